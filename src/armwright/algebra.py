@@ -1,0 +1,306 @@
+"""3-vectors, 3x3 matrices and the DH rotation over any scalar.
+
+A scalar is anything with + - * / and unary minus: a Python float, a numpy.float32, a NumPy array (a batch of
+states), an mpmath number, a traced expression. Nothing here looks at a scalar's value, so all of it can be traced.
+Structural zeros and ones are the Python integers 0 and 1: a traced expression folds them away, and every numeric
+scalar keeps its own precision when it meets them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+
+Scalar: TypeAlias = Any
+"""float | numpy.floating | numpy.ndarray | mpmath.mpf | graph.Expr: known only by its arithmetic."""
+
+
+def _elementary(name: str) -> Callable[[Scalar], Scalar]:
+    """The function `name` for any scalar: its own method, its own context (mpmath), NumPy's or math's."""
+    of_array: Callable[[Scalar], Scalar] = getattr(np, name)
+    of_float: Callable[[Scalar], Scalar] = getattr(math, name, of_array)
+
+    def apply(x: Scalar) -> Scalar:
+        if isinstance(x, (int, float)) and not isinstance(x, np.floating):
+            return of_float(x)
+        if isinstance(x, (np.ndarray, np.generic)):
+            return of_array(x)
+        if hasattr(x, "context"):
+            return getattr(x.context, name)(x)
+        return getattr(x, name)()
+
+    apply.__name__ = name
+    apply.__doc__ = f"{name}(x) for any scalar."
+    return apply
+
+
+sin = _elementary("sin")
+cos = _elementary("cos")
+sqrt = _elementary("sqrt")
+sign = _elementary("sign")
+
+
+class Vector:
+    """(x, y, z)."""
+
+    __slots__ = ("x", "y", "z")
+    __array_ufunc__ = None  # a NumPy scalar on the left must leave the product to __rmul__
+
+    def __init__(self, x: Scalar, y: Scalar, z: Scalar) -> None:
+        self.x, self.y, self.z = x, y, z
+
+    def __iter__(self) -> Iterator[Scalar]:
+        yield self.x
+        yield self.y
+        yield self.z
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Vector) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return f"Vector({self.x!r}, {self.y!r}, {self.z!r})"
+
+    def __add__(self, v: Vector) -> Vector:
+        return Vector(self.x + v.x, self.y + v.y, self.z + v.z)
+
+    def __sub__(self, v: Vector) -> Vector:
+        return Vector(self.x - v.x, self.y - v.y, self.z - v.z)
+
+    def __neg__(self) -> Vector:
+        return Vector(-self.x, -self.y, -self.z)
+
+    def __mul__(self, k: Scalar) -> Vector:
+        return Vector(self.x * k, self.y * k, self.z * k)
+
+    __rmul__ = __mul__
+
+    def dot(self, v: Vector) -> Scalar:
+        return self.x * v.x + self.y * v.y + self.z * v.z
+
+    def cross(self, v: Vector) -> Vector:
+        return Vector(
+            self.y * v.z - self.z * v.y,
+            self.z * v.x - self.x * v.z,
+            self.x * v.y - self.y * v.x,
+        )
+
+
+ZERO = Vector(0, 0, 0)
+Z = Vector(0, 0, 1)
+
+
+class Symmetric:
+    """A symmetric 3x3 matrix, by its six entries."""
+
+    __slots__ = ("xx", "xy", "xz", "yy", "yz", "zz")
+    __array_ufunc__ = None
+
+    def __init__(self, xx: Scalar, yy: Scalar, zz: Scalar, xy: Scalar, xz: Scalar, yz: Scalar) -> None:
+        self.xx, self.yy, self.zz, self.xy, self.xz, self.yz = xx, yy, zz, xy, xz, yz
+
+    def __iter__(self) -> Iterator[Scalar]:
+        yield from (self.xx, self.yy, self.zz, self.xy, self.xz, self.yz)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Symmetric) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return f"Symmetric{tuple(self)!r}"
+
+    def __add__(self, s: Symmetric) -> Symmetric:
+        return Symmetric(*(a + b for a, b in zip(self, s, strict=True)))
+
+    def __sub__(self, s: Symmetric) -> Symmetric:
+        return Symmetric(*(a - b for a, b in zip(self, s, strict=True)))
+
+    def __mul__(self, k: Scalar) -> Symmetric:
+        return Symmetric(*(a * k for a in self))
+
+    __rmul__ = __mul__
+
+    def __matmul__(self, v: Vector) -> Vector:
+        return Vector(
+            self.xx * v.x + self.xy * v.y + self.xz * v.z,
+            self.xy * v.x + self.yy * v.y + self.yz * v.z,
+            self.xz * v.x + self.yz * v.y + self.zz * v.z,
+        )
+
+    @property
+    def matrix(self) -> Matrix:
+        return Matrix(
+            Vector(self.xx, self.xy, self.xz), Vector(self.xy, self.yy, self.yz), Vector(self.xz, self.yz, self.zz)
+        )
+
+    @property
+    def third_column(self) -> Vector:
+        return Vector(self.xz, self.yz, self.zz)
+
+    @property
+    def euler(self) -> Symmetric:
+        """Euler's tensor of an inertia tensor, 1/2 tr(I) 1 - I (Mata eq. 11)."""
+        half = (self.xx + self.yy + self.zz) * 0.5
+        return Symmetric(half - self.xx, half - self.yy, half - self.zz, -self.xy, -self.xz, -self.yz)
+
+    def turned_z(self, c: Scalar, s: Scalar) -> Symmetric:
+        """Rot(z) S Rot(z)^T in 8 multiplications and 8 additions."""
+        p = s * (self.xx - self.yy) + c * (self.xy + self.xy)
+        sp = s * p
+        return Symmetric(
+            self.xx - sp, self.yy + sp, self.zz, c * p - self.xy, c * self.xz - s * self.yz, s * self.xz + c * self.yz
+        )
+
+    def turned_x(self, c: Scalar, s: Scalar) -> Symmetric:
+        """Rot(x) S Rot(x)^T in 8 multiplications and 8 additions."""
+        p = s * (self.yy - self.zz) + c * (self.yz + self.yz)
+        sp = s * p
+        return Symmetric(
+            self.xx, self.yy - sp, self.zz + sp, c * self.xy - s * self.xz, s * self.xy + c * self.xz, c * p - self.yz
+        )
+
+
+class Matrix:
+    """A general 3x3 matrix, by rows."""
+
+    __slots__ = ("rows",)
+    __array_ufunc__ = None
+
+    def __init__(self, x: Vector, y: Vector, z: Vector) -> None:
+        self.rows = (x, y, z)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Matrix) and self.rows == other.rows
+
+    def __hash__(self) -> int:
+        return hash(self.rows)
+
+    def __repr__(self) -> str:
+        return f"Matrix{self.rows!r}"
+
+    def __add__(self, m: Matrix) -> Matrix:
+        return Matrix(*(a + b for a, b in zip(self.rows, m.rows, strict=True)))
+
+    def __sub__(self, m: Matrix) -> Matrix:
+        return Matrix(*(a - b for a, b in zip(self.rows, m.rows, strict=True)))
+
+    def __mul__(self, k: Scalar) -> Matrix:
+        return Matrix(*(row * k for row in self.rows))
+
+    __rmul__ = __mul__
+
+    def __matmul__(self, v: Vector) -> Vector:
+        return Vector(*(row.dot(v) for row in self.rows))
+
+    def dot(self, m: Matrix) -> Matrix:
+        """The matrix product self m."""
+        columns = m.T.rows
+        return Matrix(*(Vector(*(row.dot(column) for column in columns)) for row in self.rows))
+
+    @property
+    def T(self) -> Matrix:
+        x, y, z = self.rows
+        return Matrix(Vector(x.x, y.x, z.x), Vector(x.y, y.y, z.y), Vector(x.z, y.z, z.z))
+
+    @property
+    def axial(self) -> Vector:
+        """The vector v whose skew matrix is self - self^T."""
+        x, y, z = self.rows
+        return Vector(z.y - y.z, x.z - z.x, y.x - x.y)
+
+
+IDENTITY = Matrix(Vector(1, 0, 0), Vector(0, 1, 0), Vector(0, 0, 1))
+
+
+def outer(u: Vector, v: Vector) -> Matrix:
+    return Matrix(v * u.x, v * u.y, v * u.z)
+
+
+def symmetric_outer(u: Vector) -> Symmetric:
+    """u u^T."""
+    return Symmetric(u.x * u.x, u.y * u.y, u.z * u.z, u.x * u.y, u.x * u.z, u.y * u.z)
+
+
+def point_inertia(r: Vector) -> Symmetric:
+    """-r~ r~: the inertia of a unit mass at r about the origin."""
+    xx, yy, zz = r.x * r.x, r.y * r.y, r.z * r.z
+    return Symmetric(yy + zz, xx + zz, xx + yy, -(r.x * r.y), -(r.x * r.z), -(r.y * r.z))
+
+
+def acceleration_tensor(w: Vector, wd: Vector) -> Matrix:
+    """wd~ + w~ w~ in 6 multiplications and 9 additions: it takes a body-fixed r to the acceleration of its tip."""
+    xx, yy, zz = w.x * w.x, w.y * w.y, w.z * w.z
+    xy, xz, yz = w.x * w.y, w.x * w.z, w.y * w.z
+    return Matrix(
+        Vector(-(yy + zz), xy - wd.z, xz + wd.y),
+        Vector(xy + wd.z, -(xx + zz), yz - wd.x),
+        Vector(xz - wd.y, yz + wd.x, -(xx + yy)),
+    )
+
+
+def euler_moment(tensor: Matrix, euler: Symmetric) -> Vector:
+    """The vector of T - T^T, T = tensor @ euler (Mata eq. 10): equal to I wd + w x I w, in 15 multiplications.
+
+    Each product of inertia meets a difference of two diagonal entries of the tensor, which saves three products.
+    """
+    (x, y, z), j = tensor.rows, euler
+    return Vector(
+        (z.z - y.y) * j.yz + z.x * j.xy - y.x * j.xz + z.y * j.yy - y.z * j.zz,
+        (x.x - z.z) * j.xz + x.y * j.yz - z.y * j.xy + x.z * j.zz - z.x * j.xx,
+        (y.y - x.x) * j.xy + y.z * j.xz - x.z * j.yz + y.x * j.xx - x.y * j.yy,
+    )
+
+
+class Rotation:
+    """The DH rotation R = Rot(x, alpha) Rot(z, theta), applied as two plane rotations: 8 multiplications, 4 additions.
+
+    R @ v takes a vector from the frame of link i to that of link i-1, R.T @ v takes it back.
+    """
+
+    __slots__ = ("ca", "ct", "sa", "st")
+
+    def __init__(self, ca: Scalar, sa: Scalar, ct: Scalar, st: Scalar) -> None:
+        self.ca, self.sa, self.ct, self.st = ca, sa, ct, st
+
+    def __matmul__(self, v: Vector) -> Vector:
+        u = self.st * v.x + self.ct * v.y
+        return Vector(self.ct * v.x - self.st * v.y, self.ca * u - self.sa * v.z, self.sa * u + self.ca * v.z)
+
+    @property
+    def T(self) -> InverseRotation:
+        return InverseRotation(self)
+
+    @property
+    def matrix(self) -> Matrix:
+        ca, sa, ct, st = self.ca, self.sa, self.ct, self.st
+        return Matrix(Vector(ct, -st, 0), Vector(ca * st, ca * ct, -sa), Vector(sa * st, sa * ct, ca))
+
+    @property
+    def axis_in_child(self) -> Vector:
+        """R^T z: the axis of the previous joint, seen from this frame."""
+        return Vector(self.sa * self.st, self.sa * self.ct, self.ca)
+
+    def similar(self, s: Symmetric) -> Symmetric:
+        """R S R^T in 16 multiplications and 16 additions."""
+        return s.turned_z(self.ct, self.st).turned_x(self.ca, self.sa)
+
+
+class InverseRotation:
+    """R^T for a DH rotation R."""
+
+    __slots__ = ("of",)
+
+    def __init__(self, of: Rotation) -> None:
+        self.of = of
+
+    def __matmul__(self, v: Vector) -> Vector:
+        r = self.of
+        y = r.ca * v.y + r.sa * v.z
+        return Vector(r.ct * v.x + r.st * y, r.ct * y - r.st * v.x, r.ca * v.z - r.sa * v.y)

@@ -1,0 +1,32 @@
+"""Every error armwright raises on purpose. A message says what was got, what was expected and what to do."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class ArmwrightError(Exception):
+    """Root of all errors raised by armwright; catch this to catch them all."""
+
+
+class ModelError(ArmwrightError, ValueError):
+    """The description of a robot cannot be used."""
+
+
+class InputError(ArmwrightError, ValueError):
+    """An argument has the wrong shape, length, type or value."""
+
+
+class UnknownNameError(ArmwrightError, LookupError):
+    """A robot, problem, formulation or convention that does not exist."""
+
+
+class ModelWarning(UserWarning):
+    """The robot can be computed with, but its description looks wrong."""
+
+
+def unknown(what: str, got: object, known: Iterable[str], hint: str = "") -> UnknownNameError:
+    """'Unknown WHAT GOT', with the nearest known name and the whole list."""
+    names = list(known)
+    near = get_close_matches(str(got), names, n=1)
+    guess = f" Did you mean {near[0]!r}?" if near else ""
+    return UnknownNameError(f"unknown {what} {got!r}.{guess} Known: {', '.join(names)}.{' ' + hint if hint else ''}")

@@ -1,0 +1,27 @@
+"""Rotor inertia and friction: added in the same way to every formulation.
+
+    tau = (rigid links) + armature qdd + viscous qd + coulomb sign(qd)
+
+The rotor counts as a flywheel on its own joint axis (armature = rotor inertia times gear ratio squared); its gyroscopic
+coupling with the motion of the links is neglected, as is usual for geared arms.
+"""
+
+from armwright.algebra import Scalar, sign
+from armwright.chain import Chain
+from armwright.formulations.types import Coordinates, SquareMatrix
+
+
+def friction(chain: Chain, qd: Coordinates) -> list[Scalar]:
+    return [joint.viscous * v + joint.coulomb * sign(v) for joint, v in zip(chain.joints, qd, strict=True)]
+
+
+def rotor_torque(chain: Chain, qdd: Coordinates) -> list[Scalar]:
+    return [joint.armature * a for joint, a in zip(chain.joints, qdd, strict=True)]
+
+
+def with_rotors(chain: Chain, matrix: SquareMatrix) -> SquareMatrix:
+    """The mass matrix with the armature on its diagonal."""
+    return [
+        [entry + joint.armature if i == j else entry for j, entry in enumerate(row)]
+        for i, (joint, row) in enumerate(zip(chain.joints, matrix, strict=True))
+    ]

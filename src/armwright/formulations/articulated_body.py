@@ -1,0 +1,101 @@
+"""Articulated-body forward dynamics, after Featherstone (1983).
+
+R. Featherstone, 'The calculation of robot dynamics using articulated-body inertias', Int. J. Robotics Research 2 (1983);
+'Rigid body dynamics algorithms' (2008), chapter 7. One outward sweep for velocities, one inward for inertias and bias
+forces, one outward for accelerations.
+
+    IA, pA   articulated-body inertia and bias force: force on the link = IA a + pA
+    a        acceleration of the link origin and angular acceleration, gravity included
+    zeta     centripetal acceleration of the next origin, w x (w x s), in the frame of the inner link
+    c        the rest of the velocity-product acceleration, in the frame of the outer link
+
+Accelerations are those of points, not spatial ones: the linear velocity of the links is then never needed. Inertias and
+forces cross a joint as two screws (`spatial`).
+"""
+
+from typing import NamedTuple
+
+from armwright.algebra import ZERO, Matrix, Scalar, Vector, Z, acceleration_tensor
+from armwright.chain import AnyLink, Chain, Joint, Wrench
+from armwright.formulations.recursion import inward, outward
+from armwright.formulations.spatial import Inertia, Pair, Screw, eliminate, rigid, screw
+from armwright.formulations.types import Coordinates
+
+
+class Motion(NamedTuple):
+    X: Screw
+    w: Vector
+    centripetal: Matrix  # w~ w~ of this link
+    zeta: Vector
+    c: Pair
+
+
+class Articulated(NamedTuple):
+    IA: Inertia | None
+    pA: Pair
+
+
+class Solved(NamedTuple):
+    """qdd_i = u / D - psi . a', with a' the acceleration of the link before the joint accelerates."""
+
+    motion: Motion
+    psi: Pair
+    u: Scalar
+
+
+NOTHING = Pair(ZERO, ZERO)
+
+
+def forward_dynamics(
+    chain: Chain, q: Coordinates, qd: Coordinates, tau: Coordinates, loads: tuple[Wrench, ...]
+) -> list[Scalar]:
+    base = Motion(screw(chain.joints[0], q[0]), ZERO, acceleration_tensor(ZERO, ZERO), ZERO, NOTHING)
+    motions = outward(_motion, base, chain.joints, q, qd)
+    solved = inward(_articulate, Articulated(None, NOTHING), chain.joints, chain.links, motions, tau, loads)
+    states = outward(_accelerate, (Pair(-chain.gravity, ZERO), 0), chain.joints, solved)
+    return [qdd for _, qdd in states]
+
+
+def _motion(last: Motion, joint: Joint, q: Scalar, qd: Scalar) -> Motion:
+    X = screw(joint, q)
+    w = X.R.T @ last.w
+    zeta = last.centripetal @ joint.offset(q)
+    if joint.prismatic:
+        c = Pair(2 * w.cross(Z * qd), ZERO)
+    else:
+        c = Pair(ZERO, w.cross(Z * qd))
+        w = w + Z * qd
+    return Motion(X, w, acceleration_tensor(w, ZERO), zeta, c)
+
+
+def _articulate(
+    outer: Articulated, joint: Joint, link: AnyLink, m: Motion, tau: Scalar, load: Wrench
+) -> tuple[Articulated, Solved]:
+    gyroscopic = _gyroscopic_moment(m.centripetal, link)
+    pA = outer.pA.plus(Pair(m.centripetal @ link.moment - load.force, gyroscopic - load.moment))
+    IA = rigid(link) if outer.IA is None else rigid(link).plus(outer.IA)
+    pivot = eliminate(IA, joint)
+    u = tau - pA.along(joint)
+    pa = pA.plus(pivot.rest.at(m.c)).plus(pivot.psi.times(u))
+    carried = m.X.inertia_to_parent(pivot.rest)
+    along_zeta = Pair(carried.A @ m.zeta, carried.B.T @ m.zeta)
+    inner = Articulated(carried, m.X.wrench_to_parent(pa).plus(along_zeta))
+    return inner, Solved(m, pivot.psi, u * pivot.inverse)
+
+
+def _gyroscopic_moment(centripetal: Matrix, link: AnyLink) -> Vector:
+    """w x I w from w~ w~: euler_moment of a symmetric tensor, its off-diagonal pairs taken together (12 products)."""
+    (x, y, z), j = centripetal.rows, link.origin_inertia.euler
+    return Vector(
+        (z.z - y.y) * j.yz + x.z * j.xy - x.y * j.xz + y.z * (j.yy - j.zz),
+        (x.x - z.z) * j.xz + x.y * j.yz - y.z * j.xy + x.z * (j.zz - j.xx),
+        (y.y - x.x) * j.xy + y.z * j.xz - x.z * j.yz + x.y * (j.xx - j.yy),
+    )
+
+
+def _accelerate(last: tuple[Pair, Scalar], joint: Joint, link: Solved) -> tuple[Pair, Scalar]:
+    m, (v, w) = link.motion, last[0]
+    a = m.X.twist_to_child(Pair(v + m.zeta, w)).plus(m.c)
+    qdd = link.u - (link.psi.linear.dot(a.linear) + link.psi.angular.dot(a.angular))
+    axis = Pair(Z * qdd, ZERO) if joint.prismatic else Pair(ZERO, Z * qdd)
+    return a.plus(axis), qdd

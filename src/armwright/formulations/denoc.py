@@ -1,0 +1,134 @@
+"""Decoupled natural orthogonal complement, after Mohan and Saha (2007): the twists are t = N_l N_d qd.
+
+A. Mohan, S. K. Saha, 'A recursive, numerically stable, and efficient simulation algorithm for serial robots', Multibody
+System Dynamics 17 (2007). N_d holds the joint axes p_i, N_l the twist propagators A_ij. Inverse dynamics is
+tau = N_d^T N_l^T (M td + gamma); the mass matrix is N_d^T N_l^T M N_l N_d; forward dynamics solves with its U D U^T
+factors (30), found link by link without forming the matrix.
+
+    t, td    twist and its rate, of the point of link i at its origin       w*      inertia wrench (16)
+    gamma    the part of w* quadratic in velocity (17b)                      M~      composite mass matrix (28)
+    M^, M-   articulated mass matrix before and after eliminating joint i (34)
+    psi      M^ p / m^ (33)     eta (32), mu (37)   the recursive solutions with U and U^T
+
+Deviations: link matrices are in the canonical frame of link i, so they are constant and links may have any shape;
+(27) with the gamma and (33) without the A that print lost or added; gravity is an acceleration of the base; the propagator
+A_{i+1,i} is applied as two screws (`spatial`); the rows of M- that are zero by (34) are not computed; a rotor adds to m^.
+"""
+
+from typing import NamedTuple
+
+from armwright.algebra import ZERO, Scalar, Vector, Z
+from armwright.chain import AnyLink, Chain, Joint, Wrench
+from armwright.formulations.recursion import inward, outward
+from armwright.formulations.spatial import Inertia, Pair, Pivot, Screw, eliminate, rigid, screw
+from armwright.formulations.types import Coordinates, SquareMatrix
+
+
+class Motion(NamedTuple):
+    A: Screw
+    w: Vector
+    td: Pair
+
+
+class Factor(NamedTuple):
+    """What solving with U D U^T needs of link i: A_{i,i-1}, psi_i and 1/m^_i, and phi~_i of (35)."""
+
+    A: Screw
+    psi: Pair
+    phi: Scalar
+
+
+NOTHING = Pair(ZERO, ZERO)
+
+
+def inverse_dynamics(
+    chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: tuple[Wrench, ...]
+) -> list[Scalar]:
+    propagators = _propagators(chain, q)
+    base = Motion(propagators[0], ZERO, Pair(-chain.gravity, ZERO))
+    motions = outward(_motion, base, chain.joints, propagators, qd, qdd)
+    return inward(_wrench, NOTHING, chain.joints, chain.links, motions, loads)
+
+
+def _propagators(chain: Chain, q: Coordinates) -> list[Screw]:
+    return [screw(joint, qi) for joint, qi in zip(chain.joints, q, strict=True)]
+
+
+def _motion(last: Motion, joint: Joint, A: Screw, qd: Scalar, qdd: Scalar) -> Motion:
+    """Rate of (4): td_i = A td_{i-1} + Ad t_{i-1} + p qdd + pd qd."""
+    v, w = last.td
+    arm = _arm(A)
+    v, wd = A.twist_to_child(Pair(v + last.w.cross(last.w.cross(arm)), w))
+    w = A.R.T @ last.w
+    if joint.prismatic:
+        return Motion(A, w, Pair(v + 2 * w.cross(Z * qd) + Z * qdd, wd))
+    return Motion(A, w + Z * qd, Pair(v, wd + w.cross(Z * qd) + Z * qdd))
+
+
+def _arm(A: Screw) -> Vector:
+    return Vector(A.a, -(A.R.sa * A.d), A.R.ca * A.d)
+
+
+def _wrench(outer: Pair, joint: Joint, link: AnyLink, m: Motion, load: Wrench) -> tuple[Pair, Scalar]:
+    w, h = m.w, link.moment
+    v, wd = m.td
+    force = link.mass * v + wd.cross(h) + w.cross(w.cross(h))  # (16), (17)
+    moment = h.cross(v) + link.origin_inertia @ wd + w.cross(link.origin_inertia @ w)
+    total = outer.plus(Pair(force - load.force, moment - load.moment))
+    return m.A.wrench_to_parent(total), total.along(joint)
+
+
+def mass_matrix(chain: Chain, q: Coordinates) -> SquareMatrix:
+    """(29): i_ij = p_i^T M~_i A_ij p_j for j <= i."""
+    A = _propagators(chain, q)
+    composite = inward(_composite, None, chain.links, A)
+    matrix: SquareMatrix = [[0] * chain.n for _ in range(chain.n)]
+    for j, column_joint in enumerate(chain.joints):
+        twist = Pair(Z, ZERO) if column_joint.prismatic else Pair(ZERO, Z)  # p_j, then A_ij p_j
+        for i in range(j, chain.n):
+            if i > j:
+                twist = A[i].twist_to_child(twist)
+            row = composite[i].column(chain.joints[i])
+            matrix[i][j] = matrix[j][i] = row.linear.dot(twist.linear) + row.angular.dot(twist.angular)
+    return matrix
+
+
+def _composite(outer: Inertia | None, link: AnyLink, A: Screw) -> tuple[Inertia, Inertia]:
+    """(28): M~_i = M_i + A_{i+1,i}^T M~_{i+1} A_{i+1,i}."""
+    M = rigid(link) if outer is None else rigid(link).plus(outer)
+    return A.inertia_to_parent(M), M
+
+
+def forward_dynamics(
+    chain: Chain, q: Coordinates, qd: Coordinates, tau: Coordinates, loads: tuple[Wrench, ...]
+) -> list[Scalar]:
+    bias = inverse_dynamics(chain, q, qd, [0] * chain.n, loads)
+    return solve(chain, q, [t - b for t, b in zip(tau, bias, strict=True)])
+
+
+def solve(chain: Chain, q: Coordinates, phi: Coordinates) -> list[Scalar]:
+    """Accelerations from generalised forces: I qdd = phi by the factors of I = U D U^T (section 3.3)."""
+    A = _propagators(chain, q)
+    factors = inward(_factor, (None, NOTHING), chain.joints, chain.links, A, phi)
+    states = outward(_acceleration, (NOTHING, 0), chain.joints, factors)
+    return [acceleration for _, acceleration in states]
+
+
+def _factor(
+    outer: tuple[Inertia | None, Pair], joint: Joint, link: AnyLink, A: Screw, phi: Scalar
+) -> tuple[tuple[Inertia, Pair], Factor]:
+    carried, eta = outer
+    M = rigid(link) if carried is None else rigid(link).plus(carried)  # (34)
+    pivot: Pivot = eliminate(M, joint)  # (33), (34)
+    phi_hat = phi - eta.along(joint)  # (31)
+    eta = pivot.psi.times(phi_hat).plus(eta)  # (32)
+    inner = (A.inertia_to_parent(pivot.rest), A.wrench_to_parent(eta))
+    return inner, Factor(A, pivot.psi, phi_hat * pivot.inverse)  # (35)
+
+
+def _acceleration(last: tuple[Pair, Scalar], joint: Joint, factor: Factor) -> tuple[Pair, Scalar]:
+    mu = factor.A.twist_to_child(last[0])  # (37)
+    psi = factor.psi
+    qdd = factor.phi - (psi.linear.dot(mu.linear) + psi.angular.dot(mu.angular))  # (36)
+    axis = Pair(Z * qdd, ZERO) if joint.prismatic else Pair(ZERO, Z * qdd)
+    return mu.plus(axis), qdd

@@ -1,0 +1,125 @@
+"""Closed-form equations from the equilibrium of each sub-chain, after Grigorov (2013).
+
+B. Grigorov, 'A generalized Newton-Euler formulation of the dynamics of serial manipulators'. The moments of all inertia,
+gravity and outer forces beyond joint j are brought to frame j and projected on its axis, so the torque of one joint
+is found without those of the others.
+
+    jR[i], jP[i]   rotation from frame i to frame j, and the origin of frame i in frame j
+    jPC            centre of mass of link i in frame j
+    w, wd, vd, vC  angular velocity and acceleration, acceleration of the origin and of the centre of mass (6)
+
+Deviations: (5) with m_i inside the sum and jR_i before I_i; (10) summed from i = max(j, k); (12) with the jR_i that the
+paper drops before the centripetal part. Prismatic joints are added: there the forces are projected instead of the
+moments, and a unit acceleration of joint k moves every outer centre of mass along z_k.
+"""
+
+from typing import NamedTuple
+
+from armwright.algebra import IDENTITY, ZERO, Matrix, Rotation, Scalar, Vector, Z
+from armwright.chain import Chain, Joint, Link, Wrench
+from armwright.formulations.recursion import outward
+from armwright.formulations.types import Coordinates, SquareMatrix
+
+
+class Motion(NamedTuple):
+    R: Rotation
+    s: Vector
+    w: Vector
+    wd: Vector
+    vd: Vector
+    vC: Vector
+    g: Vector
+
+
+class Place(NamedTuple):
+    """Link i seen from frame j."""
+
+    R: Matrix
+    P: Vector
+    PC: Vector
+
+
+def inverse_dynamics(
+    chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: tuple[Wrench, ...]
+) -> list[Scalar]:
+    motions = _motions(chain, q, qd, qdd)
+    return [_torque(chain, j, motions, loads) for j in range(chain.n)]
+
+
+def joint_torque(
+    chain: Chain, j: int, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: tuple[Wrench, ...]
+) -> Scalar:
+    """The torque of joint j alone (counted from 0)."""
+    return _torque(chain, j, _motions(chain, q, qd, qdd), loads)
+
+
+def _motions(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates) -> list[Motion]:
+    base = Motion(Rotation(1, 0, 1, 0), ZERO, ZERO, ZERO, ZERO, ZERO, chain.gravity)
+    return outward(_motion, base, chain.joints, chain.links, q, qd, qdd)
+
+
+def _motion(last: Motion, joint: Joint, link: Link, q: Scalar, qd: Scalar, qdd: Scalar) -> Motion:
+    """Equations (6)."""
+    R, s = joint.rotation(q), joint.offset(q)
+    w, wd = R.T @ last.w, R.T @ last.wd
+    vd = R.T @ (last.wd.cross(s) + last.w.cross(last.w.cross(s)) + last.vd)
+    if joint.prismatic:
+        vd = vd + 2 * w.cross(Z * qd) + Z * qdd
+    else:
+        wd = wd + w.cross(Z * qd) + Z * qdd
+        w = w + Z * qd
+    vC = wd.cross(link.com) + w.cross(w.cross(link.com)) + vd
+    return Motion(R, s, w, wd, vd, vC, R.T @ last.g)
+
+
+def _torque(chain: Chain, j: int, motions: list[Motion], loads: tuple[Wrench, ...]) -> Scalar:
+    """Equation (5), solved for tau_j."""
+    force, moment = ZERO, ZERO
+    places = _seen_from(j, chain, [m.R for m in motions], [m.s for m in motions])
+    for i, place in enumerate(places, start=j):
+        link, m, load = chain.links[i], motions[i], loads[i]
+        F = link.mass * (place.R @ m.vC - motions[j].g)
+        N = link.inertia @ m.wd + m.w.cross(link.inertia @ m.w)
+        outer = place.R @ load.force
+        force = force + F - outer
+        moment = moment + place.PC.cross(F) + place.R @ (N - load.moment) - place.P.cross(outer)
+    return force.z if chain.joints[j].prismatic else moment.z
+
+
+def _seen_from(j: int, chain: Chain, R: list[Rotation], s: list[Vector]) -> list[Place]:
+    """Links j..n-1 in frame j."""
+    places = [Place(IDENTITY, ZERO, chain.links[j].com)]
+    for i in range(j + 1, chain.n):
+        inner = places[-1]
+        jR = Matrix(*(R[i].T @ row for row in inner.R.rows))  # inner.R R_i, row by row
+        jP = inner.P + inner.R @ s[i]
+        places.append(Place(jR, jP, jP + jR @ chain.links[i].com))
+    return places
+
+
+def mass_matrix(chain: Chain, q: Coordinates) -> SquareMatrix:
+    """Equation (10)."""
+    n = chain.n
+    R = [joint.rotation(qi) for joint, qi in zip(chain.joints, q, strict=True)]
+    s = [joint.offset(qi) for joint, qi in zip(chain.joints, q, strict=True)]
+    seen = [_seen_from(j, chain, R, s) for j in range(n)]
+    M: SquareMatrix = [[0] * n for _ in range(n)]
+    for j in range(n):
+        for k in range(j + 1):
+            M[j][k] = M[k][j] = _entry(chain, j, k, seen[j], seen[k][j - k :])
+    return M
+
+
+def _entry(chain: Chain, j: int, k: int, from_j: list[Place], from_k: list[Place]) -> Scalar:
+    """The torque of joint j per unit acceleration of joint k <= j, summed over links j..n-1."""
+    total: Scalar = 0
+    for link, at_j, at_k in zip(chain.links[j:], from_j, from_k, strict=True):
+        axis = at_k.R.rows[2]  # z_k in the frame of the link
+        if chain.joints[k].prismatic:
+            wd, vC = ZERO, axis
+        else:
+            wd, vC = axis, at_k.R.T @ Z.cross(at_k.PC)
+        F = at_j.R @ (link.mass * vC)
+        moment = at_j.PC.cross(F) + at_j.R @ (link.inertia @ wd)
+        total = total + (F.z if chain.joints[j].prismatic else moment.z)
+    return total

@@ -1,0 +1,67 @@
+"""Kane's equations after Angeles, Ma and Rojas (1989).
+
+J. Angeles, O. Ma, A. Rojas, 'An algorithm for the inverse dynamics of n-axis general manipulators using Kane's
+equations', Computers Math. Applic. 17 (1989).
+
+    Q        rotation from frame i to frame i-1 (7)          a       vector from the origin of frame i-1 to frame i (8)
+    rho      centre of mass in the link frame                w, wd   angular velocity and acceleration of the link
+    W        wd~ + w~ w~ (18)                                p       acceleration of the centre of mass, minus gravity
+    hd       rate of angular momentum (29)                   v, k    the sums of (46)-(49); their `w` is called `moment`
+
+Deviations: the canonical chain counts d = -b, so (8) and (20) carry the opposite sign; stage 2 adds W (a - rho) where
+the paper prints a minus; stage 3 of link i ends by handing v and w to frame i-1 instead of fetching them from i+1,
+which is the same arithmetic; the wrench on a link is subtracted from its inertia force (phi_d of (29)).
+"""
+
+from typing import NamedTuple
+
+from armwright.algebra import IDENTITY, ZERO, Matrix, Rotation, Scalar, Vector, Z, acceleration_tensor
+from armwright.chain import Chain, Joint, Link, Wrench
+from armwright.formulations.recursion import inward, outward
+from armwright.formulations.types import Coordinates
+
+
+class Motion(NamedTuple):
+    Q: Rotation
+    a: Vector
+    rho: Vector
+    w: Vector
+    wd: Vector
+    W: Matrix
+    p: Vector
+
+
+class Sums(NamedTuple):
+    v: Vector
+    moment: Vector
+
+
+def inverse_dynamics(
+    chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: tuple[Wrench, ...]
+) -> list[Scalar]:
+    base = Motion(Rotation(1, 0, 1, 0), ZERO, ZERO, ZERO, ZERO, IDENTITY * 0, -chain.gravity)
+    motions = outward(_motion, base, chain.joints, chain.links, q, qd, qdd)
+    return inward(_sums, Sums(ZERO, ZERO), chain.joints, chain.links, motions, loads)
+
+
+def _motion(last: Motion, joint: Joint, link: Link, q: Scalar, qd: Scalar, qdd: Scalar) -> Motion:
+    Q, a, rho = joint.rotation(q), joint.offset(q), link.com
+    w, wd = Q.T @ last.w, Q.T @ last.wd
+    p = Q.T @ (last.p + last.W @ (a - last.rho))
+    if joint.prismatic:
+        p = p + 2 * w.cross(Z * qd) + Z * qdd  # (20)
+    else:
+        wd = wd + w.cross(Z * qd) + Z * qdd  # (11), with (23)
+        w = w + Z * qd  # (10)
+    W = acceleration_tensor(w, wd)
+    return Motion(Q, a, rho, w, wd, W, p + W @ rho)  # (18)
+
+
+def _sums(outer: Sums, joint: Joint, link: Link, m: Motion, load: Wrench) -> tuple[Sums, Scalar]:
+    hd = link.inertia @ m.wd + m.w.cross(link.inertia @ m.w)  # (29)
+    u = link.mass * m.p
+    v = outer.v + u - load.force  # (49)
+    moment = outer.moment + hd + link.com.cross(u) - load.moment  # (46), (47)
+    tau = v.z if joint.prismatic else moment.z
+    v_inner = m.Q @ v
+    return Sums(v_inner, m.Q @ moment + m.a.cross(v_inner)), tau

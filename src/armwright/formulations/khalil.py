@@ -1,0 +1,50 @@
+"""Newton-Euler in the ten linear parameters of each link, after Khalil, Kleinfinger and Gautier.
+
+W. Khalil, J. F. Kleinfinger, M. Gautier, 'Reducing the computational burden of the dynamic models of robots', IEEE
+Int. Conf. Robotics and Automation (1986); W. Khalil, E. Dombre, 'Modeling, identification and control of robots',
+section 9.6. Torque is linear in these parameters, so links regrouped to base parameters are allowed: they may have a
+first moment without mass.
+
+    Omega    wd~ + w~ w~ (their U)                               sdd     acceleration of the link origin (their Vd)
+    F, N     inertia force, and moment about the link origin     f, n    force and moment on the link at its joint
+"""
+
+from typing import NamedTuple
+
+from armwright.algebra import (
+    IDENTITY,
+    ZERO,
+    Matrix,
+    Rotation,
+    Scalar,
+    Vector,
+    Z,
+    acceleration_tensor,
+    euler_moment,
+)
+from armwright.chain import AnyLink, Chain, Joint, Wrench
+from armwright.formulations.motion import Motion, tensor_motion
+from armwright.formulations.recursion import inward
+from armwright.formulations.types import Coordinates
+
+
+class Force(NamedTuple):
+    f: Vector
+    n: Vector
+
+
+def inverse_dynamics(
+    chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: tuple[Wrench, ...]
+) -> list[Scalar]:
+    motions = tensor_motion(chain, q, qd, qdd)
+    return inward(_force, Force(ZERO, ZERO), chain.joints, chain.links, motions, loads)
+
+
+def _force(outer: Force, joint: Joint, link: AnyLink, m: Motion, load: Wrench) -> tuple[Force, Scalar]:
+    F = link.mass * m.sdd + m.Omega @ link.moment
+    N = euler_moment(m.Omega, link.origin_inertia.euler) + link.moment.cross(m.sdd)
+    f = F + outer.f - load.force
+    n = N + outer.n - load.moment
+    tau = f.z if joint.prismatic else n.z
+    f_inner = m.R @ f
+    return Force(f_inner, m.R @ n + m.s.cross(f_inner)), tau

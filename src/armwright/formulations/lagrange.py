@@ -1,0 +1,86 @@
+"""Recursive Lagrangian dynamics with 3x3 matrices, after Hollerbach (1980).
+
+J. M. Hollerbach, 'A recursive Lagrangian formulation of manipulator dynamics and a comparative study of dynamics
+formulation complexity', IEEE Trans. SMC 10 (1980).
+
+    W, Wd, Wdd   rotation from the link frame to the base, and its time derivatives
+    pdd          acceleration of the link origin in the base frame, gravity included
+    D            sum over the outer mass of x a^T: x from the link origin in the link frame, a = acceleration in the base
+    e            sum over the outer mass of a
+    J            integral of r r^T over the link (pseudo-inertia), n its first moment
+
+Torque is tau_i = tr(dW_i/dq_i D_i). Deviations: link frames are proximal, gravity enters as an acceleration of the base
+instead of by its own recursion, prismatic joints and wrenches are added. W times the generator of rotation about z is a
+swap of two columns, so the derivatives of the joint matrices are never formed.
+"""
+
+from typing import NamedTuple
+
+from armwright.algebra import IDENTITY, ZERO, Matrix, Rotation, Scalar, Vector, outer
+from armwright.chain import AnyLink, Chain, Joint, Wrench
+from armwright.formulations.recursion import inward, outward
+from armwright.formulations.types import Coordinates
+
+
+class Motion(NamedTuple):
+    R: Rotation
+    s: Vector
+    W: Matrix
+    Wd: Matrix
+    Wdd: Matrix
+    pdd: Vector
+
+
+class Sums(NamedTuple):
+    D: Matrix
+    e: Vector
+
+
+NOTHING = IDENTITY * 0
+
+
+def inverse_dynamics(
+    chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: tuple[Wrench, ...]
+) -> list[Scalar]:
+    base = Motion(Rotation(1, 0, 1, 0), ZERO, IDENTITY, NOTHING, NOTHING, -chain.gravity)
+    motions = outward(_motion, base, chain.joints, q, qd, qdd)
+    return inward(_sums, Sums(NOTHING, ZERO), chain.joints, chain.links, motions, loads)
+
+
+def _motion(last: Motion, joint: Joint, q: Scalar, qd: Scalar, qdd: Scalar) -> Motion:
+    R, s = joint.rotation(q), joint.offset(q)
+    W, Wd, Wdd = _turned(last.W, R), _turned(last.Wd, R), _turned(last.Wdd, R)
+    pdd = last.pdd + last.Wdd @ s
+    if joint.prismatic:
+        pdd = pdd + 2 * qd * Wd.T.rows[2] + qdd * W.T.rows[2]
+    else:
+        carried = Wd
+        Wd = carried + _generator(W) * qd
+        Wdd = Wdd + _generator(carried + Wd) * qd + _generator(W) * qdd
+    return Motion(R, s, W, Wd, Wdd, pdd)
+
+
+def _turned(W: Matrix, R: Rotation) -> Matrix:
+    """W R, row by row."""
+    return Matrix(*(R.T @ row for row in W.rows))
+
+
+def _generator(W: Matrix) -> Matrix:
+    """W z~: the derivative of W Rot(z, t) at t = 0."""
+    return Matrix(*(Vector(row.y, -row.x, 0) for row in W.rows))
+
+
+def _sums(beyond: Sums, joint: Joint, link: AnyLink, m: Motion, load: Wrench) -> tuple[Sums, Scalar]:
+    n, J = link.moment, link.origin_inertia.euler
+    e = beyond.e + link.mass * m.pdd + m.Wdd @ n - m.W @ load.force
+    D = beyond.D + outer(n, m.pdd) + Matrix(*(J @ row for row in m.Wdd.rows)).T - _couple(load.moment, m.W)
+    x, y, z = m.W.T.rows
+    tau = z.dot(e) if joint.prismatic else y.dot(D.rows[0]) - x.dot(D.rows[1])
+    inner = Matrix(*(m.R @ column for column in D.T.rows)).T + outer(m.s, e)
+    return Sums(inner, e), tau
+
+
+def _couple(moment: Vector, W: Matrix) -> Matrix:
+    """x f^T of a pair of forces with the given moment; arms along x, y, z of the link frame."""
+    x, y, z = W.T.rows
+    return Matrix(moment.z * y, moment.x * z, moment.y * x)

@@ -1,0 +1,196 @@
+"""Twists, wrenches and 6x6 inertias carried across a DH joint as two screws: one along z, one along x.
+
+The frame change Rot(x, alpha) Trans(x, a) Rot(z, theta) Trans(z, d) is a screw about x after a screw about z. Moving a
+quantity along one axis at a time touches few entries, which makes this cheaper than one general 6x6 transform.
+
+    v, w     velocity (or acceleration) of the link origin, angular velocity (or acceleration)
+    f, n     force, and moment about the link origin
+    Inertia  (f, n) = [[A, B], [B^T, C]] (v, w)
+"""
+
+from typing import NamedTuple
+
+from armwright.algebra import Matrix, Rotation, Scalar, Symmetric, Vector
+from armwright.chain import AnyLink, Joint
+
+
+class Pair(NamedTuple):
+    """(v, w) of a twist or (f, n) of a wrench."""
+
+    linear: Vector
+    angular: Vector
+
+    def plus(self, other: "Pair") -> "Pair":
+        return Pair(self.linear + other.linear, self.angular + other.angular)
+
+    def times(self, k: Scalar) -> "Pair":
+        return Pair(self.linear * k, self.angular * k)
+
+    def along(self, joint: Joint) -> Scalar:
+        """The component on the joint axis, p^T x."""
+        return self.linear.z if joint.prismatic else self.angular.z
+
+
+class Inertia(NamedTuple):
+    """A symmetric 6x6 matrix: A and C symmetric, B general."""
+
+    A: Symmetric
+    B: Matrix
+    C: Symmetric
+
+    def plus(self, other: "Inertia") -> "Inertia":
+        return Inertia(self.A + other.A, self.B + other.B, self.C + other.C)
+
+    def at(self, x: Pair) -> Pair:
+        return Pair(self.A @ x.linear + self.B @ x.angular, self.B.T @ x.linear + self.C @ x.angular)
+
+    def column(self, joint: Joint) -> Pair:
+        """The column of the joint axis, M p."""
+        if joint.prismatic:
+            return Pair(self.A.third_column, self.B.rows[2])
+        return Pair(self.B.T.rows[2], self.C.third_column)
+
+
+def rigid(link: AnyLink) -> Inertia:
+    m, h = link.mass, link.moment
+    return Inertia(
+        Symmetric(m, m, m, 0, 0, 0),
+        Matrix(Vector(0, h.z, -h.y), Vector(-h.z, 0, h.x), Vector(h.y, -h.x, 0)),
+        link.origin_inertia,
+    )
+
+
+class Pivot(NamedTuple):
+    """A joint eliminated from an inertia M: psi = M p / m, m = p^T M p + armature, and what is left for the parent."""
+
+    psi: Pair
+    inverse: Scalar
+    rest: Inertia
+
+
+def eliminate(M: Inertia, joint: Joint) -> Pivot:
+    """M - (M p)(M p)^T / m. Its row and column along p are psi times the armature: exactly zero without a rotor."""
+    column = M.column(joint)
+    inverse = 1 / (column.along(joint) + joint.armature)
+    free = 1 - joint.armature * inverse  # the component of psi along p
+    u, v = column
+    if joint.prismatic:
+        psi = Pair(Vector(u.x * inverse, u.y * inverse, free), v * inverse)
+        left = psi.times(joint.armature)
+        A = _less(M.A, u, psi.linear, left.linear)
+        B = Matrix(M.B.rows[0] - psi.angular * u.x, M.B.rows[1] - psi.angular * u.y, left.angular)
+        C = _less(M.C, v, psi.angular)
+    else:
+        psi = Pair(u * inverse, Vector(v.x * inverse, v.y * inverse, free))
+        left = psi.times(joint.armature)
+        x, y, _ = M.B.T.rows
+        A = _less(M.A, u, psi.linear)
+        B = Matrix(x - psi.linear * v.x, y - psi.linear * v.y, left.linear).T
+        C = _less(M.C, v, psi.angular, left.angular)
+    return Pivot(psi, inverse, Inertia(A, B, C))
+
+
+def _less(S: Symmetric, u: Vector, v: Vector, last: Vector | None = None) -> Symmetric:
+    """S - u v^T for parallel u and v, its third row replaced by `last` where that is known."""
+    xx, yy, xy = S.xx - u.x * v.x, S.yy - u.y * v.y, S.xy - u.x * v.y
+    if last is not None:
+        return Symmetric(xx, yy, last.z, xy, last.x, last.y)
+    return Symmetric(xx, yy, S.zz - u.z * v.z, xy, S.xz - u.x * v.z, S.yz - u.y * v.z)
+
+
+class Screw(NamedTuple):
+    """The displacement of one joint at one position."""
+
+    R: Rotation
+    a: Scalar
+    d: Scalar
+
+    def twist_to_child(self, t: Pair) -> Pair:
+        R, a, d = self
+        v, w = t
+        v = Vector(v.x, v.y + a * w.z, v.z - a * w.y)
+        v, w = _turned_x(v, R.ca, -R.sa), _turned_x(w, R.ca, -R.sa)
+        v = Vector(v.x + d * w.y, v.y - d * w.x, v.z)
+        return Pair(_turned_z(v, R.ct, -R.st), _turned_z(w, R.ct, -R.st))
+
+    def wrench_to_parent(self, x: Pair) -> Pair:
+        R, a, d = self
+        f, n = x
+        n = Vector(n.x - d * f.y, n.y + d * f.x, n.z)
+        f, n = _turned_z(f, R.ct, R.st), _turned_z(n, R.ct, R.st)
+        n = Vector(n.x, n.y - a * f.z, n.z + a * f.y)
+        return Pair(_turned_x(f, R.ca, R.sa), _turned_x(n, R.ca, R.sa))
+
+    def inertia_to_parent(self, M: Inertia) -> Inertia:
+        R, a, d = self
+        A, B, C = _shifted_z(M, d)
+        A, B, C = A.turned_z(R.ct, R.st), _matrix_turned_z(B, R.ct, R.st), C.turned_z(R.ct, R.st)
+        A, B, C = _shifted_x(Inertia(A, B, C), a)
+        return Inertia(A.turned_x(R.ca, R.sa), _matrix_turned_x(B, R.ca, R.sa), C.turned_x(R.ca, R.sa))
+
+
+def screw(joint: Joint, q: Scalar) -> Screw:
+    return Screw(joint.rotation(q), joint.a, joint.extension(q))
+
+
+def _turned_z(v: Vector, c: Scalar, s: Scalar) -> Vector:
+    return Vector(c * v.x - s * v.y, s * v.x + c * v.y, v.z)
+
+
+def _turned_x(v: Vector, c: Scalar, s: Scalar) -> Vector:
+    return Vector(v.x, c * v.y - s * v.z, s * v.y + c * v.z)
+
+
+def _matrix_turned_z(B: Matrix, c: Scalar, s: Scalar) -> Matrix:
+    """Rot(z) B Rot(z)^T; the skew part of the upper 2x2 block does not turn."""
+    x, y, z = B.rows
+    p = s * (x.x - y.y) + c * (x.y + y.x)
+    sp, cp = s * p, c * p
+    return Matrix(
+        Vector(x.x - sp, cp - y.x, c * x.z - s * y.z),
+        Vector(cp - x.y, y.y + sp, s * x.z + c * y.z),
+        Vector(c * z.x - s * z.y, s * z.x + c * z.y, z.z),
+    )
+
+
+def _matrix_turned_x(B: Matrix, c: Scalar, s: Scalar) -> Matrix:
+    x, y, z = B.rows
+    p = s * (y.y - z.z) + c * (y.z + z.y)
+    sp, cp = s * p, c * p
+    return Matrix(
+        Vector(x.x, c * x.y - s * x.z, s * x.y + c * x.z),
+        Vector(c * y.x - s * z.x, y.y - sp, cp - z.y),
+        Vector(s * y.x + c * z.x, cp - y.z, z.z + sp),
+    )
+
+
+def _shifted_z(M: Inertia, d: Scalar) -> Inertia:
+    """About a point d further down the z axis: B - A s~, C + s~ B + (s~ B)^T - s~ A s~ with s = (0, 0, d)."""
+    A, (x, y, z), C = M.A, M.B.rows, M.C
+    dxy = d * A.xy
+    bx = Vector(x.x - dxy, x.y + d * A.xx, x.z)
+    by = Vector(y.x - d * A.yy, y.y + dxy, y.z)
+    bz = Vector(z.x - d * A.yz, z.y + d * A.xz, z.z)
+    return Inertia(
+        A,
+        Matrix(bx, by, bz),
+        Symmetric(
+            C.xx - d * (by.x + y.x), C.yy + d * (bx.y + x.y), C.zz, C.xy + d * (x.x - by.y), C.xz - d * y.z, C.yz + d * x.z
+        ),
+    )
+
+
+def _shifted_x(M: Inertia, a: Scalar) -> Inertia:
+    """The same with s = (a, 0, 0)."""
+    A, (x, y, z), C = M.A, M.B.rows, M.C
+    ayz = a * A.yz
+    bx = Vector(x.x, x.y - a * A.xz, x.z + a * A.xy)
+    by = Vector(y.x, y.y - ayz, y.z + a * A.yy)
+    bz = Vector(z.x, z.y - a * A.zz, z.z + ayz)
+    return Inertia(
+        A,
+        Matrix(bx, by, bz),
+        Symmetric(
+            C.xx, C.yy - a * (bz.y + z.y), C.zz + a * (by.z + y.z), C.xy - a * z.x, C.xz + a * y.x, C.yz + a * (y.y - bz.z)
+        ),
+    )

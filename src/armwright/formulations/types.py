@@ -1,0 +1,12 @@
+"""Names for what goes in and out of a formulation."""
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from armwright.algebra import Scalar
+
+Coordinates: TypeAlias = Sequence[Scalar]
+"""One scalar per joint: q, qd, qdd or tau."""
+
+SquareMatrix: TypeAlias = list[list[Scalar]]
+"""An n x n matrix as rows of scalars."""

@@ -1,0 +1,6 @@
+"""The expression graph: a scalar that records what is done to it, rules that simplify it, and counts of what is left."""
+
+from armwright.graph.count import OperationCount, count
+from armwright.graph.expression import Expr, Graph
+
+__all__ = ["Expr", "Graph", "OperationCount", "count"]

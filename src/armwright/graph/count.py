@@ -1,0 +1,49 @@
+"""Counting operations, by one convention.
+
+a + b and a - b are one addition; -a is free; a product with a robot constant is one multiplication; whatever depends on
+robot parameters alone is computed off line and free; products with 0, 1, -1 do not exist; an operation used twice counts
+once; what no output needs does not count. Sine and cosine of one angle are two trigonometric operations.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass
+
+from armwright.graph.expression import Operand, reachable
+
+
+@dataclass(frozen=True)
+class OperationCount:
+    multiplications: int = 0
+    additions: int = 0
+    divisions: int = 0
+    trigonometric: int = 0
+    square_roots: int = 0
+    signs: int = 0
+
+    @property
+    def total(self) -> int:
+        """All of them: the number of operations to run."""
+        return sum(astuple(self))
+
+    def __add__(self, other: OperationCount) -> OperationCount:
+        return OperationCount(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+
+    def __str__(self) -> str:
+        named = zip(("mul", "add", "div", "trig", "sqrt", "sign"), astuple(self), strict=True)
+        return ", ".join(f"{number} {name}" for name, number in named if number or name in ("mul", "add"))
+
+
+def count(outputs: Iterable[Operand]) -> OperationCount:
+    """What it takes to compute the outputs, whatever else their graph holds."""
+    n = Counter(node.op for node in reachable(outputs) if not node.offline)
+    return OperationCount(
+        multiplications=n["mul"],
+        additions=n["add"] + n["sub"],
+        divisions=n["div"],
+        trigonometric=n["sin"] + n["cos"],
+        square_roots=n["sqrt"],
+        signs=n["sign"],
+    )

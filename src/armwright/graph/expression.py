@@ -1,0 +1,147 @@
+"""The tracing scalar. Arithmetic on an `Expr` adds nodes to its `Graph` instead of computing numbers.
+
+Nodes are hash-consed: building the same expression twice gives the same node, so common subexpressions are found as they
+are traced. Every new node passes the rules of `simplify` first.
+
+`offline` marks what depends on robot parameters and constants only. Such a node is computed once per robot, not once per
+state, so it costs nothing in a count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from numbers import Real
+from typing import NoReturn, TypeAlias
+
+from armwright.graph.simplify import simplify
+
+Operand: TypeAlias = "Expr | float"
+
+LEAVES = ("constant", "parameter", "input")
+UNARY = ("neg", "sqrt", "sin", "cos", "sign")
+BINARY = ("add", "sub", "mul", "div")
+
+
+class Expr:
+    """One node. `key` is a name or a number for a leaf; `args` are the operands of an operation."""
+
+    __slots__ = ("args", "graph", "index", "key", "offline", "op")
+    __array_ufunc__ = None  # a NumPy number on the left must leave the operation to the reflected method
+
+    def __init__(self, graph: Graph, op: str, args: tuple[Expr, ...], key: str | float | None, index: int) -> None:
+        self.graph, self.op, self.args, self.key, self.index = graph, op, args, key, index
+        self.offline: bool = op in ("constant", "parameter") or (bool(args) and all(a.offline for a in args))
+
+    def __repr__(self) -> str:
+        if self.op in LEAVES:
+            return str(self.key)
+        return f"{self.op}({', '.join(map(repr, self.args))})"
+
+    @property
+    def value(self) -> float | None:
+        """The number of a constant, None for anything else."""
+        return self.key if self.op == "constant" and isinstance(self.key, float) else None
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("a traced expression has no truth value: what is traced must not branch on a scalar")
+
+    def __add__(self, other: Operand) -> Expr:
+        return self._binary("add", self, other)
+
+    def __radd__(self, other: Operand) -> Expr:
+        return self._binary("add", other, self)
+
+    def __sub__(self, other: Operand) -> Expr:
+        return self._binary("sub", self, other)
+
+    def __rsub__(self, other: Operand) -> Expr:
+        return self._binary("sub", other, self)
+
+    def __mul__(self, other: Operand) -> Expr:
+        return self._binary("mul", self, other)
+
+    def __rmul__(self, other: Operand) -> Expr:
+        return self._binary("mul", other, self)
+
+    def __truediv__(self, other: Operand) -> Expr:
+        return self._binary("div", self, other)
+
+    def __rtruediv__(self, other: Operand) -> Expr:
+        return self._binary("div", other, self)
+
+    def __neg__(self) -> Expr:
+        return self.graph.operation("neg", self)
+
+    def sqrt(self) -> Expr:
+        return self.graph.operation("sqrt", self)
+
+    def sin(self) -> Expr:
+        return self.graph.operation("sin", self)
+
+    def cos(self) -> Expr:
+        return self.graph.operation("cos", self)
+
+    def sign(self) -> Expr:
+        return self.graph.operation("sign", self)
+
+    def _binary(self, op: str, left: Operand, right: Operand) -> Expr:
+        for operand in (left, right):
+            if not isinstance(operand, (Expr, Real)):
+                return NotImplemented
+        return self.graph.operation(op, self.graph.lift(left), self.graph.lift(right))
+
+
+class Graph:
+    """A table of nodes, each kept once."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[tuple[object, ...], Expr] = {}
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def input(self, name: str) -> Expr:
+        """A quantity that changes with every state."""
+        return self.leaf("input", name)
+
+    def parameter(self, name: str) -> Expr:
+        """A quantity of the robot, known before any state."""
+        return self.leaf("parameter", name)
+
+    def constant(self, value: float) -> Expr:
+        return self.leaf("constant", float(value))
+
+    def lift(self, x: Operand) -> Expr:
+        return x if isinstance(x, Expr) else self.constant(x)
+
+    def leaf(self, op: str, key: str | float) -> Expr:
+        # 0.0 and -0.0 are one dictionary key but two numbers; the sign of a constant zero is not kept
+        return self._intern(op, (), key)
+
+    def operation(self, op: str, *args: Expr) -> Expr:
+        """The simplified node for op(args)."""
+        simpler = simplify(self, op, args)
+        return simpler if simpler is not None else self.node(op, *args)
+
+    def node(self, op: str, *args: Expr) -> Expr:
+        """The node for op(args) as it stands, without simplification."""
+        return self._intern(op, args, None)
+
+    def _intern(self, op: str, args: tuple[Expr, ...], key: str | float | None) -> Expr:
+        identity = (op, key, *(a.index for a in args))
+        found = self._nodes.get(identity)
+        if found is None:
+            found = self._nodes[identity] = Expr(self, op, args, key, len(self._nodes))
+        return found
+
+
+def reachable(outputs: Iterable[Operand]) -> Iterator[Expr]:
+    """Every node the outputs depend on, once; numbers among the outputs are passed over."""
+    seen: set[int] = set()
+    stack = [x for x in outputs if isinstance(x, Expr)]
+    while stack:
+        node = stack.pop()
+        if node.index not in seen:
+            seen.add(node.index)
+            yield node
+            stack.extend(node.args)

@@ -1,0 +1,195 @@
+"""Named rules that simplify a node as it is built: each takes the operands of one operation and returns what stands for it,
+or None where it does not apply. The first rule that applies wins.
+
+Signs are pushed outward until an addition or subtraction absorbs them, so that a negation costs nothing; factors known
+before run time meet each other, so that constants combine off line. No rule changes the value by more than rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from armwright.graph.expression import Expr, Graph
+
+UnaryRule: TypeAlias = "Callable[[Graph, Expr], Expr | None]"
+BinaryRule: TypeAlias = "Callable[[Graph, Expr, Expr], Expr | None]"
+
+_FOLD: dict[str, Callable[..., float]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "neg": lambda a: -a,
+    "sqrt": math.sqrt,
+    "sin": math.sin,
+    "cos": math.cos,
+    "sign": lambda a: float((a > 0) - (a < 0)),
+}
+
+
+def fold(g: Graph, op: str, args: tuple[Expr, ...]) -> Expr | None:
+    """An operation on numbers is a number; division by zero and roots of negatives are left for run time."""
+    values = [a.value for a in args]
+    if any(v is None for v in values):
+        return None
+    try:
+        return g.constant(_FOLD[op](*values))
+    except (ZeroDivisionError, ValueError):
+        return None
+
+
+def add_zero(g: Graph, x: Expr, y: Expr) -> Expr | None:
+    return y if x.value == 0 else x if y.value == 0 else None
+
+
+def add_negated(g: Graph, x: Expr, y: Expr) -> Expr | None:
+    """-x + -y = -(x + y);  x + -y = x - y."""
+    if x.op == "neg" and y.op == "neg":
+        return -(x.args[0] + y.args[0])
+    if y.op == "neg":
+        return x - y.args[0]
+    if x.op == "neg":
+        return y - x.args[0]
+    return None
+
+
+def sub_zero(g: Graph, x: Expr, y: Expr) -> Expr | None:
+    return -y if x.value == 0 else x if y.value == 0 else None
+
+
+def sub_same(g: Graph, x: Expr, y: Expr) -> Expr | None:
+    return g.constant(0) if x is y else None
+
+
+def sub_negated(g: Graph, x: Expr, y: Expr) -> Expr | None:
+    """-x - -y = y - x;  x - -y = x + y;  -x - y = -(x + y)."""
+    if x.op == "neg" and y.op == "neg":
+        return y.args[0] - x.args[0]
+    if y.op == "neg":
+        return x + y.args[0]
+    if x.op == "neg":
+        return -(x.args[0] + y)
+    return None
+
+
+def sub_ordered(g: Graph, x: Expr, y: Expr) -> Expr | None:
+    """x - y and y - x share one node."""
+    return -g.node("sub", y, x) if x.index > y.index else None
+
+
+def mul_zero(g: Graph, x: Expr, y: Expr) -> Expr | None:
+    return g.constant(0) if x.value == 0 or y.value == 0 else None
+
+
+def mul_one(g: Graph, x: Expr, y: Expr) -> Expr | None:
+    for factor, other in ((x, y), (y, x)):
+        if factor.value == 1:
+            return other
+        if factor.value == -1:
+            return -other
+    return None
+
+
+def mul_negated(g: Graph, x: Expr, y: Expr) -> Expr | None:
+    if x.op == "neg":
+        return -(x.args[0] * y)
+    if y.op == "neg":
+        return -(x * y.args[0])
+    return None
+
+
+def mul_negative_constant(g: Graph, x: Expr, y: Expr) -> Expr | None:
+    """(-c) x = -(c x), so that c x is computed once for both signs."""
+    for factor, other in ((x, y), (y, x)):
+        if factor.value is not None and factor.value < 0:
+            return -(g.constant(-factor.value) * other)
+    return None
+
+
+def mul_gathered(g: Graph, x: Expr, y: Expr) -> Expr | None:
+    """c (p x) = (c p) x for off-line c and p."""
+    for factor, other in ((x, y), (y, x)):
+        if factor.offline and not other.offline and other.op == "mul" and other.args[0].offline:
+            return (factor * other.args[0]) * other.args[1]
+    return None
+
+
+def add_gathered(g: Graph, x: Expr, y: Expr) -> Expr | None:
+    """c + (p + x) = (c + p) + x for off-line c and p."""
+    for term, other in ((x, y), (y, x)):
+        if term.offline and not other.offline and other.op == "add" and other.args[0].offline:
+            return (term + other.args[0]) + other.args[1]
+    return None
+
+
+def div_zero(g: Graph, x: Expr, y: Expr) -> Expr | None:
+    return g.constant(0) if x.value == 0 else None
+
+
+def div_negated(g: Graph, x: Expr, y: Expr) -> Expr | None:
+    if x.op == "neg":
+        return -(x.args[0] / y)
+    if y.op == "neg":
+        return -(x / y.args[0])
+    return None
+
+
+def div_offline(g: Graph, x: Expr, y: Expr) -> Expr | None:
+    """x / p = x (1/p): the reciprocal of a parameter is off line."""
+    return x * (1 / y) if y.offline and not x.offline and y.value != 0 else None
+
+
+def commuted(op: str) -> BinaryRule:
+    """Operands in one order, what is off line first, so that a+b and b+a are one node."""
+
+    def rule(g: Graph, x: Expr, y: Expr) -> Expr | None:
+        first, second = sorted((x, y), key=lambda e: (not e.offline, e.index))
+        return None if first is x else g.node(op, first, second)
+
+    return rule
+
+
+def neg_neg(g: Graph, x: Expr) -> Expr | None:
+    return x.args[0] if x.op == "neg" else None
+
+
+def sin_odd(g: Graph, x: Expr) -> Expr | None:
+    return -x.args[0].sin() if x.op == "neg" else None
+
+
+def cos_even(g: Graph, x: Expr) -> Expr | None:
+    return x.args[0].cos() if x.op == "neg" else None
+
+
+def sign_odd(g: Graph, x: Expr) -> Expr | None:
+    return -x.args[0].sign() if x.op == "neg" else None
+
+
+BINARY_RULES: dict[str, list[BinaryRule]] = {
+    "add": [add_zero, add_negated, add_gathered, commuted("add")],
+    "sub": [sub_zero, sub_same, sub_negated, sub_ordered],
+    "mul": [mul_zero, mul_one, mul_negated, mul_negative_constant, mul_gathered, commuted("mul")],
+    "div": [div_zero, div_negated, div_offline],
+}
+UNARY_RULES: dict[str, list[UnaryRule]] = {
+    "neg": [neg_neg],
+    "sin": [sin_odd],
+    "cos": [cos_even],
+    "sign": [sign_odd],
+    "sqrt": [],
+}
+
+
+def simplify(g: Graph, op: str, args: tuple[Expr, ...]) -> Expr | None:
+    """What stands for op(args) after the first rule that applies, or None."""
+    folded = fold(g, op, args)
+    if folded is not None:
+        return folded
+    if op in BINARY_RULES:
+        x, y = args
+        return next((r for rule in BINARY_RULES[op] if (r := rule(g, x, y)) is not None), None)
+    (x,) = args
+    return next((r for rule in UNARY_RULES[op] if (r := rule(g, x)) is not None), None)
