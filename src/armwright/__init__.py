@@ -1,0 +1,28 @@
+"""armwright: the dynamics of serial robots, by every published formulation, checked against each other."""
+
+from armwright.compile import compile
+from armwright.errors import ArmwrightError, InputError, ModelError, ModelWarning, UnknownNameError
+from armwright.formulations import formulations
+from armwright.load import load
+from armwright.load import packaged as robots
+from armwright.model.problems import problems
+from armwright.robot import Robot, random_robot
+from armwright.study.operation_counts import count_operations
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ArmwrightError",
+    "InputError",
+    "ModelError",
+    "ModelWarning",
+    "Robot",
+    "UnknownNameError",
+    "compile",
+    "count_operations",
+    "formulations",
+    "load",
+    "problems",
+    "random_robot",
+    "robots",
+]

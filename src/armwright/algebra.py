@@ -152,7 +152,7 @@ class Symmetric:
 
     def turned_z(self, c: Scalar, s: Scalar) -> Symmetric:
         """Rot(z) S Rot(z)^T in 8 multiplications and 8 additions."""
-        p = s * (self.xx - self.yy) + c * (self.xy + self.xy)
+        p = s * (self.xx - self.yy) + (c + c) * self.xy
         sp = s * p
         return Symmetric(
             self.xx - sp, self.yy + sp, self.zz, c * p - self.xy, c * self.xz - s * self.yz, s * self.xz + c * self.yz
@@ -160,7 +160,7 @@ class Symmetric:
 
     def turned_x(self, c: Scalar, s: Scalar) -> Symmetric:
         """Rot(x) S Rot(x)^T in 8 multiplications and 8 additions."""
-        p = s * (self.yy - self.zz) + c * (self.yz + self.yz)
+        p = s * (self.yy - self.zz) + (c + c) * self.yz
         sp = s * p
         return Symmetric(
             self.xx, self.yy - sp, self.zz + sp, c * self.xy - s * self.xz, s * self.xy + c * self.xz, c * p - self.yz

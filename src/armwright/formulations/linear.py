@@ -5,8 +5,14 @@ from armwright.formulations.types import Coordinates, SquareMatrix
 
 
 def cholesky(M: SquareMatrix, b: Coordinates) -> list[Scalar]:
-    """By M = L D L^T, Cholesky's factorisation without square roots; only the lower triangle of M is read."""
-    n = len(b)
+    """By M = L D L^T, Cholesky's factorisation without square roots."""
+    L, inverse = factor(M)
+    return substitute(L, inverse, b)
+
+
+def factor(M: SquareMatrix) -> tuple[SquareMatrix, list[Scalar]]:
+    """L (its unit diagonal left out) and 1/D; only the lower triangle of M is read."""
+    n = len(M)
     L: SquareMatrix = [[0] * n for _ in range(n)]
     inverse: list[Scalar] = [0] * n
     for j in range(n):
@@ -15,11 +21,15 @@ def cholesky(M: SquareMatrix, b: Coordinates) -> list[Scalar]:
         for k in range(j):
             for i in range(k):
                 scaled[k] = scaled[k] - scaled[i] * L[k][i]
-        for k in range(j):
             L[j][k] = scaled[k] * inverse[k]
             pivot = pivot - L[j][k] * scaled[k]
         inverse[j] = 1 / pivot
-    x = list(b)
+    return L, inverse
+
+
+def substitute(L: SquareMatrix, inverse: list[Scalar], b: Coordinates) -> list[Scalar]:
+    """Forward through L, divide by D, back through L^T."""
+    n, x = len(b), list(b)
     for j in range(n):
         for k in range(j):
             x[j] = x[j] - L[j][k] * x[k]

@@ -125,6 +125,17 @@ def add_gathered(g: Graph, x: Expr, y: Expr) -> Expr | None:
     return None
 
 
+def factored(op: str) -> BinaryRule:
+    """c x + p x = (c + p) x, and the same for a difference, for off-line c and p."""
+
+    def rule(g: Graph, x: Expr, y: Expr) -> Expr | None:
+        if x.op == y.op == "mul" and x.args[1] is y.args[1] and x.args[0].offline and y.args[0].offline:
+            return g.operation(op, x.args[0], y.args[0]) * x.args[1]
+        return None
+
+    return rule
+
+
 def div_zero(g: Graph, x: Expr, y: Expr) -> Expr | None:
     return g.constant(0) if x.value == 0 else None
 
@@ -169,8 +180,8 @@ def sign_odd(g: Graph, x: Expr) -> Expr | None:
 
 
 BINARY_RULES: dict[str, list[BinaryRule]] = {
-    "add": [add_zero, add_negated, add_gathered, commuted("add")],
-    "sub": [sub_zero, sub_same, sub_negated, sub_ordered],
+    "add": [add_zero, add_negated, add_gathered, factored("add"), commuted("add")],
+    "sub": [sub_zero, sub_same, sub_negated, factored("sub"), sub_ordered],
     "mul": [mul_zero, mul_one, mul_negated, mul_negative_constant, mul_gathered, commuted("mul")],
     "div": [div_zero, div_negated, div_offline],
 }

@@ -1,0 +1,76 @@
+"""Between arrays of shape (..., n) and one scalar per joint: checks on the way in, stacking on the way out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from armwright.algebra import Scalar, Vector
+from armwright.chain import Wrench
+from armwright.errors import InputError
+
+Array: TypeAlias = NDArray[Any]
+
+
+def checked(name: str, value: ArrayLike, trailing: tuple[int, ...], dtype: np.dtype[Any], meaning: str) -> Array:
+    """`value` as an array of shape (..., *trailing) with finite numbers only."""
+    expected = ", ".join(map(str, trailing))
+    wanted = f"expected shape ({expected}{',' if len(trailing) == 1 else ''}) or (..., {expected}): {meaning}"
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "fiu":
+            array = array.astype(dtype) if array.dtype.kind == "O" else _reject(name, array, wanted)
+        array = array.astype(dtype, copy=False)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} is not an array of numbers ({error}); {wanted}") from None
+    if array.ndim < len(trailing) or array.shape[array.ndim - len(trailing) :] != trailing:
+        raise InputError(f"{name} has shape {array.shape}; {wanted}")
+    if not np.isfinite(array).all():
+        place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise InputError(f"{name}[{', '.join(map(str, place))}] is {array[place]}; every number must be finite")
+    return array
+
+
+def _reject(name: str, array: Array, wanted: str) -> Array:
+    raise InputError(f"{name} holds {array.dtype.name} values; {wanted}")
+
+
+def common_shape(arrays: Mapping[str, tuple[Array, int]]) -> tuple[int, ...]:
+    """The batch shape all arrays broadcast to; the number is how many trailing axes are not batch."""
+    shapes = {name: array.shape[: array.ndim - kept] for name, (array, kept) in arrays.items()}
+    try:
+        return np.broadcast_shapes(*shapes.values())
+    except ValueError:
+        listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise InputError(f"batch shapes do not fit together: {listed}; expected equal, or 1 where it may repeat") from None
+
+
+def scalars(array: Array, batch: tuple[int, ...]) -> list[Scalar]:
+    """One scalar per entry of the last axis: a number for a single state, an array of shape `batch` otherwise."""
+    if not batch:
+        return array.tolist() if array.dtype == np.float64 else list(array)
+    return list(np.moveaxis(np.broadcast_to(array, (*batch, array.shape[-1])), -1, 0))
+
+
+def wrench(array: Array, batch: tuple[int, ...]) -> Wrench:
+    """(..., 6) as force and moment."""
+    fx, fy, fz, mx, my, mz = scalars(array, batch)
+    return Wrench(Vector(fx, fy, fz), Vector(mx, my, mz))
+
+
+def stacked(values: Any, batch: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """A scalar, a list or a list of lists of scalars as one array with the batch axes first."""
+    shape: tuple[int, ...] = ()
+    probe = values
+    while isinstance(probe, Sequence):
+        shape, probe = (*shape, len(probe)), probe[0]
+    result = np.empty((*batch, *shape), dtype=dtype)
+    for place in np.ndindex(*shape):
+        entry = values
+        for i in place:
+            entry = entry[i]
+        result[(..., *place)] = entry
+    return result

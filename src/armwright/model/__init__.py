@@ -1,0 +1,1 @@
+"""From a description a person writes to the canonical chain, and back."""

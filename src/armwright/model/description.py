@@ -1,0 +1,182 @@
+"""What a robot is: names, numbers and limits, frozen. Frames are the canonical ones (modified DH, see `chain`)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from armwright.algebra import Matrix, Scalar, Symmetric, Vector, cos, point_inertia, sin
+from armwright.chain import Chain, Joint, Link, Pose
+from armwright.errors import ModelError
+
+Triple: TypeAlias = tuple[float, float, float]
+Tensor: TypeAlias = tuple[Triple, Triple, Triple]
+Transform: TypeAlias = tuple[tuple[float, float, float, float], ...]
+
+NO_TRANSFORM: Transform = ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0))
+NO_TENSOR: Tensor = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+EARTH: Triple = (0.0, 0.0, -9.81)
+QUARTER_TURN = math.pi / 2
+
+
+@dataclass(frozen=True)
+class JointModel:
+    """One row of the DH table, its limits and its actuator. `theta` and `d` are the constant parts."""
+
+    name: str
+    type: str
+    alpha: float
+    a: float
+    d: float
+    theta: float
+    limits: tuple[float, float] | None = None
+    viscous: float = 0.0
+    coulomb: float = 0.0
+    rotor_inertia: float = 0.0
+    gear: float = 1.0
+
+    @property
+    def prismatic(self) -> bool:
+        return self.type == "prismatic"
+
+    @property
+    def armature(self) -> float:
+        """Rotor inertia as the joint feels it."""
+        return self.rotor_inertia * self.gear * self.gear
+
+
+@dataclass(frozen=True)
+class LinkModel:
+    """A rigid body in its link frame; `inertia` is about the centre of mass."""
+
+    name: str
+    mass: float
+    com: Triple
+    inertia: Tensor
+
+
+@dataclass(frozen=True)
+class Payload:
+    """A body held by the tool, in the tool frame; `inertia` is about its centre of mass."""
+
+    mass: float
+    com: Triple = (0.0, 0.0, 0.0)
+    inertia: Tensor = NO_TENSOR
+
+
+@dataclass(frozen=True)
+class Description:
+    """A serial robot. `accept` lists kinds of problems (`problems`) that its author knows of and that need no warning."""
+
+    name: str
+    joints: tuple[JointModel, ...]
+    links: tuple[LinkModel, ...]
+    gravity: Triple = EARTH
+    base: Transform = NO_TRANSFORM
+    tool: Transform = NO_TRANSFORM
+    payload: Payload | None = None
+    source: str = ""
+    accept: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.joints:
+            raise ModelError(f"robot {self.name!r} is empty: expected at least one joint and its link")
+        if len(self.joints) != len(self.links):
+            raise ModelError(f"robot {self.name!r} has {len(self.joints)} joints and {len(self.links)} links: expected equal")
+
+    @property
+    def n(self) -> int:
+        """The number of joints."""
+        return len(self.joints)
+
+    def chain(self, number: Callable[[float], Scalar] = float) -> Chain:
+        """The canonical chain with every number turned into a scalar, e.g. `numpy.float32` or `mpmath.mpf`."""
+        base = _pose(self.base, number)
+        links = [_link(link, number) for link in self.links]
+        if self.payload is not None:
+            links[-1] = _joined(links[-1], _held(self.payload, _pose(self.tool, number), number))
+        return Chain(
+            joints=tuple(_joint(joint, number) for joint in self.joints),
+            links=tuple(links),
+            gravity=base.rotation.T @ Vector(*map(number, self.gravity)),
+            base=base,
+            tool=_pose(self.tool, number),
+        )
+
+
+def right_angles(angle: float) -> int | None:
+    """How many right angles an angle is, if it is a whole number of them to rounding."""
+    quarters = round(angle / QUARTER_TURN)
+    return quarters if abs(angle - quarters * QUARTER_TURN) <= 1e-14 * max(1, abs(quarters)) else None
+
+
+def cos_sin(angle: float, number: Callable[[float], Scalar] = float) -> tuple[Scalar, Scalar]:
+    """Cosine and sine, exactly 0, 1 or -1 at right angles, so that they vanish from what is computed with them."""
+    quarters = right_angles(angle)
+    if quarters is None:
+        return cos(number(angle)), sin(number(angle))
+    return ((1, 0), (0, 1), (-1, 0), (0, -1))[quarters % 4]
+
+
+def _joint(joint: JointModel, number: Callable[[float], Scalar]) -> Joint:
+    ca, sa = cos_sin(joint.alpha, number)
+    quarters = right_angles(joint.theta)
+    return Joint(
+        prismatic=joint.prismatic,
+        ca=ca,
+        sa=sa,
+        a=number(joint.a),
+        d=number(joint.d),
+        theta=number(joint.theta if quarters is None else 0.0),
+        quarters=0 if quarters is None else quarters % 4,
+        armature=number(joint.rotor_inertia) * number(joint.gear) * number(joint.gear),
+        viscous=number(joint.viscous),
+        coulomb=number(joint.coulomb),
+    )
+
+
+def _link(link: LinkModel, number: Callable[[float], Scalar]) -> Link:
+    return Link(number(link.mass), Vector(*map(number, link.com)), symmetric(link.inertia, number))
+
+
+def symmetric(tensor: Tensor, number: Callable[[float], Scalar] = float) -> Symmetric:
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = tensor
+    return Symmetric(*map(number, (xx, yy, zz, xy, xz, yz)))
+
+
+def tensor(s: Symmetric) -> Tensor:
+    xx, yy, zz, xy, xz, yz = map(float, s)
+    return (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)
+
+
+def _pose(transform: Transform, number: Callable[[float], Scalar]) -> Pose:
+    rows = [[number(x) for x in row] for row in transform[:3]]
+    return Pose(Matrix(*(Vector(*row[:3]) for row in rows)), Vector(*(row[3] for row in rows)))
+
+
+def _held(payload: Payload, tool: Pose, number: Callable[[float], Scalar]) -> Link:
+    """The payload in the frame of the last link."""
+    body = _link(LinkModel("payload", payload.mass, payload.com, payload.inertia), number)
+    R = tool.rotation
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = R.dot(body.inertia.matrix).dot(R.T).rows
+    return Link(body.mass, R @ body.com + tool.position, Symmetric(xx, yy, zz, xy, xz, yz))
+
+
+def _joined(one: Link, two: Link) -> Link:
+    """Two bodies fixed to each other."""
+    mass = one.mass + two.mass
+    com = (one.moment + two.moment) * (1 / mass) if mass else one.com
+    inertia = one.inertia + two.inertia
+    for part in (one, two):
+        inertia = inertia + point_inertia(part.com - com) * part.mass
+    return Link(mass, com, inertia)
+
+
+def joined(parts: list[Link]) -> Link:
+    """Any number of bodies fixed to each other, as one."""
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = _joined(whole, part)
+    return whole

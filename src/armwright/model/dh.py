@@ -1,0 +1,249 @@
+"""DH tables in four conventions, converted once to the canonical chain.
+
+| convention | one row moves a frame by                                | link data are in      | displacement |
+|------------|---------------------------------------------------------|-----------------------|--------------|
+| modified   | Rot(x, alpha) Trans(x, a) Rot(z, theta) Trans(z, d)     | the frame of that row | d            |
+| angeles    | Rot(x, alpha) Trans(x, a) Rot(z, theta) Trans(z, -b)    | the frame of that row | b = -d       |
+| standard   | Rot(z, theta) Trans(z, d) Trans(x, a) Rot(x, alpha)     | the frame of that row | d            |
+| saha       | Rot(z, theta) Trans(z, b) Trans(x, a) Rot(x, alpha)     | frame i+1, on link i  | b            |
+
+Standard and Saha's tables place frames alike; they differ in numbering and in the letter. The joint variable is added to
+theta (revolute) or to d or b (prismatic). A prismatic joint counted by b = -d keeps its meaning: its z axis is turned round.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from armwright.algebra import ZERO, Symmetric, Vector
+from armwright.chain import Link
+from armwright.errors import ModelError, unknown
+from armwright.model.description import (
+    NO_TENSOR,
+    NO_TRANSFORM,
+    JointModel,
+    LinkModel,
+    Transform,
+    cos_sin,
+    joined,
+    symmetric,
+    tensor,
+)
+from armwright.model.values import Reader
+
+CONVENTIONS = ("modified", "standard", "angeles", "saha")
+TYPES = ("revolute", "prismatic")
+
+GEOMETRY = ("type", "alpha", "a", "d", "b", "theta")
+BODY = ("mass", "com", "inertia", "slender", "point_masses")
+DRIVE = ("limits", "viscous", "coulomb", "rotor_inertia", "gear")
+KEYS = ("name", "joint", *GEOMETRY, *BODY, *DRIVE)
+SLENDER_KEYS = ("rho", "mass", "payload", "hub", "length")
+
+Where = Callable[[int, str | None], str]
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a DH table becomes: canonical joints and links, and the fixed transform from frame n to the table's last frame."""
+
+    joints: tuple[JointModel, ...]
+    links: tuple[LinkModel, ...]
+    last: Transform
+
+
+def read_table(rows: Sequence[Mapping[str, Any]], convention: str, where: Where | None = None) -> Table:
+    """Read, check and convert the rows; `where(row, key)` names a place for error messages."""
+    if convention not in CONVENTIONS:
+        raise unknown("DH convention", convention, CONVENTIONS)
+    if isinstance(rows, (str, Mapping)) or not isinstance(rows, Sequence):
+        raise ModelError(f"a DH table is a sequence of rows, each a mapping; got {type(rows).__name__}")
+    for i, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise ModelError(f"row {i + 1} of the DH table is {row!r}; expected a mapping with keys like 'alpha' and 'mass'")
+    readers = [Reader(row, _place(i, row, where)) for i, row in enumerate(rows)]
+    joints = [_joint(reader, i, convention) for i, reader in enumerate(readers)]
+    last = NO_TRANSFORM
+    frames = [(0.0, 0.0)] * len(rows)  # (alpha, a) from the canonical frame of link i to the frame its data are in
+    if convention in ("standard", "saha") and joints:
+        frames = [(joint.alpha, joint.a) for joint in joints]
+        last = _along_x(*frames[-1])
+        joints = [replace(j, alpha=alpha, a=a) for j, (alpha, a) in zip(joints, [(0.0, 0.0), *frames[:-1]], strict=True)]
+    rods = [*(j.a for j in joints[1:]), frames[-1][1] if frames else 0.0]
+    links = [_link(reader, i, joints[i], frames[i], rods[i]) for i, reader in enumerate(readers)]
+    if convention == "angeles":
+        for i, joint in enumerate(joints):
+            if joint.prismatic:
+                last = _turn_axis(i, joints, links, last)
+    return Table(tuple(joints), tuple(links), last)
+
+
+def _place(i: int, row: Mapping[str, Any], where: Where | None) -> Callable[[str | None], str]:
+    name = f" ({row['name']})" if isinstance(row.get("name"), str) else ""
+    return lambda key: (where(i, key) if where else "") + f"link {i + 1}{name}"
+
+
+def _joint(row: Reader, i: int, convention: str) -> JointModel:
+    shift = "b" if convention in ("angeles", "saha") else "d"
+    row.check_keys(key for key in KEYS if key not in ("b", "d") or key == shift)
+    kind = row.need("type")
+    if kind not in TYPES:
+        row.fail("type", f"unknown joint type {kind!r}; expected 'revolute' or 'prismatic'")
+    prismatic = kind == "prismatic"
+    d = row.number(shift, default=0.0 if prismatic else None)
+    gear = row.number("gear", default=1.0)
+    if gear == 0:
+        row.fail("gear", "gear = 0 would uncouple the motor; expected a gear ratio such as 1 or -62.6")
+    for key in ("viscous", "coulomb", "rotor_inertia"):
+        if row.number(key, default=0.0) < 0:
+            row.fail(key, f"{key} = {row.data[key]!r} is negative; expected zero or more")
+    return JointModel(
+        name=row.text("joint", f"joint{i + 1}"),
+        type=kind,
+        alpha=row.angle("alpha"),
+        a=row.number("a"),
+        d=_reverse(d) if convention == "angeles" else d,
+        theta=row.angle("theta", default=None if prismatic else 0.0),
+        limits=row.pair("limits"),
+        viscous=row.number("viscous", default=0.0),
+        coulomb=row.number("coulomb", default=0.0),
+        rotor_inertia=row.number("rotor_inertia", default=0.0),
+        gear=gear,
+    )
+
+
+def _link(row: Reader, i: int, joint: JointModel, frame: tuple[float, float], rod: float) -> LinkModel:
+    """The body of one row, moved to the canonical frame of its link."""
+    name = row.text("name", f"link{i + 1}")
+    if "slender" in row.data:
+        for key in ("mass", "com", "inertia"):
+            if key in row.data:
+                row.fail(key, f"{key} and slender both describe the body; give one of them")
+        parts = [_slender(row, joint, rod)]
+    elif "mass" in row.data or "point_masses" not in row.data:
+        parts = [_moved(Link(_mass(row), Vector(*row.triple("com")), symmetric(row.tensor("inertia"))), frame)]
+    else:
+        parts = []
+    parts += [_moved(point, frame) for point in _point_masses(row)]
+    body = joined(parts)
+    return LinkModel(name, float(body.mass), _triple(body.com), tensor(body.inertia))
+
+
+def _mass(row: Reader, key: str = "mass") -> float:
+    mass = row.number(key)
+    if mass < 0:
+        row.fail(key, f"{key} = {mass!r} is negative; expected kilograms, zero or more")
+    return mass
+
+
+def _moved(body: Link, frame: tuple[float, float]) -> Link:
+    """A body given in a frame that is Rot(x, alpha) Trans(x, a) away, in the canonical frame."""
+    c, s = cos_sin(frame[0])
+    com = body.com
+    turned = Vector(com.x + frame[1], c * com.y - s * com.z, s * com.y + c * com.z)
+    return Link(body.mass, turned, body.inertia.turned_x(c, s))
+
+
+def _point_masses(row: Reader) -> list[Link]:
+    points = row.data.get("point_masses", [])
+    if not isinstance(points, Sequence) or not all(isinstance(p, Mapping) for p in points):
+        row.fail("point_masses", "point_masses must be a list of tables {mass, at}")
+    if "point_masses" in row.data and not points:
+        row.fail("point_masses", "point_masses is empty; expected at least one {mass, at}")
+    bodies = []
+    for point in points:
+        entry = Reader(point, lambda _key: row.where("point_masses"))
+        entry.check_keys(("mass", "at"))
+        bodies.append(Link(_mass(entry), Vector(*entry.triple("at")), Symmetric(0, 0, 0, 0, 0, 0)))
+    return bodies
+
+
+def _slender(row: Reader, joint: JointModel, rod: float) -> Link:
+    """Mohan and Saha's link: a rod along z_i over b_i, a rod along x over a_i, a payload at its end, an inertia at the hub.
+
+    On a prismatic joint b_i is the travel, so the rod along z has its own fixed `length`.
+    """
+    data = row.data["slender"]
+    if not isinstance(data, Mapping):
+        row.fail("slender", f"slender = {data!r} is not a table; expected keys {', '.join(SLENDER_KEYS)}")
+    entry = Reader(data, lambda _key: row.where("slender"))
+    entry.check_keys(SLENDER_KEYS)
+    if joint.prismatic:
+        low, high = -entry.number("length"), 0.0
+    else:
+        if "length" in data:
+            entry.fail("length", "length is for prismatic joints; on a revolute joint the rod has the length of b")
+        low, high = min(-joint.d, 0.0), max(-joint.d, 0.0)
+    total = high - low + abs(rod)
+    if "mass" in data and "rho" in data:
+        entry.fail("rho", "slender has both rho and mass; give the mass per length or the mass")
+    mass = _mass(entry) if "mass" in data else _mass(entry, "rho") * total
+    if mass and not total:
+        entry.fail("mass", "the rods have no length (a = b = 0) and so no mass; give mass, com and inertia instead")
+    rho = mass / total if total else 0.0
+    payload = _mass(entry, "payload") if "payload" in data else 0.0
+    along_z, along_x = rho * (high - low), rho * abs(rod)
+    third = (high - low) ** 2 * along_z / 12
+    across = rod**2 * along_x / 12
+    return joined(
+        [
+            Link(along_z, Vector(0.0, 0.0, (low + high) / 2), Symmetric(third, third, 0, 0, 0, 0)),
+            Link(along_x, Vector(rod / 2, 0.0, 0.0), Symmetric(0, across, across, 0, 0, 0)),
+            Link(payload, Vector(rod, 0.0, 0.0), Symmetric(0, 0, 0, 0, 0, 0)),
+            Link(0.0, ZERO, symmetric(_hub(entry))),
+        ]
+    )
+
+
+def _hub(entry: Reader) -> Any:
+    """The hub inertia: a number (about the joint axis), or a tensor."""
+    value = entry.data.get("hub", 0.0)
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, entry.number("hub", default=0.0))
+    return entry.tensor("hub", NO_TENSOR)
+
+
+def _triple(v: Vector) -> tuple[float, float, float]:
+    return float(v.x), float(v.y), float(v.z)
+
+
+def _along_x(alpha: float, a: float) -> Transform:
+    c, s = map(float, cos_sin(alpha))
+    return (1.0, 0.0, 0.0, a), (0.0, c, -s, 0.0), (0.0, s, c, 0.0), (0.0, 0.0, 0.0, 1.0)
+
+
+def _turn_axis(i: int, joints: list[JointModel], links: list[LinkModel], last: Transform) -> Transform:
+    """Turn z_i round (half a turn about x_i), so that the joint counts the other way; the next frame turns it back."""
+    joint, link = joints[i], links[i]
+    joints[i] = replace(joint, alpha=_half_turn(joint.alpha), theta=_reverse(joint.theta), d=_reverse(joint.d))
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = link.inertia
+    x, y, z = link.com
+    y, z, xy, xz = map(_reverse, (y, z, xy, xz))
+    links[i] = replace(link, com=(x, y, z), inertia=((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
+    if i + 1 < len(joints):
+        joints[i + 1] = replace(joints[i + 1], alpha=_half_turn(joints[i + 1].alpha))
+        return last
+    return compose(_along_x(math.pi, 0.0), last)
+
+
+def _reverse(x: float) -> float:
+    return 0.0 - x  # not -x, which makes a negative zero of zero
+
+
+def _half_turn(angle: float) -> float:
+    return angle - math.pi if angle > 0 else angle + math.pi
+
+
+def compose(first: Transform, second: Transform) -> Transform:
+    """The product of two transforms."""
+    if second == NO_TRANSFORM:
+        return first
+    if first == NO_TRANSFORM:
+        return second
+    product = np.asarray(first) @ np.asarray(second)
+    return tuple((a, b, c, d) for a, b, c, d in product.tolist())

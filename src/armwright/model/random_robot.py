@@ -1,0 +1,38 @@
+"""Random robots that could exist: for tests and studies."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from armwright.errors import InputError
+from armwright.model.description import Description, JointModel, LinkModel, Tensor
+
+
+def random_description(n: int, seed: int, prismatic: float = 0.3) -> Description:
+    """n joints with general twists and offsets, each prismatic with the given probability.
+
+    Every link is the mass distribution of a box-like cloud of random size, place and attitude, so its inertia tensor is
+    positive definite and fulfils the triangle inequality.
+    """
+    if not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 1:
+        raise InputError(f"n = {n!r}: a random robot needs a whole number of joints, 1 or more")
+    if not 0 <= prismatic <= 1:
+        raise InputError(f"prismatic = {prismatic!r}: expected a probability between 0 and 1")
+    rng = np.random.default_rng(seed)
+    joints, links = [], []
+    for i in range(n):
+        alpha, theta = rng.uniform(-np.pi, np.pi, 2).tolist()
+        a, d = rng.uniform(-0.5, 0.5, 2).tolist()
+        kind = "prismatic" if rng.random() < prismatic else "revolute"
+        joints.append(JointModel(f"joint{i + 1}", kind, alpha, a, d, theta, limits=(-np.pi, np.pi)))
+        mass, com = float(rng.uniform(0.5, 5.0)), rng.uniform(-0.25, 0.25, 3).tolist()
+        links.append(LinkModel(f"link{i + 1}", mass, (com[0], com[1], com[2]), _tensor(rng, mass)))
+    return Description(f"random{n}_{seed}", tuple(joints), tuple(links), source=f"random robot, n = {n}, seed = {seed}")
+
+
+def _tensor(rng: np.random.Generator, mass: float) -> Tensor:
+    x, y, z = mass * rng.uniform(0.02, 0.2, 3) ** 2  # second moments along three axes
+    R, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+    inertia = R @ np.diag([y + z, x + z, x + y]) @ R.T
+    rows = ((inertia + inertia.T) / 2).tolist()
+    return tuple((row[0], row[1], row[2]) for row in rows)  # type: ignore[return-value]

@@ -1,0 +1,103 @@
+"""The robot as the tables a robotics book would print."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+
+from armwright.model.description import NO_TRANSFORM, Description, JointModel, Transform, right_angles
+
+
+def as_table(robot: Description) -> str:
+    parts = [_title(robot), _layout(_joints(robot)), _layout(_links(robot))]
+    drives = [j for j in robot.joints if j.viscous or j.coulomb or j.rotor_inertia]
+    if drives:
+        parts.append(_layout(_drives(robot)))
+    if robot.payload is not None:
+        p = robot.payload
+        parts.append(f"payload in the tool frame: {p.mass:g} kg at {_vector(p.com)} m, inertia {_six(p.inertia)} kg m^2")
+    for name, transform in (("base", robot.base), ("tool", robot.tool)):
+        if transform != NO_TRANSFORM:
+            parts.append(f"{name} transform:\n{_transform(transform)}")
+    if robot.source:
+        parts.append("\n".join(textwrap.wrap(" ".join(robot.source.split()), 100)))
+    return "\n\n".join(parts)
+
+
+def _title(robot: Description) -> str:
+    types = "".join("P" if joint.prismatic else "R" for joint in robot.joints)
+    return (
+        f"{robot.name}: {robot.n} joint{'s' if robot.n > 1 else ''} ({types}), "
+        f"gravity {_vector(robot.gravity)} m/s^2, modified DH (Craig)"
+    )
+
+
+def _joints(robot: Description) -> list[list[str]]:
+    rows = [["i", "joint", "type", "alpha", "a [m]", "theta", "d [m]", "limits"]]
+    for i, joint in enumerate(robot.joints, start=1):
+        theta, d = _angle(joint.theta), f"{joint.d:g}"
+        if joint.prismatic:
+            d = f"q{i}" + (f" {joint.d:+g}" if joint.d else "")
+        else:
+            theta = f"q{i}" + (f" {'+' if joint.theta > 0 else '-'} {_angle(abs(joint.theta))}" if joint.theta else "")
+        rows.append([str(i), joint.name, joint.type, _angle(joint.alpha), f"{joint.a:g}", theta, d, _limits(joint)])
+    return rows
+
+
+def _limits(joint: JointModel) -> str:
+    if joint.limits is None:
+        return "-"
+    if joint.prismatic:
+        return f"{joint.limits[0]:g} .. {joint.limits[1]:g} m"
+    low, high = map(math.degrees, joint.limits)
+    return f"{low:.4g} .. {high:.4g} deg"
+
+
+def _links(robot: Description) -> list[list[str]]:
+    heads = ["i", "link", "mass [kg]", "com x", "y", "z [m]", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz [kg m^2]"]
+    rows = [heads]
+    for i, link in enumerate(robot.links, start=1):
+        (xx, xy, xz), (_, yy, yz), (_, _, zz) = link.inertia
+        numbers = (link.mass, *link.com, xx, yy, zz, xy, xz, yz)
+        rows.append([str(i), link.name, *(f"{x:.5g}" for x in numbers)])
+    return rows
+
+
+def _drives(robot: Description) -> list[list[str]]:
+    rows = [["i", "joint", "rotor inertia", "gear", "at the joint", "viscous", "coulomb"]]
+    for i, j in enumerate(robot.joints, start=1):
+        numbers = (j.rotor_inertia, j.gear, j.armature, j.viscous, j.coulomb)
+        rows.append([str(i), j.name, *(f"{x:.5g}" for x in numbers)])
+    return rows
+
+
+def _angle(angle: float) -> str:
+    """Degrees where that is a round number, else radians with their unit."""
+    if right_angles(angle) is not None:
+        return f"{90 * (right_angles(angle) or 0)} deg"
+    return f"{math.degrees(angle):.6g} deg"
+
+
+def _vector(v: Sequence[float]) -> str:
+    return "(" + ", ".join(f"{x:g}" for x in v) + ")"
+
+
+def _six(inertia: Sequence[Sequence[float]]) -> str:
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia
+    return _vector((xx, yy, zz, xy, xz, yz))
+
+
+def _transform(transform: Transform) -> str:
+    return "\n".join("  " + "  ".join(f"{x:>10.6g}" for x in row) for row in transform)
+
+
+def _layout(rows: list[list[str]]) -> str:
+    """Columns of equal width: names to the left, numbers to the right."""
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [c.ljust(w) if k in (1, 2) and rows[0][2] == "type" or k == 1 else c.rjust(w) for k, (c, w) in enumerate(zip(row, widths, strict=True))]
+        lines.append("  ".join(cells).rstrip())
+    lines.insert(1, "-" * max(map(len, lines)))
+    return "\n".join(lines)

@@ -1,0 +1,198 @@
+"""Robots as TOML: the DH rows of `dh` under [[link]], the robot's own keys on top. Writing and reading back is exact."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from armwright.errors import ModelError
+from armwright.model.description import EARTH, NO_TENSOR, NO_TRANSFORM, Description, Payload, Tensor, Transform, Triple
+from armwright.model.dh import Table, compose, read_table
+from armwright.model.values import Reader
+
+TOP_KEYS = ("name", "source", "convention", "gravity", "base", "tool", "accept", "payload", "link")
+PAYLOAD_KEYS = ("mass", "com", "inertia")
+
+_HEADER = re.compile(r"^\s*(\[\[?)\s*([\w.-]+)\s*\]")
+_KEY = re.compile(r"""^\s*["']?([\w-]+)["']?\s*=""")
+
+
+@dataclass(frozen=True)
+class Fields:
+    """What a TOML file says, ready for a `Description`."""
+
+    name: str
+    table: Table
+    gravity: Triple
+    base: Transform
+    tool: Transform
+    payload: Payload | None
+    source: str
+    accept: tuple[str, ...]
+
+
+def read(path: Path) -> Fields:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ModelError(f"{path} does not exist; expected a robot file, or the name of a packaged robot") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ModelError(f"{path} cannot be read: {error}") from None
+    return parse(text, path.name, path.stem)
+
+
+def parse(text: str, file: str = "TOML", default_name: str = "robot") -> Fields:
+    """Read the text of a robot file; `file` is what messages call it."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ModelError(f"{file} is not valid TOML: {error}") from None
+    lines = _lines(text)
+
+    def line(table: str, index: int, key: str | None) -> str:
+        number = lines.get((table, index, key), lines.get((table, index, None)))
+        return f"{file}, line {number}: " if number else f"{file}: "
+
+    top = Reader(data, lambda key: line("", 0, key) + "robot")
+    top.check_keys(TOP_KEYS)
+    rows = top.data.get("link", [])
+    if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
+        top.fail("link", "the links must be written as [[link]] tables, one per link")
+    if not rows:
+        raise ModelError(f"{file}: the robot is empty; expected one [[link]] table per joint")
+    accept = top.data.get("accept", [])
+    if not isinstance(accept, list) or not all(isinstance(kind, str) for kind in accept):
+        top.fail("accept", f"accept = {accept!r} is not a list of texts")
+    convention = top.need("convention")
+    table = read_table(rows, convention, lambda i, key: line("link", i, key))
+    return Fields(
+        name=top.text("name", default_name),
+        table=table,
+        gravity=top.triple("gravity", EARTH),
+        base=top.transform("base", NO_TRANSFORM),
+        tool=compose(table.last, top.transform("tool", NO_TRANSFORM)),
+        payload=_payload(data, lambda key: line("payload", 0, key) + "payload"),
+        source=top.text("source", ""),
+        accept=tuple(accept),
+    )
+
+
+def _payload(data: Mapping[str, Any], where: Any) -> Payload | None:
+    if "payload" not in data:
+        return None
+    entry = Reader(data["payload"], where)
+    entry.check_keys(PAYLOAD_KEYS)
+    return make_payload(entry)
+
+
+def make_payload(entry: Reader) -> Payload:
+    mass = entry.number("mass")
+    if mass < 0:
+        entry.fail("mass", f"mass = {mass!r} is negative; expected kilograms, zero or more")
+    return Payload(mass, entry.triple("com", (0.0, 0.0, 0.0)), entry.tensor("inertia", NO_TENSOR))
+
+
+def _lines(text: str) -> dict[tuple[str, int, str | None], int]:
+    """Line numbers of (table, index, key); key None is the table's own header. The top of the file is table ''."""
+    found: dict[tuple[str, int, str | None], int] = {}
+    counts: dict[str, int] = {}
+    table = ("", 0)
+    for number, content in _statements(text):
+        if header := _HEADER.match(content):
+            name = header[2]
+            counts[name] = counts.get(name, -1) + 1
+            table = (name, counts[name])
+            found[*table, None] = number
+        elif key := _KEY.match(content):
+            found[*table, key[1]] = number
+    return found
+
+
+def _statements(text: str) -> Iterator[tuple[int, str]]:
+    """The lines on which a statement begins: not inside a multi-line string or a multi-line array."""
+    quote, depth = "", 0
+    for number, content in enumerate(text.splitlines(), start=1):
+        begins = not quote and depth == 0
+        if begins:
+            yield number, content
+        is_header = begins and _HEADER.match(content) is not None
+        i = 0
+        while i < len(content):
+            if quote:
+                if content.startswith(quote, i):
+                    i, quote = i + len(quote), ""
+                else:
+                    i += 2 if content[i] == "\\" and quote in ('"', '"""') else 1
+                continue
+            character = content[i]
+            if character == "#":
+                break
+            if character in "\"'":
+                quote = character * 3 if content.startswith(character * 3, i) else character
+                i += len(quote)
+                continue
+            if not is_header:
+                depth += character in "[{"
+                depth -= character in "]}"
+            i += 1
+        if len(quote) == 1:  # an ordinary string ends with its line
+            quote = ""
+
+
+def write(robot: Description) -> str:
+    """The robot as TOML, in the modified convention; numbers are written so that they read back bit for bit."""
+    parts = ["\n".join(_top(robot))]
+    for joint, link in zip(robot.joints, robot.links, strict=True):
+        row: list[tuple[str, Any]] = [
+            ("name", link.name),
+            ("joint", joint.name),
+            ("type", joint.type),
+            *((key, getattr(joint, key)) for key in ("alpha", "a", "d", "theta")),
+            *((key, getattr(joint, key)) for key in ("limits",) if joint.limits is not None),
+            *((key, getattr(joint, key)) for key in ("viscous", "coulomb", "rotor_inertia") if getattr(joint, key)),
+            *((key, getattr(joint, key)) for key in ("gear",) if joint.gear != 1.0),
+            *((key, getattr(link, key)) for key in ("mass", "com")),
+            ("inertia", _six(link.inertia)),
+        ]
+        parts.append("\n".join(["[[link]]", *(f"{key} = {_value(value)}" for key, value in row)]))
+    if robot.payload is not None:
+        load = robot.payload
+        body = (("mass", load.mass), ("com", load.com), ("inertia", _six(load.inertia)))
+        parts.append("\n".join(["[payload]", *(f"{key} = {_value(value)}" for key, value in body)]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _top(robot: Description) -> Iterator[str]:
+    yield f"name = {_value(robot.name)}"
+    if robot.source:
+        yield f"source = {_value(robot.source)}"
+    yield 'convention = "modified"'
+    yield f"gravity = {_value(robot.gravity)}"
+    for key, transform in (("base", robot.base), ("tool", robot.tool)):
+        if transform != NO_TRANSFORM:
+            yield f"{key} = {_value(transform)}"
+    if robot.accept:
+        yield f"accept = {_value(robot.accept)}"
+
+
+def _six(tensor: Tensor) -> tuple[float, ...]:
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = tensor
+    return xx, yy, zz, xy, xz, yz
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, Sequence):
+        return f"[{', '.join(map(_value, value))}]"
+    return repr(float(value))
+
+
+def _text(value: str) -> str:
+    """A basic string; JSON escapes are TOML escapes, except that TOML also forbids a raw DEL."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

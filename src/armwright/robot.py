@@ -1,0 +1,219 @@
+"""Robot: the description of an arm and everything one asks of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from armwright.arrays import Array, checked, common_shape, scalars, stacked
+from armwright.chain import Chain
+from armwright.compile import Function
+from armwright.compile import compile as compile_function
+from armwright.errors import InputError, ModelError
+from armwright.formulations import find, single_torque
+from armwright.formulations.coriolis import coriolis_matrix
+from armwright.formulations.energy import kinetic_energy, potential_energy
+from armwright.model import toml
+from armwright.model.description import EARTH, NO_TENSOR, NO_TRANSFORM, Description
+from armwright.model.dh import compose, read_table
+from armwright.model.random_robot import random_description
+from armwright.model.table import as_table
+from armwright.model.values import Reader, as_transform
+
+_FLOAT64 = np.dtype("float64")
+
+
+class Robot(Description):
+    """A serial robot with numbers: load one with `armwright.load`, or make one with `Robot.from_dh`.
+
+    Positions, velocities, accelerations and torques are arrays of shape (n,) for one state or (..., n) for many. Units
+    are SI and radians; torque means generalised force, so newtons for a prismatic joint. The equation of motion is
+
+        tau = M(q) qdd + C(q, qd) qd + g(q) + friction(qd) - J(q)^T tip_wrench
+
+    `tip_wrench` (..., 6) is force and moment exerted by the surroundings on the robot at the origin of the tool frame, in
+    the axes of the tool frame. `link_wrenches` (..., n, 6) are the same for each link frame.
+    """
+
+    @classmethod
+    def from_dh(
+        cls,
+        rows: Sequence[Mapping[str, Any]],
+        convention: str = "modified",
+        *,
+        name: str = "robot",
+        gravity: ArrayLike = EARTH,
+        base: ArrayLike | None = None,
+        tool: ArrayLike | None = None,
+        source: str = "",
+    ) -> Robot:
+        """A robot from a DH table: one mapping per joint, as documented in `docs/notation.md`.
+
+        The convention is "modified" (Craig), "standard", "angeles" (b = -d) or "saha" (b, standard frames).
+        """
+        table = read_table(rows, convention)
+        top = Reader({"gravity": gravity, "base": base, "tool": tool}, lambda _key: f"robot {name!r}")
+        return cls(
+            name,
+            table.joints,
+            table.links,
+            gravity=top.triple("gravity"),
+            base=top.transform("base", NO_TRANSFORM),
+            tool=compose(table.last, top.transform("tool", NO_TRANSFORM)),
+            source=source,
+        )
+
+    @classmethod
+    def from_description(cls, description: Description) -> Robot:
+        return cls(**{field.name: getattr(description, field.name) for field in fields(Description)})
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> Robot:
+        """A robot from a TOML file; `armwright.load` does the same and also warns of what looks wrong."""
+        return cls.from_fields(toml.read(Path(path)))
+
+    @classmethod
+    def from_fields(cls, f: toml.Fields) -> Robot:
+        return cls(f.name, f.table.joints, f.table.links, f.gravity, f.base, f.tool, f.payload, f.source, f.accept)
+
+    def to_toml(self, path: str | Path | None = None) -> str:
+        """The robot as TOML text, also written to `path` if given. Reading it back gives an equal robot."""
+        text = toml.write(self)
+        if path is not None:
+            Path(path).write_text(text, encoding="utf-8")
+        return text
+
+    def __repr__(self) -> str:
+        return f"<Robot {self.name}: {self.n} joints {''.join('P' if j.prismatic else 'R' for j in self.joints)}>"
+
+    def __str__(self) -> str:
+        return as_table(self)
+
+    def with_gravity(self, gravity: ArrayLike) -> Robot:
+        """The same robot under another gravity: the acceleration of free fall, in the world frame."""
+        reader = Reader({"gravity": gravity}, lambda _key: "with_gravity")
+        return replace(self, gravity=reader.triple("gravity"))
+
+    def with_base(self, transform: ArrayLike) -> Robot:
+        """The same robot mounted elsewhere: the 4x4 transform from the world to frame 0."""
+        return replace(self, base=as_transform(transform, _refuse("with_base")))
+
+    def with_tool(self, transform: ArrayLike) -> Robot:
+        """The same robot with another tool: the 4x4 transform from frame n to the tool frame."""
+        return replace(self, tool=as_transform(transform, _refuse("with_tool")))
+
+    def with_payload(
+        self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike = NO_TENSOR
+    ) -> Robot:
+        """The same robot holding a body, in place of what it held: mass, centre of mass and centroidal tensor in the tool frame."""
+        reader = Reader({"mass": mass, "com": com, "inertia": inertia}, lambda _key: "with_payload")
+        return replace(self, payload=toml.make_payload(reader))
+
+    def without_payload(self) -> Robot:
+        """The same robot with an empty hand."""
+        return replace(self, payload=None)
+
+    def inverse_dynamics(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        tip_wrench: ArrayLike | None = None,
+        *,
+        link_wrenches: ArrayLike | None = None,
+        formulation: str | None = None,
+    ) -> Array:
+        """The torques that produce the accelerations qdd."""
+        f = self._function("inverse_dynamics", formulation)
+        return f(q, qd, qdd, tip_wrench=tip_wrench, link_wrenches=link_wrenches)
+
+    def forward_dynamics(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        tip_wrench: ArrayLike | None = None,
+        *,
+        link_wrenches: ArrayLike | None = None,
+        formulation: str | None = None,
+    ) -> Array:
+        """The accelerations that the torques tau produce."""
+        f = self._function("forward_dynamics", formulation)
+        return f(q, qd, tau, tip_wrench=tip_wrench, link_wrenches=link_wrenches)
+
+    def mass_matrix(self, q: ArrayLike, *, formulation: str | None = None) -> Array:
+        """M(q), shape (..., n, n), rotors included."""
+        return self._function("mass_matrix", formulation)(q)
+
+    def bias(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tip_wrench: ArrayLike | None = None,
+        *,
+        link_wrenches: ArrayLike | None = None,
+        formulation: str | None = None,
+    ) -> Array:
+        """The torques that hold zero acceleration: gravity, velocity products, friction, wrenches."""
+        return self._function("bias", formulation)(q, qd, tip_wrench=tip_wrench, link_wrenches=link_wrenches)
+
+    def joint_torque(self, joint: int, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
+        """The torque of one joint (counted from 0) computed without those of the others (Grigorov 2013)."""
+        if not isinstance(joint, (int, np.integer)) or not 0 <= joint < self.n:
+            raise InputError(f"joint = {joint!r}: expected a whole number from 0 to {self.n - 1}")
+        return self._evaluated(lambda c, *state: single_torque(c, int(joint), *state), q=q, qd=qd, qdd=qdd)
+
+    def gravity_torque(self, q: ArrayLike) -> Array:
+        """g(q): the torques that hold the robot still against gravity."""
+        bias, rest = find("bias"), [0] * self.n
+        return self._evaluated(lambda chain, q: bias(chain, q, rest), q=q)
+
+    def coriolis_matrix(self, q: ArrayLike, qd: ArrayLike) -> Array:
+        """C(q, qd) of Christoffel symbols, shape (..., n, n): dM/dt - 2C is skew-symmetric."""
+        return self._evaluated(coriolis_matrix, q=q, qd=qd)
+
+    def kinetic_energy(self, q: ArrayLike, qd: ArrayLike) -> Array:
+        """Shape (...): joules, rotors included."""
+        return self._evaluated(kinetic_energy, q=q, qd=qd)
+
+    def potential_energy(self, q: ArrayLike) -> Array:
+        """Shape (...): joules of gravity, zero where every centre of mass is level with the world's origin."""
+        return self._evaluated(potential_energy, q=q)
+
+    @cached_property
+    def _numeric_chain(self) -> Chain:
+        return self.chain()
+
+    @cached_property
+    def _functions(self) -> dict[tuple[str, str | None], Function]:
+        return {}
+
+    def _function(self, problem: str, formulation: str | None) -> Function:
+        key = (problem, formulation)
+        if key not in self._functions:
+            self._functions[key] = compile_function(self, problem, formulation)
+        return self._functions[key]
+
+    def _evaluated(self, function: Callable[..., Any], **state: ArrayLike) -> Array:
+        arrays = {k: (checked(k, v, (self.n,), _FLOAT64, "one number per joint"), 1) for k, v in state.items()}
+        batch = common_shape(arrays)
+        values = function(self._numeric_chain, *(scalars(array, batch) for array, _ in arrays.values()))
+        return stacked(values, batch, _FLOAT64)
+
+
+def _refuse(where: str) -> Callable[[str], NoReturn]:
+    def fail(message: str) -> NoReturn:
+        raise ModelError(f"{where}: {message}")
+
+    return fail
+
+
+def random_robot(n: int, seed: int, prismatic: float = 0.3) -> Robot:
+    """A robot with n random joints and links that could exist; each joint is prismatic with the given probability."""
+    return Robot.from_description(random_description(n, seed, prismatic))

@@ -1,0 +1,1 @@
+"""Studies that use the rest of armwright: operation counts, and what the papers published."""

@@ -1,0 +1,160 @@
+"""Operation counts of every formulation, for a general robot or one robot, beside the published ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+
+from armwright.algebra import ZERO
+from armwright.errors import InputError
+from armwright.formulations import Formulation, find
+from armwright.formulations.linear import factor, substitute
+from armwright.graph import Graph, OperationCount, count
+from armwright.model.description import Description
+from armwright.study.published import PUBLISHED, Published
+from armwright.trace import flattened, general_chain, inputs
+
+DEGREE = {"n": 1, "n^2": 2, "n^3": 3}
+
+
+def count_operations(
+    problem: str,
+    formulation: str | None = None,
+    *,
+    joints: int | str | None = None,
+    robot: Description | None = None,
+    vertical_gravity: bool = False,
+) -> OperationCount:
+    """Multiplications, additions, divisions and trigonometric functions of one evaluation.
+
+    joints   a general robot: this many revolute joints (or types like "RRPRRR"), every parameter off line, gravity a
+             run-time vector (`vertical_gravity`: a known one along z of the base), as in the papers' tables
+    robot    this robot: everything known of it folded into the code
+    """
+    method = find(problem, formulation)
+    if (joints is None) == (robot is None):
+        raise InputError("give either joints= (a general robot) or robot= (a robot with numbers), not both and not neither")
+    graph = Graph()
+    if robot is not None:
+        chain = robot.chain()
+    else:
+        assert joints is not None
+        chain = general_chain(graph, joints, vertical_gravity)
+    return count(flattened(method(chain, *inputs(graph, problem, chain.n))))
+
+
+def count_without_bias(formulation: str, joints: int | str) -> OperationCount:
+    """Forward dynamics at rest and without gravity: what is left when the bias is known."""
+    graph = Graph()
+    chain = replace(general_chain(graph, joints), gravity=ZERO)
+    q, _, tau = inputs(graph, "forward_dynamics", chain.n)
+    return count(flattened(find("forward_dynamics", formulation)(chain, q, [0] * chain.n, tau)))
+
+
+def count_factorisation(n: int) -> OperationCount:
+    """L D L^T of a full symmetric matrix."""
+    graph = Graph()
+    L, inverse = factor([[graph.input(f"M{max(i, j)}{min(i, j)}") for j in range(n)] for i in range(n)])
+    return count([*flattened(L), *inverse])
+
+
+def count_substitution(n: int) -> OperationCount:
+    """Solving with L D L^T once it is there."""
+    graph = Graph()
+    L = [[graph.input(f"L{i}{j}") for j in range(n)] for i in range(n)]
+    return count(substitute(L, [graph.input(f"D{i}") for i in range(n)], [graph.input(f"b{i}") for i in range(n)]))
+
+
+def formula(method: Formulation) -> tuple[str, str]:
+    """Multiplications and additions for a general robot as polynomials in n, found exactly from n = 3, 4, 5, ..."""
+    return _formula(method.problem, method.name, DEGREE[method.order])
+
+
+@cache
+def _formula(problem: str, name: str, degree: int) -> tuple[str, str]:
+    sizes = range(3, 3 + degree + 2)
+    counts = [count_operations(problem, name, joints=n) for n in sizes]
+    return (
+        polynomial(list(sizes), [c.multiplications for c in counts]),
+        polynomial(list(sizes), [c.additions for c in counts]),
+    )
+
+
+def polynomial(sizes: list[int], values: list[int]) -> str:
+    """The polynomial of degree len(sizes) - 2 through all the values, as text; '-' if there is none."""
+    degree = len(sizes) - 2
+    coefficients = _solve([[Fraction(n) ** k for k in range(degree, -1, -1)] for n in sizes[:-1]], values[:-1])
+    if sum(c * Fraction(sizes[-1]) ** (degree - i) for i, c in enumerate(coefficients)) != values[-1]:
+        return "-"
+    return polynomial_text(coefficients)
+
+
+def _solve(A: list[list[Fraction]], b: list[int]) -> list[Fraction]:
+    """Gauss-Jordan elimination in fractions."""
+    rows = [[*row, Fraction(value)] for row, value in zip(A, b, strict=True)]
+    for k in range(len(rows)):
+        rows[k] = [x / rows[k][k] for x in rows[k]]
+        rows = [row if i == k else [x - row[k] * y for x, y in zip(row, rows[k], strict=True)] for i, row in enumerate(rows)]
+    return [row[-1] for row in rows]
+
+
+def polynomial_text(coefficients: list[Fraction] | tuple[Fraction | int, ...]) -> str:
+    """96n-101, 11.5n^2+19.5n-49, n^3/6+13n^2."""
+    text = ""
+    degree = len(coefficients) - 1
+    for power, coefficient in zip(range(degree, -1, -1), map(Fraction, coefficients), strict=True):
+        if not coefficient and degree:
+            continue
+        variable = "" if power == 0 else "n" if power == 1 else f"n^{power}"
+        size = abs(coefficient)
+        if size.denominator in (1, 2, 4):
+            number = "" if size == 1 and variable else f"{float(size):g}"
+            term = number + variable
+        else:
+            number = "" if size.numerator == 1 else str(size.numerator)
+            term = f"{number}{variable}/{size.denominator}"
+        text += ("-" if coefficient < 0 else "+" if text else "") + term
+    return text or "0"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One published row beside ours, for n joints. Products include divisions, as the papers count them."""
+
+    published: Published
+    theirs: tuple[Fraction, Fraction]
+    ours: tuple[int, int]
+
+    @property
+    def verdict(self) -> str:
+        """Ours against the published row: equal, lower, higher, or lower and higher for products and sums."""
+        words = [_word(mine, other) for mine, other in zip(self.ours, self.theirs, strict=True)]
+        if len(set(words)) == 1:
+            return words[0]
+        kinds = [word for word in words if word != "equal"]
+        return kinds[0] if len(kinds) == 1 else f"products {words[0]}, sums {words[1]}"
+
+
+def _word(mine: int, other: Fraction) -> str:
+    return "equal" if mine == other else "lower" if mine < other else "higher"
+
+
+_PARTS: dict[str, Callable[[Published, int], OperationCount]] = {
+    "": lambda row, n: count_operations(row.problem, row.formulation, joints=n),
+    "without bias": lambda row, n: count_without_bias(row.formulation, n),
+    "factorisation": lambda row, n: count_factorisation(n),
+    "substitution": lambda row, n: count_substitution(n),
+}
+
+
+def compare(n: int) -> list[Comparison]:
+    """Every published row that says something about n joints, beside our count."""
+    rows = []
+    for row in PUBLISHED:
+        theirs = row.at(n)
+        if theirs is not None:
+            ours = _PARTS[row.part](row, n)
+            rows.append(Comparison(row, theirs, (ours.multiplications + ours.divisions, ours.additions)))
+    return rows
