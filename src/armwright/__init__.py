@@ -1,8 +1,9 @@
 """armwright: the dynamics of serial robots, by every published formulation, checked against each other."""
 
-from armwright.compile import compile
+from armwright.compile import compile  # noqa: A004
 from armwright.errors import ArmwrightError, InputError, ModelError, ModelWarning, UnknownNameError
 from armwright.formulations import formulations
+from armwright.graph import OperationCount
 from armwright.load import load
 from armwright.load import packaged as robots
 from armwright.model.problems import problems
@@ -16,6 +17,7 @@ __all__ = [
     "InputError",
     "ModelError",
     "ModelWarning",
+    "OperationCount",
     "Robot",
     "UnknownNameError",
     "compile",

@@ -259,7 +259,7 @@ def euler_moment(tensor: Matrix, euler: Symmetric) -> Vector:
 
 
 class Rotation:
-    """The DH rotation R = Rot(x, alpha) Rot(z, theta), applied as two plane rotations: 8 multiplications, 4 additions.
+    """The DH rotation R = Rot(x, alpha) Rot(z, theta), as two plane rotations: 8 multiplications, 4 additions.
 
     R @ v takes a vector from the frame of link i to that of link i-1, R.T @ v takes it back.
     """

@@ -45,7 +45,9 @@ def common_shape(arrays: Mapping[str, tuple[Array, int]]) -> tuple[int, ...]:
         return np.broadcast_shapes(*shapes.values())
     except ValueError:
         listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
-        raise InputError(f"batch shapes do not fit together: {listed}; expected equal, or 1 where it may repeat") from None
+        raise InputError(
+            f"batch shapes do not fit together: {listed}; expected equal, or 1 where it may repeat"
+        ) from None
 
 
 def scalars(array: Array, batch: tuple[int, ...]) -> list[Scalar]:

@@ -25,6 +25,7 @@ from armwright.algebra import (
     point_inertia,
     sin,
 )
+from armwright.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -78,12 +79,14 @@ class Link:
     @property
     def moment(self) -> Vector:
         """The first moment m r."""
-        return self.com * self.mass
+        moment: Vector = self.com * self.mass
+        return moment
 
     @property
     def origin_inertia(self) -> Symmetric:
         """The inertia tensor about the origin of the link frame."""
-        return self.inertia + point_inertia(self.com) * self.mass
+        inertia: Symmetric = self.inertia + point_inertia(self.com) * self.mass
+        return inertia
 
 
 @dataclass(frozen=True)
@@ -139,6 +142,17 @@ class Chain:
     @property
     def n(self) -> int:
         return len(self.joints)
+
+    @property
+    def bodies(self) -> tuple[Link, ...]:
+        """The links, for formulations that need their centres of mass."""
+        bodies = tuple(link for link in self.links if isinstance(link, Link))
+        if len(bodies) != self.n:
+            raise InputError(
+                "this chain has links without a centre of mass (MomentLink); use a formulation in the ten linear "
+                "parameters, such as 'khalil', 'composite_body' or 'articulated_body'"
+            )
+        return bodies
 
     def wrenches(self, tip: Wrench | None = None, links: Sequence[Wrench] | None = None) -> tuple[Wrench, ...]:
         """One wrench per link frame, from a wrench at the tool frame and wrenches at the link frames."""

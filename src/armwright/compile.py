@@ -1,7 +1,7 @@
 """The front door: a robot, a problem and a formulation become a function of arrays.
 
-The one target so far is "cpu": the formulation run with NumPy arrays as scalars, one array per coordinate over all states
-of a batch, or with plain numbers for a single state.
+The one target so far is "cpu": the formulation run with NumPy arrays as scalars, one array per coordinate over
+all states of a batch, or with plain numbers for a single state.
 """
 
 from __future__ import annotations

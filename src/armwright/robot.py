@@ -32,13 +32,14 @@ _FLOAT64 = np.dtype("float64")
 class Robot(Description):
     """A serial robot with numbers: load one with `armwright.load`, or make one with `Robot.from_dh`.
 
-    Positions, velocities, accelerations and torques are arrays of shape (n,) for one state or (..., n) for many. Units
-    are SI and radians; torque means generalised force, so newtons for a prismatic joint. The equation of motion is
+    Positions, velocities, accelerations and torques are arrays of shape (n,) for one state or (..., n) for
+    many. Units are SI and radians; torque means generalised force, so newtons for a prismatic joint. The
+    equation of motion is
 
         tau = M(q) qdd + C(q, qd) qd + g(q) + friction(qd) - J(q)^T tip_wrench
 
-    `tip_wrench` (..., 6) is force and moment exerted by the surroundings on the robot at the origin of the tool frame, in
-    the axes of the tool frame. `link_wrenches` (..., n, 6) are the same for each link frame.
+    `tip_wrench` (..., 6) is force and moment exerted by the surroundings on the robot at the origin of the tool
+    frame, in the axes of the tool frame. `link_wrenches` (..., n, 6) are the same for each link frame.
     """
 
     @classmethod
@@ -108,10 +109,11 @@ class Robot(Description):
         """The same robot with another tool: the 4x4 transform from frame n to the tool frame."""
         return replace(self, tool=as_transform(transform, _refuse("with_tool")))
 
-    def with_payload(
-        self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike = NO_TENSOR
-    ) -> Robot:
-        """The same robot holding a body, in place of what it held: mass, centre of mass and centroidal tensor in the tool frame."""
+    def with_payload(self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike = NO_TENSOR) -> Robot:
+        """The same robot holding a body in place of what it held.
+
+        Mass, centre of mass and centroidal tensor are given in the tool frame.
+        """
         reader = Reader({"mass": mass, "com": com, "inertia": inertia}, lambda _key: "with_payload")
         return replace(self, payload=toml.make_payload(reader))
 

@@ -27,8 +27,8 @@ def inputs(graph: Graph, problem: str, n: int) -> list[list[Expr]]:
 def general_chain(graph: Graph, joints: int | str, vertical: bool = False) -> Chain:
     """A robot of which only the joint types are known: every length, angle, mass and moment is an off-line parameter.
 
-    `joints` is a number of revolute joints, or types like "RRPRRR". Gravity is a run-time vector, or, if `vertical`, a
-    parameter against z of the base.
+    `joints` is a number of revolute joints, or types like "RRPRRR". Gravity is a run-time vector, or, if
+    `vertical`, a parameter against z of the base.
     """
     types = _types(joints)
     p = graph.parameter

@@ -1,7 +1,8 @@
 """Every published formulation of serial-chain dynamics, written once over any scalar.
 
-`FORMULATIONS` is the one list that tests, counts, benchmarks and the command line run over; `CONTRIBUTING.md` says how to
-add an entry. A formulation is called with a chain and one scalar per joint; actuator terms are added here.
+`FORMULATIONS` is the one list that tests, counts, benchmarks and the command line run over; `CONTRIBUTING.md`
+says how to add an entry. A formulation is called with a chain and one scalar per joint; actuator terms are
+added here.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class Formulation:
     status: str = "verified"
 
     def __call__(self, chain: Chain, *state: Coordinates, loads: tuple[Wrench, ...] | None = None) -> Any:
-        """tau, M, qdd or bias of the robot with its rotors and friction. `state` is q; q, qd; or q, qd and qdd or tau."""
+        """tau, M, qdd or bias, rotors and friction included; `state` is q, then qd, then qdd or tau."""
         loads = chain.wrenches() if loads is None else loads
         return _SOLVE[self.problem](self.rigid, chain, *state, loads)
 

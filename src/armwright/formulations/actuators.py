@@ -2,8 +2,8 @@
 
     tau = (rigid links) + armature qdd + viscous qd + coulomb sign(qd)
 
-The rotor counts as a flywheel on its own joint axis (armature = rotor inertia times gear ratio squared); its gyroscopic
-coupling with the motion of the links is neglected, as is usual for geared arms.
+The rotor counts as a flywheel on its own joint axis (armature = rotor inertia times gear ratio squared); its
+gyroscopic coupling with the motion of the links is neglected, as is usual for geared arms.
 """
 
 from armwright.algebra import Scalar, sign

@@ -1,16 +1,16 @@
 """Articulated-body forward dynamics, after Featherstone (1983).
 
-R. Featherstone, 'The calculation of robot dynamics using articulated-body inertias', Int. J. Robotics Research 2 (1983);
-'Rigid body dynamics algorithms' (2008), chapter 7. One outward sweep for velocities, one inward for inertias and bias
-forces, one outward for accelerations.
+R. Featherstone, 'The calculation of robot dynamics using articulated-body inertias', Int. J. Robotics Research
+2 (1983); 'Rigid body dynamics algorithms' (2008), chapter 7. One outward sweep for velocities, one inward for
+inertias and bias forces, one outward for accelerations.
 
     IA, pA   articulated-body inertia and bias force: force on the link = IA a + pA
     a        acceleration of the link origin and angular acceleration, gravity included
     zeta     centripetal acceleration of the next origin, w x (w x s), in the frame of the inner link
     c        the rest of the velocity-product acceleration, in the frame of the outer link
 
-Accelerations are those of points, not spatial ones: the linear velocity of the links is then never needed. Inertias and
-forces cross a joint as two screws (`spatial`).
+Accelerations are those of points, not spatial ones: the linear velocity of the links is then never needed.
+Inertias and forces cross a joint as two screws (`spatial`).
 """
 
 from typing import NamedTuple

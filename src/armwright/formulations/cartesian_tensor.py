@@ -3,9 +3,9 @@
 C. A. Balafoutis, R. V. Patel, 'Dynamic analysis of robot manipulators: a Cartesian tensor approach' (1991), cited by
 Mata et al. (2002) as [23] with 93n-69 multiplications and 81n-66 additions.
 
-An augmented link i is link i with the mass of everything beyond joint i+1 put at the origin of frame i+1. As that point
-is fixed in link i (joint i+1 being revolute), the augmented first moment and inertia are constants, and the forces to
-pass inward shrink to what the outer links add by moving about that point.
+An augmented link i is link i with the mass of everything beyond joint i+1 put at the origin of frame i+1. As
+that point is fixed in link i (joint i+1 being revolute), the augmented first moment and inertia are constants,
+and the forces to pass inward shrink to what the outer links add by moving about that point.
 
     Omega    wd~ + w~ w~                                      sdd     acceleration of the link origin, gravity included
     M, u, K  mass, first moment, Euler tensor of the augmented link
@@ -18,15 +18,9 @@ The chapter itself was not at hand; the recursion is derived here, and its slope
 from typing import NamedTuple
 
 from armwright.algebra import (
-    IDENTITY,
     ZERO,
-    Matrix,
-    Rotation,
     Scalar,
-    Symmetric,
     Vector,
-    Z,
-    acceleration_tensor,
     euler_moment,
     point_inertia,
 )

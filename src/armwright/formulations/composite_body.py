@@ -1,8 +1,8 @@
 """Composite rigid bodies, after Walker and Orin (1982).
 
-M. W. Walker, D. E. Orin, 'Efficient dynamic computer simulation of robotic mechanisms', J. Dyn. Syst. Meas. Control 104
-(1982), method 3. Everything outside joint i is one rigid body; the wrench that accelerates it about joint i alone, felt
-at the inner joints, is column i of the mass matrix.
+M. W. Walker, D. E. Orin, 'Efficient dynamic computer simulation of robotic mechanisms', J. Dyn. Syst. Meas.
+Control 104 (1982), method 3. Everything outside joint i is one rigid body; the wrench that accelerates it about
+joint i alone, felt at the inner joints, is column i of the mass matrix.
 
     m, h, J  mass, first moment and inertia of the composite body about the origin of link i
 """

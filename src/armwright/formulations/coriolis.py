@@ -1,16 +1,18 @@
 """The Coriolis matrix C(q, qd) of Christoffel symbols: C qd is the velocity torque, and dM/dt - 2C is skew-symmetric.
 
-From the natural orthogonal complement (T^T M T)' = Td^T M T + T^T Md T + T^T M Td, written link by link in the base frame:
+From the natural orthogonal complement (T^T M T)' = Td^T M T + T^T Md T + T^T M Td, written link by link in the
+base frame:
 
     C_jk = sum_i  m u_j . ud_k + e_j . (I ed_k + X e_k),    X = 1/2 (w~ I - I w~ - (I w)~)
 
-e, u are the partial angular velocity and the partial velocity of the centre of mass of link i; w is its angular velocity.
-Any X with X w = w x I w and symmetric part 1/2 dI/dt makes dM/dt - 2C skew; this one is symmetric in k and in the joint
-whose rate multiplies it, which is what makes C the matrix of Christoffel symbols (Echeandia and Wensing 2021).
+e, u are the partial angular velocity and the partial velocity of the centre of mass of link i; w is its angular
+velocity. Any X with X w = w x I w and symmetric part 1/2 dI/dt makes dM/dt - 2C skew; this one is symmetric in
+k and in the joint whose rate multiplies it, which is what makes C the matrix of Christoffel symbols (Echeandia
+and Wensing 2021).
 """
 
 from armwright.algebra import IDENTITY, ZERO, Matrix, Vector, Z
-from armwright.chain import Chain, Link
+from armwright.chain import Chain
 from armwright.formulations.types import Coordinates, SquareMatrix
 
 
@@ -22,8 +24,7 @@ def coriolis_matrix(chain: Chain, q: Coordinates, qd: Coordinates) -> SquareMatr
     origins: list[Vector] = []
     axis_rates: list[Vector] = []
     origin_rates: list[Vector] = []
-    for i, (joint, link) in enumerate(zip(chain.joints, chain.links, strict=True)):
-        assert isinstance(link, Link)
+    for i, (joint, link) in enumerate(zip(chain.joints, chain.bodies, strict=True)):
         R, s = joint.rotation(q[i]), W @ joint.offset(q[i])
         W, o, v = Matrix(*(R.T @ row for row in W.rows)), o + s, v + w.cross(s)
         axis = W @ Z

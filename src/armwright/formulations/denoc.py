@@ -1,18 +1,19 @@
 """Decoupled natural orthogonal complement, after Mohan and Saha (2007): the twists are t = N_l N_d qd.
 
-A. Mohan, S. K. Saha, 'A recursive, numerically stable, and efficient simulation algorithm for serial robots', Multibody
-System Dynamics 17 (2007). N_d holds the joint axes p_i, N_l the twist propagators A_ij. Inverse dynamics is
-tau = N_d^T N_l^T (M td + gamma); the mass matrix is N_d^T N_l^T M N_l N_d; forward dynamics solves with its U D U^T
-factors (30), found link by link without forming the matrix.
+A. Mohan, S. K. Saha, 'A recursive, numerically stable, and efficient simulation algorithm for serial robots',
+Multibody System Dynamics 17 (2007). N_d holds the joint axes p_i, N_l the twist propagators A_ij. Inverse
+dynamics is tau = N_d^T N_l^T (M td + gamma); the mass matrix is N_d^T N_l^T M N_l N_d; forward dynamics solves
+with its U D U^T factors (30), found link by link without forming the matrix.
 
     t, td    twist and its rate, of the point of link i at its origin       w*      inertia wrench (16)
     gamma    the part of w* quadratic in velocity (17b)                      M~      composite mass matrix (28)
     M^, M-   articulated mass matrix before and after eliminating joint i (34)
     psi      M^ p / m^ (33)     eta (32), mu (37)   the recursive solutions with U and U^T
 
-Deviations: link matrices are in the canonical frame of link i, so they are constant and links may have any shape;
-(27) with the gamma and (33) without the A that print lost or added; gravity is an acceleration of the base; the propagator
-A_{i+1,i} is applied as two screws (`spatial`); the rows of M- that are zero by (34) are not computed; a rotor adds to m^.
+Deviations: link matrices are in the canonical frame of link i, so they are constant and links may have any
+shape; (27) with the gamma and (33) without the A that print lost or added; gravity is an acceleration of the
+base; the propagator A_{i+1,i} is applied as two screws (`spatial`); the rows of M- that are zero by (34) are
+not computed; a rotor adds to m^.
 """
 
 from typing import NamedTuple
@@ -109,14 +110,15 @@ def forward_dynamics(
 def solve(chain: Chain, q: Coordinates, phi: Coordinates) -> list[Scalar]:
     """Accelerations from generalised forces: I qdd = phi by the factors of I = U D U^T (section 3.3)."""
     A = _propagators(chain, q)
-    factors = inward(_factor, (None, NOTHING), chain.joints, chain.links, A, phi)
+    beyond: tuple[Inertia | None, Pair] = (None, NOTHING)
+    factors = inward(_factor, beyond, chain.joints, chain.links, A, phi)
     states = outward(_acceleration, (NOTHING, 0), chain.joints, factors)
     return [acceleration for _, acceleration in states]
 
 
 def _factor(
     outer: tuple[Inertia | None, Pair], joint: Joint, link: AnyLink, A: Screw, phi: Scalar
-) -> tuple[tuple[Inertia, Pair], Factor]:
+) -> tuple[tuple[Inertia | None, Pair], Factor]:
     carried, eta = outer
     M = rigid(link) if carried is None else rigid(link).plus(carried)  # (34)
     pivot: Pivot = eliminate(M, joint)  # (33), (34)

@@ -1,4 +1,4 @@
-"""Kinetic energy from the velocities of the links, potential energy from their heights. Neither uses the mass matrix."""
+"""Kinetic energy from the velocities of the links, potential energy from their heights; no mass matrix."""
 
 from armwright.algebra import IDENTITY, ZERO, Matrix, Scalar, Vector, Z
 from armwright.chain import Chain

@@ -1,16 +1,16 @@
 """Closed-form equations from the equilibrium of each sub-chain, after Grigorov (2013).
 
-B. Grigorov, 'A generalized Newton-Euler formulation of the dynamics of serial manipulators'. The moments of all inertia,
-gravity and outer forces beyond joint j are brought to frame j and projected on its axis, so the torque of one joint
-is found without those of the others.
+B. Grigorov, 'A generalized Newton-Euler formulation of the dynamics of serial manipulators'. The moments of all
+inertia, gravity and outer forces beyond joint j are brought to frame j and projected on its axis, so the torque
+of one joint is found without those of the others.
 
     jR[i], jP[i]   rotation from frame i to frame j, and the origin of frame i in frame j
     jPC            centre of mass of link i in frame j
     w, wd, vd, vC  angular velocity and acceleration, acceleration of the origin and of the centre of mass (6)
 
-Deviations: (5) with m_i inside the sum and jR_i before I_i; (10) summed from i = max(j, k); (12) with the jR_i that the
-paper drops before the centripetal part. Prismatic joints are added: there the forces are projected instead of the
-moments, and a unit acceleration of joint k moves every outer centre of mass along z_k.
+Deviations: (5) with m_i inside the sum and jR_i before I_i; (10) summed from i = max(j, k); (12) with the jR_i
+that the paper drops before the centripetal part. Prismatic joints are added: there the forces are projected
+instead of the moments, and a unit acceleration of joint k moves every outer centre of mass along z_k.
 """
 
 from typing import NamedTuple
@@ -55,7 +55,7 @@ def joint_torque(
 
 def _motions(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates) -> list[Motion]:
     base = Motion(Rotation(1, 0, 1, 0), ZERO, ZERO, ZERO, ZERO, ZERO, chain.gravity)
-    return outward(_motion, base, chain.joints, chain.links, q, qd, qdd)
+    return outward(_motion, base, chain.joints, chain.bodies, q, qd, qdd)
 
 
 def _motion(last: Motion, joint: Joint, link: Link, q: Scalar, qd: Scalar, qdd: Scalar) -> Motion:
@@ -75,9 +75,10 @@ def _motion(last: Motion, joint: Joint, link: Link, q: Scalar, qd: Scalar, qdd: 
 def _torque(chain: Chain, j: int, motions: list[Motion], loads: tuple[Wrench, ...]) -> Scalar:
     """Equation (5), solved for tau_j."""
     force, moment = ZERO, ZERO
-    places = _seen_from(j, chain, [m.R for m in motions], [m.s for m in motions])
+    bodies = chain.bodies
+    places = _seen_from(j, bodies, [m.R for m in motions], [m.s for m in motions])
     for i, place in enumerate(places, start=j):
-        link, m, load = chain.links[i], motions[i], loads[i]
+        link, m, load = bodies[i], motions[i], loads[i]
         F = link.mass * (place.R @ m.vC - motions[j].g)
         N = link.inertia @ m.wd + m.w.cross(link.inertia @ m.w)
         outer = place.R @ load.force
@@ -86,14 +87,14 @@ def _torque(chain: Chain, j: int, motions: list[Motion], loads: tuple[Wrench, ..
     return force.z if chain.joints[j].prismatic else moment.z
 
 
-def _seen_from(j: int, chain: Chain, R: list[Rotation], s: list[Vector]) -> list[Place]:
+def _seen_from(j: int, bodies: tuple[Link, ...], R: list[Rotation], s: list[Vector]) -> list[Place]:
     """Links j..n-1 in frame j."""
-    places = [Place(IDENTITY, ZERO, chain.links[j].com)]
-    for i in range(j + 1, chain.n):
+    places = [Place(IDENTITY, ZERO, bodies[j].com)]
+    for i in range(j + 1, len(bodies)):
         inner = places[-1]
         jR = Matrix(*(R[i].T @ row for row in inner.R.rows))  # inner.R R_i, row by row
         jP = inner.P + inner.R @ s[i]
-        places.append(Place(jR, jP, jP + jR @ chain.links[i].com))
+        places.append(Place(jR, jP, jP + jR @ bodies[i].com))
     return places
 
 
@@ -102,7 +103,7 @@ def mass_matrix(chain: Chain, q: Coordinates) -> SquareMatrix:
     n = chain.n
     R = [joint.rotation(qi) for joint, qi in zip(chain.joints, q, strict=True)]
     s = [joint.offset(qi) for joint, qi in zip(chain.joints, q, strict=True)]
-    seen = [_seen_from(j, chain, R, s) for j in range(n)]
+    seen = [_seen_from(j, chain.bodies, R, s) for j in range(n)]
     M: SquareMatrix = [[0] * n for _ in range(n)]
     for j in range(n):
         for k in range(j + 1):
@@ -113,7 +114,7 @@ def mass_matrix(chain: Chain, q: Coordinates) -> SquareMatrix:
 def _entry(chain: Chain, j: int, k: int, from_j: list[Place], from_k: list[Place]) -> Scalar:
     """The torque of joint j per unit acceleration of joint k <= j, summed over links j..n-1."""
     total: Scalar = 0
-    for link, at_j, at_k in zip(chain.links[j:], from_j, from_k, strict=True):
+    for link, at_j, at_k in zip(chain.bodies[j:], from_j, from_k, strict=True):
         axis = at_k.R.rows[2]  # z_k in the frame of the link
         if chain.joints[k].prismatic:
             wd, vC = ZERO, axis

@@ -11,22 +11,20 @@ joints', Mechanism and Machine Theory 37 (2002). Inverse dynamics is section 4.1
     phi, psi      (mass matrix) composite first moment and inertia about the origin of link i
     z[k][j], s[k][j]   axis k, and the vector from origin k to origin j, in frame j
 
-Deviations: prismatic joints are added throughout; sdd starts at minus the gravity vector; (16) is handed inward by link
-i+1 instead of fetched by link i; step 5 carries the tilde on phi that the paper lost, step 3 rotates by R_j.
+Deviations: prismatic joints are added throughout; sdd starts at minus the gravity vector; (16) is handed inward
+by link i+1 instead of fetched by link i; step 5 carries the tilde on phi that the paper lost, step 3 rotates by
+R_j.
 """
 
 from typing import NamedTuple
 
 from armwright.algebra import (
-    IDENTITY,
     ZERO,
-    Matrix,
     Rotation,
     Scalar,
     Symmetric,
     Vector,
     Z,
-    acceleration_tensor,
     euler_moment,
     point_inertia,
 )
@@ -45,7 +43,7 @@ def inverse_dynamics(
     chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: tuple[Wrench, ...]
 ) -> list[Scalar]:
     motions = tensor_motion(chain, q, qd, qdd)
-    return inward(_sums, Sums(ZERO, ZERO), chain.joints, chain.links, motions, loads)
+    return inward(_sums, Sums(ZERO, ZERO), chain.joints, chain.bodies, motions, loads)
 
 
 def _sums(outer: Sums, joint: Joint, link: Link, m: Motion, load: Wrench) -> tuple[Sums, Scalar]:
@@ -106,9 +104,7 @@ def _composite(
 def _sweep(s: Vector, p: Vector) -> Symmetric:
     """-s~ p~ - (s~ p~)^T, the part of the parallel-axis rule that is linear in the first moment p."""
     x, y, z = 2 * s.x * p.x, 2 * s.y * p.y, 2 * s.z * p.z
-    return Symmetric(
-        y + z, x + z, x + y, -(s.x * p.y + s.y * p.x), -(s.x * p.z + s.z * p.x), -(s.y * p.z + s.z * p.y)
-    )
+    return Symmetric(y + z, x + z, x + y, -(s.x * p.y + s.y * p.x), -(s.x * p.z + s.z * p.x), -(s.y * p.z + s.z * p.y))
 
 
 def _directions(chain: Chain, q: Coordinates, R: list[Rotation]) -> tuple[list[list[Vector]], list[list[Vector]]]:
@@ -124,9 +120,7 @@ def _directions(chain: Chain, q: Coordinates, R: list[Rotation]) -> tuple[list[l
     return axis, arm
 
 
-def _entry(
-    joint: Joint, inner: Joint, axis: Vector, arm: Vector, M: Scalar, phi: Vector, psi: Symmetric
-) -> Scalar:
+def _entry(joint: Joint, inner: Joint, axis: Vector, arm: Vector, M: Scalar, phi: Vector, psi: Symmetric) -> Scalar:
     """Step 7: D_jk for joint j and an inner joint k, by their types."""
     if joint.prismatic and inner.prismatic:
         return M * axis.z

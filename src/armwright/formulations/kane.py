@@ -40,8 +40,8 @@ def inverse_dynamics(
     chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: tuple[Wrench, ...]
 ) -> list[Scalar]:
     base = Motion(Rotation(1, 0, 1, 0), ZERO, ZERO, ZERO, ZERO, IDENTITY * 0, -chain.gravity)
-    motions = outward(_motion, base, chain.joints, chain.links, q, qd, qdd)
-    return inward(_sums, Sums(ZERO, ZERO), chain.joints, chain.links, motions, loads)
+    motions = outward(_motion, base, chain.joints, chain.bodies, q, qd, qdd)
+    return inward(_sums, Sums(ZERO, ZERO), chain.joints, chain.bodies, motions, loads)
 
 
 def _motion(last: Motion, joint: Joint, link: Link, q: Scalar, qd: Scalar, qdd: Scalar) -> Motion:

@@ -12,14 +12,9 @@ first moment without mass.
 from typing import NamedTuple
 
 from armwright.algebra import (
-    IDENTITY,
     ZERO,
-    Matrix,
-    Rotation,
     Scalar,
     Vector,
-    Z,
-    acceleration_tensor,
     euler_moment,
 )
 from armwright.chain import AnyLink, Chain, Joint, Wrench

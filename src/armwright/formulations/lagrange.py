@@ -5,13 +5,13 @@ formulation complexity', IEEE Trans. SMC 10 (1980).
 
     W, Wd, Wdd   rotation from the link frame to the base, and its time derivatives
     pdd          acceleration of the link origin in the base frame, gravity included
-    D            sum over the outer mass of x a^T: x from the link origin in the link frame, a = acceleration in the base
+    D            sum over the outer mass of x a^T: x from the link origin in link axes, a its acceleration in base axes
     e            sum over the outer mass of a
     J            integral of r r^T over the link (pseudo-inertia), n its first moment
 
-Torque is tau_i = tr(dW_i/dq_i D_i). Deviations: link frames are proximal, gravity enters as an acceleration of the base
-instead of by its own recursion, prismatic joints and wrenches are added. W times the generator of rotation about z is a
-swap of two columns, so the derivatives of the joint matrices are never formed.
+Torque is tau_i = tr(dW_i/dq_i D_i). Deviations: link frames are proximal, gravity enters as an acceleration of
+the base instead of by its own recursion, prismatic joints and wrenches are added. W times the generator of
+rotation about z is a swap of two columns, so the derivatives of the joint matrices are never formed.
 """
 
 from typing import NamedTuple

@@ -1,9 +1,9 @@
 """The outward recursion of every formulation that works with the angular acceleration tensor.
 
-    R, s     rotation from frame i to frame i-1, and the vector from the origin of frame i-1 to that of frame i
-    w, wd    angular velocity and acceleration of the link
-    Omega    wd~ + w~ w~
-    sdd      acceleration of the link origin; gravity is an upward acceleration of the base
+R, s     rotation from frame i to frame i-1, and the vector from the origin of frame i-1 to that of frame i
+w, wd    angular velocity and acceleration of the link
+Omega    wd~ + w~ w~
+sdd      acceleration of the link origin; gravity is an upward acceleration of the base
 """
 
 from typing import NamedTuple

@@ -33,7 +33,7 @@ def inverse_dynamics(
 ) -> list[Scalar]:
     base = Motion(Rotation(1, 0, 1, 0), ZERO, ZERO, ZERO, -chain.gravity)
     motions = outward(_motion, base, chain.joints, q, qd, qdd)
-    return inward(_force, Force(ZERO, ZERO), chain.joints, chain.links, motions, loads)
+    return inward(_force, Force(ZERO, ZERO), chain.joints, chain.bodies, motions, loads)
 
 
 def _motion(last: Motion, joint: Joint, q: Scalar, qd: Scalar, qdd: Scalar) -> Motion:

@@ -1,7 +1,8 @@
 """Twists, wrenches and 6x6 inertias carried across a DH joint as two screws: one along z, one along x.
 
-The frame change Rot(x, alpha) Trans(x, a) Rot(z, theta) Trans(z, d) is a screw about x after a screw about z. Moving a
-quantity along one axis at a time touches few entries, which makes this cheaper than one general 6x6 transform.
+The frame change Rot(x, alpha) Trans(x, a) Rot(z, theta) Trans(z, d) is a screw about x after a screw about z.
+Moving a quantity along one axis at a time touches few entries, which makes this cheaper than one general 6x6
+transform.
 
     v, w     velocity (or acceleration) of the link origin, angular velocity (or acceleration)
     f, n     force, and moment about the link origin
@@ -61,7 +62,7 @@ def rigid(link: AnyLink) -> Inertia:
 
 
 class Pivot(NamedTuple):
-    """A joint eliminated from an inertia M: psi = M p / m, m = p^T M p + armature, and what is left for the parent."""
+    """A joint eliminated from an inertia M: psi = M p / m, 1/m with m = p^T M p + armature, and the rest of M."""
 
     psi: Pair
     inverse: Scalar
@@ -175,7 +176,12 @@ def _shifted_z(M: Inertia, d: Scalar) -> Inertia:
         A,
         Matrix(bx, by, bz),
         Symmetric(
-            C.xx - d * (by.x + y.x), C.yy + d * (bx.y + x.y), C.zz, C.xy + d * (x.x - by.y), C.xz - d * y.z, C.yz + d * x.z
+            C.xx - d * (by.x + y.x),
+            C.yy + d * (bx.y + x.y),
+            C.zz,
+            C.xy + d * (x.x - by.y),
+            C.xz - d * y.z,
+            C.yz + d * x.z,
         ),
     )
 
@@ -191,6 +197,11 @@ def _shifted_x(M: Inertia, a: Scalar) -> Inertia:
         A,
         Matrix(bx, by, bz),
         Symmetric(
-            C.xx, C.yy - a * (bz.y + z.y), C.zz + a * (by.z + y.z), C.xy - a * z.x, C.xz + a * y.x, C.yz + a * (y.y - bz.z)
+            C.xx,
+            C.yy - a * (bz.y + z.y),
+            C.zz + a * (by.z + y.z),
+            C.xy - a * z.x,
+            C.xz + a * y.x,
+            C.yz + a * (y.y - bz.z),
         ),
     )

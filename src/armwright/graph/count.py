@@ -1,8 +1,9 @@
 """Counting operations, by one convention.
 
-a + b and a - b are one addition; -a is free; a product with a robot constant is one multiplication; whatever depends on
-robot parameters alone is computed off line and free; products with 0, 1, -1 do not exist; an operation used twice counts
-once; what no output needs does not count. Sine and cosine of one angle are two trigonometric operations.
+a + b and a - b are one addition; -a is free; a product with a robot constant is one multiplication; whatever
+depends on robot parameters alone is computed off line and free; products with 0, 1, -1 do not exist; an
+operation used twice counts once; what no output needs does not count. Sine and cosine of one angle are two
+trigonometric operations.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The tracing scalar. Arithmetic on an `Expr` adds nodes to its `Graph` instead of computing numbers.
 
-Nodes are hash-consed: building the same expression twice gives the same node, so common subexpressions are found as they
-are traced. Every new node passes the rules of `simplify` first.
+Nodes are hash-consed: building the same expression twice gives the same node, so common subexpressions are
+found as they are traced. Every new node passes the rules of `simplify` first.
 
-`offline` marks what depends on robot parameters and constants only. Such a node is computed once per robot, not once per
-state, so it costs nothing in a count.
+`offline` marks what depends on robot parameters and constants only. Such a node is computed once per robot, not
+once per state, so it costs nothing in a count.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Expr:
     def _binary(self, op: str, left: Operand, right: Operand) -> Expr:
         for operand in (left, right):
             if not isinstance(operand, (Expr, Real)):
-                return NotImplemented
+                return NotImplemented  # type: ignore[no-any-return]
         return self.graph.operation(op, self.graph.lift(left), self.graph.lift(right))
 
 

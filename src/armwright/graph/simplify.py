@@ -1,8 +1,9 @@
-"""Named rules that simplify a node as it is built: each takes the operands of one operation and returns what stands for it,
-or None where it does not apply. The first rule that applies wins.
+"""Named rules that simplify a node as it is built.
 
-Signs are pushed outward until an addition or subtraction absorbs them, so that a negation costs nothing; factors known
-before run time meet each other, so that constants combine off line. No rule changes the value by more than rounding.
+Each takes the operands of one operation and returns what stands for it, or None where it does not apply; the first
+rule that applies wins. Signs are pushed outward until an addition or subtraction absorbs them, so that a negation
+costs nothing; factors known before run time meet each other, so that constants combine off line. No rule changes a
+value by more than rounding.
 """
 
 from __future__ import annotations

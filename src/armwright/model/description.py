@@ -68,7 +68,10 @@ class Payload:
 
 @dataclass(frozen=True)
 class Description:
-    """A serial robot. `accept` lists kinds of problems (`problems`) that its author knows of and that need no warning."""
+    """A serial robot.
+
+    `accept` lists the kinds of problems (see `problems`) that its author knows of and that need no warning.
+    """
 
     name: str
     joints: tuple[JointModel, ...]
@@ -84,7 +87,9 @@ class Description:
         if not self.joints:
             raise ModelError(f"robot {self.name!r} is empty: expected at least one joint and its link")
         if len(self.joints) != len(self.links):
-            raise ModelError(f"robot {self.name!r} has {len(self.joints)} joints and {len(self.links)} links: expected equal")
+            raise ModelError(
+                f"robot {self.name!r} has {len(self.joints)} joints and {len(self.links)} links: expected equal"
+            )
 
     @property
     def n(self) -> int:

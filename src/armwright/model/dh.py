@@ -7,8 +7,9 @@
 | standard   | Rot(z, theta) Trans(z, d) Trans(x, a) Rot(x, alpha)     | the frame of that row | d            |
 | saha       | Rot(z, theta) Trans(z, b) Trans(x, a) Rot(x, alpha)     | frame i+1, on link i  | b            |
 
-Standard and Saha's tables place frames alike; they differ in numbering and in the letter. The joint variable is added to
-theta (revolute) or to d or b (prismatic). A prismatic joint counted by b = -d keeps its meaning: its z axis is turned round.
+Standard and Saha's tables place frames alike; they differ in numbering and in the letter. The joint variable is
+added to theta (revolute) or to d or b (prismatic). A prismatic joint counted by b = -d keeps its meaning: its z
+axis is turned round.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ Where = Callable[[int, str | None], str]
 
 @dataclass(frozen=True)
 class Table:
-    """What a DH table becomes: canonical joints and links, and the fixed transform from frame n to the table's last frame."""
+    """A DH table made canonical; `last` leads from frame n to the last frame of the table."""
 
     joints: tuple[JointModel, ...]
     links: tuple[LinkModel, ...]
@@ -65,7 +66,9 @@ def read_table(rows: Sequence[Mapping[str, Any]], convention: str, where: Where 
         raise ModelError(f"a DH table is a sequence of rows, each a mapping; got {type(rows).__name__}")
     for i, row in enumerate(rows):
         if not isinstance(row, Mapping):
-            raise ModelError(f"row {i + 1} of the DH table is {row!r}; expected a mapping with keys like 'alpha' and 'mass'")
+            raise ModelError(
+                f"row {i + 1} of the DH table is {row!r}; expected a mapping with keys like 'alpha' and 'mass'"
+            )
     readers = [Reader(row, _place(i, row, where)) for i, row in enumerate(rows)]
     joints = [_joint(reader, i, convention) for i, reader in enumerate(readers)]
     last = NO_TRANSFORM
@@ -73,7 +76,9 @@ def read_table(rows: Sequence[Mapping[str, Any]], convention: str, where: Where 
     if convention in ("standard", "saha") and joints:
         frames = [(joint.alpha, joint.a) for joint in joints]
         last = _along_x(*frames[-1])
-        joints = [replace(j, alpha=alpha, a=a) for j, (alpha, a) in zip(joints, [(0.0, 0.0), *frames[:-1]], strict=True)]
+        joints = [
+            replace(j, alpha=alpha, a=a) for j, (alpha, a) in zip(joints, [(0.0, 0.0), *frames[:-1]], strict=True)
+        ]
     rods = [*(j.a for j in joints[1:]), frames[-1][1] if frames else 0.0]
     links = [_link(reader, i, joints[i], frames[i], rods[i]) for i, reader in enumerate(readers)]
     if convention == "angeles":
@@ -164,7 +169,7 @@ def _point_masses(row: Reader) -> list[Link]:
 
 
 def _slender(row: Reader, joint: JointModel, rod: float) -> Link:
-    """Mohan and Saha's link: a rod along z_i over b_i, a rod along x over a_i, a payload at its end, an inertia at the hub.
+    """Mohan and Saha's link: rods along z_i and x over b_i and a_i, a payload at the end, an inertia at the hub.
 
     On a prismatic joint b_i is the travel, so the rod along z has its own fixed `length`.
     """
@@ -218,7 +223,7 @@ def _along_x(alpha: float, a: float) -> Transform:
 
 
 def _turn_axis(i: int, joints: list[JointModel], links: list[LinkModel], last: Transform) -> Transform:
-    """Turn z_i round (half a turn about x_i), so that the joint counts the other way; the next frame turns it back."""
+    """Turn z_i round, by half a turn about x_i, so that the joint counts the other way; frame i+1 turns back."""
     joint, link = joints[i], links[i]
     joints[i] = replace(joint, alpha=_half_turn(joint.alpha), theta=_reverse(joint.theta), d=_reverse(joint.d))
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = link.inertia

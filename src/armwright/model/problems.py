@@ -1,7 +1,8 @@
 """What is physically or formally wrong with a robot, as sentences.
 
-None of it stops a computation; all of it has made somebody's simulation wrong without a word. What has no effect on the
-dynamics is not judged: of a first link that only turns, the inertia about its axis is all that matters.
+None of it stops a computation; all of it has made somebody's simulation wrong without a word. What has no
+effect on the dynamics is not judged: of a first link that only turns, the inertia about its axis is all that
+matters.
 """
 
 from __future__ import annotations
@@ -74,7 +75,9 @@ def _first_link_problems(joint: JointModel, link: LinkModel) -> Iterator[Problem
     x, y, _ = link.com
     about_axis = link.inertia[2][2] + link.mass * (x * x + y * y) + joint.armature
     if about_axis < 0:
-        yield Problem("negative inertia", link.name, f"its inertia about the joint axis is negative ({about_axis:g} kg m^2)")
+        yield Problem(
+            "negative inertia", link.name, f"its inertia about the joint axis is negative ({about_axis:g} kg m^2)"
+        )
 
 
 def _mass_problems(link: LinkModel) -> Iterator[Problem]:
@@ -84,7 +87,9 @@ def _mass_problems(link: LinkModel) -> Iterator[Problem]:
         yield Problem("non-positive mass", link.name, "its mass is zero")
     elif not np.any(link.inertia):
         yield Problem(
-            "missing inertia", link.name, f"its inertia is missing: the tensor is all zero for a mass of {link.mass:g} kg"
+            "missing inertia",
+            link.name,
+            f"its inertia is missing: the tensor is all zero for a mass of {link.mass:g} kg",
         )
 
 

@@ -11,8 +11,8 @@ from armwright.model.description import Description, JointModel, LinkModel, Tens
 def random_description(n: int, seed: int, prismatic: float = 0.3) -> Description:
     """n joints with general twists and offsets, each prismatic with the given probability.
 
-    Every link is the mass distribution of a box-like cloud of random size, place and attitude, so its inertia tensor is
-    positive definite and fulfils the triangle inequality.
+    Every link is the mass distribution of a box-like cloud of random size, place and attitude, so its inertia
+    tensor is positive definite and fulfils the triangle inequality.
     """
     if not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 1:
         raise InputError(f"n = {n!r}: a random robot needs a whole number of joints, 1 or more")

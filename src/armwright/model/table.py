@@ -16,7 +16,9 @@ def as_table(robot: Description) -> str:
         parts.append(_layout(_drives(robot)))
     if robot.payload is not None:
         p = robot.payload
-        parts.append(f"payload in the tool frame: {p.mass:g} kg at {_vector(p.com)} m, inertia {_six(p.inertia)} kg m^2")
+        parts.append(
+            f"payload in the tool frame: {p.mass:g} kg at {_vector(p.com)} m, inertia {_six(p.inertia)} kg m^2"
+        )
     for name, transform in (("base", robot.base), ("tool", robot.tool)):
         if transform != NO_TRANSFORM:
             parts.append(f"{name} transform:\n{_transform(transform)}")
@@ -73,9 +75,9 @@ def _drives(robot: Description) -> list[list[str]]:
 
 
 def _angle(angle: float) -> str:
-    """Degrees where that is a round number, else radians with their unit."""
-    if right_angles(angle) is not None:
-        return f"{90 * (right_angles(angle) or 0)} deg"
+    quarters = right_angles(angle)
+    if quarters is not None:
+        return f"{90 * quarters} deg"
     return f"{math.degrees(angle):.6g} deg"
 
 
@@ -93,11 +95,12 @@ def _transform(transform: Transform) -> str:
 
 
 def _layout(rows: list[list[str]]) -> str:
-    """Columns of equal width: names to the left, numbers to the right."""
+    """Columns of equal width: names and types to the left, numbers to the right."""
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    lines = []
-    for row in rows:
-        cells = [c.ljust(w) if k in (1, 2) and rows[0][2] == "type" or k == 1 else c.rjust(w) for k, (c, w) in enumerate(zip(row, widths, strict=True))]
-        lines.append("  ".join(cells).rstrip())
+    words = [head in ("joint", "link", "type") for head in rows[0]]
+    lines = [
+        "  ".join(cell.ljust(w) if word else cell.rjust(w) for cell, w, word in zip(row, widths, words, strict=True))
+        for row in rows
+    ]
     lines.insert(1, "-" * max(map(len, lines)))
-    return "\n".join(lines)
+    return "\n".join(line.rstrip() for line in lines)

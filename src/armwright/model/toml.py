@@ -1,4 +1,4 @@
-"""Robots as TOML: the DH rows of `dh` under [[link]], the robot's own keys on top. Writing and reading back is exact."""
+"""Robots as TOML: the rows of `dh` under [[link]], the robot's own keys on top. Reading back is exact."""
 
 from __future__ import annotations
 

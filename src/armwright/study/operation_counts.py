@@ -10,7 +10,7 @@ from functools import cache
 from armwright.algebra import ZERO
 from armwright.errors import InputError
 from armwright.formulations import Formulation, find
-from armwright.formulations.linear import factor, substitute
+from armwright.formulations.linear import factor, gauss_jordan, substitute
 from armwright.graph import Graph, OperationCount, count
 from armwright.model.description import Description
 from armwright.study.published import PUBLISHED, Published
@@ -35,7 +35,7 @@ def count_operations(
     """
     method = find(problem, formulation)
     if (joints is None) == (robot is None):
-        raise InputError("give either joints= (a general robot) or robot= (a robot with numbers), not both and not neither")
+        raise InputError("give either joints= (a general robot) or robot= (a robot with numbers)")
     graph = Graph()
     if robot is not None:
         chain = robot.chain()
@@ -85,22 +85,13 @@ def _formula(problem: str, name: str, degree: int) -> tuple[str, str]:
 def polynomial(sizes: list[int], values: list[int]) -> str:
     """The polynomial of degree len(sizes) - 2 through all the values, as text; '-' if there is none."""
     degree = len(sizes) - 2
-    coefficients = _solve([[Fraction(n) ** k for k in range(degree, -1, -1)] for n in sizes[:-1]], values[:-1])
+    coefficients = gauss_jordan([[Fraction(n) ** k for k in range(degree, -1, -1)] for n in sizes[:-1]], values[:-1])
     if sum(c * Fraction(sizes[-1]) ** (degree - i) for i, c in enumerate(coefficients)) != values[-1]:
         return "-"
     return polynomial_text(coefficients)
 
 
-def _solve(A: list[list[Fraction]], b: list[int]) -> list[Fraction]:
-    """Gauss-Jordan elimination in fractions."""
-    rows = [[*row, Fraction(value)] for row, value in zip(A, b, strict=True)]
-    for k in range(len(rows)):
-        rows[k] = [x / rows[k][k] for x in rows[k]]
-        rows = [row if i == k else [x - row[k] * y for x, y in zip(row, rows[k], strict=True)] for i, row in enumerate(rows)]
-    return [row[-1] for row in rows]
-
-
-def polynomial_text(coefficients: list[Fraction] | tuple[Fraction | int, ...]) -> str:
+def polynomial_text(coefficients: list[Fraction]) -> str:
     """96n-101, 11.5n^2+19.5n-49, n^3/6+13n^2."""
     text = ""
     degree = len(coefficients) - 1
@@ -124,7 +115,7 @@ class Comparison:
     """One published row beside ours, for n joints. Products include divisions, as the papers count them."""
 
     published: Published
-    theirs: tuple[Fraction, Fraction]
+    theirs: tuple[Fraction | int, Fraction | int]
     ours: tuple[int, int]
 
     @property
@@ -137,13 +128,13 @@ class Comparison:
         return kinds[0] if len(kinds) == 1 else f"products {words[0]}, sums {words[1]}"
 
 
-def _word(mine: int, other: Fraction) -> str:
+def _word(mine: int, other: Fraction | int) -> str:
     return "equal" if mine == other else "lower" if mine < other else "higher"
 
 
 _PARTS: dict[str, Callable[[Published, int], OperationCount]] = {
-    "": lambda row, n: count_operations(row.problem, row.formulation, joints=n),
-    "without bias": lambda row, n: count_without_bias(row.formulation, n),
+    "": lambda row, n: count_operations(row.problem, row.ours, joints=n),
+    "without bias": lambda row, n: count_without_bias(row.ours, n),
     "factorisation": lambda row, n: count_factorisation(n),
     "substitution": lambda row, n: count_substitution(n),
 }
