@@ -24,13 +24,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-_NARROW = 120
+_WIDE = 150
 """Columns to assume where the output is not a terminal, so that a redirected table is not cut to 80."""
 
 
 def _console(stderr: bool = False) -> Console:
     stream = sys.stderr if stderr else sys.stdout
-    return Console(stderr=stderr, width=None if stream.isatty() else _NARROW, highlight=False)
+    return Console(stderr=stderr, width=None if stream.isatty() else _WIDE, highlight=False)
 
 
 @contextmanager
@@ -52,10 +52,21 @@ def _plain(text: object) -> str:
     return str(text).replace("[", r"\[")
 
 
+_NUMBERS = ("mul", "add", "div", "trig", "products", "sums", "ours", "", "general mul", "general add")
+
+
+def _table(*heads: str, title: str | None = None) -> Table:
+    """A plain table; in a narrow terminal words are folded, never cut."""
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    for head in heads:
+        table.add_column(head, justify="right" if head in _NUMBERS else "left", overflow="fold")
+    return table
+
+
 @app.command()
 def robots() -> None:
     """List the packaged robots."""
-    table = Table("robot", "joints", "source", box=None, pad_edge=False)
+    table = _table("robot", "joints", "source")
     for name in aw.robots():
         arm = aw.load(name)
         types = "".join("P" if joint.prismatic else "R" for joint in arm.joints)
@@ -83,7 +94,7 @@ def show(robot: Annotated[str, typer.Argument(help="A packaged robot, or the pat
 @app.command()
 def formulations() -> None:
     """List every formulation: what it solves, after whom, and how its cost grows."""
-    table = Table("problem", "formulation", "cost", "joints", "status", "after", box=None, pad_edge=False)
+    table = _table("problem", "formulation", "cost", "joints", "status", "after")
     for f in aw.formulations():
         table.add_row(f.problem, f.name, f"O({f.order})", f.joints, f.status, f.paper)
     _console().print(table)
@@ -103,10 +114,9 @@ def count(
 
 def _count_general(n: int) -> None:
     console = _console()
-    table = Table(
+    table = _table(
         "problem", "formulation", "mul", "add", "div", "trig", "mul for n joints", "add for n joints",
         title=f"A general robot with {n} revolute joints: every parameter known off line, gravity in any direction",
-        box=None, pad_edge=False, title_justify="left",
     )  # fmt: skip
     for f in aw.formulations():
         c = aw.count_operations(f.problem, f.name, joints=n)
@@ -120,10 +130,9 @@ def _count_general(n: int) -> None:
 def _print_published(n: int) -> None:
     """The papers' rows beside ours; reasons stand below as numbered notes, as many rows share one."""
     console = _console()
-    table = Table(
+    table = _table(
         "table", "published by", "formulation", "products", "sums", "ours", "", "verdict", "note",
         title=f"Published counts for n = {n} beside ours. Products include divisions, as the papers count them",
-        box=None, pad_edge=False, title_justify="left",
     )  # fmt: skip
     notes: list[str] = []
     for row in compare(n):
@@ -140,10 +149,9 @@ def _print_published(n: int) -> None:
 
 def _count_robot(arm: aw.Robot) -> None:
     types = "".join("P" if joint.prismatic else "R" for joint in arm.joints)
-    table = Table(
+    table = _table(
         "problem", "formulation", "mul", "add", "div", "trig", "general mul", "general add",
         title=f"{arm.name} ({types}): all that is known of it folded away; general: any robot with these joints",
-        box=None, pad_edge=False, title_justify="left",
     )  # fmt: skip
     for problem in PROBLEMS:
         for f in sorted(aw.formulations(problem), key=lambda f: _customised(f, arm).total):

@@ -12,7 +12,7 @@ from typing import Any
 
 from armwright.errors import ModelError
 from armwright.model.description import EARTH, NO_TENSOR, NO_TRANSFORM, Description, Payload, Tensor, Transform, Triple
-from armwright.model.dh import Table, compose, read_table
+from armwright.model.dh import CONVENTIONS, Table, compose, read_table
 from armwright.model.values import Reader
 
 TOP_KEYS = ("name", "source", "convention", "gravity", "base", "tool", "accept", "payload", "link")
@@ -69,6 +69,8 @@ def parse(text: str, file: str = "TOML", default_name: str = "robot") -> Fields:
     if not isinstance(accept, list) or not all(isinstance(kind, str) for kind in accept):
         top.fail("accept", f"accept = {accept!r} is not a list of texts")
     convention = top.need("convention")
+    if convention not in CONVENTIONS:
+        top.fail("convention", f"unknown DH convention {convention!r}. Known: {', '.join(CONVENTIONS)}")
     table = read_table(rows, convention, lambda i, key: line("link", i, key))
     return Fields(
         name=top.text("name", default_name),

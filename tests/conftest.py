@@ -1,0 +1,81 @@
+"""What the tests run over: one list of formulations, of packaged robots and of random states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+import armwright as aw
+from armwright.formulations import FORMULATIONS
+
+ROBOTS = aw.robots()
+INVERSE = aw.formulations("inverse_dynamics")
+MATRICES = aw.formulations("mass_matrix")
+FORWARD = aw.formulations("forward_dynamics")
+BIASES = aw.formulations("bias")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """`robot_name` runs over the packaged robots, `formulation` over every formulation."""
+    if "robot_name" in metafunc.fixturenames:
+        metafunc.parametrize("robot_name", ROBOTS)
+    if "formulation" in metafunc.fixturenames:
+        metafunc.parametrize("formulation", FORMULATIONS, ids=lambda f: f"{f.problem}-{f.name}")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A random robot with everything on: gravity in any direction, tool, payload, wrenches, and a state."""
+
+    arm: aw.Robot
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+    tip_wrench: np.ndarray
+    link_wrenches: np.ndarray
+
+    @property
+    def state(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return self.q, self.qd, self.qdd
+
+
+def random_rotation(rng: np.random.Generator) -> np.ndarray:
+    R, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+    return R * np.sign(np.linalg.det(R))
+
+
+def random_transform(rng: np.random.Generator) -> np.ndarray:
+    T = np.eye(4)
+    T[:3, :3], T[:3, 3] = random_rotation(rng), rng.uniform(-0.3, 0.3, 3)
+    return T
+
+
+def random_case(n: int, seed: int, prismatic: float = 0.3, actuators: bool = False) -> Case:
+    rng = np.random.default_rng(seed + 1000)
+    arm = aw.random_robot(n, seed, prismatic).with_gravity(rng.normal(scale=6.0, size=3))
+    arm = arm.with_base(random_transform(rng)).with_tool(random_transform(rng))
+    held = aw.random_robot(1, seed + 7).links[0]
+    arm = arm.with_payload(held.mass, held.com, held.inertia)
+    if actuators:
+        arm = with_actuators(arm, rng)
+    q, qd, qdd = rng.uniform(-2, 2, (3, n))
+    return Case(arm, q, qd, qdd, rng.normal(size=6), rng.normal(size=(n, 6)))
+
+
+def with_actuators(arm: aw.Robot, rng: np.random.Generator) -> aw.Robot:
+    joints = tuple(
+        replace(j, viscous=v, coulomb=c, rotor_inertia=r * 1e-4, gear=50.0)
+        for j, (v, c, r) in zip(arm.joints, rng.uniform(0.1, 1.0, (arm.n, 3)).tolist(), strict=True)
+    )
+    return replace(arm, joints=joints)
+
+
+def close(got: object, expected: object, tolerance: float) -> None:
+    """Largest difference relative to the largest entry."""
+    got, expected = np.asarray(got, dtype=float), np.asarray(expected, dtype=float)
+    assert got.shape == expected.shape
+    scale = np.max(np.abs(expected))
+    error = np.max(np.abs(got - expected))
+    assert error <= tolerance * scale, f"relative error {error / scale:.2e} > {tolerance:.0e}"

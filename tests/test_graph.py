@@ -1,0 +1,111 @@
+"""Each simplification rule alone, and the graph as a whole."""
+
+import numpy as np
+import pytest
+
+from armwright.graph import Expr, Graph
+from armwright.graph.expression import reachable
+
+
+@pytest.fixture
+def g() -> Graph:
+    return Graph()
+
+
+@pytest.fixture
+def x(g: Graph) -> Expr:
+    return g.input("x")
+
+
+@pytest.fixture
+def y(g: Graph) -> Expr:
+    return g.input("y")
+
+
+@pytest.fixture
+def m(g: Graph) -> Expr:
+    return g.parameter("m")
+
+
+def test_the_same_expression_is_the_same_node(g: Graph, x: Expr, y: Expr) -> None:
+    assert g.input("x") is x
+    assert x * y + 1 is 1 + y * x
+
+
+def test_numbers_fold(g: Graph) -> None:
+    two, zero = g.constant(2), g.constant(0)
+    assert (two * 3 + 1).value == 7
+    assert g.constant(0).cos().value == 1
+    assert (-two).sign().value == -1
+    assert (1 / zero).op == "div"  # left for run time
+    assert (-two).sqrt().op == "sqrt"
+
+
+def test_zero_one_and_minus_one_vanish(x: Expr) -> None:
+    assert x + 0 is x
+    assert 0 + x is x
+    assert x - 0 is x
+    assert 0 - x is -x
+    assert 1 * x is x
+    assert x * -1 is -x
+    assert (x * 0).value == 0
+    assert (0 / x).value == 0
+    assert (x - x).value == 0
+
+
+def test_signs_are_pushed_out(x: Expr, y: Expr) -> None:
+    negative = -x
+    assert -negative is x
+    assert x + -y is x - y
+    assert -x + y is y - x
+    assert -x + -y is -(x + y)
+    assert x - -y is x + y
+    assert -x - y is -(x + y)
+    assert -x - -y is y - x
+    assert (-x) * y is -(x * y)
+    assert (-x) * (-y) is x * y
+    assert (-x) / y is -(x / y)
+    assert x / -y is -(x / y)
+    assert x * -2 is -(x * 2)
+    assert (-x).sin() is -x.sin()
+    assert (-x).cos() is x.cos()
+    assert (-x).sign() is -x.sign()
+
+
+def test_differences_both_ways_share_a_node(x: Expr, y: Expr) -> None:
+    assert y - x is -(x - y)
+
+
+def test_off_line_factors_and_terms_gather(m: Expr, x: Expr) -> None:
+    assert m * (3 * x) is (m * 3) * x
+    assert m + (3 + x) is (m + 3) + x
+    assert m * x + 3 * x is (m + 3) * x
+    assert m * x - 3 * x is (m - 3) * x
+    assert x / m is (1 / m) * x
+
+
+def test_off_line_means_known_before_run_time(m: Expr, x: Expr) -> None:
+    assert (m * m + 1).sin().offline
+    assert not (m * x).offline
+    assert not x.offline
+
+
+def test_numpy_numbers_mix_from_either_side(x: Expr) -> None:
+    assert np.float64(2.0) * x is x * 2
+    assert np.float32(0.5) + x is x + 0.5
+    assert isinstance(np.int64(3) - x, Expr)
+
+
+def test_other_operands_are_refused(x: Expr) -> None:
+    with pytest.raises(TypeError):
+        x + "1"
+
+
+def test_reachable_finds_every_node_once(x: Expr, y: Expr) -> None:
+    shared = x * y
+    nodes = list(reachable([shared + x, shared - y, 3.0]))
+    assert len(nodes) == len({n.index for n in nodes}) == 6  # x, y, the product, the sum, the difference, its sign
+
+
+def test_expressions_print(x: Expr, y: Expr) -> None:
+    assert repr(x * y + x.sin()) == "add(mul(x, y), sin(x))"

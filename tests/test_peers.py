@@ -1,0 +1,53 @@
+"""Pinocchio and MuJoCo, built from the same robot, give the same numbers."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from conftest import close, random_case
+from oracles import MuJoCo, Pinocchio
+
+CASES = [(1 + seed % 9, seed) for seed in range(60)]
+
+
+def frictionless(case):
+    """Rotors but no Coulomb friction, which the peers have in other forms."""
+    joints = tuple(replace(j, viscous=0.0, coulomb=0.0) for j in case.arm.joints)
+    return replace(case, arm=replace(case.arm, joints=joints))
+
+
+@pytest.mark.parametrize(("n", "seed"), CASES)
+def test_pinocchio_agrees(n: int, seed: int) -> None:
+    case = frictionless(random_case(n, seed, actuators=seed % 2 == 0))
+    arm, peer = case.arm, Pinocchio(case.arm)
+    q, qd, qdd = case.state
+    tau = peer.inverse_dynamics(q, qd, qdd, case.tip_wrench)
+    close(arm.inverse_dynamics(q, qd, qdd, case.tip_wrench), tau, 1e-12)
+    M = peer.mass_matrix(q)
+    close(arm.mass_matrix(q), M, 1e-12)
+    close(arm.gravity_torque(q), peer.gravity_torque(q), 1e-12)
+    still = np.zeros(n)
+    total = np.abs(arm.inverse_dynamics(q, qd, still)).max()
+    assert np.abs(arm.coriolis_matrix(q, qd) @ qd - peer.coriolis_torque(q, qd)).max() <= 1e-12 * total
+    qdd_peer = peer.forward_dynamics(q, qd, tau, case.tip_wrench)
+    close(arm.forward_dynamics(q, qd, tau, case.tip_wrench), qdd_peer, 1e-13 * max(10.0, np.linalg.cond(M)))
+
+
+@pytest.mark.parametrize(("n", "seed"), CASES[:30])
+def test_pinocchio_has_the_same_energies(n: int, seed: int) -> None:
+    case = random_case(n, seed)
+    kinetic, potential = Pinocchio(case.arm).energies(case.q, case.qd)
+    close(case.arm.kinetic_energy(case.q, case.qd), kinetic, 1e-12)
+    scale = np.linalg.norm(case.arm.gravity) * sum(link.mass for link in case.arm.links)
+    assert abs(case.arm.potential_energy(case.q) - potential) <= 1e-12 * scale
+
+
+@pytest.mark.parametrize(("n", "seed"), CASES)
+def test_mujoco_agrees(n: int, seed: int) -> None:
+    case = random_case(n, seed, actuators=seed % 2 == 0)
+    joints = tuple(replace(j, coulomb=0.0) for j in case.arm.joints)  # MuJoCo has viscous damping, too
+    arm = replace(case.arm, joints=joints)
+    peer = MuJoCo(arm)
+    close(arm.mass_matrix(case.q), peer.mass_matrix(case.q), 1e-12)
+    tau = peer.inverse_dynamics(*case.state, case.tip_wrench)
+    close(arm.inverse_dynamics(*case.state, case.tip_wrench), tau, 1e-12)

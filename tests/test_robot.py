@@ -1,0 +1,174 @@
+"""The Robot as its user meets it: reference values, printing, shapes, bad input."""
+
+import pickle
+
+import numpy as np
+import pytest
+from conftest import close
+
+import armwright as aw
+
+PUMA = aw.load("puma560")
+ZERO = np.zeros(6)
+
+# The state 0.2 .. 0.9 and its torques by Pinocchio 4.1 (float64)
+STATE = [
+    [0.19999999999999998, 0.5, -5.551115123125783e-17, 0.7, -0.2, 0.9000000000000001],
+    [0.2, -0.4, 0.6000000000000001, -0.8, 1.0, -1.2000000000000002],
+    [0.35, 0.2, 0.050000000000000044, -0.09999999999999998, -0.25, -0.3999999999999999],
+]
+REFERENCE = {
+    "ascher": [84.45641101260172, 82.42980142291614],
+    "puma560": [1.3889937945448836, -35.552999735620475, -3.884464815009181, -0.0014988063419896468,
+                -0.0048127536290329355, -1.0098859347824424e-05],
+    "stanford": [-0.10843083511359401, 6.2035412894657425, -52.40545510942947, -0.017892773615774436,
+                 -0.17965402347043594, -0.0019115972710201038],
+    "thomas_tesar": [328.110813970917, 5681.004028062134, 2109.854822848914, 65.21489816452184, 224.9711669651102,
+                     -0.1577575928509695],
+    "puma_mohan2007": [1.2420151373371986, -54.45022455506371, -0.7330509090551625, 0.029287267885197518,
+                       0.006759415178412673, -0.0035598479201081087],
+    "grigorov": [3212.0096661469524, 24236.4763552752, 11167.234643648593, 2819.49839182774, -0.23534874615832516],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFERENCE)
+def test_packaged_robots_give_their_reference_torques(name: str) -> None:
+    arm = aw.load(name)
+    sign = np.ones(arm.n)
+    if name == "stanford":
+        sign[2] = -1.0  # the reference is in d3, the robot in Angeles' b3 = -d3
+    q, qd, qdd = (sign * np.array(row[: arm.n]) for row in STATE)
+    close(sign * arm.inverse_dynamics(q, qd, qdd), REFERENCE[name], 1e-12)
+
+
+def test_rr_is_the_closed_form_of_machado_1994() -> None:
+    m1, m2, r1, r2, J1, J2, g = 0.5, 6.25, 1.0, 0.8, 1.0, 1.0, 9.81
+    (q1, q2), (v1, v2) = (0.3, 0.7), (0.4, -0.9)
+    c2, s2 = np.cos(q2), np.sin(q2)
+    M = [
+        [(m1 + m2) * r1**2 + m2 * r2**2 + 2 * m2 * r1 * r2 * c2 + J1, m2 * r2**2 + m2 * r1 * r2 * c2],
+        [m2 * r2**2 + m2 * r1 * r2 * c2, m2 * r2**2 + J2],
+    ]
+    C = np.array([-m2 * r1 * r2 * s2 * (v2**2 + 2 * v1 * v2), m2 * r1 * r2 * s2 * v1**2])
+    c1, c12 = np.cos(q1), np.cos(q1 + q2)
+    G = g * np.array([m1 * r1 * c1 + m2 * r1 * c1 + m2 * r2 * c12, m2 * r2 * c12])
+    arm = aw.load("rr")
+    close(arm.mass_matrix([q1, q2]), M, 1e-14)
+    close(arm.gravity_torque([q1, q2]), G, 1e-14)
+    close(arm.bias([q1, q2], [v1, v2]), C + G, 1e-14)
+
+
+def test_geared_puma_adds_the_drives_to_the_diagonal() -> None:
+    drives = np.diag(aw.load("puma560_geared").mass_matrix(ZERO) - PUMA.mass_matrix(ZERO))
+    close(drives, [1.14, 4.71, 0.83, 0.2, 0.179, 0.193], 0.02)  # Armstrong et al. 1986
+
+
+def test_a_robot_prints_the_table_of_a_book() -> None:
+    text = str(aw.load("stanford"))
+    assert "stanford: 6 joints (RRPRRR), gravity (0, 0, -9.81) m/s^2" in text
+    assert "3  joint3  prismatic  -90 deg      0  0 deg     q3" in text
+    assert "2  joint2  revolute    90 deg      0     q2    0.1" in text
+    assert "-0 " not in text
+    assert repr(aw.load("stanford")) == "<Robot stanford: 6 joints RRPRRR>"
+    loaded = str(aw.load("puma560_geared").with_payload(2.0))
+    assert "payload in the tool frame: 2 kg" in loaded
+    assert "rotor inertia" in loaded
+
+
+def test_a_robot_is_frozen_equal_and_picklable() -> None:
+    with pytest.raises(AttributeError):
+        PUMA.name = "other"
+    assert aw.load("puma560") == PUMA
+    assert PUMA.with_gravity([0, 0, -1.62]) != PUMA
+    PUMA.mass_matrix(ZERO)
+    assert pickle.loads(pickle.dumps(PUMA)) == PUMA
+    assert hash(PUMA) == hash(aw.load("puma560"))
+
+
+def test_shapes_follow_the_input() -> None:
+    q = np.zeros((4, 3, 6))
+    assert PUMA.inverse_dynamics(ZERO, ZERO, ZERO).shape == (6,)
+    assert PUMA.inverse_dynamics(q, ZERO, ZERO[None]).shape == (4, 3, 6)
+    assert PUMA.mass_matrix(q).shape == PUMA.coriolis_matrix(q, ZERO).shape == (4, 3, 6, 6)
+    assert PUMA.kinetic_energy(q, ZERO).shape == PUMA.potential_energy(q).shape == (4, 3)
+    assert PUMA.inverse_dynamics(np.zeros((0, 6)), ZERO, ZERO).shape == (0, 6)
+    assert PUMA.inverse_dynamics([0] * 6, [0] * 6, [0] * 6).dtype == np.float64
+    f = aw.compile(PUMA, "bias")
+    out = np.empty((4, 3, 6))
+    assert f(q, ZERO, out=out) is out
+    close(out[1, 1], PUMA.bias(ZERO, ZERO), 1e-15)
+
+
+def test_the_caller_s_arrays_are_not_touched() -> None:
+    q, tau = np.random.default_rng(0).normal(size=(2, 10, 6))
+    before = q.copy(), tau.copy()
+    for f in aw.formulations("forward_dynamics"):
+        PUMA.forward_dynamics(q, q, tau, formulation=f.name)
+    assert np.array_equal(q, before[0])
+    assert np.array_equal(tau, before[1])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: PUMA.inverse_dynamics([0, 0], ZERO, ZERO), r"q has shape \(2,\); expected shape \(6,\) or \(..., 6\)"),
+        (lambda: PUMA.inverse_dynamics(ZERO, 0.0, ZERO), r"qd has shape \(\)"),
+        (lambda: PUMA.mass_matrix(np.zeros((6, 1))), r"q has shape \(6, 1\)"),
+        (lambda: PUMA.mass_matrix([0, 0, np.nan, 0, 0, 0]), r"q\[2\] is nan; every number must be finite"),
+        (lambda: PUMA.bias(np.zeros((2, 6)), np.full((2, 6), np.inf)), r"qd\[0, 0\] is inf"),
+        (lambda: PUMA.mass_matrix("home"), "q holds str"),
+        (lambda: PUMA.mass_matrix(["a"] * 6), "q holds str"),
+        (lambda: PUMA.mass_matrix([1j] * 6), "q holds complex128"),
+        (lambda: PUMA.mass_matrix([[0] * 6, [0] * 5]), "q is not an array of numbers"),
+        (lambda: PUMA.inverse_dynamics(np.zeros((2, 6)), np.zeros((3, 6)), ZERO), r"do not fit together: q \(2,\), qd \(3,\)"),
+        (lambda: PUMA.inverse_dynamics(ZERO, ZERO, ZERO, [1, 2, 3]), r"tip_wrench has shape \(3,\); expected shape \(6,\)"),
+        (lambda: PUMA.bias(ZERO, ZERO, link_wrenches=np.zeros(6)), r"link_wrenches .* expected shape \(6, 6\)"),
+        (lambda: PUMA.with_gravity(9.81), "with_gravity: gravity = 9.81 does not fit; expected 3 numbers"),
+        (lambda: PUMA.with_payload(-1.0), "with_payload: mass = -1.0 is negative"),
+        (lambda: PUMA.with_payload(1.0, com=[0, 0]), "expected 3 numbers"),
+        (lambda: PUMA.with_tool(np.eye(3)), r"with_tool: got shape \(3, 3\); expected a 4x4"),
+        (lambda: PUMA.with_tool(np.diag([1, 1, -1, 1])), "is not a rotation"),
+        (lambda: PUMA.with_base(np.full((4, 4), np.nan)), "every number finite"),
+        (lambda: PUMA.joint_torque(6, ZERO, ZERO, ZERO), "expected a whole number from 0 to 5"),
+        (lambda: aw.random_robot(0, 1), "1 or more"),
+        (lambda: aw.random_robot(3, 1, prismatic=2), "between 0 and 1"),
+        (lambda: aw.compile(PUMA, "mass_matrix")(ZERO, tip_wrench=ZERO), "does not depend on wrenches"),
+        (lambda: aw.compile(PUMA, "bias")(ZERO), "got 1 arguments; expected 2"),
+        (lambda: aw.compile(PUMA, "bias")(ZERO, ZERO, out=np.empty(5)), r"out has shape \(5,\)"),
+        (lambda: aw.count_operations("bias"), "give either joints= .* or robot="),
+        (lambda: aw.count_operations("bias", joints=0), "1 or more"),
+        (lambda: aw.count_operations("bias", joints="RX"), "types such as 'RRPRRR'"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_told(call, message: str) -> None:
+    with pytest.raises(aw.ArmwrightError, match=message):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: PUMA.inverse_dynamics(ZERO, ZERO, ZERO, formulation="keane"), "unknown inverse_dynamics formulation 'keane'. "
+         "Did you mean 'kane'[?] Known: newton_euler, kane, gibbs_appell"),
+        (lambda: PUMA.mass_matrix(ZERO, formulation="kane"), "'kane' solves bias, inverse_dynamics only"),
+        (lambda: aw.compile(PUMA, "inverse_kinematics"), "unknown problem 'inverse_kinematics'.*Known: inverse_dynamics"),
+        (lambda: aw.compile(PUMA, "bias", target="fpga"), "unknown target 'fpga'"),
+        (lambda: aw.compile(PUMA, "bias", dtype="int8"), "unknown dtype 'int8'"),
+        (lambda: aw.compile(PUMA, "bias", dtype="quad"), "unknown dtype 'quad'"),
+        (lambda: aw.formulations("statics"), "unknown problem 'statics'"),
+        (lambda: aw.count_operations("mass_matrix", formulation="articulated_body", joints=6), "solves forward_dynamics only"),
+    ],
+)  # fmt: skip
+def test_an_unknown_choice_lists_what_there_is(call, message: str) -> None:
+    with pytest.raises(aw.UnknownNameError, match=message):
+        call()
+
+
+def test_formulations_list_what_they_are() -> None:
+    listed = aw.formulations()
+    assert len({(f.problem, f.name) for f in listed}) == len(listed)
+    assert len({f.name for f in listed if not f.name.endswith(("_cholesky", "_gauss_jordan"))}) == 12
+    for f in listed:
+        assert (
+            f.paper and f.order in ("n", "n^2", "n^3") and f.joints == "revolute, prismatic" and f.status == "verified"
+        )
