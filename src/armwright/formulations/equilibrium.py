@@ -1,8 +1,8 @@
 """Closed-form equations from the equilibrium of each sub-chain, after Grigorov (2013).
 
-B. Grigorov, 'A generalized Newton-Euler formulation of the dynamics of serial manipulators'. The moments of all
-inertia, gravity and outer forces beyond joint j are brought to frame j and projected on its axis, so the torque
-of one joint is found without those of the others.
+B. Grigorov, 'A generalized Newton-Euler algorithm for dynamic simulation of robot-manipulators with revolute
+joints' (2013). The moments of all inertia, gravity and outer forces beyond joint j are brought to frame j and
+projected on its axis, so the torque of one joint is found without those of the others.
 
     jR[i], jP[i]   rotation from frame i to frame j, and the origin of frame i in frame j
     jPC            centre of mass of link i in frame j

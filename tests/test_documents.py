@@ -1,0 +1,61 @@
+"""Every command and every block of code in the README and the docs runs; every count the docs state is the counted one."""
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import armwright as aw
+from armwright.cli import app
+from armwright.study.operation_counts import formula
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def blocks(document: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", document.read_text(), flags=re.S | re.M)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: d.name)
+def test_python_blocks_run_in_order(document: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict = {}
+    for block in blocks(document, "python"):
+        exec(compile(block, str(document), "exec"), names)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: d.name)
+def test_toml_blocks_load(document: Path, tmp_path: Path) -> None:
+    for block in blocks(document, "toml"):
+        (tmp_path / "robot.toml").write_text(block)
+        assert aw.problems(aw.load(tmp_path / "robot.toml")) == []
+
+
+def test_commands_of_the_readme_run() -> None:
+    commands = re.findall(
+        r"armwright ([a-z]+(?: \w+)?)(?:\s+#.*)?$", "\n".join(blocks(ROOT / "README.md", "sh")), flags=re.M
+    )
+    assert commands == ["show puma560", "robots", "formulations", "count 6", "count puma560"]
+    for command in commands:
+        assert CliRunner().invoke(app, command.split()).exit_code == 0
+
+
+def test_the_printed_counts_of_the_readme_are_true() -> None:
+    text = (ROOT / "README.md").read_text()
+    general = aw.count_operations("inverse_dynamics", "gibbs_appell", joints=6)
+    own = aw.count_operations("inverse_dynamics", "gibbs_appell", robot=aw.load("puma560"))
+    assert str(general) in text
+    assert f"{own.multiplications} mul, {own.additions} add" in text
+
+
+def test_the_formulas_of_the_docs_are_true() -> None:
+    text = (ROOT / "docs" / "formulations.md").read_text()
+    for f in aw.formulations():
+        if f.problem in ("inverse_dynamics", "mass_matrix") or f.name in ("articulated_body", "denoc"):
+            if f.problem == "bias":
+                continue
+            multiplications, additions = formula(f)
+            assert re.search(
+                rf"^\| `{f.name}` \|.*\| {re.escape(multiplications)} \| {re.escape(additions)} \|$", text, re.M
+            )
