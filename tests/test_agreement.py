@@ -1,5 +1,7 @@
 """All formulations of a problem give the same numbers, on robots nobody designed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from conftest import BIASES, FORWARD, INVERSE, MATRICES, close, random_case
@@ -50,6 +52,8 @@ def test_one_torque_without_the_others_is_that_torque() -> None:
     tau = case.arm.inverse_dynamics(*case.state)
     alone = [case.arm.joint_torque(j, *case.state) for j in range(7)]
     close(alone, tau, TOLERANCE)
+    loads = {"tip_wrench": case.tip_wrench, "link_wrenches": case.link_wrenches}
+    close(case.arm.joint_torque(2, *case.state, **loads), case.arm.inverse_dynamics(*case.state, **loads)[2], TOLERANCE)
 
 
 def test_a_wrench_at_the_tip_is_a_wrench_on_the_last_link() -> None:
@@ -62,6 +66,17 @@ def test_a_wrench_at_the_tip_is_a_wrench_on_the_last_link() -> None:
         arm.inverse_dynamics(*case.state, tip_wrench=case.tip_wrench),
         1e-14,
     )
+
+
+@pytest.mark.parametrize("gear", [1e2, 1e3, 1e4])
+def test_heavy_rotors_cost_no_accuracy(gear: float) -> None:
+    """Eliminating a joint must not subtract the rotor from itself."""
+    case = random_case(6, 2)
+    joints = tuple(replace(j, rotor_inertia=1.0, gear=gear) if i % 2 else j for i, j in enumerate(case.arm.joints))
+    arm = replace(case.arm, joints=joints)
+    tau = arm.inverse_dynamics(*case.state)
+    for f in FORWARD:
+        close(arm.forward_dynamics(case.q, case.qd, tau, formulation=f.name), case.qdd, 1e-11)
 
 
 def test_payload_equals_a_heavier_last_link() -> None:

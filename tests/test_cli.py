@@ -1,5 +1,6 @@
 """The command line, as typed."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -66,5 +67,27 @@ def test_count_of_a_robot_sets_it_beside_a_general_one() -> None:
     assert "natural_orthogonal_complement" in output
 
 
-def test_count_of_no_joints_is_refused() -> None:
-    assert "1 or more" in run("count", "0", code=2)
+@pytest.mark.parametrize("joints", ["0", "61", "9" * 30])
+def test_count_of_no_or_too_many_joints_is_refused(joints: str) -> None:
+    assert "expected 1 or more, and at most 60" in run("count", joints, code=2)
+
+
+def test_count_of_few_or_prismatic_joints_has_no_formulas() -> None:
+    for joints in ("1", "2", "RRP"):
+        output = run("count", joints)
+        assert "published formulas are for 3 or more revolute joints" in output
+        assert "117n" not in output
+
+
+def test_count_of_nonsense_is_refused() -> None:
+    assert "whole number" in run("count", "1.5", code=2)
+    assert "unknown robot '²'" in run("count", "²", code=2)
+
+
+def test_a_name_that_looks_like_markup_is_printed_as_it_is(tmp_path: Path) -> None:
+    replace(aw.load("rr"), name="x [/b]").to_toml(tmp_path / "odd.toml")
+    assert "x [/b] (RR)" in run("count", str(tmp_path / "odd.toml"))
+
+
+def test_version() -> None:
+    assert run("--version") == f"armwright {aw.__version__}\n"

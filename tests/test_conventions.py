@@ -76,6 +76,32 @@ def test_slender_links_are_rods_payload_and_hub() -> None:
     close(link.inertia, inertia + hub, 1e-8)
 
 
+def test_slender_links_are_the_same_in_all_conventions() -> None:
+    """In the proximal conventions the rod along x is the a of the next row."""
+    slender = {"rho": 2.0, "payload": 0.3, "hub": 0.05}
+    common = {"type": "revolute", "theta": 0.0, "slender": slender}
+    distal = [common | {"alpha": 0.4, "a": 0.3}, common | {"alpha": 0, "a": 0}]
+    proximal = [common | {"alpha": 0, "a": 0}, common | {"alpha": 0.4, "a": 0.3}]
+    robots = [
+        aw.Robot.from_dh([row | {letter: sign * d} for row, d in zip(rows, (0.2, 0.1), strict=True)], convention)
+        for rows, letter, sign, convention in (
+            (proximal, "d", 1, "modified"),
+            (proximal, "b", -1, "angeles"),
+            (distal, "d", 1, "standard"),
+            (distal, "b", 1, "saha"),
+        )
+    ]
+    assert all(arm.links == robots[0].links for arm in robots)
+
+
+def test_a_slender_link_without_length_is_refused() -> None:
+    row = {"type": "revolute", "alpha": 0, "a": 0.5, "d": 0, "slender": {"rho": 1.0}}
+    with pytest.raises(aw.ModelError, match="the rods have no length"):
+        aw.Robot.from_dh([row], "modified")  # the a of the last row lies before its joint
+    with pytest.raises(aw.ModelError, match=r"length = -0\.4 is negative"):
+        aw.Robot.from_dh([row | {"type": "prismatic", "theta": 0, "slender": {"rho": 1.0, "length": -0.4}}])
+
+
 def test_a_slender_prismatic_link_has_a_rod_of_fixed_length() -> None:
     row = {"type": "prismatic", "alpha": 0.0, "a": 0.2, "b": 0.5, "theta": 0.0, "slender": {"mass": 3.0, "length": 0.4}}
     link = aw.Robot.from_dh([row], "saha").links[0]

@@ -84,6 +84,16 @@ def test_off_line_factors_and_terms_gather(m: Expr, x: Expr) -> None:
     assert x / m is (1 / m) * x
 
 
+def test_a_number_times_its_reciprocal_is_one(x: Expr, y: Expr) -> None:
+    assert (x * (1 / x)).value == 1
+    assert ((1 / (x + y)) * (y + x)).value == 1
+
+
+def test_expressions_of_two_graphs_do_not_mix(x: Expr) -> None:
+    with pytest.raises(ValueError, match="different graphs"):
+        x + Graph().input("x")
+
+
 def test_off_line_means_known_before_run_time(m: Expr, x: Expr) -> None:
     assert (m * m + 1).sin().offline
     assert not (m * x).offline

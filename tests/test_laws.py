@@ -117,12 +117,10 @@ def test_friction_dissipates(n: int, seed: int) -> None:
     assert lost @ case.qd > 0
 
 
-def moments(chain, scale=1.0, change=None):
-    """The chain with links in their ten linear parameters, changed by `change(link)` if given."""
-    links = tuple(
-        MomentLink(link.mass * scale, link.moment * scale, link.origin_inertia * scale) for link in chain.links
-    )
-    return replace(chain, links=links if change is None else tuple(map(change, links)))
+def moments(chain):
+    """The chain with links in their ten linear parameters."""
+    links = tuple(MomentLink(link.mass, link.moment, link.origin_inertia) for link in chain.links)
+    return replace(chain, links=links)
 
 
 @every_case
@@ -185,6 +183,22 @@ def test_moving_every_link_frame_changes_nothing(n: int, seed: int) -> None:
     expected = arm.inverse_dynamics(*case.state, case.tip_wrench)
     for f in INVERSE:
         close(moved.inverse_dynamics(*case.state, case.tip_wrench, formulation=f.name), expected, 1e-12)
+
+
+def test_sliding_a_frame_along_its_axis_changes_nothing() -> None:
+    """Between parallel axes the origin of a frame is free to slide along z."""
+    case = random_case(4, 3, prismatic=0.0)
+    joints, links = list(case.arm.joints), list(case.arm.links)
+    joints[2] = replace(joints[2], alpha=0.0)
+    parallel = replace(case.arm, joints=tuple(joints))
+    slide = 0.37
+    joints[1] = replace(joints[1], d=joints[1].d + slide)
+    joints[2] = replace(joints[2], d=joints[2].d - slide)
+    x, y, z = links[1].com
+    links[1] = replace(links[1], com=(x, y, z - slide))
+    moved = replace(parallel, joints=tuple(joints), links=tuple(links))
+    for f in INVERSE:
+        close(moved.inverse_dynamics(*case.state, formulation=f.name), parallel.inverse_dynamics(*case.state), 1e-12)
 
 
 @every_case

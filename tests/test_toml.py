@@ -71,10 +71,22 @@ def test_random_robots_round_trip_exactly(seed: int, tmp_path: Path) -> None:
 def test_angles_may_be_written_as_people_say_them(tmp_path: Path) -> None:
     for text, value in (
         ('"pi/2"', math.pi / 2), ('"-pi"', -math.pi), ('"3pi/4"', 3 * math.pi / 4), ('"2*pi/3"', 2 * math.pi / 3),
-        ('"90 deg"', math.pi / 2), ('"-45deg"', -math.pi / 4),
+        ('"90 deg"', math.pi / 2), ('"-45deg"', -math.pi / 4), ('"+pi/2"', math.pi / 2), ('"90°"', math.pi / 2),
     ):  # fmt: skip
         arm = load(tmp_path, GOOD.replace("alpha = 0.0\na = 1.0", f"alpha = {text}\na = 1.0"))
         assert arm.joints[1].alpha == value
+
+
+def test_limits_may_be_angles_or_infinite(tmp_path: Path) -> None:
+    arm = load(tmp_path, GOOD.replace("[-1.0, 1.0]", '["-90 deg", inf]'))
+    assert arm.joints[1].limits == (-math.pi / 2, math.inf)
+    arm.to_toml(tmp_path / "copy.toml")
+    assert aw.Robot.from_toml(tmp_path / "copy.toml") == arm
+
+
+def test_windows_files_are_read(tmp_path: Path) -> None:
+    (tmp_path / "robot.toml").write_bytes(b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode())
+    assert aw.load(tmp_path / "robot.toml") == load(tmp_path, GOOD)
 
 
 def test_the_file_name_is_the_default_name(tmp_path: Path) -> None:
@@ -109,6 +121,19 @@ def test_the_file_name_is_the_default_name(tmp_path: Path) -> None:
         ("limits = [-1.0, 1.0]", "slender = { rho = 1.0 }", "mass and slender both describe the body"),
         ('name = "two"', 'name = "two', "robot.toml is not valid TOML: .*line 1"),
         ('name = "two"', "name = 2", "name = 2 is not a text"),
+        ('name = "two"', "payload = 3", "line 1: robot: payload must be one table"),
+        ('name = "two"', "accept = 3", "line 1: robot: accept = 3 is not a list of texts"),
+        ("[[link]]", "[[links]]", r"line 5: robot: unknown key 'links'; did you mean 'link'"),
+        ("alpha = 0.0\na = 1.0", 'alpha = "pi/0"\na = 1.0', "'pi/0' is not an angle"),
+        ("a = 1.0", "a = 1" + "0" * 400, r"a = 10+ is not finite"),
+        ("a = 1.0", "a = 1" + "0" * 6000, "not valid TOML"),
+        ("a = 1.0", "a = " + "[" * 3000, "not valid TOML"),
+        ("limits = [-1.0, 1.0]", '"my key" = 3', r"line 29: link 2 \(lower\): unknown key 'my key'"),
+        ("limits = [-1.0, 1.0]", "limits = [nan, 1.0]", "contains nan"),
+        ("limits = [-1.0, 1.0]", "[link.slender]", r"line 2\d: link 2 \(lower\): mass and slender both"),
+        ('name = "two"', 'name = "two\u2028lines"\nextra = 1', "line 2: robot: unknown key 'extra'"),
+        ("inertia = [0.01, 0.1, 0.1, 0.0, 0.0, 0.0]", 'inertia = ["1", "1", "1", "0", "0", "0"]', "is not a tensor"),
+        ("inertia = [0.01, 0.1, 0.1, 0.0, 0.0, 0.0]", "inertia = [true, true, true, false, false, false]", "is not a tensor"),
     ],
 )  # fmt: skip
 def test_a_bad_file_is_told_where_and_why(old: str, new: str, message: str, tmp_path: Path) -> None:
@@ -137,14 +162,18 @@ def test_a_missing_file_and_an_unknown_name_are_told_apart(tmp_path: Path) -> No
     (tmp_path / "bad.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(aw.ModelError, match=r"bad\.toml cannot be read"):
         aw.load(tmp_path / "bad.toml")
-    with pytest.raises(aw.ModelError, match="cannot be read"):
+    with pytest.raises(aw.ModelError, match="is a folder; expected a robot file"):
         aw.load(tmp_path)
+    with pytest.raises(aw.ModelError, match="the packaged robot is loaded as 'puma560'"):
+        aw.load(tmp_path / "puma560.toml")
+    with pytest.raises(aw.ModelError, match="cannot be read"):
+        aw.load("a\0b.toml")
 
 
 @pytest.mark.parametrize(
     ("slender", "message"),
     [
-        ("{ rho = 1.0, mass = 2.0 }", "both rho and mass"),
+        ("{ rho = 1.0, mass = 2.0 }", "either rho .* or mass"),
         ("{ rho = -1.0 }", "rho = -1.0 is negative"),
         ("{ rho = 1.0, length = 1.0 }", "length is for prismatic joints"),
         ("{ roh = 1.0 }", "unknown key 'roh'; did you mean 'rho'"),

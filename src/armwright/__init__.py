@@ -1,7 +1,7 @@
 """armwright: the dynamics of serial robots, by every published formulation, checked against each other."""
 
 from armwright.compile import compile  # noqa: A004
-from armwright.errors import ArmwrightError, InputError, ModelError, ModelWarning, UnknownNameError
+from armwright.errors import ArmwrightError, InputError, ModelError, ModelWarning, SingularError, UnknownNameError
 from armwright.formulations import formulations
 from armwright.graph import OperationCount
 from armwright.load import load
@@ -19,6 +19,7 @@ __all__ = [
     "ModelWarning",
     "OperationCount",
     "Robot",
+    "SingularError",
     "UnknownNameError",
     "compile",
     "count_operations",

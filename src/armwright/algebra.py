@@ -9,8 +9,8 @@ scalar keeps its own precision when it meets them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -39,34 +39,17 @@ def _elementary(name: str) -> Callable[[Scalar], Scalar]:
 
 sin = _elementary("sin")
 cos = _elementary("cos")
-sqrt = _elementary("sqrt")
 sign = _elementary("sign")
 
 
-class Vector:
+class Vector(NamedTuple):
     """(x, y, z)."""
 
-    __slots__ = ("x", "y", "z")
-    __array_ufunc__ = None  # a NumPy scalar on the left must leave the product to __rmul__
+    x: Scalar
+    y: Scalar
+    z: Scalar
 
-    def __init__(self, x: Scalar, y: Scalar, z: Scalar) -> None:
-        self.x, self.y, self.z = x, y, z
-
-    def __iter__(self) -> Iterator[Scalar]:
-        yield self.x
-        yield self.y
-        yield self.z
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Vector) and tuple(self) == tuple(other)
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
-
-    def __repr__(self) -> str:
-        return f"Vector({self.x!r}, {self.y!r}, {self.z!r})"
-
-    def __add__(self, v: Vector) -> Vector:
+    def __add__(self, v: Vector) -> Vector:  # type: ignore[override]
         return Vector(self.x + v.x, self.y + v.y, self.z + v.z)
 
     def __sub__(self, v: Vector) -> Vector:
@@ -78,7 +61,8 @@ class Vector:
     def __mul__(self, k: Scalar) -> Vector:
         return Vector(self.x * k, self.y * k, self.z * k)
 
-    __rmul__ = __mul__
+    def __rmul__(self, k: Scalar) -> Vector:
+        return self.__mul__(k)
 
     def dot(self, v: Vector) -> Scalar:
         return self.x * v.x + self.y * v.y + self.z * v.z
@@ -95,37 +79,24 @@ ZERO = Vector(0, 0, 0)
 Z = Vector(0, 0, 1)
 
 
-class Symmetric:
+class Symmetric(NamedTuple):
     """A symmetric 3x3 matrix, by its six entries."""
 
-    __slots__ = ("xx", "xy", "xz", "yy", "yz", "zz")
-    __array_ufunc__ = None
+    xx: Scalar
+    yy: Scalar
+    zz: Scalar
+    xy: Scalar
+    xz: Scalar
+    yz: Scalar
 
-    def __init__(self, xx: Scalar, yy: Scalar, zz: Scalar, xy: Scalar, xz: Scalar, yz: Scalar) -> None:
-        self.xx, self.yy, self.zz, self.xy, self.xz, self.yz = xx, yy, zz, xy, xz, yz
-
-    def __iter__(self) -> Iterator[Scalar]:
-        yield from (self.xx, self.yy, self.zz, self.xy, self.xz, self.yz)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Symmetric) and tuple(self) == tuple(other)
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
-
-    def __repr__(self) -> str:
-        return f"Symmetric{tuple(self)!r}"
-
-    def __add__(self, s: Symmetric) -> Symmetric:
+    def __add__(self, s: Symmetric) -> Symmetric:  # type: ignore[override]
         return Symmetric(*(a + b for a, b in zip(self, s, strict=True)))
-
-    def __sub__(self, s: Symmetric) -> Symmetric:
-        return Symmetric(*(a - b for a, b in zip(self, s, strict=True)))
 
     def __mul__(self, k: Scalar) -> Symmetric:
         return Symmetric(*(a * k for a in self))
 
-    __rmul__ = __mul__
+    def __rmul__(self, k: Scalar) -> Symmetric:
+        return self.__mul__(k)
 
     def __matmul__(self, v: Vector) -> Vector:
         return Vector(
@@ -167,65 +138,47 @@ class Symmetric:
         )
 
 
-class Matrix:
+class Matrix(NamedTuple):
     """A general 3x3 matrix, by rows."""
 
-    __slots__ = ("rows",)
-    __array_ufunc__ = None
+    x: Vector
+    y: Vector
+    z: Vector
 
-    def __init__(self, x: Vector, y: Vector, z: Vector) -> None:
-        self.rows = (x, y, z)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Matrix) and self.rows == other.rows
-
-    def __hash__(self) -> int:
-        return hash(self.rows)
-
-    def __repr__(self) -> str:
-        return f"Matrix{self.rows!r}"
-
-    def __add__(self, m: Matrix) -> Matrix:
-        return Matrix(*(a + b for a, b in zip(self.rows, m.rows, strict=True)))
+    def __add__(self, m: Matrix) -> Matrix:  # type: ignore[override]
+        return Matrix(*(a + b for a, b in zip(self, m, strict=True)))
 
     def __sub__(self, m: Matrix) -> Matrix:
-        return Matrix(*(a - b for a, b in zip(self.rows, m.rows, strict=True)))
+        return Matrix(*(a - b for a, b in zip(self, m, strict=True)))
 
     def __mul__(self, k: Scalar) -> Matrix:
-        return Matrix(*(row * k for row in self.rows))
+        return Matrix(*(row * k for row in self))
 
-    __rmul__ = __mul__
+    def __rmul__(self, k: Scalar) -> Matrix:
+        return self.__mul__(k)
 
     def __matmul__(self, v: Vector) -> Vector:
-        return Vector(*(row.dot(v) for row in self.rows))
+        return Vector(*(row.dot(v) for row in self))
 
     def dot(self, m: Matrix) -> Matrix:
         """The matrix product self m."""
-        columns = m.T.rows
-        return Matrix(*(Vector(*(row.dot(column) for column in columns)) for row in self.rows))
+        columns = m.T
+        return Matrix(*(Vector(*(row.dot(column) for column in columns)) for row in self))
 
     @property
     def T(self) -> Matrix:
-        x, y, z = self.rows
+        x, y, z = self
         return Matrix(Vector(x.x, y.x, z.x), Vector(x.y, y.y, z.y), Vector(x.z, y.z, z.z))
 
-    @property
-    def axial(self) -> Vector:
-        """The vector v whose skew matrix is self - self^T."""
-        x, y, z = self.rows
-        return Vector(z.y - y.z, x.z - z.x, y.x - x.y)
 
+for _kind in (Vector, Symmetric, Matrix):
+    _kind.__array_ufunc__ = None  # type: ignore[union-attr]  # a NumPy scalar on the left leaves k * v to __rmul__
 
 IDENTITY = Matrix(Vector(1, 0, 0), Vector(0, 1, 0), Vector(0, 0, 1))
 
 
 def outer(u: Vector, v: Vector) -> Matrix:
     return Matrix(v * u.x, v * u.y, v * u.z)
-
-
-def symmetric_outer(u: Vector) -> Symmetric:
-    """u u^T."""
-    return Symmetric(u.x * u.x, u.y * u.y, u.z * u.z, u.x * u.y, u.x * u.z, u.y * u.z)
 
 
 def point_inertia(r: Vector) -> Symmetric:
@@ -250,7 +203,7 @@ def euler_moment(tensor: Matrix, euler: Symmetric) -> Vector:
 
     Each product of inertia meets a difference of two diagonal entries of the tensor, which saves three products.
     """
-    (x, y, z), j = tensor.rows, euler
+    (x, y, z), j = tensor, euler
     return Vector(
         (z.z - y.y) * j.yz + z.x * j.xy - y.x * j.xz + z.y * j.yy - y.z * j.zz,
         (x.x - z.z) * j.xz + x.y * j.yz - z.y * j.xy + x.z * j.zz - z.x * j.xx,

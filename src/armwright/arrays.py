@@ -21,21 +21,18 @@ def checked(name: str, value: ArrayLike, trailing: tuple[int, ...], dtype: np.dt
     wanted = f"expected shape ({expected}{',' if len(trailing) == 1 else ''}) or (..., {expected}): {meaning}"
     try:
         array = np.asarray(value)
-        if array.dtype.kind not in "fiu":
-            array = array.astype(dtype) if array.dtype.kind == "O" else _reject(name, array, wanted)
-        array = array.astype(dtype, copy=False)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} is not an array of numbers ({error}); {wanted}") from None
+    if array.dtype.kind not in "fiu":
+        held = "Python objects" if array.dtype.kind == "O" else f"{array.dtype.name} values"
+        raise InputError(f"{name} holds {held}, not numbers; {wanted}")
+    array = array.astype(dtype, copy=False)
     if array.ndim < len(trailing) or array.shape[array.ndim - len(trailing) :] != trailing:
         raise InputError(f"{name} has shape {array.shape}; {wanted}")
     if not np.isfinite(array).all():
         place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise InputError(f"{name}[{', '.join(map(str, place))}] is {array[place]}; every number must be finite")
     return array
-
-
-def _reject(name: str, array: Array, wanted: str) -> Array:
-    raise InputError(f"{name} holds {array.dtype.name} values; {wanted}")
 
 
 def common_shape(arrays: Mapping[str, tuple[Array, int]]) -> tuple[int, ...]:

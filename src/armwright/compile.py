@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.arrays import Array, checked, common_shape, scalars, stacked, wrench
-from armwright.errors import InputError, unknown
-from armwright.formulations import PROBLEMS, Formulation, find
-from armwright.graph import Graph, OperationCount, count
+from armwright.errors import ArmwrightError, InputError, SingularError, unknown
+from armwright.formulations import Formulation, find
+from armwright.graph import OperationCount, count
 from armwright.model.description import Description
-from armwright.trace import ARGUMENTS, flattened, inputs
+from armwright.trace import ARGUMENTS, traced
 
 TARGETS = ("cpu",)
 DTYPES = ("float64", "float32")
@@ -70,26 +70,40 @@ class Function:
         links = None
         if "link_wrenches" in arrays:
             links = [wrench(arrays["link_wrenches"][0][..., i, :], batch) for i in range(n)]
-        values = self.formulation(
-            self._chain,
-            *(scalars(arrays[name][0], batch) for name in self.arguments),
-            loads=self._chain.wrenches(tip, links),
+        columns = [scalars(arrays[name][0], batch) for name in self.arguments]
+        try:
+            with np.errstate(all="ignore"):  # what overflows or divides by zero is told below
+                values = self.formulation(self._chain, *columns, loads=self._chain.wrenches(tip, links))
+                result = stacked(values, batch, self.dtype)
+        except (ZeroDivisionError, OverflowError):
+            raise self._not_finite(()) from None
+        if not np.isfinite(result).all():
+            raise self._not_finite(tuple(int(i) for i in np.argwhere(~np.isfinite(result))[0])[: len(batch)])
+        return _delivered(result, out)
+
+    def _not_finite(self, place: tuple[int, ...]) -> ArmwrightError:
+        where = f" for state {', '.join(map(str, place))} of the batch" if place else ""
+        if self.formulation.problem == "forward_dynamics":
+            return SingularError(
+                f"forward dynamics of {self.robot.name} has no finite solution{where}: the mass matrix is singular, or "
+                "the numbers overflow; armwright.problems(robot) tells links without mass"
+            )
+        return InputError(
+            f"{self.formulation.problem} of {self.robot.name} overflows{where}; check the size of the input"
         )
-        return _delivered(stacked(values, batch, self.dtype), out)
 
     @cached_property
     def operations(self) -> OperationCount:
         """What one evaluation costs once everything known of this robot is folded away."""
-        graph = Graph()
-        state = inputs(graph, self.formulation.problem, self.robot.n)
-        return count(flattened(self.formulation(self.robot.chain(), *state)))
+        return count(traced(self.formulation, self.robot))
 
 
 def _delivered(result: Array, out: Array | None) -> Array:
     if out is None:
         return result
-    if out.shape != result.shape:
-        raise InputError(f"out has shape {out.shape}; expected {result.shape}")
+    if not isinstance(out, np.ndarray) or out.shape != result.shape or out.dtype != result.dtype:
+        got = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
+        raise InputError(f"out is {got}; expected an array of {result.dtype} with shape {result.shape}")
     out[...] = result
     return out
 
@@ -106,8 +120,8 @@ def compile(  # noqa: A001  (the public name is aw.compile)
     problem      "inverse_dynamics" (q, qd, qdd), "forward_dynamics" (q, qd, tau), "mass_matrix" (q), "bias" (q, qd)
     formulation  a name from `formulations(problem)`; by default the problem's usual one
     """
-    if problem not in PROBLEMS:
-        raise unknown("problem", problem, PROBLEMS)
+    if not isinstance(robot, Description):
+        raise InputError(f"compile got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
     if target not in TARGETS:
         raise unknown("target", target, TARGETS)
     try:

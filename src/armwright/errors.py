@@ -20,13 +20,24 @@ class UnknownNameError(ArmwrightError, LookupError):
     """A robot, problem, formulation or convention that does not exist."""
 
 
+class SingularError(ArmwrightError, ArithmeticError):
+    """The mass matrix is singular: some joint can move without moving any mass."""
+
+
 class ModelWarning(UserWarning):
     """The robot can be computed with, but its description looks wrong."""
+
+
+def nearest(got: object, names: Iterable[str]) -> str | None:
+    """The name most like what was got, if any is alike."""
+    lowered = {name.lower(): name for name in names}
+    near = get_close_matches(str(got).lower(), lowered, n=1)
+    return lowered[near[0]] if near else None
 
 
 def unknown(what: str, got: object, known: Iterable[str], hint: str = "") -> UnknownNameError:
     """'Unknown WHAT GOT', with the nearest known name and the whole list."""
     names = list(known)
-    near = get_close_matches(str(got), names, n=1)
-    guess = f" Did you mean {near[0]!r}?" if near else ""
+    near = nearest(got, names)
+    guess = f" Did you mean {near!r}?" if near else ""
     return UnknownNameError(f"unknown {what} {got!r}.{guess} Known: {', '.join(names)}.{' ' + hint if hint else ''}")

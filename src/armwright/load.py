@@ -8,7 +8,7 @@ from pathlib import Path
 
 from armwright.errors import ModelError, ModelWarning, unknown
 from armwright.model import toml
-from armwright.model.problems import problems
+from armwright.model.problems import KINDS, problems
 from armwright.robot import Robot
 
 READERS = (".toml",)
@@ -24,8 +24,10 @@ def load(path: str | Path) -> Robot:
     """A packaged robot by name, or the robot in a .toml file. Warns of everything in it that looks wrong."""
     if not isinstance(path, (str, Path)):
         raise ModelError(f"load got {type(path).__name__}; expected the name of a packaged robot or the path of a file")
-    robot = _packaged(str(path)) if str(path) in packaged() else _from_file(Path(path))
-    found = [problem for problem in problems(robot) if problem.kind not in robot.accept]
+    robot = _packaged(str(path)) if str(path) in packaged() else _from_file(str(path))
+    _check_accepted(robot)
+    accepted = set(robot.accept)
+    found = [p for p in problems(robot) if not {p.kind, f"{p.where}: {p.kind}"} & accepted]
     if found:
         warnings.warn(f"robot {robot.name!r}: " + "; ".join(found), ModelWarning, stacklevel=2)
     return robot
@@ -36,9 +38,26 @@ def _packaged(name: str) -> Robot:
     return Robot.from_fields(toml.parse(text, f"{name}.toml", name))
 
 
-def _from_file(path: Path) -> Robot:
-    if not path.suffix and not path.exists():
-        raise unknown("robot", str(path), packaged(), "A file is given by a path that ends in .toml.")
-    if path.exists() and path.is_file() and path.suffix not in READERS:
+def _from_file(name: str) -> Robot:
+    path = Path(name)
+    if not name or (not path.suffix and not _there(path)):
+        raise unknown("robot", name, packaged(), "A file is given by a path that ends in .toml.")
+    if path.suffix not in READERS and path.is_file():
         raise ModelError(f"{path}: cannot read {path.suffix or 'a file without ending'}; expected {', '.join(READERS)}")
+    if path.stem in packaged() and not _there(path):
+        raise ModelError(f"{path} does not exist; the packaged robot is loaded as {path.stem!r}")
     return Robot.from_toml(path)
+
+
+def _there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # too long, or with a NUL
+        return False
+
+
+def _check_accepted(robot: Robot) -> None:
+    for entry in robot.accept:
+        kind = entry.rpartition(": ")[2]
+        if kind not in KINDS:
+            raise unknown("kind of problem under accept:", kind, KINDS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cached_property
+from numbers import Integral
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -21,7 +22,7 @@ from armwright.formulations.coriolis import coriolis_matrix
 from armwright.formulations.energy import kinetic_energy, potential_energy
 from armwright.model import toml
 from armwright.model.description import EARTH, NO_TENSOR, NO_TRANSFORM, Description
-from armwright.model.dh import compose, read_table
+from armwright.model.dh import read_table
 from armwright.model.random_robot import random_description
 from armwright.model.table import as_table
 from armwright.model.values import Reader, as_transform
@@ -52,22 +53,27 @@ class Robot(Description):
         gravity: ArrayLike = EARTH,
         base: ArrayLike | None = None,
         tool: ArrayLike | None = None,
+        payload: Mapping[str, Any] | None = None,
         source: str = "",
+        accept: Sequence[str] = (),
     ) -> Robot:
         """A robot from a DH table: one mapping per joint, as documented in `docs/notation.md`.
 
         The convention is "modified" (Craig), "standard", "angeles" (b = -d) or "saha" (b, standard frames).
         """
         table = read_table(rows, convention)
-        top = Reader({"gravity": gravity, "base": base, "tool": tool}, lambda _key: f"robot {name!r}")
+        top = Reader({"gravity": gravity, "base": base, "tool": tool, "accept": accept}, lambda _key: f"robot {name!r}")
         return cls(
             name,
             table.joints,
             table.links,
             gravity=top.triple("gravity"),
             base=top.transform("base", NO_TRANSFORM),
-            tool=compose(table.last, top.transform("tool", NO_TRANSFORM)),
+            tool=top.transform("tool", NO_TRANSFORM),
+            payload=None if payload is None else toml.make_payload(payload, lambda _key: f"robot {name!r}, payload"),
             source=source,
+            accept=top.texts("accept"),
+            flange=table.flange,
         )
 
     @classmethod
@@ -77,21 +83,32 @@ class Robot(Description):
     @classmethod
     def from_toml(cls, path: str | Path) -> Robot:
         """A robot from a TOML file; `armwright.load` does the same and also warns of what looks wrong."""
+        if not isinstance(path, (str, Path)):
+            raise ModelError(f"from_toml got {type(path).__name__}; expected the path of a .toml file")
         return cls.from_fields(toml.read(Path(path)))
 
     @classmethod
     def from_fields(cls, f: toml.Fields) -> Robot:
-        return cls(f.name, f.table.joints, f.table.links, f.gravity, f.base, f.tool, f.payload, f.source, f.accept)
+        return cls(
+            f.name, f.table.joints, f.table.links, f.gravity, f.base, f.tool, f.payload, f.source, f.accept, f.flange
+        )
 
     def to_toml(self, path: str | Path | None = None) -> str:
         """The robot as TOML text, also written to `path` if given. Reading it back gives an equal robot."""
         text = toml.write(self)
         if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
+            try:
+                Path(path).write_text(text, encoding="utf-8")
+            except (OSError, TypeError, ValueError) as error:
+                raise ModelError(f"cannot write the robot to {path!r}: {error}") from None
         return text
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The robot without what it has compiled."""
+        return {field.name: getattr(self, field.name) for field in fields(Description)}
+
     def __repr__(self) -> str:
-        return f"<Robot {self.name}: {self.n} joints {''.join('P' if j.prismatic else 'R' for j in self.joints)}>"
+        return f"<Robot {self.name}: {self.n} joint{'s' if self.n > 1 else ''} {self.joint_types}>"
 
     def __str__(self) -> str:
         return as_table(self)
@@ -106,16 +123,16 @@ class Robot(Description):
         return replace(self, base=as_transform(transform, _refuse("with_base")))
 
     def with_tool(self, transform: ArrayLike) -> Robot:
-        """The same robot with another tool: the 4x4 transform from frame n to the tool frame."""
+        """The same robot with another tool: the 4x4 transform from the last frame of its table to the tool frame."""
         return replace(self, tool=as_transform(transform, _refuse("with_tool")))
 
     def with_payload(self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike = NO_TENSOR) -> Robot:
         """The same robot holding a body in place of what it held.
 
-        Mass, centre of mass and centroidal tensor are given in the tool frame.
+        Mass, centre of mass and centroidal tensor are given in the tool frame (the last frame, if there is no tool).
         """
-        reader = Reader({"mass": mass, "com": com, "inertia": inertia}, lambda _key: "with_payload")
-        return replace(self, payload=toml.make_payload(reader))
+        body = {"mass": mass, "com": com, "inertia": inertia}
+        return replace(self, payload=toml.make_payload(body, lambda _key: "with_payload"))
 
     def without_payload(self) -> Robot:
         """The same robot with an empty hand."""
@@ -165,11 +182,21 @@ class Robot(Description):
         """The torques that hold zero acceleration: gravity, velocity products, friction, wrenches."""
         return self._function("bias", formulation)(q, qd, tip_wrench=tip_wrench, link_wrenches=link_wrenches)
 
-    def joint_torque(self, joint: int, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
+    def joint_torque(
+        self,
+        joint: int,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        tip_wrench: ArrayLike | None = None,
+        *,
+        link_wrenches: ArrayLike | None = None,
+    ) -> Array:
         """The torque of one joint (counted from 0) computed without those of the others (Grigorov 2013)."""
-        if not isinstance(joint, (int, np.integer)) or not 0 <= joint < self.n:
+        if not isinstance(joint, Integral) or isinstance(joint, bool) or not 0 <= joint < self.n:
             raise InputError(f"joint = {joint!r}: expected a whole number from 0 to {self.n - 1}")
-        return self._evaluated(lambda c, *state: single_torque(c, int(joint), *state), q=q, qd=qd, qdd=qdd)
+        alone = single_torque(int(joint))
+        return Function(self, alone, "float64")(q, qd, qdd, tip_wrench=tip_wrench, link_wrenches=link_wrenches)
 
     def gravity_torque(self, q: ArrayLike) -> Array:
         """g(q): the torques that hold the robot still against gravity."""
@@ -193,11 +220,11 @@ class Robot(Description):
         return self.chain()
 
     @cached_property
-    def _functions(self) -> dict[tuple[str, str | None], Function]:
+    def _functions(self) -> dict[tuple[str, str], Function]:
         return {}
 
     def _function(self, problem: str, formulation: str | None) -> Function:
-        key = (problem, formulation)
+        key = (problem, formulation if isinstance(formulation, str) else repr(formulation))
         if key not in self._functions:
             self._functions[key] = compile_function(self, problem, formulation)
         return self._functions[key]

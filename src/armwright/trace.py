@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from numbers import Integral
 from typing import Any
 
 from armwright.algebra import Symmetric, Vector
 from armwright.chain import Chain, Joint, Link
-from armwright.errors import InputError
+from armwright.errors import InputError, SingularError
+from armwright.formulations import Formulation
 from armwright.graph.expression import Expr, Graph, Operand
+from armwright.model.description import Description
 
 ARGUMENTS = {
     "inverse_dynamics": ("q", "qd", "qdd"),
     "forward_dynamics": ("q", "qd", "tau"),
     "mass_matrix": ("q",),
     "bias": ("q", "qd"),
+    "joint_torque": ("q", "qd", "qdd"),
 }
 """What each problem is a function of."""
 
@@ -61,9 +65,20 @@ def _types(joints: int | str) -> str:
     if isinstance(joints, str):
         if joints and set(joints.upper()) <= set("RP"):
             return joints.upper()
-    elif isinstance(joints, int) and not isinstance(joints, bool) and joints >= 1:
-        return "R" * joints
+    elif isinstance(joints, Integral) and not isinstance(joints, bool) and joints >= 1:
+        return "R" * int(joints)
     raise InputError(f"joints = {joints!r}: expected a number of joints, 1 or more, or types such as 'RRPRRR'")
+
+
+def traced(formulation: Formulation, robot: Description) -> list[Operand]:
+    """The outputs of a formulation for one robot, everything known of it folded in."""
+    try:
+        return list(flattened(formulation(robot.chain(), *inputs(Graph(), formulation.problem, robot.n))))
+    except ZeroDivisionError:
+        raise SingularError(
+            f"{formulation.problem} of {robot.name} by {formulation.name} divides by zero at every state: the mass "
+            "matrix is singular; armwright.problems(robot) tells links without mass"
+        ) from None
 
 
 def flattened(values: Any) -> Iterable[Operand]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,12 +9,13 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 import armwright as aw
-from armwright.errors import ArmwrightError, ModelWarning
+from armwright.errors import ArmwrightError, InputError, ModelWarning
 from armwright.formulations import PROBLEMS, Formulation
-from armwright.study.operation_counts import compare, formula
+from armwright.study.operation_counts import VALID_FROM, compare, formula
 
 app = typer.Typer(
     help="The dynamics of serial robots by every published formulation, checked against each other.",
@@ -24,13 +24,17 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-_WIDE = 150
-"""Columns to assume where the output is not a terminal, so that a redirected table is not cut to 80."""
+WIDTH = 150
+"""Tables are laid out for this many columns even where the terminal has fewer: it wraps lines, we never cut a name."""
+
+MOST_JOINTS = 60
+"""Counting every formulation takes a minute at this size, and the formulas in n say the rest."""
 
 
 def _console(stderr: bool = False) -> Console:
-    stream = sys.stderr if stderr else sys.stdout
-    return Console(stderr=stderr, width=None if stream.isatty() else _WIDE, highlight=False)
+    console = Console(stderr=stderr, highlight=False)
+    console.width = max(console.width, WIDTH)
+    return console
 
 
 @contextmanager
@@ -41,26 +45,32 @@ def _told() -> Iterator[None]:
         try:
             yield
         except ArmwrightError as error:
-            _console(stderr=True).print(f"[bold red]error:[/] {_plain(error)}", soft_wrap=True)
+            _console(stderr=True).print(f"[bold red]error:[/] {escape(str(error))}", soft_wrap=True)
             raise typer.Exit(2) from None
         finally:
             for warning in caught:
-                _console(stderr=True).print(f"[yellow]warning:[/] {_plain(warning.message)}", soft_wrap=True)
-
-
-def _plain(text: object) -> str:
-    return str(text).replace("[", r"\[")
-
-
-_NUMBERS = ("mul", "add", "div", "trig", "products", "sums", "ours", "", "general mul", "general add")
+                _console(stderr=True).print(f"[yellow]warning:[/] {escape(str(warning.message))}", soft_wrap=True)
 
 
 def _table(*heads: str, title: str | None = None) -> Table:
-    """A plain table; in a narrow terminal words are folded, never cut."""
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    numbers = ("mul", "add", "div", "trig", "products", "sums", "ours", "", "general mul", "general add")
     for head in heads:
-        table.add_column(head, justify="right" if head in _NUMBERS else "left", overflow="fold")
+        table.add_column(head, justify="right" if head in numbers else "left", overflow="fold")
     return table
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"armwright {aw.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[bool, typer.Option("--version", callback=_version, help="Print the version.")] = False,
+) -> None:
+    """The dynamics of serial robots by every published formulation, checked against each other."""
 
 
 @app.command()
@@ -69,8 +79,7 @@ def robots() -> None:
     table = _table("robot", "joints", "source")
     for name in aw.robots():
         arm = aw.load(name)
-        types = "".join("P" if joint.prismatic else "R" for joint in arm.joints)
-        table.add_row(name, types, _plain(arm.source.strip().split("\n")[0]))
+        table.add_row(name, arm.joint_types, escape(arm.source.strip().split("\n")[0]))
     _console().print(table)
 
 
@@ -87,8 +96,9 @@ def show(robot: Annotated[str, typer.Argument(help="A packaged robot, or the pat
         if not found:
             console.print("[green]No problems found.[/]")
         for problem in found:
-            known = " [dim](accepted by the file)[/]" if problem.kind in arm.accept else ""
-            console.print(f"[yellow]problem:[/] {_plain(problem)}{known}", soft_wrap=True)
+            known = {problem.kind, f"{problem.where}: {problem.kind}"} & set(arm.accept)
+            note = " [dim](accepted by the file)[/]" if known else ""
+            console.print(f"[yellow]problem:[/] {escape(problem)}{note}", soft_wrap=True)
 
 
 @app.command()
@@ -102,29 +112,53 @@ def formulations() -> None:
 
 @app.command()
 def count(
-    robot: Annotated[str, typer.Argument(help="A number of joints (a general robot), a packaged robot, or a file.")],
+    robot: Annotated[
+        str,
+        typer.Argument(help="A number of joints or types like RRPRRR, a packaged robot, or a .toml file."),
+    ],
 ) -> None:
     """Count operations: every formulation, beside what the papers published."""
     with _told():
-        if robot.lstrip("-").isdigit():
-            _count_general(int(robot))
+        if robot.isdecimal():
+            _count_general("R" * _joints(robot))
+        elif set(robot) <= set("RP") and robot:
+            _count_general(robot)
+        elif robot.replace(".", "", 1).isdecimal():
+            raise InputError(f"{robot} joints cannot be; expected a whole number, types like RRPRRR, a robot or a file")
         else:
             _count_robot(aw.load(robot))
 
 
-def _count_general(n: int) -> None:
+def _joints(text: str) -> int:
+    if len(text) > 4 or not 1 <= int(text) <= MOST_JOINTS:
+        raise InputError(
+            f"{text} joints: expected 1 or more, and at most {MOST_JOINTS} (the formulas in n go on from there)"
+        )
+    return int(text)
+
+
+def _count_general(types: str) -> None:
     console = _console()
+    n = len(types)
+    revolute = set(types) == {"R"}
+    formulas = revolute and n >= VALID_FROM
+    kind = f"{n} revolute joint{'s' if n > 1 else ''}" if revolute else f"joints {types}"
+    heads = ["problem", "formulation", "mul", "add", "div", "trig"]
     table = _table(
-        "problem", "formulation", "mul", "add", "div", "trig", "mul for n joints", "add for n joints",
-        title=f"A general robot with {n} revolute joints: every parameter known off line, gravity in any direction",
-    )  # fmt: skip
-    for f in aw.formulations():
-        c = aw.count_operations(f.problem, f.name, joints=n)
-        numbers = (c.multiplications, c.additions, c.divisions, c.trigonometric)
-        table.add_row(f.problem, f.name, *map(str, numbers), *formula(f))
+        *heads + (["mul for n joints", "add for n joints"] if formulas else []),
+        title=f"A general robot with {kind}: every parameter known off line, gravity in any direction",
+    )
+    with console.status("counting"):
+        for f in aw.formulations():
+            c = aw.count_operations(f.problem, f.name, joints=types)
+            numbers = (c.multiplications, c.additions, c.divisions, c.trigonometric)
+            table.add_row(f.problem, f.name, *map(str, numbers), *(formula(f) if formulas else ()))
     console.print(table)
     console.print()
-    _print_published(n)
+    if formulas:
+        _print_published(n)
+    else:
+        console.print(f"The published formulas are for {VALID_FROM} or more revolute joints.", style="dim")
 
 
 def _print_published(n: int) -> None:
@@ -144,14 +178,15 @@ def _print_published(n: int) -> None:
         table.add_row(p.table, p.authors, name, *numbers, row.verdict, str(notes.index(p.why) + 1))
     console.print(table)
     for i, note in enumerate(notes, start=1):
-        console.print(f"{i:2}  {_plain(note)}", style="dim")
+        console.print(f"{i:2}  {escape(note)}", style="dim", soft_wrap=True)
 
 
 def _count_robot(arm: aw.Robot) -> None:
-    types = "".join("P" if joint.prismatic else "R" for joint in arm.joints)
+    types = arm.joint_types
+    name = escape(f"{arm.name} ({types})")
     table = _table(
         "problem", "formulation", "mul", "add", "div", "trig", "general mul", "general add",
-        title=f"{arm.name} ({types}): all that is known of it folded away; general: any robot with these joints",
+        title=f"{name}: all that is known of it folded away; general: any robot with these joints",
     )  # fmt: skip
     for problem in PROBLEMS:
         for f in sorted(aw.formulations(problem), key=lambda f: _customised(f, arm).total):

@@ -7,7 +7,7 @@ added here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +51,9 @@ class Formulation:
     joints: str = "revolute, prismatic"
     status: str = "verified"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return find, (self.problem, self.name)  # the functions inside are made here and cannot be pickled
+
     def __call__(self, chain: Chain, *state: Coordinates, loads: tuple[Wrench, ...] | None = None) -> Any:
         """tau, M, qdd or bias, rotors and friction included; `state` is q, then qd, then qdd or tau."""
         loads = chain.wrenches() if loads is None else loads
@@ -85,6 +88,7 @@ _SOLVE: dict[str, Callable[..., Any]] = {
     "mass_matrix": _matrix,
     "forward_dynamics": _forward,
     "bias": _bias,
+    "joint_torque": lambda rigid, chain, q, qd, qdd, loads: rigid(chain, q, qd, qdd, loads),
 }
 
 _LUH = "Luh, Walker, Paul 1980"
@@ -163,14 +167,16 @@ def formulations(problem: str | None = None) -> tuple[Formulation, ...]:
     """Every formulation, or those of one problem."""
     if problem is None:
         return FORMULATIONS
-    if problem not in PROBLEMS:
+    if not isinstance(problem, str) or problem not in PROBLEMS:
         raise unknown("problem", problem, PROBLEMS)
     return tuple(f for f in FORMULATIONS if f.problem == problem)
 
 
 def find(problem: str, name: str | None = None) -> Formulation:
     """The formulation of that name for that problem; the problem's default when no name is given."""
-    choices = formulations(problem)
+    choices = formulations(str(problem))
+    if name is not None and not isinstance(name, str):
+        raise unknown(f"{problem} formulation", name, [f.name for f in choices])
     name = DEFAULT[problem] if name is None else name
     for choice in choices:
         if choice.name == name:
@@ -180,10 +186,11 @@ def find(problem: str, name: str | None = None) -> Formulation:
     raise unknown(f"{problem} formulation", name, [f.name for f in choices], hint)
 
 
-def single_torque(
-    chain: Chain, joint: int, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Sequence[Wrench] | None = None
-) -> Scalar:
-    """The torque of one joint without those of the others (Grigorov), rotor and friction included."""
-    wrenches = chain.wrenches() if loads is None else tuple(loads)
-    links = equilibrium.joint_torque(chain, joint, q, qd, qdd, wrenches)
-    return links + rotor_torque(chain, qdd)[joint] + friction(chain, qd)[joint]
+def single_torque(joint: int) -> Formulation:
+    """The torque of one joint without those of the others (Grigorov 2013), as an inverse dynamics of one number."""
+
+    def rigid(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: tuple[Wrench, ...]) -> Scalar:
+        links = equilibrium.joint_torque(chain, joint, q, qd, qdd, loads)
+        return links + rotor_torque(chain, qdd)[joint] + friction(chain, qd)[joint]
+
+    return Formulation(f"equilibrium, joint {joint}", "joint_torque", _GRIGOROV, "n", rigid)

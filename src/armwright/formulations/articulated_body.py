@@ -18,7 +18,7 @@ from typing import NamedTuple
 from armwright.algebra import ZERO, Matrix, Scalar, Vector, Z, acceleration_tensor
 from armwright.chain import AnyLink, Chain, Joint, Wrench
 from armwright.formulations.recursion import inward, outward
-from armwright.formulations.spatial import Inertia, Pair, Screw, eliminate, rigid, screw
+from armwright.formulations.spatial import NOTHING, Inertia, Pair, Screw, axis, eliminate, rigid, screw
 from armwright.formulations.types import Coordinates
 
 
@@ -41,9 +41,6 @@ class Solved(NamedTuple):
     motion: Motion
     psi: Pair
     u: Scalar
-
-
-NOTHING = Pair(ZERO, ZERO)
 
 
 def forward_dynamics(
@@ -85,7 +82,7 @@ def _articulate(
 
 def _gyroscopic_moment(centripetal: Matrix, link: AnyLink) -> Vector:
     """w x I w from w~ w~: euler_moment of a symmetric tensor, its off-diagonal pairs taken together (12 products)."""
-    (x, y, z), j = centripetal.rows, link.origin_inertia.euler
+    (x, y, z), j = centripetal, link.origin_inertia.euler
     return Vector(
         (z.z - y.y) * j.yz + x.z * j.xy - x.y * j.xz + y.z * (j.yy - j.zz),
         (x.x - z.z) * j.xz + x.y * j.yz - y.z * j.xy + x.z * (j.zz - j.xx),
@@ -96,6 +93,5 @@ def _gyroscopic_moment(centripetal: Matrix, link: AnyLink) -> Vector:
 def _accelerate(last: tuple[Pair, Scalar], joint: Joint, link: Solved) -> tuple[Pair, Scalar]:
     m, (v, w) = link.motion, last[0]
     a = m.X.twist_to_child(Pair(v + m.zeta, w)).plus(m.c)
-    qdd = link.u - (link.psi.linear.dot(a.linear) + link.psi.angular.dot(a.angular))
-    axis = Pair(Z * qdd, ZERO) if joint.prismatic else Pair(ZERO, Z * qdd)
-    return a.plus(axis), qdd
+    qdd = link.u - link.psi.dot(a)
+    return a.plus(axis(joint, qdd)), qdd

@@ -26,7 +26,7 @@ def coriolis_matrix(chain: Chain, q: Coordinates, qd: Coordinates) -> SquareMatr
     origin_rates: list[Vector] = []
     for i, (joint, link) in enumerate(zip(chain.joints, chain.bodies, strict=True)):
         R, s = joint.rotation(q[i]), W @ joint.offset(q[i])
-        W, o, v = Matrix(*(R.T @ row for row in W.rows)), o + s, v + w.cross(s)
+        W, o, v = Matrix(*(R.T @ row for row in W)), o + s, v + w.cross(s)
         axis = W @ Z
         if joint.prismatic:
             v = v + axis * qd[i]

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from armwright.algebra import ZERO, Scalar, Vector, Z
 from armwright.chain import AnyLink, Chain, Joint, Wrench
 from armwright.formulations.recursion import inward, outward
-from armwright.formulations.spatial import Inertia, Pair, Pivot, Screw, eliminate, rigid, screw
+from armwright.formulations.spatial import NOTHING, Inertia, Pair, Pivot, Screw, axis, eliminate, rigid, screw
 from armwright.formulations.types import Coordinates, SquareMatrix
 
 
@@ -39,15 +39,12 @@ class Factor(NamedTuple):
     phi: Scalar
 
 
-NOTHING = Pair(ZERO, ZERO)
-
-
 def inverse_dynamics(
     chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: tuple[Wrench, ...]
 ) -> list[Scalar]:
     propagators = _propagators(chain, q)
     base = Motion(propagators[0], ZERO, Pair(-chain.gravity, ZERO))
-    motions = outward(_motion, base, chain.joints, propagators, qd, qdd)
+    motions = outward(_motion, base, chain.joints, propagators, q, qd, qdd)
     return inward(_wrench, NOTHING, chain.joints, chain.links, motions, loads)
 
 
@@ -55,19 +52,14 @@ def _propagators(chain: Chain, q: Coordinates) -> list[Screw]:
     return [screw(joint, qi) for joint, qi in zip(chain.joints, q, strict=True)]
 
 
-def _motion(last: Motion, joint: Joint, A: Screw, qd: Scalar, qdd: Scalar) -> Motion:
+def _motion(last: Motion, joint: Joint, A: Screw, q: Scalar, qd: Scalar, qdd: Scalar) -> Motion:
     """Rate of (4): td_i = A td_{i-1} + Ad t_{i-1} + p qdd + pd qd."""
     v, w = last.td
-    arm = _arm(A)
-    v, wd = A.twist_to_child(Pair(v + last.w.cross(last.w.cross(arm)), w))
+    v, wd = A.twist_to_child(Pair(v + last.w.cross(last.w.cross(joint.offset(q))), w))
     w = A.R.T @ last.w
     if joint.prismatic:
         return Motion(A, w, Pair(v + 2 * w.cross(Z * qd) + Z * qdd, wd))
     return Motion(A, w + Z * qd, Pair(v, wd + w.cross(Z * qd) + Z * qdd))
-
-
-def _arm(A: Screw) -> Vector:
-    return Vector(A.a, -(A.R.sa * A.d), A.R.ca * A.d)
 
 
 def _wrench(outer: Pair, joint: Joint, link: AnyLink, m: Motion, load: Wrench) -> tuple[Pair, Scalar]:
@@ -85,12 +77,11 @@ def mass_matrix(chain: Chain, q: Coordinates) -> SquareMatrix:
     composite = inward(_composite, None, chain.links, A)
     matrix: SquareMatrix = [[0] * chain.n for _ in range(chain.n)]
     for j, column_joint in enumerate(chain.joints):
-        twist = Pair(Z, ZERO) if column_joint.prismatic else Pair(ZERO, Z)  # p_j, then A_ij p_j
+        twist = axis(column_joint)  # p_j, then A_ij p_j
         for i in range(j, chain.n):
             if i > j:
                 twist = A[i].twist_to_child(twist)
-            row = composite[i].column(chain.joints[i])
-            matrix[i][j] = matrix[j][i] = row.linear.dot(twist.linear) + row.angular.dot(twist.angular)
+            matrix[i][j] = matrix[j][i] = composite[i].column(chain.joints[i]).dot(twist)
     return matrix
 
 
@@ -130,7 +121,5 @@ def _factor(
 
 def _acceleration(last: tuple[Pair, Scalar], joint: Joint, factor: Factor) -> tuple[Pair, Scalar]:
     mu = factor.A.twist_to_child(last[0])  # (37)
-    psi = factor.psi
-    qdd = factor.phi - (psi.linear.dot(mu.linear) + psi.angular.dot(mu.angular))  # (36)
-    axis = Pair(Z * qdd, ZERO) if joint.prismatic else Pair(ZERO, Z * qdd)
-    return mu.plus(axis), qdd
+    qdd = factor.phi - factor.psi.dot(mu)  # (36)
+    return mu.plus(axis(joint, qdd)), qdd

@@ -28,7 +28,7 @@ def potential_energy(chain: Chain, q: Coordinates) -> Scalar:
     for joint, link, qi in zip(chain.joints, chain.links, q, strict=True):
         R = joint.rotation(qi)
         o = o + W @ joint.offset(qi)
-        W = Matrix(*(R.T @ row for row in W.rows))
+        W = Matrix(*(R.T @ row for row in W))
         energy = energy - chain.gravity.dot(o * link.mass + W @ link.moment)
     return energy
 

@@ -6,7 +6,7 @@ projected on its axis, so the torque of one joint is found without those of the 
 
     jR[i], jP[i]   rotation from frame i to frame j, and the origin of frame i in frame j
     jPC            centre of mass of link i in frame j
-    w, wd, vd, vC  angular velocity and acceleration, acceleration of the origin and of the centre of mass (6)
+    w, wd, vd, vC  angular velocity and acceleration, accelerations of the origin and of the centre of mass (6)
 
 Deviations: (5) with m_i inside the sum and jR_i before I_i; (10) summed from i = max(j, k); (12) with the jR_i
 that the paper drops before the centripetal part. Prismatic joints are added: there the forces are projected
@@ -16,19 +16,9 @@ instead of the moments, and a unit acceleration of joint k moves every outer cen
 from typing import NamedTuple
 
 from armwright.algebra import IDENTITY, ZERO, Matrix, Rotation, Scalar, Vector, Z
-from armwright.chain import Chain, Joint, Link, Wrench
-from armwright.formulations.recursion import outward
+from armwright.chain import Chain, Link, Wrench
+from armwright.formulations.motion import PointMotion, point_motion
 from armwright.formulations.types import Coordinates, SquareMatrix
-
-
-class Motion(NamedTuple):
-    R: Rotation
-    s: Vector
-    w: Vector
-    wd: Vector
-    vd: Vector
-    vC: Vector
-    g: Vector
 
 
 class Place(NamedTuple):
@@ -53,33 +43,22 @@ def joint_torque(
     return _torque(chain, j, _motions(chain, q, qd, qdd), loads)
 
 
-def _motions(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates) -> list[Motion]:
-    base = Motion(Rotation(1, 0, 1, 0), ZERO, ZERO, ZERO, ZERO, ZERO, chain.gravity)
-    return outward(_motion, base, chain.joints, chain.bodies, q, qd, qdd)
+def _motions(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates) -> list[PointMotion]:
+    """Equations (6); the base is at rest, as gravity is a force here."""
+    return point_motion(chain, ZERO, q, qd, qdd)
 
 
-def _motion(last: Motion, joint: Joint, link: Link, q: Scalar, qd: Scalar, qdd: Scalar) -> Motion:
-    """Equations (6)."""
-    R, s = joint.rotation(q), joint.offset(q)
-    w, wd = R.T @ last.w, R.T @ last.wd
-    vd = R.T @ (last.wd.cross(s) + last.w.cross(last.w.cross(s)) + last.vd)
-    if joint.prismatic:
-        vd = vd + 2 * w.cross(Z * qd) + Z * qdd
-    else:
-        wd = wd + w.cross(Z * qd) + Z * qdd
-        w = w + Z * qd
-    vC = wd.cross(link.com) + w.cross(w.cross(link.com)) + vd
-    return Motion(R, s, w, wd, vd, vC, R.T @ last.g)
-
-
-def _torque(chain: Chain, j: int, motions: list[Motion], loads: tuple[Wrench, ...]) -> Scalar:
+def _torque(chain: Chain, j: int, motions: list[PointMotion], loads: tuple[Wrench, ...]) -> Scalar:
     """Equation (5), solved for tau_j."""
-    force, moment = ZERO, ZERO
+    force, moment, gravity = ZERO, ZERO, chain.gravity
+    for m in motions[: j + 1]:
+        gravity = m.R.T @ gravity
     bodies = chain.bodies
     places = _seen_from(j, bodies, [m.R for m in motions], [m.s for m in motions])
     for i, place in enumerate(places, start=j):
         link, m, load = bodies[i], motions[i], loads[i]
-        F = link.mass * (place.R @ m.vC - motions[j].g)
+        vC = m.wd.cross(link.com) + m.w.cross(m.w.cross(link.com)) + m.vd
+        F = link.mass * (place.R @ vC - gravity)
         N = link.inertia @ m.wd + m.w.cross(link.inertia @ m.w)
         outer = place.R @ load.force
         force = force + F - outer
@@ -92,7 +71,7 @@ def _seen_from(j: int, bodies: tuple[Link, ...], R: list[Rotation], s: list[Vect
     places = [Place(IDENTITY, ZERO, bodies[j].com)]
     for i in range(j + 1, len(bodies)):
         inner = places[-1]
-        jR = Matrix(*(R[i].T @ row for row in inner.R.rows))  # inner.R R_i, row by row
+        jR = Matrix(*(R[i].T @ row for row in inner.R))  # inner.R R_i, row by row
         jP = inner.P + inner.R @ s[i]
         places.append(Place(jR, jP, jP + jR @ bodies[i].com))
     return places
@@ -115,7 +94,7 @@ def _entry(chain: Chain, j: int, k: int, from_j: list[Place], from_k: list[Place
     """The torque of joint j per unit acceleration of joint k <= j, summed over links j..n-1."""
     total: Scalar = 0
     for link, at_j, at_k in zip(chain.bodies[j:], from_j, from_k, strict=True):
-        axis = at_k.R.rows[2]  # z_k in the frame of the link
+        axis = at_k.R.z  # z_k in the frame of the link
         if chain.joints[k].prismatic:
             wd, vC = ZERO, axis
         else:

@@ -52,7 +52,7 @@ def _motion(last: Motion, joint: Joint, q: Scalar, qd: Scalar, qdd: Scalar) -> M
     W, Wd, Wdd = _turned(last.W, R), _turned(last.Wd, R), _turned(last.Wdd, R)
     pdd = last.pdd + last.Wdd @ s
     if joint.prismatic:
-        pdd = pdd + 2 * qd * Wd.T.rows[2] + qdd * W.T.rows[2]
+        pdd = pdd + 2 * qd * Wd.T.z + qdd * W.T.z
     else:
         carried = Wd
         Wd = carried + _generator(W) * qd
@@ -62,25 +62,25 @@ def _motion(last: Motion, joint: Joint, q: Scalar, qd: Scalar, qdd: Scalar) -> M
 
 def _turned(W: Matrix, R: Rotation) -> Matrix:
     """W R, row by row."""
-    return Matrix(*(R.T @ row for row in W.rows))
+    return Matrix(*(R.T @ row for row in W))
 
 
 def _generator(W: Matrix) -> Matrix:
     """W z~: the derivative of W Rot(z, t) at t = 0."""
-    return Matrix(*(Vector(row.y, -row.x, 0) for row in W.rows))
+    return Matrix(*(Vector(row.y, -row.x, 0) for row in W))
 
 
 def _sums(beyond: Sums, joint: Joint, link: AnyLink, m: Motion, load: Wrench) -> tuple[Sums, Scalar]:
     n, J = link.moment, link.origin_inertia.euler
     e = beyond.e + link.mass * m.pdd + m.Wdd @ n - m.W @ load.force
-    D = beyond.D + outer(n, m.pdd) + Matrix(*(J @ row for row in m.Wdd.rows)).T - _couple(load.moment, m.W)
-    x, y, z = m.W.T.rows
-    tau = z.dot(e) if joint.prismatic else y.dot(D.rows[0]) - x.dot(D.rows[1])
-    inner = Matrix(*(m.R @ column for column in D.T.rows)).T + outer(m.s, e)
+    D = beyond.D + outer(n, m.pdd) + Matrix(*(J @ row for row in m.Wdd)).T - _couple(load.moment, m.W)
+    x, y, z = m.W.T
+    tau = z.dot(e) if joint.prismatic else y.dot(D.x) - x.dot(D.y)
+    inner = Matrix(*(m.R @ column for column in D.T)).T + outer(m.s, e)
     return Sums(inner, e), tau
 
 
 def _couple(moment: Vector, W: Matrix) -> Matrix:
     """x f^T of a pair of forces with the given moment; arms along x, y, z of the link frame."""
-    x, y, z = W.T.rows
+    x, y, z = W.T
     return Matrix(moment.z * y, moment.x * z, moment.y * x)

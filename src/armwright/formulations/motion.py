@@ -1,9 +1,12 @@
-"""The outward recursion of every formulation that works with the angular acceleration tensor.
+"""The outward recursions that several formulations share.
 
-R, s     rotation from frame i to frame i-1, and the vector from the origin of frame i-1 to that of frame i
-w, wd    angular velocity and acceleration of the link
-Omega    wd~ + w~ w~
-sdd      acceleration of the link origin; gravity is an upward acceleration of the base
+    R, s     rotation from frame i to frame i-1, and the vector from the origin of frame i-1 to that of frame i
+    w, wd    angular velocity and acceleration of the link
+    vd, sdd  acceleration of the link origin; gravity may enter as an upward acceleration of the base
+    Omega    wd~ + w~ w~
+
+`point_motion` works with cross products (Luh, Walker, Paul; Craig (6.45)-(6.47)), `tensor_motion` with the angular
+acceleration tensor.
 """
 
 from typing import NamedTuple
@@ -14,6 +17,14 @@ from armwright.formulations.recursion import outward
 from armwright.formulations.types import Coordinates
 
 
+class PointMotion(NamedTuple):
+    R: Rotation
+    s: Vector
+    w: Vector
+    wd: Vector
+    vd: Vector
+
+
 class Motion(NamedTuple):
     R: Rotation
     s: Vector
@@ -21,6 +32,24 @@ class Motion(NamedTuple):
     wd: Vector
     Omega: Matrix
     sdd: Vector
+
+
+def point_motion(chain: Chain, start: Vector, q: Coordinates, qd: Coordinates, qdd: Coordinates) -> list[PointMotion]:
+    """Motions of all links when the base accelerates by `start`."""
+    base = PointMotion(Rotation(1, 0, 1, 0), ZERO, ZERO, ZERO, start)
+    return outward(_point_step, base, chain.joints, q, qd, qdd)
+
+
+def _point_step(last: PointMotion, joint: Joint, q: Scalar, qd: Scalar, qdd: Scalar) -> PointMotion:
+    R, s = joint.rotation(q), joint.offset(q)
+    w, wd = R.T @ last.w, R.T @ last.wd
+    vd = R.T @ (last.vd + last.wd.cross(s) + last.w.cross(last.w.cross(s)))  # (6.47)
+    if joint.prismatic:
+        vd = vd + 2 * w.cross(Z * qd) + Z * qdd  # (6.35)
+    else:
+        wd = wd + w.cross(Z * qd) + Z * qdd  # (6.46)
+        w = w + Z * qd  # (6.45)
+    return PointMotion(R, s, w, wd, vd)
 
 
 def tensor_motion(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates) -> list[Motion]:

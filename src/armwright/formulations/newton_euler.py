@@ -9,18 +9,11 @@ Meas. Control 102 (1980). Frames are the canonical ones (Craig, eqs. 6.45-6.53),
 
 from typing import NamedTuple
 
-from armwright.algebra import ZERO, Rotation, Scalar, Vector, Z
+from armwright.algebra import ZERO, Scalar, Vector
 from armwright.chain import Chain, Joint, Link, Wrench
-from armwright.formulations.recursion import inward, outward
+from armwright.formulations.motion import PointMotion, point_motion
+from armwright.formulations.recursion import inward
 from armwright.formulations.types import Coordinates
-
-
-class Motion(NamedTuple):
-    R: Rotation
-    s: Vector
-    w: Vector
-    wd: Vector
-    vd: Vector
 
 
 class Force(NamedTuple):
@@ -31,24 +24,11 @@ class Force(NamedTuple):
 def inverse_dynamics(
     chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: tuple[Wrench, ...]
 ) -> list[Scalar]:
-    base = Motion(Rotation(1, 0, 1, 0), ZERO, ZERO, ZERO, -chain.gravity)
-    motions = outward(_motion, base, chain.joints, q, qd, qdd)
+    motions = point_motion(chain, -chain.gravity, q, qd, qdd)
     return inward(_force, Force(ZERO, ZERO), chain.joints, chain.bodies, motions, loads)
 
 
-def _motion(last: Motion, joint: Joint, q: Scalar, qd: Scalar, qdd: Scalar) -> Motion:
-    R, s = joint.rotation(q), joint.offset(q)
-    w, wd = R.T @ last.w, R.T @ last.wd
-    vd = R.T @ (last.vd + last.wd.cross(s) + last.w.cross(last.w.cross(s)))  # (6.47)
-    if joint.prismatic:
-        vd = vd + 2 * w.cross(Z * qd) + Z * qdd  # (6.35)
-    else:
-        wd = wd + w.cross(Z * qd) + Z * qdd  # (6.46)
-        w = w + Z * qd  # (6.45)
-    return Motion(R, s, w, wd, vd)
-
-
-def _force(outer: Force, joint: Joint, link: Link, m: Motion, load: Wrench) -> tuple[Force, Scalar]:
+def _force(outer: Force, joint: Joint, link: Link, m: PointMotion, load: Wrench) -> tuple[Force, Scalar]:
     com = link.com
     F = link.mass * (m.vd + m.wd.cross(com) + m.w.cross(m.w.cross(com)))  # (6.48), (6.49)
     N = link.inertia @ m.wd + m.w.cross(link.inertia @ m.w)  # (6.50)

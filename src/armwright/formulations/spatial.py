@@ -11,7 +11,7 @@ transform.
 
 from typing import NamedTuple
 
-from armwright.algebra import Matrix, Rotation, Scalar, Symmetric, Vector
+from armwright.algebra import ZERO, Matrix, Rotation, Scalar, Symmetric, Vector, Z
 from armwright.chain import AnyLink, Joint
 
 
@@ -27,9 +27,21 @@ class Pair(NamedTuple):
     def times(self, k: Scalar) -> "Pair":
         return Pair(self.linear * k, self.angular * k)
 
+    def dot(self, other: "Pair") -> Scalar:
+        """Power, of a wrench and a twist."""
+        return self.linear.dot(other.linear) + self.angular.dot(other.angular)
+
     def along(self, joint: Joint) -> Scalar:
         """The component on the joint axis, p^T x."""
         return self.linear.z if joint.prismatic else self.angular.z
+
+
+NOTHING = Pair(ZERO, ZERO)
+
+
+def axis(joint: Joint, rate: Scalar = 1) -> Pair:
+    """The twist p qd of a joint."""
+    return Pair(Z * rate, ZERO) if joint.prismatic else Pair(ZERO, Z * rate)
 
 
 class Inertia(NamedTuple):
@@ -48,8 +60,8 @@ class Inertia(NamedTuple):
     def column(self, joint: Joint) -> Pair:
         """The column of the joint axis, M p."""
         if joint.prismatic:
-            return Pair(self.A.third_column, self.B.rows[2])
-        return Pair(self.B.T.rows[2], self.C.third_column)
+            return Pair(self.A.third_column, self.B.z)
+        return Pair(self.B.T.z, self.C.third_column)
 
 
 def rigid(link: AnyLink) -> Inertia:
@@ -70,24 +82,21 @@ class Pivot(NamedTuple):
 
 
 def eliminate(M: Inertia, joint: Joint) -> Pivot:
-    """M - (M p)(M p)^T / m. Its row and column along p are psi times the armature: exactly zero without a rotor."""
+    """M - (M p)(M p)^T / m. Its row and column along p are M p armature/m: exactly zero without a rotor."""
     column = M.column(joint)
     inverse = 1 / (column.along(joint) + joint.armature)
-    free = 1 - joint.armature * inverse  # the component of psi along p
-    u, v = column
+    psi = column.times(inverse)
+    left = column.times(joint.armature * inverse)
+    (u, v), (pu, pv) = column, psi
     if joint.prismatic:
-        psi = Pair(Vector(u.x * inverse, u.y * inverse, free), v * inverse)
-        left = psi.times(joint.armature)
-        A = _less(M.A, u, psi.linear, left.linear)
-        B = Matrix(M.B.rows[0] - psi.angular * u.x, M.B.rows[1] - psi.angular * u.y, left.angular)
-        C = _less(M.C, v, psi.angular)
+        A = _less(M.A, u, pu, left.linear)
+        B = Matrix(M.B.x - pv * u.x, M.B.y - pv * u.y, left.angular)
+        C = _less(M.C, v, pv)
     else:
-        psi = Pair(u * inverse, Vector(v.x * inverse, v.y * inverse, free))
-        left = psi.times(joint.armature)
-        x, y, _ = M.B.T.rows
-        A = _less(M.A, u, psi.linear)
-        B = Matrix(x - psi.linear * v.x, y - psi.linear * v.y, left.linear).T
-        C = _less(M.C, v, psi.angular, left.angular)
+        x, y, _ = M.B.T
+        A = _less(M.A, u, pu)
+        B = Matrix(x - pu * v.x, y - pu * v.y, left.linear).T
+        C = _less(M.C, v, pv, left.angular)
     return Pivot(psi, inverse, Inertia(A, B, C))
 
 
@@ -144,7 +153,7 @@ def _turned_x(v: Vector, c: Scalar, s: Scalar) -> Vector:
 
 def _matrix_turned_z(B: Matrix, c: Scalar, s: Scalar) -> Matrix:
     """Rot(z) B Rot(z)^T; the skew part of the upper 2x2 block does not turn."""
-    x, y, z = B.rows
+    x, y, z = B
     p = s * (x.x - y.y) + c * (x.y + y.x)
     sp, cp = s * p, c * p
     return Matrix(
@@ -155,7 +164,7 @@ def _matrix_turned_z(B: Matrix, c: Scalar, s: Scalar) -> Matrix:
 
 
 def _matrix_turned_x(B: Matrix, c: Scalar, s: Scalar) -> Matrix:
-    x, y, z = B.rows
+    x, y, z = B
     p = s * (y.y - z.z) + c * (y.z + z.y)
     sp, cp = s * p, c * p
     return Matrix(
@@ -167,7 +176,7 @@ def _matrix_turned_x(B: Matrix, c: Scalar, s: Scalar) -> Matrix:
 
 def _shifted_z(M: Inertia, d: Scalar) -> Inertia:
     """About a point d further down the z axis: B - A s~, C + s~ B + (s~ B)^T - s~ A s~ with s = (0, 0, d)."""
-    A, (x, y, z), C = M.A, M.B.rows, M.C
+    A, (x, y, z), C = M.A, M.B, M.C
     dxy = d * A.xy
     bx = Vector(x.x - dxy, x.y + d * A.xx, x.z)
     by = Vector(y.x - d * A.yy, y.y + dxy, y.z)
@@ -188,7 +197,7 @@ def _shifted_z(M: Inertia, d: Scalar) -> Inertia:
 
 def _shifted_x(M: Inertia, a: Scalar) -> Inertia:
     """The same with s = (a, 0, 0)."""
-    A, (x, y, z), C = M.A, M.B.rows, M.C
+    A, (x, y, z), C = M.A, M.B, M.C
     ayz = a * A.yz
     bx = Vector(x.x, x.y - a * A.xz, x.z + a * A.xy)
     by = Vector(y.x, y.y - ayz, y.z + a * A.yy)

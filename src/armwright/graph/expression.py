@@ -18,8 +18,6 @@ from armwright.graph.simplify import simplify
 Operand: TypeAlias = "Expr | float"
 
 LEAVES = ("constant", "parameter", "input")
-UNARY = ("neg", "sqrt", "sin", "cos", "sign")
-BINARY = ("add", "sub", "mul", "div")
 
 
 class Expr:
@@ -112,7 +110,11 @@ class Graph:
         return self.leaf("constant", float(value))
 
     def lift(self, x: Operand) -> Expr:
-        return x if isinstance(x, Expr) else self.constant(x)
+        if not isinstance(x, Expr):
+            return self.constant(x)
+        if x.graph is not self:
+            raise ValueError("two expressions of different graphs cannot be combined; trace them with one Graph")
+        return x
 
     def leaf(self, op: str, key: str | float) -> Expr:
         # 0.0 and -0.0 are one dictionary key but two numbers; the sign of a constant zero is not kept

@@ -102,6 +102,14 @@ def mul_negated(g: Graph, x: Expr, y: Expr) -> Expr | None:
     return None
 
 
+def mul_reciprocal(g: Graph, x: Expr, y: Expr) -> Expr | None:
+    """x (1/x) = 1."""
+    for factor, other in ((x, y), (y, x)):
+        if other.op == "div" and other.args[0].value == 1 and other.args[1] is factor:
+            return g.constant(1)
+    return None
+
+
 def mul_negative_constant(g: Graph, x: Expr, y: Expr) -> Expr | None:
     """(-c) x = -(c x), so that c x is computed once for both signs."""
     for factor, other in ((x, y), (y, x)):
@@ -183,7 +191,15 @@ def sign_odd(g: Graph, x: Expr) -> Expr | None:
 BINARY_RULES: dict[str, list[BinaryRule]] = {
     "add": [add_zero, add_negated, add_gathered, factored("add"), commuted("add")],
     "sub": [sub_zero, sub_same, sub_negated, factored("sub"), sub_ordered],
-    "mul": [mul_zero, mul_one, mul_negated, mul_negative_constant, mul_gathered, commuted("mul")],
+    "mul": [
+        mul_zero,
+        mul_one,
+        mul_negated,
+        mul_reciprocal,
+        mul_negative_constant,
+        mul_gathered,
+        commuted("mul"),
+    ],
     "div": [div_zero, div_negated, div_offline],
 }
 UNARY_RULES: dict[str, list[UnaryRule]] = {

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
+
 from armwright.algebra import Matrix, Scalar, Symmetric, Vector, cos, point_inertia, sin
 from armwright.chain import Chain, Joint, Link, Pose
 from armwright.errors import ModelError
@@ -70,7 +72,9 @@ class Payload:
 class Description:
     """A serial robot.
 
-    `accept` lists the kinds of problems (see `problems`) that its author knows of and that need no warning.
+    `flange` leads from frame n to the last frame of the table the robot was given by; `tool` stands after it.
+    `accept` lists what its author knows of and that needs no warning: kinds of problems (see `problems`), or
+    "link: kind" for one link.
     """
 
     name: str
@@ -82,33 +86,64 @@ class Description:
     payload: Payload | None = None
     source: str = ""
     accept: tuple[str, ...] = ()
+    flange: Transform = NO_TRANSFORM
 
     def __post_init__(self) -> None:
+        for key, text in (("name", self.name), ("source", self.source)):
+            if not isinstance(text, str):
+                raise ModelError(f"{key} = {text!r} is not a text")
         if not self.joints:
             raise ModelError(f"robot {self.name!r} is empty: expected at least one joint and its link")
         if len(self.joints) != len(self.links):
             raise ModelError(
                 f"robot {self.name!r} has {len(self.joints)} joints and {len(self.links)} links: expected equal"
             )
+        numbers = (
+            *(
+                x
+                for j in self.joints
+                for x in (j.alpha, j.a, j.d, j.theta, j.viscous, j.coulomb, j.rotor_inertia, j.gear)
+            ),
+            *(x for link in self.links for x in (link.mass, *link.com, *(y for row in link.inertia for y in row))),
+            *self.gravity,
+        )
+        if not all(map(math.isfinite, numbers)):
+            raise ModelError(f"robot {self.name!r} has a number that is not finite: {numbers}")
 
     @property
     def n(self) -> int:
         """The number of joints."""
         return len(self.joints)
 
+    @property
+    def joint_types(self) -> str:
+        """R for each revolute and P for each prismatic joint, base to tip."""
+        return "".join("P" if joint.prismatic else "R" for joint in self.joints)
+
     def chain(self, number: Callable[[float], Scalar] = float) -> Chain:
         """The canonical chain with every number turned into a scalar, e.g. `numpy.float32` or `mpmath.mpf`."""
         base = _pose(self.base, number)
+        tool = _pose(compose(self.flange, self.tool), number)
         links = [_link(link, number) for link in self.links]
         if self.payload is not None:
-            links[-1] = _joined(links[-1], _held(self.payload, _pose(self.tool, number), number))
+            links[-1] = _joined(links[-1], _held(self.payload, tool, number))
         return Chain(
             joints=tuple(_joint(joint, number) for joint in self.joints),
             links=tuple(links),
             gravity=base.rotation.T @ Vector(*map(number, self.gravity)),
             base=base,
-            tool=_pose(self.tool, number),
+            tool=tool,
         )
+
+
+def compose(first: Transform, second: Transform) -> Transform:
+    """The product of two transforms."""
+    if second == NO_TRANSFORM:
+        return first
+    if first == NO_TRANSFORM:
+        return second
+    product = np.asarray(first) @ np.asarray(second)
+    return tuple((a, b, c, d) for a, b, c, d in product.tolist())
 
 
 def right_angles(angle: float) -> int | None:
@@ -165,7 +200,7 @@ def _held(payload: Payload, tool: Pose, number: Callable[[float], Scalar]) -> Li
     """The payload in the frame of the last link."""
     body = _link(LinkModel("payload", payload.mass, payload.com, payload.inertia), number)
     R = tool.rotation
-    (xx, xy, xz), (_, yy, yz), (_, _, zz) = R.dot(body.inertia.matrix).dot(R.T).rows
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = R.dot(body.inertia.matrix).dot(R.T)
     return Link(body.mass, R @ body.com + tool.position, Symmetric(xx, yy, zz, xy, xz, yz))
 
 

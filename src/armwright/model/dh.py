@@ -17,9 +17,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
-
-import numpy as np
 
 from armwright.algebra import ZERO, Symmetric, Vector
 from armwright.chain import Link
@@ -30,6 +29,7 @@ from armwright.model.description import (
     JointModel,
     LinkModel,
     Transform,
+    compose,
     cos_sin,
     joined,
     symmetric,
@@ -51,16 +51,16 @@ Where = Callable[[int, str | None], str]
 
 @dataclass(frozen=True)
 class Table:
-    """A DH table made canonical; `last` leads from frame n to the last frame of the table."""
+    """A DH table made canonical; `flange` leads from frame n to the last frame of the table."""
 
     joints: tuple[JointModel, ...]
     links: tuple[LinkModel, ...]
-    last: Transform
+    flange: Transform
 
 
 def read_table(rows: Sequence[Mapping[str, Any]], convention: str, where: Where | None = None) -> Table:
     """Read, check and convert the rows; `where(row, key)` names a place for error messages."""
-    if convention not in CONVENTIONS:
+    if not isinstance(convention, str) or convention not in CONVENTIONS:
         raise unknown("DH convention", convention, CONVENTIONS)
     if isinstance(rows, (str, Mapping)) or not isinstance(rows, Sequence):
         raise ModelError(f"a DH table is a sequence of rows, each a mapping; got {type(rows).__name__}")
@@ -95,18 +95,16 @@ def _place(i: int, row: Mapping[str, Any], where: Where | None) -> Callable[[str
 
 def _joint(row: Reader, i: int, convention: str) -> JointModel:
     shift = "b" if convention in ("angeles", "saha") else "d"
-    row.check_keys(key for key in KEYS if key not in ("b", "d") or key == shift)
+    hint = f"the {convention} convention writes {shift}; " if ({"b", "d"} - {shift}) & set(row.data) else ""
+    row.check_keys((key for key in KEYS if key not in ("b", "d") or key == shift), hint)
     kind = row.need("type")
-    if kind not in TYPES:
+    if not isinstance(kind, str) or kind not in TYPES:
         row.fail("type", f"unknown joint type {kind!r}; expected 'revolute' or 'prismatic'")
     prismatic = kind == "prismatic"
     d = row.number(shift, default=0.0 if prismatic else None)
     gear = row.number("gear", default=1.0)
     if gear == 0:
         row.fail("gear", "gear = 0 would uncouple the motor; expected a gear ratio such as 1 or -62.6")
-    for key in ("viscous", "coulomb", "rotor_inertia"):
-        if row.number(key, default=0.0) < 0:
-            row.fail(key, f"{key} = {row.data[key]!r} is negative; expected zero or more")
     return JointModel(
         name=row.text("joint", f"joint{i + 1}"),
         type=kind,
@@ -114,10 +112,10 @@ def _joint(row: Reader, i: int, convention: str) -> JointModel:
         a=row.number("a"),
         d=_reverse(d) if convention == "angeles" else d,
         theta=row.angle("theta", default=None if prismatic else 0.0),
-        limits=row.pair("limits"),
-        viscous=row.number("viscous", default=0.0),
-        coulomb=row.number("coulomb", default=0.0),
-        rotor_inertia=row.number("rotor_inertia", default=0.0),
+        limits=row.limits("limits", angles=not prismatic),
+        viscous=row.at_least_zero("viscous", "N m s or N s/m", default=0.0),
+        coulomb=row.at_least_zero("coulomb", "N m or N", default=0.0),
+        rotor_inertia=row.at_least_zero("rotor_inertia", "kg m^2", default=0.0),
         gear=gear,
     )
 
@@ -131,19 +129,19 @@ def _link(row: Reader, i: int, joint: JointModel, frame: tuple[float, float], ro
                 row.fail(key, f"{key} and slender both describe the body; give one of them")
         parts = [_slender(row, joint, rod)]
     elif "mass" in row.data or "point_masses" not in row.data:
-        parts = [_moved(Link(_mass(row), Vector(*row.triple("com")), symmetric(row.tensor("inertia"))), frame)]
+        parts = [
+            _moved(
+                Link(
+                    row.at_least_zero("mass", "kilograms"), Vector(*row.triple("com")), symmetric(row.tensor("inertia"))
+                ),
+                frame,
+            )
+        ]
     else:
         parts = []
     parts += [_moved(point, frame) for point in _point_masses(row)]
     body = joined(parts)
     return LinkModel(name, float(body.mass), _triple(body.com), tensor(body.inertia))
-
-
-def _mass(row: Reader, key: str = "mass") -> float:
-    mass = row.number(key)
-    if mass < 0:
-        row.fail(key, f"{key} = {mass!r} is negative; expected kilograms, zero or more")
-    return mass
 
 
 def _moved(body: Link, frame: tuple[float, float]) -> Link:
@@ -164,7 +162,9 @@ def _point_masses(row: Reader) -> list[Link]:
     for point in points:
         entry = Reader(point, lambda _key: row.where("point_masses"))
         entry.check_keys(("mass", "at"))
-        bodies.append(Link(_mass(entry), Vector(*entry.triple("at")), Symmetric(0, 0, 0, 0, 0, 0)))
+        bodies.append(
+            Link(entry.at_least_zero("mass", "kilograms"), Vector(*entry.triple("at")), Symmetric(0, 0, 0, 0, 0, 0))
+        )
     return bodies
 
 
@@ -179,19 +179,19 @@ def _slender(row: Reader, joint: JointModel, rod: float) -> Link:
     entry = Reader(data, lambda _key: row.where("slender"))
     entry.check_keys(SLENDER_KEYS)
     if joint.prismatic:
-        low, high = -entry.number("length"), 0.0
+        low, high = -entry.at_least_zero("length", "metres"), 0.0
     else:
         if "length" in data:
-            entry.fail("length", "length is for prismatic joints; on a revolute joint the rod has the length of b")
+            entry.fail("length", "length is for prismatic joints; on a revolute joint the rod has the length of b or d")
         low, high = min(-joint.d, 0.0), max(-joint.d, 0.0)
     total = high - low + abs(rod)
-    if "mass" in data and "rho" in data:
-        entry.fail("rho", "slender has both rho and mass; give the mass per length or the mass")
-    mass = _mass(entry) if "mass" in data else _mass(entry, "rho") * total
-    if mass and not total:
-        entry.fail("mass", "the rods have no length (a = b = 0) and so no mass; give mass, com and inertia instead")
-    rho = mass / total if total else 0.0
-    payload = _mass(entry, "payload") if "payload" in data else 0.0
+    if ("mass" in data) == ("rho" in data):
+        entry.fail("rho", "slender needs either rho (the mass per length) or mass (of both rods)")
+    given = entry.at_least_zero("mass", "kilograms") if "mass" in data else entry.at_least_zero("rho", "kg/m")
+    if given and not total:
+        entry.fail("rho", "the rods have no length and so no mass; give mass, com and inertia instead")
+    rho = given if "rho" in data else given / total if total else 0.0
+    payload = entry.at_least_zero("payload", "kilograms", default=0.0)
     along_z, along_x = rho * (high - low), rho * abs(rod)
     third = (high - low) ** 2 * along_z / 12
     across = rod**2 * along_x / 12
@@ -208,7 +208,7 @@ def _slender(row: Reader, joint: JointModel, rod: float) -> Link:
 def _hub(entry: Reader) -> Any:
     """The hub inertia: a number (about the joint axis), or a tensor."""
     value = entry.data.get("hub", 0.0)
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+    if isinstance(value, Real):
         return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, entry.number("hub", default=0.0))
     return entry.tensor("hub", NO_TENSOR)
 
@@ -219,7 +219,7 @@ def _triple(v: Vector) -> tuple[float, float, float]:
 
 def _along_x(alpha: float, a: float) -> Transform:
     c, s = map(float, cos_sin(alpha))
-    return (1.0, 0.0, 0.0, a), (0.0, c, -s, 0.0), (0.0, s, c, 0.0), (0.0, 0.0, 0.0, 1.0)
+    return (1.0, 0.0, 0.0, a), (0.0, c, _reverse(s), 0.0), (0.0, s, c, 0.0), (0.0, 0.0, 0.0, 1.0)
 
 
 def _turn_axis(i: int, joints: list[JointModel], links: list[LinkModel], last: Transform) -> Transform:
@@ -242,13 +242,3 @@ def _reverse(x: float) -> float:
 
 def _half_turn(angle: float) -> float:
     return angle - math.pi if angle > 0 else angle + math.pi
-
-
-def compose(first: Transform, second: Transform) -> Transform:
-    """The product of two transforms."""
-    if second == NO_TRANSFORM:
-        return first
-    if first == NO_TRANSFORM:
-        return second
-    product = np.asarray(first) @ np.asarray(second)
-    return tuple((a, b, c, d) for a, b, c, d in product.tolist())

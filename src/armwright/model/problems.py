@@ -1,22 +1,38 @@
 """What is physically or formally wrong with a robot, as sentences.
 
-None of it stops a computation; all of it has made somebody's simulation wrong without a word. What has no
-effect on the dynamics is not judged: of a first link that only turns, the inertia about its axis is all that
-matters.
+None of it stops a computation; all of it has made somebody's simulation wrong without a word. One thing is not judged:
+a first link that turns on the base and of which only Izz is given, as nothing else of its tensor has any effect.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
+from armwright.errors import InputError
 from armwright.formulations import find
 from armwright.model.description import QUARTER_TURN, Description, JointModel, LinkModel, right_angles
 
 ROUNDING = 1e-9
 """Relative slack: published tensors are rounded to a few digits, and rods and plates sit exactly on the boundary."""
+
+USUAL = (0.003, 5.0)
+"""Largest moment over m L^2 for links of real arms, with L as in `_size`: 0.03 to 2, with some room on both sides."""
+
+KINDS = (
+    "non-positive mass",
+    "missing inertia",
+    "not positive definite",
+    "triangle inequality",
+    "suspicious units",
+    "singular mass matrix",
+    "reversed limits",
+    "no travel",
+    "rounded angle",
+    "degrees",
+)
 
 
 class Problem(str):
@@ -33,18 +49,22 @@ class Problem(str):
 
 def problems(robot: Description) -> list[Problem]:
     """Everything that looks wrong, base to tip."""
+    if not isinstance(robot, Description):
+        raise InputError(f"problems got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
     found: list[Problem] = []
     for i, (joint, link) in enumerate(zip(robot.joints, robot.links, strict=True)):
         found += _joint_problems(joint)
-        if i == 0 and not joint.prismatic:
-            found += _first_link_problems(joint, link)
-        else:
+        only_izz = i == 0 and not joint.prismatic and _only_izz(link)
+        if link.mass or not only_izz:
             found += _mass_problems(link)
+        if not only_izz:
             found += _tensor_problems(link)
-            found += _unit_problems(link, _size(robot, i))
+        found += _unit_problems(link, _size(robot, i))
     if robot.payload is not None:
-        body = LinkModel("payload", robot.payload.mass, robot.payload.com, robot.payload.inertia)
+        p = robot.payload
+        body = LinkModel("payload", p.mass, p.com, p.inertia)
         found += _tensor_problems(body)
+        found += _unit_problems(body, max(2 * float(np.linalg.norm(p.com)), _segment(robot)))
     return found + list(_singular_matrix(robot))
 
 
@@ -55,29 +75,24 @@ def _joint_problems(joint: JointModel) -> Iterator[Problem]:
             yield Problem("reversed limits", joint.name, f"its limits are reversed: lower {low:g} above upper {high:g}")
         elif low == high:
             yield Problem("no travel", joint.name, f"its limits are equal ({low:g}), so it cannot move")
+        if not joint.prismatic and any(30 < abs(limit) < np.inf for limit in joint.limits):
+            yield Problem("degrees", joint.name, f"its limits ({low:g}, {high:g}) are many turns in radians; degrees?")
     for name, angle in (("alpha", joint.alpha), ("theta", joint.theta)):
         quarters = round(angle / QUARTER_TURN)
-        error = abs(angle - quarters * QUARTER_TURN)
-        if quarters and right_angles(angle) is None and error < 1e-3:
+        exact = quarters * QUARTER_TURN
+        if quarters and right_angles(angle) is None and any(angle == round(exact, digits) for digits in range(2, 14)):
             yield Problem(
                 "rounded angle",
                 joint.name,
-                f"{name} = {angle!r} is {error:.1e} away from {quarters} right angle(s); "
-                f"if that was meant, write {quarters * QUARTER_TURN!r}",
+                f"{name} = {angle!r} is {quarters} right angle(s) rounded to a few digits; write {exact!r}",
             )
         if abs(angle) > 2 * np.pi + ROUNDING:
-            yield Problem(
-                "degrees", joint.name, f"{name} = {angle:g} is more than a full turn in radians; it looks like degrees"
-            )
+            yield Problem("degrees", joint.name, f"{name} = {angle:g} is more than a full turn in radians; degrees?")
 
 
-def _first_link_problems(joint: JointModel, link: LinkModel) -> Iterator[Problem]:
-    x, y, _ = link.com
-    about_axis = link.inertia[2][2] + link.mass * (x * x + y * y) + joint.armature
-    if about_axis < 0:
-        yield Problem(
-            "negative inertia", link.name, f"its inertia about the joint axis is negative ({about_axis:g} kg m^2)"
-        )
+def _only_izz(link: LinkModel) -> bool:
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = link.inertia
+    return zz > 0 and not any((xx, yy, xy, xz, yz))
 
 
 def _mass_problems(link: LinkModel) -> Iterator[Problem]:
@@ -111,31 +126,32 @@ def _tensor_problems(link: LinkModel) -> Iterator[Problem]:
         )
 
 
-def _size(robot: Description, i: int) -> float:
-    """How long link i is, roughly: its offsets and centre of mass, but not less than 15 % of the reach."""
-    joint, com = robot.joints[i], robot.links[i].com
+def _segment(robot: Description) -> float:
+    """Half the mean distance between joints: a size below which no link is expected to be."""
     reach = sum(abs(j.a) + (0.0 if j.prismatic else abs(j.d)) for j in robot.joints)
-    outward = robot.joints[i + 1].a if i + 1 < robot.n else np.linalg.norm([row[3] for row in robot.tool[:3]])
-    return max(abs(float(outward)), abs(joint.d), float(np.linalg.norm(com)), 0.15 * reach)
+    return 0.5 * reach / robot.n
+
+
+def _size(robot: Description, i: int) -> float:
+    """How long link i is, roughly: to the next joint, or to twice its centre of mass."""
+    sizes = [_segment(robot), 2 * float(np.linalg.norm(robot.links[i].com))]
+    if i + 1 < robot.n:
+        outer = robot.joints[i + 1]
+        sizes += [abs(outer.a), abs(outer.d)]
+    return max(sizes)
 
 
 def _unit_problems(link: LinkModel, size: float) -> Iterator[Problem]:
     largest = float(np.max(np.abs(link.inertia)))
     expected = link.mass * size * size
-    if not largest or not expected:
+    if largest <= 0 or expected <= 0 or USUAL[0] <= largest / expected <= USUAL[1]:
         return
-    ratio = largest / expected
-    if ratio > 20:
-        meaning = "larger" if ratio < 1e5 else "larger (kg mm^2 read as kg m^2 would be 1e6)"
-    elif ratio < 3e-4:
-        meaning = "smaller"
-    else:
-        return
+    much = "large" if largest > expected else "small"
     yield Problem(
         "suspicious units",
         link.name,
-        f"its inertia ({largest:.3g} kg m^2) is far {meaning} than {link.mass:.3g} kg over {size:.3g} m can have "
-        f"({expected:.3g} kg m^2 at most); check the units",
+        f"its inertia ({largest:.3g} kg m^2) is far too {much} for {link.mass:.3g} kg over {size:.2g} m, where about "
+        f"{0.1 * expected:.2g} is usual; check the units of both (kg mm^2? grams?)",
     )
 
 
@@ -143,21 +159,30 @@ def _singular_matrix(robot: Description) -> Iterator[Problem]:
     """Tried at a few positions: a matrix that is singular at all of them is singular by construction."""
     chain, n = robot.chain(), robot.n
     rng = np.random.default_rng(0)
-    deepest = np.inf
+    still: set[int] = set(range(n))
     for _ in range(3):
         M = np.array(find("mass_matrix")(chain, rng.uniform(-1, 1, n).tolist()), dtype=float)
-        scale = np.sqrt(np.abs(np.diag(M)))
-        if np.all(scale > 0):
-            deepest = min(deepest, float(np.linalg.eigvalsh(M / np.outer(scale, scale))[0]))
-        else:
-            deepest = min(deepest, 0.0)
-    if deepest > 1e-13:
+        still &= _joints_without_mass(M)
+    if not still:
         return
-    tail = list(itertools.takewhile(lambda link: not link.mass and not np.any(link.inertia), reversed(robot.links)))
-    if tail and (robot.payload is None or not robot.payload.mass):
-        names = ", ".join(link.name for link in reversed(tail))
-        what = f"nothing outside its joint has mass or inertia ({names}), so the mass matrix is singular"
-        where = tail[-1].name
+    names = ", ".join(robot.joints[i].name for i in sorted(still))
+    outer = robot.links[min(still) :]
+    empty = not any(link.mass or np.any(link.inertia) for link in outer)
+    if empty and (robot.payload is None or not robot.payload.mass):
+        what = f"nothing outside its joint has mass or inertia ({', '.join(link.name for link in outer)})"
     else:
-        what, where = "the mass matrix is singular: some joint moves no mass", robot.links[-1].name
-    yield Problem("singular mass matrix", where, f"{what}; give it a mass, a payload or a rotor inertia")
+        what = f"{names} can move without moving any mass"
+    yield Problem(
+        "singular mass matrix",
+        robot.links[min(still)].name,
+        f"{what}, so the mass matrix is singular; give it a mass, a payload or a rotor inertia",
+    )
+
+
+def _joints_without_mass(M: np.ndarray[Any, np.dtype[np.float64]]) -> set[int]:
+    """The joints that take part in motions without kinetic energy."""
+    diagonal = np.abs(np.diag(M))
+    scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    values, vectors = np.linalg.eigh(M / np.outer(scale, scale))
+    idle = np.abs(vectors[:, values <= 1e-13]).max(axis=1, initial=0.0)
+    return {int(i) for i in np.flatnonzero(idle > 1e-6)}

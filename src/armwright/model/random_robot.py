@@ -16,7 +16,9 @@ def random_description(n: int, seed: int, prismatic: float = 0.3) -> Description
     """
     if not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 1:
         raise InputError(f"n = {n!r}: a random robot needs a whole number of joints, 1 or more")
-    if not 0 <= prismatic <= 1:
+    if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool) or seed < 0:
+        raise InputError(f"seed = {seed!r}: expected a whole number, 0 or more")
+    if not isinstance(prismatic, (int, float)) or not 0 <= prismatic <= 1:
         raise InputError(f"prismatic = {prismatic!r}: expected a probability between 0 and 1")
     rng = np.random.default_rng(seed)
     joints, links = [], []
@@ -31,7 +33,7 @@ def random_description(n: int, seed: int, prismatic: float = 0.3) -> Description
 
 
 def _tensor(rng: np.random.Generator, mass: float) -> Tensor:
-    x, y, z = mass * rng.uniform(0.02, 0.2, 3) ** 2  # second moments along three axes
+    x, y, z = mass * rng.uniform(0.05, 0.2, 3) ** 2  # second moments along three axes
     R, _ = np.linalg.qr(rng.normal(size=(3, 3)))
     inertia = R @ np.diag([y + z, x + z, x + y]) @ R.T
     rows = ((inertia + inertia.T) / 2).tolist()

@@ -19,7 +19,7 @@ def as_table(robot: Description) -> str:
         parts.append(
             f"payload in the tool frame: {p.mass:g} kg at {_vector(p.com)} m, inertia {_six(p.inertia)} kg m^2"
         )
-    for name, transform in (("base", robot.base), ("tool", robot.tool)):
+    for name, transform in (("base", robot.base), ("flange", robot.flange), ("tool", robot.tool)):
         if transform != NO_TRANSFORM:
             parts.append(f"{name} transform:\n{_transform(transform)}")
     if robot.source:
@@ -28,9 +28,8 @@ def as_table(robot: Description) -> str:
 
 
 def _title(robot: Description) -> str:
-    types = "".join("P" if joint.prismatic else "R" for joint in robot.joints)
     return (
-        f"{robot.name}: {robot.n} joint{'s' if robot.n > 1 else ''} ({types}), "
+        f"{robot.name}: {robot.n} joint{'s' if robot.n > 1 else ''} ({robot.joint_types}), "
         f"gravity {_vector(robot.gravity)} m/s^2, modified DH (Craig)"
     )
 
@@ -62,7 +61,7 @@ def _links(robot: Description) -> list[list[str]]:
     for i, link in enumerate(robot.links, start=1):
         (xx, xy, xz), (_, yy, yz), (_, _, zz) = link.inertia
         numbers = (link.mass, *link.com, xx, yy, zz, xy, xz, yz)
-        rows.append([str(i), link.name, *(f"{x:.5g}" for x in numbers)])
+        rows.append([str(i), link.name, *map(_number, numbers)])
     return rows
 
 
@@ -70,7 +69,7 @@ def _drives(robot: Description) -> list[list[str]]:
     rows = [["i", "joint", "rotor inertia", "gear", "at the joint", "viscous", "coulomb"]]
     for i, j in enumerate(robot.joints, start=1):
         numbers = (j.rotor_inertia, j.gear, j.armature, j.viscous, j.coulomb)
-        rows.append([str(i), j.name, *(f"{x:.5g}" for x in numbers)])
+        rows.append([str(i), j.name, *map(_number, numbers)])
     return rows
 
 
@@ -81,8 +80,12 @@ def _angle(angle: float) -> str:
     return f"{math.degrees(angle):.6g} deg"
 
 
+def _number(x: float) -> str:
+    return f"{x + 0.0:.5g}"  # + 0.0 makes zero of a negative zero
+
+
 def _vector(v: Sequence[float]) -> str:
-    return "(" + ", ".join(f"{x:g}" for x in v) + ")"
+    return "(" + ", ".join(f"{x + 0.0:g}" for x in v) + ")"
 
 
 def _six(inertia: Sequence[Sequence[float]]) -> str:
@@ -91,7 +94,7 @@ def _six(inertia: Sequence[Sequence[float]]) -> str:
 
 
 def _transform(transform: Transform) -> str:
-    return "\n".join("  " + "  ".join(f"{x:>10.6g}" for x in row) for row in transform)
+    return "\n".join("  " + "  ".join(f"{x + 0.0:>10.6g}" for x in row) for row in transform)
 
 
 def _layout(rows: list[list[str]]) -> str:

@@ -5,21 +5,31 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from armwright.errors import ModelError
-from armwright.model.description import EARTH, NO_TENSOR, NO_TRANSFORM, Description, Payload, Tensor, Transform, Triple
-from armwright.model.dh import CONVENTIONS, Table, compose, read_table
+from armwright.errors import ModelError, unknown
+from armwright.model.description import (
+    EARTH,
+    NO_TENSOR,
+    NO_TRANSFORM,
+    Description,
+    Payload,
+    Tensor,
+    Transform,
+    Triple,
+    compose,
+)
+from armwright.model.dh import CONVENTIONS, Table, read_table
 from armwright.model.values import Reader
 
-TOP_KEYS = ("name", "source", "convention", "gravity", "base", "tool", "accept", "payload", "link")
+TOP_KEYS = ("name", "source", "convention", "gravity", "base", "flange", "tool", "accept", "payload", "link")
 PAYLOAD_KEYS = ("mass", "com", "inertia")
 
-_HEADER = re.compile(r"^\s*(\[\[?)\s*([\w.-]+)\s*\]")
-_KEY = re.compile(r"""^\s*["']?([\w-]+)["']?\s*=""")
+_HEADER = re.compile(r"""^\s*(\[\[?)\s*([\w."'-]+)\s*\]""")
+_KEY = re.compile(r"""^\s*["']?([^"'=]+?)["']?\s*=""")
 
 
 @dataclass(frozen=True)
@@ -30,6 +40,7 @@ class Fields:
     table: Table
     gravity: Triple
     base: Transform
+    flange: Transform
     tool: Transform
     payload: Payload | None
     source: str
@@ -38,10 +49,14 @@ class Fields:
 
 def read(path: Path) -> Fields:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise ModelError(f"{path} does not exist; expected a robot file, or the name of a packaged robot") from None
-    except (OSError, UnicodeDecodeError) as error:
+        raise ModelError(f"{path} does not exist; expected a robot file (packaged robots: armwright.load)") from None
+    except IsADirectoryError:
+        raise ModelError(f"{path} is a folder; expected a robot file that ends in .toml") from None
+    except UnicodeDecodeError as error:
+        raise ModelError(f"{path} cannot be read: {error}; save it as UTF-8 text") from None
+    except (OSError, ValueError) as error:
         raise ModelError(f"{path} cannot be read: {error}") from None
     return parse(text, path.name, path.stem)
 
@@ -50,7 +65,7 @@ def parse(text: str, file: str = "TOML", default_name: str = "robot") -> Fields:
     """Read the text of a robot file; `file` is what messages call it."""
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise ModelError(f"{file} is not valid TOML: {error}") from None
     lines = _lines(text)
 
@@ -65,37 +80,35 @@ def parse(text: str, file: str = "TOML", default_name: str = "robot") -> Fields:
         top.fail("link", "the links must be written as [[link]] tables, one per link")
     if not rows:
         raise ModelError(f"{file}: the robot is empty; expected one [[link]] table per joint")
-    accept = top.data.get("accept", [])
-    if not isinstance(accept, list) or not all(isinstance(kind, str) for kind in accept):
-        top.fail("accept", f"accept = {accept!r} is not a list of texts")
-    convention = top.need("convention")
-    if convention not in CONVENTIONS:
-        top.fail("convention", f"unknown DH convention {convention!r}. Known: {', '.join(CONVENTIONS)}")
+    convention = top.need("convention", f"; expected one of {', '.join(CONVENTIONS)}")
+    if not isinstance(convention, str) or convention not in CONVENTIONS:
+        top.fail("convention", str(unknown("DH convention", convention, CONVENTIONS)))
     table = read_table(rows, convention, lambda i, key: line("link", i, key))
     return Fields(
         name=top.text("name", default_name),
         table=table,
         gravity=top.triple("gravity", EARTH),
         base=top.transform("base", NO_TRANSFORM),
-        tool=compose(table.last, top.transform("tool", NO_TRANSFORM)),
-        payload=_payload(data, lambda key: line("payload", 0, key) + "payload"),
+        flange=compose(table.flange, top.transform("flange", NO_TRANSFORM)),
+        tool=top.transform("tool", NO_TRANSFORM),
+        payload=_payload(top, lambda key: line("payload", 0, key) + "payload"),
         source=top.text("source", ""),
-        accept=tuple(accept),
+        accept=top.texts("accept"),
     )
 
 
-def _payload(data: Mapping[str, Any], where: Any) -> Payload | None:
-    if "payload" not in data:
+def _payload(top: Reader, where: Callable[[str | None], str]) -> Payload | None:
+    if "payload" not in top.data:
         return None
-    entry = Reader(data["payload"], where)
+    if not isinstance(top.data["payload"], Mapping):
+        top.fail("payload", "payload must be one table: [payload] with mass, com and inertia")
+    return make_payload(top.data["payload"], where)
+
+
+def make_payload(data: Mapping[str, Any], where: Callable[[str | None], str]) -> Payload:
+    entry = Reader(data, where)
     entry.check_keys(PAYLOAD_KEYS)
-    return make_payload(entry)
-
-
-def make_payload(entry: Reader) -> Payload:
-    mass = entry.number("mass")
-    if mass < 0:
-        entry.fail("mass", f"mass = {mass!r} is negative; expected kilograms, zero or more")
+    mass = entry.at_least_zero("mass", "kilograms")
     return Payload(mass, entry.triple("com", (0.0, 0.0, 0.0)), entry.tensor("inertia", NO_TENSOR))
 
 
@@ -106,10 +119,15 @@ def _lines(text: str) -> dict[tuple[str, int, str | None], int]:
     table = ("", 0)
     for number, content in _statements(text):
         if header := _HEADER.match(content):
-            name = header[2]
-            counts[name] = counts.get(name, -1) + 1
-            table = (name, counts[name])
-            found[*table, None] = number
+            name, _, inner = header[2].replace('"', "").replace("'", "").partition(".")
+            if inner:  # [link.slender]: a key of the current link
+                found.setdefault((name, counts.get(name, 0), inner), number)
+                table = (header[2], 0)
+            else:
+                counts[name] = counts.get(name, -1) + 1
+                table = (name, counts[name])
+                found[*table, None] = number
+                found.setdefault(("", 0, name), number)
         elif key := _KEY.match(content):
             found[*table, key[1]] = number
     return found
@@ -118,7 +136,7 @@ def _lines(text: str) -> dict[tuple[str, int, str | None], int]:
 def _statements(text: str) -> Iterator[tuple[int, str]]:
     """The lines on which a statement begins: not inside a multi-line string or a multi-line array."""
     quote, depth = "", 0
-    for number, content in enumerate(text.splitlines(), start=1):
+    for number, content in enumerate(text.split("\n"), start=1):
         begins = not quote and depth == 0
         if begins:
             yield number, content
@@ -175,7 +193,7 @@ def _top(robot: Description) -> Iterator[str]:
         yield f"source = {_value(robot.source)}"
     yield 'convention = "modified"'
     yield f"gravity = {_value(robot.gravity)}"
-    for key, transform in (("base", robot.base), ("tool", robot.tool)):
+    for key, transform in (("base", robot.base), ("flange", robot.flange), ("tool", robot.tool)):
         if transform != NO_TRANSFORM:
             yield f"{key} = {_value(transform)}"
     if robot.accept:

@@ -14,7 +14,10 @@ from armwright.formulations.linear import factor, gauss_jordan, substitute
 from armwright.graph import Graph, OperationCount, count
 from armwright.model.description import Description
 from armwright.study.published import PUBLISHED, Published
-from armwright.trace import flattened, general_chain, inputs
+from armwright.trace import flattened, general_chain, inputs, traced
+
+VALID_FROM = 3
+"""The formulas, ours and the papers', hold from three joints on: savings at the first two links are part of them."""
 
 DEGREE = {"n": 1, "n^2": 2, "n^3": 3}
 
@@ -36,12 +39,12 @@ def count_operations(
     method = find(problem, formulation)
     if (joints is None) == (robot is None):
         raise InputError("give either joints= (a general robot) or robot= (a robot with numbers)")
-    graph = Graph()
     if robot is not None:
-        chain = robot.chain()
-    else:
-        assert joints is not None
-        chain = general_chain(graph, joints, vertical_gravity)
+        if not isinstance(robot, Description):
+            raise InputError(f"robot is {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
+        return count(traced(method, robot))
+    graph = Graph()
+    chain = general_chain(graph, joints if joints is not None else 0, bool(vertical_gravity))
     return count(flattened(method(chain, *inputs(graph, problem, chain.n))))
 
 
@@ -74,7 +77,7 @@ def formula(method: Formulation) -> tuple[str, str]:
 
 @cache
 def _formula(problem: str, name: str, degree: int) -> tuple[str, str]:
-    sizes = range(3, 3 + degree + 2)
+    sizes = range(VALID_FROM, VALID_FROM + degree + 2)
     counts = [count_operations(problem, name, joints=n) for n in sizes]
     return (
         polynomial(list(sizes), [c.multiplications for c in counts]),
@@ -141,8 +144,10 @@ _PARTS: dict[str, Callable[[Published, int], OperationCount]] = {
 
 
 def compare(n: int) -> list[Comparison]:
-    """Every published row that says something about n joints, beside our count."""
-    rows = []
+    """Every published row that says something about n joints, beside our count; none below three joints."""
+    rows: list[Comparison] = []
+    if n < VALID_FROM:
+        return rows
     for row in PUBLISHED:
         theirs = row.at(n)
         if theirs is not None:
