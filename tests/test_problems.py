@@ -150,5 +150,5 @@ def test_loading_warns_of_what_can_still_be_computed(tmp_path: Path) -> None:
     with pytest.warns(aw.ModelWarning):
         aw.load(tmp_path / "known.toml")
     replace(arm, accept=("triangle",)).to_toml(tmp_path / "known.toml")
-    with pytest.raises(aw.UnknownNameError, match="kind of problem under accept: 'triangle'.*triangle inequality"):
+    with pytest.raises(aw.UnknownNameError, match=r"kind of problem under accept: 'triangle'.*triangle inequality"):
         aw.load(tmp_path / "known.toml")

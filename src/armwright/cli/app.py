@@ -165,7 +165,7 @@ def _print_published(n: int) -> None:
     """The papers' rows beside ours; reasons stand below as numbered notes, as many rows share one."""
     console = _console()
     table = _table(
-        "table", "published by", "formulation", "products", "sums", "ours", "", "verdict", "note",
+        "table", "published by", "problem", "formulation", "products", "sums", "ours", "", "verdict", "note",
         title=f"Published counts for n = {n} beside ours. Products include divisions, as the papers count them",
     )  # fmt: skip
     notes: list[str] = []
@@ -175,7 +175,7 @@ def _print_published(n: int) -> None:
             notes.append(p.why)
         name = f"{p.ours}, {p.part}" if p.part else p.ours
         numbers = map(str, (*row.theirs, *row.ours))
-        table.add_row(p.table, p.authors, name, *numbers, row.verdict, str(notes.index(p.why) + 1))
+        table.add_row(p.table, p.authors, p.problem, name, *numbers, row.verdict, str(notes.index(p.why) + 1))
     console.print(table)
     for i, note in enumerate(notes, start=1):
         console.print(f"{i:2}  {escape(note)}", style="dim", soft_wrap=True)
