@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from armwright.graph import Expr, Graph
+from armwright.graph.draw import dot, listing
 from armwright.graph.expression import reachable
+from armwright.graph.interpret import interpret
 
 
 @pytest.fixture
@@ -109,6 +111,66 @@ def test_numpy_numbers_mix_from_either_side(x: Expr) -> None:
 def test_other_operands_are_refused(x: Expr) -> None:
     with pytest.raises(TypeError):
         x + "1"
+
+
+def test_the_functions_of_torque_laws_simplify(g: Graph, x: Expr, y: Expr) -> None:
+    assert (-x).tanh() is -(x.tanh())
+    assert abs(-x) is abs(abs(x)) is abs(x)
+    assert x.minimum(y) is y.minimum(x)
+    assert x.maximum(x) is x
+    assert x.select(y, y) is y
+    assert g.constant(1).select(x, y) is x
+    assert g.constant(0).select(x, y) is y
+    assert g.constant(-3).minimum(2).value == -3
+
+
+def test_the_interpreter_is_the_meaning_of_every_operation(x: Expr, y: Expr) -> None:
+    outputs = [
+        x + y,
+        x - y,
+        x * y,
+        x / y,
+        -x,
+        abs(x),
+        x.sin(),
+        x.cos(),
+        x.tanh(),
+        y.sqrt(),
+        x.sign(),
+        x.minimum(y),
+        x.maximum(y),
+        x.select(y, 7),
+        3.0,
+    ]
+    for a, b in ((-0.5, 2.0), (1.5, 0.25)):
+        expected = [
+            a + b,
+            a - b,
+            a * b,
+            a / b,
+            -a,
+            abs(a),
+            np.sin(a),
+            np.cos(a),
+            np.tanh(a),
+            np.sqrt(b),
+            np.sign(a),
+            min(a, b),
+            max(a, b),
+            b if a > 0 else 7,
+            3.0,
+        ]
+        assert interpret(outputs, {"x": a, "y": b}) == pytest.approx(expected, rel=1e-15)
+    batch = interpret(outputs, {"x": np.array([-0.5, 1.5]), "y": np.array([2.0, 0.25])})
+    assert all(np.shape(value) in ((2,), ()) for value in batch)
+
+
+def test_a_graph_is_listed_and_drawn(x: Expr, y: Expr) -> None:
+    outputs = [x * y + 1, 2.0]
+    assert listing(outputs).splitlines()[-2:] == [f"out0 = t{outputs[0].index}", "out1 = 2.0"]
+    drawing = dot(outputs)
+    assert drawing.startswith("digraph {")
+    assert 'label="mul"' in drawing
 
 
 def test_reachable_finds_every_node_once(x: Expr, y: Expr) -> None:

@@ -1,7 +1,5 @@
 """One source, many scalars: batches, single precision, fifty digits, traced expressions."""
 
-import math
-
 import mpmath
 import numpy as np
 import pytest
@@ -12,6 +10,7 @@ from armwright.algebra import Vector
 from armwright.chain import Wrench
 from armwright.formulations import FORMULATIONS, Formulation
 from armwright.graph import Expr, Graph
+from armwright.graph.interpret import interpret
 from armwright.trace import ARGUMENTS, flattened, inputs
 
 
@@ -68,27 +67,6 @@ def difference(got: list, expected: list) -> mpmath.mpf:
     return max(abs(a - b) for a, b in zip(got, expected, strict=True)) / scale
 
 
-def evaluate(outputs: list, values: dict[str, float]) -> list[float]:
-    """A slow interpreter of the graph."""
-    operations = {
-        "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "div": lambda a, b: a / b,
-        "neg": lambda a: -a, "sqrt": math.sqrt, "sin": math.sin, "cos": math.cos, "sign": lambda a: (a > 0) - (a < 0),
-    }  # fmt: skip
-    known: dict[int, float] = {}
-
-    def value(e: Expr) -> float:
-        if e.index not in known:
-            if e.op == "constant":
-                known[e.index] = e.value
-            elif e.op in ("input", "parameter"):
-                known[e.index] = values[e.key]
-            else:
-                known[e.index] = operations[e.op](*map(value, e.args))
-        return known[e.index]
-
-    return [value(e) if isinstance(e, Expr) else float(e) for e in outputs]
-
-
 def test_a_trace_computes_what_it_traced(formulation: Formulation) -> None:
     case = random_case(4, 13, actuators=True)
     graph = Graph()
@@ -101,7 +79,7 @@ def test_a_trace_computes_what_it_traced(formulation: Formulation) -> None:
         for e, x in zip(names, column.tolist(), strict=True)
     }
     expected = aw.compile(case.arm, formulation.problem, formulation.name)(*state).ravel()
-    close(evaluate(outputs, values), expected, 1e-10)
+    close(interpret(outputs, values), expected, 1e-10)
 
 
 def test_a_formulation_never_branches_on_a_scalar() -> None:

@@ -18,7 +18,7 @@ Scalar: TypeAlias = Any
 """float | numpy.floating | numpy.ndarray | mpmath.mpf | graph.Expr: known only by its arithmetic."""
 
 
-def _elementary(name: str) -> Callable[[Scalar], Scalar]:
+def elementary(name: str) -> Callable[[Scalar], Scalar]:
     """The function `name` for any scalar: its own method, its own context (mpmath), NumPy's or math's."""
     of_array: Callable[[Scalar], Scalar] = getattr(np, name)
     of_float: Callable[[Scalar], Scalar] = getattr(math, name, of_array)
@@ -37,9 +37,9 @@ def _elementary(name: str) -> Callable[[Scalar], Scalar]:
     return apply
 
 
-sin = _elementary("sin")
-cos = _elementary("cos")
-sign = _elementary("sign")
+sin = elementary("sin")
+cos = elementary("cos")
+sign = elementary("sign")
 
 
 class Vector(NamedTuple):

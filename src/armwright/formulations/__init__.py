@@ -126,9 +126,9 @@ _MATRICES = (
     ),
 )
 
-# The inverse dynamics that gives each mass matrix its bias: the one its authors use.
+# The inverse dynamics that gives each mass matrix its bias: the one its authors use; for composite_body the cheapest.
 _BIAS_FOR = {
-    "composite_body": newton_euler.inverse_dynamics,
+    "composite_body": cartesian_tensor.inverse_dynamics,
     "gibbs_appell": gibbs_appell.inverse_dynamics,
     "equilibrium": equilibrium.inverse_dynamics,
     "denoc": denoc.inverse_dynamics,
@@ -141,7 +141,7 @@ def _solved(matrix: Formulation, solver: str) -> Formulation:
     plain = solver == "cholesky" and matrix.name != "denoc"
     name = matrix.name if plain else f"{matrix.name}_{solver}"
     function = forward_dynamics_of(matrix.rigid, _BIAS_FOR[matrix.name], solver)
-    any_link = matrix.name == "denoc"
+    any_link = matrix.name in ("composite_body", "denoc")
     return Formulation(name, "forward_dynamics", matrix.paper, "n^3", function, any_link)
 
 

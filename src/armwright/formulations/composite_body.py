@@ -47,10 +47,10 @@ def _composite(outer: Body | None, link: AnyLink, X: Screw) -> tuple[Body, Body]
     body = Body(link.mass, link.moment, link.origin_inertia)
     if outer is not None:
         body = Body(body.m + outer.m, body.h + outer.h, body.J + outer.J)
-    return _to_parent(body, X), body
+    return to_parent(body, X), body
 
 
-def _to_parent(body: Body, X: Screw) -> Body:
+def to_parent(body: Body, X: Screw) -> Body:
     """The parallel-axis rule along z, a turn about z, the rule along x, a turn about x."""
     (R, a, d), (m, h, J) = X, body
     z = h.z + m * d

@@ -22,7 +22,7 @@ class OperationCount:
     divisions: int = 0
     trigonometric: int = 0
     square_roots: int = 0
-    signs: int = 0
+    others: int = 0
 
     @property
     def total(self) -> int:
@@ -33,7 +33,7 @@ class OperationCount:
         return OperationCount(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
     def __str__(self) -> str:
-        named = zip(("mul", "add", "div", "trig", "sqrt", "sign"), astuple(self), strict=True)
+        named = zip(("mul", "add", "div", "trig", "sqrt", "other"), astuple(self), strict=True)
         return ", ".join(f"{number} {name}" for name, number in named if number or name in ("mul", "add"))
 
 
@@ -46,5 +46,5 @@ def count(outputs: Iterable[Operand]) -> OperationCount:
         divisions=n["div"],
         trigonometric=n["sin"] + n["cos"],
         square_roots=n["sqrt"],
-        signs=n["sign"],
+        others=sum(n[op] for op in ("sign", "tanh", "abs", "min", "max", "select")),
     )

@@ -82,6 +82,22 @@ class Expr:
     def sign(self) -> Expr:
         return self.graph.operation("sign", self)
 
+    def tanh(self) -> Expr:
+        return self.graph.operation("tanh", self)
+
+    def __abs__(self) -> Expr:
+        return self.graph.operation("abs", self)
+
+    def minimum(self, other: Operand) -> Expr:
+        return self._binary("min", self, other)
+
+    def maximum(self, other: Operand) -> Expr:
+        return self._binary("max", self, other)
+
+    def select(self, positive: Operand, otherwise: Operand) -> Expr:
+        """`positive` where this expression is above zero, `otherwise` where it is not."""
+        return self.graph.operation("select", self, self.graph.lift(positive), self.graph.lift(otherwise))
+
     def _binary(self, op: str, left: Operand, right: Operand) -> Expr:
         for operand in (left, right):
             if not isinstance(operand, (Expr, Real)):
@@ -135,6 +151,11 @@ class Graph:
         if found is None:
             found = self._nodes[identity] = Expr(self, op, args, key, len(self._nodes))
         return found
+
+
+def schedule(outputs: Iterable[Operand]) -> list[Expr]:
+    """Every node the outputs depend on, operands before what uses them."""
+    return sorted(reachable(outputs), key=lambda node: node.index)
 
 
 def reachable(outputs: Iterable[Operand]) -> Iterator[Expr]:

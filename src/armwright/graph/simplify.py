@@ -28,6 +28,11 @@ _FOLD: dict[str, Callable[..., float]] = {
     "sin": math.sin,
     "cos": math.cos,
     "sign": lambda a: float((a > 0) - (a < 0)),
+    "tanh": math.tanh,
+    "abs": abs,
+    "min": min,
+    "max": max,
+    "select": lambda a, b, c: b if a > 0 else c,
 }
 
 
@@ -188,6 +193,26 @@ def sign_odd(g: Graph, x: Expr) -> Expr | None:
     return -x.args[0].sign() if x.op == "neg" else None
 
 
+def tanh_odd(g: Graph, x: Expr) -> Expr | None:
+    return -x.args[0].tanh() if x.op == "neg" else None
+
+
+def abs_even(g: Graph, x: Expr) -> Expr | None:
+    """|-x| = ||x|| = |x|."""
+    return x if x.op == "abs" else abs(x.args[0]) if x.op == "neg" else None
+
+
+def same_twice(g: Graph, x: Expr, y: Expr) -> Expr | None:
+    """min(x, x) = max(x, x) = x."""
+    return x if x is y else None
+
+
+def select_decided(g: Graph, x: Expr, positive: Expr, otherwise: Expr) -> Expr | None:
+    if positive is otherwise:
+        return positive
+    return None if x.value is None else positive if x.value > 0 else otherwise
+
+
 BINARY_RULES: dict[str, list[BinaryRule]] = {
     "add": [add_zero, add_negated, add_gathered, factored("add"), commuted("add")],
     "sub": [sub_zero, sub_same, sub_negated, factored("sub"), sub_ordered],
@@ -201,12 +226,16 @@ BINARY_RULES: dict[str, list[BinaryRule]] = {
         commuted("mul"),
     ],
     "div": [div_zero, div_negated, div_offline],
+    "min": [same_twice, commuted("min")],
+    "max": [same_twice, commuted("max")],
 }
 UNARY_RULES: dict[str, list[UnaryRule]] = {
     "neg": [neg_neg],
     "sin": [sin_odd],
     "cos": [cos_even],
     "sign": [sign_odd],
+    "tanh": [tanh_odd],
+    "abs": [abs_even],
     "sqrt": [],
 }
 
@@ -219,5 +248,7 @@ def simplify(g: Graph, op: str, args: tuple[Expr, ...]) -> Expr | None:
     if op in BINARY_RULES:
         x, y = args
         return next((r for rule in BINARY_RULES[op] if (r := rule(g, x, y)) is not None), None)
+    if op == "select":
+        return select_decided(g, *args)
     (x,) = args
     return next((r for rule in UNARY_RULES[op] if (r := rule(g, x)) is not None), None)
