@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,6 +10,8 @@ import pytest
 
 import armwright as aw
 from armwright.formulations import FORMULATIONS
+
+compile_module = sys.modules["armwright.compile"]  # armwright.compile itself is the function
 
 ROBOTS = aw.robots()
 INVERSE = aw.formulations("inverse_dynamics")
@@ -23,6 +26,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("robot_name", ROBOTS)
     if "formulation" in metafunc.fixturenames:
         metafunc.parametrize("formulation", FORMULATIONS, ids=lambda f: f"{f.problem}-{f.name}")
+
+
+@pytest.fixture
+def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Formulations run as they are written, on many robots, without waiting for a compiler."""
+    monkeypatch.setattr(compile_module, "UNROLLED", 0)
 
 
 @dataclass(frozen=True)

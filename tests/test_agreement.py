@@ -8,6 +8,8 @@ from conftest import BIASES, FORWARD, INVERSE, MATRICES, close, random_case
 
 import armwright as aw
 
+pytestmark = pytest.mark.usefixtures("uncompiled")
+
 TOLERANCE = 1e-11
 CASES = [(1 + seed % 12, seed) for seed in range(300)]
 

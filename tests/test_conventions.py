@@ -7,6 +7,8 @@ from oracles import rot_x
 
 import armwright as aw
 
+pytestmark = pytest.mark.usefixtures("uncompiled")
+
 TAIL = (0.7, 0.25)  # alpha and a of the last standard row, after the last joint
 
 

@@ -15,6 +15,8 @@ from armwright.formulations import find
 from armwright.formulations.coriolis import coriolis_matrix
 from armwright.formulations.energy import kinetic_energy, potential_energy
 
+pytestmark = pytest.mark.usefixtures("uncompiled")
+
 CASES = [(1 + seed % 6, seed) for seed in range(12)]
 STEP = mpmath.mpf("1e-20")
 every_case = pytest.mark.parametrize(("n", "seed"), CASES)

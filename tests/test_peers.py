@@ -7,7 +7,7 @@ import pytest
 from conftest import close, random_case
 from oracles import MuJoCo, Pinocchio
 
-CASES = [(1 + seed % 9, seed) for seed in range(60)]
+CASES = [(1 + seed % 7, seed) for seed in range(28)]
 
 
 def frictionless(case):
@@ -33,7 +33,7 @@ def test_pinocchio_agrees(n: int, seed: int) -> None:
     close(arm.forward_dynamics(q, qd, tau, case.tip_wrench), qdd_peer, 1e-13 * max(10.0, np.linalg.cond(M)))
 
 
-@pytest.mark.parametrize(("n", "seed"), CASES[:30])
+@pytest.mark.parametrize(("n", "seed"), CASES[:10])
 def test_pinocchio_has_the_same_energies(n: int, seed: int) -> None:
     case = random_case(n, seed)
     kinetic, potential = Pinocchio(case.arm).energies(case.q, case.qd)

@@ -16,7 +16,7 @@ Array: TypeAlias = NDArray[Any]
 
 
 def checked(name: str, value: ArrayLike, trailing: tuple[int, ...], dtype: np.dtype[Any], meaning: str) -> Array:
-    """`value` as an array of shape (..., *trailing) with finite numbers only."""
+    """`value` as an array of shape (..., *trailing) of numbers."""
     expected = ", ".join(map(str, trailing))
     wanted = f"expected shape ({expected}{',' if len(trailing) == 1 else ''}) or (..., {expected}): {meaning}"
     try:
@@ -29,9 +29,6 @@ def checked(name: str, value: ArrayLike, trailing: tuple[int, ...], dtype: np.dt
     array = array.astype(dtype, copy=False)
     if array.ndim < len(trailing) or array.shape[array.ndim - len(trailing) :] != trailing:
         raise InputError(f"{name} has shape {array.shape}; {wanted}")
-    if not np.isfinite(array).all():
-        place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        raise InputError(f"{name}[{', '.join(map(str, place))}] is {array[place]}; every number must be finite")
     return array
 
 

@@ -1,11 +1,14 @@
-"""The front door: a robot, a problem and a formulation become a function of arrays.
+"""The front door: a robot, a problem and a formulation become a function of arrays, compiled for this CPU.
 
-The one target so far is "cpu": the formulation run with NumPy arrays as scalars, one array per coordinate over
-all states of a batch, or with plain numbers for a single state.
+The formulation is traced with everything known of the robot folded in, and the graph is compiled by LLVM
+(`backends.llvm`). Chains of more than `UNROLLED` joints would take long to compile; for them the formulation
+itself is run with NumPy arrays as scalars.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -17,31 +20,40 @@ from armwright.errors import ArmwrightError, InputError, SingularError, unknown
 from armwright.formulations import Formulation, find
 from armwright.graph import OperationCount, count
 from armwright.model.description import Description
-from armwright.trace import ARGUMENTS, traced
+from armwright.trace import ARGUMENTS, Traced, cheapest, traced
 
 TARGETS = ("cpu",)
 DTYPES = ("float64", "float32")
+UNROLLED = 40
+"""The longest chain that is compiled as straight code."""
+
+_MANY_STATES = 16384  # from here on all cores are used unless told otherwise
 
 _MEANING = {
     "q": "one position per joint",
     "qd": "one velocity per joint",
     "qdd": "one acceleration per joint",
     "tau": "one generalised force per joint",
+    "tip_wrench": "force and moment on the tool frame, in the tool frame",
+    "link_wrenches": "force and moment on each link frame, in that frame",
 }
 
 
 class Function:
     """A compiled problem of one robot: call it with arrays of shape (n,) or (..., n)."""
 
-    def __init__(self, robot: Description, formulation: Formulation, dtype: str) -> None:
-        self.robot, self.formulation = robot, formulation
-        self.dtype = np.dtype(dtype)
-        self.arguments = ARGUMENTS[formulation.problem]
-        self._chain = robot.chain(float if dtype == "float64" else np.float32)
+    def __init__(self, robot: Description, problem: str, formulation: Formulation | None, dtype: str) -> None:
+        self.robot, self.problem, self.dtype = robot, problem, np.dtype(dtype)
+        self._wanted = formulation
+        self.arguments = ARGUMENTS[problem]
+        self._kernels: dict[tuple[str, ...], Any] = {}
+        self._evaluators: dict[tuple[str, ...], Callable[..., Array]] = {}
 
     def __repr__(self) -> str:
-        f = self.formulation
-        return f"<{f.problem} of {self.robot.name} by {f.name}: f({', '.join(self.arguments)})>"
+        return f"<{self.problem} of {self.robot.name} by {self.formulation.name}: f({', '.join(self.arguments)})>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Function, (self.robot, self.problem, self._wanted, self.dtype.name)
 
     def __call__(
         self,
@@ -49,63 +61,196 @@ class Function:
         tip_wrench: ArrayLike | None = None,
         link_wrenches: ArrayLike | None = None,
         out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """The result for one state or for every state of a batch.
+
+        `out` is an array to fill; `threads` is how many to use (by default one, or all cores for a large batch). The
+        result of a state depends on nothing but that state.
+        """
+        if tip_wrench is None and link_wrenches is None and out is None and threads is None:
+            return self.single(*state)
+        return self._checked(*state, tip_wrench=tip_wrench, link_wrenches=link_wrenches, out=out, threads=threads)
+
+    @cached_property
+    def single(self) -> Callable[..., Array]:
+        """The function without options: fastest for one state given as plain arrays, the same for everything else."""
+        if self.robot.n > UNROLLED:
+            return self._checked
+        made: Callable[..., Array] = self._kernel(()).single(self._checked)
+        return made
+
+    @cached_property
+    def _plain(self) -> Traced:
+        return self._traced(())
+
+    def _traced(self, loads: tuple[str, ...]) -> Traced:
+        if self._wanted is not None:
+            return traced(self._wanted, self.robot, loads)
+        return cheapest(self.problem, self.robot, loads)
+
+    @property
+    def formulation(self) -> Formulation:
+        """The one that was asked for, or the cheapest for this robot."""
+        if self._wanted is None and self.robot.n > UNROLLED:
+            return find(self.problem)
+        return self._wanted or self._plain.formulation
+
+    @property
+    def operations(self) -> OperationCount:
+        """What one evaluation costs once everything known of this robot is folded away."""
+        return count(self._plain.program.outputs)
+
+    @property
+    def source(self) -> str:
+        """The generated code, as LLVM IR."""
+        return str(self._kernel(()).source)
+
+    def _kernel(self, loads: tuple[str, ...]) -> Any:
+        from armwright.backends.llvm import Kernel  # noqa: PLC0415  (LLVM is loaded only when something is compiled)
+
+        if loads not in self._kernels:
+            traced_ = self._traced(loads) if loads else self._plain
+            self._kernels[loads] = Kernel(traced_.program, self.dtype.name)
+        return self._kernels[loads]
+
+    def _checked(
+        self,
+        *state: ArrayLike,
+        tip_wrench: ArrayLike | None = None,
+        link_wrenches: ArrayLike | None = None,
+        out: Array | None = None,
+        threads: int | None = None,
     ) -> Array:
         n = self.robot.n
         if len(state) != len(self.arguments):
             raise InputError(f"{self!r} got {len(state)} arguments; expected {len(self.arguments)}")
+        given = dict(zip(self.arguments, state, strict=True))
+        shapes = dict.fromkeys(given, (n,))
+        loads = {"tip_wrench": (tip_wrench, (6,)), "link_wrenches": (link_wrenches, (n, 6))}
+        wanted = {name: pair for name, pair in loads.items() if pair[0] is not None}
+        if wanted and self.problem not in ("inverse_dynamics", "forward_dynamics", "bias", "joint_torque"):
+            raise InputError(f"{self.problem} does not depend on wrenches; leave {' and '.join(wanted)} out")
+        for name, (value, shape) in wanted.items():
+            given[name], shapes[name] = value, shape  # type: ignore[assignment]
         arrays = {
-            name: (checked(name, value, (n,), self.dtype, _MEANING[name]), 1)
-            for name, value in zip(self.arguments, state, strict=True)
+            name: (checked(name, value, shapes[name], self.dtype, _MEANING[name]), len(shapes[name]))
+            for name, value in given.items()
         }
-        if self.formulation.problem == "mass_matrix" and (tip_wrench is not None or link_wrenches is not None):
-            raise InputError("a mass matrix does not depend on wrenches; leave tip_wrench and link_wrenches out")
-        if tip_wrench is not None:
-            meaning = "force and moment on the tool frame, in the tool frame"
-            arrays["tip_wrench"] = (checked("tip_wrench", tip_wrench, (6,), self.dtype, meaning), 1)
-        if link_wrenches is not None:
-            meaning = "force and moment on each link frame, in that frame"
-            arrays["link_wrenches"] = (checked("link_wrenches", link_wrenches, (n, 6), self.dtype, meaning), 2)
         batch = common_shape(arrays)
-        tip = wrench(arrays["tip_wrench"][0], batch) if "tip_wrench" in arrays else None
+        count_ = threads if threads is not None else _default_threads(batch)
+        if not isinstance(count_, int) or count_ < 1:
+            raise InputError(f"threads = {threads!r}: expected a whole number, 1 or more")
+        evaluate = self._evaluator(tuple(wanted))
+        return evaluate({name: array for name, (array, _) in arrays.items()}, shapes, batch, out, count_)
+
+    def _evaluator(self, loads: tuple[str, ...]) -> Callable[..., Array]:
+        if loads not in self._evaluators:
+            if self.robot.n > UNROLLED:
+                self._evaluators[loads] = self._with_numpy
+            else:
+                self._evaluators[loads] = self._with_kernel(loads)
+        return self._evaluators[loads]
+
+    def _with_kernel(self, loads: tuple[str, ...]) -> Callable[..., Array]:
+        kernel = self._kernel(loads)
+        shape = kernel.shape
+
+        def evaluate(
+            arrays: dict[str, Array],
+            shapes: dict[str, tuple[int, ...]],
+            batch: tuple[int, ...],
+            out: Array | None,
+            threads: int,
+        ) -> Array:
+            states = int(np.prod(batch, dtype=np.int64))
+            columns = [_by_state(array, (*batch, *shapes[name]), states) for name, array in arrays.items()]
+            beside = bool(batch) and states > 1 and all(c.strides[0] in (0, c.itemsize) for c in columns)
+            result = out if out is not None else _empty((*batch, *shape), self.dtype, beside and len(batch) == 1)
+            if out is not None:
+                _check_out(out, (*batch, *shape), self.dtype)
+            view = result.reshape(states, kernel.outputs)
+            if result.size and not np.shares_memory(view, result):
+                view = np.empty((states, kernel.outputs), self.dtype)
+            if not kernel.run(columns, view, threads):
+                raise self._not_finite(arrays, view.reshape((*batch, *shape)), batch)
+            if result.size and not np.shares_memory(view, result):
+                result[...] = view.reshape(result.shape)
+            return result
+
+        return evaluate
+
+    @cached_property
+    def _chain(self) -> Any:
+        return self.robot.chain(float if self.dtype == np.float64 else np.float32)
+
+    def _with_numpy(
+        self,
+        arrays: dict[str, Array],
+        _shapes: dict[str, tuple[int, ...]],
+        batch: tuple[int, ...],
+        out: Array | None,
+        _threads: int,
+    ) -> Array:
+        """The formulation itself, with arrays as scalars."""
+        tip = wrench(arrays["tip_wrench"], batch) if "tip_wrench" in arrays else None
         links = None
         if "link_wrenches" in arrays:
-            links = [wrench(arrays["link_wrenches"][0][..., i, :], batch) for i in range(n)]
-        columns = [scalars(arrays[name][0], batch) for name in self.arguments]
+            links = [wrench(arrays["link_wrenches"][..., i, :], batch) for i in range(self.robot.n)]
+        columns = [scalars(arrays[name], batch) for name in self.arguments]
         try:
             with np.errstate(all="ignore"):  # what overflows or divides by zero is told below
                 values = self.formulation(self._chain, *columns, loads=self._chain.wrenches(tip, links))
                 result = stacked(values, batch, self.dtype)
         except (ZeroDivisionError, OverflowError):
-            raise self._not_finite(()) from None
+            raise self._not_finite(arrays, np.full(batch, np.nan), batch) from None
         if not np.isfinite(result).all():
-            raise self._not_finite(tuple(int(i) for i in np.argwhere(~np.isfinite(result))[0])[: len(batch)])
-        return _delivered(result, out)
+            raise self._not_finite(arrays, result, batch)
+        if out is None:
+            return result
+        _check_out(out, result.shape, self.dtype)
+        out[...] = result
+        return out
 
-    def _not_finite(self, place: tuple[int, ...]) -> ArmwrightError:
+    def _not_finite(self, arrays: dict[str, Array], result: Array, batch: tuple[int, ...]) -> ArmwrightError:
+        """Why a result is not finite: because of the input, a singular matrix, or overflow."""
+        for name, array in arrays.items():
+            if not np.isfinite(array).all():
+                place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+                where = ", ".join(map(str, place))
+                return InputError(f"{name}[{where}] is {array[place]}; every number must be finite")
+        place = tuple(int(i) for i in np.argwhere(~np.isfinite(result))[0])[: len(batch)]
         where = f" for state {', '.join(map(str, place))} of the batch" if place else ""
-        if self.formulation.problem == "forward_dynamics":
+        if self.problem == "forward_dynamics":
             return SingularError(
                 f"forward dynamics of {self.robot.name} has no finite solution{where}: the mass matrix is singular, or "
                 "the numbers overflow; armwright.problems(robot) tells links without mass"
             )
-        return InputError(
-            f"{self.formulation.problem} of {self.robot.name} overflows{where}; check the size of the input"
-        )
-
-    @cached_property
-    def operations(self) -> OperationCount:
-        """What one evaluation costs once everything known of this robot is folded away."""
-        return count(traced(self.formulation, self.robot))
+        return InputError(f"{self.problem} of {self.robot.name} overflows{where}; check the size of the input")
 
 
-def _delivered(result: Array, out: Array | None) -> Array:
-    if out is None:
-        return result
-    if not isinstance(out, np.ndarray) or out.shape != result.shape or out.dtype != result.dtype:
+def _default_threads(batch: tuple[int, ...]) -> int:
+    return (os.cpu_count() or 1) if int(np.prod(batch, dtype=np.int64)) >= _MANY_STATES else 1
+
+
+def _by_state(array: Array, shape: tuple[int, ...], states: int) -> Array:
+    """The array as (states, numbers), copied only if its layout leaves no other way."""
+    flat = np.broadcast_to(array, shape).reshape(states, -1) if states else np.empty((0, 1), array.dtype)
+    regular = all(stride % flat.itemsize == 0 for stride in flat.strides) and flat.flags.aligned
+    return flat if regular else np.ascontiguousarray(flat)
+
+
+def _empty(shape: tuple[int, ...], dtype: np.dtype[Any], beside: bool) -> Array:
+    """A new array; if `beside`, with the states side by side in memory, as the input had them."""
+    if not beside:
+        return np.empty(shape, dtype)
+    return np.moveaxis(np.empty((*shape[1:], shape[0]), dtype), -1, 0)
+
+
+def _check_out(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != dtype:
         got = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
-        raise InputError(f"out is {got}; expected an array of {result.dtype} with shape {result.shape}")
-    out[...] = result
-    return out
+        raise InputError(f"out is {got}; expected an array of {dtype} with shape {shape}")
 
 
 def compile(  # noqa: A001  (the public name is aw.compile)
@@ -118,7 +263,8 @@ def compile(  # noqa: A001  (the public name is aw.compile)
     """The given problem of the given robot as a function of arrays.
 
     problem      "inverse_dynamics" (q, qd, qdd), "forward_dynamics" (q, qd, tau), "mass_matrix" (q), "bias" (q, qd)
-    formulation  a name from `formulations(problem)`; by default the problem's usual one
+    formulation  a name from `formulations(problem)`; by default whichever takes the fewest operations for this robot
+    dtype        "float64" or "float32"
     """
     if not isinstance(robot, Description):
         raise InputError(f"compile got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
@@ -130,4 +276,5 @@ def compile(  # noqa: A001  (the public name is aw.compile)
         name = str(dtype)
     if name not in DTYPES:
         raise unknown("dtype", name, DTYPES)
-    return Function(robot, find(problem, formulation), name)
+    chosen = find(problem, formulation)
+    return Function(robot, problem, chosen if formulation is not None else None, name)

@@ -12,14 +12,11 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from armwright.arrays import Array, checked, common_shape, scalars, stacked
-from armwright.chain import Chain
+from armwright.arrays import Array
 from armwright.compile import Function
 from armwright.compile import compile as compile_function
 from armwright.errors import InputError, ModelError
-from armwright.formulations import find, single_torque
-from armwright.formulations.coriolis import coriolis_matrix
-from armwright.formulations.energy import kinetic_energy, potential_energy
+from armwright.formulations import QUANTITIES, single_torque
 from armwright.model import toml
 from armwright.model.description import EARTH, NO_TENSOR, NO_TRANSFORM, Description
 from armwright.model.dh import read_table
@@ -149,6 +146,8 @@ class Robot(Description):
         formulation: str | None = None,
     ) -> Array:
         """The torques that produce the accelerations qdd."""
+        if tip_wrench is None and link_wrenches is None and formulation is None:
+            return self._inverse_dynamics(q, qd, qdd)
         f = self._function("inverse_dynamics", formulation)
         return f(q, qd, qdd, tip_wrench=tip_wrench, link_wrenches=link_wrenches)
 
@@ -163,6 +162,8 @@ class Robot(Description):
         formulation: str | None = None,
     ) -> Array:
         """The accelerations that the torques tau produce."""
+        if tip_wrench is None and link_wrenches is None and formulation is None:
+            return self._forward_dynamics(q, qd, tau)
         f = self._function("forward_dynamics", formulation)
         return f(q, qd, tau, tip_wrench=tip_wrench, link_wrenches=link_wrenches)
 
@@ -195,29 +196,34 @@ class Robot(Description):
         """The torque of one joint (counted from 0) computed without those of the others (Grigorov 2013)."""
         if not isinstance(joint, Integral) or isinstance(joint, bool) or not 0 <= joint < self.n:
             raise InputError(f"joint = {joint!r}: expected a whole number from 0 to {self.n - 1}")
-        alone = single_torque(int(joint))
-        return Function(self, alone, "float64")(q, qd, qdd, tip_wrench=tip_wrench, link_wrenches=link_wrenches)
+        key = ("joint_torque", str(joint))
+        if key not in self._functions:
+            self._functions[key] = Function(self, "joint_torque", single_torque(int(joint)), "float64")
+        return self._functions[key](q, qd, qdd, tip_wrench=tip_wrench, link_wrenches=link_wrenches)
 
     def gravity_torque(self, q: ArrayLike) -> Array:
         """g(q): the torques that hold the robot still against gravity."""
-        bias, rest = find("bias"), [0] * self.n
-        return self._evaluated(lambda chain, q: bias(chain, q, rest), q=q)
+        return self._quantity("gravity_torque")(q)
 
     def coriolis_matrix(self, q: ArrayLike, qd: ArrayLike) -> Array:
         """C(q, qd) of Christoffel symbols, shape (..., n, n): dM/dt - 2C is skew-symmetric."""
-        return self._evaluated(coriolis_matrix, q=q, qd=qd)
+        return self._quantity("coriolis_matrix")(q, qd)
 
     def kinetic_energy(self, q: ArrayLike, qd: ArrayLike) -> Array:
         """Shape (...): joules, rotors included."""
-        return self._evaluated(kinetic_energy, q=q, qd=qd)
+        return self._quantity("kinetic_energy")(q, qd)
 
     def potential_energy(self, q: ArrayLike) -> Array:
         """Shape (...): joules of gravity, zero where every centre of mass is level with the world's origin."""
-        return self._evaluated(potential_energy, q=q)
+        return self._quantity("potential_energy")(q)
 
     @cached_property
-    def _numeric_chain(self) -> Chain:
-        return self.chain()
+    def _inverse_dynamics(self) -> Callable[..., Array]:
+        return self._function("inverse_dynamics", None).single
+
+    @cached_property
+    def _forward_dynamics(self) -> Callable[..., Array]:
+        return self._function("forward_dynamics", None).single
 
     @cached_property
     def _functions(self) -> dict[tuple[str, str], Function]:
@@ -229,11 +235,11 @@ class Robot(Description):
             self._functions[key] = compile_function(self, problem, formulation)
         return self._functions[key]
 
-    def _evaluated(self, function: Callable[..., Any], **state: ArrayLike) -> Array:
-        arrays = {k: (checked(k, v, (self.n,), _FLOAT64, "one number per joint"), 1) for k, v in state.items()}
-        batch = common_shape(arrays)
-        values = function(self._numeric_chain, *(scalars(array, batch) for array, _ in arrays.values()))
-        return stacked(values, batch, _FLOAT64)
+    def _quantity(self, problem: str) -> Function:
+        key = (problem, "")
+        if key not in self._functions:
+            self._functions[key] = Function(self, problem, QUANTITIES[problem], "float64")
+        return self._functions[key]
 
 
 def _refuse(where: str) -> Callable[[str], NoReturn]:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
 from armwright.algebra import Symmetric, Vector
-from armwright.chain import Chain, Joint, Link
+from armwright.chain import Chain, Joint, Link, Wrench
 from armwright.errors import InputError, SingularError
-from armwright.formulations import Formulation
+from armwright.formulations import Formulation, find
+from armwright.graph.count import count
 from armwright.graph.expression import Expr, Graph, Operand
+from armwright.graph.program import Program
 from armwright.model.description import Description
+from armwright.regroup import regrouped
 
 ARGUMENTS = {
     "inverse_dynamics": ("q", "qd", "qdd"),
@@ -19,8 +23,20 @@ ARGUMENTS = {
     "mass_matrix": ("q",),
     "bias": ("q", "qd"),
     "joint_torque": ("q", "qd", "qdd"),
+    "gravity_torque": ("q",),
+    "coriolis_matrix": ("q", "qd"),
+    "kinetic_energy": ("q", "qd"),
+    "potential_energy": ("q",),
 }
 """What each problem is a function of."""
+
+CANDIDATES = {
+    "inverse_dynamics": ("cartesian_tensor", "denoc"),
+    "bias": ("cartesian_tensor", "denoc"),
+    "mass_matrix": ("composite_body", "gibbs_appell"),
+    "forward_dynamics": ("composite_body", "articulated_body"),
+}
+"""The formulations that are cheapest for one robot or another."""
 
 
 def inputs(graph: Graph, problem: str, n: int) -> list[list[Expr]]:
@@ -70,15 +86,56 @@ def _types(joints: int | str) -> str:
     raise InputError(f"joints = {joints!r}: expected a number of joints, 1 or more, or types such as 'RRPRRR'")
 
 
-def traced(formulation: Formulation, robot: Description) -> list[Operand]:
-    """The outputs of a formulation for one robot, everything known of it folded in."""
+@dataclass(frozen=True)
+class Traced:
+    """A formulation traced for one robot."""
+
+    formulation: Formulation
+    program: Program
+
+
+def traced(
+    formulation: Formulation, robot: Description, loads: tuple[str, ...] = (), base_parameters: bool = False
+) -> Traced:
+    """A formulation for one robot, everything known of it folded in.
+
+    `loads` names the wrenches that are further arguments ("tip_wrench", "link_wrenches"). With `base_parameters` the
+    inertial parameters are regrouped first.
+    """
+    graph, n = Graph(), robot.n
+    chain = regrouped(robot.chain()) if base_parameters else robot.chain()
+    state = inputs(graph, formulation.problem, n)
+    arguments = list(zip(ARGUMENTS[formulation.problem], map(tuple, state), strict=True))
+    wrenches: dict[str, list[Wrench]] = {}
+    for name in loads:
+        count = 1 if name == "tip_wrench" else n
+        entries = [[graph.input(f"{name}{i}.{k}") for k in range(6)] for i in range(count)]
+        wrenches[name] = [Wrench(Vector(*e[:3]), Vector(*e[3:])) for e in entries]
+        arguments.append((name, tuple(x for entry in entries for x in entry)))
+    tip = wrenches["tip_wrench"][0] if "tip_wrench" in wrenches else None
     try:
-        return list(flattened(formulation(robot.chain(), *inputs(Graph(), formulation.problem, robot.n))))
+        values = formulation(chain, *state, loads=chain.wrenches(tip, wrenches.get("link_wrenches")))
     except ZeroDivisionError:
         raise SingularError(
             f"{formulation.problem} of {robot.name} by {formulation.name} divides by zero at every state: the mass "
             "matrix is singular; armwright.problems(robot) tells links without mass"
         ) from None
+    shape: tuple[int, ...] = ()
+    if isinstance(values, list):
+        shape = (len(values), len(values[0])) if isinstance(values[0], list) else (len(values),)
+    outputs = tuple(flattened(values)) if shape else (values,)
+    return Traced(formulation, Program(tuple(arguments), outputs, shape))
+
+
+def cheapest(problem: str, robot: Description, loads: tuple[str, ...] = ()) -> Traced:
+    """The formulation that takes the fewest operations for this robot, with or without regrouped parameters."""
+    tried = [traced(find(problem, name), robot, loads, base_parameters=True) for name in CANDIDATES[problem]]
+    best = min(tried, key=_cost)
+    return min(best, traced(best.formulation, robot, loads), key=_cost)
+
+
+def _cost(candidate: Traced) -> int:
+    return count(candidate.program.outputs).total
 
 
 def flattened(values: Any) -> Iterable[Operand]:

@@ -18,7 +18,9 @@ from armwright.formulations import (
     articulated_body,
     cartesian_tensor,
     composite_body,
+    coriolis,
     denoc,
+    energy,
     equilibrium,
     gibbs_appell,
     kane,
@@ -52,7 +54,12 @@ class Formulation:
     status: str = "verified"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return find, (self.problem, self.name)  # the functions inside are made here and cannot be pickled
+        """By name: the functions inside are made here and cannot be pickled."""
+        return (
+            (QUANTITIES.__getitem__, (self.problem,))
+            if self.problem in QUANTITIES
+            else (find, (self.problem, self.name))
+        )
 
     def __call__(self, chain: Chain, *state: Coordinates, loads: tuple[Wrench, ...] | None = None) -> Any:
         """tau, M, qdd or bias, rotors and friction included; `state` is q, then qd, then qdd or tau."""
@@ -89,6 +96,10 @@ _SOLVE: dict[str, Callable[..., Any]] = {
     "forward_dynamics": _forward,
     "bias": _bias,
     "joint_torque": lambda rigid, chain, q, qd, qdd, loads: rigid(chain, q, qd, qdd, loads),
+    "gravity_torque": lambda rigid, chain, q, _loads: rigid(chain, q),
+    "coriolis_matrix": lambda rigid, chain, q, qd, _loads: rigid(chain, q, qd),
+    "kinetic_energy": lambda rigid, chain, q, qd, _loads: rigid(chain, q, qd),
+    "potential_energy": lambda rigid, chain, q, _loads: rigid(chain, q),
 }
 
 _LUH = "Luh, Walker, Paul 1980"
@@ -154,6 +165,22 @@ _ACCELERATIONS = (
 )
 
 FORMULATIONS: tuple[Formulation, ...] = (*_TORQUES, *_MATRICES, *_ACCELERATIONS, *_BIASES)
+
+
+def _gravity_torque(chain: Chain, q: Coordinates) -> list[Scalar]:
+    return cartesian_tensor.inverse_dynamics(chain, q, [0] * chain.n, [0] * chain.n, (Wrench(),) * chain.n)
+
+
+QUANTITIES = {
+    f.problem: f
+    for f in (
+        Formulation("cartesian_tensor", "gravity_torque", _BALAFOUTIS, "n", _gravity_torque, True),
+        Formulation("christoffel", "coriolis_matrix", "Echeandia, Wensing 2021", "n^3", coriolis.coriolis_matrix),
+        Formulation("velocities", "kinetic_energy", "-", "n", energy.kinetic_energy, True),
+        Formulation("heights", "potential_energy", "-", "n", energy.potential_energy, True),
+    )
+}
+"""What is computed in one way only."""
 
 DEFAULT = {
     "inverse_dynamics": "newton_euler",

@@ -42,7 +42,7 @@ def count_operations(
     if robot is not None:
         if not isinstance(robot, Description):
             raise InputError(f"robot is {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
-        return count(traced(method, robot))
+        return count(traced(method, robot).program.outputs)
     graph = Graph()
     chain = general_chain(graph, joints if joints is not None else 0, bool(vertical_gravity))
     return count(flattened(method(chain, *inputs(graph, problem, chain.n))))

@@ -1,0 +1,117 @@
+"""IR text being written: a vector type, and instructions with a fresh name for each result."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """A vector type: W floats or doubles."""
+
+    width: int
+    double: bool
+    fma: bool = True
+
+    @property
+    def scalar(self) -> str:
+        return "double" if self.double else "float"
+
+    @property
+    def integer(self) -> str:
+        return "i64" if self.double else "i32"
+
+    @property
+    def bytes(self) -> int:
+        return 8 if self.double else 4
+
+    @property
+    def vector(self) -> str:
+        return f"<{self.width} x {self.scalar}>"
+
+    @property
+    def integers(self) -> str:
+        return f"<{self.width} x {self.integer}>"
+
+    @property
+    def truths(self) -> str:
+        return f"<{self.width} x i1>"
+
+    @property
+    def suffix(self) -> str:
+        return f"v{self.width}f{8 * self.bytes}"
+
+    def number(self, x: float) -> str:
+        """A constant; LLVM writes floats as the hexadecimal digits of the double they are equal to."""
+        if not self.double:
+            x = struct.unpack("<f", struct.pack("<f", x))[0]
+        return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
+
+    def splat(self, x: float) -> str:
+        return "<" + ", ".join([f"{self.scalar} {self.number(x)}"] * self.width) + ">"
+
+    def splat_integer(self, x: int) -> str:
+        return "<" + ", ".join([f"{self.integer} {x}"] * self.width) + ">"
+
+
+class Block:
+    """IR instructions being written, with a fresh name for each result."""
+
+    def __init__(self, lanes: Lanes) -> None:
+        self.lanes = lanes
+        self.lines: list[str] = []
+        self.declared: set[str] = set()
+        self._count = 0
+
+    def put(self, text: str) -> None:
+        self.lines.append(text)
+
+    def let(self, text: str) -> str:
+        self._count += 1
+        self.lines.append(f"%v{self._count} = {text}")
+        return f"%v{self._count}"
+
+    def label(self, name: str) -> None:
+        self.lines.append(f"{name}:")
+
+    def fresh(self, name: str) -> str:
+        self._count += 1
+        return f"{name}{self._count}"
+
+    def arithmetic(self, op: str, x: str, y: str) -> str:
+        return self.let(f"{op} contract nsz {self.lanes.vector} {x}, {y}")
+
+    def call(self, name: str, *args: str) -> str:
+        """An LLVM intrinsic on vectors."""
+        t, full = self.lanes.vector, f"@llvm.{name}.{self.lanes.suffix}"
+        self.declared.add(f"declare {t} {full}({', '.join([t] * len(args))})")
+        return self.let(f"call {t} {full}({', '.join(f'{t} {a}' for a in args)})")
+
+    def fma(self, x: str, y: str, z: str) -> str:
+        """x y + z, rounded once where the machine can."""
+        if self.lanes.fma:
+            return self.call("fma", x, y, z)
+        t = self.lanes.vector
+        return self.let(f"fadd {t} {self.let(f'fmul {t} {x}, {y}')}, {z}")
+
+    def choose(self, condition: str, x: str, y: str) -> str:
+        t = self.lanes
+        return self.let(f"select {t.truths} {condition}, {t.vector} {x}, {t.vector} {y}")
+
+
+def each_lane(block: Block, name: str, x: str) -> str:
+    """A function of the C library, lane by lane."""
+    t = block.lanes
+    function = library(name, t)
+    result = "poison"
+    for i in range(t.width):
+        lane = block.let(f"extractelement {t.vector} {x}, i32 {i}")
+        value = block.let(f"call {t.scalar} @{function}({t.scalar} {lane})")
+        result = block.let(f"insertelement {t.vector} {result}, {t.scalar} {value}, i32 {i}")
+    return result
+
+
+def library(name: str, lanes: Lanes) -> str:
+    """The C library's name for a function of this precision."""
+    return name if lanes.double else f"{name}f"

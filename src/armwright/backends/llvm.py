@@ -1,0 +1,183 @@
+"""Programs compiled by LLVM for this CPU, kept in memory and on disk.
+
+`Kernel.run` computes a batch: states in any layout, on as many threads as asked for. Compiled code is cached
+under a name made of the program, the CPU and the versions; a cache file that is missing, half-written or
+damaged is made anew.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+from typing import Any
+from weakref import WeakValueDictionary
+
+import llvmlite
+import llvmlite.binding as llvm
+import numpy as np
+from numpy.typing import NDArray
+
+from armwright.backends.block import Lanes
+from armwright.backends.ir import module
+from armwright.backends.single import bind
+from armwright.graph.program import Program
+
+FORMAT = "1"
+"""Part of every cache name: to be raised when the generated code changes."""
+
+_SMALLEST_SHARE = 512  # states below which another thread costs more than it brings
+
+
+@cache
+def _cpu() -> tuple[str, str]:
+    """The name of this CPU, and what it can do."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    features = llvm.get_host_cpu_features()
+    wide = ",-prefer-256-bit" if features.get("avx512f") else ""
+    return llvm.get_host_cpu_name(), features.flatten() + wide
+
+
+def _machine() -> Any:
+    """A target machine; an engine takes it over and frees it, so each needs its own."""
+    name, features = _cpu()
+    return llvm.Target.from_default_triple().create_target_machine(cpu=name, features=features, opt=3)
+
+
+@cache
+def lanes(dtype: str) -> Lanes:
+    """The widest vectors this CPU computes with."""
+    _cpu()
+    features = llvm.get_host_cpu_features()
+    bits = 512 if features.get("avx512f") else 256 if features.get("avx") else 128
+    fma = features.get("fma", False) or not llvm.get_default_triple().startswith(("x86", "i686"))
+    return Lanes(bits // (64 if dtype == "float64" else 32), dtype == "float64", fma)
+
+
+class Kernel:
+    """One program, loaded. `source` is its LLVM IR."""
+
+    def __init__(self, program: Program, dtype: str = "float64") -> None:
+        self.sizes, self.outputs, self.shape = program.sizes, len(program.outputs), program.shape
+        self.dtype = np.dtype(dtype)
+        self._program = program
+        self._code = _loaded(program, dtype)
+        address = self._code.engine.get_function_address("run")
+        self._run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(address)
+        self.width = lanes(dtype).width
+
+    def single(self, ask: Callable[..., Any]) -> Callable[..., Any]:
+        """A function of one state: arrays (entries,) in, a new array out; what it cannot take it hands to `ask`.
+
+        It holds `ask` and nothing else: `ask` must keep this kernel alive.
+        """
+        return bind(self._code.engine, self.dtype, ask)
+
+    @property
+    def source(self) -> str:
+        return module(self._program, lanes(self.dtype.name))
+
+    def run(self, arrays: Sequence[NDArray[Any]], out: NDArray[Any], threads: int = 1) -> bool:
+        """Fill `out` (states, outputs) from arrays (states, entries); False if a result is not finite."""
+        layout = (ctypes.c_int64 * (3 * (len(arrays) + 1)))()
+        size = self.dtype.itemsize
+        for i, array in enumerate((*arrays, out)):
+            state, entry = array.strides
+            layout[3 * i], layout[3 * i + 1], layout[3 * i + 2] = array.ctypes.data, state // size, entry // size
+        states = len(out)
+        shares = min(threads, max(1, states // _SMALLEST_SHARE))
+        if shares == 1:
+            return not self._run(layout, 0, states)
+        step = -(-states // (shares * self.width)) * self.width
+        parts = [(begin, min(begin + step, states)) for begin in range(0, states, step)]
+        jobs = [_pool().submit(self._run, layout, *part) for part in parts[1:]]
+        broken = self._run(layout, *parts[0])
+        return not any([broken, *(job.result() for job in jobs)])
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max(1, (os.cpu_count() or 1)), thread_name_prefix="armwright")
+
+
+class _Code:
+    """Machine code in memory, for as long as some kernel uses it."""
+
+    def __init__(self, engine: Any) -> None:
+        self.engine = engine
+
+
+_LOADED: WeakValueDictionary[str, _Code] = WeakValueDictionary()
+_LOCK = threading.Lock()
+
+
+def _loaded(program: Program, dtype: str) -> _Code:
+    made_for = (FORMAT, llvmlite.__version__, llvm.get_default_triple(), *_cpu(), dtype)
+    name = hashlib.sha256("|".join((*made_for, program.digest())).encode()).hexdigest()
+    with _LOCK:
+        code = _LOADED.get(name)
+        if code is None:
+            machine_code = _read(name)
+            if machine_code is None:
+                machine_code = _compiled(module(program, lanes(dtype)))
+                _write(name, machine_code)
+            code = _LOADED[name] = _Code(_linked(machine_code))
+        return code
+
+
+def _compiled(text: str) -> bytes:
+    target = _machine()
+    parsed = llvm.parse_assembly(text)
+    parsed.verify()
+    builder = llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options(speed_level=3))
+    builder.getModulePassManager().run(parsed, builder)
+    code: bytes = target.emit_object(parsed)
+    return code
+
+
+def _linked(code: bytes) -> Any:
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return engine
+
+
+def cache_directory() -> Path | None:
+    """Where compiled code is kept: ARMWRIGHT_CACHE, or the user's cache folder; None if ARMWRIGHT_CACHE is empty."""
+    given = os.environ.get("ARMWRIGHT_CACHE")
+    if given is not None:
+        return Path(given) if given else None
+    root = os.environ.get("LOCALAPPDATA") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(root) / "armwright"
+
+
+def _read(name: str) -> bytes | None:
+    """The cached code, if it is there and whole: a file starts with the checksum of the rest."""
+    folder = cache_directory()
+    try:
+        content = (folder / name).read_bytes() if folder else b""
+    except OSError:
+        return None
+    checksum, code = content[:32], content[32:]
+    return code if code and hashlib.sha256(code).digest() == checksum else None
+
+
+def _write(name: str, code: bytes) -> None:
+    """Written beside and then renamed, so that no process ever reads half a file; a full disk only costs time later."""
+    folder = cache_directory()
+    if folder is None:
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+            file.write(hashlib.sha256(code).digest() + code)
+        Path(file.name).replace(folder / name)
+    except OSError:
+        pass

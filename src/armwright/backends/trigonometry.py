@@ -1,0 +1,149 @@
+"""Sine and cosine of vectors, in IR.
+
+The angle is reduced by k quarter turns, k = round(x 2/pi), with pi/2 in three parts: x - k P1 is exact for |x|
+<= 1e6 (both are multiples of the last bit of P1 and their difference is below one), so what follows rounds only
+the small rest. Two polynomials give sine and cosine of the rest, and k mod 4 says which is which and with what
+sign. Beyond 1e6, and for infinities, the C library is asked, lane by lane. A nan passes through.
+"""
+
+from __future__ import annotations
+
+import math
+
+from armwright.backends.block import Block, Lanes, library
+
+LARGEST = 1e6
+
+# pi/2 = P1 + P2 + P3, each rounded to the precision in use
+DOUBLE_PARTS = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
+SINGLE_PARTS = (1.57079637050628662109375, -4.37113882867379e-08, -1.7151245100059158e-15)
+
+# Kernel polynomials of the Sun math library (double) and of Cephes (single), lowest power first, in z = r^2
+DOUBLE_SINE = (
+    -1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
+    2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10,
+)  # fmt: skip
+DOUBLE_COSINE = (
+    4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05,
+    -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11,
+)  # fmt: skip
+SINGLE_SINE = (-1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4)
+SINGLE_COSINE = (4.166664568298827e-2, -1.388731625493765e-3, 2.443315711809948e-5)
+
+
+def sine_cosine(block: Block, angles: list[str]) -> list[tuple[str, str]]:
+    """(sine, cosine) of each angle.
+
+    They pass through memory: if any lane of any angle is too large, a function that is rarely called mends them
+    there, and so the code that is always run has no other path to keep registers for.
+    """
+    t, n = block.lanes, len(angles)
+    if not angles:
+        return []
+    size = t.bytes * t.width
+    memory = block.let(f"alloca [{3 * n} x {t.vector}], align {size}")
+    largest = t.splat(0.0)
+    for i, x in enumerate(angles):
+        for k, value in enumerate((x, *_reduced(block, x))):
+            place = block.let(f"getelementptr {t.vector}, ptr {memory}, i64 {3 * i + k}")
+            block.put(f"store {t.vector} {value}, ptr {place}, align {size}")
+        magnitude = block.call("fabs", x)
+        bigger = block.let(f"fcmp ogt {t.vector} {magnitude}, {largest}")
+        largest = block.choose(bigger, magnitude, largest)
+    large = block.let(f"fcmp ogt {t.vector} {largest}, {t.splat(LARGEST)}")
+    some = block.let(f"call i1 @llvm.vector.reduce.or.v{t.width}i1({t.truths} {large})")
+    mend, done = block.fresh("mend"), block.fresh("done")
+    block.put(f"br i1 {some}, label %{mend}, label %{done}, !prof !0")
+    block.label(mend)
+    block.put(f"call void @careful(ptr {memory}, i64 {n})")
+    block.put(f"br label %{done}")
+    block.label(done)
+    return [(_from(block, memory, 3 * i + 1), _from(block, memory, 3 * i + 2)) for i in range(n)]
+
+
+def _from(block: Block, memory: str, k: int) -> str:
+    t = block.lanes
+    place = block.let(f"getelementptr {t.vector}, ptr {memory}, i64 {k}")
+    return block.let(f"load {t.vector}, ptr {place}, align {t.bytes * t.width}")
+
+
+def careful(lanes: Lanes) -> str:
+    """A function that replaces sine and cosine by those of the C library in every lane whose angle is too large."""
+    t = lanes
+    sine, cosine = library("sin", t), library("cos", t)
+    return f"""define internal void @careful(ptr %memory, i64 %n) noinline {{
+start:
+  %total = mul i64 %n, {t.width}
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %start ], [ %i1, %next ]
+  %angle = udiv i64 %i, {t.width}
+  %lane = urem i64 %i, {t.width}
+  %row = mul i64 %angle, {3 * t.width}
+  %at = add i64 %row, %lane
+  %x.at = getelementptr {t.scalar}, ptr %memory, i64 %at
+  %x = load {t.scalar}, ptr %x.at, align {t.bytes}
+  %size = call {t.scalar} @llvm.fabs.f{8 * t.bytes}({t.scalar} %x)
+  %large = fcmp ogt {t.scalar} %size, {t.number(LARGEST)}
+  br i1 %large, label %ask, label %next
+ask:
+  %s = call {t.scalar} @{sine}({t.scalar} %x)
+  %c = call {t.scalar} @{cosine}({t.scalar} %x)
+  %s.at = getelementptr {t.scalar}, ptr %x.at, i64 {t.width}
+  %c.at = getelementptr {t.scalar}, ptr %x.at, i64 {2 * t.width}
+  store {t.scalar} %s, ptr %s.at, align {t.bytes}
+  store {t.scalar} %c, ptr %c.at, align {t.bytes}
+  br label %next
+next:
+  %i1 = add i64 %i, 1
+  %more = icmp slt i64 %i1, %total
+  br i1 %more, label %loop, label %end
+end:
+  ret void
+}}
+declare {t.scalar} @llvm.fabs.f{8 * t.bytes}({t.scalar})"""
+
+
+def _reduced(block: Block, x: str) -> tuple[str, str]:
+    t = block.lanes
+    magic = 6755399441055744.0 if t.double else 12582912.0  # 1.5 2^52 or 1.5 2^23: adding it rounds to a whole number
+    shifted = block.fma(x, t.splat(2 / math.pi), t.splat(magic))
+    k = block.let(f"fsub {t.vector} {shifted}, {t.splat(magic)}")
+    r = x
+    for part in DOUBLE_PARTS if t.double else SINGLE_PARTS:
+        r = block.fma(k, t.splat(-part), r)
+    z = block.let(f"fmul {t.vector} {r}, {r}")
+    sine = block.fma(
+        block.let(f"fmul {t.vector} {z}, {r}"), _polynomial(block, z, DOUBLE_SINE if t.double else SINGLE_SINE), r
+    )
+    cosine = block.fma(
+        block.let(f"fmul {t.vector} {z}, {z}"),
+        _polynomial(block, z, DOUBLE_COSINE if t.double else SINGLE_COSINE),
+        block.fma(z, t.splat(-0.5), t.splat(1.0)),
+    )
+    quadrant = block.let(f"bitcast {t.vector} {shifted} to {t.integers}")
+    low = block.let(f"and {t.integers} {quadrant}, {t.splat_integer(1)}")
+    odd = block.let(f"icmp ne {t.integers} {low}, zeroinitializer")
+    following = block.let(f"add {t.integers} {quadrant}, {t.splat_integer(1)}")
+    return (
+        _signed(block, block.choose(odd, cosine, sine), quadrant),
+        _signed(block, block.choose(odd, sine, cosine), following),
+    )
+
+
+def _polynomial(block: Block, z: str, coefficients: tuple[float, ...]) -> str:
+    p = block.lanes.splat(coefficients[-1])
+    for c in reversed(coefficients[:-1]):
+        p = block.fma(p, z, block.lanes.splat(c))
+    return p
+
+
+def _signed(block: Block, x: str, quadrant: str) -> str:
+    """-x in quadrants 2 and 3: bit 1 of the quadrant becomes the sign bit."""
+    t = block.lanes
+    bits = 8 * t.bytes
+    moved = block.let(f"shl {t.integers} {quadrant}, {t.splat_integer(bits - 2)}")
+    sign = block.let(f"and {t.integers} {moved}, {t.splat_integer(-(1 << (bits - 1)))}")
+    whole = block.let(f"bitcast {t.vector} {x} to {t.integers}")
+    flipped = block.let(f"xor {t.integers} {whole}, {sign}")
+    return block.let(f"bitcast {t.integers} {flipped} to {t.vector}")

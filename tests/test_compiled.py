@@ -1,0 +1,252 @@
+"""Compiled code: what the graph means, the same for every layout, batch, thread and place, and safe to cache."""
+
+import multiprocessing
+import subprocess
+import sys
+from pathlib import Path
+from weakref import WeakValueDictionary
+
+import mpmath
+import numpy as np
+import pytest
+from conftest import FORMULATIONS, close, random_case
+
+import armwright as aw
+from armwright.backends import llvm
+from armwright.backends.llvm import Kernel
+from armwright.graph import Graph
+from armwright.graph.interpret import interpret
+from armwright.graph.program import Program
+
+PUMA = aw.load("puma560")
+
+
+def kernel(function, dtype: str = "float64") -> Kernel:
+    """A kernel of one argument x = (x0, x1, x2) and what `function` makes of it."""
+    graph = Graph()
+    x = tuple(graph.input(f"x{i}") for i in range(3))
+    outputs = tuple(function(*x))
+    return Kernel(Program((("x", x),), outputs, (len(outputs),)), dtype)
+
+
+def run(k: Kernel, x: np.ndarray) -> np.ndarray:
+    out = np.empty((len(x), k.outputs), k.dtype)
+    k.run([np.ascontiguousarray(x, dtype=k.dtype)], out)
+    return out
+
+
+@pytest.fixture(scope="module")
+def states() -> tuple[np.ndarray, ...]:
+    return tuple(np.random.default_rng(0).uniform(-3, 3, (3, 1000, 6)))
+
+
+@pytest.mark.parametrize("problem", ["inverse_dynamics", "forward_dynamics", "mass_matrix"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_result_depends_on_its_state_alone(problem: str, dtype: str, states: tuple[np.ndarray, ...]) -> None:
+    """Bitwise, whatever the size, layout, place and number of threads."""
+    f = aw.compile(PUMA, problem, dtype=dtype)
+    state = [x.astype(dtype) for x in states[: len(f.arguments)]]
+    expected = f(*state, threads=1)
+    for batch in (1, 2, 3, 7, 8, 9, 16, 17, 31, 999):
+        assert np.array_equal(f(*(x[:batch] for x in state)), expected[:batch])
+    assert np.array_equal(f(*(x[5] for x in state)), expected[5])
+    assert np.array_equal(f(*(x[5].tolist() for x in state)), expected[5])
+    for threads in (2, 3, 7):
+        assert np.array_equal(f(*state, threads=threads), expected)
+    assert np.array_equal(f(*map(np.asfortranarray, state)), expected)
+    assert np.array_equal(f(*(x[::-1] for x in state)), expected[::-1])
+    assert np.array_equal(f(*(x[::3] for x in state)), expected[::3])
+    assert np.array_equal(f(*(np.asfortranarray(x)[::3] for x in state)), expected[::3])
+    wide = [np.repeat(x, 2, axis=1) for x in state]
+    assert np.array_equal(f(*(x[:, ::2] for x in wide)), expected)
+    cube = [x.reshape(10, 100, 6).transpose(1, 0, 2) for x in state]
+    assert np.array_equal(f(*cube), expected.reshape(10, 100, *f(*state).shape[1:]).swapaxes(0, 1))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_out_is_filled_where_it_lies(order: str, states: tuple[np.ndarray, ...]) -> None:
+    f = aw.compile(PUMA, "inverse_dynamics")
+    expected = f(*states)
+    out = np.empty((1000, 6), order=order)
+    assert f(*states, out=out) is out
+    assert np.array_equal(out, expected)
+    wide = np.zeros((1000, 12))
+    assert np.array_equal(f(*states, out=wide[:, ::2]), expected)
+    assert not wide[:, 1::2].any()
+    block = np.zeros((1003, 6))
+    f(*states, out=block[2:1002])
+    assert not block[:2].any()
+    assert not block[1002:].any()
+
+
+def test_states_side_by_side_stay_side_by_side(states: tuple[np.ndarray, ...]) -> None:
+    result = PUMA.inverse_dynamics(*map(np.asfortranarray, states))
+    assert result.flags.f_contiguous
+    assert PUMA.inverse_dynamics(*states).flags.c_contiguous
+
+
+def test_wrenches_are_compiled_too() -> None:
+    case = random_case(5, 4, actuators=True)
+    loads = {"tip_wrench": case.tip_wrench, "link_wrenches": case.link_wrenches}
+    for f in FORMULATIONS:
+        if f.problem in ("inverse_dynamics", "forward_dynamics"):
+            tau = aw.compile(case.arm, "inverse_dynamics")(*case.state, **loads)
+            got = aw.compile(case.arm, f.problem, f.name)(
+                case.q, case.qd, case.qdd if f.problem[0] == "i" else tau, **loads
+            )
+            close(got, tau if f.problem[0] == "i" else case.qdd, 1e-10)
+
+
+def test_the_default_takes_the_fewest_operations(robot_name: str) -> None:
+    arm = aw.load(robot_name)
+    for problem in ("inverse_dynamics", "mass_matrix", "forward_dynamics", "bias"):
+        default = aw.compile(arm, problem)
+        assert default.operations.total <= min(
+            aw.count_operations(problem, f.name, robot=arm).total for f in aw.formulations(problem)
+        )
+        assert "define internal void @body" in default.source
+
+
+def exact(function, x: np.ndarray) -> np.ndarray:
+    with mpmath.workdps(60):
+        return np.array([mpmath.mpf(function(mpmath.mpf(float(v)))) for v in x.ravel()], dtype=object).reshape(x.shape)
+
+
+@pytest.mark.parametrize(("dtype", "digits"), [("float64", 53), ("float32", 24)])
+def test_sine_and_cosine_are_right_to_two_units_in_the_last_place(dtype: str, digits: int) -> None:
+    rng = np.random.default_rng(1)
+    k = kernel(lambda a, b, c: (a.sin(), a.cos(), b.sin(), b.cos(), c.sin(), c.cos()), dtype)
+    quarters = np.rint(rng.uniform(-6e5, 6e5, 600)) * (np.pi / 2)  # as near to a zero of one of them as a number can be
+    angles = np.concatenate(
+        [
+            rng.uniform(-4, 4, 900),
+            rng.uniform(-1e6, 1e6, 900),
+            quarters,
+            np.ldexp(rng.uniform(-1, 1, 600), rng.integers(-40, 20, 600)),
+        ]
+    )
+    x = np.clip(angles, -1e6, 1e6).astype(dtype).reshape(-1, 3)
+    got = run(k, x)
+    for j, function in ((0, mpmath.sin), (1, mpmath.cos)):
+        true = exact(function, x)
+        error = np.abs(got[:, j::2].astype(object) - true)
+        unit = np.array([mpmath.ldexp(1, int(mpmath.frexp(abs(t))[1]) - digits) for t in true.ravel()]).reshape(
+            true.shape
+        )
+        assert float(np.max(error / unit)) <= 2.0
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_large_angles_are_right_and_broken_ones_stay_broken(dtype: str) -> None:
+    k = kernel(lambda a, b, c: (a.sin(), a.cos(), b + 0, c.sin()), dtype)
+    x = np.array(
+        [[1e7, 1.0, 0.5], [-3e12, 1.0, 0.5], [1e300 if dtype == "float64" else 1e30, 1.0, 0.5], [0.25, 1.0, 0.5]], dtype
+    )
+    got = run(k, x)
+    np.testing.assert_allclose(
+        got[:, 0], np.array([float(v) for v in exact(mpmath.sin, x[:, 0])]), rtol=4 * np.finfo(dtype).eps
+    )
+    np.testing.assert_allclose(
+        got[:, 1], np.array([float(v) for v in exact(mpmath.cos, x[:, 0])]), rtol=4 * np.finfo(dtype).eps
+    )
+    broken = run(k, np.array([[np.nan, 1.0, 0.5], [np.inf, 1.0, 0.5], [0.5, 1.0, -np.inf]], dtype))
+    assert np.isnan(broken[:2, :2]).all()
+    assert np.isnan(broken[2, 3])
+    assert np.isfinite(broken[:2, 2:]).all()
+    assert not k.run([np.full((3, 3), np.nan, dtype)], np.empty((3, 4), dtype))
+    assert k.run([np.ones((3, 3), dtype)], np.empty((3, 4), dtype))
+
+
+UNARY = ("__neg__", "__abs__", "sin", "cos", "tanh", "sign")
+BINARY = ("__add__", "__sub__", "__mul__", "minimum", "maximum")
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_a_random_graph_computes_what_it_means(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    graph = Graph()
+    x = tuple(graph.input(f"x{i}") for i in range(3))
+    nodes = [*x, graph.constant(0.75), graph.constant(-2.0)]
+    for _ in range(60):
+        a, b, c = (nodes[i] for i in rng.integers(len(nodes), size=3))
+        kind = rng.integers(5)
+        if kind == 0:
+            made = getattr(a, str(rng.choice(UNARY)))()
+        elif kind == 1:
+            made = a.select(b, c)
+        elif kind == 2:
+            made = a / (b * b + 1.5)
+        elif kind == 3:
+            made = (a * a + 0.25).sqrt()
+        else:
+            made = getattr(a, str(rng.choice(BINARY)))(b)
+        nodes.append(made.tanh() if rng.random() < 0.3 else made)
+    outputs = tuple(nodes[-12:])
+    values = rng.uniform(-2, 2, (50, 3))
+    k = Kernel(Program((("x", x),), outputs, (12,)))
+    got = run(k, values)
+    means = interpret(outputs, {f"x{i}": values[:, i] for i in range(3)})
+    expected = (
+        np.stack(np.broadcast_arrays(*means), axis=1)
+        if np.ndim(means[0])
+        else np.stack([np.broadcast_to(m, 50) for m in means], 1)
+    )
+    scale = 1 + np.abs(expected)
+    assert np.max(np.abs(got - expected) / scale) < 1e-9
+
+
+def test_a_damaged_cache_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ARMWRIGHT_CACHE", str(tmp_path / "deep" / "cache"))
+    monkeypatch.setattr(llvm, "_LOADED", WeakValueDictionary())
+    f = aw.compile(PUMA, "mass_matrix")
+    expected = f(np.ones(6))
+    (entry,) = (tmp_path / "deep" / "cache").iterdir()
+    whole = entry.read_bytes()
+    for damaged in (b"", whole[:100], whole[:-1], b"\0" * len(whole)):
+        entry.write_bytes(damaged)
+        monkeypatch.setattr(llvm, "_LOADED", WeakValueDictionary())
+        assert np.array_equal(aw.compile(PUMA, "mass_matrix")(np.ones(6)), expected)
+        assert entry.read_bytes() == whole
+    monkeypatch.setattr(llvm, "_LOADED", WeakValueDictionary())
+    monkeypatch.setattr(llvm, "_compiled", lambda text: pytest.fail("compiled although it is cached"))
+    assert np.array_equal(aw.compile(PUMA, "mass_matrix")(np.ones(6)), expected)
+
+
+def test_without_a_place_to_write_there_is_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    for place in ("", str(tmp_path / "file" / "below")):
+        monkeypatch.setenv("ARMWRIGHT_CACHE", place)
+        monkeypatch.setattr(llvm, "_LOADED", WeakValueDictionary())
+        assert aw.compile(PUMA, "bias")(np.ones(6), np.ones(6)).shape == (6,)
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+def test_several_processes_share_a_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ARMWRIGHT_CACHE", str(tmp_path))
+    code = "import armwright as aw; print(aw.load('rr').mass_matrix([0.1, 0.2]).sum())"
+    processes = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) for _ in range(3)]
+    answers = {process.communicate()[0] for process in processes}
+    assert len(answers) == 1
+    assert all(process.returncode == 0 for process in processes)
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_compiled_function_goes_to_another_process() -> None:
+    f = aw.compile(PUMA, "bias", "kane")
+    q = np.ones((5, 6))
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert np.array_equal(pool.apply(f, (q, q)), f(q, q))
+
+
+def test_threads_must_be_a_number() -> None:
+    for threads in (0, -1, 1.5, "two"):
+        with pytest.raises(aw.InputError, match=r"threads = .*expected a whole number"):
+            aw.compile(PUMA, "bias")(np.ones(6), np.ones(6), threads=threads)
+
+
+def test_a_long_chain_runs_uncompiled() -> None:
+    arm = aw.random_robot(60, 1)
+    q, qd, qdd = np.random.default_rng(0).normal(size=(3, 2, 60))
+    tau = arm.inverse_dynamics(q, qd, qdd)
+    close(arm.inverse_dynamics(q, qd, qdd, formulation="kane"), tau, 1e-9)
+    close(arm.forward_dynamics(q, qd, tau), qdd, 1e-6)
