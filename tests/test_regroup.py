@@ -16,12 +16,13 @@ TAKES_ANY_LINK = [f for f in aw.formulations() if f.any_link]
 def test_base_parameters_give_the_same_dynamics(n: int, seed: int) -> None:
     case = random_case(n, seed, actuators=True)
     chain = case.arm.chain()
-    base = regrouped(chain)
+    base, euler = regrouped(chain), regrouped(chain, euler=True)
     state = [column.tolist() for column in case.state]
     for f in TAKES_ANY_LINK:
         arguments = state[: {"mass_matrix": 1, "bias": 2}.get(f.problem, 3)]
         condition = np.linalg.cond(case.arm.mass_matrix(case.q)) if f.problem == "forward_dynamics" else 10.0
         close(f(base, *arguments), f(chain, *arguments), 1e-13 * condition)
+        close(f(euler, *arguments), f(chain, *arguments), 1e-13 * condition)
 
 
 def test_a_general_revolute_arm_keeps_seven_parameters_a_link() -> None:

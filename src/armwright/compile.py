@@ -7,6 +7,7 @@ itself is run with NumPy arrays as scalars.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from functools import cached_property
@@ -68,8 +69,12 @@ class Function:
         `out` is an array to fill; `threads` is how many to use (by default one, or all cores for a large batch). The
         result of a state depends on nothing but that state.
         """
-        if tip_wrench is None and link_wrenches is None and out is None and threads is None:
-            return self.single(*state)
+        if tip_wrench is None and link_wrenches is None:
+            if out is None and threads is None:
+                return self.single(*state)
+            done = self._quick(state, out, threads)
+            if done is not None:
+                return done
         return self._checked(*state, tip_wrench=tip_wrench, link_wrenches=link_wrenches, out=out, threads=threads)
 
     @cached_property
@@ -77,8 +82,35 @@ class Function:
         """The function without options: fastest for one state given as plain arrays, the same for everything else."""
         if self.robot.n > UNROLLED:
             return self._checked
-        made: Callable[..., Array] = self._kernel(()).single(self._checked)
+        made: Callable[..., Array] = self._kernel(()).single(self._any_layout)
         return made
+
+    def _any_layout(self, *state: ArrayLike) -> Array:
+        done = self._quick(state, None, None)
+        return done if done is not None else self._checked(*state)
+
+    def _quick(self, state: tuple[ArrayLike, ...], out: Array | None, threads: int | None) -> Array | None:
+        """The commonest batch, equal arrays (states, n) of the right type, with little overhead; None for any other."""
+        n, dtype = self.robot.n, self.dtype
+        first = state[0] if state else None
+        if n > UNROLLED or len(state) != len(self.arguments) or type(first) is not np.ndarray or first.ndim != 2:
+            return None
+        shape = first.shape
+        if shape[1] != n or not shape[0]:
+            return None
+        for array in state:
+            if type(array) is not np.ndarray or array.shape != shape or array.dtype != dtype or not array.flags.aligned:
+                return None
+        kernel = self._kernel(())
+        wanted = (shape[0], *kernel.shape)
+        result = out if out is not None else _empty(wanted, dtype, first.strides[0] == dtype.itemsize)
+        if type(result) is not np.ndarray or result.shape != wanted or result.dtype != dtype:
+            return None
+        view = result if len(kernel.shape) == 1 else _viewed(result, (shape[0], kernel.outputs))
+        if view is None or not isinstance(threads, (int, type(None))) or (threads is not None and threads < 1):
+            return None
+        finite = kernel.run(state, view, _default_threads(shape[:1]) if threads is None else threads)
+        return result if finite else None  # what is wrong is found, and told, on the other path
 
     @cached_property
     def _plain(self) -> Traced:
@@ -163,19 +195,18 @@ class Function:
             out: Array | None,
             threads: int,
         ) -> Array:
-            states = int(np.prod(batch, dtype=np.int64))
+            states = math.prod(batch)
             columns = [_by_state(array, (*batch, *shapes[name]), states) for name, array in arrays.items()]
             beside = bool(batch) and states > 1 and all(c.strides[0] in (0, c.itemsize) for c in columns)
             result = out if out is not None else _empty((*batch, *shape), self.dtype, beside and len(batch) == 1)
             if out is not None:
                 _check_out(out, (*batch, *shape), self.dtype)
-            view = result.reshape(states, kernel.outputs)
-            if result.size and not np.shares_memory(view, result):
-                view = np.empty((states, kernel.outputs), self.dtype)
-            if not kernel.run(columns, view, threads):
-                raise self._not_finite(arrays, view.reshape((*batch, *shape)), batch)
-            if result.size and not np.shares_memory(view, result):
-                result[...] = view.reshape(result.shape)
+            view = _viewed(result, (states, kernel.outputs))
+            target = view if view is not None else np.empty((states, kernel.outputs), self.dtype)
+            if not kernel.run(columns, target, threads):
+                raise self._not_finite(arrays, target.reshape((*batch, *shape)), batch)
+            if view is None:
+                result[...] = target.reshape(result.shape)
             return result
 
         return evaluate
@@ -230,7 +261,7 @@ class Function:
 
 
 def _default_threads(batch: tuple[int, ...]) -> int:
-    return (os.cpu_count() or 1) if int(np.prod(batch, dtype=np.int64)) >= _MANY_STATES else 1
+    return (os.cpu_count() or 1) if math.prod(batch) >= _MANY_STATES else 1
 
 
 def _by_state(array: Array, shape: tuple[int, ...], states: int) -> Array:
@@ -238,6 +269,14 @@ def _by_state(array: Array, shape: tuple[int, ...], states: int) -> Array:
     flat = np.broadcast_to(array, shape).reshape(states, -1) if states else np.empty((0, 1), array.dtype)
     regular = all(stride % flat.itemsize == 0 for stride in flat.strides) and flat.flags.aligned
     return flat if regular else np.ascontiguousarray(flat)
+
+
+def _viewed(array: Array, shape: tuple[int, int]) -> Array | None:
+    """The same memory in another shape, if its layout allows that."""
+    try:
+        return np.reshape(array, shape, copy=False)
+    except ValueError:
+        return None
 
 
 def _empty(shape: tuple[int, ...], dtype: np.dtype[Any], beside: bool) -> Array:

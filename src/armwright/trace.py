@@ -31,12 +31,12 @@ ARGUMENTS = {
 """What each problem is a function of."""
 
 CANDIDATES = {
-    "inverse_dynamics": ("cartesian_tensor", "denoc"),
-    "bias": ("cartesian_tensor", "denoc"),
-    "mass_matrix": ("composite_body", "gibbs_appell"),
-    "forward_dynamics": ("composite_body", "articulated_body"),
+    "inverse_dynamics": (("cartesian_tensor", "euler"), ("denoc", "inertia")),
+    "bias": (("cartesian_tensor", "euler"), ("denoc", "inertia")),
+    "mass_matrix": (("composite_body", "inertia"), ("gibbs_appell", "inertia")),
+    "forward_dynamics": (("composite_body", "inertia"), ("composite_body", "euler"), ("articulated_body", "inertia")),
 }
-"""The formulations that are cheapest for one robot or another."""
+"""The formulations that are cheapest for one robot or another, and the tensor in which they like zeros."""
 
 
 def inputs(graph: Graph, problem: str, n: int) -> list[list[Expr]]:
@@ -95,15 +95,17 @@ class Traced:
 
 
 def traced(
-    formulation: Formulation, robot: Description, loads: tuple[str, ...] = (), base_parameters: bool = False
+    formulation: Formulation, robot: Description, loads: tuple[str, ...] = (), base_parameters: str = ""
 ) -> Traced:
     """A formulation for one robot, everything known of it folded in.
 
-    `loads` names the wrenches that are further arguments ("tip_wrench", "link_wrenches"). With `base_parameters` the
-    inertial parameters are regrouped first.
+    `loads` names the wrenches that are further arguments ("tip_wrench", "link_wrenches"). The inertial
+    parameters are regrouped first if `base_parameters` is "inertia" or "euler", by which tensor is to get zeros.
     """
     graph, n = Graph(), robot.n
-    chain = regrouped(robot.chain()) if base_parameters else robot.chain()
+    chain = robot.chain()
+    if base_parameters:
+        chain = regrouped(chain, euler=base_parameters == "euler")
     state = inputs(graph, formulation.problem, n)
     arguments = list(zip(ARGUMENTS[formulation.problem], map(tuple, state), strict=True))
     wrenches: dict[str, list[Wrench]] = {}
@@ -129,7 +131,7 @@ def traced(
 
 def cheapest(problem: str, robot: Description, loads: tuple[str, ...] = ()) -> Traced:
     """The formulation that takes the fewest operations for this robot, with or without regrouped parameters."""
-    tried = [traced(find(problem, name), robot, loads, base_parameters=True) for name in CANDIDATES[problem]]
+    tried = [traced(find(problem, name), robot, loads, tensor) for name, tensor in CANDIDATES[problem]]
     best = min(tried, key=_cost)
     return min(best, traced(best.formulation, robot, loads), key=_cost)
 

@@ -44,8 +44,8 @@ def module(program: Program, lanes: Lanes) -> str:
 
 
 def _function_body(program: Program, block: Block) -> str:
-    arguments = [f"ptr noalias %p{a}, i64 %s{a}" for a in range(len(program.arguments))]
-    signature = ", ".join([*arguments, "ptr noalias %po, i64 %so, ptr noalias %status"])
+    arguments = [f"ptr %p{a}, i64 %s{a}" for a in range(len(program.arguments))]
+    signature = ", ".join([*arguments, "ptr %po, i64 %so, ptr noalias %status"])
     return f"define internal void @body({signature}) noinline {{\n" + "\n".join(block.lines) + "\nret void\n}"
 
 
@@ -85,8 +85,7 @@ def _body(program: Program, block: Block) -> None:
         result = value(x) if isinstance(x, Expr) else block.lanes.splat(float(x))
         target = _address(block, "%po", "%so", k)
         block.put(f"store {t} {result}, ptr {target}, align {block.lanes.bytes}")
-        zero = block.let(f"fsub {t} {result}, {result}")  # nan where the result is not finite
-        status = block.let(f"fadd {t} {status}, {zero}")
+        status = block.fma(result, block.lanes.splat(0.0), status)  # nan where the result is not finite
     block.put(f"store {t} {status}, ptr %status, align 64")
 
 

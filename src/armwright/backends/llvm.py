@@ -13,7 +13,6 @@ import os
 import tempfile
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from numpy.typing import NDArray
 from armwright.backends.block import Lanes
 from armwright.backends.ir import module
 from armwright.backends.single import bind
+from armwright.backends.threads import python_pool, workers
 from armwright.graph.program import Program
 
 FORMAT = "1"
@@ -48,7 +48,9 @@ def _cpu() -> tuple[str, str]:
 def _machine() -> Any:
     """A target machine; an engine takes it over and frees it, so each needs its own."""
     name, features = _cpu()
-    return llvm.Target.from_default_triple().create_target_machine(cpu=name, features=features, opt=3)
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=name, features=features, opt=3, reloc="pic", codemodel="small"
+    )
 
 
 @cache
@@ -69,8 +71,10 @@ class Kernel:
         self.dtype = np.dtype(dtype)
         self._program = program
         self._code = _loaded(program, dtype)
-        address = self._code.engine.get_function_address("run")
-        self._run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(address)
+        self._address = self._code.engine.get_function_address("run")
+        kind = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+        self._run = kind(self._address)
+        self._layout = ctypes.c_int64 * (3 * (len(self.sizes) + 1))
         self.width = lanes(dtype).width
 
     def single(self, ask: Callable[..., Any]) -> Callable[..., Any]:
@@ -86,25 +90,24 @@ class Kernel:
 
     def run(self, arrays: Sequence[NDArray[Any]], out: NDArray[Any], threads: int = 1) -> bool:
         """Fill `out` (states, outputs) from arrays (states, entries); False if a result is not finite."""
-        layout = (ctypes.c_int64 * (3 * (len(arrays) + 1)))()
         size = self.dtype.itemsize
-        for i, array in enumerate((*arrays, out)):
+        fields: list[int] = []
+        for array in (*arrays, out):
             state, entry = array.strides
-            layout[3 * i], layout[3 * i + 1], layout[3 * i + 2] = array.ctypes.data, state // size, entry // size
+            fields += (array.__array_interface__["data"][0], state // size, entry // size)
+        layout = self._layout(*fields)
         states = len(out)
         shares = min(threads, max(1, states // _SMALLEST_SHARE))
         if shares == 1:
             return not self._run(layout, 0, states)
-        step = -(-states // (shares * self.width)) * self.width
-        parts = [(begin, min(begin + step, states)) for begin in range(0, states, step)]
-        jobs = [_pool().submit(self._run, layout, *part) for part in parts[1:]]
-        broken = self._run(layout, *parts[0])
-        return not any([broken, *(job.result() for job in jobs)])
-
-
-@cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(max(1, (os.cpu_count() or 1)), thread_name_prefix="armwright")
+        team = workers(_engine_of)
+        answer = None if team is None else team.share(self._address, layout, states, shares, self.width)
+        if answer is None:
+            step = -(-states // (shares * self.width)) * self.width
+            parts = [(begin, min(begin + step, states)) for begin in range(0, states, step)]
+            jobs = [python_pool().submit(self._run, layout, *part) for part in parts[1:]]
+            answer = max(self._run(layout, *parts[0]), *(job.result() for job in jobs))
+        return not answer
 
 
 class _Code:
@@ -130,6 +133,10 @@ def _loaded(program: Program, dtype: str) -> _Code:
                 _write(name, machine_code)
             code = _LOADED[name] = _Code(_linked(machine_code))
         return code
+
+
+def _engine_of(text: str) -> Any:
+    return _linked(_compiled(text))
 
 
 def _compiled(text: str) -> bytes:
