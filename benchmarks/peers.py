@@ -11,6 +11,7 @@ import platform
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -90,6 +91,10 @@ def jobs_of(arm: aw.Robot) -> dict[str, tuple[int, Callable[[], object]]]:
         "pin.rnea": in_loop(lambda *s: pin.rnea(peer.model, peer.data, *s), q, qd, x),
         "pin.aba": in_loop(lambda *s: pin.aba(peer.model, peer.data, *s), q, qd, x),
         "pin.crba": in_loop(lambda *s: pin.crba(peer.model, peer.data, *s), q),
+        "pin.computeRNEADerivatives": in_loop(
+            lambda *s: pin.computeRNEADerivatives(peer.model, peer.data, *s), q, qd, x
+        ),
+        "pin.computeABADerivatives": in_loop(lambda *s: pin.computeABADerivatives(peer.model, peer.data, *s), q, qd, x),
     }
     try:
         other = MuJoCo(arm)
@@ -114,6 +119,9 @@ def jobs_of(arm: aw.Robot) -> dict[str, tuple[int, Callable[[], object]]]:
             f"{problem}, float32": (BATCH, _call(single, small, out4, 1)),
             f"{problem}, one state": in_loop(getattr(arm, problem), *rows),
         }
+    for problem in ("inverse_dynamics_derivatives", "forward_dynamics_derivatives"):
+        jobs[problem] = (BATCH, partial(getattr(arm, problem), *beside))
+        jobs[f"{problem}, one state"] = in_loop(getattr(arm, problem), q, qd, x)
     return jobs
 
 
@@ -125,6 +133,8 @@ BESIDE = {
     "inverse_dynamics": ("pin.rneaInParallel", "pin.rnea"),
     "forward_dynamics": ("pin.abaInParallel", "pin.aba"),
     "mass_matrix": ("pin.crba", "pin.crba"),
+    "inverse_dynamics_derivatives": ("pin.computeRNEADerivatives",) * 2,
+    "forward_dynamics_derivatives": ("pin.computeABADerivatives",) * 2,
 }
 
 
@@ -136,7 +146,7 @@ def report(arm: aw.Robot) -> None:
     for head in ("what", "ns per state", "beside", "ns per state", "ratio"):
         table.add_column(head, justify="left" if head in ("what", "beside") else "right")
     for problem, (batched, looped) in BESIDE.items():
-        for name in (n for n in best if n.startswith(problem)):
+        for name in (n for n in best if n.split(",")[0] == problem):
             peer = looped if "one state" in name else batched
             if "2 threads" in name or "float32" in name:
                 peer = problem

@@ -21,7 +21,7 @@ from armwright.errors import ArmwrightError, InputError, SingularError, unknown
 from armwright.formulations import Formulation, find
 from armwright.graph import OperationCount, count
 from armwright.model.description import Description
-from armwright.trace import ARGUMENTS, Traced, cheapest, traced
+from armwright.trace import ARGUMENTS, DERIVATIVES, Traced, cheapest, derivative_of, traced
 
 TARGETS = ("cpu",)
 DTYPES = ("float64", "float32")
@@ -117,6 +117,8 @@ class Function:
         return self._traced(())
 
     def _traced(self, loads: tuple[str, ...]) -> Traced:
+        if self.problem in DERIVATIVES:
+            return traced(derivative_of(self.problem), self.robot, base_parameters="euler")
         if self._wanted is not None:
             return traced(self._wanted, self.robot, loads)
         return cheapest(self.problem, self.robot, loads)
@@ -125,7 +127,7 @@ class Function:
     def formulation(self) -> Formulation:
         """The one that was asked for, or the cheapest for this robot."""
         if self._wanted is None and self.robot.n > UNROLLED:
-            return find(self.problem)
+            return derivative_of(self.problem) if self.problem in DERIVATIVES else find(self.problem)
         return self._wanted or self._plain.formulation
 
     @property
@@ -224,6 +226,10 @@ class Function:
         _threads: int,
     ) -> Array:
         """The formulation itself, with arrays as scalars."""
+        if self.problem in DERIVATIVES:
+            raise InputError(
+                f"derivatives are for chains of up to {UNROLLED} joints; {self.robot.name} has {self.robot.n}"
+            )
         tip = wrench(arrays["tip_wrench"], batch) if "tip_wrench" in arrays else None
         links = None
         if "link_wrenches" in arrays:
@@ -252,7 +258,7 @@ class Function:
                 return InputError(f"{name}[{where}] is {array[place]}; every number must be finite")
         place = tuple(int(i) for i in np.argwhere(~np.isfinite(result))[0])[: len(batch)]
         where = f" for state {', '.join(map(str, place))} of the batch" if place else ""
-        if self.problem == "forward_dynamics":
+        if self.problem.startswith("forward_dynamics"):
             return SingularError(
                 f"forward dynamics of {self.robot.name} has no finite solution{where}: the mass matrix is singular, or "
                 "the numbers overflow; armwright.problems(robot) tells links without mass"

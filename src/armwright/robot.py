@@ -167,6 +167,14 @@ class Robot(Description):
         f = self._function("forward_dynamics", formulation)
         return f(q, qd, tau, tip_wrench=tip_wrench, link_wrenches=link_wrenches)
 
+    def inverse_dynamics_derivatives(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> tuple[Array, Array, Array]:
+        """dtau/dq, dtau/dqd and M = dtau/dqdd, each of shape (..., n, n): row i for torque i."""
+        return self._matrices("inverse_dynamics_derivatives", q, qd, qdd)
+
+    def forward_dynamics_derivatives(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> tuple[Array, Array, Array]:
+        """dqdd/dq, dqdd/dqd and M^-1 = dqdd/dtau, each of shape (..., n, n): row i for acceleration i."""
+        return self._matrices("forward_dynamics_derivatives", q, qd, tau)
+
     def mass_matrix(self, q: ArrayLike, *, formulation: str | None = None) -> Array:
         """M(q), shape (..., n, n), rotors included."""
         return self._function("mass_matrix", formulation)(q)
@@ -234,6 +242,13 @@ class Robot(Description):
         if key not in self._functions:
             self._functions[key] = compile_function(self, problem, formulation)
         return self._functions[key]
+
+    def _matrices(self, problem: str, *state: ArrayLike) -> tuple[Array, Array, Array]:
+        key = (problem, "")
+        if key not in self._functions:
+            self._functions[key] = Function(self, problem, None, "float64")
+        result = self._functions[key](*state)
+        return result[..., 0, :, :], result[..., 1, :, :], result[..., 2, :, :]
 
     def _quantity(self, problem: str) -> Function:
         key = (problem, "")

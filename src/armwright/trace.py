@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
+from armwright import derivatives
 from armwright.algebra import Symmetric, Vector
 from armwright.chain import Chain, Joint, Link, Wrench
 from armwright.errors import InputError, SingularError
@@ -27,6 +28,8 @@ ARGUMENTS = {
     "coriolis_matrix": ("q", "qd"),
     "kinetic_energy": ("q", "qd"),
     "potential_energy": ("q",),
+    "inverse_dynamics_derivatives": ("q", "qd", "qdd"),
+    "forward_dynamics_derivatives": ("q", "qd", "tau"),
 }
 """What each problem is a function of."""
 
@@ -122,11 +125,18 @@ def traced(
             f"{formulation.problem} of {robot.name} by {formulation.name} divides by zero at every state: the mass "
             "matrix is singular; armwright.problems(robot) tells links without mass"
         ) from None
-    shape: tuple[int, ...] = ()
-    if isinstance(values, list):
-        shape = (len(values), len(values[0])) if isinstance(values[0], list) else (len(values),)
-    outputs = tuple(flattened(values)) if shape else (values,)
-    return Traced(formulation, Program(tuple(arguments), outputs, shape))
+    return Traced(formulation, Program(tuple(arguments), tuple(flattened(values)), _shape(values)))
+
+
+DERIVATIVES = {
+    "inverse_dynamics_derivatives": derivatives.of_inverse_dynamics,
+    "forward_dynamics_derivatives": derivatives.of_forward_dynamics,
+}
+"""What exists only as a program: it is found by differentiating a trace."""
+
+
+def derivative_of(problem: str) -> Formulation:
+    return Formulation("traced", problem, "-", "n^3", DERIVATIVES[problem], True)
 
 
 def cheapest(problem: str, robot: Description, loads: tuple[str, ...] = ()) -> Traced:
@@ -141,9 +151,13 @@ def _cost(candidate: Traced) -> int:
 
 
 def flattened(values: Any) -> Iterable[Operand]:
-    """The scalars of a vector or matrix, in order."""
-    for value in values:
-        if isinstance(value, list):
-            yield from value
-        else:
-            yield value
+    """The scalars of a number, vector, matrix or list of matrices, in order."""
+    if isinstance(values, list):
+        for value in values:
+            yield from flattened(value)
+    else:
+        yield values
+
+
+def _shape(values: Any) -> tuple[int, ...]:
+    return (len(values), *_shape(values[0])) if isinstance(values, list) else ()

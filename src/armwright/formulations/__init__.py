@@ -100,6 +100,8 @@ _SOLVE: dict[str, Callable[..., Any]] = {
     "coriolis_matrix": lambda rigid, chain, q, qd, _loads: rigid(chain, q, qd),
     "kinetic_energy": lambda rigid, chain, q, qd, _loads: rigid(chain, q, qd),
     "potential_energy": lambda rigid, chain, q, _loads: rigid(chain, q),
+    "inverse_dynamics_derivatives": lambda rigid, chain, q, qd, qdd, _loads: rigid(chain, q, qd, qdd),
+    "forward_dynamics_derivatives": lambda rigid, chain, q, qd, tau, _loads: rigid(chain, q, qd, tau),
 }
 
 _LUH = "Luh, Walker, Paul 1980"

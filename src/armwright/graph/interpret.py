@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from armwright.algebra import Scalar, cos, elementary, sign, sin
-from armwright.graph.expression import Expr, Operand, schedule
+from armwright.graph.expression import Expr, Operand
+from armwright.graph.replay import replay
 
 MEANING: dict[str, Callable[..., Scalar]] = {
     "add": lambda a, b: a + b,
@@ -30,13 +31,8 @@ MEANING: dict[str, Callable[..., Scalar]] = {
 
 def interpret(outputs: Iterable[Operand], values: Mapping[str, Scalar]) -> list[Any]:
     """The outputs, given a scalar for every input and parameter by name."""
-    outputs = list(outputs)
-    known: dict[int, Scalar] = {}
-    for node in schedule(outputs):
-        if node.op == "constant":
-            known[node.index] = node.value
-        elif node.op in ("input", "parameter"):
-            known[node.index] = values[str(node.key)]
-        else:
-            known[node.index] = MEANING[node.op](*(known[a.index] for a in node.args))
-    return [known[x.index] if isinstance(x, Expr) else x for x in outputs]
+
+    def leaf(node: Expr) -> Scalar:
+        return node.value if node.op == "constant" else values[str(node.key)]
+
+    return replay(outputs, leaf, lambda op, *args: MEANING[op](*args))

@@ -1,0 +1,49 @@
+"""Derivatives of the dynamics, as programs: the traced torques differentiated, and the mass matrix to solve with.
+
+    dtau/dq, dtau/dqd, M             at given accelerations
+    dqdd/dq, dqdd/dqd, M^-1          at given torques:  dqdd/dx = -M^-1 dtau/dx, with qdd held
+
+Coulomb friction counts as constant on either side of rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from armwright.algebra import Scalar
+from armwright.chain import Chain
+from armwright.formulations import find
+from armwright.formulations.linear import factor, substitute
+from armwright.formulations.types import Coordinates, SquareMatrix
+from armwright.graph.differentiate import derivatives
+from armwright.graph.replay import replaced
+
+
+def of_inverse_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates) -> list[SquareMatrix]:
+    """[dtau/dq, dtau/dqd, M] for traced q, qd and qdd."""
+    tau = find("inverse_dynamics", "cartesian_tensor")(chain, q, qd, qdd)
+    return [_jacobian(tau, q), _jacobian(tau, qd), find("mass_matrix", "composite_body")(chain, q)]
+
+
+def of_forward_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, tau: Coordinates) -> list[SquareMatrix]:
+    """[dqdd/dq, dqdd/dqd, M^-1] for traced q, qd and tau."""
+    n, graph = chain.n, q[0].graph
+    bias = find("bias", "cartesian_tensor")(chain, q, qd)
+    L, pivots = factor(find("mass_matrix", "composite_body")(chain, q))
+    inverse = [substitute(L, pivots, [int(i == j) for i in range(n)]) for j in range(n)]
+    qdd = substitute(L, pivots, [t - b for t, b in zip(tau, bias, strict=True)])
+    held = [graph.input(f"qdd{i + 1}") for i in range(n)]  # differentiated as constants, then replaced by what they are
+    torques = find("inverse_dynamics", "cartesian_tensor")(chain, q, qd, held)
+    values = dict(zip(held, qdd, strict=True))
+    by_q, by_qd = ([replaced(row, values) for row in _jacobian(torques, x)] for x in (q, qd))
+    return [_negative_product(inverse, by_q), _negative_product(inverse, by_qd), inverse]
+
+
+def _jacobian(outputs: Sequence[Scalar], variables: Coordinates) -> SquareMatrix:
+    columns = [derivatives(outputs, x) for x in variables]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _negative_product(A: SquareMatrix, B: SquareMatrix) -> SquareMatrix:
+    n = len(A)
+    return [[-sum((A[i][k] * B[k][j] for k in range(n)), start=0) for j in range(n)] for i in range(n)]

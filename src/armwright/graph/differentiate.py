@@ -1,0 +1,50 @@
+"""The graph differentiates itself: one sweep per variable, over the nodes that depend on it and no others.
+
+Derivatives are built from the nodes that are there already (the cosine beside a sine, a quotient, a root), and pass the
+same rules as everything else, so what is zero is never written down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from armwright.graph.expression import Expr, Operand, schedule
+
+Rule = Callable[[Expr, Sequence[Operand]], Operand]
+"""The derivative of a node, given those of its operands."""
+
+RULES: dict[str, Rule] = {
+    "add": lambda y, d: d[0] + d[1],
+    "sub": lambda y, d: d[0] - d[1],
+    "mul": lambda y, d: d[0] * y.args[1] + y.args[0] * d[1],
+    "div": lambda y, d: (d[0] - y * d[1]) / y.args[1],
+    "neg": lambda y, d: -d[0],
+    "sin": lambda y, d: y.args[0].cos() * d[0],
+    "cos": lambda y, d: -(y.args[0].sin() * d[0]),
+    "sqrt": lambda y, d: d[0] / (y + y),
+    "tanh": lambda y, d: (1 - y * y) * d[0],
+    "abs": lambda y, d: y.args[0].sign() * d[0],
+    "sign": lambda y, d: 0,
+    "min": lambda y, d: (y.args[1] - y.args[0]).select(d[0], d[1]),
+    "max": lambda y, d: (y.args[0] - y.args[1]).select(d[0], d[1]),
+    "select": lambda y, d: y.args[0].select(d[1], d[2]),
+}
+"""At a corner (of abs, min, max, sign, select) the derivative of one side."""
+
+
+def derivatives(outputs: Iterable[Operand], variable: Expr) -> list[Operand]:
+    """The derivative of each output with respect to a variable."""
+    outputs = list(outputs)
+    slopes: dict[int, Operand] = {}
+    for node in schedule(outputs):
+        if node is variable:
+            slopes[node.index] = 1
+        elif any(a.index in slopes for a in node.args):
+            slope = RULES[node.op](node, [slopes.get(a.index, 0) for a in node.args])
+            if not _is_zero(slope):
+                slopes[node.index] = slope
+    return [slopes.get(x.index, 0) if isinstance(x, Expr) else 0 for x in outputs]
+
+
+def _is_zero(x: Operand) -> bool:
+    return x.value == 0 if isinstance(x, Expr) else x == 0
