@@ -2,6 +2,7 @@
 
 from armwright.compile import compile  # noqa: A004
 from armwright.errors import ArmwrightError, InputError, ModelError, ModelWarning, SingularError, UnknownNameError
+from armwright.export import export
 from armwright.formulations import formulations
 from armwright.graph import OperationCount
 from armwright.load import load
@@ -23,6 +24,7 @@ __all__ = [
     "UnknownNameError",
     "compile",
     "count_operations",
+    "export",
     "formulations",
     "load",
     "problems",

@@ -20,6 +20,7 @@ from armwright.arrays import Array, checked, common_shape, scalars, stacked, wre
 from armwright.errors import ArmwrightError, InputError, SingularError, unknown
 from armwright.formulations import Formulation, find
 from armwright.graph import OperationCount, count
+from armwright.graph.program import Program
 from armwright.model.description import Description
 from armwright.trace import ARGUMENTS, DERIVATIVES, Traced, cheapest, derivative_of, traced
 
@@ -129,6 +130,11 @@ class Function:
         if self._wanted is None and self.robot.n > UNROLLED:
             return derivative_of(self.problem) if self.problem in DERIVATIVES else find(self.problem)
         return self._wanted or self._plain.formulation
+
+    @property
+    def program(self) -> Program:
+        """The traced computation, before it is compiled."""
+        return self._plain.program
 
     @property
     def operations(self) -> OperationCount:

@@ -177,6 +177,8 @@ class Robot(Description):
 
     def mass_matrix(self, q: ArrayLike, *, formulation: str | None = None) -> Array:
         """M(q), shape (..., n, n), rotors included."""
+        if formulation is None:
+            return self._mass_matrix(q)
         return self._function("mass_matrix", formulation)(q)
 
     def bias(
@@ -228,6 +230,10 @@ class Robot(Description):
     @cached_property
     def _inverse_dynamics(self) -> Callable[..., Array]:
         return self._function("inverse_dynamics", None).single
+
+    @cached_property
+    def _mass_matrix(self) -> Callable[..., Array]:
+        return self._function("mass_matrix", None).single
 
     @cached_property
     def _forward_dynamics(self) -> Callable[..., Array]:

@@ -1,0 +1,164 @@
+"""Exported code computes what armwright computes, wherever it goes."""
+
+import ctypes
+import importlib.util
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import close, random_case
+
+import armwright as aw
+from armwright.export import FUNCTIONS, identifier
+
+COMPILER = shutil.which("gcc") or shutil.which("cc")
+STRICT = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O2"]
+needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C compiler on this machine")
+
+PUMA = aw.load("puma560")
+ARM = random_case(5, 3, actuators=True).arm
+STATE = np.random.default_rng(0).uniform(-1, 1, (3, 5))
+NARGS = {
+    "mass_matrix": 1,
+    "gravity_torque": 1,
+    "potential_energy": 1,
+    "bias": 2,
+    "coriolis_matrix": 2,
+    "kinetic_energy": 2,
+}
+
+
+def state_of(name: str) -> list[np.ndarray]:
+    return list(STATE[: NARGS.get(name, 3)])
+
+
+def expected(name: str) -> np.ndarray:
+    return np.asarray(getattr(ARM, name)(*state_of(name)))
+
+
+@needs_compiler
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float32", 1e-4)])
+def test_c_compiles_without_a_warning_and_agrees(dtype: str, tolerance: float, tmp_path: Path) -> None:
+    paths = aw.export(ARM, to="c", directory=tmp_path, functions=FUNCTIONS, dtype=dtype)
+    assert {p.name for p in paths} == {"random5_3.h", "random5_3.c", "random5_3_selftest.c", "CMakeLists.txt"}
+    source = [str(tmp_path / "random5_3.c")]
+    test = tmp_path / "selftest"
+    subprocess.run(
+        [COMPILER, *STRICT, *source, str(tmp_path / "random5_3_selftest.c"), "-o", str(test), "-lm"], check=True
+    )
+    assert subprocess.run([str(test)], check=True, capture_output=True, text=True).stdout == "all as expected\n"
+    library = tmp_path / "library.so"
+    subprocess.run([COMPILER, *STRICT, "-shared", "-fPIC", *source, "-o", str(library), "-lm"], check=True)
+    loaded = ctypes.CDLL(str(library))
+    for name in FUNCTIONS:
+        out = np.empty(expected(name).shape, dtype)
+        arrays = [x.astype(dtype) for x in state_of(name)]
+        getattr(loaded, f"random5_3_{name}")(*(ctypes.c_void_p(x.ctypes.data) for x in (*arrays, out)))
+        close(out.reshape(np.shape(expected(name))), expected(name), tolerance)
+
+
+@needs_compiler
+def test_the_selftest_notices_a_wrong_result(tmp_path: Path) -> None:
+    aw.export(PUMA, to="c", directory=tmp_path, functions=["inverse_dynamics"])
+    source = tmp_path / "puma560.c"
+    source.write_text(source.read_text().replace("out[0] = ", "out[0] = 1.5 + "))
+    test = tmp_path / "selftest"
+    subprocess.run(
+        [COMPILER, *STRICT, str(source), str(tmp_path / "puma560_selftest.c"), "-o", str(test), "-lm"], check=True
+    )
+    result = subprocess.run([str(test)], check=False, capture_output=True, text=True)
+    assert result.returncode == 1
+    assert "inverse_dynamics differs" in result.stdout
+
+
+def test_the_header_says_what_it_is(tmp_path: Path) -> None:
+    aw.export(PUMA, to="c", directory=tmp_path, functions=["inverse_dynamics"])
+    text = (tmp_path / "puma560.h").read_text()
+    assert f"inverse dynamics of puma560: {aw.compile(PUMA, 'inverse_dynamics').operations}" in text
+    assert "malloc" not in (tmp_path / "puma560.c").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "safe"),
+    [
+        ("Puma 560", "puma_560"),
+        ("7dof", "robot_7dof"),
+        ("*/ evil /*", "evil"),
+        ("日本", "robot"),
+        ("", "robot"),
+        ("a-b.c", "a_b_c"),
+    ],
+)
+def test_any_name_is_safe(name: str, safe: str, tmp_path: Path) -> None:
+    assert identifier(name) == safe
+    paths = aw.export(replace(PUMA, name=name), to="c", directory=tmp_path, functions=["mass_matrix"])
+    assert paths[0].name == f"{safe}.h"
+    comments = paths[0].read_text().split("*/")
+    assert all(part.count("/*") <= 1 for part in comments)
+    compile(
+        (aw.export(replace(PUMA, name=name), to="python", directory=tmp_path, functions=["bias"])[0]).read_text(),
+        safe,
+        "exec",
+    )
+
+
+def test_python_needs_nothing_else(tmp_path: Path) -> None:
+    (path,) = aw.export(ARM, to="python", directory=tmp_path, functions=FUNCTIONS)
+    imports = [line for line in path.read_text().splitlines() if "import" in line]
+    assert imports == ["from math import cos, sin, sqrt, tanh"]
+    spec = importlib.util.spec_from_file_location("exported", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for name in FUNCTIONS:
+        close(getattr(module, name)(*(x.tolist() for x in state_of(name))), expected(name), 1e-12)
+
+
+def test_casadi_gets_a_function() -> None:
+    pytest.importorskip("casadi")
+    functions = aw.export(ARM, to="casadi", functions=["inverse_dynamics", "mass_matrix"])
+    for name, f in functions.items():
+        close(np.array(f(*state_of(name))).reshape(expected(name).shape), expected(name), 1e-12)
+    by_q = functions["inverse_dynamics"].jacobian()
+    assert by_q is not None
+
+
+def test_jax_gets_a_function_to_compile_batch_and_differentiate() -> None:
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    functions = aw.export(ARM, to="jax", functions=["inverse_dynamics", "mass_matrix"])
+    for name, f in functions.items():
+        close(jax.jit(f)(*state_of(name)), expected(name), 1e-12)
+    f = functions["inverse_dynamics"]
+    close(jax.jacobian(f)(*STATE), ARM.inverse_dynamics_derivatives(*STATE)[0], 1e-10)
+    batch = np.stack([STATE, 0.5 * STATE], axis=1)
+    close(jax.vmap(f)(*batch)[1], ARM.inverse_dynamics(*(0.5 * STATE)), 1e-12)
+
+
+def test_sympy_gets_expressions() -> None:
+    sympy = pytest.importorskip("sympy")
+    rr = aw.load("rr")
+    (symbols,), M = aw.export(rr, to="sympy", functions=["mass_matrix"])["mass_matrix"]
+    assert sympy.simplify(M[0, 1] - M[1, 0]) == 0
+    values = dict(zip(symbols, (0.3, 0.7), strict=True))
+    close(np.array(M.subs(values).evalf(), dtype=float), rr.mass_matrix([0.3, 0.7]), 1e-14)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: aw.export(PUMA, to="fortran"), "unknown export target 'fortran'"),
+        (lambda: aw.export(PUMA, to="c"), "writes files: give a directory"),
+        (lambda: aw.export("puma560", to="c"), "export got str"),
+        (lambda: aw.export(PUMA, to="c", directory=".", functions=["kinematics"]), "unknown function 'kinematics'"),
+        (lambda: aw.export(PUMA, to="c", directory=".", functions="bias"), "expected a list of names"),
+        (lambda: aw.export(PUMA, to="c", directory=".", dtype="int8"), "unknown dtype"),
+        (lambda: aw.export(PUMA, to="c", directory="/dev/null/x"), "cannot write to"),
+        (lambda: aw.export(aw.random_robot(41, 0), to="c", directory="."), "up to 40 joints"),
+    ],
+)
+def test_bad_exports_are_told(call, message: str) -> None:
+    with pytest.raises(aw.ArmwrightError, match=message):
+        call()
