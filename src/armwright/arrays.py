@@ -19,6 +19,8 @@ def checked(name: str, value: ArrayLike, trailing: tuple[int, ...], dtype: np.dt
     """`value` as an array of shape (..., *trailing) of numbers."""
     expected = ", ".join(map(str, trailing))
     wanted = f"expected shape ({expected}{',' if len(trailing) == 1 else ''}) or (..., {expected}): {meaning}"
+    if not trailing:
+        wanted = f"expected a number, or an array with one for each state: {meaning}"
     try:
         array = np.asarray(value)
     except (TypeError, ValueError) as error:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -22,6 +22,7 @@ from armwright.formulations import Formulation, find
 from armwright.graph import OperationCount, count
 from armwright.graph.program import Program
 from armwright.model.description import Description
+from armwright.model.vary import check
 from armwright.trace import ARGUMENTS, DERIVATIVES, Traced, cheapest, derivative_of, traced
 
 TARGETS = ("cpu",)
@@ -44,10 +45,15 @@ _MEANING = {
 class Function:
     """A compiled problem of one robot: call it with arrays of shape (n,) or (..., n)."""
 
-    def __init__(self, robot: Description, problem: str, formulation: Formulation | None, dtype: str) -> None:
-        self.robot, self.problem, self.dtype = robot, problem, np.dtype(dtype)
+    def __init__(
+        self, robot: Description, problem: str, formulation: Formulation | None, dtype: str, vary: tuple[str, ...] = ()
+    ) -> None:
+        self.robot, self.problem, self.dtype, self.vary = robot, problem, np.dtype(dtype), vary
         self._wanted = formulation
-        self.arguments = ARGUMENTS[problem]
+        self.arguments = (*ARGUMENTS[problem], *vary)
+        # a varied parameter of one number has no axis of its own
+        sizes = {name: () if size == 1 else (size,) for name, size in check(robot, vary).items()}
+        self._shapes: dict[str, tuple[int, ...]] = {name: sizes.get(name, (robot.n,)) for name in self.arguments}
         self._kernels: dict[tuple[str, ...], Any] = {}
         self._evaluators: dict[tuple[str, ...], Callable[..., Array]] = {}
 
@@ -55,7 +61,7 @@ class Function:
         return f"<{self.problem} of {self.robot.name} by {self.formulation.name}: f({', '.join(self.arguments)})>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Function, (self.robot, self.problem, self._wanted, self.dtype.name)
+        return Function, (self.robot, self.problem, self._wanted, self.dtype.name, self.vary)
 
     def __call__(
         self,
@@ -94,7 +100,13 @@ class Function:
         """The commonest batch, equal arrays (states, n) of the right type, with little overhead; None for any other."""
         n, dtype = self.robot.n, self.dtype
         first = state[0] if state else None
-        if n > UNROLLED or len(state) != len(self.arguments) or type(first) is not np.ndarray or first.ndim != 2:
+        if (
+            n > UNROLLED
+            or self.vary
+            or len(state) != len(self.arguments)
+            or type(first) is not np.ndarray
+            or first.ndim != 2
+        ):
             return None
         shape = first.shape
         if shape[1] != n or not shape[0]:
@@ -121,8 +133,8 @@ class Function:
         if self.problem in DERIVATIVES:
             return traced(derivative_of(self.problem), self.robot, base_parameters="euler")
         if self._wanted is not None:
-            return traced(self._wanted, self.robot, loads)
-        return cheapest(self.problem, self.robot, loads)
+            return traced(self._wanted, self.robot, loads, vary=self.vary)
+        return cheapest(self.problem, self.robot, loads, self.vary)
 
     @property
     def formulation(self) -> Formulation:
@@ -166,7 +178,7 @@ class Function:
         if len(state) != len(self.arguments):
             raise InputError(f"{self!r} got {len(state)} arguments; expected {len(self.arguments)}")
         given = dict(zip(self.arguments, state, strict=True))
-        shapes = dict.fromkeys(given, (n,))
+        shapes = dict(self._shapes)
         loads = {"tip_wrench": (tip_wrench, (6,)), "link_wrenches": (link_wrenches, (n, 6))}
         wanted = {name: pair for name, pair in loads.items() if pair[0] is not None}
         if wanted and self.problem not in ("inverse_dynamics", "forward_dynamics", "bias", "joint_torque"):
@@ -174,7 +186,10 @@ class Function:
         for name, (value, shape) in wanted.items():
             given[name], shapes[name] = value, shape  # type: ignore[assignment]
         arrays = {
-            name: (checked(name, value, shapes[name], self.dtype, _MEANING[name]), len(shapes[name]))
+            name: (
+                checked(name, value, shapes[name], self.dtype, _meaning(name)),
+                len(shapes[name]),
+            )
             for name, value in given.items()
         }
         batch = common_shape(arrays)
@@ -232,6 +247,8 @@ class Function:
         _threads: int,
     ) -> Array:
         """The formulation itself, with arrays as scalars."""
+        if self.vary:
+            raise InputError(f"parameters can vary for up to {UNROLLED} joints; {self.robot.name} has {self.robot.n}")
         if self.problem in DERIVATIVES:
             raise InputError(
                 f"derivatives are for chains of up to {UNROLLED} joints; {self.robot.name} has {self.robot.n}"
@@ -272,6 +289,10 @@ class Function:
         return InputError(f"{self.problem} of {self.robot.name} overflows{where}; check the size of the input")
 
 
+def _meaning(name: str) -> str:
+    return _MEANING.get(name, "a parameter that varies")
+
+
 def _default_threads(batch: tuple[int, ...]) -> int:
     return (os.cpu_count() or 1) if math.prod(batch) >= _MANY_STATES else 1
 
@@ -310,12 +331,15 @@ def compile(  # noqa: A001  (the public name is aw.compile)
     formulation: str | None = None,
     target: str = "cpu",
     dtype: Any = "float64",
+    vary: Sequence[str] = (),
 ) -> Function:
     """The given problem of the given robot as a function of arrays.
 
     problem      "inverse_dynamics" (q, qd, qdd), "forward_dynamics" (q, qd, tau), "mass_matrix" (q), "bias" (q, qd)
     formulation  a name from `formulations(problem)`; by default whichever takes the fewest operations for this robot
     dtype        "float64" or "float32"
+    vary         robot parameters that stay open and are further arguments, in this order: "payload.mass", "gravity",
+                 "<link>.com", "<joint>.viscous", ... (`armwright.model.vary` lists them)
     """
     if not isinstance(robot, Description):
         raise InputError(f"compile got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
@@ -328,4 +352,6 @@ def compile(  # noqa: A001  (the public name is aw.compile)
     if name not in DTYPES:
         raise unknown("dtype", name, DTYPES)
     chosen = find(problem, formulation)
-    return Function(robot, problem, chosen if formulation is not None else None, name)
+    if isinstance(vary, str):
+        raise InputError(f"vary = {vary!r}: expected a list of names, such as ['payload.mass']")
+    return Function(robot, problem, chosen if formulation is not None else None, name, tuple(vary))

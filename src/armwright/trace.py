@@ -16,6 +16,7 @@ from armwright.graph.count import count
 from armwright.graph.expression import Expr, Graph, Operand
 from armwright.graph.program import Program
 from armwright.model.description import Description
+from armwright.model.vary import check, varied
 from armwright.regroup import regrouped
 
 ARGUMENTS = {
@@ -98,19 +99,30 @@ class Traced:
 
 
 def traced(
-    formulation: Formulation, robot: Description, loads: tuple[str, ...] = (), base_parameters: str = ""
+    formulation: Formulation,
+    robot: Description,
+    loads: tuple[str, ...] = (),
+    base_parameters: str = "",
+    vary: tuple[str, ...] = (),
 ) -> Traced:
     """A formulation for one robot, everything known of it folded in.
 
     `loads` names the wrenches that are further arguments ("tip_wrench", "link_wrenches"). The inertial
     parameters are regrouped first if `base_parameters` is "inertia" or "euler", by which tensor is to get zeros.
+    `vary` names robot parameters that are arguments too (`model.vary`).
     """
     graph, n = Graph(), robot.n
-    chain = robot.chain()
-    if base_parameters:
-        chain = regrouped(chain, euler=base_parameters == "euler")
     state = inputs(graph, formulation.problem, n)
     arguments = list(zip(ARGUMENTS[formulation.problem], map(tuple, state), strict=True))
+    chain = robot.chain()
+    if vary:
+        open_ = {
+            name: tuple(graph.input(f"{name}.{k}") for k in range(size)) for name, size in check(robot, vary).items()
+        }
+        arguments += open_.items()
+        chain = varied(robot, open_)
+    if base_parameters:
+        chain = regrouped(chain, euler=base_parameters == "euler")
     wrenches: dict[str, list[Wrench]] = {}
     for name in loads:
         count = 1 if name == "tip_wrench" else n
@@ -139,11 +151,11 @@ def derivative_of(problem: str) -> Formulation:
     return Formulation("traced", problem, "-", "n^3", DERIVATIVES[problem], True)
 
 
-def cheapest(problem: str, robot: Description, loads: tuple[str, ...] = ()) -> Traced:
+def cheapest(problem: str, robot: Description, loads: tuple[str, ...] = (), vary: tuple[str, ...] = ()) -> Traced:
     """The formulation that takes the fewest operations for this robot, with or without regrouped parameters."""
-    tried = [traced(find(problem, name), robot, loads, tensor) for name, tensor in CANDIDATES[problem]]
+    tried = [traced(find(problem, name), robot, loads, tensor, vary) for name, tensor in CANDIDATES[problem]]
     best = min(tried, key=_cost)
-    return min(best, traced(best.formulation, robot, loads), key=_cost)
+    return min(best, traced(best.formulation, robot, loads, vary=vary), key=_cost)
 
 
 def _cost(candidate: Traced) -> int:

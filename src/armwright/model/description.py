@@ -126,7 +126,7 @@ class Description:
         tool = _pose(compose(self.flange, self.tool), number)
         links = [_link(link, number) for link in self.links]
         if self.payload is not None:
-            links[-1] = _joined(links[-1], _held(self.payload, tool, number))
+            links[-1] = _joined(links[-1], held(self.payload, tool, number))
         return Chain(
             joints=tuple(_joint(joint, number) for joint in self.joints),
             links=tuple(links),
@@ -196,9 +196,14 @@ def _pose(transform: Transform, number: Callable[[float], Scalar]) -> Pose:
     return Pose(Matrix(*(Vector(*row[:3]) for row in rows)), Vector(*(row[3] for row in rows)))
 
 
-def _held(payload: Payload, tool: Pose, number: Callable[[float], Scalar]) -> Link:
-    """The payload in the frame of the last link."""
-    body = _link(LinkModel("payload", payload.mass, payload.com, payload.inertia), number)
+def held(
+    payload: Payload,
+    tool: Pose,
+    number: Callable[[float], Scalar],
+    change: Callable[[Link], Link] = lambda body: body,
+) -> Link:
+    """The payload in the frame of the last link; `change` may replace its numbers first."""
+    body = change(_link(LinkModel("payload", payload.mass, payload.com, payload.inertia), number))
     R = tool.rotation
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = R.dot(body.inertia.matrix).dot(R.T)
     return Link(body.mass, R @ body.com + tool.position, Symmetric(xx, yy, zz, xy, xz, yz))

@@ -1,0 +1,69 @@
+"""Parameters of a robot that stay open: symbols in the chain instead of numbers.
+
+"gravity"                                         3 numbers
+"payload.mass", "payload.com", "payload.inertia"  1, 3, 6 numbers (xx yy zz xy xz yz)
+"<link>.mass", "<link>.com", "<link>.inertia"     the same, of the link of that name
+"<joint>.viscous", ".coulomb", ".armature"        1 number, of the joint of that name
+"<joint>.a", "<joint>.d"                          1 number: lengths of its DH row
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from armwright.algebra import Scalar, Symmetric, Vector
+from armwright.chain import AnyLink, Chain, Joint, Link, MomentLink
+from armwright.errors import unknown
+from armwright.model.description import Description, Payload, held
+
+BODY = {"mass": 1, "com": 3, "inertia": 6}
+JOINT = ("viscous", "coulomb", "armature", "a", "d")
+
+
+def parameters(robot: Description) -> dict[str, int]:
+    """Everything that can be varied, and how many numbers it is."""
+    sizes = {"gravity": 3, **{f"payload.{field}": size for field, size in BODY.items()}}
+    sizes |= {f"{link.name}.{field}": size for link in robot.links for field, size in BODY.items()}
+    return sizes | {f"{joint.name}.{field}": 1 for joint in robot.joints for field in JOINT}
+
+
+def check(robot: Description, vary: Sequence[str]) -> dict[str, int]:
+    """The sizes of the named parameters."""
+    known = parameters(robot)
+    for name in vary:
+        if name not in known:
+            raise unknown("parameter to vary", name, known)
+    return {name: known[name] for name in vary}
+
+
+def varied(robot: Description, values: Mapping[str, Sequence[Scalar]]) -> Chain:
+    """The chain of the robot with the given scalars in place of its numbers."""
+    plain = replace(robot, payload=None).chain()
+    joints = tuple(_joint(joint, model.name, values) for joint, model in zip(plain.joints, robot.joints, strict=True))
+    bodies = [_link(link, model.name, values) for link, model in zip(plain.bodies, robot.links, strict=True)]
+    links: list[AnyLink] = list(bodies)
+    if robot.payload is not None or any(name.startswith("payload.") for name in values):
+        numbers = held(robot.payload or Payload(0.0), plain.tool, float, lambda body: _link(body, "payload", values))
+        last = links[-1]
+        links[-1] = MomentLink(
+            last.mass + numbers.mass, last.moment + numbers.moment, last.origin_inertia + numbers.origin_inertia
+        )
+    gravity = plain.gravity
+    if "gravity" in values:
+        gravity = plain.base.rotation.T @ Vector(*values["gravity"])
+    return replace(plain, joints=joints, links=tuple(links), gravity=gravity)
+
+
+def _joint(joint: Joint, name: str, values: Mapping[str, Sequence[Scalar]]) -> Joint:
+    changes = {field: values[f"{name}.{field}"][0] for field in JOINT if f"{name}.{field}" in values}
+    return replace(joint, **changes)
+
+
+def _link(link: Link, name: str, values: Mapping[str, Sequence[Scalar]]) -> Link:
+    mass, com, inertia = (values.get(f"{name}.{field}") for field in BODY)
+    return Link(
+        link.mass if mass is None else mass[0],
+        link.com if com is None else Vector(*com),
+        link.inertia if inertia is None else Symmetric(*inertia),
+    )
