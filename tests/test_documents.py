@@ -19,7 +19,10 @@ def blocks(document: Path, language: str) -> list[str]:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: d.name)
-def test_python_blocks_run_in_order(document: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_python_blocks_run_in_order(
+    document: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     names: dict = {}
     for block in blocks(document, "python"):
         exec(compile(block, str(document), "exec"), names)
