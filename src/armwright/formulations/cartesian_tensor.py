@@ -20,21 +20,34 @@ from typing import NamedTuple
 from armwright.algebra import (
     ZERO,
     Scalar,
+    Symmetric,
     Vector,
     euler_moment,
     point_inertia,
 )
 from armwright.chain import AnyLink, Chain, Joint, Wrench
-from armwright.formulations.motion import Motion, tensor_motion
-from armwright.formulations.recursion import inward
+from armwright.formulations.motion import Motion, base_motion, tensor_step
+from armwright.formulations.recursion import inward, outward
 from armwright.formulations.types import Coordinates
 
 
-class Carried(NamedTuple):
-    """What link i+1 hands to link i, in frame i: a mass at `point`, a force and a moment."""
+class Augmented(NamedTuple):
+    M: Scalar
+    u: Vector
+    K: Symmetric
 
-    mass: Scalar
-    point: Vector
+
+class Loaded(NamedTuple):
+    """A link in motion, and the force (less M sdd) and moment it needs itself."""
+
+    motion: Motion
+    eta: Vector
+    mu: Vector
+
+
+class Carried(NamedTuple):
+    """Force and moment that link i+1 hands to link i, in frame i."""
+
     eta: Vector
     mu: Vector
 
@@ -42,18 +55,34 @@ class Carried(NamedTuple):
 def inverse_dynamics(
     chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: tuple[Wrench, ...]
 ) -> list[Scalar]:
-    motions = tensor_motion(chain, q, qd, qdd)
-    return inward(_force, Carried(0, ZERO, ZERO, ZERO), chain.joints, chain.links, motions, loads)
+    bodies = inward(_augment, (0, ZERO), chain.joints, chain.links, q)
+    base = Loaded(base_motion(chain), ZERO, ZERO)
+    links = outward(_load, base, chain.joints, bodies, q, qd, qdd, loads)
+    return inward(_force, Carried(ZERO, ZERO), chain.joints, bodies, links)
 
 
-def _force(outer: Carried, joint: Joint, link: AnyLink, m: Motion, load: Wrench) -> tuple[Carried, Scalar]:
-    M = link.mass + outer.mass
-    u = link.moment + outer.point * outer.mass
-    K = (link.origin_inertia + point_inertia(outer.point) * outer.mass).euler
-    eta = m.Omega @ u + outer.eta - load.force
-    mu = euler_moment(m.Omega, K) + u.cross(m.sdd) + outer.mu - load.moment
+def _augment(
+    outer: tuple[Scalar, Vector], joint: Joint, link: AnyLink, q: Scalar
+) -> tuple[tuple[Scalar, Vector], Augmented]:
+    """Link i with the mass beyond joint i+1 put where that joint is."""
+    mass, point = outer
+    M = link.mass + mass
+    u = link.moment + point * mass
+    K = (link.origin_inertia + point_inertia(point) * mass).euler
+    return (0, ZERO) if joint.prismatic else (M, joint.offset(q)), Augmented(M, u, K)
+
+
+def _load(last: Loaded, joint: Joint, body: Augmented, q: Scalar, qd: Scalar, qdd: Scalar, load: Wrench) -> Loaded:
+    m = tensor_step(last.motion, joint, q, qd, qdd)
+    eta = m.Omega @ body.u - load.force
+    mu = euler_moment(m.Omega, body.K) + body.u.cross(m.sdd) - load.moment
+    return Loaded(m, eta, mu)
+
+
+def _force(outer: Carried, joint: Joint, body: Augmented, link: Loaded) -> tuple[Carried, Scalar]:
+    m = link.motion
+    eta, mu = link.eta + outer.eta, link.mu + outer.mu
     if joint.prismatic:
-        force = m.R @ (eta + m.sdd * M)
-        return Carried(0, ZERO, force, m.R @ mu + m.s.cross(force)), eta.z + m.sdd.z * M
-    eta_inner = m.R @ eta
-    return Carried(M, m.s, eta_inner, m.R @ mu + m.s.cross(eta_inner)), mu.z
+        eta = eta + m.sdd * body.M
+    inner = m.R @ eta
+    return Carried(inner, m.R @ mu + m.s.cross(inner)), eta.z if joint.prismatic else mu.z

@@ -53,11 +53,14 @@ def _point_step(last: PointMotion, joint: Joint, q: Scalar, qd: Scalar, qdd: Sca
 
 
 def tensor_motion(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates) -> list[Motion]:
-    base = Motion(Rotation(1, 0, 1, 0), ZERO, ZERO, ZERO, IDENTITY * 0, -chain.gravity)
-    return outward(_step, base, chain.joints, q, qd, qdd)
+    return outward(tensor_step, base_motion(chain), chain.joints, q, qd, qdd)
 
 
-def _step(last: Motion, joint: Joint, q: Scalar, qd: Scalar, qdd: Scalar) -> Motion:
+def base_motion(chain: Chain) -> Motion:
+    return Motion(Rotation(1, 0, 1, 0), ZERO, ZERO, ZERO, IDENTITY * 0, -chain.gravity)
+
+
+def tensor_step(last: Motion, joint: Joint, q: Scalar, qd: Scalar, qdd: Scalar) -> Motion:
     R, s = joint.rotation(q), joint.offset(q)
     w, wd = R.T @ last.w, R.T @ last.wd
     sdd = R.T @ (last.sdd + last.Omega @ s)
