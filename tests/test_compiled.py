@@ -1,8 +1,10 @@
 """Compiled code: what the graph means, the same for every layout, batch, thread and place, and safe to cache."""
 
 import multiprocessing
+import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from weakref import WeakValueDictionary
 
@@ -79,6 +81,59 @@ def test_out_is_filled_where_it_lies(order: str, states: tuple[np.ndarray, ...])
     assert not block[1002:].any()
 
 
+def test_out_may_lie_anywhere_it_can_be_written(states: tuple[np.ndarray, ...]) -> None:
+    """Also across records, at odd addresses, and over the input itself."""
+    f = aw.compile(PUMA, "inverse_dynamics")
+    q, qd, qdd = states
+    expected = f(q, qd, qdd)
+    records = np.zeros(1000, np.dtype([("v", "f8", (6,)), ("i", "u4")]))
+    assert np.array_equal(f(q, qd, qdd, out=records["v"]), expected)
+    assert np.array_equal(f(q, qd, qdd, out=records["v"][::-1]), expected)
+    assert not records["i"].any()
+    odd = np.frombuffer(bytearray(48004), dtype="f8", offset=4).reshape(1000, 6)
+    assert np.array_equal(f(q, qd, qdd, out=odd), expected)
+    for shift in (0, 1, 8, 9):
+        memory = np.zeros((1010, 6))
+        memory[:1000] = qdd
+        assert np.array_equal(f(q, qd, memory[:1000], out=memory[shift : shift + 1000]), expected)
+    memory = qdd.copy()
+    assert np.array_equal(f(q, qd, memory[::-1], out=memory), f(q, qd, qdd[::-1]))
+
+
+def test_what_cannot_be_written_is_refused(states: tuple[np.ndarray, ...]) -> None:
+    f = aw.compile(PUMA, "inverse_dynamics")
+    sealed = np.zeros((1000, 6))
+    sealed.flags.writeable = False
+    for out in (sealed, np.frombuffer(bytes(48000)).reshape(1000, 6), np.broadcast_to(np.zeros(6), (1000, 6))):
+        with pytest.raises(aw.InputError, match="out cannot be written to"):
+            f(*states, out=out)
+    with pytest.raises(aw.InputError, match="out cannot be written to"):
+        f(*(x[0] for x in states), out=sealed[0])
+
+
+def test_masked_entries_are_refused() -> None:
+    with pytest.raises(aw.InputError, match="masked"):
+        PUMA.gravity_torque(np.ma.masked_array(np.ones(6), [0, 1, 0, 0, 0, 0]))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_child_of_fork_has_threads_of_its_own(states: tuple[np.ndarray, ...]) -> None:
+    code = """
+import os, threading, numpy as np, armwright as aw
+f = aw.compile(aw.load("rr"), "mass_matrix")
+q = np.ones((20000, 2))
+def use():
+    callers = [threading.Thread(target=f, args=(q,), kwargs={"threads": 2}) for _ in range(4)]
+    [c.start() for c in callers]; [c.join() for c in callers]
+use()
+child = os.fork()
+use()
+if child:
+    raise SystemExit(os.waitpid(child, 0)[1])
+"""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=60)
+
+
 def test_states_side_by_side_stay_side_by_side(states: tuple[np.ndarray, ...]) -> None:
     result = PUMA.inverse_dynamics(*map(np.asfortranarray, states))
     assert result.flags.f_contiguous
@@ -113,7 +168,13 @@ def exact(function, x: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("dtype", "digits"), [("float64", 53), ("float32", 24)])
-def test_sine_and_cosine_are_right_to_two_units_in_the_last_place(dtype: str, digits: int) -> None:
+@pytest.mark.parametrize("fma", [True, False])
+def test_sine_and_cosine_are_right_to_two_units_in_the_last_place(
+    dtype: str, digits: int, fma: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With fused multiply-add and, as on older machines, without."""
+    usual = llvm.lanes(dtype)
+    monkeypatch.setattr(llvm, "lanes", lambda _dtype: replace(usual, fma=fma and usual.fma))
     rng = np.random.default_rng(1)
     k = kernel(lambda a, b, c: (a.sin(), a.cos(), b.sin(), b.cos(), c.sin(), c.cos()), dtype)
     quarters = np.rint(rng.uniform(-6e5, 6e5, 600)) * (np.pi / 2)  # as near to a zero of one of them as a number can be
@@ -239,9 +300,20 @@ def test_a_compiled_function_goes_to_another_process() -> None:
 
 
 def test_threads_must_be_a_number() -> None:
-    for threads in (0, -1, 1.5, "two"):
+    for threads in (0, -1, 1.5, "two", True):
         with pytest.raises(aw.InputError, match=r"threads = .*expected a whole number"):
             aw.compile(PUMA, "bias")(np.ones(6), np.ones(6), threads=threads)
+
+
+def test_threads_may_be_a_numpy_number() -> None:
+    q = np.ones((2000, 6))
+    assert np.array_equal(aw.compile(PUMA, "bias")(q, q, threads=np.int64(2)), PUMA.bias(q, q))
+
+
+def test_a_singular_robot_has_a_name() -> None:
+    nothing = {"type": "revolute", "alpha": 0, "a": 0, "d": 0, "mass": 0, "com": [0, 0, 0], "inertia": [0] * 6}
+    f = aw.compile(aw.Robot.from_dh([nothing]), "forward_dynamics")
+    assert "forward_dynamics of robot" in repr(f)
 
 
 def test_a_long_chain_runs_uncompiled() -> None:

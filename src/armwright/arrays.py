@@ -28,7 +28,10 @@ def checked(name: str, value: ArrayLike, trailing: tuple[int, ...], dtype: np.dt
     if array.dtype.kind not in "fiu":
         held = "Python objects" if array.dtype.kind == "O" else f"{array.dtype.name} values"
         raise InputError(f"{name} holds {held}, not numbers; {wanted}")
-    array = array.astype(dtype, copy=False)
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise InputError(f"{name} has masked entries; fill them first")
+    with np.errstate(over="ignore"):  # what becomes infinite is told with the result
+        array = array.astype(dtype, copy=False)
     if array.ndim < len(trailing) or array.shape[array.ndim - len(trailing) :] != trailing:
         raise InputError(f"{name} has shape {array.shape}; {wanted}")
     return array

@@ -11,6 +11,7 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from armwright.trace import ARGUMENTS, DERIVATIVES, Traced, cheapest, derivative
 
 TARGETS = ("cpu",)
 DTYPES = ("float64", "float32")
-UNROLLED = 40
+UNROLLED = 24
 """The longest chain that is compiled as straight code."""
 
 _MANY_STATES = 16384  # from here on all cores are used unless told otherwise
@@ -58,7 +59,11 @@ class Function:
         self._evaluators: dict[tuple[str, ...], Callable[..., Array]] = {}
 
     def __repr__(self) -> str:
-        return f"<{self.problem} of {self.robot.name} by {self.formulation.name}: f({', '.join(self.arguments)})>"
+        try:
+            by = f" by {self.formulation.name}"
+        except SingularError:
+            by = ""
+        return f"<{self.problem} of {self.robot.name}{by}: f({', '.join(self.arguments)})>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Function, (self.robot, self.problem, self._wanted, self.dtype.name, self.vary)
@@ -117,7 +122,7 @@ class Function:
         kernel = self._kernel(())
         wanted = (shape[0], *kernel.shape)
         result = out if out is not None else _empty(wanted, dtype, first.strides[0] == dtype.itemsize)
-        if type(result) is not np.ndarray or result.shape != wanted or result.dtype != dtype:
+        if out is not None and (type(out) is not np.ndarray or out.shape != wanted or not _direct(out, dtype, state)):
             return None
         view = result if len(kernel.shape) == 1 else _viewed(result, (shape[0], kernel.outputs))
         if view is None or not isinstance(threads, (int, type(None))) or (threads is not None and threads < 1):
@@ -194,10 +199,10 @@ class Function:
         }
         batch = common_shape(arrays)
         count_ = threads if threads is not None else _default_threads(batch)
-        if not isinstance(count_, int) or count_ < 1:
+        if not isinstance(count_, Integral) or isinstance(count_, bool) or count_ < 1:
             raise InputError(f"threads = {threads!r}: expected a whole number, 1 or more")
         evaluate = self._evaluator(tuple(wanted))
-        return evaluate({name: array for name, (array, _) in arrays.items()}, shapes, batch, out, count_)
+        return evaluate({name: array for name, (array, _) in arrays.items()}, shapes, batch, out, int(count_))
 
     def _evaluator(self, loads: tuple[str, ...]) -> Callable[..., Array]:
         if loads not in self._evaluators:
@@ -222,9 +227,11 @@ class Function:
             columns = [_by_state(array, (*batch, *shapes[name]), states) for name, array in arrays.items()]
             beside = bool(batch) and states > 1 and all(c.strides[0] in (0, c.itemsize) for c in columns)
             result = out if out is not None else _empty((*batch, *shape), self.dtype, beside and len(batch) == 1)
+            direct = True
             if out is not None:
                 _check_out(out, (*batch, *shape), self.dtype)
-            view = _viewed(result, (states, kernel.outputs))
+                direct = _direct(out, self.dtype, columns)
+            view = _viewed(result, (states, kernel.outputs)) if direct else None
             target = view if view is not None else np.empty((states, kernel.outputs), self.dtype)
             if not kernel.run(columns, target, threads):
                 raise self._not_finite(arrays, target.reshape((*batch, *shape)), batch)
@@ -319,10 +326,25 @@ def _empty(shape: tuple[int, ...], dtype: np.dtype[Any], beside: bool) -> Array:
     return np.moveaxis(np.empty((*shape[1:], shape[0]), dtype), -1, 0)
 
 
+def _direct(out: Array, dtype: np.dtype[Any], inputs: Sequence[ArrayLike]) -> bool:
+    """Whether results can be written straight into `out`: regular in memory, and apart from every input."""
+    regular = all(stride % dtype.itemsize == 0 for stride in out.strides)
+    if out.dtype != dtype or not regular or not out.flags.aligned or not out.flags.writeable or _repeats(out):
+        return False
+    return not any(isinstance(x, np.ndarray) and np.may_share_memory(out, x) for x in inputs)
+
+
+def _repeats(out: Array) -> bool:
+    """Whether several entries lie in one place, as in a broadcast array."""
+    return any(stride == 0 and size > 1 for stride, size in zip(out.strides, out.shape, strict=True))
+
+
 def _check_out(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
     if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != dtype:
         got = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
         raise InputError(f"out is {got}; expected an array of {dtype} with shape {shape}")
+    if not out.flags.writeable or _repeats(out):
+        raise InputError("out cannot be written to: it is read-only, or several of its entries share one place")
 
 
 def compile(  # noqa: A001  (the public name is aw.compile)

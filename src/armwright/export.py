@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import keyword
 import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,16 @@ from armwright.trace import DERIVATIVES
 
 TARGETS = ("c", "python", "casadi", "jax", "sympy")
 FUNCTIONS = (*PROBLEMS, *QUANTITIES, *DERIVATIVES)
+_WORDS = """
+auto break case char const continue default do double else enum extern float for goto if inline int long register
+restrict return short signed sizeof static struct switch typedef union unsigned void volatile while main
+assert complex ctype errno fenv inttypes iso646 limits locale math setjmp signal stdarg stdbool stddef stdint stdio
+stdlib string tgmath time wchar wctype
+m all test help clean install package edit_cache rebuild_cache
+"""
+RESERVED = frozenset(_WORDS.split())
+"""Names with a meaning in C, among its headers, or in CMake."""
+
 _CHECKS = 3  # states stored in a self-test
 
 
@@ -59,7 +71,8 @@ def export(
 def identifier(name: str) -> str:
     """The robot's name as a name in C and Python: ASCII letters, digits and underscores, not starting with a digit."""
     plain = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower()
-    return plain if plain and not plain[0].isdigit() else f"robot_{plain}".rstrip("_")
+    taken = keyword.iskeyword(plain) or plain in sys.stdlib_module_names or plain in RESERVED
+    return plain if plain and not plain[0].isdigit() and not taken else f"robot_{plain}".rstrip("_")
 
 
 def _written(
@@ -77,7 +90,11 @@ def _written(
     if to == "python":
         texts = {f"{prefix}.py": python.module(title, programs)}
     else:
-        checks = {name: _checks(robot, f) for name, f in made.items()}
+        loosest, factor = (1e-10, 1e-6) if dtype == "float64" else (1e-4, 50.0)
+        checks = {
+            name: [(state, exact, max(loosest, factor * error)) for state, exact, error in _checks(robot, f)]
+            for name, f in made.items()
+        }
         texts = c.files(prefix, title, programs, checks, dtype == "float64")
     folder = Path(directory)
     try:
@@ -90,6 +107,13 @@ def _written(
 
 
 def _checks(robot: Description, f: Function) -> list[c.Vectors]:
+    """A few states with their results, and what rounding makes of them: seen from single precision."""
     rng = np.random.default_rng(0)
-    states = [[rng.uniform(-1, 1, robot.n) for _ in f.arguments] for _ in range(_CHECKS)]
-    return [(state, f(*state)) for state in states]
+    single = Function(robot, f.problem, QUANTITIES.get(f.problem), "float32")
+    checks: list[c.Vectors] = []
+    for _ in range(_CHECKS):
+        state = [rng.uniform(-1, 1, robot.n) for _ in f.arguments]
+        exact = f(*state)
+        error = float(np.max(np.abs(single(*state) - exact)) / max(float(np.max(np.abs(exact))), 1e-30))
+        checks.append((state, exact, error))
+    return checks

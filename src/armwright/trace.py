@@ -140,6 +140,9 @@ def traced(
     return Traced(formulation, Program(tuple(arguments), tuple(flattened(values)), _shape(values)))
 
 
+MANY_JOINTS = 12
+"""Above this the O(n) forward dynamics is the cheapest, and the others take long to trace."""
+
 DERIVATIVES = {
     "inverse_dynamics_derivatives": derivatives.of_inverse_dynamics,
     "forward_dynamics_derivatives": derivatives.of_forward_dynamics,
@@ -153,7 +156,10 @@ def derivative_of(problem: str) -> Formulation:
 
 def cheapest(problem: str, robot: Description, loads: tuple[str, ...] = (), vary: tuple[str, ...] = ()) -> Traced:
     """The formulation that takes the fewest operations for this robot, with or without regrouped parameters."""
-    tried = [traced(find(problem, name), robot, loads, tensor, vary) for name, tensor in CANDIDATES[problem]]
+    candidates = CANDIDATES[problem]
+    if robot.n > MANY_JOINTS and problem == "forward_dynamics":
+        candidates = (("articulated_body", "inertia"),)
+    tried = [traced(find(problem, name), robot, loads, tensor, vary) for name, tensor in candidates]
     best = min(tried, key=_cost)
     return min(best, traced(best.formulation, robot, loads, vary=vary), key=_cost)
 

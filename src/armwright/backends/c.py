@@ -10,8 +10,8 @@ from armwright.backends.text import Notation, infix, statements
 from armwright.graph.count import count
 from armwright.graph.program import Program
 
-Vectors = tuple[Sequence[np.ndarray], np.ndarray]
-"""Arguments and result of a state to check against."""
+Vectors = tuple[Sequence[np.ndarray], np.ndarray, float]
+"""Arguments and result of a state to check against, and how far off a result may be, relative to its largest entry."""
 
 
 def notation(double: bool) -> Notation:
@@ -97,11 +97,10 @@ def _source(prefix: str, programs: Mapping[str, Program], real: str, double: boo
 def _selftest(
     prefix: str, programs: Mapping[str, Program], checks: Mapping[str, Sequence[Vectors]], real: str, double: bool
 ) -> str:
-    tolerance = "1e-10" if double else "2e-4f"
     suffix = "" if double else "f"
     blocks = []
     for name, program in programs.items():
-        for arguments, expected in checks[name]:
+        for arguments, expected, tolerance in checks[name]:
             arrays = [
                 f"        const {real} {argument}[{values.size}] = {{{_numbers(values, suffix)}}};"
                 for (argument, _), values in zip(program.arguments, arguments, strict=True)
@@ -113,16 +112,18 @@ def _selftest(
                 + "\n".join(arrays)
                 + f"\n        const {real} expected[{m}] = {{{_numbers(expected, suffix)}}};\n"
                 f"        {real} out[{m}];\n        {prefix}_{name}({call}, out);\n"
-                f'        failures += differs("{name}", out, expected, {m});\n    }}'
+                f'        failures += differs("{name}", out, expected, {m}, {tolerance!r}{suffix});\n    }}'
             )
     return (
         f'#include "{prefix}.h"\n\n#include <math.h>\n#include <stdio.h>\n\n'
-        f"static int differs(const char *name, const {real} *got, const {real} *expected, int n)\n{{\n"
+        f"static int differs(const char *name, const {real} *got, const {real} *expected, int n,"
+        f"\n                   {real} tolerance)\n{{\n"
         f"    {real} scale = 0, error = 0;\n    int i;\n"
         f"    for (i = 0; i < n; ++i) {{\n"
         f"        const {real} size = fabs{suffix}(expected[i]), gap = fabs{suffix}(got[i] - expected[i]);\n"
-        "        if (size > scale) scale = size;\n        if (!(gap <= error)) error = gap;\n    }\n"
-        f"    if (error <= {tolerance} * scale) return 0;\n"
+        "        if (size > scale) scale = size;\n        if (gap > error || gap != gap) error = gap;\n"
+        "        if (error != error) break;\n    }\n"
+        "    if (error <= tolerance * scale) return 0;\n"
         '    printf("%s differs by %g of %g\\n", name, (double)error, (double)scale);\n    return 1;\n}\n\n'
         "int main(void)\n{\n    int failures = 0;\n" + "\n".join(blocks) + "\n"
         '    if (!failures) printf("all as expected\\n");\n    return failures != 0;\n}\n'

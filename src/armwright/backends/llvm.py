@@ -13,6 +13,7 @@ import os
 import tempfile
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import wait
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,8 @@ class Kernel:
         fields: list[int] = []
         for array in (*arrays, out):
             state, entry = array.strides
+            assert not state % size, "strides must be whole numbers of entries"
+            assert not entry % size, "strides must be whole numbers of entries"
             fields += (array.__array_interface__["data"][0], state // size, entry // size)
         layout = self._layout(*fields)
         states = len(out)
@@ -106,7 +109,12 @@ class Kernel:
             step = -(-states // (shares * self.width)) * self.width
             parts = [(begin, min(begin + step, states)) for begin in range(0, states, step)]
             jobs = [python_pool().submit(self._run, layout, *part) for part in parts[1:]]
-            answer = max(self._run(layout, *parts[0]), *(job.result() for job in jobs))
+            try:
+                answer = max(self._run(layout, *parts[0]), *(job.result() for job in jobs))
+            finally:  # whatever happens, nobody may write to the arrays after this
+                for job in jobs:
+                    job.cancel()
+                wait(jobs)
         return not answer
 
 
@@ -122,7 +130,7 @@ _LOCK = threading.Lock()
 
 
 def _loaded(program: Program, dtype: str) -> _Code:
-    made_for = (FORMAT, llvmlite.__version__, llvm.get_default_triple(), *_cpu(), dtype)
+    made_for = (FORMAT, llvmlite.__version__, llvm.get_default_triple(), *_cpu(), repr(lanes(dtype)))
     name = hashlib.sha256("|".join((*made_for, program.digest())).encode()).hexdigest()
     with _LOCK:
         code = _LOADED.get(name)

@@ -41,8 +41,16 @@ def _outputs(program: Program, arrays: list[Any], operations: Operations) -> lis
     return replay(program.outputs, leaf, lambda op, *args: operations[op](*args))
 
 
+def _parts(program: Program, arrays: list[Any], operations: Operations) -> list[tuple[list[Any], int, int]]:
+    """The outputs as one matrix or several: entries, rows, columns."""
+    *_, rows, columns = (1, *program.shape) if len(program.shape) > 1 else (*(program.shape or (1,)), 1)
+    values = _outputs(program, arrays, operations)
+    size = rows * columns
+    return [(values[i : i + size], rows, columns) for i in range(0, len(values), size)]
+
+
 def casadi(name: str, program: Program) -> Any:
-    """A casadi.Function of column vectors; its output has the program's shape."""
+    """A casadi.Function of column vectors; derivatives have three matrices as outputs."""
     ca = _package("casadi")
     arrays = [ca.SX.sym(argument, len(inputs)) for argument, inputs in program.arguments]
     operations = {
@@ -53,10 +61,12 @@ def casadi(name: str, program: Program) -> Any:
         "max": ca.fmax,
         "select": lambda x, y, z: ca.if_else(x > 0, y, z),
     }
-    values = ca.vertcat(*_outputs(program, arrays, operations))
-    if len(program.shape) == 2:
-        values = ca.reshape(values, program.shape[1], program.shape[0]).T
-    return ca.Function(name, arrays, [values], [argument for argument, _ in program.arguments], ["out"])
+    parts = [
+        ca.reshape(ca.vertcat(*values), columns, rows).T
+        for values, rows, columns in _parts(program, arrays, operations)
+    ]
+    outputs = ["out"] if len(parts) == 1 else [f"out{i}" for i in range(len(parts))]
+    return ca.Function(name, arrays, parts, [argument for argument, _ in program.arguments], outputs)
 
 
 def jax(name: str, program: Program) -> Any:
@@ -79,7 +89,7 @@ def jax(name: str, program: Program) -> Any:
 
 
 def sympy(name: str, program: Program) -> Any:
-    """(symbols of each argument, Matrix or expression): plain SymPy."""
+    """(symbols of each argument, Matrix), or three matrices for derivatives: plain SymPy."""
     sp = _package("sympy")
     arrays = [sp.symbols(f"{argument}1:{len(inputs) + 1}", real=True) for argument, inputs in program.arguments]
     operations = {
@@ -90,6 +100,5 @@ def sympy(name: str, program: Program) -> Any:
         "max": sp.Max,
         "select": lambda x, y, z: sp.Piecewise((y, x > 0), (z, True)),
     }
-    values = _outputs(program, arrays, operations)
-    rows, columns = (*program.shape, 1, 1)[:2]
-    return arrays, sp.Matrix(rows, columns, values)
+    parts = [sp.Matrix(rows, columns, values) for values, rows, columns in _parts(program, arrays, operations)]
+    return arrays, parts[0] if len(parts) == 1 else parts

@@ -126,6 +126,7 @@ class Workers:
     def __init__(self, engine: Any, most: int) -> None:
         self._engine, self._most, self._started = engine, most, 0
         self._jobs = (ctypes.c_char * (JOB * most))()
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._jobs))  # workers look at it until the process ends
         self._worker = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(engine.get_function_address("worker"))
         long, pointer = ctypes.c_int64, ctypes.c_void_p
         kind = ctypes.CFUNCTYPE(ctypes.c_int32, pointer, long, pointer, pointer, long, long)
@@ -164,10 +165,16 @@ def workers(link: Any) -> Workers | None:
     return _current[0]
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_current.clear)  # a child of fork has no threads but its own
-
-
 @cache
 def python_pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="armwright")
+
+
+def _forget() -> None:
+    """A child of fork has no threads but its own."""
+    _current.clear()
+    python_pool.cache_clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

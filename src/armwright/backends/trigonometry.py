@@ -13,10 +13,20 @@ import math
 from armwright.backends.block import Block, Lanes, library
 
 LARGEST = 1e6
+LARGEST_SINGLE_SPLIT = 8e3  # k must leave room for the digits of the first part
 
 # pi/2 = P1 + P2 + P3, each rounded to the precision in use
 DOUBLE_PARTS = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
 SINGLE_PARTS = (1.57079637050628662109375, -4.37113882867379e-08, -1.7151245100059158e-15)
+
+# The same in parts with so few digits that k times a part is exact without a fused multiply-add; the last is the rest
+DOUBLE_SPLIT = (
+    1.57079632673412561417e00,
+    6.07710050630396597660e-11,
+    2.02226624871116645580e-21,
+    8.47842766036889956997e-32,
+)
+SINGLE_SPLIT = (1.5703125, 4.837512969970703125e-4, 7.54978995489188216e-8)
 
 # Kernel polynomials of the Sun math library (double) and of Cephes (single), lowest power first, in z = r^2
 DOUBLE_SINE = (
@@ -42,15 +52,15 @@ def sine_cosine(block: Block, angles: list[str]) -> list[tuple[str, str]]:
         return []
     size = t.bytes * t.width
     memory = block.let(f"alloca [{3 * n} x {t.vector}], align {size}")
-    largest = t.splat(0.0)
+    biggest = t.splat(0.0)
     for i, x in enumerate(angles):
         for k, value in enumerate((x, *_reduced(block, x))):
             place = block.let(f"getelementptr {t.vector}, ptr {memory}, i64 {3 * i + k}")
             block.put(f"store {t.vector} {value}, ptr {place}, align {size}")
         magnitude = block.call("fabs", x)
-        bigger = block.let(f"fcmp ogt {t.vector} {magnitude}, {largest}")
-        largest = block.choose(bigger, magnitude, largest)
-    large = block.let(f"fcmp ogt {t.vector} {largest}, {t.splat(LARGEST)}")
+        bigger = block.let(f"fcmp ogt {t.vector} {magnitude}, {biggest}")
+        biggest = block.choose(bigger, magnitude, biggest)
+    large = block.let(f"fcmp ogt {t.vector} {biggest}, {t.splat(largest(t))}")
     some = block.let(f"call i1 @llvm.vector.reduce.or.v{t.width}i1({t.truths} {large})")
     mend, done = block.fresh("mend"), block.fresh("done")
     block.put(f"br i1 {some}, label %{mend}, label %{done}, !prof !0")
@@ -84,7 +94,7 @@ loop:
   %x.at = getelementptr {t.scalar}, ptr %memory, i64 %at
   %x = load {t.scalar}, ptr %x.at, align {t.bytes}
   %size = call {t.scalar} @llvm.fabs.f{8 * t.bytes}({t.scalar} %x)
-  %large = fcmp ogt {t.scalar} %size, {t.number(LARGEST)}
+  %large = fcmp ogt {t.scalar} %size, {t.number(largest(t))}
   br i1 %large, label %ask, label %next
 ask:
   %s = call {t.scalar} @{sine}({t.scalar} %x)
@@ -110,7 +120,7 @@ def _reduced(block: Block, x: str) -> tuple[str, str]:
     shifted = block.fma(x, t.splat(2 / math.pi), t.splat(magic))
     k = block.let(f"fsub {t.vector} {shifted}, {t.splat(magic)}")
     r = x
-    for part in DOUBLE_PARTS if t.double else SINGLE_PARTS:
+    for part in _parts(t):
         r = block.fma(k, t.splat(-part), r)
     z = block.let(f"fmul {t.vector} {r}, {r}")
     sine = block.fma(
@@ -129,6 +139,17 @@ def _reduced(block: Block, x: str) -> tuple[str, str]:
         _signed(block, block.choose(odd, cosine, sine), quadrant),
         _signed(block, block.choose(odd, sine, cosine), following),
     )
+
+
+def _parts(t: Lanes) -> tuple[float, ...]:
+    if t.fma:
+        return DOUBLE_PARTS if t.double else SINGLE_PARTS
+    return DOUBLE_SPLIT if t.double else SINGLE_SPLIT
+
+
+def largest(t: Lanes) -> float:
+    """The largest angle that is reduced here."""
+    return LARGEST if t.fma or t.double else LARGEST_SINGLE_SPLIT
 
 
 def _polynomial(block: Block, z: str, coefficients: tuple[float, ...]) -> str:
