@@ -1,4 +1,4 @@
-"""Between arrays of shape (..., n) and one scalar per joint: checks on the way in, stacking on the way out."""
+"""Arrays of states: checked on the way in, seen as one row per state or one scalar per joint, filled on the way out."""
 
 from __future__ import annotations
 
@@ -75,3 +75,46 @@ def stacked(values: Any, batch: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
             entry = entry[i]
         result[(..., *place)] = entry
     return result
+
+
+def by_state(array: Array, shape: tuple[int, ...], states: int) -> Array:
+    """The array as (states, numbers), copied only if its layout leaves no other way."""
+    flat = np.broadcast_to(array, shape).reshape(states, -1) if states else np.empty((0, 1), array.dtype)
+    regular = all(stride % flat.itemsize == 0 for stride in flat.strides) and flat.flags.aligned
+    return flat if regular else np.ascontiguousarray(flat)
+
+
+def viewed(array: Array, shape: tuple[int, int]) -> Array | None:
+    """The same memory in another shape, if its layout allows that."""
+    try:
+        return np.reshape(array, shape, copy=False)
+    except ValueError:
+        return None
+
+
+def empty(shape: tuple[int, ...], dtype: np.dtype[Any], beside: bool) -> Array:
+    """A new array; if `beside`, with the states side by side in memory, as the input had them."""
+    if not beside:
+        return np.empty(shape, dtype)
+    return np.moveaxis(np.empty((*shape[1:], shape[0]), dtype), -1, 0)
+
+
+def direct(out: Array, dtype: np.dtype[Any], inputs: Sequence[ArrayLike]) -> bool:
+    """Whether results can be written straight into `out`: regular in memory, and apart from every input."""
+    regular = all(stride % dtype.itemsize == 0 for stride in out.strides)
+    if out.dtype != dtype or not regular or not out.flags.aligned or not out.flags.writeable or _repeats(out):
+        return False
+    return not any(isinstance(x, np.ndarray) and np.may_share_memory(out, x) for x in inputs)
+
+
+def _repeats(out: Array) -> bool:
+    """Whether several entries lie in one place, as in a broadcast array."""
+    return any(stride == 0 and size > 1 for stride, size in zip(out.strides, out.shape, strict=True))
+
+
+def check_out(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != dtype:
+        got = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
+        raise InputError(f"out is {got}; expected an array of {dtype} with shape {shape}")
+    if not out.flags.writeable or _repeats(out):
+        raise InputError("out cannot be written to: it is read-only, or several of its entries share one place")

@@ -17,7 +17,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from armwright.arrays import Array, checked, common_shape, scalars, stacked, wrench
+from armwright.arrays import (
+    Array,
+    by_state,
+    check_out,
+    checked,
+    common_shape,
+    direct,
+    empty,
+    scalars,
+    stacked,
+    viewed,
+    wrench,
+)
 from armwright.errors import ArmwrightError, InputError, SingularError, unknown
 from armwright.formulations import Formulation, find
 from armwright.graph import OperationCount, count
@@ -121,11 +133,11 @@ class Function:
                 return None
         kernel = self._kernel(())
         wanted = (shape[0], *kernel.shape)
-        result = out if out is not None else _empty(wanted, dtype, first.strides[0] == dtype.itemsize)
-        if out is not None and (type(out) is not np.ndarray or out.shape != wanted or not _direct(out, dtype, state)):
+        result = out if out is not None else empty(wanted, dtype, first.strides[0] == dtype.itemsize)
+        if out is not None and (type(out) is not np.ndarray or out.shape != wanted or not direct(out, dtype, state)):
             return None
-        view = result if len(kernel.shape) == 1 else _viewed(result, (shape[0], kernel.outputs))
-        if view is None or not isinstance(threads, (int, type(None))) or (threads is not None and threads < 1):
+        view = result if len(kernel.shape) == 1 else viewed(result, (shape[0], kernel.outputs))
+        if view is None or not (threads is None or (type(threads) is int and threads >= 1)):
             return None
         finite = kernel.run(state, view, _default_threads(shape[:1]) if threads is None else threads)
         return result if finite else None  # what is wrong is found, and told, on the other path
@@ -224,14 +236,13 @@ class Function:
             threads: int,
         ) -> Array:
             states = math.prod(batch)
-            columns = [_by_state(array, (*batch, *shapes[name]), states) for name, array in arrays.items()]
+            columns = [by_state(array, (*batch, *shapes[name]), states) for name, array in arrays.items()]
             beside = bool(batch) and states > 1 and all(c.strides[0] in (0, c.itemsize) for c in columns)
-            result = out if out is not None else _empty((*batch, *shape), self.dtype, beside and len(batch) == 1)
-            direct = True
+            result = out if out is not None else empty((*batch, *shape), self.dtype, beside and len(batch) == 1)
             if out is not None:
-                _check_out(out, (*batch, *shape), self.dtype)
-                direct = _direct(out, self.dtype, columns)
-            view = _viewed(result, (states, kernel.outputs)) if direct else None
+                check_out(out, (*batch, *shape), self.dtype)
+            apart = out is None or direct(out, self.dtype, columns)
+            view = viewed(result, (states, kernel.outputs)) if apart else None
             target = view if view is not None else np.empty((states, kernel.outputs), self.dtype)
             if not kernel.run(columns, target, threads):
                 raise self._not_finite(arrays, target.reshape((*batch, *shape)), batch)
@@ -275,7 +286,7 @@ class Function:
             raise self._not_finite(arrays, result, batch)
         if out is None:
             return result
-        _check_out(out, result.shape, self.dtype)
+        check_out(out, result.shape, self.dtype)
         out[...] = result
         return out
 
@@ -302,49 +313,6 @@ def _meaning(name: str) -> str:
 
 def _default_threads(batch: tuple[int, ...]) -> int:
     return (os.cpu_count() or 1) if math.prod(batch) >= _MANY_STATES else 1
-
-
-def _by_state(array: Array, shape: tuple[int, ...], states: int) -> Array:
-    """The array as (states, numbers), copied only if its layout leaves no other way."""
-    flat = np.broadcast_to(array, shape).reshape(states, -1) if states else np.empty((0, 1), array.dtype)
-    regular = all(stride % flat.itemsize == 0 for stride in flat.strides) and flat.flags.aligned
-    return flat if regular else np.ascontiguousarray(flat)
-
-
-def _viewed(array: Array, shape: tuple[int, int]) -> Array | None:
-    """The same memory in another shape, if its layout allows that."""
-    try:
-        return np.reshape(array, shape, copy=False)
-    except ValueError:
-        return None
-
-
-def _empty(shape: tuple[int, ...], dtype: np.dtype[Any], beside: bool) -> Array:
-    """A new array; if `beside`, with the states side by side in memory, as the input had them."""
-    if not beside:
-        return np.empty(shape, dtype)
-    return np.moveaxis(np.empty((*shape[1:], shape[0]), dtype), -1, 0)
-
-
-def _direct(out: Array, dtype: np.dtype[Any], inputs: Sequence[ArrayLike]) -> bool:
-    """Whether results can be written straight into `out`: regular in memory, and apart from every input."""
-    regular = all(stride % dtype.itemsize == 0 for stride in out.strides)
-    if out.dtype != dtype or not regular or not out.flags.aligned or not out.flags.writeable or _repeats(out):
-        return False
-    return not any(isinstance(x, np.ndarray) and np.may_share_memory(out, x) for x in inputs)
-
-
-def _repeats(out: Array) -> bool:
-    """Whether several entries lie in one place, as in a broadcast array."""
-    return any(stride == 0 and size > 1 for stride, size in zip(out.strides, out.shape, strict=True))
-
-
-def _check_out(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != dtype:
-        got = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
-        raise InputError(f"out is {got}; expected an array of {dtype} with shape {shape}")
-    if not out.flags.writeable or _repeats(out):
-        raise InputError("out cannot be written to: it is read-only, or several of its entries share one place")
 
 
 def compile(  # noqa: A001  (the public name is aw.compile)
