@@ -159,6 +159,32 @@ def report(arm: aw.Robot) -> None:
     Console(width=120).print(table)
 
 
+def long_chains() -> None:
+    """Inverse dynamics against the number of joints, states side by side, one thread."""
+    table = Table(title="inverse dynamics of long chains", title_justify="left", box=None, pad_edge=False)
+    for head in ("joints", "ns per state", "ns per joint", "seconds to first", "pin.rneaInParallel", "ratio"):
+        table.add_column(head, justify="right")
+    for n, states in ((12, 1024), (24, 1024), (50, 512), (100, 512), (1000, 64), (10_000, 16)):
+        arm = aw.random_robot(n, 1, prismatic=0.0)
+        state = [np.asfortranarray(x) for x in np.random.default_rng(0).uniform(-1, 1, (3, states, n))]
+        out = np.empty((states, n), order="F")
+        f = aw.compile(arm, "inverse_dynamics")
+        start = time.perf_counter()
+        f(*state, out=out, threads=1)
+        first = time.perf_counter() - start
+        jobs = {"ours": (states, partial(f, *state, out=out, threads=1))}
+        if n <= 200:  # beyond, the n x n x n arrays in its data do not fit in memory
+            peer = Pinocchio(arm)
+            pool, result = pin.ModelPool(peer.model, 1), np.zeros((n, states), order="F")
+            columns = [np.asfortranarray(x.T) for x in state]
+            jobs["theirs"] = (states, partial(pin.rneaInParallel, 1, pool, *columns, result))
+        best = {name: seconds * 1e9 for name, seconds in best_of(jobs).items()}
+        ours, theirs = best["ours"], best.get("theirs")
+        beside = (f"{theirs:.0f}", f"{theirs / ours:.1f}x") if theirs else ("-", "-")
+        table.add_row(str(n), f"{ours:.0f}", f"{ours / n:.1f}", f"{first:.2f}", *beside)
+    Console(width=120).print(table)
+
+
 def main() -> None:
     versions = ", ".join(f"{name} {version(name)}" for name in ("armwright", "pin", "mujoco", "llvmlite", "numpy"))
     print(
@@ -170,6 +196,7 @@ def main() -> None:
         print()
         report(arm)
         print()
+    long_chains()
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 import mpmath
 import numpy as np
 import pytest
-from conftest import FORMULATIONS, close, random_case
+from conftest import FORMULATIONS, close, random_case, with_actuators
 
 import armwright as aw
 from armwright.backends import llvm
@@ -316,9 +316,49 @@ def test_a_singular_robot_has_a_name() -> None:
     assert "forward_dynamics of robot" in repr(f)
 
 
-def test_a_long_chain_runs_uncompiled() -> None:
+@pytest.mark.parametrize(("n", "prismatic"), [(25, 0.4), (60, 0.0), (100, 0.3)])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_long_chain_is_a_compiled_loop(n: int, prismatic: float, dtype: str) -> None:
+    arm = with_actuators(aw.random_robot(n, 1, prismatic).with_gravity([1, 2, -9]), np.random.default_rng(n))
+    q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, 1100, n)).astype(dtype)
+    f = aw.compile(arm, "inverse_dynamics", dtype=dtype)
+    tau = f(q, qd, qdd)
+    exact = arm.inverse_dynamics(q[:3], qd[:3], qdd[:3], formulation="kane")
+    close(tau[:3], exact, 1e-12 if dtype == "float64" else 1e-4)
+    for threads in (1, 2):
+        assert np.array_equal(f(*map(np.asfortranarray, (q, qd, qdd)), threads=threads), tau)
+    assert np.array_equal(f(q[7], qd[7], qdd[7]), tau[7])
+    assert np.array_equal(f(q[::-3], qd[::-3], qdd[::-3]), tau[::-3])
+    bias = aw.compile(arm, "bias", dtype=dtype)(q[:9], qd[:9])
+    assert np.array_equal(bias, f(q[:9], qd[:9], np.zeros(n, dtype)))
+    close(arm.gravity_torque(q[0]), arm.bias(q[0], 0 * q[0]), 1e-12)
+
+
+def test_ten_thousand_joints_work() -> None:
+    arm = aw.random_robot(10_000, 1, prismatic=0.0)
+    q = np.random.default_rng(0).uniform(-1, 1, (2, 10_000))
+    tau = arm.gravity_torque(q)
+    assert tau.shape == (2, 10_000)
+    weight = 9.81 * sum(link.mass for link in arm.links)
+    assert 0 < np.abs(tau).max() < weight * 5000  # no lever is longer than the chain
+
+
+def test_a_long_chain_that_is_not_finite_is_told() -> None:
+    arm = aw.random_robot(30, 1)
+    q = np.zeros((4, 30))
+    q[2, 7] = np.nan
+    with pytest.raises(aw.InputError, match=r"q\[2, 7\] is nan"):
+        arm.inverse_dynamics(q, 0 * q[0], 0 * q[0])
+
+
+def test_what_is_not_a_loop_runs_uncompiled() -> None:
     arm = aw.random_robot(60, 1)
+    assert "by cartesian_tensor" in repr(aw.compile(arm, "inverse_dynamics"))
+    assert "define internal void @outward_revolute" in aw.compile(arm, "inverse_dynamics").source
+    with pytest.raises(aw.InputError, match="is not compiled"):
+        _ = aw.compile(arm, "mass_matrix").source
     q, qd, qdd = np.random.default_rng(0).normal(size=(3, 2, 60))
     tau = arm.inverse_dynamics(q, qd, qdd)
-    close(arm.inverse_dynamics(q, qd, qdd, formulation="kane"), tau, 1e-9)
     close(arm.forward_dynamics(q, qd, tau), qdd, 1e-6)
+    wrench = np.ones(6)
+    assert not np.array_equal(arm.inverse_dynamics(q, qd, qdd, wrench), tau)

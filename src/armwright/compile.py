@@ -31,9 +31,10 @@ from armwright.arrays import (
     wrench,
 )
 from armwright.errors import ArmwrightError, InputError, SingularError, unknown
-from armwright.formulations import Formulation, find
+from armwright.formulations import QUANTITIES, Formulation, find
 from armwright.graph import OperationCount, count
 from armwright.graph.program import Program
+from armwright.long_chain import steps, tables
 from armwright.model.description import Description
 from armwright.model.vary import check
 from armwright.trace import ARGUMENTS, DERIVATIVES, Traced, cheapest, derivative_of, traced
@@ -42,6 +43,8 @@ TARGETS = ("cpu",)
 DTYPES = ("float64", "float32")
 UNROLLED = 24
 """The longest chain that is compiled as straight code."""
+
+_LOOPED = ("inverse_dynamics", "bias", "gravity_torque")  # what longer chains have as compiled loops
 
 _MANY_STATES = 16384  # from here on all cores are used unless told otherwise
 
@@ -157,7 +160,9 @@ class Function:
     def formulation(self) -> Formulation:
         """The one that was asked for, or the cheapest for this robot."""
         if self._wanted is None and self.robot.n > UNROLLED:
-            return derivative_of(self.problem) if self.problem in DERIVATIVES else find(self.problem)
+            if self.problem in DERIVATIVES:
+                return derivative_of(self.problem)
+            return find(self.problem, "cartesian_tensor" if self._looped else None)
         return self._wanted or self._plain.formulation
 
     @property
@@ -173,7 +178,13 @@ class Function:
     @property
     def source(self) -> str:
         """The generated code, as LLVM IR."""
-        return str(self._kernel(()).source)
+        if self.robot.n <= UNROLLED:
+            return str(self._kernel(()).source)
+        if self._looped:
+            return str(self._loop_kernel().source)
+        raise InputError(
+            f"{self.problem} of {self.robot.n} joints is not compiled (up to {UNROLLED} are), so it has no source"
+        )
 
     def _kernel(self, loads: tuple[str, ...]) -> Any:
         from armwright.backends.llvm import Kernel  # noqa: PLC0415  (LLVM is loaded only when something is compiled)
@@ -218,16 +229,30 @@ class Function:
 
     def _evaluator(self, loads: tuple[str, ...]) -> Callable[..., Array]:
         if loads not in self._evaluators:
-            if self.robot.n > UNROLLED:
-                self._evaluators[loads] = self._with_numpy
+            if self.robot.n <= UNROLLED:
+                kernel = self._kernel(loads)
+                self._evaluators[loads] = self._with_kernel(kernel, kernel.shape)
+            elif (
+                self.problem in _LOOPED and not loads and not self.vary and self._wanted in (None, *QUANTITIES.values())
+            ):
+                self._evaluators[loads] = self._with_kernel(self._loop_kernel(), (self.robot.n,))
             else:
-                self._evaluators[loads] = self._with_kernel(loads)
+                self._evaluators[loads] = self._with_numpy
         return self._evaluators[loads]
 
-    def _with_kernel(self, loads: tuple[str, ...]) -> Callable[..., Array]:
-        kernel = self._kernel(loads)
-        shape = kernel.shape
+    @property
+    def _looped(self) -> bool:
+        """Whether a longer chain has this problem as a compiled loop."""
+        chosen = self._wanted is not None and self.problem not in QUANTITIES
+        return self.problem in _LOOPED and not chosen and not self.vary
 
+    def _loop_kernel(self) -> Any:
+        from armwright.backends.llvm import LoopKernel  # noqa: PLC0415
+
+        t = tables(self.robot, self.dtype.name)
+        return LoopKernel(steps(), (t.parameters, t.kinds, t.base), self.dtype.name)
+
+    def _with_kernel(self, kernel: Any, shape: tuple[int, ...]) -> Callable[..., Array]:
         def evaluate(
             arrays: dict[str, Array],
             shapes: dict[str, tuple[int, ...]],
@@ -242,8 +267,9 @@ class Function:
             if out is not None:
                 check_out(out, (*batch, *shape), self.dtype)
             apart = out is None or direct(out, self.dtype, columns)
-            view = viewed(result, (states, kernel.outputs)) if apart else None
-            target = view if view is not None else np.empty((states, kernel.outputs), self.dtype)
+            entries = math.prod(shape)
+            view = viewed(result, (states, entries)) if apart else None
+            target = view if view is not None else np.empty((states, entries), self.dtype)
             if not kernel.run(columns, target, threads):
                 raise self._not_finite(arrays, target.reshape((*batch, *shape)), batch)
             if view is None:

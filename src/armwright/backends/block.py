@@ -95,6 +95,16 @@ class Block:
         t = self.lanes.vector
         return self.let(f"fadd {t} {self.let(f'fmul {t} {x}, {y}')}, {z}")
 
+    def read(self, source: str) -> str:
+        return self.let(f"load {self.lanes.vector}, ptr {source}, align {self.lanes.bytes}")
+
+    def spread(self, source: str) -> str:
+        """One number in every lane."""
+        t = self.lanes
+        one = self.let(f"load {t.scalar}, ptr {source}, align {t.bytes}")
+        first = self.let(f"insertelement {t.vector} poison, {t.scalar} {one}, i32 0")
+        return self.let(f"shufflevector {t.vector} {first}, {t.vector} poison, <{t.width} x i32> zeroinitializer")
+
     def choose(self, condition: str, x: str, y: str) -> str:
         t = self.lanes
         return self.let(f"select {t.truths} {condition}, {t.vector} {x}, {t.vector} {y}")

@@ -9,7 +9,7 @@ place of a state in it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from armwright.backends.block import Block, Lanes, each_lane, library
 from armwright.backends.single import single_call
@@ -21,14 +21,14 @@ from armwright.graph.program import Program
 def module(program: Program, lanes: Lanes) -> str:
     """The whole module: body, packing, the loop over a batch."""
     block = Block(lanes)
-    _body(program, block)
+    body = write_body(program, block, "body")
     sizes = sorted({*program.sizes, len(program.outputs)})
     packers = [text for n in sizes for text in (_pack_rows(n, lanes), _unpack_rows(n, lanes))]
     parts = [
-        _function_body(program, block),
+        body,
         careful(lanes),
-        _pack_any(lanes),
-        _unpack_any(lanes),
+        pack_any(lanes),
+        unpack_any(lanes),
         *packers,
         _run(program, lanes),
         single_call(program, lanes),
@@ -43,10 +43,12 @@ def module(program: Program, lanes: Lanes) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _function_body(program: Program, block: Block) -> str:
+def write_body(program: Program, block: Block, name: str, uniform: Collection[int] = ()) -> str:
+    """A function that computes the program for W states; arguments in `uniform` are the same numbers for all states."""
+    _body(program, block, uniform)
     arguments = [f"ptr %p{a}, i64 %s{a}" for a in range(len(program.arguments))]
     signature = ", ".join([*arguments, "ptr %po, i64 %so, ptr noalias %status"])
-    return f"define internal void @body({signature}) noinline {{\n" + "\n".join(block.lines) + "\nret void\n}"
+    return f"define internal void @{name}({signature}) noinline {{\n" + "\n".join(block.lines) + "\nret void\n}"
 
 
 def _address(block: Block, pointer: str, stride: str, k: int) -> str:
@@ -54,7 +56,7 @@ def _address(block: Block, pointer: str, stride: str, k: int) -> str:
     return block.let(f"getelementptr {block.lanes.scalar}, ptr {pointer}, i64 {offset}")
 
 
-def _body(program: Program, block: Block) -> None:
+def _body(program: Program, block: Block, uniform: Collection[int]) -> None:
     """Loads, operations and stores; sines and cosines first, with nothing but what their angles need before them."""
     t = block.lanes.vector
     places, values = program.places(), dict[int, str]()
@@ -69,7 +71,7 @@ def _body(program: Program, block: Block) -> None:
             if node.op == "input":
                 a, k = places[node.index]
                 source = _address(block, f"%p{a}", f"%s{a}", k)
-                values[node.index] = block.let(f"load {t}, ptr {source}, align {block.lanes.bytes}")
+                values[node.index] = block.spread(source) if a in uniform else block.read(source)
             else:
                 values[node.index] = EMIT[node.op](block, *(value(a) for a in node.args))
 
@@ -210,7 +212,7 @@ def _masked_declarations(lanes: Lanes) -> str:
     )
 
 
-def _pack_any(lanes: Lanes) -> str:
+def pack_any(lanes: Lanes) -> str:
     """States in any layout, or fewer than W of them (the last one repeated), into a tile."""
     t = lanes
     signature = "ptr %source, i64 %state, i64 %entry, i64 %n, i64 %count, ptr %tile"
@@ -246,7 +248,7 @@ end:
 }}"""
 
 
-def _unpack_any(lanes: Lanes) -> str:
+def unpack_any(lanes: Lanes) -> str:
     t = lanes
     signature = "ptr %tile, i64 %n, i64 %count, ptr %target, i64 %state, i64 %entry"
     return f"""define internal void @unpack_any({signature}) noinline {{

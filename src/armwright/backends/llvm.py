@@ -26,6 +26,8 @@ from numpy.typing import NDArray
 
 from armwright.backends.block import Lanes
 from armwright.backends.ir import module
+from armwright.backends.rolled import Rolled
+from armwright.backends.rolled import module as rolled_module
 from armwright.backends.single import bind
 from armwright.backends.threads import python_pool, workers
 from armwright.graph.program import Program
@@ -73,8 +75,7 @@ class Kernel:
         self._program = program
         self._code = _loaded(program, dtype)
         self._address = self._code.engine.get_function_address("run")
-        kind = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
-        self._run = kind(self._address)
+        self._run = _RUN(self._address)
         self._layout = ctypes.c_int64 * (3 * (len(self.sizes) + 1))
         self.width = lanes(dtype).width
 
@@ -91,31 +92,74 @@ class Kernel:
 
     def run(self, arrays: Sequence[NDArray[Any]], out: NDArray[Any], threads: int = 1) -> bool:
         """Fill `out` (states, outputs) from arrays (states, entries); False if a result is not finite."""
-        size = self.dtype.itemsize
-        fields: list[int] = []
-        for array in (*arrays, out):
-            state, entry = array.strides
-            assert not state % size, "strides must be whole numbers of entries"
-            assert not entry % size, "strides must be whole numbers of entries"
-            fields += (array.__array_interface__["data"][0], state // size, entry // size)
-        layout = self._layout(*fields)
-        states = len(out)
-        shares = min(threads, max(1, states // _SMALLEST_SHARE))
-        if shares == 1:
-            return not self._run(layout, 0, states)
-        team = workers(_engine_of)
-        answer = None if team is None else team.share(self._address, layout, states, shares, self.width)
-        if answer is None:
-            step = -(-states // (shares * self.width)) * self.width
-            parts = [(begin, min(begin + step, states)) for begin in range(0, states, step)]
-            jobs = [python_pool().submit(self._run, layout, *part) for part in parts[1:]]
-            try:
-                answer = max(self._run(layout, *parts[0]), *(job.result() for job in jobs))
-            finally:  # whatever happens, nobody may write to the arrays after this
-                for job in jobs:
-                    job.cancel()
-                wait(jobs)
+        layout = self._layout(*_fields((*arrays, out), self.dtype.itemsize))
+        return not _shared(self._run, self._address, layout, len(out), threads, self.width)
+
+
+class LoopKernel:
+    """A pair of recursions over the joints of a chain, loaded; the same `run` as a `Kernel`."""
+
+    def __init__(self, rolled: Rolled, tables: Sequence[NDArray[Any]], dtype: str) -> None:
+        self.joints, self.dtype, self.width = len(tables[0]), np.dtype(dtype), lanes(dtype).width
+        self._tables = [np.ascontiguousarray(table) for table in tables]
+        self._rolled = rolled
+        digests = [step.digest() for sweep in (rolled.outward, rolled.inward) for step in sweep.values()]
+        self._code = _cached("|".join(digests), dtype, lambda: rolled_module(rolled, lanes(dtype)))
+        self._address = self._code.engine.get_function_address("run")
+        self._run = _RUN(self._address)
+
+    @property
+    def source(self) -> str:
+        return rolled_module(self._rolled, lanes(self.dtype.name))
+
+    def run(self, arrays: Sequence[NDArray[Any]], out: NDArray[Any], threads: int = 1) -> bool:
+        """Fill `out` (states, joints) from arrays (states, joints); False if a result is not finite."""
+        missing = [np.broadcast_to(np.zeros(1, self.dtype), out.shape)] * (3 - len(arrays))  # at rest, unaccelerated
+        fields = _fields((*arrays, *missing, out), self.dtype.itemsize)
+        fields += [*map(_place, self._tables), self.joints]
+        layout = (ctypes.c_int64 * len(fields))(*fields)
+        answer = _shared(self._run, self._address, layout, len(out), threads, self.width)
+        if answer > 1:
+            raise MemoryError(f"no memory for the states of {self.joints} joints")
         return not answer
+
+
+_RUN = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+
+
+def _place(array: NDArray[Any]) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def _fields(arrays: Sequence[NDArray[Any]], size: int) -> list[int]:
+    """Address, distance of states and distance of entries of each array, the distances in numbers."""
+    fields: list[int] = []
+    for array in arrays:
+        state, entry = array.strides
+        assert not state % size, "strides must be whole numbers of entries"
+        assert not entry % size, "strides must be whole numbers of entries"
+        fields += (_place(array), state // size, entry // size)
+    return fields
+
+
+def _shared(run: Any, address: int, layout: Any, states: int, threads: int, width: int) -> int:
+    """run(layout, begin, end) over all states, in as many parts as there are threads."""
+    shares = min(threads, max(1, states // _SMALLEST_SHARE))
+    if shares == 1:
+        return int(run(layout, 0, states))
+    team = workers(_engine_of)
+    answer = None if team is None else team.share(address, layout, states, shares, width)
+    if answer is None:
+        step = -(-states // (shares * width)) * width
+        parts = [(begin, min(begin + step, states)) for begin in range(0, states, step)]
+        jobs = [python_pool().submit(run, layout, *part) for part in parts[1:]]
+        try:
+            answer = max(run(layout, *parts[0]), *(job.result() for job in jobs))
+        finally:  # whatever happens, nobody may write to the arrays after this
+            for job in jobs:
+                job.cancel()
+            wait(jobs)
+    return int(answer)
 
 
 class _Code:
@@ -130,14 +174,19 @@ _LOCK = threading.Lock()
 
 
 def _loaded(program: Program, dtype: str) -> _Code:
+    return _cached(program.digest(), dtype, lambda: module(program, lanes(dtype)))
+
+
+def _cached(digest: str, dtype: str, text: Callable[[], str]) -> _Code:
+    """Code that is in memory, or on disk, or else compiled from the text."""
     made_for = (FORMAT, llvmlite.__version__, llvm.get_default_triple(), *_cpu(), repr(lanes(dtype)))
-    name = hashlib.sha256("|".join((*made_for, program.digest())).encode()).hexdigest()
+    name = hashlib.sha256("|".join((*made_for, digest)).encode()).hexdigest()
     with _LOCK:
         code = _LOADED.get(name)
         if code is None:
             machine_code = _read(name)
             if machine_code is None:
-                machine_code = _compiled(module(program, lanes(dtype)))
+                machine_code = _compiled(text())
                 _write(name, machine_code)
             code = _LOADED[name] = _Code(_linked(machine_code))
         return code

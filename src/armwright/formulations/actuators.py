@@ -7,8 +7,13 @@ gyroscopic coupling with the motion of the links is neglected, as is usual for g
 """
 
 from armwright.algebra import Scalar, sign
-from armwright.chain import Chain
+from armwright.chain import Chain, Joint
 from armwright.formulations.types import Coordinates, SquareMatrix
+
+
+def drag(joint: Joint, qd: Scalar, qdd: Scalar) -> Scalar:
+    """Rotor and friction of one joint."""
+    return joint.armature * qdd + joint.viscous * qd + joint.coulomb * sign(qd)
 
 
 def friction(chain: Chain, qd: Coordinates) -> list[Scalar]:

@@ -55,10 +55,14 @@ class Carried(NamedTuple):
 def inverse_dynamics(
     chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: tuple[Wrench, ...]
 ) -> list[Scalar]:
-    bodies = inward(_augment, (0, ZERO), chain.joints, chain.links, q)
+    bodies = augmented(chain, q)
     base = Loaded(base_motion(chain), ZERO, ZERO)
-    links = outward(_load, base, chain.joints, bodies, q, qd, qdd, loads)
-    return inward(_force, Carried(ZERO, ZERO), chain.joints, bodies, links)
+    links = outward(load_step, base, chain.joints, bodies, q, qd, qdd, loads)
+    return inward(force_step, Carried(ZERO, ZERO), chain.joints, bodies, links)
+
+
+def augmented(chain: Chain, q: Coordinates) -> list[Augmented]:
+    return inward(_augment, (0, ZERO), chain.joints, chain.links, q)
 
 
 def _augment(
@@ -72,14 +76,14 @@ def _augment(
     return (0, ZERO) if joint.prismatic else (M, joint.offset(q)), Augmented(M, u, K)
 
 
-def _load(last: Loaded, joint: Joint, body: Augmented, q: Scalar, qd: Scalar, qdd: Scalar, load: Wrench) -> Loaded:
+def load_step(last: Loaded, joint: Joint, body: Augmented, q: Scalar, qd: Scalar, qdd: Scalar, load: Wrench) -> Loaded:
     m = tensor_step(last.motion, joint, q, qd, qdd)
     eta = m.Omega @ body.u - load.force
     mu = euler_moment(m.Omega, body.K) + body.u.cross(m.sdd) - load.moment
     return Loaded(m, eta, mu)
 
 
-def _force(outer: Carried, joint: Joint, body: Augmented, link: Loaded) -> tuple[Carried, Scalar]:
+def force_step(outer: Carried, joint: Joint, body: Augmented, link: Loaded) -> tuple[Carried, Scalar]:
     m = link.motion
     eta, mu = link.eta + outer.eta, link.mu + outer.mu
     if joint.prismatic:
