@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,6 +20,21 @@ INVERSE = aw.formulations("inverse_dynamics")
 MATRICES = aw.formulations("mass_matrix")
 FORWARD = aw.formulations("forward_dynamics")
 BIASES = aw.formulations("bias")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compiled code is cached for this run only, and shared by its processes."""
+    if not hasattr(config, "workerinput") and "ARMWRIGHT_CACHE" not in os.environ:
+        config.stash[CACHE] = tempfile.TemporaryDirectory()
+        os.environ["ARMWRIGHT_CACHE"] = config.stash[CACHE].name
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if CACHE in config.stash:
+        config.stash[CACHE].cleanup()
+
+
+CACHE = pytest.StashKey[tempfile.TemporaryDirectory]()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -32,8 +32,15 @@ from armwright.backends.single import bind
 from armwright.backends.threads import python_pool, workers
 from armwright.graph.program import Program
 
-FORMAT = "1"
-"""Part of every cache name: to be raised when the generated code changes."""
+
+@cache
+def _generator() -> str:
+    """A name for the code that writes code: what an older one has left in the cache is not used."""
+    sha = hashlib.sha256()
+    for file in sorted(Path(__file__).parent.glob("*.py")):
+        sha.update(file.read_bytes())
+    return sha.hexdigest()
+
 
 _SMALLEST_SHARE = 512  # states below which another thread costs more than it brings
 
@@ -179,7 +186,7 @@ def _loaded(program: Program, dtype: str) -> _Code:
 
 def _cached(digest: str, dtype: str, text: Callable[[], str]) -> _Code:
     """Code that is in memory, or on disk, or else compiled from the text."""
-    made_for = (FORMAT, llvmlite.__version__, llvm.get_default_triple(), *_cpu(), repr(lanes(dtype)))
+    made_for = (_generator(), llvmlite.__version__, llvm.get_default_triple(), *_cpu(), repr(lanes(dtype)))
     name = hashlib.sha256("|".join((*made_for, digest)).encode()).hexdigest()
     with _LOCK:
         code = _LOADED.get(name)
