@@ -111,6 +111,22 @@ def test_what_cannot_be_written_is_refused(states: tuple[np.ndarray, ...]) -> No
         f(*(x[0] for x in states), out=sealed[0])
 
 
+@pytest.mark.parametrize("problem", ["inverse_dynamics", "forward_dynamics", "mass_matrix", "bias", "gravity_torque"])
+@pytest.mark.parametrize("broken", [np.nan, np.inf])
+def test_every_coordinate_must_be_finite_also_where_nothing_depends_on_it(problem: str, broken: float) -> None:
+    """The first joint of a PUMA does not matter to gravity, and its position to nothing at all."""
+    count = {"mass_matrix": 1, "gravity_torque": 1, "bias": 2}.get(problem, 3)
+    for argument in range(count):
+        for joint in range(6):
+            state = [np.ones(6) for _ in range(count)]
+            state[argument][joint] = broken
+            with pytest.raises(aw.InputError, match=rf"\[{joint}\] is {broken}; every number must be finite"):
+                getattr(PUMA, problem)(*state)
+            batch = [np.stack([np.ones(6), x, np.ones(6)]) for x in state]
+            with pytest.raises(aw.InputError, match=rf"\[1, {joint}\] is {broken}"):
+                getattr(PUMA, problem)(*batch)
+
+
 def test_masked_entries_are_refused() -> None:
     with pytest.raises(aw.InputError, match="masked"):
         PUMA.gravity_torque(np.ma.masked_array(np.ones(6), [0, 1, 0, 0, 0, 0]))

@@ -83,6 +83,11 @@ def _body(program: Program, block: Block, uniform: Collection[int]) -> None:
     compute(program.nodes)
 
     status = block.let(f"load {t}, ptr %status, align 64")
+    for argument, (_, entries) in enumerate(program.arguments):
+        for k, entry in enumerate(entries):
+            if entry.index not in values and argument not in uniform:  # nothing depends on it, yet it must be a number
+                unused = block.read(_address(block, f"%p{argument}", f"%s{argument}", k))
+                status = block.fma(unused, block.lanes.splat(0.0), status)
     for k, x in enumerate(program.outputs):
         result = value(x) if isinstance(x, Expr) else block.lanes.splat(float(x))
         target = _address(block, "%po", "%so", k)
