@@ -1,8 +1,8 @@
 """The front door: a robot, a problem and a formulation become a function of arrays, compiled for this CPU.
 
 The formulation is traced with everything known of the robot folded in, and the graph is compiled by LLVM
-(`backends.llvm`). Chains of more than `UNROLLED` joints would take long to compile; for them the formulation
-itself is run with NumPy arrays as scalars.
+(`backends.llvm`). Chains of more than `UNROLLED` joints would take long to compile that way: their inverse dynamics is a
+compiled loop over the joints, and their other problems are run as they are written, with NumPy arrays as scalars.
 """
 
 from __future__ import annotations
@@ -232,9 +232,7 @@ class Function:
             if self.robot.n <= UNROLLED:
                 kernel = self._kernel(loads)
                 self._evaluators[loads] = self._with_kernel(kernel, kernel.shape)
-            elif (
-                self.problem in _LOOPED and not loads and not self.vary and self._wanted in (None, *QUANTITIES.values())
-            ):
+            elif self._looped and not loads:
                 self._evaluators[loads] = self._with_kernel(self._loop_kernel(), (self.robot.n,))
             else:
                 self._evaluators[loads] = self._with_numpy

@@ -26,8 +26,7 @@ def load(path: str | Path) -> Robot:
         raise ModelError(f"load got {type(path).__name__}; expected the name of a packaged robot or the path of a file")
     robot = _packaged(str(path)) if str(path) in packaged() else _from_file(str(path))
     _check_accepted(robot)
-    accepted = set(robot.accept)
-    found = [p for p in problems(robot) if not {p.kind, f"{p.where}: {p.kind}"} & accepted]
+    found = [problem for problem in problems(robot) if not problem.accepted_by(robot)]
     if found:
         warnings.warn(f"robot {robot.name!r}: " + "; ".join(found), ModelWarning, stacklevel=2)
     return robot

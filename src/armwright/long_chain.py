@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from armwright.algebra import ZERO, Matrix, Rotation, Scalar, Symmetric, Vector
 from armwright.backends.rolled import KINDS, Rolled
 from armwright.chain import Joint, Wrench
-from armwright.formulations.actuators import drag
+from armwright.formulations.actuators import rubbing
 from armwright.formulations.cartesian_tensor import Augmented, Carried, Loaded, augmented, force_step, load_step
 from armwright.formulations.motion import Motion, base_motion
 from armwright.graph.expression import Expr, Graph
@@ -80,7 +80,7 @@ def _outward(kind: str) -> Program:
     joint, body = _joint(kind, parameters)
     link = load_step(last, joint, body, q[0], qd[0], qdd[0], Wrench())
     m = link.motion
-    saved = [m.R.ct, m.R.st, *m.s, *m.sdd, *link.eta, *link.mu, drag(joint, qd[0], qdd[0])]
+    saved = [m.R.ct, m.R.st, *m.s, *m.sdd, *link.eta, *link.mu, joint.armature * qdd[0] + rubbing(joint, qd[0])]
     arguments = (("state", state), ("parameters", parameters), ("q", q), ("qd", qd), ("qdd", qdd))
     return Program(arguments, (*_state(m), *saved), (STATE + SAVED,))
 

@@ -285,6 +285,18 @@ end:
 }}"""
 
 
+def answer(lanes: Lanes) -> list[str]:
+    """The end of a `run`: 1 if any lane of the status is not a number, else 0."""
+    t = lanes
+    return [
+        f"  %told = load {t.vector}, ptr %status, align 64",
+        f"  %broken = fcmp uno {t.vector} %told, zeroinitializer",
+        f"  %any = call i1 @llvm.vector.reduce.or.v{t.width}i1({t.truths} %broken)",
+        "  %answer = zext i1 %any to i32",
+        "  ret i32 %answer",
+    ]
+
+
 def _tile(n: int, lanes: Lanes) -> int:
     """Scalars in a tile of n vectors, with room for the whole last group of a transposition."""
     return -(-n // lanes.width) * lanes.width * lanes.width
@@ -356,11 +368,7 @@ def _run(program: Program, lanes: Lanes) -> str:
         "  %again = icmp slt i64 %then, %end",
         "  br i1 %again, label %loop, label %finish",
         "finish:",
-        f"  %told = load {t.vector}, ptr %status, align 64",
-        f"  %broken = fcmp uno {t.vector} %told, zeroinitializer",
-        f"  %any = call i1 @llvm.vector.reduce.or.v{t.width}i1({t.truths} %broken)",
-        "  %answer = zext i1 %any to i32",
-        "  ret i32 %answer",
+        *answer(t),
         "}",
     ]
     return "\n".join(lines)

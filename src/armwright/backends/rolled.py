@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from armwright.backends.block import Block, Lanes, library
-from armwright.backends.ir import pack_any, unpack_any, write_body
+from armwright.backends.ir import answer, pack_any, unpack_any, write_body
 from armwright.backends.trigonometry import careful
 from armwright.graph.program import Program
 
@@ -215,11 +215,7 @@ def _run(rolled: Rolled, lanes: Lanes) -> str:
         "  br i1 %again, label %chunk, label %finish",
         "finish:",
         "  call void @free(ptr %memory)",
-        f"  %told = load {t.vector}, ptr %status, align 64",
-        f"  %broken = fcmp uno {t.vector} %told, zeroinitializer",
-        f"  %any = call i1 @llvm.vector.reduce.or.v{t.width}i1({t.truths} %broken)",
-        "  %answer = zext i1 %any to i32",
-        "  ret i32 %answer",
+        *answer(t),
         "}",
     ]
     return "\n".join(lines)

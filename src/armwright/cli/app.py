@@ -96,8 +96,7 @@ def show(robot: Annotated[str, typer.Argument(help="A packaged robot, or the pat
         if not found:
             console.print("[green]No problems found.[/]")
         for problem in found:
-            known = {problem.kind, f"{problem.where}: {problem.kind}"} & set(arm.accept)
-            note = " [dim](accepted by the file)[/]" if known else ""
+            note = " [dim](accepted by the file)[/]" if problem.accepted_by(arm) else ""
             console.print(f"[yellow]problem:[/] {escape(problem)}{note}", soft_wrap=True)
 
 

@@ -11,13 +11,13 @@ from armwright.chain import Chain, Joint
 from armwright.formulations.types import Coordinates, SquareMatrix
 
 
-def drag(joint: Joint, qd: Scalar, qdd: Scalar) -> Scalar:
-    """Rotor and friction of one joint."""
-    return joint.armature * qdd + joint.viscous * qd + joint.coulomb * sign(qd)
+def rubbing(joint: Joint, qd: Scalar) -> Scalar:
+    """The friction of one joint."""
+    return joint.viscous * qd + joint.coulomb * sign(qd)
 
 
 def friction(chain: Chain, qd: Coordinates) -> list[Scalar]:
-    return [joint.viscous * v + joint.coulomb * sign(v) for joint, v in zip(chain.joints, qd, strict=True)]
+    return [rubbing(joint, v) for joint, v in zip(chain.joints, qd, strict=True)]
 
 
 def rotor_torque(chain: Chain, qdd: Coordinates) -> list[Scalar]:

@@ -46,6 +46,10 @@ class Problem(str):
         problem.kind, problem.where = kind, where
         return problem
 
+    def accepted_by(self, robot: Description) -> bool:
+        """Whether the robot's author knows of it: by its kind, or by "where: kind"."""
+        return bool({self.kind, f"{self.where}: {self.kind}"} & set(robot.accept))
+
 
 def problems(robot: Description) -> list[Problem]:
     """Everything that looks wrong, base to tip."""
