@@ -1,8 +1,8 @@
 """The front door: a robot, a problem and a formulation become a function of arrays, compiled for this CPU.
 
 The formulation is traced with everything known of the robot folded in, and the graph is compiled by LLVM
-(`backends.llvm`). Chains of more than `UNROLLED` joints would take long to compile that way: their inverse dynamics is a
-compiled loop over the joints, and their other problems are run as they are written, with NumPy arrays as scalars.
+(`backends.llvm`). Chains of more than `UNROLLED` joints would take long to compile that way: their inverse dynamics is
+a compiled loop over the joints, and their other problems are run as they are written, with NumPy arrays as scalars.
 """
 
 from __future__ import annotations
