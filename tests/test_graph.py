@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 
 from armwright.graph import Expr, Graph
+from armwright.graph.angles import written_out
+from armwright.graph.count import count
 from armwright.graph.draw import dot, listing
 from armwright.graph.expression import reachable
 from armwright.graph.interpret import interpret
+from armwright.graph.program import Program
 
 
 @pytest.fixture
@@ -89,6 +92,31 @@ def test_off_line_factors_and_terms_gather(m: Expr, x: Expr) -> None:
 def test_a_number_times_its_reciprocal_is_one(x: Expr, y: Expr) -> None:
     assert (x * (1 / x)).value == 1
     assert ((1 / (x + y)) * (y + x)).value == 1
+
+
+def test_angles_of_parallel_joints_add_up(x: Expr, y: Expr, m: Expr) -> None:
+    sx, cx, sy, cy = x.sin(), x.cos(), y.sin(), y.cos()
+    assert sx * cy + cx * sy is (x + y).sin()
+    assert cx * cy - sx * sy is (x + y).cos()
+    assert sx * cy - cx * sy is (x - y).sin()
+    assert cx * cy + sx * sy is (x - y).cos()
+    assert sx * sy - cx * cy is -(x + y).cos()
+    assert cx * sy - sx * cy is -(x - y).sin()
+    assert (m * sx) * cy + (m * cx) * sy is m * (x + y).sin()
+    assert (m * sx) * cy + cx * sy is not (x + y).sin()
+    assert sx * cx + sx * cy not in ((x + y).sin(), (x + x).sin())
+
+
+def test_sums_of_angles_are_written_out_where_their_parts_are_known(g: Graph, x: Expr, y: Expr) -> None:
+    z = g.input("z")
+    parts = [f for a in (x, y, z) for f in (a.sin(), a.cos())]
+    outputs = (*parts, (x + y).sin(), (x + y).cos(), (x + y - z).cos(), (x + 0.5).sin())
+    alone = Program((("a", (x, y, z)),), outputs, (len(outputs),))
+    cheap = written_out(alone)
+    assert count(alone.outputs).trigonometric == 10
+    assert count(cheap.outputs).trigonometric == 7
+    at = {"x": 0.3, "y": -1.2, "z": 2.5}
+    assert interpret(cheap.outputs, at) == pytest.approx(interpret(alone.outputs, at), abs=1e-15)
 
 
 def test_expressions_of_two_graphs_do_not_mix(x: Expr) -> None:

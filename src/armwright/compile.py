@@ -33,6 +33,7 @@ from armwright.arrays import (
 from armwright.errors import ArmwrightError, InputError, SingularError, unknown
 from armwright.formulations import QUANTITIES, Formulation, find
 from armwright.graph import OperationCount, count
+from armwright.graph.angles import written_out
 from armwright.graph.program import Program
 from armwright.long_chain import steps, tables
 from armwright.model.description import Description
@@ -191,7 +192,7 @@ class Function:
 
         if loads not in self._kernels:
             traced_ = self._traced(loads) if loads else self._plain
-            self._kernels[loads] = Kernel(traced_.program, self.dtype.name)
+            self._kernels[loads] = Kernel(written_out(traced_.program), self.dtype.name)
         return self._kernels[loads]
 
     def _checked(

@@ -15,6 +15,7 @@ from armwright.backends import c, python, symbolic
 from armwright.compile import DTYPES, UNROLLED, Function
 from armwright.errors import InputError, ModelError, unknown
 from armwright.formulations import PROBLEMS, QUANTITIES
+from armwright.graph.angles import written_out
 from armwright.graph.program import Program
 from armwright.model.description import Description
 from armwright.trace import DERIVATIVES
@@ -63,7 +64,8 @@ def export(
     made = {name: Function(robot, name, QUANTITIES.get(name), "float64") for name in functions}
     programs = {name: f.program for name, f in made.items()}
     if to in ("c", "python"):
-        return _written(robot, to, directory, made, programs, dtype)
+        cheap = {name: written_out(program) for name, program in programs.items()}
+        return _written(robot, to, directory, made, cheap, dtype)
     convert = {"casadi": symbolic.casadi, "jax": symbolic.jax, "sympy": symbolic.sympy}[to]
     return {name: convert(name, program) for name, program in programs.items()}
 

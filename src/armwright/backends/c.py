@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from armwright.backends.text import Notation, infix, statements
+from armwright.backends.text import Notation, Statements, infix
+from armwright.backends.trigonometry import (
+    DOUBLE_COSINE,
+    DOUBLE_SINE,
+    DOUBLE_SPLIT,
+    LARGEST,
+    LARGEST_SINGLE_SPLIT,
+    SINGLE_COSINE,
+    SINGLE_SINE,
+    SINGLE_SPLIT,
+)
 from armwright.graph.count import count
+from armwright.graph.expression import Expr
 from armwright.graph.program import Program
 
 Vectors = tuple[Sequence[np.ndarray], np.ndarray, float]
@@ -78,6 +90,8 @@ def _header(prefix: str, title: str, programs: Mapping[str, Program], real: str)
 
 def _source(prefix: str, programs: Mapping[str, Program], real: str, double: bool) -> str:
     parts = [f'#include "{prefix}.h"\n\n#include <math.h>\n']
+    if any(x.op in _PAIR for program in programs.values() for x in program.nodes):
+        parts.append(_sines(double))
     for name, program in programs.items():
         used = {x.index for x in program.nodes}
         idle = [
@@ -85,13 +99,105 @@ def _source(prefix: str, programs: Mapping[str, Program], real: str, double: boo
             for argument, inputs in program.arguments
             if not any(x.index in used for x in inputs)
         ]
-        lines = [
-            f"    {target} = {value};" if target.startswith("out[") else f"    const {real} {target} = {value};"
-            for target, value in statements(program, notation(double), lambda array, k: f"{array}[{k}]")
-        ]
-        body = "\n".join([*idle, *lines])
+        body = "\n".join([*idle, *_body(program, real, double)])
         parts.append(f"{_signature(prefix, name, program, real)}\n{{\n{body}\n}}\n")
     return "\n".join(parts)
+
+
+_PAIR = ("sin", "cos")
+_AT_ONCE = 4
+
+
+def _body(program: Program, real: str, double: bool) -> list[str]:
+    """One assignment an operation; the sines of all angles that are known at the same time are computed together."""
+    text = Statements(program, notation(double), lambda array, k: f"{array}[{k}]")
+    lines: list[str] = []
+
+    def assign(statements: Iterable[tuple[str, str]]) -> None:
+        lines.extend(f"    const {real} {target} = {value};" for target, value in statements)
+
+    for wave, group in enumerate(_waves(program), start=1):
+        angles = list({node.args[0].index: node.args[0] for node in group}.values())
+        assign(text.up_to(angles))
+        place = {x.index: k for k, x in enumerate(angles)}
+        idle = -len(angles) % _AT_ONCE  # zeros in the last places, as a whole number of vectors is quicker
+        m, given = len(angles) + idle, ", ".join([*map(text.value, angles), *["0"] * idle])
+        lines.append(f"    const {real} x{wave}[{m}] = {{{given}}};")
+        lines.append(f"    {real} s{wave}[{m}], c{wave}[{m}];")
+        lines.append(f"    sines(x{wave}, s{wave}, c{wave}, {m});")
+        for node in group:
+            text.take(node, f"{node.op[0]}{wave}[{place[node.args[0].index]}]")
+    for target, value in text.rest():
+        lines.append(
+            f"    {target} = {value};" if target.startswith("out[") else f"    const {real} {target} = {value};"
+        )
+    return lines
+
+
+def _waves(program: Program) -> list[list[Expr]]:
+    """Sines and cosines, first those of angles without any, then those of angles that need the first, and so on."""
+    depth: dict[int, int] = {}
+    waves: list[list[Expr]] = []
+    for node in program.nodes:
+        depth[node.index] = max((depth[x.index] for x in node.args), default=0)
+        if node.op in _PAIR:
+            depth[node.index] += 1
+            if len(waves) < depth[node.index]:
+                waves.append([])
+            waves[depth[node.index] - 1].append(node)
+    return waves
+
+
+def _sines(double: bool) -> str:
+    """The C function for sine and cosine of several angles."""
+    parts, sine, cosine, limit = (
+        (DOUBLE_SPLIT, DOUBLE_SINE, DOUBLE_COSINE, LARGEST)
+        if double
+        else (SINGLE_SPLIT, SINGLE_SINE, SINGLE_COSINE, LARGEST_SINGLE_SPLIT)
+    )
+    real, suffix = ("double", "") if double else ("float", "f")
+
+    def number(x: float) -> str:
+        return notation(double)["constant"](x)
+
+    def polynomial(coefficients: Sequence[float]) -> str:
+        text = number(coefficients[-1])
+        for c in reversed(coefficients[:-1]):
+            text = f"({text} * z + {number(c)})"
+        return text
+
+    rest = "x"
+    for part in parts:
+        rest = f"({rest} - k * {number(part)})"
+    return f"""/* Sine and cosine of n angles. Each is reduced by whole quarter turns, with pi/2 in parts whose
+   products are exact, and two polynomials give those of the rest; there is no branch, so that the compiler can
+   use vector instructions. Angles beyond {limit:g} are left to the C library. */
+static void sines(const {real} *angle, {real} *sine, {real} *cosine, int n)
+{{
+    int i, large = 0;
+    for (i = 0; i < n; ++i)
+        large |= !(fabs{suffix}(angle[i]) <= {number(limit)});
+    if (large) {{
+        for (i = 0; i < n; ++i) {{
+            sine[i] = sin{suffix}(angle[i]);
+            cosine[i] = cos{suffix}(angle[i]);
+        }}
+        return;
+    }}
+    for (i = 0; i < n; ++i) {{
+        const {real} x = angle[i];
+        const int quarters = (int)(x * {number(2 / math.pi)} + copysign{suffix}({number(0.5)}, x));
+        const {real} k = ({real})quarters;
+        const {real} r = {rest};
+        const {real} z = r * r;
+        const {real} s = r + r * z * {polynomial(sine)};
+        const {real} c = {number(1.0)} - {number(0.5)} * z + z * z * {polynomial(cosine)};
+        const {real} a = quarters & 1 ? c : s, b = quarters & 1 ? s : c;
+        sine[i] = a * ({real})(1 - (quarters & 2));
+        cosine[i] = b * ({real})(1 - ((quarters + 1) & 2));
+    }}
+}}
+"""
 
 
 def _selftest(

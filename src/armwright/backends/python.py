@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from armwright.backends.text import Notation, infix, statements
+from armwright.backends.text import Notation, Statements, infix
 from armwright.graph.count import count
 from armwright.graph.program import Program
 
@@ -32,7 +32,7 @@ def module(title: str, programs: Mapping[str, Program]) -> str:
         lines = [f"    out = [0.0] * {len(program.outputs)}"]
         lines += [
             f"    {target} = {value}"
-            for target, value in statements(program, NOTATION, lambda array, k: f"{array}[{k}]")
+            for target, value in Statements(program, NOTATION, lambda array, k: f"{array}[{k}]").rest()
         ]
         parts.append(
             f'\ndef {name}({arguments}):\n    """{count(program.outputs)}."""\n'

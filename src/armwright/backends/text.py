@@ -2,33 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from armwright.graph.expression import Expr
+from armwright.graph.expression import Expr, Operand, schedule
 from armwright.graph.program import Program
 
 Notation = Mapping[str, Callable[..., str]]
 """How a language writes each operation, given its operands as text; `constant` writes a number."""
 
 
-def statements(program: Program, notation: Notation, element: Callable[[str, int], str]) -> Iterator[tuple[str, str]]:
-    """(name, expression) for every operation in order, then (entry of the output, value)."""
-    places, names = program.places(), dict[int, str]()
+class Statements:
+    """The operations of a program as assignments to t1, t2, ..., in any order that puts operands first."""
 
-    def name(x: Expr) -> str:
-        return notation["constant"](x.value) if x.value is not None else names[x.index]
+    def __init__(self, program: Program, notation: Notation, element: Callable[[str, int], str]) -> None:
+        self._program, self._notation, self._element = program, notation, element
+        self._names = {
+            index: element(program.arguments[a][0], k) for index, (a, k) in program.places().items()
+        }  # what is computed so far
+        self._count = 0
 
-    count = 0
-    for node in program.nodes:
-        if node.op == "input":
-            a, k = places[node.index]
-            names[node.index] = element(program.arguments[a][0], k)
-        elif node.op != "constant":
-            count += 1
-            names[node.index] = f"t{count}"
-            yield names[node.index], notation[node.op](*(name(a) for a in node.args))
-    for k, x in enumerate(program.outputs):
-        yield element("out", k), name(x) if isinstance(x, Expr) else notation["constant"](float(x))
+    def value(self, x: Expr) -> str:
+        """The text that stands for a node computed before, or for a number."""
+        return self._notation["constant"](x.value) if x.value is not None else self._names[x.index]
+
+    def take(self, node: Expr, name: str) -> None:
+        """Let a node be called this from now on: it is computed elsewhere."""
+        self._names[node.index] = name
+
+    def up_to(self, outputs: Iterable[Operand]) -> Iterator[tuple[str, str]]:
+        """(name, expression) for every operation these depend on that has not been written yet."""
+        for node in schedule(outputs):
+            if node.op != "constant" and node.index not in self._names:
+                self._count += 1
+                expression = self._notation[node.op](*map(self.value, node.args))
+                self._names[node.index] = f"t{self._count}"
+                yield self._names[node.index], expression
+
+    def rest(self) -> Iterator[tuple[str, str]]:
+        """What is left of the program, then (entry of the output, value)."""
+        yield from self.up_to(self._program.outputs)
+        for k, x in enumerate(self._program.outputs):
+            yield (
+                self._element("out", k),
+                self.value(x) if isinstance(x, Expr) else self._notation["constant"](float(x)),
+            )
 
 
 def infix(functions: str = "{}") -> dict[str, Callable[..., str]]:

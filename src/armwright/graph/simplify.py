@@ -150,6 +150,51 @@ def factored(op: str) -> BinaryRule:
     return rule
 
 
+def _turned(term: Expr) -> list[tuple[Expr | None, Expr, Expr]]:
+    """Every way to read a product as k u v with u and v a sine or cosine; k is None for 1."""
+    if term.op != "mul":
+        return []
+    found: list[tuple[Expr | None, Expr, Expr]] = []
+    for u, rest in (term.args, term.args[::-1]):
+        if u.op not in ("sin", "cos"):
+            continue
+        if rest.op in ("sin", "cos"):
+            found.append((None, u, rest))
+        elif rest.op == "mul":
+            found += [(k, u, v) for k, v in (rest.args, rest.args[::-1]) if v.op in ("sin", "cos")]
+    return found
+
+
+def angles(op: str) -> BinaryRule:
+    """k sin a cos b + k cos a sin b = k sin(a + b), and its three sisters: the angles of parallel joints add up."""
+
+    def rule(g: Graph, x: Expr, y: Expr) -> Expr | None:
+        for k, u, v in _turned(x):
+            for m, w, z in _turned(y):
+                if k is not m:
+                    continue
+                a, b = u.args[0], v.args[0]
+                if a is b or w.args[0] is not a or z.args[0] is not b or w.op == u.op or z.op == v.op:
+                    continue
+                merged = _merged(op, u.op, v.op, a, b)
+                if merged is not None:
+                    return merged if k is None else k * merged
+        return None
+
+    return rule
+
+
+def _merged(op: str, of_a: str, of_b: str, a: Expr, b: Expr) -> Expr | None:
+    """What u(a) v(b) +- u'(a) v'(b) is, with sine and cosine exchanged in the second product."""
+    if of_a == of_b == "cos":
+        return (a - b).cos() if op == "add" else (a + b).cos()
+    if of_a == of_b:  # - (cos a cos b - sin a sin b)
+        return (a - b).cos() if op == "add" else -(a + b).cos()
+    if op == "add":
+        return (a + b).sin()
+    return (a - b).sin() if of_a == "sin" else (b - a).sin()
+
+
 def div_zero(g: Graph, x: Expr, y: Expr) -> Expr | None:
     return g.constant(0) if x.value == 0 else None
 
@@ -214,8 +259,8 @@ def select_decided(g: Graph, x: Expr, positive: Expr, otherwise: Expr) -> Expr |
 
 
 BINARY_RULES: dict[str, list[BinaryRule]] = {
-    "add": [add_zero, add_negated, add_gathered, factored("add"), commuted("add")],
-    "sub": [sub_zero, sub_same, sub_negated, factored("sub"), sub_ordered],
+    "add": [add_zero, add_negated, add_gathered, factored("add"), angles("add"), commuted("add")],
+    "sub": [sub_zero, sub_same, sub_negated, factored("sub"), angles("sub"), sub_ordered],
     "mul": [
         mul_zero,
         mul_one,
