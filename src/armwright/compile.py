@@ -1,8 +1,9 @@
 """The front door: a robot, a problem and a formulation become a function of arrays, compiled for this CPU.
 
 The formulation is traced with everything known of the robot folded in, and the graph is compiled by LLVM
-(`backends.llvm`). Chains of more than `UNROLLED` joints would take long to compile that way: their inverse dynamics is
-a compiled loop over the joints, and their other problems are run as they are written, with NumPy arrays as scalars.
+(`backends.llvm`). Chains of more than `UNROLLED` joints would take long to compile that way: their inverse and forward
+dynamics are compiled loops over the joints, their mass matrix is inverse dynamics column by column, and what else there
+is runs as it is written, with NumPy arrays as scalars.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from numbers import Integral
 from typing import Any
@@ -35,7 +37,7 @@ from armwright.formulations import QUANTITIES, Formulation, find
 from armwright.graph import OperationCount, count
 from armwright.graph.angles import written_out
 from armwright.graph.program import Program
-from armwright.long_chain import steps, tables
+from armwright.long_chain import LONG_CHAINS
 from armwright.model.description import Description
 from armwright.model.vary import check
 from armwright.trace import ARGUMENTS, DERIVATIVES, Traced, cheapest, derivative_of, traced
@@ -45,7 +47,14 @@ DTYPES = ("float64", "float32")
 UNROLLED = 24
 """The longest chain that is compiled as straight code."""
 
-_LOOPED = ("inverse_dynamics", "bias", "gravity_torque")  # what longer chains have as compiled loops
+_LOOPED = {  # what longer chains have as compiled loops, and by which
+    "inverse_dynamics": "inverse_dynamics",
+    "bias": "inverse_dynamics",
+    "gravity_torque": "inverse_dynamics",
+    "mass_matrix": "inverse_dynamics",
+    "forward_dynamics": "forward_dynamics",
+}
+_LOOP_FORMULATION = {"inverse_dynamics": "cartesian_tensor", "bias": "cartesian_tensor"}
 
 _MANY_STATES = 16384  # from here on all cores are used unless told otherwise
 
@@ -122,7 +131,7 @@ class Function:
         n, dtype = self.robot.n, self.dtype
         first = state[0] if state else None
         if (
-            n > UNROLLED
+            (n > UNROLLED and not self._whole_loop)
             or self.vary
             or len(state) != len(self.arguments)
             or type(first) is not np.ndarray
@@ -135,7 +144,7 @@ class Function:
         for array in state:
             if type(array) is not np.ndarray or array.shape != shape or array.dtype != dtype or not array.flags.aligned:
                 return None
-        kernel = self._kernel(())
+        kernel = self._kernel(()) if n <= UNROLLED else self._loop_kernel(())
         wanted = (shape[0], *kernel.shape)
         result = out if out is not None else empty(wanted, dtype, first.strides[0] == dtype.itemsize)
         if out is not None and (type(out) is not np.ndarray or out.shape != wanted or not direct(out, dtype, state)):
@@ -163,7 +172,7 @@ class Function:
         if self._wanted is None and self.robot.n > UNROLLED:
             if self.problem in DERIVATIVES:
                 return derivative_of(self.problem)
-            return find(self.problem, "cartesian_tensor" if self._looped else None)
+            return QUANTITIES.get(self.problem) or find(self.problem, _LOOP_FORMULATION.get(self.problem))
         return self._wanted or self._plain.formulation
 
     @property
@@ -182,7 +191,7 @@ class Function:
         if self.robot.n <= UNROLLED:
             return str(self._kernel(()).source)
         if self._looped:
-            return str(self._loop_kernel().source)
+            return str(self._loop_kernel(()).source)
         raise InputError(
             f"{self.problem} of {self.robot.n} joints is not compiled (up to {UNROLLED} are), so it has no source"
         )
@@ -233,8 +242,12 @@ class Function:
             if self.robot.n <= UNROLLED:
                 kernel = self._kernel(loads)
                 self._evaluators[loads] = self._with_kernel(kernel, kernel.shape)
-            elif self._looped and not loads:
-                self._evaluators[loads] = self._with_kernel(self._loop_kernel(), (self.robot.n,))
+            elif self._looped:
+                kernel = self._loop_kernel(loads)
+                if self.problem == "mass_matrix":
+                    self._evaluators[loads] = self._by_columns(kernel)
+                else:
+                    self._evaluators[loads] = self._with_loop(kernel)
             else:
                 self._evaluators[loads] = self._with_numpy
         return self._evaluators[loads]
@@ -245,11 +258,85 @@ class Function:
         chosen = self._wanted is not None and self.problem not in QUANTITIES
         return self.problem in _LOOPED and not chosen and not self.vary
 
-    def _loop_kernel(self) -> Any:
+    @cached_property
+    def _whole_loop(self) -> bool:
+        """Whether a longer chain has this problem as one loop over all of its arguments."""
+        return self._looped and self.problem in LONG_CHAINS
+
+    def _loop_kernel(self, loads: tuple[str, ...]) -> Any:
         from armwright.backends.llvm import LoopKernel  # noqa: PLC0415
 
-        t = tables(self.robot, self.dtype.name)
-        return LoopKernel(steps(), (t.parameters, t.kinds, t.base), self.dtype.name)
+        if loads in self._kernels:
+            return self._kernels[loads]
+        loop = LONG_CHAINS[_LOOPED[self.problem]]
+        weightless = self.problem == "mass_matrix"
+        t = loop.tables(replace(self.robot, gravity=(0.0, 0.0, 0.0)) if weightless else self.robot, self.dtype.name)
+        kernel = LoopKernel(loop.steps(bool(loads)), (t.parameters, t.kinds, t.starts), self.dtype.name)
+        self._kernels[loads] = kernel
+        return kernel
+
+    def _with_loop(self, kernel: Any) -> Callable[..., Array]:
+        """A loop takes q, qd and a third array, zeros where the problem has none, and one wrench per link."""
+        n = self.robot.n
+        direct_evaluate = self._with_kernel(kernel, (n,))
+
+        def evaluate(
+            arrays: dict[str, Array],
+            _shapes: dict[str, tuple[int, ...]],
+            batch: tuple[int, ...],
+            out: Array | None,
+            threads: int,
+        ) -> Array:
+            rest = np.broadcast_to(np.zeros(1, self.dtype), (n,))
+            given = dict(zip(("q", "qd", "x"), (arrays[name] for name in self.arguments), strict=False))
+            columns = {name: given.get(name, rest) for name in ("q", "qd", "x")}
+            if len(arrays) > len(self.arguments):
+                columns["load"] = self._loads(arrays, batch)
+            return direct_evaluate(
+                columns, {name: (6 * n if name == "load" else n,) for name in columns}, batch, out, threads
+            )
+
+        return evaluate
+
+    def _loads(self, arrays: dict[str, Array], batch: tuple[int, ...]) -> Array:
+        """The wrenches on the tool and on the links as one per link, in the link frames."""
+        n = self.robot.n
+        loads = np.zeros((*batch, n, 6), self.dtype)
+        if "link_wrenches" in arrays:
+            loads += arrays["link_wrenches"]
+        if "tip_wrench" in arrays:
+            at_tip = wrench(arrays["tip_wrench"], batch).seen_through(self._chain.tool)
+            loads[..., -1, :] += np.stack(np.broadcast_arrays(*at_tip.force, *at_tip.moment), axis=-1)
+        return loads.reshape(*batch, 6 * n)
+
+    def _by_columns(self, kernel: Any) -> Callable[..., Array]:
+        """Column j of the mass matrix: the torques of a unit acceleration of joint j, at rest and without gravity."""
+        n = self.robot.n
+
+        def evaluate(
+            arrays: dict[str, Array],
+            _shapes: dict[str, tuple[int, ...]],
+            batch: tuple[int, ...],
+            out: Array | None,
+            threads: int,
+        ) -> Array:
+            if out is not None:
+                check_out(out, (*batch, n, n), self.dtype)
+            states = math.prod(batch)
+            result = np.empty((n, n, states), self.dtype)
+            q = by_state(arrays["q"], (*batch, n), states)
+            rest, unit = np.zeros(n, self.dtype), np.eye(n, dtype=self.dtype)
+            for j in range(n):
+                columns = (q, *(np.broadcast_to(x, (states, n)) for x in (rest, unit[j])))
+                if not kernel.run(columns, result[j].T, threads):
+                    raise self._not_finite(arrays, np.full(batch, np.nan), batch)
+            matrices = np.moveaxis(result, -1, 0).reshape(*batch, n, n)
+            if out is None:
+                return matrices
+            out[...] = matrices
+            return out
+
+        return evaluate
 
     def _with_kernel(self, kernel: Any, shape: tuple[int, ...]) -> Callable[..., Array]:
         def evaluate(

@@ -1,7 +1,11 @@
-"""Inverse dynamics of long chains: the steps of the Cartesian-tensor formulation, traced once for any joint."""
+"""Long chains: the steps of two O(n) formulations, traced once for any joint, and the tables they run over.
+
+Inverse dynamics is the Cartesian-tensor formulation, forward dynamics the articulated-body one.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -10,89 +14,231 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armwright.algebra import ZERO, Matrix, Rotation, Scalar, Symmetric, Vector
-from armwright.backends.rolled import KINDS, Rolled
-from armwright.chain import Joint, Wrench
+from armwright.backends.rolled import KINDS, Rolled, Sweep
+from armwright.chain import Chain, Joint, MomentLink, Wrench
+from armwright.formulations import articulated_body
 from armwright.formulations.actuators import rubbing
+from armwright.formulations.articulated_body import Articulated, Solved, accelerate_step, articulate_step, motion_step
 from armwright.formulations.cartesian_tensor import Augmented, Carried, Loaded, augmented, force_step, load_step
 from armwright.formulations.motion import Motion, base_motion
-from armwright.graph.expression import Expr, Graph
+from armwright.formulations.spatial import NOTHING, Inertia, Pair, Screw
+from armwright.graph.expression import Expr, Graph, Operand
 from armwright.graph.program import Program
 from armwright.model.description import Description
 from armwright.regroup import regrouped
 
-STATE, SAVED, CARRY, PARAMETERS = 18, 15, 6, 18
+PARAMETERS = 18
+"""Of a joint and its link: ca, sa, a, d, theta; mass, first moment, tensor; armature, viscous, coulomb."""
+
+Values = tuple[Scalar, ...]
 
 
 @dataclass(frozen=True)
 class Tables:
-    """One row of parameters per joint, its kind (0 revolute, 1 prismatic), and the state of the base."""
+    """One row of parameters per joint, its kind (0 revolute, 1 prismatic), and what each sweep starts with."""
 
     parameters: NDArray[Any]
     kinds: NDArray[np.uint8]
-    base: NDArray[Any]
+    starts: NDArray[Any]
 
 
-def tables(robot: Description, dtype: str) -> Tables:
-    chain = regrouped(robot.chain(), euler=True)
-    bodies = augmented(chain, [0.0] * chain.n)
+@dataclass(frozen=True)
+class LongChain:
+    """A problem as sweeps, and how a robot becomes its tables."""
+
+    tables: Callable[[Description, str], Tables]
+    steps: Callable[[bool], Rolled]
+
+
+def _tables(robot: Description, chain: Chain, bodies: list[Values], starts: list[Scalar], dtype: str) -> Tables:
     rows = [
-        (j.ca, j.sa, j.a, j.d, model.theta, body.M, *body.u, *body.K, j.armature, j.viscous, j.coulomb)
+        (j.ca, j.sa, j.a, j.d, model.theta, *body, j.armature, j.viscous, j.coulomb)
         for j, model, body in zip(chain.joints, robot.joints, bodies, strict=True)
     ]
     kinds = np.array([joint.prismatic for joint in chain.joints], dtype=np.uint8)
-    base = np.array(_state(base_motion(chain)), dtype=dtype)
-    return Tables(np.array(rows, dtype=dtype), kinds, base)
+    return Tables(np.array(rows, dtype=dtype), kinds, np.array(starts, dtype=dtype))
 
 
-def _state(m: Motion) -> list[Scalar]:
+class _Step:
+    """The arguments of one step as symbols, taken in order."""
+
+    def __init__(self, kind: str) -> None:
+        self._graph = Graph()
+        self._arguments: list[tuple[str, tuple[Expr, ...]]] = []
+        self._prismatic = kind == "prismatic"
+
+    def take(self, name: str, count: int) -> tuple[Expr, ...]:
+        symbols = tuple(self._graph.input(f"{name}{k}") for k in range(count))
+        self._arguments.append((name, symbols))
+        return symbols
+
+    def joint(self) -> tuple[Joint, tuple[Expr, ...]]:
+        """The joint, and mass, first moment and tensor of its link."""
+        ca, sa, a, d, theta, *body, armature, viscous, coulomb = self.take("parameters", PARAMETERS)
+        return Joint(self._prismatic, ca, sa, a, d, theta, 0, armature, viscous, coulomb), tuple(body)
+
+    def load(self, loaded: bool) -> Wrench:
+        if not loaded:
+            return Wrench()
+        entries = self.take("load", 6)
+        return Wrench(Vector(*entries[:3]), Vector(*entries[3:]))
+
+    def program(self, *outputs: Operand) -> Program:
+        return Program(tuple(self._arguments), outputs, (len(outputs),))
+
+
+def _vectors(entries: tuple[Expr, ...]) -> list[Vector]:
+    return [Vector(*entries[i : i + 3]) for i in range(0, len(entries), 3)]
+
+
+# Inverse dynamics: outward with the motion, inward with the force
+
+
+def _inverse_tables(robot: Description, dtype: str) -> Tables:
+    chain = regrouped(robot.chain(), euler=True)
+    bodies = [(body.M, *body.u, *body.K) for body in augmented(chain, [0.0] * chain.n)]
+    return _tables(robot, chain, bodies, [*_moving(base_motion(chain)), *[0.0] * 6], dtype)
+
+
+def _moving(m: Motion) -> list[Scalar]:
     return [*m.w, *m.wd, *(x for row in m.Omega for x in row), *m.sdd]
 
 
 @cache
-def steps() -> Rolled:
-    """The outward and inward steps for both kinds of joints."""
+def _inverse_steps(loaded: bool) -> Rolled:
+    reads = ("q", "qd", "x", *(("load",) if loaded else ()))
     return Rolled(
-        outward={kind: _outward(kind) for kind in KINDS},
-        inward={kind: _inward(kind) for kind in KINDS},
-        state=STATE,
-        saved=SAVED,
-        carry=CARRY,
+        sweeps=(
+            Sweep(True, {kind: _load(kind, loaded) for kind in KINDS}, carry=18, record=15, reads=reads),
+            Sweep(False, {kind: _force(kind) for kind in KINDS}, carry=6, record=1),
+        ),
+        inputs={name: 6 if name == "load" else 1 for name in reads},
         parameters=PARAMETERS,
     )
 
 
-def _symbols(graph: Graph, name: str, count: int) -> tuple[Expr, ...]:
-    return tuple(graph.input(f"{name}{k}") for k in range(count))
+def _body(p: tuple[Expr, ...]) -> Augmented:
+    return Augmented(p[0], Vector(*p[1:4]), Symmetric(*p[4:]))
 
 
-def _joint(kind: str, p: tuple[Expr, ...]) -> tuple[Joint, Augmented]:
-    ca, sa, a, d, theta, M, ux, uy, uz, *rest = p
-    joint = Joint(kind == "prismatic", ca, sa, a, d, theta, 0, *rest[6:])
-    return joint, Augmented(M, Vector(ux, uy, uz), Symmetric(*rest[:6]))
-
-
-def _outward(kind: str) -> Program:
-    graph = Graph()
-    state, parameters = _symbols(graph, "state", STATE), _symbols(graph, "parameter", PARAMETERS)
-    q, qd, qdd = (_symbols(graph, name, 1) for name in ("q", "qd", "qdd"))
-    w, wd, x, y, z, sdd = (Vector(*state[i : i + 3]) for i in range(0, STATE, 3))
+def _load(kind: str, loaded: bool) -> Program:
+    step = _Step(kind)
+    w, wd, x, y, z, sdd = _vectors(step.take("carry", 18))
+    joint, body = step.joint()
+    (q,), (qd,), (qdd,) = (step.take(name, 1) for name in ("q", "qd", "x"))
     last = Loaded(Motion(Rotation(1, 0, 1, 0), ZERO, w, wd, Matrix(x, y, z), sdd), ZERO, ZERO)
-    joint, body = _joint(kind, parameters)
-    link = load_step(last, joint, body, q[0], qd[0], qdd[0], Wrench())
+    link = load_step(last, joint, _body(body), q, qd, qdd, step.load(loaded))
     m = link.motion
-    saved = [m.R.ct, m.R.st, *m.s, *m.sdd, *link.eta, *link.mu, joint.armature * qdd[0] + rubbing(joint, qd[0])]
-    arguments = (("state", state), ("parameters", parameters), ("q", q), ("qd", qd), ("qdd", qdd))
-    return Program(arguments, (*_state(m), *saved), (STATE + SAVED,))
+    actuator = joint.armature * qdd + rubbing(joint, qd)
+    return step.program(*_moving(m), m.R.ct, m.R.st, *m.s, *m.sdd, *link.eta, *link.mu, actuator)
 
 
-def _inward(kind: str) -> Program:
-    graph = Graph()
-    carry, parameters = _symbols(graph, "carry", CARRY), _symbols(graph, "parameter", PARAMETERS)
-    saved = _symbols(graph, "saved", SAVED)
-    joint, body = _joint(kind, parameters)
-    R = Rotation(joint.ca, joint.sa, saved[0], saved[1])
-    s, sdd, eta, mu = (Vector(*saved[i : i + 3]) for i in (2, 5, 8, 11))
-    link = Loaded(Motion(R, s, ZERO, ZERO, Matrix(ZERO, ZERO, ZERO), sdd), eta, mu)
-    handed, tau = force_step(Carried(Vector(*carry[:3]), Vector(*carry[3:])), joint, body, link)
-    arguments = (("carry", carry), ("parameters", parameters), ("saved", saved))
-    return Program(arguments, (*handed.eta, *handed.mu, tau + saved[14]), (CARRY + 1,))
+def _force(kind: str) -> Program:
+    step = _Step(kind)
+    eta, mu = _vectors(step.take("carry", 6))
+    joint, body = step.joint()
+    ct, st, *vectors, actuator = step.take("record", 15)
+    s, sdd, own_eta, own_mu = _vectors(tuple(vectors))
+    R = Rotation(joint.ca, joint.sa, ct, st)
+    link = Loaded(Motion(R, s, ZERO, ZERO, Matrix(ZERO, ZERO, ZERO), sdd), own_eta, own_mu)
+    handed, tau = force_step(Carried(eta, mu), joint, _body(body), link)
+    return step.program(*handed.eta, *handed.mu, tau + actuator)
+
+
+# Forward dynamics: outward with the velocity, inward with the articulated inertia, outward with the acceleration
+
+
+def _forward_tables(robot: Description, dtype: str) -> Tables:
+    chain = robot.chain()
+    bodies = [(link.mass, *link.moment, *link.origin_inertia) for link in chain.links]
+    starts = [*[0.0] * 9, *[0.0] * 27, *(-chain.gravity), *[0.0] * 3]
+    return _tables(robot, chain, bodies, starts, dtype)
+
+
+@cache
+def _forward_steps(loaded: bool) -> Rolled:
+    loads = ("load",) if loaded else ()
+    return Rolled(
+        sweeps=(
+            Sweep(True, {kind: _velocity(kind) for kind in KINDS}, carry=9, record=14, reads=("q", "qd")),
+            Sweep(
+                False,
+                {kind: _articulated(kind, loaded) for kind in KINDS},
+                carry=27,
+                record=7,
+                reads=("qd", "x", *loads),
+            ),
+            Sweep(True, {kind: _acceleration(kind) for kind in KINDS}, carry=6, record=1),
+        ),
+        inputs={"q": 1, "qd": 1, "x": 1, **dict.fromkeys(loads, 6)},
+        parameters=PARAMETERS,
+    )
+
+
+def _symmetric(m: Matrix) -> tuple[Scalar, ...]:
+    return m.x.x, m.y.y, m.z.z, m.x.y, m.x.z, m.y.z
+
+
+def _full(entries: tuple[Expr, ...]) -> Matrix:
+    xx, yy, zz, xy, xz, yz = entries
+    return Matrix(Vector(xx, xy, xz), Vector(xy, yy, yz), Vector(xz, yz, zz))
+
+
+def _velocity(kind: str) -> Program:
+    step = _Step(kind)
+    carry = step.take("carry", 9)
+    joint, _ = step.joint()
+    (q,), (qd,) = step.take("q", 1), step.take("qd", 1)
+    last = articulated_body.Motion(
+        Screw(Rotation(1, 0, 1, 0), 0, 0), Vector(*carry[:3]), _full(carry[3:]), ZERO, NOTHING
+    )
+    m = motion_step(last, joint, q, qd)
+    centripetal = _symmetric(m.centripetal)
+    c = m.c.linear if joint.prismatic else m.c.angular
+    return step.program(*m.w, *centripetal, m.X.R.ct, m.X.R.st, m.X.d, *centripetal, *m.zeta, c.x, c.y)
+
+
+def _recorded(joint: Joint, record: tuple[Expr, ...]) -> articulated_body.Motion:
+    """The motion of a link from what `_velocity` left."""
+    ct, st, d, *rest = record
+    c = Vector(rest[9], rest[10], 0)
+    return articulated_body.Motion(
+        Screw(Rotation(joint.ca, joint.sa, ct, st), joint.a, d),
+        ZERO,
+        _full(tuple(rest[:6])),
+        Vector(*rest[6:9]),
+        Pair(c, ZERO) if joint.prismatic else Pair(ZERO, c),
+    )
+
+
+def _articulated(kind: str, loaded: bool) -> Program:
+    step = _Step(kind)
+    A, B, C, pA = (carry := step.take("carry", 27))[:6], carry[6:15], carry[15:21], carry[21:]
+    joint, body = step.joint()
+    (qd,), (tau,), load = step.take("qd", 1), step.take("x", 1), step.load(loaded)
+    motion = _recorded(joint, step.take("record", 14))
+    link = MomentLink(body[0], Vector(*body[1:4]), Symmetric(*body[4:]))
+    outer = Articulated(Inertia(Symmetric(*A), Matrix(*_vectors(B)), Symmetric(*C)), Pair(*_vectors(pA)))
+    inner, solved = articulate_step(outer, joint, link, motion, tau - rubbing(joint, qd), load)
+    assert inner.IA is not None
+    IA, carried = inner.IA, [x for row in inner.IA.B for x in row]
+    forces = [*inner.pA.linear, *inner.pA.angular]
+    return step.program(*IA.A, *carried, *IA.C, *forces, *solved.psi.linear, *solved.psi.angular, solved.u)
+
+
+def _acceleration(kind: str) -> Program:
+    step = _Step(kind)
+    v, w = _vectors(step.take("carry", 6))
+    joint, _ = step.joint()
+    motion = _recorded(joint, step.take("velocity", 14))
+    *psi, u = step.take("solved", 7)
+    solved = Solved(motion, Pair(*_vectors(tuple(psi))), u)
+    a, qdd = accelerate_step((Pair(v, w), 0), joint, solved)
+    return step.program(*a.linear, *a.angular, qdd)
+
+
+LONG_CHAINS = {
+    "inverse_dynamics": LongChain(_inverse_tables, _inverse_steps),
+    "forward_dynamics": LongChain(_forward_tables, _forward_steps),
+}
+"""The problems that exist as sweeps."""

@@ -18,8 +18,8 @@ from armwright.backends.trigonometry import (
     SINGLE_SINE,
     SINGLE_SPLIT,
 )
+from armwright.graph.angles import rounds
 from armwright.graph.count import count
-from armwright.graph.expression import Expr
 from armwright.graph.program import Program
 
 Vectors = tuple[Sequence[np.ndarray], np.ndarray, float]
@@ -116,36 +116,21 @@ def _body(program: Program, real: str, double: bool) -> list[str]:
     def assign(statements: Iterable[tuple[str, str]]) -> None:
         lines.extend(f"    const {real} {target} = {value};" for target, value in statements)
 
-    for wave, group in enumerate(_waves(program), start=1):
-        angles = list({node.args[0].index: node.args[0] for node in group}.values())
+    for k, angles in enumerate(rounds(program), start=1):
         assign(text.up_to(angles))
-        place = {x.index: k for k, x in enumerate(angles)}
         idle = -len(angles) % _AT_ONCE  # zeros in the last places, as a whole number of vectors is quicker
         m, given = len(angles) + idle, ", ".join([*map(text.value, angles), *["0"] * idle])
-        lines.append(f"    const {real} x{wave}[{m}] = {{{given}}};")
-        lines.append(f"    {real} s{wave}[{m}], c{wave}[{m}];")
-        lines.append(f"    sines(x{wave}, s{wave}, c{wave}, {m});")
-        for node in group:
-            text.take(node, f"{node.op[0]}{wave}[{place[node.args[0].index]}]")
+        lines.append(f"    const {real} x{k}[{m}] = {{{given}}};")
+        lines.append(f"    {real} s{k}[{m}], c{k}[{m}];")
+        lines.append(f"    sines(x{k}, s{k}, c{k}, {m});")
+        for i, angle in enumerate(angles):
+            for op in _PAIR:
+                text.take(angle.graph.node(op, angle), f"{op[0]}{k}[{i}]")
     for target, value in text.rest():
         lines.append(
             f"    {target} = {value};" if target.startswith("out[") else f"    const {real} {target} = {value};"
         )
     return lines
-
-
-def _waves(program: Program) -> list[list[Expr]]:
-    """Sines and cosines, first those of angles without any, then those of angles that need the first, and so on."""
-    depth: dict[int, int] = {}
-    waves: list[list[Expr]] = []
-    for node in program.nodes:
-        depth[node.index] = max((depth[x.index] for x in node.args), default=0)
-        if node.op in _PAIR:
-            depth[node.index] += 1
-            if len(waves) < depth[node.index]:
-                waves.append([])
-            waves[depth[node.index] - 1].append(node)
-    return waves
 
 
 def _sines(double: bool) -> str:

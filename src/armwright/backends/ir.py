@@ -9,12 +9,13 @@ place of a state in it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from armwright.backends.block import Block, Lanes, each_lane, library
 from armwright.backends.single import single_call
 from armwright.backends.trigonometry import careful, sine_cosine
-from armwright.graph.expression import Expr, schedule
+from armwright.graph.angles import rounds
+from armwright.graph.expression import Expr, Operand, schedule
 from armwright.graph.program import Program
 
 
@@ -43,9 +44,21 @@ def module(program: Program, lanes: Lanes) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def write_body(program: Program, block: Block, name: str, uniform: Collection[int] = ()) -> str:
-    """A function that computes the program for W states; arguments in `uniform` are the same numbers for all states."""
-    _body(program, block, uniform)
+def write_body(program: Program, block: Block, name: str) -> str:
+    """A function that computes the program for W states and marks in `status` what is not finite."""
+    t = block.lanes
+    values = compute(program, block)
+    status = block.let(f"load {t.vector}, ptr %status, align 64")
+    for argument, (_, entries) in enumerate(program.arguments):
+        for k, entry in enumerate(entries):
+            if entry.index not in values:  # nothing depends on it, yet it must be a number
+                unused = block.read(_address(block, f"%p{argument}", f"%s{argument}", k))
+                status = block.fma(unused, t.splat(0.0), status)
+    for k, x in enumerate(program.outputs):
+        result = number(x, values, block)
+        block.put(f"store {t.vector} {result}, ptr {_address(block, '%po', '%so', k)}, align {t.bytes}")
+        status = block.fma(result, t.splat(0.0), status)  # nan where the result is not finite
+    block.put(f"store {t.vector} {status}, ptr %status, align 64")
     arguments = [f"ptr %p{a}, i64 %s{a}" for a in range(len(program.arguments))]
     signature = ", ".join([*arguments, "ptr %po, i64 %so, ptr noalias %status"])
     return f"define internal void @{name}({signature}) noinline {{\n" + "\n".join(block.lines) + "\nret void\n}"
@@ -56,15 +69,21 @@ def _address(block: Block, pointer: str, stride: str, k: int) -> str:
     return block.let(f"getelementptr {block.lanes.scalar}, ptr {pointer}, i64 {offset}")
 
 
-def _body(program: Program, block: Block, uniform: Collection[int]) -> None:
-    """Loads, operations and stores; sines and cosines first, with nothing but what their angles need before them."""
-    t = block.lanes.vector
+def number(x: Operand, values: Mapping[int, str], block: Block) -> str:
+    """A node that has been computed, or a constant, as a vector."""
+    value = x.value if isinstance(x, Expr) else x
+    return block.lanes.splat(float(value)) if value is not None else values[x.index]  # type: ignore[union-attr]
+
+
+def compute(program: Program, block: Block, uniform: Collection[int] = ()) -> dict[int, str]:
+    """The values of all nodes, from arguments at %p0, %p1, ... with their entries %s0, %s1, ... apart.
+
+    Arguments in `uniform` are the same numbers for all states. Sines and cosines come first, with nothing but what
+    their angles need before them.
+    """
     places, values = program.places(), dict[int, str]()
 
-    def value(x: Expr) -> str:
-        return block.lanes.splat(x.value) if x.value is not None else values[x.index]
-
-    def compute(nodes: Iterable[Expr]) -> None:
+    def write(nodes: Iterable[Expr]) -> None:
         for node in nodes:
             if node.index in values or node.op == "constant":
                 continue
@@ -73,41 +92,16 @@ def _body(program: Program, block: Block, uniform: Collection[int]) -> None:
                 source = _address(block, f"%p{a}", f"%s{a}", k)
                 values[node.index] = block.spread(source) if a in uniform else block.read(source)
             else:
-                values[node.index] = EMIT[node.op](block, *(value(a) for a in node.args))
+                values[node.index] = EMIT[node.op](block, *(number(a, values, block) for a in node.args))
 
-    for angles in _rounds(program):
-        compute(schedule(angles))
-        for angle, pair in zip(angles, sine_cosine(block, [value(x) for x in angles]), strict=True):
+    for angles in rounds(program):
+        write(schedule(angles))
+        pairs = sine_cosine(block, [number(x, values, block) for x in angles])
+        for angle, pair in zip(angles, pairs, strict=True):
             for op, name in zip(("sin", "cos"), pair, strict=True):
                 values[angle.graph.node(op, angle).index] = name
-    compute(program.nodes)
-
-    status = block.let(f"load {t}, ptr %status, align 64")
-    for argument, (_, entries) in enumerate(program.arguments):
-        for k, entry in enumerate(entries):
-            if entry.index not in values and argument not in uniform:  # nothing depends on it, yet it must be a number
-                unused = block.read(_address(block, f"%p{argument}", f"%s{argument}", k))
-                status = block.fma(unused, block.lanes.splat(0.0), status)
-    for k, x in enumerate(program.outputs):
-        result = value(x) if isinstance(x, Expr) else block.lanes.splat(float(x))
-        target = _address(block, "%po", "%so", k)
-        block.put(f"store {t} {result}, ptr {target}, align {block.lanes.bytes}")
-        status = block.fma(result, block.lanes.splat(0.0), status)  # nan where the result is not finite
-    block.put(f"store {t} {status}, ptr %status, align 64")
-
-
-def _rounds(program: Program) -> list[list[Expr]]:
-    """The angles of all sines and cosines; those of a later round depend on sines of an earlier one."""
-    depth: dict[int, int] = {}
-    rounds: list[dict[int, Expr]] = []
-    for node in program.nodes:
-        inner = max((depth[a.index] for a in node.args), default=0)
-        depth[node.index] = inner + (node.op in ("sin", "cos"))
-        if node.op in ("sin", "cos"):
-            if inner == len(rounds):
-                rounds.append({})
-            rounds[inner][node.args[0].index] = node.args[0]
-    return [list(angles.values()) for angles in rounds]
+    write(program.nodes)
+    return values
 
 
 def _sign(block: Block, x: str) -> str:

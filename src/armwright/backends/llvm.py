@@ -104,14 +104,14 @@ class Kernel:
 
 
 class LoopKernel:
-    """A pair of recursions over the joints of a chain, loaded; the same `run` as a `Kernel`."""
+    """Sweeps over the joints of a chain, loaded; the same `run` as a `Kernel`."""
 
     def __init__(self, rolled: Rolled, tables: Sequence[NDArray[Any]], dtype: str) -> None:
         self.joints, self.dtype, self.width = len(tables[0]), np.dtype(dtype), lanes(dtype).width
+        self.shape = (self.joints,)
         self._tables = [np.ascontiguousarray(table) for table in tables]
         self._rolled = rolled
-        digests = [step.digest() for sweep in (rolled.outward, rolled.inward) for step in sweep.values()]
-        self._code = _cached("|".join(digests), dtype, lambda: rolled_module(rolled, lanes(dtype)))
+        self._code = _cached(rolled.digest(), dtype, lambda: rolled_module(rolled, lanes(dtype)))
         self._address = self._code.engine.get_function_address("run")
         self._run = _RUN(self._address)
 
@@ -120,9 +120,8 @@ class LoopKernel:
         return rolled_module(self._rolled, lanes(self.dtype.name))
 
     def run(self, arrays: Sequence[NDArray[Any]], out: NDArray[Any], threads: int = 1) -> bool:
-        """Fill `out` (states, joints) from arrays (states, joints); False if a result is not finite."""
-        missing = [np.broadcast_to(np.zeros(1, self.dtype), out.shape)] * (3 - len(arrays))  # at rest, unaccelerated
-        fields = _fields((*arrays, *missing, out), self.dtype.itemsize)
+        """Fill `out` (states, joints) from arrays (states, entries); False if a result is not finite."""
+        fields = _fields((*arrays, out), self.dtype.itemsize)
         fields += [*map(_place, self._tables), self.joints]
         layout = (ctypes.c_int64 * len(fields))(*fields)
         answer = _shared(self._run, self._address, layout, len(out), threads, self.width)

@@ -1,17 +1,17 @@
-"""Long chains as loops: one outward and one inward step compiled once, run over arrays of joint parameters.
+"""Long chains as loops: the steps of a recursion compiled once, run over arrays of joint parameters.
 
-Compile time does not depend on the number of joints. For W states at a time the outward loop goes from base to tip and
-leaves in memory, joint by joint, its state and what the inward loop will need; the inward loop comes back with the
-forces. Steps come in two kinds, for revolute and prismatic joints.
+Compile time does not depend on the number of joints. For W states at a time each sweep goes along the chain, outward or
+inward, and leaves a record of every joint in memory for the sweeps after it; the last one gives the results. Steps come
+in two kinds, for revolute and prismatic joints.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from armwright.backends.block import Block, Lanes, library
-from armwright.backends.ir import answer, pack_any, unpack_any, write_body
+from armwright.backends.ir import answer, compute, number, pack_any, unpack_any
 from armwright.backends.trigonometry import careful
 from armwright.graph.program import Program
 
@@ -19,32 +19,45 @@ KINDS = ("revolute", "prismatic")
 
 
 @dataclass(frozen=True)
-class Rolled:
-    """A pair of recursions.
+class Sweep:
+    """One way along the chain: step(carry, parameters, *inputs, *records of earlier sweeps) -> carry, record.
 
-    outward(state, parameters, q, qd, qdd) -> state, saved         inward(carry, parameters, saved) -> carry, result
+    The last sweep has its result in place of a record: one number.
     """
 
-    outward: Mapping[str, Program]
-    inward: Mapping[str, Program]
-    state: int
-    saved: int
+    outward: bool
+    steps: Mapping[str, Program]
     carry: int
+    record: int
+    reads: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Rolled:
+    """Sweeps over a chain; `inputs` are the arrays they read, with the entries each has per joint."""
+
+    sweeps: tuple[Sweep, ...]
+    inputs: Mapping[str, int]
     parameters: int
+
+    def digest(self) -> str:
+        """A name for exactly this computation."""
+        steps = [f"{s.outward} {s.reads} {s.steps[kind].digest()}" for s in self.sweeps for kind in KINDS]
+        return "|".join([repr(self.inputs), *steps])
 
 
 def module(rolled: Rolled, lanes: Lanes) -> str:
     """The steps, and run(layout, begin, end).
 
-    The layout holds address, distance of states and distance of entries of q, qd, qdd and the output; then the
-    addresses of the parameters, of the kinds of joints (one byte each) and of the base state, and the number of joints.
+    The layout holds address, distance of states and distance of entries of each input and of the output; then the
+    addresses of the parameters, of the kinds of joints (one byte each) and of what every sweep starts with, and the
+    number of joints.
     """
     parts, declared = [], set[str]()
-    for sweep in ("outward", "inward"):
+    for k, sweep in enumerate(rolled.sweeps):
         for kind in KINDS:
             block = Block(lanes)
-            program: Program = getattr(rolled, sweep)[kind]
-            parts.append(write_body(program, block, f"{sweep}_{kind}", uniform={1}))
+            parts.append(_step(sweep, kind, block, f"sweep{k}_{kind}"))
             declared |= block.declared
     t = lanes
     functions = [f"declare {t.scalar} @{library(name, t)}({t.scalar})" for name in ("sin", "cos", "tanh")]
@@ -54,7 +67,7 @@ def module(rolled: Rolled, lanes: Lanes) -> str:
             careful(lanes),
             pack_any(lanes),
             unpack_any(lanes),
-            _run(rolled, lanes),
+            "\n".join(_run(rolled, lanes)),
             *sorted(declared),
             *functions,
             f"declare i1 @llvm.vector.reduce.or.v{t.width}i1({t.truths})",
@@ -64,169 +77,162 @@ def module(rolled: Rolled, lanes: Lanes) -> str:
     )
 
 
-def _run(rolled: Rolled, lanes: Lanes) -> str:
-    t = lanes
-    slot = (rolled.state + rolled.saved) * t.width
-    names = ("q", "v", "a", "o")
-    lines = ["define i32 @run(ptr %layout, i64 %begin, i64 %end) {", "start:"]
-    for i, name in enumerate(names):
+def _step(sweep: Sweep, kind: str, block: Block, name: str) -> str:
+    """A function that computes one step for W states; carry and record go to places of their own."""
+    t, program = block.lanes, sweep.steps[kind]
+    values = compute(program, block, uniform={1})
+    for k, x in enumerate(program.outputs):
+        place = ("%new", k) if k < sweep.carry else ("%record", k - sweep.carry)
+        target = block.let(f"getelementptr {t.vector}, ptr {place[0]}, i64 {place[1]}")
+        block.put(f"store {t.vector} {number(x, values, block)}, ptr {target}, align {t.bytes}")
+    arguments = [f"ptr %p{a}, i64 %s{a}" for a in range(len(program.arguments))]
+    signature = ", ".join([*arguments, "ptr noalias %new, ptr noalias %record"])
+    return f"define internal void @{name}({signature}) noinline {{\n" + "\n".join(block.lines) + "\nret void\n}"
+
+
+def _run(rolled: Rolled, t: Lanes) -> Iterator[str]:
+    entries = {**rolled.inputs, "out": 1}
+    yield "define i32 @run(ptr %layout, i64 %begin, i64 %end) {\nstart:"
+    yield from _fields(entries)
+    yield from _memory(rolled, entries, t)
+    yield f"""  %some = icmp slt i64 %begin, %end
+  br i1 %some, label %chunk, label %finish
+chunk:
+  %at = phi i64 [ %begin, %place ], [ %then, %after ]
+  %left = sub i64 %end, %at
+  %full = icmp sge i64 %left, {t.width}
+  %count = select i1 %full, i64 {t.width}, i64 %left"""
+    for name in entries:
+        yield f"""  %shift.{name} = mul i64 %at, %state.{name}
+  %here.{name} = getelementptr {t.scalar}, ptr %address.{name}, i64 %shift.{name}
+  %direct.{name} = and i1 %full, %side.{name}
+  %read.{name} = select i1 %direct.{name}, ptr %here.{name}, ptr %tile.{name}
+  %step.{name} = select i1 %direct.{name}, i64 %entry.{name}, i64 {t.width}"""
+    names = list(rolled.inputs)
+    yield f"  br label %fetch.{names[0]}"
+    for name, following in zip(names, [*(f"fetch.{name}" for name in names[1:]), "start0"], strict=True):
+        source = f"ptr %here.{name}, i64 %state.{name}, i64 %entry.{name}"
+        yield f"""fetch.{name}:
+  br i1 %direct.{name}, label %{following}, label %copy.{name}
+copy.{name}:
+  call void @pack_any({source}, i64 %n.{name}, i64 %count, ptr %tile.{name})
+  br label %{following}"""
+    begin = 0
+    for k, sweep in enumerate(rolled.sweeps):
+        yield from _sweep(rolled, k, begin, t)
+        begin += sweep.carry
+    yield f"""start{len(rolled.sweeps)}:
+  br i1 %direct.out, label %after, label %scatter
+scatter:
+  call void @unpack_any(ptr %tile.out, i64 %n, i64 %count, ptr %here.out, i64 %state.out, i64 %entry.out)
+  br label %after
+after:
+  %then = add i64 %at, {t.width}
+  %again = icmp slt i64 %then, %end
+  br i1 %again, label %chunk, label %finish
+finish:
+  call void @free(ptr %memory)"""
+    yield from answer(t)
+    yield "}"
+
+
+def _fields(entries: Mapping[str, int]) -> Iterator[str]:
+    """The layout in registers."""
+    for i, name in enumerate(entries):
         for j, field in enumerate(("address", "state", "entry")):
+            yield f"  %{field}.{name}.at = getelementptr i64, ptr %layout, i64 {3 * i + j}"
             kind = "ptr" if field == "address" else "i64"
-            lines.append(f"  %{field}.{name}.at = getelementptr i64, ptr %layout, i64 {3 * i + j}")
-            lines.append(f"  %{field}.{name} = load {kind}, ptr %{field}.{name}.at, align 8")
-        lines.append(f"  %side.{name} = icmp eq i64 %state.{name}, 1")
-    for j, (field, kind) in enumerate((("parameters", "ptr"), ("kinds", "ptr"), ("base", "ptr"), ("n", "i64"))):
-        lines.append(f"  %{field}.at = getelementptr i64, ptr %layout, i64 {12 + j}")
-        lines.append(f"  %{field} = load {kind}, ptr %{field}.at, align 8")
-    lines += [
-        f"  %status = alloca {t.vector}, align 64",
-        f"  store {t.vector} zeroinitializer, ptr %status, align 64",
-        f"  %carry.one = alloca [{(rolled.carry + 1) * t.width} x {t.scalar}], align 64",
-        f"  %carry.two = alloca [{(rolled.carry + 1) * t.width} x {t.scalar}], align 64",
-        "  %slots = add i64 %n, 1",
-        f"  %slots.size = mul i64 %slots, {slot}",
-        f"  %tile.size = mul i64 %n, {t.width}",
-        "  %tiles.size = mul i64 %tile.size, 4",
-        "  %room = add i64 %slots.size, %tiles.size",
-        f"  %room.bytes = mul i64 %room, {t.bytes}",
-        "  %room.more = add i64 %room.bytes, 64",
-        "  %memory = call ptr @malloc(i64 %room.more)",
-        "  %none = icmp eq ptr %memory, null",
-        "  br i1 %none, label %failed, label %place",
-        "failed:",
-        "  ret i32 2",
-        "place:",
-        "  %whole = ptrtoint ptr %memory to i64",
-        "  %up = add i64 %whole, 63",
-        "  %even = and i64 %up, -64",
-        "  %work = inttoptr i64 %even to ptr",
-    ]
-    for i, name in enumerate(names):
-        lines.append(f"  %tile.{name}.from = mul i64 %tile.size, {i}")
-        lines.append(f"  %tile.{name}.past = add i64 %slots.size, %tile.{name}.from")
-        lines.append(f"  %tile.{name} = getelementptr {t.scalar}, ptr %work, i64 %tile.{name}.past")
-    lines += ["  %some = icmp slt i64 %begin, %end", "  br i1 %some, label %chunk, label %finish", "chunk:"]
-    lines += [
-        "  %at = phi i64 [ %begin, %place ], [ %then, %after ]",
-        "  %left = sub i64 %end, %at",
-        f"  %full = icmp sge i64 %left, {t.width}",
-        f"  %count = select i1 %full, i64 {t.width}, i64 %left",
-    ]
-    for name in names:
-        lines += [
-            f"  %shift.{name} = mul i64 %at, %state.{name}",
-            f"  %here.{name} = getelementptr {t.scalar}, ptr %address.{name}, i64 %shift.{name}",
-            f"  %direct.{name} = and i1 %full, %side.{name}",
-            f"  %read.{name} = select i1 %direct.{name}, ptr %here.{name}, ptr %tile.{name}",
-            f"  %step.{name} = select i1 %direct.{name}, i64 %entry.{name}, i64 {t.width}",
-        ]
-    lines.append("  br label %fetch.q")
-    for name, following in (("q", "fetch.v"), ("v", "fetch.a"), ("a", "begin.out")):
-        lines += [
-            f"fetch.{name}:",
-            f"  br i1 %direct.{name}, label %{following}, label %copy.{name}",
-            f"copy.{name}:",
-            f"  call void @pack_any(ptr %here.{name}, i64 %state.{name}, i64 %entry.{name}, i64 %n, i64 %count, "
-            f"ptr %tile.{name})",
-            f"  br label %{following}",
-        ]
-    lines.append("begin.out:")
-    for k in range(rolled.state):
-        lines += [
-            f"  %b{k}.at = getelementptr {t.scalar}, ptr %base, i64 {k}",
-            f"  %b{k} = load {t.scalar}, ptr %b{k}.at, align {t.bytes}",
-            f"  %b{k}.one = insertelement {t.vector} poison, {t.scalar} %b{k}, i32 0",
-            f"  %b{k}.all = shufflevector {t.vector} %b{k}.one, {t.vector} poison, <{t.width} x i32> zeroinitializer",
-            f"  %b{k}.to = getelementptr {t.scalar}, ptr %work, i64 {k * t.width}",
-            f"  store {t.vector} %b{k}.all, ptr %b{k}.to, align {t.bytes * t.width}",
-        ]
-    lines += [
-        "  br label %out",
-        "out:",
-        "  %i = phi i64 [ 0, %begin.out ], [ %i1, %out.next ]",
-        *_joint("i", rolled, t),
-    ]
-    for name in ("q", "v", "a"):
-        lines += [
-            f"  %{name}.shift = mul i64 %i, %step.{name}",
-            f"  %{name}.i = getelementptr {t.scalar}, ptr %read.{name}, i64 %{name}.shift",
-        ]
-    lines += [
-        "  %i1 = add i64 %i, 1",
-        f"  %slot.from = mul i64 %i, {slot}",
-        f"  %slot.to = mul i64 %i1, {slot}",
-        f"  %last = getelementptr {t.scalar}, ptr %work, i64 %slot.from",
-        f"  %next = getelementptr {t.scalar}, ptr %work, i64 %slot.to",
-        "  br i1 %turns.i, label %out.revolute, label %out.prismatic",
-    ]
-    for kind in KINDS:
-        lines += [
-            f"out.{kind}:",
-            f"  call void @outward_{kind}(ptr %last, i64 {t.width}, ptr %joint.i, i64 1, ptr %q.i, i64 0, "
-            f"ptr %v.i, i64 0, ptr %a.i, i64 0, ptr %next, i64 {t.width}, ptr %status)",
-            "  br label %out.next",
-        ]
-    lines += [
-        "out.next:",
-        "  %out.more = icmp slt i64 %i1, %n",
-        "  br i1 %out.more, label %out, label %begin.in",
-        "begin.in:",
-    ]
-    for k in range(rolled.carry):
-        lines.append(f"  %z{k} = getelementptr {t.scalar}, ptr %carry.one, i64 {k * t.width}")
-        lines.append(f"  store {t.vector} zeroinitializer, ptr %z{k}, align {t.bytes * t.width}")
-    lines += [
-        "  br label %in",
-        "in:",
-        "  %left.j = phi i64 [ %n, %begin.in ], [ %j, %in.next ]",
-        "  %carry.in = phi ptr [ %carry.one, %begin.in ], [ %carry.out, %in.next ]",
-        "  %carry.out = phi ptr [ %carry.two, %begin.in ], [ %carry.in, %in.next ]",
-        "  %j = sub i64 %left.j, 1",
-        *_joint("j", rolled, t),
-        f"  %saved.slot = mul i64 %left.j, {slot}",
-        f"  %saved.past = add i64 %saved.slot, {rolled.state * t.width}",
-        f"  %saved = getelementptr {t.scalar}, ptr %work, i64 %saved.past",
-        "  br i1 %turns.j, label %in.revolute, label %in.prismatic",
-    ]
-    for kind in KINDS:
-        lines += [
-            f"in.{kind}:",
-            f"  call void @inward_{kind}(ptr %carry.in, i64 {t.width}, ptr %joint.j, i64 1, ptr %saved, i64 {t.width}, "
-            f"ptr %carry.out, i64 {t.width}, ptr %status)",
-            "  br label %in.next",
-        ]
-    lines += [
-        "in.next:",
-        f"  %result.at = getelementptr {t.scalar}, ptr %carry.out, i64 {rolled.carry * t.width}",
-        f"  %result = load {t.vector}, ptr %result.at, align {t.bytes * t.width}",
-        "  %o.shift = mul i64 %j, %step.o",
-        f"  %o.to = getelementptr {t.scalar}, ptr %read.o, i64 %o.shift",
-        f"  store {t.vector} %result, ptr %o.to, align {t.bytes}",
-        "  %in.more = icmp sgt i64 %j, 0",
-        "  br i1 %in.more, label %in, label %deliver",
-        "deliver:",
-        "  br i1 %direct.o, label %after, label %scatter",
-        "scatter:",
-        "  call void @unpack_any(ptr %tile.o, i64 %n, i64 %count, ptr %here.o, i64 %state.o, i64 %entry.o)",
-        "  br label %after",
-        "after:",
-        f"  %then = add i64 %at, {t.width}",
-        "  %again = icmp slt i64 %then, %end",
-        "  br i1 %again, label %chunk, label %finish",
-        "finish:",
-        "  call void @free(ptr %memory)",
-        *answer(t),
-        "}",
-    ]
-    return "\n".join(lines)
+            yield f"  %{field}.{name} = load {kind}, ptr %{field}.{name}.at, align 8"
+        yield f"  %side.{name} = icmp eq i64 %state.{name}, 1"
+    for j, (field, kind) in enumerate((("parameters", "ptr"), ("kinds", "ptr"), ("starts", "ptr"), ("n", "i64"))):
+        yield f"  %{field}.at = getelementptr i64, ptr %layout, i64 {3 * len(entries) + j}"
+        yield f"  %{field} = load {kind}, ptr %{field}.at, align 8"
 
 
-def _joint(index: str, rolled: Rolled, t: Lanes) -> list[str]:
+def _memory(rolled: Rolled, entries: Mapping[str, int], t: Lanes) -> Iterator[str]:
+    """Room for the records of all sweeps but the last, and for tiles of states that lie otherwise in memory."""
+    widest = max(sweep.carry for sweep in rolled.sweeps)
+    yield f"""  %status = alloca {t.vector}, align 64
+  store {t.vector} zeroinitializer, ptr %status, align 64
+  %one = alloca [{widest} x {t.vector}], align 64
+  %two = alloca [{widest} x {t.vector}], align 64
+  %size0 = add i64 0, 0"""
+    regions = {f"records{k}": sweep.record for k, sweep in enumerate(rolled.sweeps[:-1])}
+    regions |= {f"tile.{name}": size for name, size in entries.items()}
+    for i, (name, size) in enumerate(regions.items()):
+        yield f"  %{name}.size = mul i64 %n, {size * t.width}"
+        yield f"  %size{i + 1} = add i64 %size{i}, %{name}.size"
+    for name, size in entries.items():
+        yield f"  %n.{name} = mul i64 %n, {size}"
+    yield f"""  %bytes = mul i64 %size{len(regions)}, {t.bytes}
+  %room = add i64 %bytes, 64
+  %memory = call ptr @malloc(i64 %room)
+  %none = icmp eq ptr %memory, null
+  br i1 %none, label %failed, label %place
+failed:
+  ret i32 2
+place:
+  %whole = ptrtoint ptr %memory to i64
+  %up = add i64 %whole, 63
+  %even = and i64 %up, -64
+  %work = inttoptr i64 %even to ptr"""
+    for i, name in enumerate(regions):
+        yield f"  %{name} = getelementptr {t.scalar}, ptr %work, i64 %size{i}"
+
+
+def _sweep(rolled: Rolled, k: int, begin: int, t: Lanes) -> Iterator[str]:
+    """One loop over the joints, from label start{k} to label start{k + 1}."""
+    sweep, last = rolled.sweeps[k], k == len(rolled.sweeps) - 1
+    yield f"start{k}:"
+    for j in range(sweep.carry):
+        x = f"%b{k}.{j}"
+        yield f"""  {x}.at = getelementptr {t.scalar}, ptr %starts, i64 {begin + j}
+  {x} = load {t.scalar}, ptr {x}.at, align {t.bytes}
+  {x}.one = insertelement {t.vector} poison, {t.scalar} {x}, i32 0
+  {x}.all = shufflevector {t.vector} {x}.one, {t.vector} poison, <{t.width} x i32> zeroinitializer
+  {x}.to = getelementptr {t.vector}, ptr %one, i64 {j}
+  store {t.vector} {x}.all, ptr {x}.to, align {t.bytes * t.width}"""
+    yield f"""  br label %loop{k}
+loop{k}:
+  %done{k} = phi i64 [ 0, %start{k} ], [ %done{k}.next, %next{k} ]
+  %old{k} = phi ptr [ %one, %start{k} ], [ %new{k}, %next{k} ]
+  %new{k} = phi ptr [ %two, %start{k} ], [ %old{k}, %next{k} ]
+  %done{k}.next = add i64 %done{k}, 1
+  %i{k} = {f"add i64 %done{k}, 0" if sweep.outward else f"sub i64 %n, %done{k}.next"}"""
+    yield from _joint(k, rolled, t)
+    arguments = [f"ptr %old{k}, i64 {t.width}", f"ptr %joint{k}, i64 1"]
+    for name in sweep.reads:
+        yield f"""  %{name}{k}.entry = mul i64 %i{k}, {rolled.inputs[name]}
+  %{name}{k}.shift = mul i64 %{name}{k}.entry, %step.{name}
+  %{name}{k} = getelementptr {t.scalar}, ptr %read.{name}, i64 %{name}{k}.shift"""
+        arguments.append(f"ptr %{name}{k}, i64 %step.{name}")
+    for j, earlier in enumerate(rolled.sweeps[: k if last else k + 1]):
+        yield f"""  %record{k}.{j}.shift = mul i64 %i{k}, {earlier.record * t.width}
+  %record{k}.{j} = getelementptr {t.scalar}, ptr %records{j}, i64 %record{k}.{j}.shift"""
+    arguments += [f"ptr %record{k}.{j}, i64 {t.width}" for j in range(k)]
+    if last:
+        yield f"""  %out.shift = mul i64 %i{k}, %step.out
+  %record{k}.{k} = getelementptr {t.scalar}, ptr %read.out, i64 %out.shift"""
+    yield f"  br i1 %turns{k}, label %revolute{k}, label %prismatic{k}"
+    for kind in KINDS:
+        yield f"""{kind}{k}:
+  call void @sweep{k}_{kind}({", ".join(arguments)}, ptr %new{k}, ptr %record{k}.{k})
+  br label %next{k}"""
+    yield f"next{k}:"
+    if last:  # nothing is multiplied by a known zero in a step, so what is not finite anywhere is found here
+        yield f"""  %result = load {t.vector}, ptr %record{k}.{k}, align {t.bytes}
+  %broken.so.far = load {t.vector}, ptr %status, align 64
+  %broken.now = fmul {t.vector} %result, {t.splat(0.0)}
+  %broken.all = fadd {t.vector} %broken.so.far, %broken.now
+  store {t.vector} %broken.all, ptr %status, align 64"""
+    yield f"  %more{k} = icmp slt i64 %done{k}.next, %n"
+    yield f"  br i1 %more{k}, label %loop{k}, label %start{k + 1}"
+
+
+def _joint(k: int, rolled: Rolled, t: Lanes) -> Iterator[str]:
     """The parameters of a joint, and whether it turns."""
-    return [
-        f"  %joint.{index}.from = mul i64 %{index}, {rolled.parameters}",
-        f"  %joint.{index} = getelementptr {t.scalar}, ptr %parameters, i64 %joint.{index}.from",
-        f"  %kind.{index}.at = getelementptr i8, ptr %kinds, i64 %{index}",
-        f"  %kind.{index} = load i8, ptr %kind.{index}.at, align 1",
-        f"  %turns.{index} = icmp eq i8 %kind.{index}, 0",
-    ]
+    yield f"""  %joint{k}.from = mul i64 %i{k}, {rolled.parameters}
+  %joint{k} = getelementptr {t.scalar}, ptr %parameters, i64 %joint{k}.from
+  %kind{k}.at = getelementptr i8, ptr %kinds, i64 %i{k}
+  %kind{k} = load i8, ptr %kind{k}.at, align 1
+  %turns{k} = icmp eq i8 %kind{k}, 0"""

@@ -47,13 +47,13 @@ def forward_dynamics(
     chain: Chain, q: Coordinates, qd: Coordinates, tau: Coordinates, loads: tuple[Wrench, ...]
 ) -> list[Scalar]:
     base = Motion(screw(chain.joints[0], q[0]), ZERO, acceleration_tensor(ZERO, ZERO), ZERO, NOTHING)
-    motions = outward(_motion, base, chain.joints, q, qd)
-    solved = inward(_articulate, Articulated(None, NOTHING), chain.joints, chain.links, motions, tau, loads)
-    states = outward(_accelerate, (Pair(-chain.gravity, ZERO), 0), chain.joints, solved)
+    motions = outward(motion_step, base, chain.joints, q, qd)
+    solved = inward(articulate_step, Articulated(None, NOTHING), chain.joints, chain.links, motions, tau, loads)
+    states = outward(accelerate_step, (Pair(-chain.gravity, ZERO), 0), chain.joints, solved)
     return [qdd for _, qdd in states]
 
 
-def _motion(last: Motion, joint: Joint, q: Scalar, qd: Scalar) -> Motion:
+def motion_step(last: Motion, joint: Joint, q: Scalar, qd: Scalar) -> Motion:
     X = screw(joint, q)
     w = X.R.T @ last.w
     zeta = last.centripetal @ joint.offset(q)
@@ -65,7 +65,7 @@ def _motion(last: Motion, joint: Joint, q: Scalar, qd: Scalar) -> Motion:
     return Motion(X, w, acceleration_tensor(w, ZERO), zeta, c)
 
 
-def _articulate(
+def articulate_step(
     outer: Articulated, joint: Joint, link: AnyLink, m: Motion, tau: Scalar, load: Wrench
 ) -> tuple[Articulated, Solved]:
     gyroscopic = _gyroscopic_moment(m.centripetal, link)
@@ -90,7 +90,7 @@ def _gyroscopic_moment(centripetal: Matrix, link: AnyLink) -> Vector:
     )
 
 
-def _accelerate(last: tuple[Pair, Scalar], joint: Joint, link: Solved) -> tuple[Pair, Scalar]:
+def accelerate_step(last: tuple[Pair, Scalar], joint: Joint, link: Solved) -> tuple[Pair, Scalar]:
     m, (v, w) = link.motion, last[0]
     a = m.X.twist_to_child(Pair(v + m.zeta, w)).plus(m.c)
     qdd = link.u - link.psi.dot(a)

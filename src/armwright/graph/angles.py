@@ -1,4 +1,4 @@
-"""Sines and cosines of sums written out again, where those of the parts are computed anyway.
+"""Which sines and cosines a program needs: in what order, and whether those of sums can be had from those of the parts.
 
 Merged as sin(a + b), the sums of parallel joint angles are found and shared. To run, sin a cos b + cos a sin b is far
 cheaper than another sine.
@@ -42,3 +42,17 @@ def _sum(op: str, sign: str, sa: Expr, ca: Expr, sb: Expr, cb: Expr) -> Expr:
     if op == "sin":
         return node(sign, node("mul", sa, cb), node("mul", ca, sb))
     return node("sub" if sign == "add" else "add", node("mul", ca, cb), node("mul", sa, sb))
+
+
+def rounds(program: Program) -> list[list[Expr]]:
+    """The angles of all sines and cosines; those of a later round depend on sines of an earlier one."""
+    depth: dict[int, int] = {}
+    found: list[dict[int, Expr]] = []
+    for node in program.nodes:
+        inner = max((depth[a.index] for a in node.args), default=0)
+        depth[node.index] = inner + (node.op in _PAIR)
+        if node.op in _PAIR:
+            if inner == len(found):
+                found.append({})
+            found[inner][node.args[0].index] = node.args[0]
+    return [list(angles.values()) for angles in found]
