@@ -91,3 +91,10 @@ def test_a_name_that_looks_like_markup_is_printed_as_it_is(tmp_path: Path) -> No
 
 def test_version() -> None:
     assert run("--version") == f"armwright {aw.__version__}\n"
+
+
+def test_bench_times_every_peer_that_is_there() -> None:
+    text = run("bench", "rr", "--batch", "64", "--rounds", "1")
+    for word in ("inverse dynamics", "armwright, rows", "pin.rneaInParallel", "times ours", "llvmlite"):
+        assert word in text
+    run("bench", "rr", "--batch", "0", code=2)

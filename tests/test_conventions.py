@@ -1,13 +1,21 @@
 """One robot written in four DH conventions is one robot."""
 
 import numpy as np
+import pinocchio as pin
 import pytest
 from conftest import close, random_transform
-from oracles import rot_x
 
 import armwright as aw
+from armwright.model.canonical import Placed, canonical
+from armwright.model.description import Description, JointModel
 
 pytestmark = pytest.mark.usefixtures("uncompiled")
+
+
+def rot_x(angle: float) -> np.ndarray:
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([[1, 0, 0], [0, c, -s], [0, s, c]])
+
 
 TAIL = (0.7, 0.25)  # alpha and a of the last standard row, after the last joint
 
@@ -122,3 +130,40 @@ def test_point_masses_add_up() -> None:
 def test_right_angles_are_exact() -> None:
     chain = aw.load("puma560").chain()
     assert {(j.ca, j.sa) for j in chain.joints} == {(1, 0), (0, -1), (0, 1)}
+
+
+def placed_anywhere(n: int, rng: np.random.Generator) -> tuple[list[Placed], pin.Model]:
+    """Joints anywhere, and in special places: right angles, parallel, intersecting and equal axes."""
+    joints, model, parent = [], pin.Model(), 0
+    for i in range(n):
+        T = random_transform(rng) if rng.random() < 0.3 else np.eye(4)
+        if rng.random() < 0.5:
+            T[:3, :3] = rot_x(rng.integers(4) * np.pi / 2)
+        T[:3, 3] = rng.normal(size=3) * (rng.random(3) < 0.5)
+        axis = np.eye(3)[rng.integers(3)] * rng.choice([-1, 1]) if rng.random() < 0.7 else rng.normal(size=3)
+        axis /= np.linalg.norm(axis)
+        prismatic = bool(rng.random() < 0.3)
+        link = aw.random_robot(1, int(rng.integers(1000))).links[0]
+        joints.append(Placed(T, axis, prismatic, link))
+        kind = (pin.JointModelPrismaticUnaligned if prismatic else pin.JointModelRevoluteUnaligned)(axis)
+        parent = model.addJoint(parent, kind, pin.SE3(T), f"joint{i + 1}")
+        model.appendBodyToJoint(
+            parent, pin.Inertia(link.mass, np.array(link.com), np.array(link.inertia)), pin.SE3.Identity()
+        )
+    return joints, model
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_joints_placed_anywhere_have_canonical_frames(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    joints, model = placed_anywhere(int(rng.integers(1, 8)), rng)
+    table = canonical(joints)
+    rows = [
+        JointModel(f"joint{i}", "prismatic" if joint.prismatic else "revolute", row.alpha, row.a, row.d, row.theta)
+        for i, (joint, row) in enumerate(zip(joints, table.rows, strict=True))
+    ]
+    arm = aw.Robot.from_description(
+        Description("anywhere", tuple(rows), table.links, base=table.base, flange=table.flange)
+    )
+    state = rng.normal(size=(3, arm.n))
+    close(arm.inverse_dynamics(*state), pin.rnea(model, model.createData(), *state), 1e-11)

@@ -5,7 +5,6 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from conftest import close, random_case
-from oracles import Pinocchio
 
 import armwright as aw
 from armwright.formulations import find
@@ -13,6 +12,7 @@ from armwright.graph import Graph
 from armwright.graph.differentiate import derivatives
 from armwright.graph.interpret import interpret
 from armwright.graph.replay import replaced
+from armwright.study.peers.pinocchio import Pinocchio
 
 CASES = [(1 + seed % 6, seed) for seed in range(8)]
 STEP = mpmath.mpf("1e-18")

@@ -1,11 +1,18 @@
 """Pinocchio and MuJoCo, built from the same robot, give the same numbers."""
 
+import importlib
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from conftest import close, random_case
-from oracles import MuJoCo, Pinocchio
+
+import armwright as aw
+from armwright.study.peers.casadi import CasADi
+from armwright.study.peers.mujoco import MuJoCo
+from armwright.study.peers.pinocchio import Pinocchio
 
 CASES = [(1 + seed % 7, seed) for seed in range(28)]
 
@@ -51,3 +58,26 @@ def test_mujoco_agrees(n: int, seed: int) -> None:
     close(arm.mass_matrix(case.q), peer.mass_matrix(case.q), 1e-12)
     tau = peer.inverse_dynamics(*case.state, case.tip_wrench)
     close(arm.inverse_dynamics(*case.state, case.tip_wrench), tau, 1e-12)
+
+
+@pytest.mark.parametrize(("module", "name"), [("frax", "Frax"), ("toolbox", "Toolbox")])
+def test_the_other_peers_of_the_benchmark_compute_the_same(module: str, name: str) -> None:
+    pytest.importorskip({"frax": "frax", "toolbox": "roboticstoolbox"}[module], reason=f"{module} is not installed")
+    arm = aw.load("puma560")
+    peer = getattr(importlib.import_module(f"armwright.study.peers.{module}"), name)(arm)
+    q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, 1, 6))
+    batch = slice(None) if module == "frax" else 0
+    close(
+        np.asarray(peer.inverse_dynamics(q[batch], qd[batch], qdd[batch])),
+        arm.inverse_dynamics(q, qd, qdd)[batch],
+        1e-12,
+    )
+    close(np.asarray(peer.mass_matrix(q[batch])), arm.mass_matrix(q)[batch], 1e-12)
+
+
+def test_casadi_computes_the_same(tmp_path: Path) -> None:
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler on this machine")
+    arm = aw.load("stanford")
+    state = np.random.default_rng(0).uniform(-1, 1, (3, 5, 6))
+    close(CasADi(arm, 5, tmp_path).inverse_dynamics(*(x.T for x in state)).T, arm.inverse_dynamics(*state), 1e-12)

@@ -47,9 +47,27 @@ def evaluate(formula: str, n: int) -> Fraction:
     return value
 
 
-def _rows() -> tuple[Published, ...]:
-    text = resources.files("armwright.study").joinpath("published.toml").read_text(encoding="utf-8")
-    return tuple(Published(**{**row, "six": tuple(row["six"])}) for row in tomllib.loads(text)["row"])
+@dataclass(frozen=True)
+class Customised:
+    """A count for one robot. `total` stands for both where multiplications and additions are printed together."""
+
+    robot: str
+    authors: str
+    problem: str
+    why: str
+    products: int = 0
+    sums: int = 0
+    total: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.total} in all" if self.total else f"{self.products} mul, {self.sums} add"
+
+    @property
+    def size(self) -> int:
+        return self.total or self.products + self.sums
 
 
-PUBLISHED = _rows()
+_DATA = tomllib.loads(resources.files("armwright.study").joinpath("published.toml").read_text(encoding="utf-8"))
+
+PUBLISHED = tuple(Published(**{**row, "six": tuple(row["six"])}) for row in _DATA["row"])
+CUSTOMISED = tuple(Customised(**row) for row in _DATA["customised"])

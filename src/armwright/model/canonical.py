@@ -1,0 +1,184 @@
+"""Joints placed anywhere, as URDF and MJCF have them, to the canonical chain: frames along the common normals.
+
+z_i lies on the axis of joint i and x_i on the common normal of the axes i and i+1, so that most of what moves one frame
+to the next is zero. Where the choice is free it is made for zeros: the first and the last frame stand where their joint
+leaves nothing to add, parallel axes have their normal where the last one ended, a prismatic axis goes through the frame
+before it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from armwright.algebra import Symmetric
+from armwright.model.description import QUARTER_TURN, LinkModel, Tensor, Transform, Triple, tensor
+
+Array: TypeAlias = NDArray[Any]
+
+SNAP = 1e-10
+"""Angles this close to a right angle, lengths this close to zero and axes this close to parallel are taken to be so."""
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A joint and its link as a file has them.
+
+    `placement` leads from the frame of the link before to this link's frame at q = 0; the axis is in this frame and
+    goes through its origin. `body` is in this frame too.
+    """
+
+    placement: Array
+    axis: Array
+    prismatic: bool
+    body: LinkModel
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the modified DH table."""
+
+    alpha: float
+    a: float
+    d: float
+    theta: float
+
+
+@dataclass(frozen=True)
+class Canonical:
+    """The table, the links in its frames, and where it stands: `base` before frame 0, `flange` after frame n."""
+
+    base: Transform
+    rows: tuple[Row, ...]
+    links: tuple[LinkModel, ...]
+    flange: Transform
+
+
+def canonical(joints: Sequence[Placed]) -> Canonical:
+    """The same chain in canonical frames; `flange` ends in the last link's own frame."""
+    own = list(_own_frames(joints))
+    axes = [T[:3, :3] @ (joint.axis / np.linalg.norm(joint.axis)) for T, joint in zip(own, joints, strict=True)]
+    points = [T[:3, 3] for T in own]
+    if joints[0].prismatic and len(joints) > 1:
+        points[0] = points[1]
+    frames: list[Array] = []
+    rows: list[Row] = []
+    for i, (joint, z) in enumerate(zip(joints, axes, strict=True)):
+        if joint.prismatic and frames:
+            points[i] = frames[-1][:3, 3]
+        before = frames[-1] if frames else None
+        start = _on_axis(before, points[i], z)
+        x, origin = _normal(before, start, z, points[i + 1 : i + 2], axes[i + 1 : i + 2])
+        if before is None:
+            rows.append(Row(0.0, 0.0, 0.0, 0.0))
+        else:
+            last_x, last_z = before[:3, 0], before[:3, 2]
+            rows.append(
+                Row(
+                    _angle(last_z, z, last_x),
+                    _length((start - before[:3, 3]) @ last_x),
+                    _length((origin - start) @ z),
+                    _angle(last_x, x, z),
+                )
+            )
+        frames.append(_frame(x, z, origin))
+    links = [_moved(joint.body, _inverse(F) @ T) for joint, F, T in zip(joints, frames, own, strict=True)]
+    return Canonical(_transform(frames[0]), tuple(rows), tuple(links), _transform(_inverse(frames[-1]) @ own[-1]))
+
+
+def _own_frames(joints: Sequence[Placed]) -> list[Array]:
+    """The links' frames in the base at q = 0."""
+    frames, T = [], np.eye(4)
+    for joint in joints:
+        T = T @ joint.placement
+        frames.append(T)
+    return frames
+
+
+def _on_axis(before: Array | None, point: Array, z: Array) -> Array:
+    """Where x of the frame before, which is normal to both axes, meets this axis."""
+    if before is None:
+        return point
+    last_x, origin = before[:3, 0], before[:3, 3]
+    across = np.cross(z, last_x)  # of length one, as x is normal to z
+    return point + float(np.cross(origin - point, last_x) @ across) * z
+
+
+def _normal(
+    before: Array | None, start: Array, z: Array, points: Sequence[Array], axes: Sequence[Array]
+) -> tuple[Array, Array]:
+    """Direction of the common normal with the next axis, and where it leaves this one."""
+    stay = before[:3, 0] if before is not None else _any_normal(z)
+    if not axes:
+        return stay, start
+    point, following = points[0], axes[0]
+    across = np.cross(z, following)
+    if np.linalg.norm(across) <= SNAP:
+        apart = point - start
+        apart = apart - (apart @ z) * z
+        if np.linalg.norm(apart) <= SNAP:
+            return stay, start
+        return apart / np.linalg.norm(apart), start
+    x = across / np.linalg.norm(across)
+    apart = point - start
+    t = float(np.cross(apart, following) @ across) / float(across @ across)
+    distance = float(apart @ x)
+    if abs(distance) > SNAP:
+        x = x * math.copysign(1.0, distance)
+    elif x @ stay < -SNAP:
+        x = -x
+    return x, start + t * z
+
+
+def _any_normal(z: Array) -> Array:
+    """The unit vector that is normal to z and closest to an axis."""
+    unit = np.eye(3)[int(np.argmin(np.abs(z)))]
+    across = unit - (unit @ z) * z
+    normal: Array = across / np.linalg.norm(across)
+    return normal
+
+
+def _frame(x: Array, z: Array, origin: Array) -> Array:
+    F = np.eye(4)
+    F[:3, 0], F[:3, 1], F[:3, 2], F[:3, 3] = x, np.cross(z, x), z, origin
+    return F
+
+
+def _angle(start: Array, end: Array, about: Array) -> float:
+    """From one unit vector to another about a third, right angles exactly."""
+    angle = math.atan2(float(np.cross(start, end) @ about), float(start @ end))
+    quarters = round(angle / QUARTER_TURN)
+    return quarters * QUARTER_TURN if abs(angle - quarters * QUARTER_TURN) <= SNAP else angle
+
+
+def _length(x: Any) -> float:
+    return float(x) if abs(x) > SNAP else 0.0
+
+
+def _inverse(T: Array) -> Array:
+    inverse = np.eye(4)
+    inverse[:3, :3], inverse[:3, 3] = T[:3, :3].T, -T[:3, :3].T @ T[:3, 3]
+    return inverse
+
+
+def _moved(body: LinkModel, T: Array) -> LinkModel:
+    """A body seen from a frame in which its own frame is T."""
+    R = T[:3, :3]
+    com: Triple = tuple((R @ np.asarray(body.com) + T[:3, 3]).tolist())
+    inertia = R @ np.asarray(body.inertia) @ R.T
+    return LinkModel(body.name, body.mass, com, _symmetric(inertia))
+
+
+def _symmetric(m: Array) -> Tensor:
+    s = (m + m.T) / 2
+    return tensor(Symmetric(s[0, 0], s[1, 1], s[2, 2], s[0, 1], s[0, 2], s[1, 2]))
+
+
+def _transform(T: Array) -> Transform:
+    rounded = np.where(np.abs(T) <= 1e-15, 0.0, T)
+    return tuple((a, b, c, d) for a, b, c, d in rounded.tolist())

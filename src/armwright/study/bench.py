@@ -1,0 +1,244 @@
+"""armwright beside its peers on one robot: time per state, measured in turns, best of many.
+
+Times move with what else the machine does; ratios within one run are what to look at.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from armwright.compile import Function
+from armwright.compile import compile as compile_function
+from armwright.robot import Robot
+
+Array = NDArray[Any]
+
+BATCH = 4096
+ROUNDS = 20
+IN_A_ROW = 5  # of each job in its turn: the first finds caches full of the others' data
+LOOP = 200  # states of a job that is one call per state
+
+PROBLEMS = {
+    "inverse_dynamics": 3,
+    "forward_dynamics": 3,
+    "mass_matrix": 1,
+    "inverse_dynamics_derivatives": 3,
+    "forward_dynamics_derivatives": 3,
+}
+"""What is measured, and how many arrays it takes."""
+
+PACKAGES = {
+    "pinocchio": "pin",
+    "mujoco": "mujoco",
+    "frax": "frax",
+    "casadi": "casadi",
+    "toolbox": "roboticstoolbox-python",
+}
+"""The peers, and the packages that bring them."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """Something to time. `alone` is one call per state from Python, otherwise a call has many states."""
+
+    problem: str
+    who: str
+    states: int
+    call: Callable[[], object]
+    alone: bool = False
+
+
+@dataclass(frozen=True)
+class Timed:
+    """One line of the table; `ratio` is its time over ours for the same kind of call."""
+
+    problem: str
+    who: str
+    alone: bool
+    seconds: float
+    ratio: float
+
+
+@dataclass(frozen=True)
+class States:
+    """Random states of a robot, as rows and side by side."""
+
+    rows: tuple[Array, ...]
+    beside: tuple[Array, ...]
+
+    @classmethod
+    def random(cls, n: int, count: int) -> States:
+        rows = tuple(np.random.default_rng(0).uniform(-1, 1, (3, count, n)))
+        return cls(rows, tuple(np.asfortranarray(x) for x in rows))
+
+    def in_loop(self, function: Callable[..., object], arguments: int) -> tuple[int, Callable[[], object]]:
+        """One call per state, from a Python loop."""
+        each = list(zip(*(np.ascontiguousarray(x[:LOOP]) for x in self.rows[:arguments]), strict=True))
+
+        def call() -> None:
+            for state in each:
+                function(*state)
+
+        return len(each), call
+
+
+def best_of(jobs: dict[Any, tuple[int, Callable[[], object]]], rounds: int = ROUNDS) -> dict[Any, float]:
+    """Seconds per state of each job, taken in turns so that all see the same machine."""
+    best = dict.fromkeys(jobs, np.inf)
+    for _, job in jobs.values():
+        job()
+    for _ in range(rounds):
+        for name, (states, job) in jobs.items():
+            for _ in range(IN_A_ROW):
+                start = time.perf_counter()
+                job()
+                best[name] = min(best[name], (time.perf_counter() - start) / states)
+    return best
+
+
+def ours(arm: Robot, states: States) -> Iterator[Job]:
+    count = len(states.rows[0])
+    for problem, arguments in PROBLEMS.items():
+        method = getattr(arm, problem)
+        if problem.endswith("derivatives"):
+            yield Job(problem, "armwright", count, partial(method, *states.beside))
+        else:
+            double, single = (compile_function(arm, problem, dtype=dtype) for dtype in ("float64", "float32"))
+            rows, beside = states.rows[:arguments], states.beside[:arguments]
+            small = tuple(x.astype(np.float32, order="F") for x in beside)
+            yield Job(problem, "armwright", count, _filling(double, beside, 1))
+            yield Job(problem, "armwright, rows", count, _filling(double, rows, 1))
+            yield Job(problem, "armwright, 2 threads", count, _filling(double, beside, 2))
+            yield Job(problem, "armwright, float32", count, _filling(single, small, 1))
+        yield Job(problem, "armwright", *states.in_loop(method, arguments), alone=True)
+
+
+def _filling(f: Function, arrays: tuple[Array, ...], threads: int) -> Callable[[], object]:
+    """A call that fills an array made before."""
+    out = f(*arrays)
+    return lambda: f(*arrays, out=out, threads=threads)
+
+
+def of_pinocchio(arm: Robot, states: States, _folder: Path) -> Iterator[Job]:
+    import pinocchio as pin  # noqa: PLC0415
+
+    from armwright.study.peers.pinocchio import Pinocchio  # noqa: PLC0415
+
+    peer = Pinocchio(arm)
+    model, data, pool = peer.model, peer.data, pin.ModelPool(peer.model, 1)
+    columns = [np.asfortranarray(x.T) for x in states.rows]
+    result, count = np.zeros_like(columns[0]), len(states.rows[0])
+    for problem, name in (("inverse_dynamics", "rneaInParallel"), ("forward_dynamics", "abaInParallel")):
+        yield Job(problem, f"pin.{name}", count, partial(getattr(pin, name), 1, pool, *columns, result))
+    names = ("rnea", "aba", "crba", "computeRNEADerivatives", "computeABADerivatives")
+    for (problem, arguments), name in zip(PROBLEMS.items(), names, strict=True):
+        function = partial(getattr(pin, name), model, data)
+        yield Job(problem, f"pin.{name}", *states.in_loop(function, arguments), alone=True)
+
+
+def of_mujoco(arm: Robot, states: States, _folder: Path) -> Iterator[Job]:
+    import mujoco  # noqa: PLC0415
+
+    from armwright.study.peers.mujoco import MuJoCo  # noqa: PLC0415
+
+    peer = MuJoCo(arm)
+    for problem, name in (("inverse_dynamics", "mj_inverse"), ("forward_dynamics", "mj_forward")):
+        function = getattr(mujoco, name)
+
+        def call(q: Array, qd: Array, _x: Array, function: Callable[..., object] = function) -> None:
+            peer.data.qpos[:], peer.data.qvel[:] = q, qd
+            function(peer.model, peer.data)
+
+        yield Job(problem, name, *states.in_loop(call, 3), alone=True)
+
+
+def of_frax(arm: Robot, states: States, _folder: Path) -> Iterator[Job]:
+    from armwright.study.peers.frax import Frax  # noqa: PLC0415
+
+    peer, count = Frax(arm), len(states.rows[0])
+    for problem, name in (
+        ("inverse_dynamics", "rnea"),
+        ("forward_dynamics", "forward_dynamics"),
+        ("mass_matrix", "crba"),
+    ):
+        arrays = states.rows[: PROBLEMS[problem]]
+        yield Job(problem, f"frax {name}, jit(vmap)", count, partial(getattr(peer, problem), *arrays))
+
+
+def of_casadi(arm: Robot, states: States, folder: Path) -> Iterator[Job]:
+    from armwright.study.peers.casadi import CasADi  # noqa: PLC0415
+
+    if shutil.which("cc") is None:
+        raise ImportError("no C compiler for the code that CasADi generates")
+    count = len(states.rows[0])
+    peer = CasADi(arm, count, folder)
+    call = partial(peer.inverse_dynamics, *(x.T for x in states.rows))
+    yield Job("inverse_dynamics", "CasADi, compiled C, mapped", count, call)
+
+
+def of_toolbox(arm: Robot, states: States, _folder: Path) -> Iterator[Job]:
+    from armwright.study.peers.toolbox import Toolbox  # noqa: PLC0415
+
+    peer = Toolbox(arm)
+    for problem, name in (("inverse_dynamics", "rne"), ("forward_dynamics", "accel"), ("mass_matrix", "inertia")):
+        job = states.in_loop(getattr(peer, problem), PROBLEMS[problem])
+        yield Job(problem, f"Robotics Toolbox {name}", *job, alone=True)
+
+
+_JOBS = {
+    "pinocchio": of_pinocchio,
+    "mujoco": of_mujoco,
+    "frax": of_frax,
+    "casadi": of_casadi,
+    "toolbox": of_toolbox,
+}
+
+
+def bench(arm: Robot, batch: int = BATCH, rounds: int = ROUNDS) -> tuple[list[Timed], list[str]]:
+    """Every job timed, and what is left out and why."""
+    states = States.random(arm.n, batch)
+    left_out = []
+    with tempfile.TemporaryDirectory() as folder:
+        jobs = list(ours(arm, states))
+        for peer, package in PACKAGES.items():
+            try:
+                jobs += _JOBS[peer](arm, states, Path(folder))
+            except ImportError as error:
+                left_out.append(f"{peer} is not here ({error}); pip install {package}")
+            except Exception as error:
+                left_out.append(f"{peer} refuses {arm.name}: {str(error).splitlines()[0]}")
+        best = best_of({i: (job.states, job.call) for i, job in enumerate(jobs)}, rounds)
+    reference = {(job.problem, job.alone): best[i] for i, job in enumerate(jobs) if job.who == "armwright"}
+    timed = [
+        Timed(job.problem, job.who, job.alone, best[i], best[i] / reference[job.problem, job.alone])
+        for i, job in enumerate(jobs)
+    ]
+    for i, job in enumerate(jobs):  # a peer without batches is called once per state
+        first = job.who.split(".")[0]
+        if job.alone and not any(o.problem == job.problem and not o.alone and o.who.startswith(first) for o in jobs):
+            ratio = best[i] / reference[job.problem, False]
+            timed.append(Timed(job.problem, f"{job.who}, in a loop", False, best[i], ratio))
+    order = list(PROBLEMS)
+    return sorted(timed, key=lambda t: (order.index(t.problem), t.alone, t.ratio)), left_out
+
+
+def versions() -> str:
+    """What was measured: every package that takes part and is installed."""
+    found = []
+    for package in ("armwright", *PACKAGES.values(), "jax", "llvmlite", "numpy"):
+        try:
+            found.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            continue
+    return ", ".join(found)

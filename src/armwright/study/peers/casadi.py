@@ -1,0 +1,35 @@
+"""Newton-Euler written with CasADi's symbols, as its users do, turned into C by it and compiled by the C compiler."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import casadi
+import numpy as np
+from numpy.typing import NDArray
+
+from armwright.formulations import find
+from armwright.robot import Robot
+
+
+class CasADi:
+    """Maps over the columns of arrays (n, states)."""
+
+    def __init__(self, arm: Robot, states: int, folder: Path) -> None:
+        q, qd, qdd = (casadi.SX.sym(name, arm.n) for name in ("q", "qd", "qdd"))
+        columns = [casadi.vertsplit(x) for x in (q, qd, qdd)]
+        chain = arm.chain(casadi.SX)
+        tau = find("inverse_dynamics", "newton_euler")(chain, *columns, loads=chain.wrenches())
+        function = casadi.Function("rnea", [q, qd, qdd], [casadi.vertcat(*tau)])
+        source, library = folder / "rnea.c", folder / "rnea.so"
+        generator = casadi.CodeGenerator("rnea.c")
+        generator.add(function)
+        generator.generate(f"{folder}/")
+        flags = ["-O3", "-march=native", "-shared", "-fPIC"]
+        subprocess.run(["cc", *flags, str(source), "-o", str(library), "-lm"], check=True)
+        self._mapped = casadi.external("rnea", str(library)).map(states)
+
+    def inverse_dynamics(self, *columns: NDArray[Any]) -> NDArray[Any]:
+        return np.asarray(self._mapped(*columns))

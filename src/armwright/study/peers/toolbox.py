@@ -1,0 +1,38 @@
+"""The same robot in the Robotics Toolbox for Python, as a modified DH table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import roboticstoolbox as rtb
+from numpy.typing import NDArray
+
+from armwright.robot import Robot
+
+
+class Toolbox:
+    """One state a call. Its base and tool are left out: they do not change the torques of an upright robot."""
+
+    def __init__(self, arm: Robot) -> None:
+        links = []
+        for joint, link in zip(arm.joints, arm.links, strict=True):
+            body: dict[str, Any] = {"m": link.mass, "r": np.array(link.com), "I": np.array(link.inertia), "G": 1.0}
+            if joint.prismatic:
+                links.append(rtb.PrismaticMDH(a=joint.a, alpha=joint.alpha, theta=joint.theta, offset=joint.d, **body))
+            else:
+                links.append(rtb.RevoluteMDH(a=joint.a, alpha=joint.alpha, d=joint.d, offset=joint.theta, **body))
+        down = np.asarray(arm.base)[:3, :3].T @ np.array(arm.gravity)
+        self.model = rtb.DHRobot(links, name=arm.name, gravity=down)
+
+    def inverse_dynamics(self, q: NDArray[Any], qd: NDArray[Any], qdd: NDArray[Any]) -> NDArray[Any]:
+        torques: NDArray[Any] = self.model.rne(q, qd, qdd)
+        return torques
+
+    def forward_dynamics(self, q: NDArray[Any], qd: NDArray[Any], tau: NDArray[Any]) -> NDArray[Any]:
+        accelerations: NDArray[Any] = self.model.accel(q, qd, tau)
+        return accelerations
+
+    def mass_matrix(self, q: NDArray[Any]) -> NDArray[Any]:
+        matrix: NDArray[Any] = self.model.inertia(q)
+        return matrix
