@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -13,6 +14,8 @@ from armwright.chain import Wrench
 from armwright.errors import InputError
 
 Array: TypeAlias = NDArray[Any]
+
+_LINE = 64  # bytes of a line of the cache
 
 
 def checked(name: str, value: ArrayLike, trailing: tuple[int, ...], dtype: np.dtype[Any], meaning: str) -> Array:
@@ -93,17 +96,32 @@ def viewed(array: Array, shape: tuple[int, int]) -> Array | None:
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any], beside: bool) -> Array:
-    """A new array; if `beside`, with the states side by side in memory, as the input had them."""
+    """A new array; if `beside`, with the states side by side in memory, as the input had them.
+
+    Then every entry starts a line of the cache, and where entries would lie a multiple of 4 KB apart, and so push each
+    other out of the cache, they lie one line further apart.
+    """
     if not beside:
         return np.empty(shape, dtype)
-    return np.moveaxis(np.empty((*shape[1:], shape[0]), dtype), -1, 0)
+    states, line = shape[0], _LINE // dtype.itemsize
+    apart = -(-states // line) * line
+    if apart * dtype.itemsize % 4096 == 0:
+        apart += line
+    entries = math.prod(shape[1:])
+    memory = np.empty(entries * apart + line, dtype)
+    start = -memory.__array_interface__["data"][0] % _LINE // dtype.itemsize
+    columns = memory[start : start + entries * apart].reshape(*shape[1:], apart)[..., :states]
+    return np.moveaxis(columns, -1, 0)
 
 
 def direct(out: Array, dtype: np.dtype[Any], inputs: Sequence[ArrayLike]) -> bool:
     """Whether results can be written straight into `out`: regular in memory, and apart from every input."""
-    regular = all(stride % dtype.itemsize == 0 for stride in out.strides)
-    if out.dtype != dtype or not regular or not out.flags.aligned or not out.flags.writeable or _repeats(out):
+    size, flags = dtype.itemsize, out.flags
+    if out.dtype != dtype or not flags.aligned or not flags.writeable:
         return False
+    for stride, count in zip(out.strides, out.shape, strict=True):
+        if stride % size or (stride == 0 and count > 1):
+            return False
     return not any(isinstance(x, np.ndarray) and np.may_share_memory(out, x) for x in inputs)
 
 

