@@ -1,0 +1,263 @@
+"""Explicit Runge-Kutta integration of y' = f(t, y), with fixed steps or with an error estimate that sets them.
+
+    solution = solve(lambda t, y: -y, 0, [1.0], 5)                       # adaptive, dop853
+    solution = solve(f, 0, y0, 10, "rk4", step=1e-3)                     # fixed steps
+    solution = solve(f, 0, y0, 10, "rkf45", rule="machado", rtol=1e-6)   # the steps of Machado and Galhano 1995
+
+The state may hold doubles, single precision numbers or objects such as mpmath's; all arithmetic is then done with
+those. Nothing here knows of robots.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from armwright.errors import InputError
+from armwright.integrate import control, march
+from armwright.integrate.events import Event, Step
+from armwright.integrate.scalars import Array, Scalars, state
+from armwright.integrate.solution import Counts, IntegrationError, Solution
+from armwright.integrate.tableaus import Tableau, methods
+from armwright.integrate.tableaus import method as find
+
+Derivative = Callable[[Any, Array], ArrayLike]
+
+MAX_STEPS = 1_000_000
+
+
+class Scheme:
+    """A tableau in the numbers of the state, applied to a derivative."""
+
+    def __init__(self, derivative: Derivative, tableau: Tableau, scalars: Scalars, size: int) -> None:
+        self.derivative, self.tableau, self.scalars, self.shape = derivative, tableau, scalars, (size,)
+        self.fsal = tableau.fsal
+        self.counts = Counts()
+        entries = tableau.exact(scalars.number)
+        self.c = entries.c
+        self.a = [np.array(row, scalars.dtype) for row in entries.a]
+        self.b = np.array(entries.b, scalars.dtype)
+        self.errors = [np.array(row, scalars.dtype) for row in (entries.error, entries.error2) if row is not None]
+
+    def slope(self, t: Any, y: Array, out: Array) -> Array:
+        """The derivative, checked and copied: the user's function may reuse its memory."""
+        self.counts.evaluations += 1
+        slope = self.derivative(t, y)
+        if np.shape(slope) != self.shape:
+            raise InputError(f"the derivative has shape {np.shape(slope)} at t = {t}; expected {self.shape}, as y0")
+        out[:] = slope
+        return out
+
+    def first(self, t: Any, y: Array) -> Array:
+        """The derivative at the start of a step, which no smaller step can make finite."""
+        slope = self.slope(t, y, np.empty(self.shape, self.scalars.dtype))
+        if not self.scalars.finite(slope):
+            raise IntegrationError(f"the derivative is not finite at t = {t}: it is {slope} for y = {y}", t, y)
+        return slope
+
+    def stages(self, t: Any, y: Array, h: Any, first: Array) -> Array | None:
+        """The derivatives k at all stages; None if one is not finite."""
+        k = np.empty((len(self.b), *self.shape), self.scalars.dtype)
+        k[0] = first
+        for i in range(1, len(self.b)):
+            slope = self.slope(t + self.c[i] * h, y + h * self.a[i].dot(k[:i]), out=k[i])
+            if not self.scalars.finite(slope):
+                return None
+        return k
+
+    def at(self, t: Any, y: Array, first: Array, time: Any) -> Array:
+        """The state at another time by one step from here."""
+        k = self.stages(t, y, time - t, first)
+        if k is None:
+            raise IntegrationError(f"the derivative is not finite between t = {t} and {time}", t, y)
+        return np.asarray(y + (time - t) * self.b.dot(k))
+
+    def step(self, t: Any, y: Array, first: Array, t_end: Any, y_end: Array) -> Step:
+        self.counts.accepted += 1
+        return Step(t, y, t_end, y_end, partial(self.at, t, y, first))
+
+    def next_first(self, k: Array) -> Array | None:
+        """The first derivative of the next step, where the last one of this step is that."""
+        return k[-1] if self.fsal else None
+
+
+def solve(
+    derivative: Derivative,
+    t0: Any,
+    y0: ArrayLike,
+    t1: Any,
+    method: str | Tableau = "dop853",
+    *,
+    step: Any = None,
+    rtol: Any = 1e-9,
+    atol: ArrayLike = 1e-12,
+    first_step: Any = None,
+    max_step: Any = None,
+    rule: str = "pi",
+    times: ArrayLike | None = None,
+    events: Iterable[Event] = (),
+    max_steps: int = MAX_STEPS,
+    on_step: march.OnStep | None = None,
+) -> Solution:
+    """The solution of y' = derivative(t, y) from y(t0) = y0 to t1, which may be earlier than t0.
+
+    With `step`, all steps have this length, only the last one and those that would pass one of `times` are shorter.
+    Without, a pair chooses them: by rule "pi", the error of each step stays below atol + rtol |y|, root mean square;
+    by rule "machado", the largest entry of it below rtol (`control` says more). In either case the formula `b` of the
+    pair is propagated, so rkf45 is a method of order 4.
+
+    The output is at `times`, where steps end exactly, or at every step. `events` are located to rounding by steps of
+    the same method from the start of the step in which they happen. `on_step(t, y)` is called after every step and
+    ends the integration by returning True.
+    """
+    tableau = find(method) if not isinstance(method, Tableau) else method
+    y, scalars = state("y0", y0)
+    start, end, sign = march.interval(scalars, t0, t1)
+    wanted = march.output_times(scalars, times, start, end, sign)
+    scheme = Scheme(derivative, tableau, scalars, y.size)
+    steps: Callable[[], Iterator[Step]]
+    if step is not None:
+        length = march.positive("step", step, scalars)
+        count = step_count(start, end, length, max_steps)
+        steps = partial(_fixed, scheme, start, y, march.fixed_stops(wanted, start, end, sign * length, count))
+    elif not tableau.adaptive:
+        pairs = ", ".join(methods(adaptive=True))
+        raise InputError(f"{tableau.name} cannot choose its steps: give `step`, or take one that can: {pairs}")
+    else:
+        found = control.find_rule(rule, tableau, scalars, rtol, atol, y.size)
+        adaptive = Adaptive(scheme, found, first_step, max_step, max_steps)
+        steps = partial(adaptive.steps, start, y, list(march.stops(wanted, start, end)))
+    record = march.Record(scalars, wanted, start, y, sign)
+    return march.follow(steps, record, scheme.counts, (start, y), events, on_step)
+
+
+def step_count(t0: Any, t1: Any, step: Any, max_steps: int) -> int:
+    """How many steps of this length it takes; a last one that only rounding makes necessary is not counted."""
+    ratio = float(abs(t1 - t0) / step)
+    if ratio - 1e-6 > max_steps:
+        raise InputError(f"step = {step} makes {ratio:.3g} steps, more than max_steps = {max_steps}; raise one of them")
+    count = max(1, math.ceil(ratio - 1e-6))
+    for name, t in (("t0", t0), ("t1", t1)):
+        if count > 1 and t + step / 10 == t:
+            raise InputError(f"step = {step} is below rounding at {name} = {t}; take a longer one, or shift the time")
+    return count
+
+
+def _fixed(scheme: Scheme, t: Any, y: Array, stops: Iterable[Any]) -> Iterator[Step]:
+    first = None
+    for stop in stops:
+        if first is None:
+            first = scheme.first(t, y)
+        k = scheme.stages(t, y, stop - t, first)
+        y_end = None if k is None else y + (stop - t) * scheme.b.dot(k)
+        if k is None or y_end is None or not scheme.scalars.finite(y_end):
+            raise IntegrationError(
+                f"the solution is not finite in the step from t = {t} to {stop}; take a smaller step", t, y
+            )
+        yield scheme.step(t, y, first, stop, y_end)
+        t, y, first = stop, y_end, scheme.next_first(k)
+
+
+class Adaptive:
+    """Steps whose length follows from an error estimate."""
+
+    def __init__(self, scheme: Scheme, rule: control.Rule, first_step: Any, max_step: Any, max_steps: int) -> None:
+        self.scheme, self.rule, self.max_steps = scheme, rule, max_steps
+        self.first_step = None if first_step is None else self._length("first_step", first_step)
+        self.max_step = math.inf if max_step is None else self._length("max_step", max_step)
+
+    def _length(self, name: str, value: Any) -> float:
+        """Lengths of steps are plain floats whatever the state is made of: they need no precision."""
+        return float(march.positive(name, value, self.scheme.scalars))
+
+    def steps(self, t: Any, y: Array, stops: list[Any]) -> Iterator[Step]:
+        scheme, span = self.scheme, stops[-1] - t
+        slope = scheme.first(t, y)
+        h = self.first_step or self._guess(t, y, slope, span)
+        first: Array | None = slope
+        for stop in stops:
+            while t != stop:
+                if first is None:
+                    first = scheme.first(t, y)
+                h = min(h, self.max_step)
+                t_end, y_end, k, h = self._accepted(t, y, first, stop, h)
+                yield scheme.step(t, y, first, t_end, y_end)
+                t, y, first = t_end, y_end, scheme.next_first(k)
+
+    def _accepted(self, t: Any, y: Array, first: Array, stop: Any, h: float) -> tuple[Any, Array, Array, float]:
+        """The end of the next step, and how long the one after should be."""
+        scheme, finite = self.scheme, True
+        while True:
+            self._check(t, y, h, finite)
+            t_end, cut = self._end(t, stop, h)
+            length = t_end - t
+            k = scheme.stages(t, y, length, first)
+            finite = k is not None
+            y_end, ratio = (y, math.inf) if k is None else self._tried(y, length, k)
+            taken = abs(float(length))
+            factor = self.rule.factor(ratio, not cut)
+            if k is not None and ratio <= 1:
+                return t_end, y_end, k, max(h, taken * factor) if cut else taken * factor
+            h = taken * factor
+            scheme.counts.rejected = (scheme.counts.rejected or 0) + 1
+
+    def _tried(self, y: Array, length: Any, k: Array) -> tuple[Array, float]:
+        """The end of a step, and the size of its error over what is tolerated."""
+        y_end = y + length * self.scheme.b.dot(k)
+        errors = [length * error.dot(k) for error in self.scheme.errors]
+        return y_end, control.ratio(self.rule, errors, y, y_end) if self.scheme.scalars.finite(y_end) else math.inf
+
+    def _end(self, t: Any, stop: Any, h: float) -> tuple[Any, bool]:
+        """Where the step ends, and whether it is shorter than h. What is left before a stop is never very short."""
+        left = abs(float(stop - t))
+        if left <= 1.01 * h:
+            return stop, left < h
+        if left < 2 * h:
+            return t + (stop - t) / 2, True
+        return t + self.scheme.scalars.number(h if stop > t else -h), False
+
+    def _check(self, t: Any, y: Array, h: float, finite: bool) -> None:
+        counts = self.scheme.counts
+        if counts.accepted + (counts.rejected or 0) >= self.max_steps:
+            raise IntegrationError(
+                f"{self.max_steps} steps were not enough: they led to t = {t}, and the next would be {h:.3g} long; "
+                "raise max_steps or the tolerances, or take an implicit method (solve_stiff) if the problem is stiff",
+                t,
+                y,
+            )
+        if t + self.scheme.scalars.number(h / 10) == t:
+            why = "the error estimate stays too large: the tolerances are too fine, or the solution is singular"
+            if not finite:
+                why = "the derivative is not finite right after it"
+            raise IntegrationError(f"the step at t = {t} would be {h:.3g}, below rounding: {why}", t, y)
+
+    def _guess(self, t: Any, y: Array, first: Array, span: Any) -> float:
+        """A first step (Hairer, Norsett and Wanner, Solving ODEs I, II.4)."""
+        norm, number = self.rule.norm, self.scheme.scalars.number
+        d0, d1, limit = norm(y, y, y), norm(first, y, y), abs(float(span))
+        h0 = min(0.01 * d0 / d1 if min(d0, d1) > 1e-5 and d1 < math.inf else 1e-6, limit)
+        step = number(h0 if span > 0 else -h0)
+        slope = self.scheme.slope(t + step, y + step * first, np.empty_like(y))
+        if not self.scheme.scalars.finite(slope):
+            return h0
+        largest = max(d1, norm(slope - first, y, y) / h0)
+        h1 = (0.01 / largest) ** (1 / self.scheme.tableau.estimate_order) if largest > 1e-15 else max(1e-6, 1e-3 * h0)
+        return min(100 * h0, h1, limit)
+
+
+def dense(derivative: Derivative, t: Any, y: ArrayLike, h: Any, theta: Any, method: str | Tableau = "dop853") -> Array:
+    """The state at t + theta h, from the state y at the start t of a step of length h.
+
+    It is one step of the same method, of length theta h: as accurate as the step itself at every theta in 0 ... 1,
+    where an interpolating polynomial is of lower order, at the cost of its stages. Events are located with this.
+    """
+    tableau = find(method) if not isinstance(method, Tableau) else method
+    start, scalars = state("y", y)
+    scheme = Scheme(derivative, tableau, scalars, start.size)
+    time = scalars.time("t", t)
+    return scheme.at(time, start, scheme.first(time, start), time + scalars.time("theta h", theta * h))

@@ -1,0 +1,101 @@
+"""The numbers a state is made of: double or single precision, or objects that do arithmetic, such as mpmath's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from armwright.errors import InputError
+
+Array: TypeAlias = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Scalars:
+    """`number` makes a time or a coefficient that mixes with entries of this dtype; `eps` is how coarse a time is.
+
+    The time of a state in single precision is still a double: adding small steps to it must not be lossy.
+    """
+
+    dtype: np.dtype[Any]
+    number: Callable[[Any], Any]
+    eps: float
+
+    @property
+    def objects(self) -> bool:
+        return self.dtype.kind == "O"
+
+    def finite(self, array: Array) -> bool:
+        if self.objects:
+            return all(x - x == 0 for x in array)
+        # the sum of squares is quicker to find, and only if it overflows does it not settle the question
+        return math.isfinite(array.dot(array)) or bool(np.isfinite(array).all())
+
+    def floats(self, array: Array) -> NDArray[np.float64]:
+        return np.array([*map(float, array)]) if self.objects else array.astype(np.float64, copy=False)
+
+    def time(self, name: str, value: Any) -> Any:
+        """A time the user gave, as a number."""
+        try:
+            time = self.number(value)
+            if time - time == 0:
+                return time
+        except (TypeError, ValueError, ArithmeticError):
+            pass
+        raise InputError(f"{name} = {value!r} is not a time; expected a finite number")
+
+
+def state(name: str, value: ArrayLike) -> tuple[Array, Scalars]:
+    """A copy of the state the user gave, and what kind of numbers it holds."""
+    expected = "expected a one-dimensional array of float64, float32 or objects such as mpmath.mpf"
+    try:
+        array = np.array(value)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} is not an array of numbers ({error}); {expected}") from None
+    if array.ndim != 1 or not array.size:
+        raise InputError(f"{name} has shape {array.shape}; {expected}")
+    scalars = _objects(name, array) if array.dtype.kind == "O" else _floats(array.dtype)
+    if scalars is None:
+        raise InputError(f"{name} holds {array.dtype.name} values; {expected}")
+    array = array.astype(scalars.dtype)
+    with np.errstate(over="ignore", invalid="ignore"):
+        finite = scalars.finite(array)
+    if not finite:
+        raise InputError(f"{name} = {value!r} contains a number that is not finite")
+    return array, scalars
+
+
+def _floats(dtype: np.dtype[Any]) -> Scalars | None:
+    if dtype.kind in "iu":
+        dtype = np.dtype(np.float64)
+    eps = float(np.finfo(np.float64).eps)
+    return Scalars(dtype, float, eps) if dtype in (np.float32, np.float64) else None
+
+
+def _objects(name: str, array: Array) -> Scalars:
+    kinds = {type(x) for x in array} - {int}
+    if len(kinds) != 1:
+        listed = ", ".join(sorted(kind.__name__ for kind in kinds)) or "int"
+        raise InputError(f"{name} mixes objects of the types {listed}; expected numbers of one type")
+    (number,) = kinds
+    if number is float:
+        return Scalars(np.dtype(np.float64), float, float(np.finfo(np.float64).eps))
+    try:
+        return Scalars(array.dtype, number, _eps(number))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} holds objects of the type {number.__name__}, not numbers ({error})") from None
+
+
+def _eps(number: Callable[[Any], Any]) -> float:
+    """The distance from 1 to the next number; exact fractions have none, and get one that is small enough."""
+    one = eps = number(1)
+    for _ in range(1000):
+        if one + eps / 2 == one:
+            break
+        eps = eps / 2
+    return float(eps)

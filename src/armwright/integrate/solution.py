@@ -1,0 +1,65 @@
+"""What an integration returns, and what it raises when it cannot go on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from armwright.errors import ArmwrightError
+from armwright.integrate.scalars import Array
+
+
+@dataclass
+class Counts:
+    """What has been done so far."""
+
+    accepted: int = 0
+    rejected: int | None = 0
+    evaluations: int = 0
+    jacobians: int = 0
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Steps accepted and rejected (None if the method does not tell), evaluations of the derivative and its Jacobian.
+
+    What locating events took is included.
+    """
+
+    accepted: int
+    rejected: int | None
+    evaluations: int
+    jacobians: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Occurrence:
+    """An event that happened: which one, when, and the state."""
+
+    name: str
+    t: Any
+    y: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The times t, shape (k,), and the states y, shape (k, m).
+
+    `status` is "finished", "event" if a terminal event ended it, "stopped" if `on_step` did, "failed" if it is what
+    an IntegrationError carries. The last state of a run that an event ended is that of the event.
+    """
+
+    t: Array
+    y: Array
+    statistics: Statistics
+    events: tuple[Occurrence, ...]
+    status: str
+    message: str
+
+
+class IntegrationError(ArmwrightError, ArithmeticError):
+    """The integration cannot go on. `t` and `y` say where, `solution` is what was computed until then."""
+
+    def __init__(self, message: str, t: Any, y: Array, solution: Solution | None = None) -> None:
+        super().__init__(message)
+        self.t, self.y, self.solution = t, y, solution

@@ -1,0 +1,113 @@
+"""Implicit methods for stiff problems, where explicit ones need tiny steps: SciPy's, behind the same interface.
+
+A motor with a stiff spring or strong friction makes a robot stiff. radau is an implicit Runge-Kutta method of order 5,
+bdf and lsoda change their order from 1 to 5, and lsoda is explicit as long as the problem is not stiff.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from armwright.errors import ArmwrightError, InputError, unknown
+from armwright.integrate import control, march
+from armwright.integrate.events import Event, Step
+from armwright.integrate.runge_kutta import MAX_STEPS, Derivative
+from armwright.integrate.scalars import Array, state
+from armwright.integrate.solution import Counts, IntegrationError, Solution
+
+STIFF = {"radau": "Radau", "bdf": "BDF", "lsoda": "LSODA"}
+"""The names of the implicit methods, and what SciPy calls them."""
+
+FINEST = 100 * float(np.finfo(float).eps)
+
+Jacobian = Callable[[float, Array], ArrayLike]
+
+
+def solve_stiff(
+    derivative: Derivative,
+    t0: float,
+    y0: ArrayLike,
+    t1: float,
+    method: str = "radau",
+    *,
+    jacobian: Jacobian | None = None,
+    rtol: float = 1e-9,
+    atol: ArrayLike = 1e-12,
+    first_step: float | None = None,
+    max_step: float | None = None,
+    times: ArrayLike | None = None,
+    events: Iterable[Event] = (),
+    max_steps: int = MAX_STEPS,
+    on_step: march.OnStep | None = None,
+) -> Solution:
+    """The solution of y' = derivative(t, y) by an implicit method, in double precision; as `solve` otherwise.
+
+    jacobian(t, y) is the matrix of the derivatives of the derivative by y; without it differences are taken, which
+    costs one evaluation for each entry of y. Output and events come from the polynomials of the method.
+    """
+    if method not in STIFF:
+        raise unknown("implicit method", method, STIFF)
+    y, scalars = state("y0", y0)
+    if scalars.dtype != np.float64:
+        raise InputError(f"y0 holds {scalars.dtype} values; {method} integrates in double precision, give floats")
+    start, end, sign = march.interval(scalars, t0, t1)
+    wanted = march.output_times(scalars, times, start, end, sign)
+    relative, absolute = control.tolerances(scalars, rtol, atol, y.size)
+    if relative < FINEST:
+        raise InputError(f"rtol = {rtol} is too fine for {method}; expected {FINEST:.1e} or more")
+    counts = Counts(rejected=None)
+    options = {"rtol": relative, "atol": absolute}
+    for name, value in (("first_step", first_step), ("max_step", max_step)):
+        if value is not None:
+            options[name] = march.positive(name, value, scalars)
+    if jacobian is not None:
+        options["jac"] = partial(_jacobian, jacobian, counts, y.size)
+    make = partial(_solver(method), partial(_slope, derivative, counts, y.size), start, y, end, **options)
+    record = march.Record(scalars, wanted, start, y, sign)
+    return march.follow(partial(_steps, make, counts, max_steps), record, counts, (start, y), events, on_step)
+
+
+def _solver(method: str) -> Any:
+    try:
+        return getattr(import_module("scipy.integrate"), STIFF[method])
+    except ImportError:
+        raise ArmwrightError(f"the method {method} is SciPy's, which is not installed: pip install scipy") from None
+
+
+def _slope(derivative: Derivative, counts: Counts, size: int, t: float, y: Array) -> Array:
+    counts.evaluations += 1
+    slope = np.array(derivative(t, y), float)
+    if slope.shape != (size,):
+        raise InputError(f"the derivative has shape {slope.shape} at t = {t}; expected {(size,)}, as y0")
+    if counts.evaluations == 1 and not np.isfinite(slope).all():
+        raise IntegrationError(f"the derivative is not finite at t = {t}: it is {slope} for y = {y}", t, y)
+    return slope
+
+
+def _jacobian(jacobian: Jacobian, counts: Counts, size: int, t: float, y: Array) -> Array:
+    counts.jacobians += 1
+    matrix = np.array(jacobian(t, y), float)
+    if matrix.shape != (size, size):
+        raise InputError(f"the jacobian has shape {matrix.shape} at t = {t}; expected {(size, size)}")
+    if not np.isfinite(matrix).all():
+        raise IntegrationError(f"the jacobian is not finite at t = {t}", t, y)
+    return matrix
+
+
+def _steps(make: Callable[[], Any], counts: Counts, max_steps: int) -> Iterator[Step]:
+    solver = make()
+    while solver.status == "running":
+        t, y = float(solver.t), solver.y.copy()
+        if counts.accepted >= max_steps:
+            raise IntegrationError(f"{max_steps} steps were not enough: they led to t = {t}; raise max_steps", t, y)
+        message = solver.step()
+        if solver.status == "failed":
+            raise IntegrationError(f"SciPy cannot go on at t = {t}: {message}", t, y)
+        counts.accepted += 1
+        yield Step(t, y, float(solver.t), solver.y.copy(), lambda time: np.asarray(solver.dense_output()(time)))

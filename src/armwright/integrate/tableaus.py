@@ -1,0 +1,187 @@
+"""Explicit Runge-Kutta methods: their coefficients, where these come from, and whether they have the order they claim.
+
+    method("dop853").stages
+    method("rk10").residual(10)             # 1e-51: all 1205 order conditions hold
+    method("rkf78").exact(mpmath.mpf).b     # for integration in high precision
+
+The numbers stand in `tableaus.toml`. Names that begin with rk are those of Machado and Galhano 1995, table 1, without
+the brackets: rkf45 is their RKF4(5). The first number of a pair is the order of the formula that is propagated.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+from armwright.errors import InputError, unknown
+from armwright.integrate import trees
+
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Tableau:
+    """k_i = f(t + c_i h, y + h sum_j a_ij k_j), y(t + h) = y + h sum_i b_i k_i, for a formula b of this order.
+
+    Of a pair, `error` is b - bhat and `embedded` the order of bhat; `error2` and `embedded2` belong to a second
+    estimate, which only dop853 has. `digits` is how many decimals of the numbers can be trusted, None if they are
+    exact. `status` is "published", or "stand-in" for a pair that stands for another one whose numbers are not known.
+    """
+
+    name: str
+    order: int
+    a: tuple[Row, ...]
+    b: Row
+    c: Row
+    embedded: int | None = None
+    embedded2: int | None = None
+    error: Row | None = None
+    error2: Row | None = None
+    digits: int | None = None
+    source: str = ""
+    note: str = ""
+    status: str = "published"
+    rational: Tableau | None = field(default=None, repr=False, compare=False)
+    """The same with exact fractions, of which every other version is a rounding."""
+
+    def __post_init__(self) -> None:
+        if self.rational is not None:
+            return  # a rounding of numbers that were checked
+        stages = range(self.stages)
+        if [len(row) for row in self.a] != list(stages) or len(self.c) != self.stages:
+            raise InputError(f"{self.name}: expected {self.stages} nodes c and rows a of 0, 1, 2, ... numbers")
+        for i, row in enumerate(self.a):
+            self._check_sum(f"row {i + 1} of a", row, self.c[i])
+        self._check_sum("b", self.b, 1)
+        for error in (self.error, self.error2):
+            if error is not None:
+                self._check_sum("b - bhat", error, 0)
+
+    def _check_sum(self, what: str, row: Row, expected: Any) -> None:
+        """Cheap enough for every use, and catches most slips of the pen; `residual` catches them all."""
+        magnified = 1 + sum(abs(float(x)) for x in row)
+        if not abs(float(sum(row) - expected)) <= 10 * self.rounding * magnified:
+            raise InputError(
+                f"{self.name}: {what} sums to {float(sum(row))!r}, expected {float(expected)!r}; a coefficient is wrong"
+            )
+
+    @property
+    def rounding(self) -> float:
+        """The relative error of the coefficients as they were given: one in the last digit of a number like 1.000."""
+        source = self.rational or self
+        written = 16 if any(isinstance(x, (float, np.floating)) for x in source.b) else trees.DIGITS
+        return float(10.0 ** (1 - min(self.digits or trees.DIGITS, written)))
+
+    @property
+    def stages(self) -> int:
+        return len(self.b)
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether it estimates its own error."""
+        return self.error is not None
+
+    @property
+    def fsal(self) -> bool:
+        """First same as last: the last stage is the derivative at the end of the step, the first of the next one."""
+        return self.stages > 1 and self.a[-1] == self.b[:-1] and self.b[-1] == 0 and self.c[-1] == 1
+
+    @property
+    def estimate_order(self) -> int:
+        """The power of h with which the error estimate shrinks. Two estimates combine to e^2 / e2."""
+        if self.embedded is None:
+            raise InputError(f"{self.name} has no error estimate; these have one: {', '.join(methods(adaptive=True))}")
+        lower = min(self.order, self.embedded) + 1
+        return lower if self.embedded2 is None else 2 * lower - (self.embedded2 + 1)
+
+    def exact(self, number: Callable[[Any], Any]) -> Tableau:
+        """The same with each coefficient rounded once to another kind of number: mpmath.mpf, Fraction, numpy.float32.
+
+        mpmath numbers get the precision that mpmath works with when this is called.
+        """
+        if number is float and isinstance(self.b[0], float):
+            return self
+        source = self.rational or self
+
+        def row(entries: Row) -> Row:
+            return tuple(converted(x, number) for x in entries)
+
+        return replace(
+            source,
+            a=tuple(map(row, source.a)),
+            b=row(source.b),
+            c=row(source.c),
+            error=source.error and row(source.error),
+            error2=source.error2 and row(source.error2),
+            rational=source,
+        )
+
+    def residual(self, order: int, weights: str = "b") -> float:
+        """By how much the rooted-tree conditions of all orders up to this one are missed at most.
+
+        `weights` is "b", or "bhat" or "bhat2" for the formulas the error estimates compare with.
+        """
+        exact = self.exact(Fraction)
+        return trees.residual(exact.a, self._weights(exact, weights), order)
+
+    def tolerance(self, order: int, weights: str = "b") -> float:
+        """What `residual` may be, given the digits of the coefficients."""
+        exact = self.exact(Fraction)
+        return self.rounding * trees.sensitivity(exact.a, self._weights(exact, weights), order)
+
+    def _weights(self, exact: Tableau, weights: str) -> Row:
+        errors = {"b": (0,) * self.stages, "bhat": exact.error, "bhat2": exact.error2}
+        error = errors.get(weights)
+        if error is None:
+            raise InputError(f"{self.name} has no weights {weights!r}; expected 'b', or 'bhat' of a pair")
+        return tuple(b - e for b, e in zip(exact.b, error, strict=True))
+
+
+def converted(x: Any, number: Callable[[Any], Any]) -> Any:
+    """A fraction as another kind of number, rounded once."""
+    if number is Fraction or not isinstance(x, Fraction):
+        return number(x)
+    if number in (float, np.float64, np.float32):
+        return number(float(x))  # numerator and denominator alone may overflow
+    return number(x.numerator) / number(x.denominator)
+
+
+@cache
+def _data() -> Mapping[str, Mapping[str, Any]]:
+    return tomllib.loads(resources.files("armwright.integrate").joinpath("tableaus.toml").read_text(encoding="utf-8"))
+
+
+def methods(adaptive: bool | None = None) -> list[str]:
+    """The names of all methods, of those with an error estimate, or of those without."""
+    return [name for name, data in _data().items() if adaptive is None or adaptive == ("embedded" in data)]
+
+
+@cache
+def method(name: str) -> Tableau:
+    """The method of this name, with coefficients in double precision; `.exact(number)` has them in others."""
+    if name not in _data():
+        raise unknown("integration method", name, methods())
+    data = _data()[name]
+    rows = {key: tuple(map(Fraction, data[key].split())) for key in ("c", "b", "bhat", "bhat2") if key in data}
+    lines = data.get("a", "").strip().splitlines()
+    return Tableau(
+        name=name,
+        order=data["order"],
+        a=((), *(tuple(map(Fraction, line.split())) for line in lines)),
+        b=rows["b"],
+        c=rows["c"],
+        error=_difference(rows, "bhat"),
+        error2=_difference(rows, "bhat2"),
+        **{key: data[key] for key in ("embedded", "embedded2", "digits", "source", "note", "status") if key in data},
+    ).exact(float)
+
+
+def _difference(rows: Mapping[str, Row], key: str) -> Row | None:
+    return tuple(x - y for x, y in zip(rows["b"], rows[key], strict=True)) if key in rows else None

@@ -1,0 +1,108 @@
+"""Rooted trees and the order conditions of Runge-Kutta methods (Hairer, Norsett and Wanner, Solving ODEs I, II.2).
+
+A tree is the tuple of the trees that hang on its root: () is a single node, ((), ()) a root with two leaves. A method
+has order p if, for every tree of at most p nodes,
+
+    sum_i b_i phi_i(tree) = 1 / density(tree),    phi_i(tree) = prod over its branches of sum_j a_ij phi_j(branch)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import cache
+from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Tree: TypeAlias = "tuple[Tree, ...]"
+Array: TypeAlias = NDArray[Any]
+
+DIGITS = 60
+"""The conditions are evaluated with this many decimal digits."""
+
+
+@cache
+def nodes(tree: Tree) -> int:
+    return 1 + sum(map(nodes, tree))
+
+
+@cache
+def density(tree: Tree) -> int:
+    """The product, over all nodes, of the number of nodes at it and above."""
+    return nodes(tree) * prod(map(density, tree))
+
+
+@cache
+def trees(size: int) -> tuple[Tree, ...]:
+    """Every rooted tree of exactly this many nodes: 1, 1, 2, 4, 9, 20, 48, 115, 286, 719, ... of them."""
+    return tuple(_forests(size - 1, up_to(size - 1)))
+
+
+def up_to(size: int) -> tuple[Tree, ...]:
+    return tuple(tree for count in range(1, size + 1) for tree in trees(count))
+
+
+def _forests(size: int, branches: tuple[Tree, ...]) -> Iterator[Tree]:
+    """Every choice of branches, with repetition and without regard to order, that have `size` nodes together."""
+    if size == 0:
+        yield ()
+    for place, branch in enumerate(branches):
+        if nodes(branch) > size:
+            break  # they are sorted by size
+        for others in _forests(size - nodes(branch), branches[place:]):
+            yield (branch, *others)
+
+
+class Method:
+    """A tableau, and what the branches of trees contribute to its stages, each computed once."""
+
+    def __init__(self, a: Array, b: Array) -> None:
+        self.a, self.b = a, b
+        self._branches: dict[Tree, Array] = {}
+
+    def branch(self, tree: Tree) -> Array:
+        """sum_j a_ij phi_j(tree)"""
+        if tree not in self._branches:
+            self._branches[tree] = self.a @ self.phi(tree)
+        return self._branches[tree]
+
+    def phi(self, tree: Tree) -> Array:
+        return np.asarray(prod((self.branch(part) for part in tree), start=0 * self.b + 1))
+
+    def sensitivity(self, tree: Tree) -> float:
+        """By how much its condition changes, at most, if every coefficient changes by a small part of itself."""
+        return float(abs(self.b) @ abs(self.phi(tree))) + self._sensitivity(tree, self.b)
+
+    def _sensitivity(self, tree: Tree, weights: Array) -> float:
+        """The part of the branches; `weights` is what each stage counts for at this root."""
+        total = 0.0
+        for place, part in enumerate(tree):
+            here = weights * prod(map(self.branch, tree[:place] + tree[place + 1 :]))
+            total += float(abs(here) @ (abs(self.a) @ abs(self.phi(part)))) + self._sensitivity(part, here @ self.a)
+        return total
+
+
+def residual(a: Sequence[Sequence[Fraction]], b: Sequence[Fraction], order: int) -> float:
+    """By how much the conditions up to an order are missed at most."""
+    with localcontext() as context:
+        context.prec = DIGITS
+        method = Method(_square([[_decimal(x) for x in row] for row in a], Decimal(0)), np.array([*map(_decimal, b)]))
+        return float(max(abs(method.b @ method.phi(tree) - Decimal(1) / density(tree)) for tree in up_to(order)))
+
+
+def sensitivity(a: Sequence[Sequence[Fraction]], b: Sequence[Fraction], order: int) -> float:
+    """By how much a condition up to an order is missed at most, per relative error of the coefficients."""
+    method = Method(_square([[*map(float, row)] for row in a], 0.0), np.array([*map(float, b)]))
+    return max(map(method.sensitivity, up_to(order)))
+
+
+def _decimal(x: Fraction) -> Decimal:
+    return Decimal(x.numerator) / x.denominator
+
+
+def _square(rows: list[list[Any]], zero: Any) -> Array:
+    return np.array([row + [zero] * (len(rows) - len(row)) for row in rows])
