@@ -1,0 +1,34 @@
+"""Motions of all joints over time: small frozen objects that give q, qd and qdd at any t.
+
+motion = cubic([0, 3, 6], points)        # through via points without stopping
+q, qd, qdd = motion(t)                   # t a number or an array
+motion.then(other).lasting(10).holding() # join, stretch, rest outside the span
+check_limits(motion, robot)              # false if every joint stays within its limits
+"""
+
+from armwright.trajectory.analytic import cycloid, cycloidal, function
+from armwright.trajectory.base import Trajectory
+from armwright.trajectory.limits import LimitReport, check_limits
+from armwright.trajectory.line import cartesian_line
+from armwright.trajectory.polynomial import PiecewisePolynomial, linear, normal_spline, rest, trapezoidal
+from armwright.trajectory.splines import cubic, hermite, quintic, sampled, spline
+
+__all__ = [
+    "LimitReport",
+    "PiecewisePolynomial",
+    "Trajectory",
+    "cartesian_line",
+    "check_limits",
+    "cubic",
+    "cycloid",
+    "cycloidal",
+    "function",
+    "hermite",
+    "linear",
+    "normal_spline",
+    "quintic",
+    "rest",
+    "sampled",
+    "spline",
+    "trapezoidal",
+]

@@ -1,0 +1,214 @@
+"""Motions by formula: the cycloid of the papers, and any Python function of time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from numbers import Integral
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from armwright.algebra import Scalar, cos, sin
+from armwright.arrays import Array
+from armwright.errors import InputError
+from armwright.trajectory.base import State, Traced, Trajectory, numeric_trace
+from armwright.trajectory.inputs import FLOAT64, ends, number, one_per_joint, positive, seconds, short
+
+Motion: TypeAlias = Callable[[Any], Any]
+"""A function of t that gives one number for each joint."""
+
+NODES = np.arange(-4, 5)
+"""Where, in steps, a function is sampled for its derivatives: nine points, so the differences are of order eight."""
+
+STEPS = 256  # of that length make up the whole span, unless the caller knows better
+
+
+@dataclass(frozen=True, repr=False)
+class Cycloid(Trajectory):
+    """q0 + rate (t' - sin(frequency t') / frequency), t' = t - start: Angeles, Ma and Rojas (1989), example 1."""
+
+    q0: tuple[float, ...]
+    rate: tuple[float, ...]
+    frequency: float
+    span: tuple[float, float]
+
+    @property
+    def n(self) -> int:
+        return len(self.q0)
+
+    @property
+    def knots(self) -> Sequence[float]:
+        return self.span
+
+    def trace(self, t: Scalar) -> Traced:
+        time = t - self.span[0]
+        s, c = sin(time * self.frequency), cos(time * self.frequency)
+        progress, speed, growth = time - s / self.frequency, 1 - c, s * self.frequency
+        q = [first + rate * progress for first, rate in zip(self.q0, self.rate, strict=True)]
+        return q, [rate * speed for rate in self.rate], [rate * growth for rate in self.rate]
+
+
+def cycloid(
+    q0: ArrayLike, rate: ArrayLike, frequency: float, duration: float | None = None, start: float = 0.0
+) -> Cycloid:
+    """q0 + A (t - sin(B t)/B) with A the `rate` and B the `frequency`, for one period 2 pi/B or a given duration.
+
+    The form of Angeles, Ma and Rojas (1989), example 1. A is the mean velocity; t counts from the start.
+    """
+    first = one_per_joint("q0", q0)
+    rates = one_per_joint("rate", rate, first.size)
+    B = positive("frequency", frequency, "radians per second, more than zero")
+    length = 2 * math.pi / B if duration is None else seconds(duration)
+    begin = number("start", start, "seconds")
+    return Cycloid(tuple(first.tolist()), tuple(rates.tolist()), B, (begin, begin + length))
+
+
+def cycloidal(q0: ArrayLike, q1: ArrayLike, duration: float, start: float = 0.0) -> Cycloid:
+    """q0 + (q1 - q0) (t/T - sin(2 pi t/T)/(2 pi)): from rest to rest, Mohan and Saha (2007), eq. 38.
+
+    Velocity and acceleration vanish at both ends.
+    """
+    first, last = ends(q0, q1)
+    length = seconds(duration)
+    return cycloid(first, (last - first) / length, 2 * math.pi / length, length, start)
+
+
+@dataclass(frozen=True, repr=False)
+class FunctionOfTime(Trajectory):
+    """A motion given as a Python function; see `function`."""
+
+    f: Motion
+    joints: int
+    span: tuple[float, float]
+    derivatives: tuple[Motion, Motion] | None
+    any_scalar: bool
+    step: float
+
+    @property
+    def n(self) -> int:
+        return self.joints
+
+    @property
+    def knots(self) -> Sequence[float]:
+        return self.span
+
+    @property
+    def traceable(self) -> bool:
+        return self.any_scalar
+
+    def trace(self, t: Scalar) -> Traced:
+        if not self.any_scalar or self.derivatives is None:
+            return numeric_trace(
+                self,
+                t,
+                "give function(...) both derivatives and traceable=True if they work for any scalar, or use "
+                "sampled(trajectory)",
+            )
+        velocity, acceleration = self.derivatives
+        return list(self.f(t)), list(velocity(t)), list(acceleration(t))
+
+    def _at(self, t: Array) -> State:
+        result = np.empty((3, *t.shape, self.n))
+        for place in np.ndindex(*t.shape):
+            result[(slice(None), *place)] = self._state(float(t[place]))
+        q, qd, qdd = result
+        return q, qd, qdd
+
+    def _state(self, t: float) -> Sequence[Array]:
+        if self.derivatives is None:
+            return self._differences(t)
+        return [self._values(f, t) for f in (self.f, *self.derivatives)]
+
+    def _differences(self, t: float) -> Sequence[Array]:
+        """The function and its derivatives by differences that stay inside the span."""
+        q = self._values(self.f, t)
+        reach = NODES[-1] * self.step
+        middle = min(max(t, self.span[0] + reach), self.span[1] - reach)
+        nodes = np.clip(middle + NODES * self.step, *self.span)
+        samples = np.array([self._values(self.f, float(node)) for node in nodes])
+        first, second = difference_weights((t - middle) / self.step)
+        return q, first @ samples / self.step, second @ samples / self.step**2
+
+    def _values(self, f: Motion, t: float) -> Array:
+        try:
+            values = np.asarray(f(t), FLOAT64)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{_name(f)}({short(t)}) did not give numbers: {error}") from error
+        values = values.reshape(1) if values.ndim == 0 else values
+        if values.shape != (self.n,):
+            raise InputError(
+                f"{_name(f)}({short(t)}) gave shape {values.shape}; expected ({self.n},): one number for each joint"
+            )
+        if not np.isfinite(values).all():
+            raise InputError(f"{_name(f)}({short(t)}) = {values.tolist()} is not finite")
+        return values
+
+
+def function(
+    f: Motion,
+    start: float,
+    end: float,
+    n: int,
+    derivatives: tuple[Motion, Motion] | None = None,
+    *,
+    traceable: bool = False,
+    step: float | None = None,
+) -> FunctionOfTime:
+    """Any Python function of t in seconds that gives n numbers, with its first and second derivatives if you have them.
+
+    Without them they come from differences of order eight over nine samples `step` apart (a 256th of the span, unless
+    given), all inside [start, end]. For a smooth function that changes on the scale of the span, velocities are good
+    to about 12 digits and accelerations to about 10. For one that oscillates k times choose a step of about 1/(100 k)
+    of the span.
+
+    Say traceable=True if f and its derivatives work for any scalar: made of + - * / and the functions of
+    `armwright.algebra`, without a look at the value of t.
+    """
+    begin, last = number("start", start, "seconds"), number("end", end, "seconds")
+    if last <= begin:
+        raise InputError(f"end = {short(last)} s does not come after start = {short(begin)} s; expected end > start")
+    if not isinstance(n, Integral) or isinstance(n, bool) or n < 1:
+        raise InputError(f"n = {n!r}; expected the number of joints, 1 or more")
+    if derivatives is not None and (not isinstance(derivatives, (tuple, list)) or len(derivatives) != 2):
+        raise InputError(f"derivatives = {derivatives!r}; expected two functions of t: velocity and acceleration")
+    for candidate in (f, *(derivatives or ())):
+        if not callable(candidate):
+            raise InputError(f"{candidate!r} is not a function of t")
+    if traceable and derivatives is None:
+        raise InputError("traceable=True needs the derivatives: differences cannot be traced")
+    size = (last - begin) / STEPS if step is None else positive("step", step, "seconds, more than zero")
+    if size * 2 * NODES[-1] > last - begin:
+        raise InputError(
+            f"step = {short(size)} s is too long: nine samples must fit into {short(last - begin)} s; "
+            f"expected {short((last - begin) / 2 / NODES[-1])} s or less"
+        )
+    pair = None if derivatives is None else (derivatives[0], derivatives[1])
+    return FunctionOfTime(f, int(n), (begin, last), pair, traceable, size)
+
+
+def difference_weights(x: float) -> tuple[Array, Array]:
+    """What the nine samples count for in the first two derivatives at x steps from their middle."""
+    powers = x ** np.arange(len(NODES))
+    k = np.arange(len(NODES))
+    basis = _lagrange()
+    first = basis[:, 1:] @ (k[1:] * powers[:-1])
+    second = basis[:, 2:] @ (k[2:] * (k[2:] - 1) * powers[:-2])
+    return first, second
+
+
+@cache
+def _lagrange() -> Array:
+    """Row j: the powers of the polynomial that is 1 at node j and 0 at the others."""
+    rows = []
+    for node in NODES:
+        others = NODES[node != NODES]
+        rows.append(np.poly(others)[::-1] / np.prod(node - others))
+    return np.array(rows)
+
+
+def _name(f: Motion) -> str:
+    return getattr(f, "__name__", type(f).__name__)

@@ -1,0 +1,308 @@
+"""Trajectory: where every joint is, how fast it moves and how it speeds up, at any time of a span.
+
+A trajectory is known by three things: the number of joints `n`, the `knots` at which one formula gives way to the
+next (the first is its start, the last its end), and `trace(t)`, the formulas themselves over any scalar. Shifting,
+stretching, reversing and joining give new trajectories and leave the old ones as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from armwright.algebra import Scalar
+from armwright.arrays import Array, stacked
+from armwright.errors import InputError
+from armwright.trajectory.inputs import FLOAT64, is_numeric, number, numbers, positive, seconds, short
+
+State: TypeAlias = tuple[Array, Array, Array]
+"""q, qd and qdd, each of shape t.shape + (n,)."""
+
+Traced: TypeAlias = tuple[list[Scalar], list[Scalar], list[Scalar]]
+"""q, qd and qdd, each a list of n scalars."""
+
+MOST_PIECES = 32
+"""A trajectory of more pieces can be traced, but what is compiled from it would be mostly a search for the piece."""
+
+ROUNDING = 1e-9  # seconds by which t may lie outside the span and still mean its end
+JUMP = 1e-9  # radians or metres by which a part may miss the end of the part before
+
+
+class Trajectory(ABC):
+    """A motion of n joints over [start, end]. Call it with a time, or an array of times, for q, qd and qdd."""
+
+    @property
+    @abstractmethod
+    def n(self) -> int:
+        """The number of joints."""
+
+    @property
+    @abstractmethod
+    def knots(self) -> Sequence[float]:
+        """The times at which one formula gives way to the next, from start to end."""
+
+    @abstractmethod
+    def trace(self, t: Scalar) -> Traced:
+        """q, qd and qdd as lists of n scalars, for any scalar t: a number, an array, a traced expression.
+
+        t is taken to lie inside the span: outside it the formulas go on, or there is an InputError. A scalar that
+        does not depend on t may be a plain number.
+        """
+
+    @property
+    def start(self) -> float:
+        return self.knots[0]
+
+    @property
+    def end(self) -> float:
+        return self.knots[-1]
+
+    @property
+    def duration(self) -> float:
+        return self.end - self.start
+
+    @property
+    def traceable(self) -> bool:
+        """Whether `trace` accepts a traced expression, and gives one short enough to compile."""
+        return len(self.knots) <= MOST_PIECES + 1
+
+    def __call__(self, t: ArrayLike) -> State:
+        """q, qd and qdd at t, each of shape t.shape + (n,). At a knot, the values are those just before it."""
+        times = numbers("t", t, "a time in seconds, or an array of them")
+        if self.start == -math.inf and self.end == math.inf:
+            return self._at(times)
+        slack = ROUNDING + 1e-15 * max(abs(self.start), abs(self.end))
+        outside = (times < self.start - slack) | (times > self.end + slack)
+        if outside.any():
+            worst = short(times[outside].flat[0])
+            raise InputError(
+                f"t = {worst} s lies outside the trajectory, which runs from {short(self.start)} to "
+                f"{short(self.end)} s; choose t inside, or use .holding() to rest at its ends"
+            )
+        return self._at(np.clip(times, self.start, self.end))
+
+    def __repr__(self) -> str:
+        joints = f"{self.n} joint{'s' if self.n > 1 else ''}"
+        return f"<{type(self).__name__} of {joints} from {short(self.knots[0])} to {short(self.knots[-1])} s>"
+
+    def _at(self, t: Array) -> State:
+        """The values at times known to lie inside the span."""
+        q, qd, qdd = (stacked(values, t.shape, FLOAT64) for values in self.trace(t))
+        return q, qd, qdd
+
+    def _retimed(self, start: float, rate: float) -> Trajectory:
+        return Retimed(self, start, rate)
+
+    def shifted(self, by: float) -> Trajectory:
+        """The same motion, `by` seconds later."""
+        return self._retimed(self.start + number("by", by, "seconds"), 1.0)
+
+    def scaled(self, factor: float) -> Trajectory:
+        """The same path from the same start in `factor` times the time: 2 is half as fast."""
+        times = positive("factor", factor, "more than zero: 2 is half as fast; .reversed() runs backwards")
+        return self._retimed(self.start, 1 / times)
+
+    def lasting(self, duration: float) -> Trajectory:
+        """The same path from the same start, stretched or shortened to last `duration` seconds."""
+        return self._retimed(self.start, self.duration / seconds(duration))
+
+    def reversed(self) -> Trajectory:
+        """The same path in the same span of time, from its end to its start."""
+        return self._retimed(self.start, -1.0)
+
+    def holding(self) -> Trajectory:
+        """The same motion, at rest in its first position before its span and in its last position after it.
+
+        It is defined for all times, so it starts at -inf and ends at inf; its knots still tell when it moves.
+        """
+        return Holding(self)
+
+    def then(self, other: Trajectory, allow_jump: bool = False) -> Trajectory:
+        """This motion, and after it `other`, moved in time to start where this one ends.
+
+        The position must go on where it was, unless `allow_jump`. Velocities may jump: to avoid it, join motions
+        that end and start alike. What comes of a motion that holds its ends also holds its ends.
+        """
+        if isinstance(other, Holding):
+            return self.then(other.of, allow_jump).holding()
+        return joined(self, other, allow_jump)
+
+
+def chosen(condition: Scalar, positive: Scalar, otherwise: Scalar) -> Scalar:
+    """`positive` where the condition is above zero, `otherwise` where it is not, for any scalar."""
+    if hasattr(condition, "select"):
+        return condition.select(positive, otherwise)
+    if isinstance(condition, np.ndarray):  # plain numbers must not widen an array of float32
+        return np.where(condition > 0, np.asarray(positive, condition.dtype), np.asarray(otherwise, condition.dtype))
+    return positive if condition > 0 else otherwise
+
+
+def numeric_trace(trajectory: Trajectory, t: Scalar, remedy: str = "use sampled(trajectory)") -> Traced:
+    """`trace` of a trajectory that can only be evaluated in float64: for numbers and arrays of them."""
+    if not is_numeric(t):
+        raise InputError(f"{trajectory!r} cannot be traced: t is a {type(t).__name__}, expected numbers; {remedy}")
+    kind = t.dtype if isinstance(t, (np.generic, np.ndarray)) and t.dtype.kind == "f" else FLOAT64
+    q, qd, qdd = (list(np.moveaxis(values.astype(kind), -1, 0)) for values in trajectory(t))
+    return q, qd, qdd
+
+
+@dataclass(frozen=True, repr=False)
+class Retimed(Trajectory):
+    """Another trajectory from the time `at` on, `rate` times as fast; backwards where the rate is negative."""
+
+    of: Trajectory
+    at: float
+    rate: float
+
+    @property
+    def n(self) -> int:
+        return self.of.n
+
+    @cached_property
+    def knots(self) -> Sequence[float]:
+        times = self.of.knots if self.rate > 0 else tuple(reversed(self.of.knots))
+        return tuple(self.at + (time - times[0]) / self.rate for time in times)
+
+    @property
+    def traceable(self) -> bool:
+        return self.of.traceable
+
+    def trace(self, t: Scalar) -> Traced:
+        q, qd, qdd = self.of.trace(self._inner(t))
+        return q, [v * self.rate for v in qd], [a * (self.rate * self.rate) for a in qdd]
+
+    def _inner(self, t: Scalar) -> Scalar:
+        """The time of the other trajectory."""
+        return (t - self.at) * self.rate + (self.of.start if self.rate > 0 else self.of.end)
+
+    def _at(self, t: Array) -> State:
+        q, qd, qdd = self.of._at(np.clip(self._inner(t), self.of.start, self.of.end))
+        return q, qd * self.rate, qdd * self.rate**2
+
+    def _retimed(self, start: float, rate: float) -> Trajectory:
+        return Retimed(self.of, start, self.rate * rate)
+
+
+@dataclass(frozen=True, repr=False)
+class Holding(Trajectory):
+    """Another trajectory, at rest in its end positions outside its span, where no time is refused."""
+
+    of: Trajectory
+
+    @property
+    def n(self) -> int:
+        return self.of.n
+
+    @property
+    def knots(self) -> Sequence[float]:
+        return self.of.knots
+
+    @property
+    def start(self) -> float:
+        return -math.inf
+
+    @property
+    def end(self) -> float:
+        return math.inf
+
+    @property
+    def traceable(self) -> bool:
+        return self.of.traceable
+
+    def trace(self, t: Scalar) -> Traced:
+        first, last = self.of.start, self.of.end
+        before, after = first - t, t - last
+        q, *rates = self.of.trace(chosen(before, first, chosen(after, last, t)))
+        qd, qdd = ([chosen(before, 0, chosen(after, 0, x)) for x in rate] for rate in rates)
+        return q, qd, qdd
+
+    def _at(self, t: Array) -> State:
+        q, qd, qdd = self.of._at(np.clip(t, self.of.start, self.of.end))
+        moving = ((t >= self.of.start) & (t <= self.of.end))[..., np.newaxis]
+        return q, np.where(moving, qd, 0.0), np.where(moving, qdd, 0.0)
+
+    def shifted(self, by: float) -> Trajectory:
+        return self.of.shifted(by).holding()
+
+    def scaled(self, factor: float) -> Trajectory:
+        return self.of.scaled(factor).holding()
+
+    def lasting(self, duration: float) -> Trajectory:
+        return self.of.lasting(duration).holding()
+
+    def reversed(self) -> Trajectory:
+        return self.of.reversed().holding()
+
+    def holding(self) -> Trajectory:
+        return self
+
+    def then(self, other: Trajectory, allow_jump: bool = False) -> Trajectory:
+        return self.of.then(other, allow_jump).holding()
+
+
+@dataclass(frozen=True, repr=False)
+class Joined(Trajectory):
+    """Trajectories one after the other, each starting where the one before ends."""
+
+    parts: tuple[Trajectory, ...]
+
+    @property
+    def n(self) -> int:
+        return self.parts[0].n
+
+    @cached_property
+    def knots(self) -> Sequence[float]:
+        return (self.parts[0].start, *(time for part in self.parts for time in part.knots[1:]))
+
+    @property
+    def traceable(self) -> bool:
+        return super().traceable and all(part.traceable for part in self.parts)
+
+    def trace(self, t: Scalar) -> Traced:
+        if is_numeric(t):  # only the part of t has to know t
+            return numeric_trace(self, t)
+        q, qd, qdd = self.parts[0].trace(t)
+        for part in self.parts[1:]:
+            after = t - part.start
+            q, qd, qdd = (
+                [chosen(after, new, old) for new, old in zip(*pair, strict=True)]
+                for pair in zip(part.trace(t), (q, qd, qdd), strict=True)
+            )
+        return q, qd, qdd
+
+    def _at(self, t: Array) -> State:
+        which = np.searchsorted([part.start for part in self.parts[1:]], t, side="left")
+        q, qd, qdd = np.empty((3, *t.shape, self.n))
+        for k, part in enumerate(self.parts):
+            inside = which == k
+            q[inside], qd[inside], qdd[inside] = part._at(np.clip(t[inside], part.start, part.end))
+        return q, qd, qdd
+
+
+def joined(first: Trajectory, second: Trajectory, allow_jump: bool) -> Trajectory:
+    """`first`, then `second`, checked to go on where the first ends."""
+    if not isinstance(second, Trajectory):
+        raise InputError(f"cannot go on with a {type(second).__name__}; expected a trajectory")
+    if first.n != second.n:
+        raise InputError(f"cannot join {first.n} joints with {second.n}; expected equal numbers of joints")
+    if not allow_jump:
+        _check_jump(first(first.end)[0], second(second.start)[0])
+    parts = first.parts if isinstance(first, Joined) else (first,)
+    return Joined((*parts, second._retimed(first.end, 1.0)))
+
+
+def _check_jump(before: Array, after: Array) -> None:
+    jumps = np.abs(after - before)
+    joint = int(np.argmax(jumps))
+    if jumps[joint] > JUMP * max(1.0, abs(before[joint])):
+        raise InputError(
+            f"joint {joint} (counted from 0) would jump from {short(before[joint])} to {short(after[joint])}; "
+            "start where the first trajectory ends, or say allow_jump=True"
+        )

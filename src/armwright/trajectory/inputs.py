@@ -1,0 +1,112 @@
+"""What a caller gives a trajectory, checked: positions, times, durations, tables of via points."""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from armwright.arrays import Array, checked
+from armwright.errors import InputError
+
+FLOAT64 = np.dtype("float64")
+
+
+def numbers(name: str, value: ArrayLike, meaning: str) -> Array:
+    """`value` as an array of finite numbers."""
+    array = checked(name, value, (), FLOAT64, meaning)
+    if not np.isfinite(array).all():
+        place = np.unravel_index(np.argmax(~np.isfinite(array)), array.shape)
+        at = "" if array.ndim == 0 else "[" + ", ".join(map(str, place)) + "]"
+        raise InputError(f"{name}{at} = {array[place]} is not finite; expected {meaning}")
+    return array
+
+
+def number(name: str, value: float, meaning: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (Real, np.ndarray)) or np.ndim(value) != 0:
+        raise InputError(f"{name} = {value!r} is not a number; expected {meaning}")
+    return float(numbers(name, float(value), meaning))
+
+
+def positive(name: str, value: float, meaning: str) -> float:
+    """A number above zero."""
+    result = number(name, value, meaning)
+    if result <= 0:
+        raise InputError(f"{name} = {result:g} is not above zero; expected {meaning}")
+    return result
+
+
+def seconds(duration: float) -> float:
+    return positive("duration", duration, "seconds, more than zero")
+
+
+def one_per_joint(name: str, value: ArrayLike, n: int | None = None) -> Array:
+    """A number for each joint; a single number is a robot of one joint, or stands for all n joints."""
+    array = numbers(name, value, "one number for each joint")
+    if array.ndim == 0 and n is not None:
+        return np.full(n, float(array))
+    array = np.atleast_1d(array)
+    if array.ndim != 1 or not array.size or (n is not None and array.size != n):
+        expected = "a list of them, one for each joint" if n is None else f"({n},): one number for each joint"
+        raise InputError(f"{name} has shape {array.shape}; expected {expected}")
+    return array
+
+
+def ends(q0: ArrayLike, q1: ArrayLike) -> tuple[Array, Array]:
+    """The first and the last position of a motion, of the same joints."""
+    first, last = one_per_joint("q0", q0), one_per_joint("q1", q1)
+    if first.size != last.size:
+        raise InputError(f"q0 has {first.size} joints and q1 has {last.size}; expected equal numbers of joints")
+    return first, last
+
+
+def increasing(name: str, value: ArrayLike) -> Array:
+    """At least two times, each later than the one before."""
+    times = numbers(name, value, "times in seconds")
+    if times.ndim != 1 or times.size < 2:
+        raise InputError(f"{name} has shape {times.shape}; expected a list of at least two times")
+    steps = np.diff(times)
+    if (steps > 0).all():
+        return times
+    k = int(np.argmax(steps <= 0))
+    before, after = float(times[k]), float(times[k + 1])
+    if before == after:
+        raise InputError(f"{name}[{k}] and {name}[{k + 1}] are both {before!r} s; remove one of the two points")
+    raise InputError(
+        f"{name} are out of order: {name}[{k + 1}] = {after!r} s comes after {name}[{k}] = {before!r} s; "
+        "sort the points by time"
+    )
+
+
+def table(name: str, value: ArrayLike, times: Array, n: int | None = None) -> Array:
+    """One row for each time and one column for each joint; a plain list of numbers is one joint."""
+    array = numbers(name, value, "a row for each time, with one number for each joint")
+    array = array[:, np.newaxis] if array.ndim == 1 else array
+    if array.ndim != 2 or not array.size:
+        raise InputError(f"{name} has shape {array.shape}; expected ({times.size}, n): a row for each time")
+    if len(array) != times.size:
+        raise InputError(f"{name} has {len(array)} rows for {times.size} times; expected one row for each time")
+    if n is not None and array.shape[1] != n:
+        raise InputError(f"{name} has {array.shape[1]} joints where points has {n}; expected equal numbers of joints")
+    return array
+
+
+def read_only(array: Array) -> Array:
+    """A copy that nobody can change, for a frozen object."""
+    copy = np.array(array, dtype=FLOAT64)
+    copy.flags.writeable = False
+    return copy
+
+
+def is_numeric(t: Any) -> bool:
+    """Whether t is a float or an array of them, not a traced or a high-precision scalar."""
+    return isinstance(t, (int, float, np.generic, np.ndarray)) and np.asarray(t).dtype.kind in "fiu"
+
+
+def short(x: float) -> str:
+    """A number for a message: exact if it is short, else its first digits."""
+    text = repr(float(x))
+    return text if len(text) <= 12 or not math.isfinite(x) else f"{x:.9g}"

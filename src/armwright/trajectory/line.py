@@ -1,0 +1,241 @@
+"""A straight line of the tool in space, as a motion of the joints.
+
+    s        progress along the line, from 0 to 1, a function of time (the law)
+    d        the twist of the tool for a unit rate of s, in the axes of the world: constant along the line, since the
+             tool turns about a fixed axis
+    q(s)     the joints on the line; q' and q'' are derivatives with respect to s
+
+The joints at a few places of the line come from the robot's inverse kinematics; a spline through them is a guess for
+every other place, which Newton steps on the pose make exact. From J q' = d follow q' and, differentiated, q''. A joint
+motion that does not move the tool is that of the spline, so a robot with more joints than the task needs has one, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NoReturn, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from armwright.algebra import Scalar
+from armwright.arrays import Array
+from armwright.errors import InputError, unknown
+from armwright.model.values import as_transform
+from armwright.trajectory.base import State, Traced, Trajectory, numeric_trace
+from armwright.trajectory.inputs import one_per_joint, read_only, short
+from armwright.trajectory.polynomial import PiecewisePolynomial
+from armwright.trajectory.splines import spline
+
+ROWS = {"full": 6, "axis": 5, "free": 3}
+"""How many components of a twist count, in the axes of the tool: all, all but the rotation about z, the velocity."""
+
+EXACT = 1e-12  # what may be missing of a pose, in radians, and relative to its distance where that is above a metre
+NEWTON_STEPS = 12
+SINGULAR = 1e-10  # singular values of the Jacobian below this part of the largest one count as zero
+ENDS = 1e-9  # how far from 0 and 1 the law may start and end
+
+
+class Arm(Protocol):
+    """What is needed of a robot."""
+
+    @property
+    def n(self) -> int: ...
+    def forward_kinematics(self, q: ArrayLike, /) -> Array: ...
+    def jacobian(self, q: ArrayLike, frame: str, /) -> Array: ...
+    def jacobian_derivative(self, q: ArrayLike, qd: ArrayLike, frame: str, /) -> Array: ...
+    def inverse_kinematics(self, T: ArrayLike, q0: ArrayLike, *, path: bool, orientation: str) -> Array: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """Poses from a first one along a displacement and about a fixed axis, in the axes of the world."""
+
+    pose: Array
+    displacement: Array
+    turn: Array
+
+    @property
+    def twist(self) -> Array:
+        """d: linear, then angular."""
+        return np.concatenate([self.displacement, self.turn])
+
+    def __call__(self, s: Array) -> Array:
+        """The poses at s, shape s.shape + (4, 4)."""
+        T = np.broadcast_to(self.pose, (*s.shape, 4, 4)).copy()
+        T[..., :3, :3] = turned(self.turn, s) @ self.pose[:3, :3]
+        T[..., :3, 3] += s[..., np.newaxis] * self.displacement
+        return T
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class CartesianLine(Trajectory):
+    """A line, the law of progress on it, and a guess for the joints at any s; see `cartesian_line`."""
+
+    robot: Arm
+    line: Line
+    law: Trajectory
+    guess: PiecewisePolynomial
+    orientation: str
+
+    @property
+    def n(self) -> int:
+        return self.guess.n
+
+    @property
+    def knots(self) -> Sequence[float]:
+        return self.law.knots
+
+    @property
+    def traceable(self) -> bool:
+        return False
+
+    def trace(self, t: Scalar) -> Traced:
+        return numeric_trace(self, t, "use sampled(trajectory), a spline near it")
+
+    def _at(self, t: Array) -> State:
+        s, sd, sdd = self.law._at(t)
+        q, first, second = self.along(s[..., 0])
+        return q, first * sd, second * sd**2 + first * sdd
+
+    def along(self, s: Array) -> State:
+        """q, q' and q'' at s."""
+        guess, first, second = self.guess._at(s)
+        q = self._exact(guess, s)
+        J = self.robot.jacobian(q, "tip")
+        wanted = _in_tool_axes(self.robot.forward_kinematics(q), self.line.twist)
+        inverse = self._inverse(J)
+        first = first + _times(inverse, self._counted(wanted - _times(J, first)))
+        moving = _times(J, first)
+        self._check_velocity(self._counted(wanted - moving), s)
+        turning = -_cross(moving[..., 3:], wanted)  # what is at rest in the world, seen from a tool that turns
+        known = _times(self.robot.jacobian_derivative(q, first, "tip"), first) + _times(J, second)
+        return q, first, second + _times(inverse, self._counted(turning - known))
+
+    def _exact(self, q: Array, s: Array) -> Array:
+        """Joints near q for which the tool is on the line at s."""
+        T = self.line(s)
+        scale = np.abs(T[..., :3, 3]).max(initial=1.0)
+        for _ in range(NEWTON_STEPS):
+            now = self.robot.forward_kinematics(q)
+            error = self._counted(_in_tool_axes(now, pose_error(now, T, self.orientation)))
+            if np.abs(error).max(initial=0.0) <= EXACT * scale:
+                return q
+            q = q + _times(self._inverse(self.robot.jacobian(q, "tip")), error)
+        raise InputError(
+            f"the line cannot be followed near s = {_worst(error, s)}: {np.abs(error).max():.1e} m or rad are missing; "
+            "keep away from singular postures, or give more knots="
+        )
+
+    def _counted(self, twist: Array) -> Array:
+        """What counts of a twist (..., 6) in the axes of the tool."""
+        return twist[..., : ROWS[self.orientation]]
+
+    def _inverse(self, J: Array) -> Array:
+        """From what counts of a twist to the smallest joint velocities that give it."""
+        inverse: Array = np.linalg.pinv(J[..., : ROWS[self.orientation], :], rcond=SINGULAR)
+        return inverse
+
+    def _check_velocity(self, missing: Array, s: Array) -> None:
+        if np.abs(missing).max(initial=0.0) > SINGULAR * max(1.0, np.abs(self.line.twist).max()):
+            raise InputError(
+                f"the line meets a singular posture near s = {_worst(missing, s)}, where no joint velocity moves the "
+                "tool along it; choose another line or another q0"
+            )
+
+
+def cartesian_line(
+    robot: Arm,
+    start_pose: ArrayLike,
+    end_pose: ArrayLike,
+    law: Trajectory,
+    q0: ArrayLike,
+    orientation: str = "full",
+    knots: int = 65,
+) -> CartesianLine:
+    """The tool on a straight line from one 4x4 pose to another, turning about a fixed axis meanwhile.
+
+    `law` is a trajectory of one joint from 0 to 1, the part of the way done at time t: normal_spline(0, 1, duration),
+    cycloidal, trapezoidal, or linear([0, duration], [0, 1]) for constant speed. `q0` is a guess for the joints at the
+    start; it decides between the postures that reach the start. `orientation` is "full", "axis" (the tool may spin
+    about its z axis) or "free" (only the position counts). `knots` is at how many places of the line the inverse
+    kinematics are solved beforehand; the joints at any time are exact for any number, as long as these lead there.
+    """
+    if orientation not in ROWS:
+        raise unknown("orientation", orientation, ROWS)
+    if not isinstance(knots, int) or isinstance(knots, bool) or knots < 2:
+        raise InputError(f"knots = {knots!r}; expected a whole number, 2 or more")
+    _check_law(law)
+    first, last = (_pose(name, pose) for name, pose in (("start_pose", start_pose), ("end_pose", end_pose)))
+    turn = rotation_vector(last[:3, :3] @ first[:3, :3].T)
+    line = Line(read_only(first), read_only(last[:3, 3] - first[:3, 3]), read_only(turn))
+    places = np.linspace(0.0, 1.0, knots)
+    begin = one_per_joint("q0", q0, robot.n)
+    q = robot.inverse_kinematics(line(places), begin, path=True, orientation=orientation)
+    return CartesianLine(robot, line, law, spline(places, q), orientation)
+
+
+def pose_error(now: Array, wanted: Array, orientation: str) -> Array:
+    """A twist (..., 6) that leads, to first order, from one pose to the other."""
+    turn = np.cross(np.swapaxes(now[..., :3, :3], -1, -2), np.swapaxes(wanted[..., :3, :3], -1, -2))  # axis by axis
+    angular = turn[..., 2, :] if orientation == "axis" else turn.sum(axis=-2) / 2
+    return np.concatenate([wanted[..., :3, 3] - now[..., :3, 3], angular], axis=-1)
+
+
+def rotation_vector(R: Array) -> Array:
+    """Axis times angle of a rotation, the angle between 0 and pi."""
+    twice_sine = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+    angle = float(np.arctan2(np.linalg.norm(twice_sine), np.trace(R) - 1))
+    if angle < 2:
+        return np.asarray(twice_sine / 2 / np.sinc(angle / np.pi))
+    axes = (R + R.T) / 2 - np.cos(angle) * np.eye(3)  # (1 - cos) times axis axis^T, told well near half a turn
+    axis = axes[np.argmax(np.diag(axes))]
+    return np.asarray(axis * (np.copysign(angle, axis @ twice_sine) / np.linalg.norm(axis)))
+
+
+def turned(turn: Array, s: Array) -> Array:
+    """The rotation by s times a rotation vector, shape s.shape + (3, 3), by Rodrigues' formula."""
+    angle = np.linalg.norm(turn)
+    x, y, z = turn / angle if angle > 0 else turn
+    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    a = (s * angle)[..., np.newaxis, np.newaxis]
+    return np.asarray(np.eye(3) + np.sin(a) * K + 2 * np.sin(a / 2) ** 2 * (K @ K))
+
+
+def _check_law(law: Trajectory) -> None:
+    if not isinstance(law, Trajectory) or law.n != 1:
+        got = f"{law.n} joints" if isinstance(law, Trajectory) else type(law).__name__
+        raise InputError(f"law is for {got}; expected a trajectory of one joint from 0 to 1, as normal_spline(0, 1, T)")
+    begin, end = (float(law(law.knots[k])[0][0]) for k in (0, -1))
+    if abs(begin) > ENDS or abs(end - 1) > ENDS:
+        raise InputError(f"law goes from {short(begin)} to {short(end)}; expected from 0 to 1, the whole of the line")
+
+
+def _pose(name: str, value: ArrayLike) -> Array:
+    def fail(message: str) -> NoReturn:
+        raise InputError(f"{name}: {message}")
+
+    return np.array(as_transform(value, fail))
+
+
+def _in_tool_axes(T: Array, twist: Array) -> Array:
+    """A twist (..., 6) in the axes of the world, seen in those of the frame T."""
+    to_tool = np.swapaxes(T[..., :3, :3], -1, -2)
+    return np.concatenate([_times(to_tool, twist[..., :3]), _times(to_tool, twist[..., 3:])], axis=-1)
+
+
+def _cross(angular: Array, twist: Array) -> Array:
+    """angular x linear, then angular x angular part of a twist."""
+    return np.concatenate([np.cross(angular, twist[..., :3]), np.cross(angular, twist[..., 3:])], axis=-1)
+
+
+def _times(matrices: Array, vectors: Array) -> Array:
+    """Matrix times vector for each state."""
+    product: Array = (matrices @ vectors[..., np.newaxis])[..., 0]
+    return product
+
+
+def _worst(error: Array, s: Array) -> str:
+    """The place with the largest error, for a message."""
+    return short(s.flat[np.argmax(np.abs(error).max(axis=-1))])

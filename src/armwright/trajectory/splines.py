@@ -1,0 +1,203 @@
+"""Smooth motions through points: cubic and quintic splines, by the velocities and accelerations at their knots.
+
+A spline is found in two steps. First the unknown velocities (and accelerations) at the inner knots: a derivative that
+must not jump there ties each knot to its two neighbours, which is a block tridiagonal system. Then every piece by
+itself, as the polynomial with the given values at both its ends (Hermite).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from armwright.arrays import Array
+from armwright.errors import InputError
+from armwright.trajectory.base import MOST_PIECES, Trajectory
+from armwright.trajectory.inputs import increasing, one_per_joint, table
+from armwright.trajectory.polynomial import PiecewisePolynomial
+
+NEAR_END = 6  # samples from which the derivatives at an end of sampled data are estimated
+
+
+def cubic(
+    times: ArrayLike, points: ArrayLike, start_velocity: ArrayLike = 0.0, end_velocity: ArrayLike = 0.0
+) -> PiecewisePolynomial:
+    """The cubic spline through via points without stopping: position, velocity and acceleration are continuous.
+
+    This is the motion of Grigorov's figure 3. It starts and ends with the given velocities.
+    """
+    t = increasing("times", times)
+    q = table("points", points, t)
+    qd = np.zeros_like(q)
+    qd[0] = one_per_joint("start_velocity", start_velocity, q.shape[1])
+    qd[-1] = one_per_joint("end_velocity", end_velocity, q.shape[1])
+    return _cubic_pieces(t, q, _cubic_velocities(t, q, qd))
+
+
+def quintic(
+    times: ArrayLike, points: ArrayLike, velocities: ArrayLike | None = None, accelerations: ArrayLike | None = None
+) -> PiecewisePolynomial:
+    """The quintic spline through via points without stopping.
+
+    Without velocities it is continuous up to the fourth derivative, and rests with zero velocity and acceleration at
+    both ends. With a velocity for each point, the jerk is continuous and the accelerations at the ends are zero. With
+    an acceleration for each point as well, nothing is left to choose (see `hermite`).
+    """
+    t = increasing("times", times)
+    q = table("points", points, t)
+    n = q.shape[1]
+    if velocities is None:
+        if accelerations is not None:
+            raise InputError("quintic got accelerations without velocities; give velocities too, or neither")
+        return _quintic_pieces(t, q, *_smoothest(t, q, np.zeros_like(q), np.zeros_like(q)))
+    qd = table("velocities", velocities, t, n)
+    if accelerations is None:
+        return _quintic_pieces(t, q, qd, _smooth_jerk(t, q, qd, np.zeros_like(q)))
+    return _quintic_pieces(t, q, qd, table("accelerations", accelerations, t, n))
+
+
+def hermite(times: ArrayLike, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike | None = None) -> PiecewisePolynomial:
+    """The motion with these positions, velocities and accelerations at these times: quintic, or cubic without qdd."""
+    t = increasing("times", times)
+    position = table("q", q, t)
+    velocity = table("qd", qd, t, position.shape[1])
+    if qdd is None:
+        return _cubic_pieces(t, position, velocity)
+    return _quintic_pieces(t, position, velocity, table("qdd", qdd, t, position.shape[1]))
+
+
+def spline(times: ArrayLike, points: ArrayLike, degree: int = 5) -> PiecewisePolynomial:
+    """A smooth motion through samples of an unknown one, which need not rest at its ends.
+
+    The derivatives at the ends are those of the polynomial through the six samples nearest to them. Where the samples
+    of a smooth motion are h apart, the error of its acceleration is of order h^4 (degree 5) or h^2 (degree 3). Noise
+    in the samples is not smoothed: accelerations amplify it by 1/h^2.
+    """
+    t = increasing("times", times)
+    q = table("points", points, t)
+    if degree not in (3, 5):
+        raise InputError(f"degree = {degree!r}; expected 3 or 5")
+    qd, qdd = np.zeros_like(q), np.zeros_like(q)
+    for end, near in ((0, slice(NEAR_END)), (-1, slice(-NEAR_END, None))):
+        qd[end], qdd[end] = _end_derivatives(t[near] - t[end], q[near])
+    if degree == 3:
+        return _cubic_pieces(t, q, _cubic_velocities(t, q, qd))
+    return _quintic_pieces(t, q, *_smoothest(t, q, qd, qdd))
+
+
+def sampled(trajectory: Trajectory, pieces: int = MOST_PIECES) -> PiecewisePolynomial:
+    """Another trajectory as a quintic spline with its values at pieces + 1 equal steps, for use where it is costly.
+
+    With 32 pieces or fewer the result can be traced and compiled, whatever the trajectory is.
+    """
+    if not isinstance(pieces, int) or isinstance(pieces, bool) or pieces < 1:
+        raise InputError(f"pieces = {pieces!r}; expected a whole number, 1 or more")
+    times = np.linspace(trajectory.knots[0], trajectory.knots[-1], pieces + 1)
+    return hermite(times, *trajectory(times))
+
+
+def _cubic_pieces(t: Array, q: Array, qd: Array) -> PiecewisePolynomial:
+    """On each piece the cubic with these positions and velocities at both ends."""
+    h = np.diff(t)[:, np.newaxis]
+    chord, v0, v1 = np.diff(q, axis=0) / h, qd[:-1], qd[1:]
+    powers = (q[:-1], v0, (3 * chord - 2 * v0 - v1) / h, (v0 + v1 - 2 * chord) / h**2)
+    return PiecewisePolynomial(t, np.stack(powers, axis=-1))
+
+
+def _quintic_pieces(t: Array, q: Array, qd: Array, qdd: Array) -> PiecewisePolynomial:
+    """On each piece the quintic with these positions, velocities and accelerations at both ends."""
+    h = np.diff(t)[:, np.newaxis]
+    chord, v0, v1 = np.diff(q, axis=0) / h, qd[:-1], qd[1:]
+    a0, a1 = qdd[:-1] * h, qdd[1:] * h
+    powers = (
+        q[:-1],
+        v0,
+        a0 / h / 2,
+        (10 * chord - 6 * v0 - 4 * v1 - 1.5 * a0 + 0.5 * a1) / h**2,
+        (-15 * chord + 8 * v0 + 7 * v1 + 1.5 * a0 - a1) / h**3,
+        (6 * chord - 3 * (v0 + v1) - 0.5 * a0 + 0.5 * a1) / h**4,
+    )
+    return PiecewisePolynomial(t, np.stack(powers, axis=-1))
+
+
+def _cubic_velocities(t: Array, q: Array, qd: Array) -> Array:
+    """The inner velocities for which the acceleration is continuous; those at the ends are given."""
+    h = np.diff(t)
+    before, after = h[:-1], h[1:]
+    chord = np.diff(q, axis=0) / h[:, np.newaxis]
+    right = 3 * (after[:, np.newaxis] * chord[:-1] + before[:, np.newaxis] * chord[1:])
+    lower, diagonal, upper = (x[:, np.newaxis, np.newaxis] for x in (after, 2 * (before + after), before))
+    return _tied(lower, diagonal, upper, right[:, np.newaxis], qd[:, np.newaxis])[:, 0]
+
+
+def _smooth_jerk(t: Array, q: Array, qd: Array, qdd: Array) -> Array:
+    """The inner accelerations for which the jerk is continuous; those at the ends and all velocities are given."""
+    lower, diagonal, upper, right = _jerk_and_snap(t, q)
+    for weights, v in ((lower, qd[:-2]), (diagonal, qd[1:-1]), (upper, qd[2:])):
+        right = right - weights[:, :, :1] * v[:, np.newaxis]
+    only = np.s_[:, :1, 1:]
+    return _tied(lower[only], diagonal[only], upper[only], right[:, :1], qdd[:, np.newaxis])[:, 0]
+
+
+def _smoothest(t: Array, q: Array, qd: Array, qdd: Array) -> tuple[Array, Array]:
+    """The inner velocities and accelerations for which jerk and snap are continuous; those at the ends are given."""
+    both = _tied(*_jerk_and_snap(t, q), np.stack([qd, qdd], axis=1))
+    return both[:, 0], both[:, 1]
+
+
+def _jerk_and_snap(t: Array, q: Array) -> tuple[Array, Array, Array, Array]:
+    """No jump of the third and fourth derivative at each inner knot, as equations in its (qd, qdd) and its neighbours'.
+
+    On a piece of length h with chord c = (q1 - q0)/h, the derivatives at its beginning are
+        jerk = (60 c - 36 v0 - 24 v1)/h^2 - (9 a0 - 3 a1)/h
+        snap = (-360 c + 192 v0 + 168 v1)/h^3 + (36 a0 - 24 a1)/h^2
+    and at its end the same with the roles of the ends exchanged. Each row is before minus after.
+    """
+    h = np.diff(t)
+    h0, h1 = h[:-1], h[1:]
+    c = np.diff(q, axis=0) / h[:, np.newaxis]
+    lower = _blocks(-24 / h0**2, -3 / h0, -168 / h0**3, -24 / h0**2)
+    diagonal = _blocks(36 / h1**2 - 36 / h0**2, 9 / h0 + 9 / h1, -192 / h0**3 - 192 / h1**3, 36 / h0**2 - 36 / h1**2)
+    upper = _blocks(24 / h1**2, -3 / h1, -168 / h1**3, 24 / h1**2)
+    before, after = (np.stack([60 / x**2, 360 / x**3], axis=1)[:, :, np.newaxis] for x in (h0, h1))
+    sides = np.array([[1.0], [-1.0]])
+    right = sides * after * c[1:, np.newaxis] - before * c[:-1, np.newaxis]
+    return lower, diagonal, upper, right
+
+
+def _blocks(a: Array, b: Array, c: Array, d: Array) -> Array:
+    """[[a, b], [c, d]] for each knot."""
+    return np.stack([np.stack([a, b], axis=1), np.stack([c, d], axis=1)], axis=1)
+
+
+def _tied(lower: Array, diagonal: Array, upper: Array, right: Array, values: Array) -> Array:
+    """Solve lower x[k-1] + diagonal x[k] + upper x[k+1] = right for all inner knots k, from the values at both ends.
+
+    Block elimination, so the cost grows with the number of knots and no faster.
+    """
+    x = values.copy()
+    inner = len(right)
+    if not inner:
+        return x
+    right = right.copy()
+    right[0] -= lower[0] @ x[0]
+    right[-1] -= upper[-1] @ x[-1]
+    pivots = diagonal.copy()
+    for k in range(1, inner):
+        factor = np.linalg.solve(pivots[k - 1].T, lower[k].T).T
+        pivots[k] -= factor @ upper[k - 1]
+        right[k] -= factor @ right[k - 1]
+    for k in reversed(range(inner)):
+        rest = right[k] - upper[k] @ x[k + 2] if k < inner - 1 else right[k]
+        x[k + 1] = np.linalg.solve(pivots[k], rest)
+    return x
+
+
+def _end_derivatives(t: Array, q: Array) -> tuple[Array, Array]:
+    """The first two derivatives at t = 0 of the polynomial through all these samples."""
+    scale = np.abs(t).max()
+    powers = np.linalg.solve(np.vander(t / scale, increasing=True), q)
+    derivatives = [math.factorial(k) * powers[k] / scale**k if k < len(powers) else np.zeros_like(q[0]) for k in (1, 2)]
+    return derivatives[0], derivatives[1]
