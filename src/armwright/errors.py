@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 
 class ArmwrightError(Exception):
@@ -21,7 +22,31 @@ class UnknownNameError(ArmwrightError, LookupError):
 
 
 class SingularError(ArmwrightError, ArithmeticError):
-    """The mass matrix is singular: some joint can move without moving any mass."""
+    """The mass matrix is singular: some joint can move without moving any mass. Or the Jacobian is."""
+
+
+class UnreachableError(ArmwrightError, ValueError):
+    """A robot cannot bring its tool to a target.
+
+    `q` (..., n) are the nearest positions found, one for every target asked for, and `error` (..., 2) what they leave:
+    metres and radians.
+    """
+
+    def __init__(self, message: str, q: Any = None, error: Any = None) -> None:
+        super().__init__(message)
+        self.q, self.error = q, error
+
+
+class SimulationError(ArmwrightError, ArithmeticError):
+    """A motion that cannot go on. `run` is what there is of it (or None), `t` the time it ended."""
+
+    def __init__(self, message: str, run: object = None, t: float = 0.0) -> None:
+        super().__init__(message)
+        self.run, self.t = run, t
+
+
+class SlowWarning(UserWarning):
+    """What was asked for works, but not in compiled code."""
 
 
 class ModelWarning(UserWarning):

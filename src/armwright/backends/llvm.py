@@ -13,7 +13,7 @@ import os
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import wait
 from functools import cache
 from pathlib import Path
@@ -29,6 +29,8 @@ from armwright.backends.block import Lanes
 from armwright.backends.ir import module
 from armwright.backends.rolled import Rolled
 from armwright.backends.rolled import module as rolled_module
+from armwright.backends.rollout import FIELDS, Steps
+from armwright.backends.rollout import module as rollout_module
 from armwright.backends.single import bind
 from armwright.backends.threads import python_pool, workers
 from armwright.graph.program import Program
@@ -131,6 +133,28 @@ class LoopKernel:
         return not answer
 
 
+class RolloutKernel:
+    """Whole motions of many rollouts, loaded."""
+
+    def __init__(self, program: Program, steps: Steps, controlled: int, dtype: str = "float64") -> None:
+        self.dtype, self.width, self.entries = np.dtype(dtype), lanes(dtype).width, len(program.outputs)
+        self._made = (program, steps, controlled)
+        digest = f"rollout|{program.digest()}|{steps!r}|{controlled}"
+        self._code = _cached(digest, dtype, lambda: self.source)
+        self._address = self._code.engine.get_function_address("run")
+        self._run = _RUN(self._address)
+
+    @property
+    def source(self) -> str:
+        return rollout_module(*self._made, lanes(self.dtype.name))
+
+    def run(self, fields: Mapping[str, NDArray[Any] | int], rollouts: int, threads: int = 1) -> None:
+        """Go on to the times of the records; arrays are changed in place (see `rollout.FIELDS`)."""
+        values = [x if isinstance(x, int) else _place(x) for x in (fields[name] for name in FIELDS)]
+        layout = (ctypes.c_int64 * len(values))(*values)
+        _shared(self._run, self._address, layout, rollouts, threads, self.width, smallest=self.width)
+
+
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
@@ -159,9 +183,11 @@ def _fields(arrays: Sequence[NDArray[Any]], size: int) -> list[int]:
     return fields
 
 
-def _shared(run: Any, address: int, layout: Any, states: int, threads: int, width: int) -> int:
+def _shared(
+    run: Any, address: int, layout: Any, states: int, threads: int, width: int, smallest: int = _SMALLEST_SHARE
+) -> int:
     """run(layout, begin, end) over all states, in as many parts as there are threads."""
-    shares = min(threads, max(1, states // _SMALLEST_SHARE))
+    shares = min(threads, max(1, states // smallest))
     if shares == 1:
         return int(run(layout, 0, states))
     team = workers(_engine_of)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,6 +11,7 @@ from rich.markup import escape
 
 import armwright as aw
 from armwright.cli.bench import print_bench
+from armwright.cli.motion import run_integrators, run_simulation, run_torques
 from armwright.cli.output import console, table, told
 from armwright.errors import InputError, ModelWarning
 from armwright.formulations import PROBLEMS, Formulation
@@ -107,6 +109,38 @@ def bench(
         if batch < 1 or rounds < 1:
             raise InputError(f"batch = {batch}, rounds = {rounds}: expected 1 or more of each")
         print_bench(aw.load(robot), batch, rounds)
+
+
+_ROBOT = Annotated[str, typer.Argument(help="A packaged robot, or the path of a .toml file.")]
+_SCENARIO = Annotated[
+    Path | None, typer.Argument(help="A scenario file (docs/simulation.md); without, pick and place.")
+]
+_OUTPUT = Annotated[Path | None, typer.Option("--output", "-o", help="Where to write the page; NAME.html by default.")]
+
+
+@app.command()
+def simulate(robot: _ROBOT, scenario: _SCENARIO = None, output: _OUTPUT = None) -> None:
+    """Simulate a robot: a table of torques, speeds and power, the energy audit, and a page with curves."""
+    with told():
+        run_simulation(robot, scenario, output)
+
+
+@app.command()
+def torques(robot: _ROBOT, scenario: _SCENARIO = None, output: _OUTPUT = None) -> None:
+    """The torques and powers of a motion, by inverse dynamics along it."""
+    with told():
+        run_torques(robot, scenario, output)
+
+
+@app.command()
+def integrators(
+    robot: _ROBOT,
+    duration: Annotated[float, typer.Option(help="Seconds of motion.")] = 1.0,
+    output: _OUTPUT = None,
+) -> None:
+    """Time every integrator on this robot, and name the best for each accuracy."""
+    with told():
+        run_integrators(robot, duration, output)
 
 
 def _joints(text: str) -> int:

@@ -20,7 +20,7 @@ WIDTH = 150
 NUMBERS = frozenset(
     {
         *("mul", "add", "div", "trig", "products", "sums", "ours", "", "general mul", "general add"),
-        *("ns per state", "times ours"),
+        *("ns per state", "times ours", "microseconds"),
     }
 )
 """Heads of columns with numbers, which stand to the right."""

@@ -1,0 +1,348 @@
+"""Whole motions as one compiled loop: derivative, Runge-Kutta stages, step control and recording, W rollouts at a time.
+
+The derivative is a program (t, y, parameters) -> dy. Every lane is a rollout of its own: with an embedded pair each has
+its own step size, its own rejected steps and its own time, and waits for the others only where a record is due. Steps
+are shortened to end at the times of the records, so nothing is interpolated. The first `controlled` entries of y count
+in the error; what follows is carried along (integrals of power, say).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from armwright.backends.block import Block, Lanes, library
+from armwright.backends.ir import write_body
+from armwright.backends.trigonometry import careful
+from armwright.graph.program import Program
+
+LANES = ("t", "h", "previous", "accepted", "rejected", "state")
+"""What each rollout has one number of."""
+
+FIELDS = ("y", "p", *LANES, "records", "times", "count", "stride", "substeps", "limit", "options")
+"""What the layout holds, eight bytes each: addresses, and the whole numbers count, stride and limit."""
+
+OPTIONS = ("rtol", "atol", "longest", "safety", "alpha", "beta", "shrink", "grow")
+"""What the options hold, one number each."""
+
+RUNNING, BROKEN, TOO_SMALL, TOO_MANY = 0, 1, 2, 3
+"""What `state` says of a rollout: all is well; a derivative is not finite; a step below rounding; too many steps."""
+
+
+@dataclass(frozen=True)
+class Steps:
+    """An explicit Runge-Kutta method. `error` is None for fixed steps; `error2` is for two estimators (DOP853)."""
+
+    a: tuple[tuple[float, ...], ...]
+    b: tuple[float, ...]
+    c: tuple[float, ...]
+    error: tuple[float, ...] | None = None
+    error2: tuple[float, ...] | None = None
+    fsal: bool = False
+
+    @property
+    def stages(self) -> int:
+        """How many derivatives a step takes; with fixed steps none that only the error needs."""
+        if self.error is not None:
+            return len(self.b)
+        return max(j for j, x in enumerate(self.b) if x) + 1
+
+
+def module(program: Program, steps: Steps, controlled: int, lanes: Lanes) -> str:
+    """The derivative, and run(layout, begin, end)."""
+    block = Block(lanes)
+    body = write_body(program, block, "body")
+    writer = _Writer(lanes, steps, len(program.outputs), controlled, len(program.sizes) > 2)
+    t = lanes
+    functions = [f"declare {t.scalar} @{library(name, t)}({t.scalar})" for name in ("sin", "cos", "tanh")]
+    return "\n\n".join(
+        [
+            body,
+            careful(lanes),
+            writer.run(),
+            *sorted(block.declared | writer.block.declared),
+            *functions,
+            f"declare i1 @llvm.vector.reduce.or.v{t.width}i1({t.truths})",
+            '!0 = !{!"branch_weights", i32 1, i32 1000000}',
+        ]
+    )
+
+
+class _Writer:
+    """The text of `run`. State, trial state and derivatives of W rollouts lie in memory, vector by vector."""
+
+    def __init__(self, lanes: Lanes, steps: Steps, entries: int, controlled: int, parameters: bool) -> None:
+        self.t, self.steps, self.m, self.controlled, self.open = lanes, steps, entries, controlled, parameters
+        self.block = Block(lanes)
+        self.let, self.put, self.call, self.choose = (
+            self.block.let,
+            self.block.put,
+            self.block.call,
+            self.block.choose,
+        )
+
+    def run(self) -> str:
+        t = self.t
+        for i, field in enumerate(FIELDS):
+            place = self.let(f"getelementptr i64, ptr %layout, i64 {i}")
+            kind = "i64" if field in ("count", "stride", "limit") else "ptr"
+            self.put(f"%{field} = load {kind}, ptr {place}, align 8")
+        self.options = {
+            option: self.block.spread(self.let(f"getelementptr {t.scalar}, ptr %options, i64 {i}"))
+            for i, option in enumerate(OPTIONS)
+        }
+        room = {"now": self.m, "trial": self.m, "k": self.steps.stages * self.m, "moment": 1, "status": 1, "sums": 2}
+        for name, size in room.items():
+            self.put(f"%{name} = alloca [{size} x {t.vector}], align 64")
+        self.put(f"store {t.vector} zeroinitializer, ptr %status, align 64")
+        self.put("%some = icmp slt i64 %begin, %end")
+        self.put("br i1 %some, label %chunk, label %finish")
+        self.block.label("chunk")
+        self.put("%at = phi i64 [ %begin, %start ], [ %then, %leave ]")
+        for name in (*LANES, "p"):
+            self.put(f"%{name}.here = getelementptr {t.scalar}, ptr %{name}, i64 %at")
+        self.each("fetch", lambda e: self.store("%now", e, self.block.read(self.outside("%y", e))))
+        self.records(self.adaptive if self.steps.error is not None else self.fixed)
+        self.block.label("done")
+        self.each("save", lambda e: self.write(self.load("%now", e), self.outside("%y", e)))
+        self.put("br label %leave")
+        self.block.label("leave")
+        self.put(f"%then = add i64 %at, {t.width}")
+        self.put("%again = icmp slt i64 %then, %end")
+        self.put("br i1 %again, label %chunk, label %finish")
+        self.block.label("finish")
+        self.put("ret i32 0")
+        return "define i32 @run(ptr %layout, i64 %begin, i64 %end) {\nstart:\n" + "\n".join(self.block.lines) + "\n}"
+
+    # memory
+
+    def each(self, name: str, step: Callable[[str], None], count: int | None = None) -> None:
+        """A loop over the entries of y: `step` is given the index."""
+        loop = self.block.fresh(name)
+        for line in (f"br label %{loop}.in", f"{loop}.in:", f"br label %{loop}", f"{loop}:"):
+            self.put(line)
+        self.put(f"%{loop}.e = phi i64 [ 0, %{loop}.in ], [ %{loop}.next, %{loop} ]")
+        step(f"%{loop}.e")
+        self.put(f"%{loop}.next = add i64 %{loop}.e, 1")
+        self.put(f"%{loop}.more = icmp slt i64 %{loop}.next, {count or self.m}")
+        self.put(f"br i1 %{loop}.more, label %{loop}, label %{loop}.out")
+        self.block.label(f"{loop}.out")
+
+    def load(self, source: str, index: str) -> str:
+        place = self.let(f"getelementptr {self.t.vector}, ptr {source}, i64 {index}")
+        return self.let(f"load {self.t.vector}, ptr {place}, align 64")
+
+    def store(self, target: str, index: str, value: str) -> None:
+        place = self.let(f"getelementptr {self.t.vector}, ptr {target}, i64 {index}")
+        self.put(f"store {self.t.vector} {value}, ptr {place}, align 64")
+
+    def write(self, value: str, place: str) -> None:
+        self.put(f"store {self.t.vector} {value}, ptr {place}, align {self.t.bytes}")
+
+    def outside(self, array: str, row: str) -> str:
+        """Where this chunk has its row in an array of all rollouts."""
+        column = self.let(f"add i64 {self.let(f'mul i64 {row}, %stride')}, %at")
+        return self.let(f"getelementptr {self.t.scalar}, ptr {array}, i64 {column}")
+
+    def all_lanes(self, one: str) -> str:
+        t = self.t
+        first = self.let(f"insertelement {t.vector} poison, {t.scalar} {one}, i32 0")
+        return self.let(f"shufflevector {t.vector} {first}, {t.vector} poison, <{t.width} x i32> zeroinitializer")
+
+    # arithmetic
+
+    def of(self, op: str, x: str, y: str) -> str:
+        return self.let(f"{op} {self.t.vector} {x}, {y}")
+
+    def true(self, relation: str, x: str, y: str) -> str:
+        return self.let(f"fcmp {relation} {self.t.vector} {x}, {y}")
+
+    def both(self, x: str, y: str) -> str:
+        return self.let(f"and {self.t.truths} {x}, {y}")
+
+    def weighted(self, coefficients: Sequence[float], index: str) -> str:
+        """The sum of c_j k_j at an entry."""
+        total = self.t.splat(0.0)
+        for j, c in enumerate(coefficients):
+            if c and j < self.steps.stages:
+                k = self.load("%k", self.let(f"add i64 {index}, {j * self.m}"))
+                total = self.call("fmuladd", self.t.splat(c), k, total)
+        return total
+
+    # a step
+
+    def derivative(self, stage: int, time: str, source: str) -> None:
+        """k[stage] at a time and a state."""
+        w = self.t.width
+        self.store("%moment", "0", time)
+        target = self.let(f"getelementptr {self.t.vector}, ptr %k, i64 {stage * self.m}")
+        parameters = "ptr %p.here, i64 %stride, " if self.open else ""
+        arguments = f"ptr %moment, i64 {w}, ptr {source}, i64 {w}, {parameters}ptr {target}, i64 {w}, ptr %status"
+        self.put(f"call void @body({arguments})")
+
+    def stages(self, time: str, h: str, first: int = 0) -> None:
+        """All derivatives of a step of length h, from `first` on; then trial is the state after it."""
+        for i in range(first, self.steps.stages):
+            moment = self.of("fadd", time, self.of("fmul", h, self.t.splat(self.steps.c[i])))
+            if i:
+                self.advance(self.steps.a[i], h)
+            self.derivative(i, moment, "%trial" if i else "%now")
+        self.advance(self.steps.b, h)
+
+    def advance(self, coefficients: Sequence[float], h: str) -> None:
+        """trial = now + h (sum of c_j k_j)."""
+
+        def step(e: str) -> None:
+            slope = self.weighted(coefficients, e)
+            self.store("%trial", e, self.call("fmuladd", h, slope, self.load("%now", e)))
+
+        self.each("advance", step)
+
+    # the way from record to record
+
+    def records(self, travel: Callable[[], None]) -> None:
+        """Go to the time of each record by `travel`, which ends by jumping to `arrive`, and write it down."""
+        t = self.t
+        self.put("br label %begin.records")
+        self.block.label("begin.records")
+        if self.steps.error is not None and self.steps.fsal:
+            self.derivative(0, self.block.read("%t.here"), "%now")
+        self.put("br label %towards.first")
+        self.block.label("towards.first")
+        self.put("br label %towards")
+        self.block.label("towards")
+        self.put("%r = phi i64 [ 0, %towards.first ], [ %r.next, %reached ]")
+        goal = self.block.spread(self.let(f"getelementptr {t.scalar}, ptr %times, i64 %r"))
+        self.put(f"%goal = fadd {t.vector} {goal}, zeroinitializer")
+        travel()
+        self.block.label("arrive")
+        row = self.let(f"mul i64 %r, {self.m}")
+        self.each(
+            "record",
+            lambda e: self.write(self.load("%now", e), self.outside("%records", self.let(f"add i64 {row}, {e}"))),
+        )
+        self.put("br label %reached")
+        self.block.label("reached")
+        self.put("%r.next = add i64 %r, 1")
+        self.put("%r.more = icmp slt i64 %r.next, %count")
+        self.put("br i1 %r.more, label %towards, label %done")
+
+    def fixed(self) -> None:
+        """In as many equal steps as `substeps` says."""
+        t = self.t
+        start = self.block.read("%t.here")
+        place = self.let("getelementptr i64, ptr %substeps, i64 %r")
+        self.put(f"%number = load i64, ptr {place}, align 8")
+        number = self.all_lanes(self.let(f"sitofp i64 %number to {t.scalar}"))
+        h = self.of("fdiv", self.of("fsub", "%goal", start), number)
+        self.put("br label %step")
+        self.block.label("step")
+        self.put("%i = phi i64 [ 0, %towards ], [ %i.next, %stepped ]")
+        gone = self.of("fmul", h, self.all_lanes(self.let(f"sitofp i64 %i to {t.scalar}")))
+        self.stages(self.of("fadd", start, gone), h)
+        self.each("take", lambda e: self.store("%now", e, self.load("%trial", e)))
+        self.put("br label %stepped")
+        self.block.label("stepped")
+        self.put("%i.next = add i64 %i, 1")
+        self.put("%i.more = icmp slt i64 %i.next, %number")
+        self.put("br i1 %i.more, label %step, label %there")
+        self.block.label("there")
+        self.write("%goal", "%t.here")
+        self.put("br label %arrive")
+
+    def adaptive(self) -> None:
+        """In as many steps as each lane needs for its error to stay below the tolerance."""
+        t, zero = self.t, "zeroinitializer"
+        self.put("br label %attempt")
+        self.block.label("attempt")
+        self.put("%tries = phi i64 [ 0, %towards ], [ %tries.next, %decided ]")
+        lane = {name: self.block.read(f"%{name}.here") for name in LANES}
+        left = self.of("fsub", "%goal", lane["t"])
+        active = self.both(self.true("oeq", lane["state"], zero), self.true("one", left, zero))
+        some = self.let(f"call i1 @llvm.vector.reduce.or.v{t.width}i1({t.truths} {active})")
+        self.put(f"br i1 {some}, label %try, label %arrive")
+        self.block.label("try")
+        size = self.call("fabs", lane["h"])
+        cut = self.true("ole", self.call("fabs", left), self.of("fmul", size, t.splat(1.01)))
+        length = self.choose(active, self.choose(cut, left, lane["h"]), t.splat(0.0))
+        self.stages(lane["t"], length, first=1 if self.steps.fsal else 0)
+        err = self.error(length)
+        accept = self.both(active, self.true("ole", err, t.splat(1.0)))
+        reject = self.both(active, self.true("ugt", err, t.splat(1.0)))
+        self.each(
+            "take", lambda e: self.store("%now", e, self.choose(accept, self.load("%trial", e), self.load("%now", e)))
+        )
+        if self.steps.fsal:
+            last = self.let(f"getelementptr {t.vector}, ptr %k, i64 {(self.steps.stages - 1) * self.m}")
+            self.each(
+                "keep", lambda e: self.store("%k", e, self.choose(accept, self.load(last, e), self.load("%k", e)))
+            )
+        time = self.choose(accept, self.choose(cut, "%goal", self.of("fadd", lane["t"], length)), lane["t"])
+        self.write(time, "%t.here")
+        for name, which in (("accepted", accept), ("rejected", reject)):
+            more = self.of("fadd", lane[name], t.splat(1.0))
+            self.write(self.choose(which, more, lane[name]), f"%{name}.here")
+        kept = self.choose(accept, self.call("maxnum", err, t.splat(1e-4)), lane["previous"])
+        self.write(kept, "%previous.here")
+        following = self.next_step(lane, err, length, cut, accept)
+        signed = self.call("copysign", following, left)
+        self.write(self.choose(active, signed, lane["h"]), "%h.here")
+        self.judge(lane, err, following, time, active, reject)
+        self.put("br label %decided")
+        self.block.label("decided")
+        self.put("br label %attempt")
+
+    def error(self, length: str) -> str:
+        """The estimated error of the step over what is allowed, root mean square over the controlled entries."""
+        t = self.t
+        estimators = [e for e in (self.steps.error, self.steps.error2) if e is not None]
+        for i in range(2):
+            self.store("%sums", str(i), t.splat(0.0))
+
+        def step(e: str) -> None:
+            largest = self.call("maxnum", *(self.call("fabs", self.load(y, e)) for y in ("%now", "%trial")))
+            scale = self.call("fmuladd", self.options["rtol"], largest, self.options["atol"])
+            for i, estimator in enumerate(estimators):
+                share = self.of("fdiv", self.of("fmul", self.weighted(estimator, e), length), scale)
+                self.store("%sums", str(i), self.call("fmuladd", share, share, self.load("%sums", str(i))))
+
+        self.each("error", step, self.controlled)
+        squares = self.load("%sums", "0")
+        if len(estimators) == 1:
+            return self.call("sqrt", self.of("fmul", squares, t.splat(1.0 / self.controlled)))
+        # Hairer and Wanner's combination of the estimates of order 5 and 3
+        weight = self.call("fmuladd", self.load("%sums", "1"), t.splat(0.01), squares)
+        root = self.call("sqrt", self.of("fmul", weight, t.splat(float(self.controlled))))
+        nothing = self.true("oeq", squares, "zeroinitializer")
+        return self.choose(nothing, t.splat(0.0), self.of("fdiv", squares, root))
+
+    def next_step(self, lane: dict[str, str], err: str, length: str, cut: str, accept: str) -> str:
+        """How long the next step may be, by the error of this one and of the one before (PI control)."""
+        t, option = self.t, self.options
+        power = self.call("pow", self.call("maxnum", err, t.splat(1e-10)), option["alpha"])
+        memory = self.call("pow", lane["previous"], option["beta"])
+        wanted = self.of("fdiv", self.of("fmul", option["safety"], memory), power)
+        wanted = self.choose(self.true("uno", err, "zeroinitializer"), option["shrink"], wanted)
+        factor = self.call("minnum", self.call("maxnum", wanted, option["shrink"]), option["grow"])
+        factor = self.choose(accept, factor, self.call("minnum", factor, t.splat(1.0)))
+        following = self.call("fabs", self.of("fmul", length, factor))
+        # a step cut short to reach a record says little of how long the next may be
+        size = self.call("fabs", lane["h"])
+        resume = self.both(self.both(cut, accept), self.true("ogt", size, following))
+        return self.call("minnum", self.choose(resume, size, following), option["longest"])
+
+    def judge(self, lane: dict[str, str], err: str, following: str, time: str, active: str, reject: str) -> None:
+        """Whether a rollout has to end here."""
+        t = self.t
+        smallest = 16 * (2.0**-52 if t.double else 2.0**-23)
+        far = self.call("maxnum", self.call("fabs", lane["t"]), self.call("fabs", "%goal"))
+        small = self.both(reject, self.true("olt", following, self.of("fmul", far, t.splat(smallest))))
+        broken = self.both(small, self.true("uno", err, "zeroinitializer"))
+        self.put("%tries.next = add i64 %tries, 1")
+        first = self.let(f"insertelement {t.truths} poison, i1 {self.let('icmp sge i64 %tries.next, %limit')}, i32 0")
+        spent = self.let(f"shufflevector {t.truths} {first}, {t.truths} poison, <{t.width} x i32> zeroinitializer")
+        late = self.both(self.both(spent, active), self.true("one", time, "%goal"))
+        state = lane["state"]
+        for condition, code in ((small, TOO_SMALL), (broken, BROKEN), (late, TOO_MANY)):
+            state = self.choose(condition, t.splat(float(code)), state)
+        self.write(state, "%state.here")

@@ -1,0 +1,131 @@
+"""A run as one self-contained page: curves per joint, what the audit says, a moving picture of the arm."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from html import escape
+from importlib import resources
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+MOST_POINTS = 2000
+"""Curves with more points are thinned: a screen has no more columns."""
+
+DIGITS = 7
+
+
+def page(run: Any, title: str, scenario: str = "") -> str:
+    """The page of a `Run`; `scenario` is the text of the file that makes it again."""
+    every = max(1, -(-len(run.t) // MOST_POINTS))
+    pick = np.unique(np.append(np.arange(0, len(run.t), every), len(run.t) - 1))
+    joints = [joint.name for joint in run.robot.joints]
+    kinds = ["m" if joint.prismatic else "rad" for joint in run.robot.joints]
+    data = {
+        "title": title,
+        "joints": joints,
+        "kinds": kinds,
+        "t": _numbers(run.t[pick]),
+        "charts": list(_charts(run, pick)),
+        "points": [_numbers(p) for p in run.robot.link_positions(run.q[pick]).reshape(len(pick), -1)],
+    }
+    text = resources.files("armwright.report").joinpath("page.html").read_text(encoding="utf-8")
+    values = {
+        "title": escape(title),
+        "subtitle": escape(_subtitle(run)),
+        "table": joint_table(run),
+        "audit": "".join(f"<li>{escape(line)}</li>" for line in str(run.audit).splitlines()),
+        "verdict": "trusted" if run.audit.trustworthy else "doubted",
+        "scenario": f"<details><summary>To run it again</summary><pre>{escape(scenario)}</pre></details>"
+        if scenario
+        else "",
+        "data": json.dumps(data).replace("</", "<\\/"),
+    }
+    for key, value in values.items():
+        text = text.replace("{{" + key + "}}", value)
+    return text
+
+
+def _subtitle(run: Any) -> str:
+    s = run.settings
+    how = f"step {s['step']:g} s" if "step" in s else f"tolerance {s['rtol']:g}" if "rtol" in s else ""
+    length = run.t[-1] - run.t[0]
+    parts = [f"{run.robot.n} joints", f"{length:g} s", s.get("integrator", ""), how, str(run.statistics)]
+    return ", ".join(part for part in parts if part)
+
+
+def _numbers(values: Iterable[float]) -> list[float]:
+    return [float(f"{x:.{DIGITS}g}") for x in np.asarray(values, dtype=float).tolist()]
+
+
+def _charts(run: Any, pick: Array) -> Iterable[dict[str, Any]]:
+    """What is drawn: a title, a unit, and one curve per joint, or named ones."""
+    targets = run.reference or (None, None, None)
+    for title, unit, values, target in (
+        ("Position", "rad or m", run.q, targets[0]),
+        ("Velocity", "rad/s or m/s", run.qd, targets[1]),
+        ("Acceleration", "rad/s² or m/s²", run.qdd, targets[2]),
+        ("Torque", "N m or N", run.tau, None),
+        ("Power", "W", run.power, None),
+    ):
+        chart = {"title": title, "unit": unit, "curves": [_numbers(c) for c in values[pick].T], "joint": True}
+        if target is not None:
+            chart["dashed"] = [_numbers(c) for c in target[pick].T]
+        yield chart
+    energies = {"kinetic": run.kinetic, "potential": run.potential - run.potential[0], "work": run.work}
+    if np.any(run.losses):
+        energies["losses"] = run.losses
+    yield {
+        "title": "Energy",
+        "unit": "J",
+        "curves": [_numbers(c[pick]) for c in energies.values()],
+        "names": list(energies),
+        "joint": False,
+    }
+    yield {
+        "title": "Energy missing",
+        "unit": "J",
+        "curves": [_numbers(run.audit.energy_defect[pick])],
+        "names": ["work - losses - change of energy"],
+        "joint": False,
+    }
+
+
+def joint_rows(run: Any) -> list[tuple[str, ...]]:
+    """Per joint: name, range, peak speed, peak and RMS torque, peak power and where from."""
+    rows: list[tuple[str, ...]] = []
+    for i, joint in enumerate(run.robot.joints):
+        unit, force = ("m", "N") if joint.prismatic else ("rad", "N m")
+        q, qd, tau, power = run.q[:, i], run.qd[:, i], run.tau[:, i], run.power[:, i]
+        rows.append(
+            (
+                joint.name,
+                f"{q.min():.4g} to {q.max():.4g} {unit}",
+                f"{np.abs(qd).max():.4g} {unit}/s",
+                f"{np.abs(tau).max():.4g} {force}",
+                f"{root_mean_square(run.t, tau):.4g} {force}",
+                f"{np.abs(power).max():.4g} W",
+                f"{root_mean_square(run.t, power):.4g} W",
+            )
+        )
+    return rows
+
+
+HEADS = ("joint", "position", "peak speed", "peak torque", "RMS torque", "peak power", "RMS power")
+
+
+def joint_table(run: Any) -> str:
+    head = "".join(f"<th>{name}</th>" for name in HEADS)
+    rows = "".join("<tr>" + "".join(f"<td>{escape(x)}</td>" for x in row) + "</tr>" for row in joint_rows(run))
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def root_mean_square(t: Array, values: Array) -> float:
+    """Over time, by the trapezoidal rule."""
+    if len(t) < 2:
+        return float(np.abs(values[0]))
+    return float(np.sqrt(np.trapezoid(values**2, t) / (t[-1] - t[0])))

@@ -1,0 +1,153 @@
+"""Curves as SVG: linear or logarithmic axes, a legend, nothing else. A page of several plots is `figures`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from html import escape
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+COLOURS = (
+    *("#2563eb", "#d9480f", "#0f9d58", "#a21caf", "#b8860b", "#0891b2", "#dc2626", "#64748b", "#7c3aed", "#65a30d"),
+    *("#be185d", "#0d9488", "#92400e", "#4338ca", "#166534", "#9f1239"),
+)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Points to join by a line, or to mark one by one if `marks`; `dashed` for what is a reference."""
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+    marks: bool = False
+    dashed: bool = False
+    colour: str = ""
+
+
+@dataclass(frozen=True)
+class Plot:
+    title: str
+    x: str
+    y: str
+    curves: Sequence[Curve]
+    x_log: bool = False
+    y_log: bool = False
+    note: str = ""
+    width: int = 720
+    height: int = 420
+    _box: tuple[int, int, int, int] = field(default=(78, 40, 190, 48), repr=False)  # left, top, right, bottom
+
+    def svg(self) -> str:
+        left, top, right, bottom = self._box
+        x0, x1, y0, y1 = left, self.width - right, self.height - bottom, top
+        xs = _Axis([c.x for c in self.curves], self.x_log, x0, x1)
+        ys = _Axis([c.y for c in self.curves], self.y_log, y0, y1)
+        parts = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" role="img" '
+            f'aria-label="{escape(self.title)}" font-family="system-ui, sans-serif" font-size="12" '
+            'fill="currentColor">',
+            f'<text x="{left}" y="22" font-size="15" font-weight="600">{escape(self.title)}</text>',
+        ]
+        for value, label in ys.ticks():
+            y = ys.at(value)
+            parts.append(f'<line x1="{x0}" x2="{x1}" y1="{y:.1f}" y2="{y:.1f}" stroke="currentColor" opacity="0.13"/>')
+            parts.append(f'<text x="{x0 - 8}" y="{y + 4:.1f}" text-anchor="end" opacity="0.7">{label}</text>')
+        for value, label in xs.ticks():
+            x = xs.at(value)
+            parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{y0}" y2="{y1}" stroke="currentColor" opacity="0.13"/>')
+            parts.append(f'<text x="{x:.1f}" y="{y0 + 18}" text-anchor="middle" opacity="0.7">{label}</text>')
+        parts.append(f'<text x="{(x0 + x1) / 2}" y="{self.height - 8}" text-anchor="middle">{escape(self.x)}</text>')
+        middle = (y0 + y1) / 2
+        parts.append(
+            f'<text transform="translate(16 {middle}) rotate(-90)" text-anchor="middle">{escape(self.y)}</text>'
+        )
+        for i, curve in enumerate(self.curves):
+            colour = curve.colour or COLOURS[i % len(COLOURS)]
+            parts += _drawn(curve, colour, xs, ys)
+            parts += _key(curve, colour, x1 + 14, top + 8 + 17 * i)
+        return "\n".join([*parts, "</svg>"])
+
+
+def _drawn(curve: Curve, colour: str, xs: _Axis, ys: _Axis) -> list[str]:
+    points = [(xs.at(x), ys.at(y)) for x, y in zip(curve.x, curve.y, strict=True) if xs.shows(x) and ys.shows(y)]
+    text = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    dash = ' stroke-dasharray="5 4"' if curve.dashed else ""
+    drawn = [f'<polyline points="{text}" fill="none" stroke="{colour}" stroke-width="1.6"{dash}/>']
+    if curve.marks:
+        drawn += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.6" fill="{colour}"/>' for x, y in points]
+    return drawn
+
+
+def _key(curve: Curve, colour: str, x: float, y: float) -> list[str]:
+    dash = ' stroke-dasharray="5 4"' if curve.dashed else ""
+    return [
+        f'<line x1="{x}" x2="{x + 18}" y1="{y}" y2="{y}" stroke="{colour}" stroke-width="2"{dash}/>',
+        f'<text x="{x + 24}" y="{y + 4}">{escape(curve.name)}</text>',
+    ]
+
+
+class _Axis:
+    """From values to places on the page."""
+
+    def __init__(self, groups: Sequence[ArrayLike], log: bool, start: float, end: float) -> None:
+        values = np.concatenate([np.ravel(np.asarray(g, dtype=float)) for g in groups]) if groups else np.zeros(0)
+        values = values[np.isfinite(values) & ((values > 0) | (not log))]
+        low, high = (float(values.min()), float(values.max())) if values.size else (0.1, 1.0)
+        self.log, self.start, self.end = log, start, end
+        if log:
+            low, high = math.log10(low), math.log10(high)
+        if high - low < 1e-12 * max(abs(low), abs(high), 1e-12):
+            low, high = low - 0.5, high + 0.5
+        pad = 0.04 * (high - low)
+        self.low, self.high = low - pad, high + pad
+
+    def shows(self, value: float) -> bool:
+        return math.isfinite(value) and (value > 0 or not self.log)
+
+    def at(self, value: float) -> float:
+        x = math.log10(value) if self.log else value
+        return self.start + (x - self.low) / (self.high - self.low) * (self.end - self.start)
+
+    def ticks(self) -> list[tuple[float, str]]:
+        if self.log:
+            first, last = math.ceil(self.low), math.floor(self.high)
+            step = max(1, (last - first) // 8 + (last - first > 8))
+            return [(10.0**k, f"1e{k}" if abs(k) > 3 else f"{10.0**k:g}") for k in range(first, last + 1, step)]
+        raw = (self.high - self.low) / 6
+        power = 10.0 ** math.floor(math.log10(raw))
+        step_ = next(k * power for k in (1, 2, 5, 10) if k * power >= raw)
+        count = math.floor(self.high / step_) - math.ceil(self.low / step_) + 1
+        values = [(math.ceil(self.low / step_) + i) * step_ for i in range(count)]
+        return [(v, f"{v:.6g}") for v in values]
+
+
+def figures(
+    title: str, introduction: str, plots: Sequence[Plot], tables: Sequence[tuple[str, Sequence[Sequence[str]]]]
+) -> str:
+    """A page of plots and tables (the first row of a table is its head)."""
+    body = [f"<h1>{escape(title)}</h1>", f"<p>{escape(introduction)}</p>"]
+    for head, rows in tables:
+        cells = ["".join(f"<th>{escape(x)}</th>" for x in rows[0])]
+        cells += ["".join(f"<td>{escape(x)}</td>" for x in row) for row in rows[1:]]
+        body.append(
+            f"<h2>{escape(head)}</h2><div class=scroll><table><tr>" + "</tr><tr>".join(cells) + "</tr></table></div>"
+        )
+    for plot in plots:
+        note = f"<figcaption>{escape(plot.note)}</figcaption>" if plot.note else ""
+        body.append(f"<figure>{plot.svg()}{note}</figure>")
+    style = (
+        ":root{color-scheme:light dark}"
+        "body{font:15px/1.5 system-ui,sans-serif;max-width:1000px;margin:0 auto;padding:24px}"
+        "figure{margin:28px 0}svg{width:100%;height:auto}figcaption{opacity:.75}table{border-collapse:collapse;"
+        "font-variant-numeric:tabular-nums}th,td{text-align:left;padding:3px 14px 3px 0;border-bottom:1px solid #8884;"
+        "white-space:nowrap}th{font-weight:500;opacity:.7}.scroll{overflow-x:auto}h2{font-size:17px;margin-top:28px}"
+    )
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{style}</style></head>\n'
+        "<body>" + "\n".join(body) + "</body></html>\n"
+    )

@@ -1,0 +1,200 @@
+"""A simulation described in a TOML file: which robot, along what, driven by what, integrated how.
+
+robot = "puma560"                      # or the path of a robot file; the command line's wins
+duration = 3.0                         # by default as long as the trajectory lasts
+every = 0.01                           # seconds between records
+q0 = [0, 0, 0, 0, 0, 0]                # by default where the trajectory starts, else zero
+qd0 = [0, 0, 0, 0, 0, 0]
+gravity = [0, 0, -9.81]
+payload = {mass = 2.0, com = [0, 0, 0.1], inertia = [0, 0, 0, 0, 0, 0]}
+
+[integrator]
+method = "dop853"
+rtol = 1e-9                            # or step = 0.001
+
+[trajectory]
+type = "quintic"                       # cubic quintic spline: times, points; cycloidal normal_spline: from, to,
+times = [0, 1, 2]                      # duration; trapezoidal: from, to, velocity, acceleration
+points = [[0, 0], [1, 0.5], [0, 0]]
+
+[torque]
+law = "computed_torque"                # free constant table spring_damper pd pd_gravity computed_torque feed_forward
+kp = 100                               # and their parameters: values | times, torques | stiffness, damping, rest
+kd = 20
+limit = 200                            # of every torque, or one per joint
+friction = {viscous = 0.1, coulomb = 0.0, smooth = 0.0}
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from armwright import torque, trajectory
+from armwright.errors import InputError, ModelError
+from armwright.load import load
+from armwright.model.values import Reader
+from armwright.robot import Robot
+from armwright.trajectory import Trajectory
+
+TOP = ("robot", "duration", "every", "q0", "qd0", "gravity", "payload", "integrator", "trajectory", "torque")
+
+MOTIONS: dict[str, tuple[str, ...]] = {
+    "cubic": ("times", "points"),
+    "quintic": ("times", "points"),
+    "spline": ("times", "points"),
+    "cycloidal": ("from", "to", "duration"),
+    "normal_spline": ("from", "to", "duration"),
+    "trapezoidal": ("from", "to", "velocity", "acceleration"),
+}
+LAWS: dict[str, tuple[str, ...]] = {
+    "free": (),
+    "constant": ("values",),
+    "table": ("times", "torques"),
+    "spring_damper": ("stiffness", "damping", "rest"),
+    "pd": ("kp", "kd", "target"),
+    "pd_gravity": ("kp", "kd", "target"),
+    "computed_torque": ("kp", "kd"),
+    "feed_forward": ("kp", "kd"),
+}
+TRACKING = ("pd", "pd_gravity", "computed_torque", "feed_forward")
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What a file says, made ready for `simulate`."""
+
+    robot: Robot
+    law: torque.Law
+    trajectory: Trajectory | None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    text: str = ""
+
+
+def read(path: str | Path, robot: str | None = None) -> Scenario:
+    """The scenario of a file, for the robot it names or the one given."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ModelError(f"cannot read the scenario {path}: {error}") from None
+    return parse(text, robot, str(path), Path(path).parent)
+
+
+def parse(text: str, robot: str | None = None, file: str = "scenario", folder: Path = Path()) -> Scenario:
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ModelError(f"{file}: {error}") from None
+    top = Reader(data, lambda key: f"{file}{f', {key}' if key else ''}")
+    top.check_keys(TOP)
+    name = robot or top.text("robot", "")
+    if not name:
+        raise ModelError(f'{file}: no robot; give robot = "puma560", or name one on the command line')
+    beside = folder / name
+    arm = _changed(load(beside if robot is None and Path(name).suffix and beside.exists() else name), top)
+    motion = _trajectory(_part(top, file, "trajectory"), arm) if "trajectory" in data else None
+    law = _law(_part(top, file, "torque"), motion) if "torque" in data else _default_law(motion)
+    options: dict[str, Any] = {key: data[key] for key in ("duration", "every", "q0", "qd0") if key in data}
+    if "integrator" in data:
+        part = _part(top, file, "integrator")
+        part.check_keys(("method", "rtol", "atol", "step"))
+        options |= {"integrator": part.text("method", "dop853")}
+        options |= {key: part.number(key) for key in ("rtol", "atol", "step") if key in part.data}
+    return Scenario(arm, torque.as_law(law, arm.n), motion, options, text)
+
+
+def _part(top: Reader, file: str, name: str) -> Reader:
+    value = top.data[name]
+    if not isinstance(value, Mapping):
+        top.fail(name, f"{name} = {value!r} is not a table; write [{name}] and its keys below")
+    return Reader(value, lambda key: f"{file}, [{name}]{f' {key}' if key else ''}")
+
+
+def _changed(arm: Robot, top: Reader) -> Robot:
+    """The robot with the gravity and the payload of the scenario."""
+    if "gravity" in top.data:
+        arm = arm.with_gravity(top.data["gravity"])
+    if "payload" in top.data:
+        held = top.data["payload"]
+        if not isinstance(held, Mapping) or "mass" not in held or set(held) - {"mass", "com", "inertia"}:
+            top.fail("payload", f"payload = {held!r}: expected {{mass = ..., com = [...], inertia = [...]}}")
+        arm = arm.with_payload(**held)
+    return arm
+
+
+def _choice(part: Reader, key: str, choices: Mapping[str, tuple[str, ...]], also: tuple[str, ...] = ()) -> str:
+    kind = part.need(key)
+    if kind not in choices:
+        part.fail(key, f"unknown {key} {kind!r}; expected one of {', '.join(choices)}")
+    part.check_keys((key, *choices[kind], *also))
+    return str(kind)
+
+
+def _trajectory(part: Reader, arm: Robot) -> Trajectory:
+    kind = _choice(part, "type", MOTIONS)
+    values = [part.need(key) for key in MOTIONS[kind]]
+    make: Callable[..., Trajectory] = getattr(trajectory, kind)
+    try:
+        motion = make(*values)
+    except InputError as error:
+        part.fail("type", str(error))
+    if motion.n != arm.n:
+        part.fail("points" if "points" in part.data else "from", f"{motion.n} joints; {arm.name} has {arm.n}")
+    return motion
+
+
+def _law(part: Reader, motion: Trajectory | None) -> torque.Law:
+    kind = _choice(part, "law", LAWS, ("limit", "friction"))
+    given = {key: part.data[key] for key in LAWS[kind] if key in part.data}
+    if kind in TRACKING:
+        target = given.pop("target", None)
+        if motion is None and target is None:
+            part.fail(
+                "law", f"{kind} follows a trajectory: add [trajectory]" + (", or target =" if "pd" in kind else "")
+            )
+        law = getattr(torque, kind)(motion.holding() if target is None and motion else target, **given)
+    else:
+        law = torque.Free() if kind == "free" else getattr(torque, kind)(**given)
+    if "friction" in part.data:
+        law = law + torque.friction(**part.data["friction"])
+    driving: torque.Law = law.limited(part.data["limit"]) if "limit" in part.data else law
+    return driving
+
+
+def _default_law(motion: Trajectory | None) -> torque.Law:
+    return torque.Free() if motion is None else torque.computed_torque(motion.holding(), kp=100.0, kd=20.0)
+
+
+def pick_and_place(arm: Robot, seconds: float = 4.0) -> Scenario:
+    """A motion for any robot: from the middle of its range down to one side, up, over to the other side, and back."""
+    middle, reach = np.array([_range(joint) for joint in arm.joints]).T
+    swing = reach * np.where(np.arange(arm.n) == 0, 1.0, 0.5)
+    side = np.where(np.arange(arm.n) == 0, 1.0, 0.0)
+    down = np.where(np.arange(arm.n) % 2 == 1, 1.0, -1.0) * (1 - side)
+    points = [middle]
+    for across, lowered in ((1, 0.4), (1, 1.0), (1, 0.4), (-1, 0.4), (-1, 1.0), (-1, 0.4), (0, 0.0)):
+        points.append(middle + swing * (across * side + lowered * down))
+    times = seconds * np.array([0, 0.16, 0.26, 0.36, 0.64, 0.74, 0.84, 1.0])
+    rows = ",\n    ".join(str([round(float(x), 4) for x in row]) for row in points)
+    text = (
+        "# Pick and place: down to one side, up, over to the other side, down, up and back.\n"
+        f'every = 0.01\n\n[integrator]\nmethod = "dop853"\nrtol = 1e-9\n\n'
+        f'[trajectory]\ntype = "quintic"\ntimes = {[round(float(t), 4) for t in times]}\npoints = [\n    {rows},\n]\n\n'
+        '[torque]\nlaw = "computed_torque"\nkp = 100\nkd = 20\n'
+    )
+    motion = trajectory.quintic(np.round(times, 4), np.round(points, 4))
+    return Scenario(arm, _default_law(motion), motion, {"every": 0.01}, text)
+
+
+def _range(joint: Any) -> tuple[float, float]:
+    """The middle of a joint's range, and how far a motion may go from there."""
+    default = 0.3 if joint.prismatic else 0.9
+    if joint.limits is None:
+        return (0.5 if joint.prismatic else 0.0), default
+    low, high = joint.limits
+    return (low + high) / 2, min(default, 0.4 * (high - low))

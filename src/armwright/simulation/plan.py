@@ -1,0 +1,91 @@
+"""What a simulation is asked for, checked: robot, law, times, integrator, and where it starts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from armwright.errors import InputError, unknown
+from armwright.integrate import STIFF, method, methods
+from armwright.robot import Robot
+from armwright.torque import Law, as_law
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to integrate, checked."""
+
+    robot: Robot
+    law: Law
+    times: Array
+    integrator: str
+    rtol: float
+    atol: float
+    step: float | None
+    longest: float = np.inf
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        how = {"step": self.step} if self.step is not None else {"rtol": self.rtol, "atol": self.atol}
+        return {"integrator": self.integrator, **how, "law": repr(self.law)}
+
+
+def plan(
+    robot: Robot, torque: Any, duration: float | None, integrator: str, rtol: float, atol: float | None,
+    step: float | None, every: float | None, start: float, max_step: float | None = None,
+) -> Plan:  # fmt: skip
+    if not isinstance(robot, Robot):
+        raise InputError(f"simulate got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
+    law = as_law(torque, robot.n)
+    known = [*methods(), *STIFF, "taylor", "semi_implicit_euler"]
+    if integrator not in known:
+        raise unknown("integrator", integrator, known)
+    fixed = integrator == "semi_implicit_euler" or (integrator in methods() and method(integrator).error is None)
+    if fixed and step is None:
+        raise InputError(f"{integrator} has no error estimate: give step=, such as step=0.001")
+    for name, tolerance in (("rtol", rtol), ("atol", rtol / 1000 if atol is None else atol)):
+        if not (isinstance(tolerance, (int, float)) and 0 < tolerance < 1):
+            raise InputError(f"{name} = {tolerance!r}: expected a number above 0 and below 1, such as 1e-9")
+    if duration is None:
+        if law.span is None:
+            raise InputError("duration is missing: this torque law does not say how long it lasts; give duration=")
+        ends = law.span[1] if np.isfinite(law.span[1]) else max(law.reference.knots) if law.reference else np.inf
+        duration = float(ends) - start
+    for name, value in (("duration", duration), ("every", every), ("step", step), ("max_step", max_step)):
+        if value is not None and not (np.isfinite(value) and value > 0):
+            raise InputError(f"{name} = {value!r}: expected seconds, above zero")
+    end = start + duration
+    if law.span is not None and (start < law.span[0] - 1e-9 or end > law.span[1] + 1e-9):
+        raise InputError(
+            f"the run lasts from {start:g} to {end:g} s, but its torque law is defined from {law.span[0]:g} to "
+            f"{law.span[1]:g} s; shorten duration=, or let the trajectory rest at its ends with .holding()"
+        )
+    count = 1 if every is None else max(1, math.ceil(duration / every - 1e-9))
+    times = start + (every or duration) * np.arange(count + 1)
+    times[-1] = end
+    absolute = float(rtol / 1000 if atol is None else atol)
+    return Plan(robot, law, times, integrator, float(rtol), absolute, step, max_step or np.inf)
+
+
+def start_of(plan: Plan, q0: ArrayLike | None, qd0: ArrayLike | None) -> tuple[Array, Array]:
+    """Positions and velocities to begin with, each (n,)."""
+    n, wanted = plan.robot.n, (q0, qd0)
+    begin = (np.zeros(n), np.zeros(n))
+    if plan.law.reference is not None:
+        q, qd, _ = plan.law.reference(float(plan.times[0]))
+        begin = (np.asarray(q, dtype=float), np.asarray(qd, dtype=float))
+    given = []
+    for name, value, default in zip(("q0", "qd0"), wanted, begin, strict=True):
+        array = default if value is None else np.asarray(value, dtype=float)
+        if array.shape != (n,):
+            raise InputError(f"{name} has shape {array.shape}; expected ({n},), one number per joint")
+        if not np.isfinite(array).all():
+            raise InputError(f"{name} = {array.tolist()} has a number that is not finite")
+        given.append(array)
+    return given[0], given[1]

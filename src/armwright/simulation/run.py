@@ -1,0 +1,266 @@
+"""What came out of a simulation: a `Run` for one motion, a `BatchRun` for many; saved to Parquet and loaded again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from armwright.errors import InputError
+from armwright.model import toml
+from armwright.report.page import page
+from armwright.robot import Robot
+from armwright.simulation.audit import Audit, Difference, audited
+
+Array = NDArray[Any]
+
+VERSION = 1
+"""Of the Parquet files: raised when their columns or metadata change."""
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What a run took. `seconds` is the time of the integration alone."""
+
+    accepted: int
+    rejected: int
+    evaluations: int
+    seconds: float
+
+    def __str__(self) -> str:
+        rejected = f", {self.rejected} rejected" if self.rejected else ""
+        return f"{self.accepted} steps{rejected}, {self.evaluations} evaluations in {self.seconds:.3g} s"
+
+
+@dataclass(frozen=True)
+class Found:
+    """An event: which, when, and the state it was found in."""
+
+    name: str
+    t: float
+    q: Array
+    qd: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One motion: time `t` (k,), and per time and joint q, qd, qdd, tau (k, n); energies, work and losses (k,).
+
+    `work` is what the torques have put in since the start, `losses` what friction has taken out. `reference` is the
+    motion the law was to produce (q, qd, qdd), `exact` whether it should do so without error. `settings` say how it was
+    made.
+    """
+
+    robot: Robot
+    t: Array
+    q: Array
+    qd: Array
+    qdd: Array
+    tau: Array
+    kinetic: Array
+    potential: Array
+    work: Array
+    losses: Array
+    statistics: Statistics
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    events: tuple[Found, ...] = ()
+    reference: tuple[Array, Array, Array] | None = None
+    exact: bool = False
+    message: str = ""
+    repeat: Callable[[float], Run] | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        span = f"{self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "empty"
+        return f"<run of {self.robot.name}, {span}, {len(self.t)} records, {self.statistics}>"
+
+    @property
+    def energy(self) -> Array:
+        """Kinetic and potential energy together."""
+        return self.kinetic + self.potential
+
+    @property
+    def power(self) -> Array:
+        """tau qd of every joint."""
+        return self.tau * self.qd
+
+    @cached_property
+    def audit(self) -> Audit:
+        """How far to trust it: energy and power balance, condition of the mass matrix, distance from the target."""
+        return audited(self)
+
+    def verify(self, factor: float = 100.0) -> Difference:
+        """The largest difference to the same run with a tolerance (or step) smaller by `factor`, and when it grows."""
+        if self.repeat is None:
+            raise InputError(
+                "this run was loaded from a file or stopped early: it cannot be repeated; simulate it again"
+            )
+        if not factor > 1:
+            raise InputError(f"factor = {factor}: expected a number above 1")
+        other = self.repeat(factor)
+        return Difference.between(self, other, factor)
+
+    def to_html(self, path: str | Path, title: str | None = None) -> Path:
+        """One self-contained page: curves per joint, the audit, a moving picture of the arm."""
+        path = Path(path)
+        path.write_text(page(self, title or f"{self.robot.name}"), encoding="utf-8")
+        return path
+
+    def columns(self) -> dict[str, Array]:
+        """Everything with one number per time, by name: t, q1, ..., qd1, ..., kinetic, ..."""
+        columns = {"t": self.t}
+        for name in ("q", "qd", "qdd", "tau"):
+            columns |= {f"{name}{i + 1}": column for i, column in enumerate(getattr(self, name).T)}
+        columns |= {name: getattr(self, name) for name in ("kinetic", "potential", "work", "losses")}
+        if self.reference is not None:
+            for name, values in zip(("q", "qd", "qdd"), self.reference, strict=True):
+                columns |= {f"reference_{name}{i + 1}": column for i, column in enumerate(values.T)}
+        return columns
+
+    def to_parquet(self, path: str | Path) -> Path:
+        """The run as a table, with the robot and all settings in its metadata; `Run.from_parquet` reads it back."""
+        arrow, parquet = _arrow()
+        meta = {
+            "armwright": VERSION,
+            "robot": self.robot.to_toml(),
+            "settings": dict(self.settings),
+            "statistics": vars(self.statistics),
+            "message": self.message,
+            "exact": self.exact,
+            "events": [{"name": e.name, "t": e.t, "q": e.q.tolist(), "qd": e.qd.tolist()} for e in self.events],
+        }
+        table = arrow.table(self.columns()).replace_schema_metadata({"armwright": json.dumps(meta)})
+        parquet.write_table(table, path)
+        return Path(path)
+
+    @classmethod
+    def from_parquet(cls, path: str | Path) -> Run:
+        """A run that `to_parquet` wrote."""
+        _, parquet = _arrow()
+        try:
+            table = parquet.read_table(path)
+        except OSError as error:
+            raise InputError(f"cannot read {path}: {error}") from None
+        meta = json.loads((table.schema.metadata or {}).get(b"armwright", b"{}"))
+        if meta.get("armwright") != VERSION:
+            raise InputError(f"{path} is not a run of armwright (version {VERSION}); Run.to_parquet writes such files")
+        columns = {name: table[name].to_numpy() for name in table.column_names}
+        robot = Robot.from_fields(toml.parse(meta["robot"]))
+        n = robot.n
+        arrays: dict[str, Any] = {name: _stacked(columns, name, n) for name in ("q", "qd", "qdd", "tau")}
+        reference = None
+        if "reference_q1" in columns:
+            reference = tuple(_stacked(columns, f"reference_{name}", n) for name in ("q", "qd", "qdd"))
+        return cls(
+            robot=robot,
+            t=columns["t"],
+            **arrays,
+            kinetic=columns["kinetic"],
+            potential=columns["potential"],
+            work=columns["work"],
+            losses=columns["losses"],
+            statistics=Statistics(**meta["statistics"]),
+            settings=meta["settings"],
+            events=tuple(Found(e["name"], e["t"], np.array(e["q"]), np.array(e["qd"])) for e in meta["events"]),
+            reference=reference,  # type: ignore[arg-type]
+            exact=meta["exact"],
+            message=meta["message"],
+        )
+
+    def to_pandas(self) -> Any:
+        """A DataFrame with one row per time (needs pandas)."""
+        return _needed("pandas").DataFrame(self.columns())
+
+    def to_xarray(self) -> Any:
+        """A Dataset with the dimensions time and joint (needs xarray)."""
+        xarray = _needed("xarray")
+        by_joint = {name: (("time", "joint"), getattr(self, name)) for name in ("q", "qd", "qdd", "tau", "power")}
+        alone = {name: ("time", getattr(self, name)) for name in ("kinetic", "potential", "work", "losses")}
+        names = [joint.name for joint in self.robot.joints]
+        return xarray.Dataset({**by_joint, **alone}, coords={"time": self.t, "joint": names}, attrs=dict(self.settings))
+
+
+@dataclass(frozen=True, eq=False)
+class BatchRun:
+    """Many motions: `t` (k,), q and qd (rollouts, k, n), work and losses (rollouts, k).
+
+    `failed` (rollouts,) is False where all is well; the records of a failed rollout after `reached` are not to be used.
+    """
+
+    robot: Robot
+    t: Array
+    q: Array
+    qd: Array
+    work: Array
+    losses: Array
+    reached: Array
+    failed: Array
+    accepted: Array
+    rejected: Array
+    seconds: float
+    steps_per_second: float
+    look: Callable[[], tuple[Array, Array, Array, Array]] = field(repr=False)
+    message: str = ""
+
+    def __repr__(self) -> str:
+        wrong = f", {int(self.failed.sum())} failed" if self.failed.any() else ""
+        return f"<{len(self.q)} runs of {self.robot.name}, {self.t[0]:g} to {self.t[-1]:g} s{wrong}>"
+
+    @cached_property
+    def _seen(self) -> tuple[Array, Array, Array, Array]:
+        return self.look()
+
+    @property
+    def tau(self) -> Array:
+        return self._seen[0]
+
+    @property
+    def qdd(self) -> Array:
+        return self._seen[1]
+
+    @property
+    def kinetic(self) -> Array:
+        return self._seen[2]
+
+    @property
+    def potential(self) -> Array:
+        return self._seen[3]
+
+    @property
+    def energy(self) -> Array:
+        return self.kinetic + self.potential
+
+
+def integral(t: Array, values: Array) -> Array:
+    """From the start to every time, by Simpson's rule on the parabola through three neighbours at a time."""
+    from scipy.integrate import cumulative_simpson  # noqa: PLC0415
+
+    integral: Array = cumulative_simpson(values, x=t, initial=0.0)
+    return integral
+
+
+def _stacked(columns: Mapping[str, Array], name: str, n: int) -> Array:
+    return np.stack([columns[f"{name}{i + 1}"] for i in range(n)], axis=-1)
+
+
+def _needed(package: str) -> Any:
+    import importlib  # noqa: PLC0415
+
+    try:
+        return importlib.import_module(package)
+    except ImportError:
+        raise InputError(f"this needs {package}: pip install {package}") from None
+
+
+def _arrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow  # noqa: PLC0415
+        import pyarrow.parquet  # noqa: PLC0415
+    except ImportError:
+        raise InputError("Parquet files need pyarrow: pip install 'armwright[parquet]'") from None
+    return pyarrow, pyarrow.parquet

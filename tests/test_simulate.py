@@ -1,0 +1,338 @@
+"""Simulation: laws of mechanics, agreement of all ways to integrate, what is told when it cannot go on."""
+
+import warnings
+
+import numpy as np
+import pytest
+from conftest import close, random_case
+
+import armwright as aw
+from armwright import integrate, torque, trajectory
+from armwright.errors import SimulationError, SlowWarning
+from armwright.simulation import Run, limits, simulate, simulate_batch, torques_along
+from armwright.simulation.rollouts import Rollouts
+
+PUMA = aw.load("puma560")
+ARM = aw.random_robot(4, 3, prismatic=0.25)
+SMOOTH = aw.random_robot(3, 1, prismatic=0.0)
+MOTION = trajectory.quintic([0, 0.6, 1.2], [[0, 0, 0], [0.5, -0.4, 0.3], [0.1, 0.2, 0]])
+
+
+@pytest.mark.parametrize(
+    "arm", [PUMA, aw.random_robot(2, 5), aw.random_robot(5, 7), aw.random_robot(7, 2)], ids=lambda arm: arm.name
+)
+def test_free_fall_keeps_the_energy_and_can_be_turned_round(arm: aw.Robot) -> None:
+    start = np.full(arm.n, 0.1)
+    run = simulate(arm, q0=start, duration=10.0, rtol=1e-12, every=0.1)
+    assert run.audit.energy_error < 1e-10
+    assert not run.work.any()
+    short = simulate(arm, q0=start, duration=1.0, rtol=1e-12, every=0.1)
+    back = simulate(arm, q0=short.q[-1], qd0=-short.qd[-1], duration=1.0, rtol=1e-12, every=0.1)
+    close(back.q[-1], start, 1e-8)
+    assert np.abs(back.qd[-1]).max() < 1e-7
+
+
+@pytest.mark.parametrize("name", [name for name in integrate.methods() if integrate.method(name).error is None])
+def test_compiled_fixed_steps_are_the_generic_ones(name: str) -> None:
+    def rate(_t, y):
+        return np.concatenate([y[3:], SMOOTH.forward_dynamics(y[:3], y[3:], np.zeros(3))])
+
+    y0 = np.array([0.1, 0.2, 0.3, 0, 0, 0])
+    exact = integrate.solve(rate, 0.0, y0, 0.2, name, step=0.01).y[-1]
+    run = simulate(SMOOTH, q0=y0[:3], duration=0.2, integrator=name, step=0.01, every=0.1)
+    close(np.concatenate([run.q[-1], run.qd[-1]]), exact, 1e-13)
+    assert run.statistics.evaluations == 20 * integrate.method(name).stages
+
+
+@pytest.mark.parametrize("name", [name for name in integrate.methods() if integrate.method(name).error is not None])
+def test_every_pair_reaches_its_tolerance(name: str) -> None:
+    exact = simulate(SMOOTH, q0=[0.1, 0.2, 0.3], duration=0.5, rtol=1e-13)
+    rtol = 1e-5 if integrate.method(name).order < 4 else 1e-9
+    run = simulate(SMOOTH, q0=[0.1, 0.2, 0.3], duration=0.5, integrator=name, rtol=rtol)
+    assert np.abs(run.q - exact.q).max() < 2000 * rtol
+    assert run.statistics.accepted > 0
+
+
+def test_other_ways_to_integrate_agree() -> None:
+    common = {"torque": torque.spring_damper(30, 3, 0.2), "q0": [0.1, 0.2, 0.3], "duration": 0.3}
+    exact = simulate(SMOOTH, **common, rtol=1e-12)
+    for name, how, tolerance in (
+        ("radau", {"rtol": 1e-8}, 1e-6),
+        ("bdf", {"rtol": 1e-8}, 1e-5),
+        ("semi_implicit_euler", {"step": 1e-4}, 1e-3),
+    ):
+        run = simulate(SMOOTH, **common, integrator=name, **how)
+        assert np.abs(run.q - exact.q).max() < tolerance
+        assert run.audit.energy_error < 1e-2
+
+
+def test_taylor_and_dop853_agree() -> None:
+    pytest.importorskip("heyoka", reason="heyoka is not installed")
+    arm = aw.random_robot(7, 4, prismatic=0.0)
+    start = np.full(7, 0.2)
+    one = simulate(arm, q0=start, duration=1.0, rtol=1e-13, atol=1e-15, every=0.1)
+    two = simulate(arm, q0=start, duration=1.0, integrator="taylor", rtol=2.3e-16, every=0.1)
+    close(one.q, two.q, 1e-11)
+
+
+LAWS = {
+    "constant": torque.constant([1.0, -2.0, 0.5]),
+    "table": torque.table([0, 0.3, 2.0], [[0, 0, 0], [1, 2, 3], [0, 1, 0]]),
+    "spring": torque.spring_damper([10, 20, 30], 1.0, [0.1, 0.2, 0.3]),
+    "friction": torque.friction(0.5, 0.2, smooth=0.01) + torque.constant(1.0),
+    "sharp friction": torque.friction(0.5, 0.0) + torque.constant(1.0),
+    "pd": torque.pd([0.1, 0.2, 0.3], 20.0, 2.0),
+    "pd on a motion": torque.pd(MOTION.holding(), 20.0, 2.0),
+    "pd and gravity": torque.pd_gravity([0.1, 0.2, 0.3], 20.0, 2.0),
+    "computed torque": torque.computed_torque(MOTION.holding(), 100.0, 20.0),
+    "feed-forward": torque.feed_forward(MOTION.holding()),
+    "feed-forward and feedback": torque.feed_forward(MOTION.holding(), 10.0, 1.0),
+    "limited": torque.pd([1.0, 1.0, 1.0], 50.0, 2.0).limited([1.0, 2.0, 3.0]),
+}
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_a_compiled_law_is_the_law_itself(name: str) -> None:
+    law = LAWS[name]
+    run = simulate(SMOOTH, law, q0=[0.05, 0, -0.05], duration=0.5, rtol=1e-9)
+    chain = SMOOTH.chain()
+    for i in range(0, len(run.t), 10):
+        moment = torque.Moment(float(run.t[i]), run.q[i].tolist(), run.qd[i].tolist(), chain)
+        close(run.tau[i], np.array(law.torques(moment), dtype=float), 1e-10)
+    close(run.qdd, SMOOTH.forward_dynamics(run.q, run.qd, run.tau), 1e-9)
+    assert run.audit.energy_error < 1e-8
+    assert run.audit.power_error < 1e-8
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SlowWarning)
+        slow = simulate(
+            SMOOTH,
+            lambda t, q, qd: law.torques(torque.Moment(t, q.tolist(), qd.tolist(), chain)),
+            q0=[0.05, 0, -0.05],
+            duration=0.5,
+            rtol=1e-9,
+        )
+    assert np.abs(slow.q - run.q).max() < 1e-6
+
+
+def test_a_python_function_is_slower_and_says_so() -> None:
+    with pytest.warns(SlowWarning, match="called from Python at every evaluation"):
+        simulate(SMOOTH, lambda _t, _q, qd: -qd, duration=0.05)
+
+
+def test_inverse_dynamics_fed_forward_follows_the_motion() -> None:
+    run = simulate(SMOOTH, torque.feed_forward(MOTION), rtol=1e-11)
+    assert run.t[-1] == MOTION.end
+    assert np.abs(run.q - run.reference[0]).max() < 1e-7
+    assert run.audit.trustworthy
+    planned = torques_along(SMOOTH, MOTION)
+    close(planned.tau, run.tau, 1e-6)
+    assert planned.audit.energy_error < 1e-3
+
+
+def test_an_ill_conditioned_robot_departs_and_the_audit_says_when() -> None:
+    mohan = aw.load("puma_mohan2007")
+    motion = trajectory.cycloidal(np.zeros(6), np.full(6, np.pi), 10.0)
+    run = simulate(mohan, torque.feed_forward(motion), duration=6.3, rtol=1e-9)
+    doubt = run.audit.first_doubt
+    assert doubt is not None
+    assert "off the trajectory" in str(doubt)
+    assert 5.5 < doubt.t < 6.3
+
+
+def test_a_controller_does_not_know_of_what_varies() -> None:
+    masses = np.array([0.0, 1.0, 3.0])
+    law = torque.computed_torque(MOTION.holding(), 100.0, 20.0)
+    batch = simulate_batch(SMOOTH, law, duration=1.2, every=0.3, vary={"payload.mass": masses}, integrator="dop853")
+    error = np.abs(batch.q - MOTION(batch.t)[0]).max(axis=(1, 2))
+    assert error[0] < 1e-6
+    assert error[0] < error[1] < error[2]
+    for i, mass in enumerate(masses):
+        alone = simulate(
+            SMOOTH.with_payload(mass),
+            torque.computed_torque(MOTION.holding(), 100.0, 20.0, model=SMOOTH),
+            duration=1.2,
+            every=0.3,
+            rtol=1e-6,
+        )
+        assert np.abs(alone.q - batch.q[i]).max() < 1e-4
+        close(batch.energy[i], alone.energy, 1e-4)
+
+
+@pytest.mark.parametrize(
+    ("integrator", "how"), [("rk4", {"step": 0.002}), ("dop853", {"rtol": 1e-8}), ("tsit5", {"rtol": 1e-7})]
+)
+def test_a_batch_is_as_many_runs(integrator: str, how: dict) -> None:
+    q0 = np.random.default_rng(0).uniform(-1, 1, (21, 3))
+    batch = simulate_batch(SMOOTH, q0=q0, duration=0.4, every=0.1, integrator=integrator, **how)
+    assert batch.q.shape == (21, 5, 3)
+    assert not batch.failed.any()
+    for i in (0, 7, 20):
+        run = simulate(SMOOTH, q0=q0[i], duration=0.4, every=0.1, integrator=integrator, **how)
+        assert np.array_equal(run.q, batch.q[i])
+        assert batch.accepted[i] == run.statistics.accepted
+        close(batch.tau[i], run.tau, 1e-12)
+    two = simulate_batch(SMOOTH, q0=q0, duration=0.4, every=0.1, integrator=integrator, threads=2, **how)
+    assert np.array_equal(two.q, batch.q)
+    last = simulate_batch(SMOOTH, q0=q0, duration=0.4, integrator=integrator, **how)
+    assert last.q.shape == (21, 2, 3)
+    assert np.abs(last.q[:, -1] - batch.q[:, -1]).max() < 1e-4
+
+
+def test_a_batch_in_single_precision() -> None:
+    q0 = np.random.default_rng(0).uniform(-1, 1, (40, 3))
+    double, single = (simulate_batch(SMOOTH, q0=q0, duration=0.2, step=0.005, dtype=d) for d in ("float64", "float32"))
+    assert single.q.dtype == np.float32
+    assert np.abs(single.q - double.q).max() < 1e-3
+
+
+def test_friction_takes_what_is_missing_of_the_energy() -> None:
+    arm = random_case(3, 1, actuators=True).arm
+    run = simulate(arm, torque.constant(1.0), qd0=np.full(3, 2.0), duration=0.1, rtol=1e-8)
+    assert run.losses[-1] > 0
+    assert run.audit.energy_error < 1e-6
+
+
+def test_an_event_ends_a_run_and_is_located_to_rounding() -> None:
+    event = integrate.Event(lambda _t, y: y[0] - 0.15, name="far enough")
+    run = simulate(SMOOTH, torque.constant([5.0, 0, 0]), duration=3.0, events=[event])
+    assert [e.name for e in run.events] == ["far enough"]
+    assert run.t[-1] == run.events[0].t < 3
+    assert abs(run.q[-1, 0] - 0.15) < 1e-12
+
+
+def test_a_joint_that_reaches_its_limit() -> None:
+    run = simulate(PUMA, duration=10.0, events=list(limits(PUMA)))
+    assert "limit" in run.events[0].name
+    assert run.t[-1] < 10
+
+
+def test_a_run_can_be_verified() -> None:
+    run = simulate(SMOOTH, q0=[0.1, 0.2, 0.3], duration=1.0, rtol=1e-6)
+    difference = run.verify()
+    assert 1e-15 < difference.largest < 1e-3
+    assert difference.exceeds(1.0) is None
+    assert difference.exceeds(difference.largest / 2) is not None
+    with pytest.raises(aw.InputError, match="above 1"):
+        run.verify(0.5)
+
+
+def test_runs_are_saved_and_loaded(tmp_path) -> None:
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    run = simulate(SMOOTH, torque.computed_torque(MOTION, 100, 20))
+    loaded = Run.from_parquet(run.to_parquet(tmp_path / "run.parquet"))
+    assert loaded.robot == run.robot
+    for name in ("t", "q", "qd", "qdd", "tau", "kinetic", "potential", "work", "losses"):
+        assert np.array_equal(getattr(loaded, name), getattr(run, name))
+    assert np.array_equal(loaded.reference[0], run.reference[0])
+    assert loaded.settings == run.settings
+    assert loaded.statistics == run.statistics
+    assert loaded.audit.energy_error == run.audit.energy_error
+    with pytest.raises(aw.InputError, match="cannot be repeated"):
+        loaded.verify()
+    (tmp_path / "text.parquet").write_text("no")
+    with pytest.raises((aw.InputError, Exception)):
+        Run.from_parquet(tmp_path / "text.parquet")
+
+
+def test_runs_become_tables() -> None:
+    run = simulate(SMOOTH, duration=0.1)
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    assert isinstance(run.to_pandas(), pandas.DataFrame)
+    assert list(run.to_pandas().columns[:4]) == ["t", "q1", "q2", "q3"]
+
+
+def test_a_page_holds_everything(tmp_path) -> None:
+    run = simulate(SMOOTH, torque.computed_torque(MOTION, 100, 20))
+    text = run.to_html(tmp_path / "run.html").read_text()
+    for word in ("Torque", "energy balance", "<canvas", SMOOTH.joints[0].name, '"dashed"'):
+        assert word in text
+    assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
+    assert "{{" not in text
+
+
+def test_a_motion_that_cannot_go_on_is_told_and_kept() -> None:
+    with pytest.raises(SimulationError, match="diverges after") as caught:
+        simulate(SMOOTH, torque.spring_damper(-1e4, 0.0), q0=[0.1, 0, 0], duration=50.0, integrator="rk4", step=0.01)
+    assert 0 < len(caught.value.run.t) < 5000
+    massless = {"type": "revolute", "alpha": 0, "a": 0, "d": 0, "mass": 0, "com": [0, 0, 0], "inertia": [0] * 6}
+    with pytest.raises(aw.SingularError):
+        simulate(aw.Robot.from_dh([massless]), duration=1.0)
+
+    def broken(t, _q, _qd):
+        return [np.nan if t > 0.05 else 0.0, 0, 0]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SlowWarning)
+        with pytest.raises(aw.InputError, match=r"returned nan for joint 1 at t = 0\.05"):
+            simulate(SMOOTH, broken, duration=1.0)
+        with pytest.raises(aw.InputError, match=r"returned shape \(2,\).*expected \(3,\)"):
+            simulate(SMOOTH, lambda _t, _q, _qd: [0.0, 0.0], duration=1.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"duration": 0}, "duration = 0: expected seconds, above zero"),
+        ({"duration": -1.0}, "above zero"),
+        ({}, "duration is missing"),
+        ({"duration": 1.0, "rtol": -1e-9}, "rtol = -1e-09: expected a number above 0"),
+        ({"duration": 1.0, "atol": 0.0}, "atol = 0.0"),
+        ({"duration": 1.0, "every": 0.0}, "every = 0.0"),
+        ({"duration": 1.0, "q0": [0, 0]}, r"q0 has shape \(2,\); expected \(3,\)"),
+        ({"duration": 1.0, "qd0": [0, 0, np.nan]}, "not finite"),
+        ({"duration": 1.0, "torque": [1.0, 2.0]}, "the torque law is for 2 joints; the robot has 3"),
+        ({"duration": 1.0, "torque": torque.constant([1.0] * 4)}, "is for 4 joints; the robot has 3"),
+        ({"duration": 1.0, "integrator": "rk4"}, "rk4 has no error estimate: give step="),
+        ({"duration": 5.0, "torque": torque.computed_torque(MOTION, 1, 1)}, "defined from 0 to 1.2 s; shorten"),
+        ({"duration": 1.0, "torque": [np.inf, 0, 0]}, "not finite"),
+    ],
+)
+def test_bad_input_is_told(arguments: dict, message: str) -> None:
+    with pytest.raises(aw.InputError, match=message):
+        simulate(SMOOTH, **arguments)
+
+
+def test_more_bad_input_is_told() -> None:
+    with pytest.raises(aw.UnknownNameError, match="Did you mean 'dop853'"):
+        simulate(SMOOTH, duration=1.0, integrator="dop852")
+    with pytest.raises(aw.InputError, match="simulate got str"):
+        simulate("puma560", duration=1.0)
+    with pytest.raises(aw.InputError, match="for 4 rollouts, others are for 5"):
+        simulate_batch(SMOOTH, q0=np.zeros((5, 3)), qd0=np.zeros((4, 3)), duration=1.0)
+    with pytest.raises(aw.InputError, match=r"vary\['payload.com'\] has shape"):
+        simulate_batch(SMOOTH, q0=np.zeros((5, 3)), duration=1.0, vary={"payload.com": np.zeros(5)})
+    with pytest.raises(aw.UnknownNameError, match="parameter to vary"):
+        simulate_batch(SMOOTH, duration=1.0, vary={"payload.mas": [1.0]})
+    with pytest.raises(aw.InputError, match="simulate_batch compiles the law"):
+        simulate_batch(SMOOTH, lambda t, q, qd: qd, duration=1.0)
+    with pytest.raises(aw.InputError, match="times must increase; entry 1 does not"):
+        torque.table([0, 0], [[1.0], [2.0]])
+    with pytest.raises(aw.InputError, match="zero or more"):
+        torque.constant(1.0).limited(-1.0)
+    with pytest.raises(aw.InputError, match="cannot be added"):
+        _ = (torque.constant([1.0, 2.0]) + torque.constant([1.0, 2.0, 3.0])).n
+    with pytest.raises(aw.InputError, match="do not fit together"):
+        torque.spring_damper([1.0, 2.0], [1.0, 2.0, 3.0])
+
+
+def test_a_chain_too_long_for_straight_code_still_moves() -> None:
+    arm = aw.random_robot(26, 1, prismatic=0.0)
+    run = simulate(arm, q0=np.full(26, 0.1), duration=0.02, every=0.01, rtol=1e-6)
+    assert run.audit.energy_error < 1e-3
+
+
+def test_ctrl_c_returns_what_there_is(monkeypatch) -> None:
+    calls = []
+    advance = Rollouts.advance
+
+    def interrupted(self, count, threads=1):
+        calls.append(count)
+        if len(calls) > 2:
+            raise KeyboardInterrupt
+        advance(self, count, threads)
+
+    monkeypatch.setattr(Rollouts, "advance", interrupted)
+    run = simulate(SMOOTH, duration=1.0)
+    assert 1 < len(run.t) < 101
+    assert "stopped by the user" in run.message
+    assert "stopped by the user" in str(run.audit)
