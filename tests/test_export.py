@@ -15,6 +15,7 @@ import armwright as aw
 from armwright.export import FUNCTIONS, identifier
 from armwright.graph.angles import written_out
 from armwright.graph.count import count
+from armwright.trace import ARGUMENTS
 
 COMPILER = shutil.which("gcc") or shutil.which("cc")
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O2"]
@@ -23,22 +24,15 @@ needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C compiler on t
 PUMA = aw.load("puma560")
 ARM = random_case(5, 3, actuators=True).arm
 STATE = np.random.default_rng(0).uniform(-1, 1, (3, 5))
-NARGS = {
-    "mass_matrix": 1,
-    "gravity_torque": 1,
-    "potential_energy": 1,
-    "bias": 2,
-    "coriolis_matrix": 2,
-    "kinetic_energy": 2,
-}
 
 
 def state_of(name: str) -> list[np.ndarray]:
-    return list(STATE[: NARGS.get(name, 3)])
+    return list(STATE[: len(ARGUMENTS[name])])
 
 
 def expected(name: str) -> np.ndarray:
-    return np.asarray(getattr(ARM, name)(*state_of(name)))
+    axes = {"frame": "tip"} if name.startswith("tip_") else {}
+    return np.asarray(getattr(ARM, name.removeprefix("tip_"))(*state_of(name), **axes))
 
 
 @needs_compiler

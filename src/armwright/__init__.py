@@ -1,7 +1,18 @@
 """armwright: the dynamics of serial robots, by every published formulation, checked against each other."""
 
+from armwright import integrate, torque, trajectory
 from armwright.compile import compile  # noqa: A004
-from armwright.errors import ArmwrightError, InputError, ModelError, ModelWarning, SingularError, UnknownNameError
+from armwright.errors import (
+    ArmwrightError,
+    InputError,
+    ModelError,
+    ModelWarning,
+    SimulationError,
+    SingularError,
+    SlowWarning,
+    UnknownNameError,
+    UnreachableError,
+)
 from armwright.export import export
 from armwright.formulations import formulations
 from armwright.graph import OperationCount
@@ -9,6 +20,7 @@ from armwright.load import load
 from armwright.load import packaged as robots
 from armwright.model.problems import problems
 from armwright.robot import Robot, random_robot
+from armwright.simulation import Run, simulate, simulate_batch, torques_along
 from armwright.study.operation_counts import count_operations
 
 __version__ = "0.1.0"
@@ -20,14 +32,24 @@ __all__ = [
     "ModelWarning",
     "OperationCount",
     "Robot",
+    "Run",
+    "SimulationError",
     "SingularError",
+    "SlowWarning",
     "UnknownNameError",
+    "UnreachableError",
     "compile",
     "count_operations",
     "export",
     "formulations",
+    "integrate",
     "load",
     "problems",
     "random_robot",
     "robots",
+    "simulate",
+    "simulate_batch",
+    "torque",
+    "torques_along",
+    "trajectory",
 ]

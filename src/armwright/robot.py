@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from functools import cached_property
 from numbers import Integral
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,14 +15,16 @@ from numpy.typing import ArrayLike
 from armwright.arrays import Array
 from armwright.compile import Function
 from armwright.compile import compile as compile_function
-from armwright.errors import InputError, ModelError
+from armwright.errors import InputError, ModelError, unknown
 from armwright.formulations import QUANTITIES, single_torque
+from armwright.kinematics import inverse_kinematics, joint_rates
 from armwright.model import toml
 from armwright.model.description import EARTH, NO_TENSOR, NO_TRANSFORM, Description
 from armwright.model.dh import read_table
 from armwright.model.random_robot import random_description
 from armwright.model.table import as_table
 from armwright.model.values import Reader, as_transform
+from armwright.pose_search import Solver
 
 _FLOAT64 = np.dtype("float64")
 
@@ -227,6 +229,107 @@ class Robot(Description):
         """Shape (...): joules of gravity, zero where every centre of mass is level with the world's origin."""
         return self._quantity("potential_energy")(q)
 
+    def forward_kinematics(self, q: ArrayLike) -> Array:
+        """The pose of the tool frame seen from the world, shape (..., 4, 4)."""
+        return self._quantity("forward_kinematics")(q)
+
+    def link_poses(self, q: ArrayLike) -> Array:
+        """The poses of the link frames seen from the world, shape (..., n, 4, 4)."""
+        return self._quantity("link_poses")(q)
+
+    def link_positions(self, q: ArrayLike) -> Array:
+        """The origins of frame 0, of each link frame and of the tool frame in the world, shape (..., n + 2, 3)."""
+        return self._quantity("link_positions")(q)
+
+    def jacobian(self, q: ArrayLike, frame: str = "base") -> Array:
+        """J with J qd = velocity of the tool's origin, then angular velocity of the tool; shape (..., 6, n).
+
+        `frame` says in which axes: "base" for those of the world, "tip" for those of the tool frame. The torques that
+        balance a tip wrench are -J^T tip_wrench, with J of the tip.
+        """
+        return self._quantity(_in_axes(frame, "jacobian"))(q)
+
+    def jacobian_derivative(self, q: ArrayLike, qd: ArrayLike, frame: str = "base") -> Array:
+        """dJ/dt of `jacobian`, shape (..., 6, n)."""
+        return self._quantity(_in_axes(frame, "jacobian_derivative"))(q, qd)
+
+    def joint_velocities(self, q: ArrayLike, twist: ArrayLike, frame: str = "base", *, damping: float = 0.0) -> Array:
+        """qd with J qd = twist (..., 6): velocity of the tool's origin, then its angular velocity.
+
+        The shortest qd where there are many, and least squares for fewer than six joints, a metre weighing as a
+        radian. A twist that cannot be had because the position is singular is an error, unless there is
+        `damping`: then |J qd - twist|^2 + damping^2 |qd|^2 is smallest.
+        """
+        return joint_rates(self, self.jacobian(q, frame), "twist", twist, None, damping)
+
+    def joint_accelerations(
+        self, q: ArrayLike, qd: ArrayLike, twist_rate: ArrayLike, frame: str = "base", *, damping: float = 0.0
+    ) -> Array:
+        """qdd with J qdd + dJ/dt qd = twist_rate (..., 6): the rate of the twist's components in these axes.
+
+        The shortest, the nearest or the damped one, as for `joint_velocities`.
+        """
+        drift = (self.jacobian_derivative(q, qd, frame) @ np.asarray(qd, float)[..., None])[..., 0]
+        return joint_rates(self, self.jacobian(q, frame), "twist_rate", twist_rate, drift, damping)
+
+    @overload
+    def inverse_kinematics(
+        self,
+        T: ArrayLike,
+        q0: ArrayLike | None = None,
+        *,
+        orientation: str = "full",
+        path: bool = False,
+        tolerance: float = 1e-10,
+        attempts: int = 100,
+        seed: int = 0,
+        raises: Literal[True] = True,
+    ) -> Array: ...
+
+    @overload
+    def inverse_kinematics(
+        self,
+        T: ArrayLike,
+        q0: ArrayLike | None = None,
+        *,
+        orientation: str = "full",
+        path: bool = False,
+        tolerance: float = 1e-10,
+        attempts: int = 100,
+        seed: int = 0,
+        raises: Literal[False],
+    ) -> tuple[Array, Array]: ...
+
+    def inverse_kinematics(
+        self,
+        T: ArrayLike,
+        q0: ArrayLike | None = None,
+        *,
+        orientation: str = "full",
+        path: bool = False,
+        tolerance: float = 1e-10,
+        attempts: int = 100,
+        seed: int = 0,
+        raises: bool = True,
+    ) -> Array | tuple[Array, Array]:
+        """Joint positions (..., n) within the limits that bring the tool frame to the poses T (..., 4, 4).
+
+        q0           where to start; without it, and where it does not lead to the target, at random positions
+        orientation  "full"; "axis": the tool's z axis is as in T, the rotation about it is free; "free": position only
+        path         the poses along the first axis of T are a path: each position starts from the one before, and no
+                     joint jumps. Between poses far apart the tool is led straight from one to the other
+        tolerance    metres and radians by which the pose may differ; some 1e-14 are lost to rounding
+        attempts     starts before a target counts as unreachable; `seed` chooses them
+        raises       if False, the result is (q, solved), q being nearest to the target where solved is False;
+                     if True, such a target is an `UnreachableError`
+        """
+        found = inverse_kinematics(self._solver(orientation, path), T, q0, path, tolerance, attempts, seed)
+        if not raises:
+            return found.q, found.solved
+        if found.failure is not None:
+            raise found.failure
+        return found.q
+
     @cached_property
     def _inverse_dynamics(self) -> Callable[..., Array]:
         return self._function("inverse_dynamics", None).single
@@ -242,6 +345,16 @@ class Robot(Description):
     @cached_property
     def _functions(self) -> dict[tuple[str, str], Function]:
         return {}
+
+    @cached_property
+    def _solvers(self) -> dict[tuple[str, bool], Solver]:
+        return {}
+
+    def _solver(self, orientation: str, path: bool) -> Solver:
+        key = (orientation if isinstance(orientation, str) else repr(orientation), bool(path))
+        if key not in self._solvers:
+            self._solvers[key] = Solver(self, *key)
+        return self._solvers[key]
 
     def _function(self, problem: str, formulation: str | None) -> Function:
         key = (problem, formulation if isinstance(formulation, str) else repr(formulation))
@@ -268,6 +381,14 @@ def _refuse(where: str) -> Callable[[str], NoReturn]:
         raise ModelError(f"{where}: {message}")
 
     return fail
+
+
+def _in_axes(frame: str, problem: str) -> str:
+    """The name of a quantity in the axes of the base or of the tip."""
+    names = {"base": problem, "tip": f"tip_{problem}"}
+    if not isinstance(frame, str) or frame not in names:
+        raise unknown("frame", frame, names)
+    return names[frame]
 
 
 def random_robot(n: int, seed: int, prismatic: float = 0.3) -> Robot:

@@ -29,6 +29,13 @@ ARGUMENTS = {
     "coriolis_matrix": ("q", "qd"),
     "kinetic_energy": ("q", "qd"),
     "potential_energy": ("q",),
+    "forward_kinematics": ("q",),
+    "link_poses": ("q",),
+    "link_positions": ("q",),
+    "jacobian": ("q",),
+    "tip_jacobian": ("q",),
+    "jacobian_derivative": ("q", "qd"),
+    "tip_jacobian_derivative": ("q", "qd"),
     "inverse_dynamics_derivatives": ("q", "qd", "qdd"),
     "forward_dynamics_derivatives": ("q", "qd", "tau"),
 }

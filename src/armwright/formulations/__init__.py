@@ -25,6 +25,7 @@ from armwright.formulations import (
     gibbs_appell,
     kane,
     khalil,
+    kinematics,
     lagrange,
     natural_orthogonal_complement,
     newton_euler,
@@ -100,6 +101,13 @@ _SOLVE: dict[str, Callable[..., Any]] = {
     "coriolis_matrix": lambda rigid, chain, q, qd, _loads: rigid(chain, q, qd),
     "kinetic_energy": lambda rigid, chain, q, qd, _loads: rigid(chain, q, qd),
     "potential_energy": lambda rigid, chain, q, _loads: rigid(chain, q),
+    "forward_kinematics": lambda rigid, chain, q, _loads: rigid(chain, q),
+    "link_poses": lambda rigid, chain, q, _loads: rigid(chain, q),
+    "link_positions": lambda rigid, chain, q, _loads: rigid(chain, q),
+    "jacobian": lambda rigid, chain, q, _loads: rigid(chain, q),
+    "tip_jacobian": lambda rigid, chain, q, _loads: rigid(chain, q),
+    "jacobian_derivative": lambda rigid, chain, q, qd, _loads: rigid(chain, q, qd),
+    "tip_jacobian_derivative": lambda rigid, chain, q, qd, _loads: rigid(chain, q, qd),
     "inverse_dynamics_derivatives": lambda rigid, chain, q, qd, qdd, _loads: rigid(chain, q, qd, qdd),
     "forward_dynamics_derivatives": lambda rigid, chain, q, qd, tau, _loads: rigid(chain, q, qd, tau),
 }
@@ -180,6 +188,13 @@ QUANTITIES = {
         Formulation("christoffel", "coriolis_matrix", "Echeandia, Wensing 2021", "n^3", coriolis.coriolis_matrix),
         Formulation("velocities", "kinetic_energy", "-", "n", energy.kinetic_energy, True),
         Formulation("heights", "potential_energy", "-", "n", energy.potential_energy, True),
+        Formulation("frames", "forward_kinematics", "-", "n", kinematics.forward_kinematics, True),
+        Formulation("frames", "link_poses", "-", "n", kinematics.link_poses, True),
+        Formulation("frames", "link_positions", "-", "n", kinematics.link_positions, True),
+        Formulation("axes", "jacobian", "-", "n", kinematics.jacobian, True),
+        Formulation("axes", "tip_jacobian", "-", "n", kinematics.tip_jacobian, True),
+        Formulation("axes", "jacobian_derivative", "-", "n", kinematics.jacobian_derivative, True),
+        Formulation("axes", "tip_jacobian_derivative", "-", "n", kinematics.tip_jacobian_derivative, True),
     )
 }
 """What is computed in one way only."""

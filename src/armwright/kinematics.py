@@ -1,0 +1,147 @@
+"""What a user asks of inverse kinematics, checked, answered and explained; `pose_search` does the work."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from armwright.arrays import Array, checked, common_shape
+from armwright.errors import InputError, SingularError, UnreachableError
+from armwright.model.description import Description
+from armwright.pose_search import Found, Options, Solver
+
+_FLOAT = np.dtype("float64")
+_ROTATION = 1e-9  # by which R R^T of a pose may differ from 1
+_RANK = 1e-10  # of the largest singular value, below which a singular value is zero
+_MISS = 1e-9  # of a twist, above which it is missed
+
+
+class Answer(NamedTuple):
+    """Positions (..., n), which of them are solutions (...), and what to raise if some are not."""
+
+    q: Array
+    solved: Array
+    failure: UnreachableError | None
+
+
+def inverse_kinematics(
+    solver: Solver, T: ArrayLike, q0: ArrayLike | None, path: bool, tolerance: float, attempts: int, seed: int
+) -> Answer:
+    """The answer for poses T (..., 4, 4)."""
+    poses, options, n = _poses(T), _options(tolerance, attempts, seed), solver.n
+    batch = poses.shape[:-2]
+    if path and not batch:
+        raise InputError("path=True got a single pose; expected poses (targets, 4, 4) or (targets, ..., 4, 4)")
+    start = _start(q0, n, batch[1:] if path else batch)
+    if not poses.size:
+        found = Found.nothing(0, n)
+    elif path:
+        found = solver.follow(poses.reshape(batch[0], -1, 4, 4), start, options)
+    else:
+        found = solver.solve(poses.reshape(-1, 4, 4), start, options)
+    found = Found(found.q.reshape(*batch, n), found.error.reshape(*batch, 2), found.solved.reshape(batch))
+    failure = None if found.solved.all() else _unreachable(solver, found, path, attempts)
+    return Answer(found.q, found.solved, failure)
+
+
+def _poses(T: ArrayLike) -> Array:
+    poses = checked("T", T, (4, 4), _FLOAT, "poses of the tool frame, seen from the world")
+    _check_finite("T", poses)
+    R = poses[..., :3, :3]
+    off = np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)).max(axis=(-1, -2))
+    faults = (
+        (poses[..., 3, :] != (0, 0, 0, 1)).any(axis=-1),
+        off > _ROTATION,
+        np.linalg.det(R) < 0,
+    )
+    meanings = (
+        "its last row is not 0 0 0 1",
+        f"its upper left 3x3 block is not a rotation, R R^T is not 1 to {_ROTATION:g}; make its columns orthonormal",
+        "its upper left 3x3 block is a reflection, its determinant is -1",
+    )
+    for fault, meaning in zip(faults, meanings, strict=True):
+        if fault.any():
+            raise InputError(f"T{_first(fault)} is not a pose: {meaning}")
+    return poses
+
+
+def _check_finite(name: str, array: Array) -> None:
+    wrong = ~np.isfinite(array)
+    if wrong.any():
+        raise InputError(f"{name}{_first(wrong)} is {array[wrong][0]}; every number must be finite")
+
+
+def _first(where: Array) -> str:
+    """The place of the first true entry as '[2, 0]'; nothing for a single one."""
+    return str([int(i) for i in np.argwhere(where)[0]]) if where.ndim else ""
+
+
+def _options(tolerance: float, attempts: int, seed: int) -> Options:
+    if not isinstance(tolerance, Real) or not 0 < float(tolerance) < math.inf:
+        raise InputError(f"tolerance = {tolerance!r}: expected a number above zero, in metres and radians")
+    for name, value, least in (("attempts", attempts, 1), ("seed", seed, 0)):
+        if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+            raise InputError(f"{name} = {value!r}: expected a whole number, {least} or more")
+    return Options(float(tolerance), int(attempts), int(seed))
+
+
+def _start(q0: ArrayLike | None, n: int, batch: tuple[int, ...]) -> Array | None:
+    if q0 is None:
+        return None
+    start = checked("q0", q0, (n,), _FLOAT, "the position to start from")
+    _check_finite("q0", start)
+    try:
+        return np.broadcast_to(start, (*batch, n)).reshape(-1, n)
+    except ValueError:
+        raise InputError(f"q0 has shape {start.shape}; expected ({n},), or one position for each target") from None
+
+
+def _unreachable(solver: Solver, found: Found, path: bool, attempts: int) -> UnreachableError:
+    missed, name = ~found.solved, solver.robot.name
+    distance, angle = found.error[tuple(np.argwhere(missed)[0])]
+    miss = f"{distance:.3g} m" + ("" if solver.task.orientation == "free" else f" and {math.degrees(angle):.3g} deg")
+    if path:
+        message = (
+            f"{name} cannot follow the path to T{_first(missed)} without a jump: it ends {miss} away. The path, "
+            "straight between its targets, leaves reach or limits or is singular; another q0 may lead along it"
+        )
+    else:
+        which = f"{int(missed.sum())} of {missed.size} targets, the first T{_first(missed)}" if missed.ndim else "T"
+        message = (
+            f"{name} does not reach {which}: the nearest pose found is {miss} away, after {attempts} attempts. Check "
+            "units and limits, or ask for less with orientation='axis' or 'free'; raises=False returns what was found"
+        )
+    return UnreachableError(message, found.q, found.error)
+
+
+def joint_rates(
+    robot: Description, J: Array, name: str, twist: ArrayLike, drift: Array | None, damping: float
+) -> Array:
+    """x with J x + drift = twist: the shortest if there are many, the one that misses least if there is none.
+
+    Six joints or more miss only at a singular position, and that is told, unless there is damping.
+    """
+    wanted = checked(name, twist, (6,), _FLOAT, "linear part, then angular part")
+    _check_finite(name, wanted)
+    if not isinstance(damping, Real) or not 0 <= float(damping) < math.inf:
+        raise InputError(f"damping = {damping!r}: expected a number, zero or more")
+    known = np.zeros(6) if drift is None else drift
+    common_shape({"q": (J, 2), "qd": (known, 1), name: (wanted, 1)})
+    right = (wanted - known)[..., None]
+    U, s, Vt = np.linalg.svd(J, full_matrices=False)
+    regular = s > _RANK * s[..., :1]
+    weights = np.divide(s, s * s + float(damping) ** 2, out=np.zeros_like(s), where=regular)
+    x: Array = np.swapaxes(Vt, -1, -2) @ (weights[..., None] * (np.swapaxes(U, -1, -2) @ right))
+    if robot.n >= 6 and not damping:
+        size = np.linalg.norm(right, axis=(-1, -2))
+        missed = np.asarray(np.linalg.norm(J @ x - right, axis=(-1, -2)) > _MISS * size)
+        if missed.any():
+            raise SingularError(
+                f"{name}{_first(missed)} is beyond {robot.name} at this position, which is singular: the Jacobian "
+                "lacks a direction. Move away from it, or pass damping=, such as 0.01, for the nearest that can be had"
+            )
+    return x[..., 0]

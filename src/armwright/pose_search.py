@@ -1,0 +1,293 @@
+"""Joint positions for poses of the tool, by damped Newton steps for all targets at once.
+
+A target starts where the user says, or from that entry of a table of random positions whose pose is nearest; where it
+gets stuck, from the next nearest. So what is found for a target depends on the robot, the target and the seed, not on
+the other targets. Along a path every position starts from the one before.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from armwright.arrays import Array
+from armwright.compile import UNROLLED, Function
+from armwright.errors import ModelError, unknown
+from armwright.formulations import QUANTITIES
+from armwright.model.description import Description, JointModel
+from armwright.pose_step import DAMPING, ROWS, Range, Task, as_written, compiled
+
+_AT_ONCE = 4096  # targets whose numbers fit in the cache
+_TABLE = 256  # random positions to start from
+_STEPS = 4  # from one look at the errors to the next
+_UNDISTURBED = 8  # steps that may make an error larger
+_LONGEST = 60  # steps from one start
+_STUCK = 0.5  # of E must be gone from look to look
+_APPROACHES = 8  # starts from which to approach what cannot be reached
+_DESCENT = 64  # steps of each
+_STRIDE = 0.1  # radians, or lengths of the arm, a joint may move from one target of a path to the next
+_HALVINGS = 12  # of the way between two targets of a path, before it counts as a jump
+_WHOLE_TURN = 6.28  # a joint with so wide limits may turn all the way round
+_CLOSENESS = 2  # weight of positions when choosing starts: two poses seldom lie as far apart as the arm is long
+
+
+@dataclass
+class Found:
+    """For every target: joint positions, the errors they leave (metres and radians), and whether they are small."""
+
+    q: Array
+    error: Array
+    solved: Array
+
+    @classmethod
+    def nothing(cls, count: int, n: int) -> Found:
+        return cls(np.zeros((count, n)), np.full((count, 2), np.inf), np.zeros(count, bool))
+
+    @classmethod
+    def stacked(cls, parts: list[Found]) -> Found:
+        return cls(*(np.stack([getattr(part, name) for part in parts]) for name in ("q", "error", "solved")))
+
+    def __getitem__(self, rows: Any) -> Found:
+        return Found(self.q[rows], self.error[rows], self.solved[rows])
+
+    def __setitem__(self, rows: Any, found: Found) -> None:
+        self.q[rows], self.error[rows], self.solved[rows] = found.q, found.error, found.solved
+
+
+@dataclass(frozen=True)
+class Options:
+    """How near is near enough, in metres and radians; how many starts a target has; which starts there are."""
+
+    tolerance: float
+    attempts: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Starts:
+    """Joint positions to start from, and their poses as points whose distance is an error."""
+
+    q: Array
+    points: Array
+
+
+class Nearest:
+    """For each target of a batch the starts that are left, nearest first."""
+
+    def __init__(self, starts: Starts, points: Array) -> None:
+        self._q = starts.q
+        halves = (starts.points**2).sum(axis=1) / 2
+        self._far = halves - points @ starts.points.T  # half the squared distances, but for what all starts share
+
+    def next(self, rows: Array) -> Array:
+        pick = self._far[rows].argmin(axis=1)
+        self._far[rows, pick] = np.inf
+        q: Array = self._q[pick]
+        return q
+
+
+class Solver:
+    """Inverse kinematics of one robot, with respect to the position and all, part or nothing of the orientation."""
+
+    def __init__(self, robot: Description, orientation: str, path: bool = False) -> None:
+        if orientation not in ROWS:
+            raise unknown("orientation", orientation, ROWS)
+        self.robot, self.n, self.length = robot, robot.n, _reach(robot)
+        self.task = Task(orientation, self.length, tuple(_range(joint, path) for joint in robot.joints))
+        self.low, self.high = np.array([(joint.low, joint.high) for joint in self.task.joints]).T
+        self.turning = np.array([not joint.prismatic for joint in robot.joints])
+        self.forward_kinematics = Function(robot, "forward_kinematics", QUANTITIES["forward_kinematics"], "float64")
+        self.run = (compiled if self.n <= UNROLLED else as_written)(robot.chain(), self.task)
+        self.starts = lru_cache(maxsize=4)(self._starts)
+
+    def solve(self, T: Array, q0: Array | None, options: Options) -> Found:
+        """For each of the poses (count, 4, 4), from q0 (count, n) if given, then from the table."""
+        found = Found.nothing(len(T), self.n)
+        count = max(1, _AT_ONCE * _TABLE // max(options.attempts, _TABLE))
+        for begin in range(0, len(T), count):
+            part = slice(begin, begin + count)
+            found[part] = self._solve(T[part], None if q0 is None else q0[part], options)
+        return found
+
+    def follow(self, T: Array, q0: Array | None, options: Options) -> Found:
+        """For each of the paths T (targets, paths, 4, 4), every position from the one before.
+
+        A guess straight on leads through singular positions. With more joints than the task needs there is none: they
+        would drift on in directions that the tool does not see.
+        """
+        found = [self.solve(T[0], q0, options)]
+        last, straight = found[0].q, self.n <= ROWS[self.task.orientation]
+        for targets in T[1:]:
+            q = found[-1].q
+            found.append(self._advance(q, 2 * q - last if straight else q, targets, options, _HALVINGS))
+            last = q
+        return Found.stacked(found)
+
+    def _solve(self, T: Array, q0: Array | None, options: Options) -> Found:
+        left: Nearest | None = None
+
+        def another(rows: Array) -> Array:
+            nonlocal left
+            left = left or Nearest(self.starts(options.seed, max(options.attempts, _TABLE)), self._points(T))
+            return left.next(rows)
+
+        q = another(np.arange(len(T))) if q0 is None else np.clip(q0, self.low, self.high)
+        found = self._search(T, q, options.tolerance, options.attempts, another)
+        self._approach(T, found, another, min(options.attempts, _APPROACHES))
+        found.q = self._unwound(found.q, 0.0 if q0 is None else q0)
+        return found
+
+    def _search(
+        self, T: Array, q: Array, tolerance: float, attempts: int = 1, another: Callable[[Array], Array] | None = None
+    ) -> Found:
+        """What is solved leaves; what is stuck starts from another position, or leaves after so many attempts."""
+        count = len(T)
+        found, wanted = Found.nothing(count, self.n), _wanted(T)
+        best = np.full(count, np.inf)
+        at, tries, age, last = np.arange(count), np.ones(count, int), np.zeros(count, int), np.full(count, np.inf)
+        while at.size:
+            q, now, E = self._steps(q, wanted, tolerance, _STEPS)
+            age += _STEPS
+            stuck = ~now.solved & ((age > _UNDISTURBED) & (_STUCK * last < E) | (age >= _LONGEST))
+            last = E
+            ended = np.flatnonzero(now.solved | stuck)
+            if not ended.size:
+                continue
+            better = ended[now.solved[ended] | (E[ended] < best[at[ended]])]
+            found[at[better]], best[at[better]] = now[better], E[better]
+            again = np.flatnonzero(stuck & (tries < attempts))
+            if again.size and another is not None:
+                q[again], age[again], last[again], stuck[again] = another(at[again]), 0, np.inf, False
+                tries[again] += 1
+            stay = np.flatnonzero(~(now.solved | stuck))
+            at, tries, age, last = at[stay], tries[stay], age[stay], last[stay]
+            q, wanted = q.T[:, stay].T, wanted.T[:, stay].T
+        return found
+
+    def _steps(self, q: Array, wanted: Array, tolerance: float, count: int = 1) -> tuple[Array, Found, Array]:
+        """q after so many steps; q before the last of them, with its errors; and E of that."""
+        before = after = q
+        for _ in range(count):
+            out = np.empty((len(q), self.n + 2), order="F")
+            self.run((after, wanted), out)
+            before, after = after, out[:, : self.n]
+        squares = out[:, self.n :]
+        error = np.sqrt(squares)
+        error[:, 0] *= self.length
+        error[:, 1] = 2 * np.arcsin(np.minimum(error[:, 1] / 2, 1))
+        return after, Found(before, error, error.max(axis=1) <= tolerance), squares.sum(axis=1)
+
+    def _approach(self, T: Array, found: Found, another: Callable[[Array], Array], starts: int) -> None:
+        """What was not reached is approached as far as possible, from the nearest position found and other starts."""
+        rows = np.flatnonzero(~found.solved)
+        if rows.size:
+            tried = [self._descend(T[rows], q) for q in (found.q[rows], *(another(rows) for _ in range(1, starts)))]
+            best = np.argmin([E for _, E in tried], axis=0)
+            found[rows] = Found.stacked([each for each, _ in tried])[best, np.arange(rows.size)]
+
+    def _descend(self, T: Array, q: Array) -> tuple[Found, Array]:
+        """By steps that lead nearer, and by no other: the damping grows until they do."""
+        found, wanted, least = Found.nothing(len(T), self.n), _wanted(T), np.full(len(T), np.inf)
+        for _ in range(_DESCENT):
+            _, now, E = self._steps(q, wanted, 0.0)
+            better = least > E
+            found[better], least[better] = now[better], E[better]
+            wanted[:, -1] *= np.where(better, 1 / 3, 4.0)
+            q, _, _ = self._steps(found.q, wanted, 0.0)
+        return found, least
+
+    def _advance(self, q: Array, guess: Array, T: Array, options: Options, halvings: int) -> Found:
+        """From q to the poses T: at once where that is no jump, by way of the poses halfway where it is.
+
+        Where there is no way, the last position on it is found.
+        """
+        found = self._search(T, np.clip(guess, self.low, self.high), options.tolerance)
+        stride = _STRIDE * np.where(self.turning, 1.0, self.length)
+        found.solved &= (np.abs(found.q - q) <= stride).all(axis=1)
+        far = np.flatnonzero(~found.solved)
+        if far.size:
+            found[far] = self._by_halves(q[far], T[far], options, halvings)
+        return found
+
+    def _by_halves(self, q: Array, T: Array, options: Options, halvings: int) -> Found:
+        if not halvings:
+            _, found, _ = self._steps(q, _wanted(T), options.tolerance)
+            return found
+        found = self._advance(q, q, _halfway(self.forward_kinematics(q), T), options, halvings - 1)
+        there, lost = np.flatnonzero(found.solved), np.flatnonzero(~found.solved)
+        if there.size:
+            found[there] = self._advance(found.q[there], found.q[there], T[there], options, halvings - 1)
+        if lost.size:
+            found.error[lost] = self._steps(found.q[lost], _wanted(T[lost]), options.tolerance)[1].error
+        return found
+
+    def _starts(self, seed: int, count: int) -> Starts:
+        low, high = np.array([_span(joint, self.length) for joint in self.robot.joints]).T
+        rng = np.random.default_rng((seed, self.n))  # not the numbers a user draws from the same seed
+        q = rng.uniform(low, high, (count, self.n))
+        return Starts(q, self._points(self.forward_kinematics(q)))
+
+    def _points(self, T: Array) -> Array:
+        """Poses as points; the square of 2 sin(angle / 2) is half the squared distance of two rotation matrices."""
+        position, R = T[:, :3, 3] * (_CLOSENESS / self.length), T[:, :3, :3]
+        turned = {"full": R * math.sqrt(0.5), "axis": R[:, :, 2], "free": R[:, :, :0]}[self.task.orientation]
+        return np.concatenate([position, turned.reshape(len(T), -1)], axis=1)
+
+    def _unwound(self, q: Array, reference: Array | float) -> Array:
+        """Whole turns taken off or added to be near the reference, where limits allow."""
+        near = q - math.tau * np.where(self.turning, np.round((q - reference) / math.tau), 0.0)
+        return np.where((near >= self.low) & (near <= self.high), near, q)
+
+
+def _wanted(T: Array) -> Array:
+    """The first three rows of each pose as 12 numbers, and the damping; the poses lie side by side in memory."""
+    wanted = np.full((len(T), 13), DAMPING, order="F")
+    wanted[:, :12] = T[:, :3].reshape(len(T), 12)
+    return wanted
+
+
+def _halfway(before: Array, after: Array) -> Array:
+    """The poses halfway: the mean of two rotation matrices, made a rotation again, halves the angle between them."""
+    mean: Array = (before + after) / 2
+    U, _, Vt = np.linalg.svd(mean[:, :3, :3])
+    U[:, :, 2] *= np.linalg.det(U @ Vt)[:, None]
+    mean[:, :3, :3] = U @ Vt
+    return mean
+
+
+def _limits(joint: JointModel) -> tuple[float, float]:
+    low, high = joint.limits or (-math.inf, math.inf)
+    if low > high:
+        raise ModelError(f"{joint.name}: its limits are reversed: lower {low:g} above upper {high:g}")
+    return low, high
+
+
+def _range(joint: JointModel, path: bool) -> Range:
+    """On a path no joint may go on from its other limit: that is a jump."""
+    low, high = _limits(joint)
+    whole = _WHOLE_TURN < high - low < math.inf
+    return Range(low, high, whole and not joint.prismatic and not path)
+
+
+def _span(joint: JointModel, length: float) -> tuple[float, float]:
+    """Where to start: within the limits, and within a turn or the length of the arm where there are none."""
+    low, high = _limits(joint)
+    half = length if joint.prismatic else math.pi
+    if not math.isfinite(low):
+        low = high - 2 * half if math.isfinite(high) else -half
+    return low, high if math.isfinite(high) else low + 2 * half
+
+
+def _reach(robot: Description) -> float:
+    """The length of the outstretched arm, or 1 if it has none."""
+    tool: Any = np.asarray(robot.flange) @ np.asarray(robot.tool)
+    reach = float(np.linalg.norm(tool[:3, 3]))
+    for joint in robot.joints:
+        travel = [abs(joint.d + x) for x in _limits(joint) if joint.prismatic and math.isfinite(x)]
+        reach += math.hypot(joint.a, max([abs(joint.d), *travel]))
+    return reach or 1.0

@@ -1,0 +1,227 @@
+"""One damped Newton step of a robot towards a target pose, over any scalar: traced and compiled, or run on arrays.
+
+    e        what is missing to the target, in the axes of the tool: position over `length`, then rotation
+    J        the rows of the tip Jacobian that change e; prismatic joints count in units of `length`, too
+    E        e . e
+
+A step solves (J^T J + mu) dq = J^T e with mu = damping E (Levenberg and Marquardt's matrix, damped as Chan and Lawrence
+1988). As mu falls with the square of the error, convergence stays quadratic, at a singular target too where its
+solutions are not isolated (Fan and Yuan 2005). A joint that stands at a limit and would leave it takes no part, but one
+that can turn all the way round goes on from its other limit.
+
+The rotational error is 2 sin(angle / 2) about the axis of rotation. Unlike the sum of cross products, which is
+sin(angle) long, it is largest where the tool points the wrong way round. Working in the axes of the tool, a task that
+leaves the rotation about the tool's z axis free simply has no sixth row.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from armwright.algebra import Matrix, Scalar, Vector, Z, elementary
+from armwright.arrays import Array
+from armwright.chain import Chain, Pose
+from armwright.formulations.kinematics import link_frames, tip_columns, tool_frame
+from armwright.formulations.linear import cholesky
+from armwright.formulations.types import Coordinates
+from armwright.graph.angles import written_out
+from armwright.graph.expression import Expr, Graph
+from armwright.graph.program import Program
+
+ROWS = {"full": 6, "axis": 5, "free": 3}
+"""How many numbers the error has, by what counts of the orientation."""
+
+DAMPING = 0.03
+"""What serves nearly every robot and target: less overshoots, more is slow."""
+
+LEAST_DAMPING = 1e-12
+"""Keeps the matrix regular where the error is gone and the Jacobian is singular."""
+
+HALF_TURN = 1e-6
+"""Below this, 1 + cos(angle) no longer tells the axis of rotation by its sine."""
+
+_sqrt = elementary("sqrt")
+
+
+@dataclass(frozen=True)
+class Range:
+    """The limits of a joint, infinite where there are none, and whether it may go on from the other one."""
+
+    low: float
+    high: float
+    round: bool
+
+    def free(self, q: Scalar, pull: Scalar) -> Scalar:
+        """0 for a joint that stands at a limit and is pulled beyond it, 1 for any other."""
+        if self.round:
+            return 1
+        above = _choose(q - self.low, 1, _choose(pull, 1, 0)) if math.isfinite(self.low) else 1
+        below = _choose(self.high - q, 1, _choose(-pull, 1, 0)) if math.isfinite(self.high) else 1
+        return above * below
+
+    def within(self, q: Scalar) -> Scalar:
+        if self.round:
+            q = q - _choose(q - self.high, math.tau, _choose(self.low - q, -math.tau, 0))
+        q = _larger(q, self.low) if math.isfinite(self.low) else q
+        return _smaller(q, self.high) if math.isfinite(self.high) else q
+
+
+@dataclass(frozen=True)
+class Task:
+    """What of the pose counts, the length that makes errors comparable, and what is known of each joint."""
+
+    orientation: str
+    length: float
+    joints: tuple[Range, ...]
+
+
+def step(chain: Chain, task: Task, q: Coordinates, wanted: Coordinates) -> list[Scalar]:
+    """q after the step, then the squared errors before it: of position over length, and of rotation.
+
+    `wanted` are the first three rows of the target pose, and the damping.
+    """
+    *target, damping = wanted
+    e = _error(chain, task, q, target)
+    J = _columns(chain, task, q, len(e))
+    pull = [_dot(column, e) for column in J]  # the descent of E along each joint
+    free = [joint.free(x, p) for joint, x, p in zip(task.joints, q, pull, strict=True)]
+    J = [[x * k for x in column] for column, k in zip(J, free, strict=True)]
+    squares = _dot(e[:3], e[:3]), _dot(e[3:], e[3:])
+    mu = _smaller(squares[0] + squares[1], 1) * damping + LEAST_DAMPING
+    nearer = 1 / _sqrt(_larger(squares[0], 1))  # what is out of reach pulls no harder than what is a length away
+    e = [x * nearer for x in e[:3]] + e[3:]
+    units = [task.length if joint.prismatic else 1 for joint in chain.joints]
+    moved = [x + dx * unit for x, dx, unit in zip(q, _damped(J, e, mu), units, strict=True)]
+    return [*(joint.within(x) for joint, x in zip(task.joints, moved, strict=True)), *squares]
+
+
+def _error(chain: Chain, task: Task, q: Coordinates, target: Coordinates) -> list[Scalar]:
+    tip = tool_frame(chain, link_frames(chain, q)[-1])
+    goal = Pose(Matrix(*(Vector(*target[k : k + 3]) for k in (0, 4, 8))), Vector(*target[3::4]))
+    to_tip = tip.rotation.T
+    position = list((to_tip @ (goal.position - tip.position)) * (1 / task.length))
+    if task.orientation == "free":
+        return position
+    if task.orientation == "axis":
+        return position + _axis_error(to_tip @ (goal.rotation @ Z))
+    return position + _rotation_error(to_tip.dot(goal.rotation))
+
+
+def _rotation_error(R: Matrix) -> list[Scalar]:
+    """2 sin(angle / 2) times the axis of R: twice the vector part of its quaternion.
+
+    The sines of R tell it, save near half a turn. There it is the longest column of 4 sin^2 (axis axis^T), which the
+    symmetric part of R tells, over its length; which way to turn is all the same.
+    """
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = R
+    cosine = 1 + xx + yy + zz  # 4 cos^2(angle / 2)
+    near = Vector(zy - yz, xz - zx, yx - xy) * (1 / _sqrt(_larger(cosine, HALF_TURN)))
+    diagonal = 1 + xx - yy - zz, 1 + yy - xx - zz, 1 + zz - xx - yy
+    sums = xy + yx, xz + zx, yz + zy
+    columns = (
+        (diagonal[0], sums[0], sums[1], diagonal[0]),  # the last is the square of the length, over 4
+        (sums[0], diagonal[1], sums[2], diagonal[1]),
+        (sums[1], sums[2], diagonal[2], diagonal[2]),
+    )
+    longest = _choose_all(diagonal[0] - diagonal[1], columns[0], columns[1])
+    longest = _choose_all(diagonal[2] - longest[3], columns[2], longest)
+    scale = 1 / _sqrt(_larger(longest[3], 1))  # near half a turn it is 4/3 or more
+    return _choose_all(cosine - HALF_TURN, near, [x * scale for x in longest[:3]])
+
+
+def _axis_error(z: Vector) -> list[Scalar]:
+    """The same, for the shortest rotation that takes the tool's z axis to `z`; it has no z component."""
+    cosine = (1 + z.z) * 0.5  # cos^2(angle / 2)
+    scale = 1 / _sqrt(_larger(cosine, HALF_TURN))
+    return _choose_all(cosine - HALF_TURN, [-(z.y * scale), z.x * scale], [2, 0])
+
+
+def _columns(chain: Chain, task: Task, q: Coordinates, rows: int) -> list[list[Scalar]]:
+    """The columns of J; angles per length, where the joint is prismatic, times length are angles."""
+    J = []
+    for joint, column in zip(chain.joints, tip_columns(chain, q), strict=True):
+        length, unit = (1, task.length) if joint.prismatic else (1 / task.length, 1)
+        J.append([*(x * length for x in column.l), *(x * unit for x in column.e)][:rows])
+    return J
+
+
+def _damped(J: Sequence[Sequence[Scalar]], e: Sequence[Scalar], mu: Scalar) -> list[Scalar]:
+    """(J^T J + mu)^-1 J^T e = J^T (J J^T + mu)^-1 e, J given by its columns: by the smaller of the two matrices."""
+    if len(J) <= len(e):
+        return cholesky(_gram(J, mu), [_dot(column, e) for column in J])
+    y = cholesky(_gram(list(zip(*J, strict=True)), mu), e)
+    return [_dot(column, y) for column in J]
+
+
+def _gram(vectors: Sequence[Sequence[Scalar]], mu: Scalar) -> list[list[Scalar]]:
+    """The lower triangle of the matrix of inner products, with mu added to its diagonal."""
+    products = [[_dot(u, v) for v in vectors[: i + 1]] for i, u in enumerate(vectors)]
+    for i, row in enumerate(products):
+        row[i] = row[i] + mu
+    return products
+
+
+def _dot(u: Sequence[Scalar], v: Sequence[Scalar]) -> Scalar:
+    return sum((a * b for a, b in zip(u, v, strict=True)), start=0)
+
+
+def _choose(x: Scalar, positive: Scalar, otherwise: Scalar) -> Scalar:
+    """Per state: `positive` where x is above zero."""
+    return x.select(positive, otherwise) if isinstance(x, Expr) else np.where(x > 0, positive, otherwise)
+
+
+def _choose_all(x: Scalar, positive: Sequence[Scalar], otherwise: Sequence[Scalar]) -> list[Scalar]:
+    return [_choose(x, a, b) for a, b in zip(positive, otherwise, strict=True)]
+
+
+def _larger(x: Scalar, y: float) -> Scalar:
+    return x.maximum(y) if isinstance(x, Expr) else np.maximum(x, y)
+
+
+def _smaller(x: Scalar, y: float) -> Scalar:
+    return x.minimum(y) if isinstance(x, Expr) else np.minimum(x, y)
+
+
+Run = Callable[[tuple[Array, Array], Array], object]
+"""run((q, wanted), out): arrays (states, n) and (states, 13) fill (states, n + 2), in any layout."""
+
+
+def compiled(chain: Chain, task: Task) -> Run:
+    """The step as machine code."""
+    from armwright.backends.llvm import Kernel  # noqa: PLC0415  (LLVM is loaded only when something is compiled)
+
+    graph = Graph()
+    q = tuple(graph.input(f"q{i + 1}") for i in range(chain.n))
+    wanted = tuple(graph.input(f"wanted{k}") for k in range(13))
+    values = step(chain, task, q, wanted)
+    program = Program((("q", q), ("wanted", wanted)), tuple(values), (len(values),))
+    kernel = Kernel(written_out(program))
+
+    def one(*state: Array) -> Array:
+        out = np.empty((1, len(values)))
+        kernel.run([x[None] for x in state], out)
+        return out[0]
+
+    alone = kernel.single(one)  # a call of it is over before a call of `run` has looked at its arrays
+
+    def run(given: tuple[Array, Array], out: Array) -> None:
+        if len(out) == 1:
+            out[0] = alone(given[0][0], given[1][0])
+        else:
+            kernel.run(given, out)
+
+    return run
+
+
+def as_written(chain: Chain, task: Task) -> Run:
+    """The step with arrays as scalars, for chains too long to compile."""
+
+    def run(given: tuple[Array, Array], out: Array) -> None:
+        for k, values in enumerate(step(chain, task, *(list(array.T) for array in given))):
+            out[:, k] = values
+
+    return run
