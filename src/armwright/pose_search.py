@@ -215,6 +215,7 @@ class Solver:
         return found
 
     def _by_halves(self, q: Array, T: Array, options: Options, halvings: int) -> Found:
+        """To the poses halfway, and where that went well on to T."""
         if not halvings:
             _, found, _ = self._steps(q, _wanted(T), options.tolerance)
             return found

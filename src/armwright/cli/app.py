@@ -13,6 +13,7 @@ import armwright as aw
 from armwright.cli.bench import print_bench
 from armwright.cli.motion import run_integrators, run_simulation, run_torques
 from armwright.cli.output import console, table, told
+from armwright.cli.reproduce import reproduce_papers
 from armwright.errors import InputError, ModelWarning
 from armwright.formulations import PROBLEMS, Formulation
 from armwright.study.bench import BATCH, ROUNDS
@@ -141,6 +142,17 @@ def integrators(
     """Time every integrator on this robot, and name the best for each accuracy."""
     with told():
         run_integrators(robot, duration, output)
+
+
+@app.command()
+def reproduce(
+    paper: Annotated[str, typer.Argument(help="mata2002, grigorov2013, angeles1989, mohan2007, machado1994 or all.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder for the pages.")] = Path(),
+) -> None:
+    """Run a paper's tables and figures again: published beside obtained, with a verdict for each number."""
+    with told():
+        if not reproduce_papers(paper, output):
+            raise typer.Exit(1)
 
 
 def _joints(text: str) -> int:

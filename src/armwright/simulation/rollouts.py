@@ -38,13 +38,13 @@ KEPT = 32
 def remembered(make: Callable[..., Any]) -> Callable[..., Any]:
     """Keeps the last results for the same robot and an equal law (the same one, if it holds arrays or functions)."""
     kept: dict[tuple[Any, ...], tuple[Any, Any, Any]] = {}
-    key: tuple[Any, ...]
 
     def call(robot: Robot, law: Law, *rest: Any) -> Any:
         try:
-            key = (id(robot), hash(law), law, *rest)
+            same: Any = (hash(law), law)
         except TypeError:
-            key = (id(robot), id(law), *rest)
+            same = id(law)
+        key = (id(robot), same, *rest)
         if key not in kept:
             while len(kept) >= KEPT:
                 kept.pop(next(iter(kept)))

@@ -1,0 +1,48 @@
+"""The five papers armwright grew out of, each as a short script that runs its tables and figures again.
+
+A paper is a module with a function `study()` that returns a `Study`: what was published beside what is obtained, a
+verdict for each, and the figures redrawn. `expected.toml` keeps the verdicts that held when they were last looked at.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from importlib import import_module, resources
+
+from armwright.errors import unknown
+from armwright.study.papers.finding import Finding, Study, Verdict
+
+PAPERS = {
+    "mata2002": "Mata, Provenzano, Valero, Cuadrado: Gibbs-Appell equations",
+    "grigorov2013": "Grigorov: generalised Newton-Euler equations",
+    "angeles1989": "Angeles, Ma, Rojas: Kane's equations",
+    "mohan2007": "Mohan, Saha: decoupled natural orthogonal complement",
+    "machado1994": "Tenreiro Machado, Galhano: customised Runge-Kutta methods",
+}
+
+
+def study(paper: str) -> Study:
+    """Run one paper."""
+    if paper not in PAPERS:
+        raise unknown("paper", paper, [*PAPERS, "all"])
+    made: Study = import_module(f"armwright.study.papers.{paper}").study()
+    return made
+
+
+def expected(paper: str) -> dict[str, Verdict]:
+    """The verdicts that held before, by finding."""
+    text = resources.files("armwright.study.papers").joinpath("expected.toml").read_text(encoding="utf-8")
+    return {key: Verdict(value) for key, value in tomllib.loads(text).get(paper, {}).items()}
+
+
+def lost(made: Study) -> list[tuple[str, Verdict, Verdict | None]]:
+    """What used to hold and no longer does: the finding, its verdict then and now (None if it is gone)."""
+    now = {finding.key: finding.verdict for finding in made.findings if not finding.timed}
+    return [
+        (key, before, now.get(key))
+        for key, before in expected(made.paper).items()
+        if key not in now or now[key].rank > before.rank
+    ]
+
+
+__all__ = ["PAPERS", "Finding", "Study", "Verdict", "expected", "lost", "study"]
