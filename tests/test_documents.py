@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 import armwright as aw
 from armwright.cli import app
+from armwright.scenario import parse
 from armwright.study.operation_counts import formula
 
 ROOT = Path(__file__).parent.parent
@@ -31,16 +32,24 @@ def test_python_blocks_run_in_order(
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: d.name)
 def test_toml_blocks_load(document: Path, tmp_path: Path) -> None:
     for block in blocks(document, "toml"):
+        if "[trajectory]" in block:  # a scenario
+            assert parse(block, "puma560").robot.name == "puma560"
+            continue
         (tmp_path / "robot.toml").write_text(block)
         assert aw.problems(aw.load(tmp_path / "robot.toml")) == []
 
 
-def test_commands_of_the_readme_run() -> None:
+LONG = ("integrators rr", "bench puma560", "reproduce all")  # minutes; each is tested by itself
+
+
+def test_commands_of_the_readme_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     commands = re.findall(
         r"armwright ([a-z]+(?: \w+)?)(?:\s+#.*)?$", "\n".join(blocks(ROOT / "README.md", "sh")), flags=re.M
     )
-    assert commands == ["show puma560", "robots", "formulations", "count 6", "count puma560"]
-    for command in commands:
+    assert commands[0] == "simulate puma560"
+    assert {*LONG, "torques puma560", "show puma560", "robots", "formulations", "count 6"} <= set(commands)
+    for command in (c for c in commands if c not in LONG):
         assert CliRunner().invoke(app, command.split()).exit_code == 0
 
 

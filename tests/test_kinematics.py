@@ -13,8 +13,8 @@ from conftest import close, random_case, random_rotation
 import armwright as aw
 from armwright.compile import Function
 from armwright.formulations import QUANTITIES
-from armwright.pose_search import Solver
-from armwright.pose_step import DAMPING, as_written, compiled
+from armwright.kinematics.search import Solver
+from armwright.kinematics.step import DAMPING, as_written, compiled
 from armwright.study.peers.pinocchio import Pinocchio
 from armwright.trace import ARGUMENTS
 

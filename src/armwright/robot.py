@@ -17,14 +17,13 @@ from armwright.compile import Function
 from armwright.compile import compile as compile_function
 from armwright.errors import InputError, ModelError, unknown
 from armwright.formulations import QUANTITIES, single_torque
-from armwright.kinematics import inverse_kinematics, joint_rates
+from armwright.kinematics import Solver, inverse_kinematics, joint_rates
 from armwright.model import toml
 from armwright.model.description import EARTH, NO_TENSOR, NO_TRANSFORM, Description
 from armwright.model.dh import read_table
 from armwright.model.random_robot import random_description
 from armwright.model.table import as_table
 from armwright.model.values import Reader, as_transform
-from armwright.pose_search import Solver
 
 _FLOAT64 = np.dtype("float64")
 

@@ -1,4 +1,4 @@
-"""What a user asks of inverse kinematics, checked, answered and explained; `pose_search` does the work."""
+"""What a user asks of inverse kinematics, checked, answered and explained; `search` does the work."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from armwright.arrays import Array, checked, common_shape
 from armwright.errors import InputError, SingularError, UnreachableError
+from armwright.kinematics.search import Found, Options, Solver
 from armwright.model.description import Description
-from armwright.pose_search import Found, Options, Solver
 
 _FLOAT = np.dtype("float64")
 _ROTATION = 1e-9  # by which R R^T of a pose may differ from 1

@@ -19,8 +19,8 @@ from armwright.arrays import Array
 from armwright.compile import UNROLLED, Function
 from armwright.errors import ModelError, unknown
 from armwright.formulations import QUANTITIES
+from armwright.kinematics.step import DAMPING, ROWS, Range, Task, as_written, compiled
 from armwright.model.description import Description, JointModel
-from armwright.pose_step import DAMPING, ROWS, Range, Task, as_written, compiled
 
 _AT_ONCE = 4096  # targets whose numbers fit in the cache
 _TABLE = 256  # random positions to start from
