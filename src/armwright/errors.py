@@ -49,6 +49,10 @@ class SlowWarning(UserWarning):
     """What was asked for works, but not in compiled code."""
 
 
+class LockedWarning(UserWarning):
+    """Joints beside the chain were locked because nobody said where they stand."""
+
+
 class ModelWarning(UserWarning):
     """The robot can be computed with, but its description looks wrong."""
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
-from armwright.errors import ModelError, ModelWarning, unknown
+from armwright.errors import LockedWarning, ModelError, ModelWarning, unknown
 from armwright.model import toml
 from armwright.model.problems import KINDS, problems
 from armwright.robot import Robot
 
-READERS = (".toml",)
+TREES = (".urdf", ".xacro", ".xml")
+READERS = (".toml", *TREES)
 
 
 def packaged() -> list[str]:
@@ -20,11 +23,30 @@ def packaged() -> list[str]:
     return sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml"))
 
 
-def load(path: str | Path) -> Robot:
-    """A packaged robot by name, or the robot in a .toml file. Warns of everything in it that looks wrong."""
+def load(
+    path: str | Path,
+    base: str | None = None,
+    tip: str | None = None,
+    locked: Mapping[str, float] | None = None,
+) -> Robot:
+    """A packaged robot by name, or the robot in a .toml, .urdf, .xacro or .xml (MJCF) file.
+
+    Out of a tree of links the chain from `base` to `tip` is taken: by default from the root along the longest chain, if
+    there is one longest. Joints named in `locked` stand still at that position; side branches are locked at zero where
+    nothing else is said, and what they weigh is carried by the link they sit on. Warns of everything that looks wrong.
+    """
     if not isinstance(path, (str, Path)):
         raise ModelError(f"load got {type(path).__name__}; expected the name of a packaged robot or the path of a file")
-    robot = _packaged(str(path)) if str(path) in packaged() else _from_file(str(path))
+    chosen = {"base": base, "tip": tip, "locked": locked or None}
+    if str(path) in packaged():
+        robot = _packaged(str(path))
+    elif Path(str(path)).suffix in TREES and _there(Path(str(path))):
+        robot, chosen = _from_tree(Path(path), base, tip, locked), {}
+    else:
+        robot = _from_file(str(path))
+    given = [name for name, value in chosen.items() if value is not None]
+    if given:
+        raise ModelError(f"{robot.name} is a chain already: {', '.join(given)} is for files with a tree of links")
     _check_accepted(robot)
     found = [problem for problem in problems(robot) if not problem.accepted_by(robot)]
     if found:
@@ -46,6 +68,29 @@ def _from_file(name: str) -> Robot:
     if path.stem in packaged() and not _there(path):
         raise ModelError(f"{path} does not exist; the packaged robot is loaded as {path.stem!r}")
     return Robot.from_toml(path)
+
+
+def _from_tree(path: Path, base: str | None, tip: str | None, locked: Mapping[str, float] | None) -> Robot:
+    """The chain out of a URDF, xacro or MJCF file. Their readers are loaded when one is read."""
+    from armwright.model import urdf, xml  # noqa: PLC0415
+    from armwright.model.tree import pick  # noqa: PLC0415
+
+    if path.suffix == ".xacro":
+        from armwright.model import xacro  # noqa: PLC0415
+
+        tree = urdf.tree_of(xacro.expand(path))
+    elif (root := xml.read(path)).tag == "mujoco":
+        from armwright.model import mjcf  # noqa: PLC0415
+
+        tree = mjcf.read(path)
+    else:
+        tree = urdf.tree_of(root)
+    picked = pick(tree, base, tip, locked)
+    told = [note for note in picked.notes if "not on the chain" in note]
+    if told:
+        warnings.warn(f"{tree.name}: {'; '.join(told)}; locked= sets their positions", LockedWarning, stacklevel=3)
+    source = "\n".join([f"{path.name}, {picked.base} to {picked.tip}", *picked.notes])
+    return Robot.from_description(replace(picked.description, source=source))
 
 
 def _there(path: Path) -> bool:

@@ -21,7 +21,7 @@ from armwright.model.description import QUARTER_TURN, LinkModel, Tensor, Transfo
 
 Array: TypeAlias = NDArray[Any]
 
-SNAP = 1e-10
+SNAP = 1e-11
 """Angles this close to a right angle, lengths this close to zero and axes this close to parallel are taken to be so."""
 
 

@@ -38,6 +38,8 @@ class JointModel:
     coulomb: float = 0.0
     rotor_inertia: float = 0.0
     gear: float = 1.0
+    max_velocity: float | None = None
+    max_torque: float | None = None
 
     @property
     def prismatic(self) -> bool:

@@ -42,7 +42,7 @@ TYPES = ("revolute", "prismatic")
 
 GEOMETRY = ("type", "alpha", "a", "d", "b", "theta")
 BODY = ("mass", "com", "inertia", "slender", "point_masses")
-DRIVE = ("limits", "viscous", "coulomb", "rotor_inertia", "gear")
+DRIVE = ("limits", "max_velocity", "max_torque", "viscous", "coulomb", "rotor_inertia", "gear")
 KEYS = ("name", "joint", *GEOMETRY, *BODY, *DRIVE)
 SLENDER_KEYS = ("rho", "mass", "payload", "hub", "length")
 
@@ -117,6 +117,8 @@ def _joint(row: Reader, i: int, convention: str) -> JointModel:
         coulomb=row.at_least_zero("coulomb", "N m or N", default=0.0),
         rotor_inertia=row.at_least_zero("rotor_inertia", "kg m^2", default=0.0),
         gear=gear,
+        max_velocity=row.at_least_zero("max_velocity", "rad/s or m/s") if "max_velocity" in row.data else None,
+        max_torque=row.at_least_zero("max_torque", "N m or N") if "max_torque" in row.data else None,
     )
 
 

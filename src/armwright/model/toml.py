@@ -164,6 +164,9 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
             quote = ""
 
 
+_LIMITS = ("limits", "max_velocity", "max_torque")
+
+
 def write(robot: Description) -> str:
     """The robot as TOML, in the modified convention; numbers are written so that they read back bit for bit."""
     parts = ["\n".join(_top(robot))]
@@ -173,7 +176,7 @@ def write(robot: Description) -> str:
             ("joint", joint.name),
             ("type", joint.type),
             *((key, getattr(joint, key)) for key in ("alpha", "a", "d", "theta")),
-            *((key, getattr(joint, key)) for key in ("limits",) if joint.limits is not None),
+            *((key, value) for key in _LIMITS if (value := getattr(joint, key)) is not None),
             *((key, getattr(joint, key)) for key in ("viscous", "coulomb", "rotor_inertia") if getattr(joint, key)),
             *((key, getattr(joint, key)) for key in ("gear",) if joint.gear != 1.0),
             *((key, getattr(link, key)) for key in ("mass", "com")),

@@ -1,15 +1,23 @@
-"""A robot as URDF text: one link per joint with z on its axis, the tool and the payload fixed to the last one."""
+"""URDF: a tree of links read from a file, and a robot written as one.
+
+Read: inertias, origins, axes of any sign, limits, damping and friction, mimic joints, reflected rotor inertia where a
+transmission gives it. Meshes are never opened. Written: one link per joint with z on its axis, the tool and the payload
+fixed to the last one.
+"""
 
 from __future__ import annotations
 
 import math
 import xml.etree.ElementTree as ET
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from armwright.model import xml
 from armwright.model.description import NO_TENSOR, Description, JointModel, LinkModel, cos_sin
+from armwright.model.tree import MOVING, Tree, TreeJoint, TreeLink, checked
 
 Array: TypeAlias = NDArray[Any]
 
@@ -17,27 +25,169 @@ UNLIMITED = 1e6
 """Effort and velocity of a joint whose limits are not known; URDF wants numbers there."""
 
 
+TYPES = {
+    "revolute": "revolute",
+    "continuous": "revolute",
+    "prismatic": "prismatic",
+    "fixed": "fixed",
+    "floating": "floating",
+    "planar": "planar",
+}
+
+
+def read(path: str | Path) -> Tree:
+    """The tree of a URDF file."""
+    return tree_of(xml.read(path))
+
+
+def tree_of(root: xml.Element) -> Tree:
+    """The tree of a parsed URDF document."""
+    if root.tag != "robot":
+        root.fail(f"<{root.tag}> is not a URDF robot; expected <robot> as the outermost element")
+    links: dict[str, TreeLink] = {}
+    for element in root.all("link"):
+        link = _read_link(element)
+        if link.name in links:
+            element.fail(f"a second link is called {link.name!r}")
+        links[link.name] = link
+    if not links:
+        root.fail("the robot has no links")
+    rotors = _rotors(root)
+    joints = [_read_joint(element, rotors) for element in root.all("joint")]
+    hanging = {joint.child for joint in joints}
+    roots = [name for name in links if name not in hanging]
+    if not roots:
+        root.fail("every link hangs on a joint: the links form a loop")
+    if len(roots) > 1:
+        listed = ", ".join(map(repr, roots[:8]))
+        root.fail(f"{len(roots)} links hang on no joint ({listed}); expected one, the root")
+    return checked(Tree(root.attributes.get("name", "robot") or "robot", links, joints, roots[0], file=root.file))
+
+
+def _read_link(element: xml.Element) -> TreeLink:
+    name = element.text_of("name")
+    inertial = element.one("inertial")
+    if inertial is None:
+        return TreeLink(name, 0.0, (0.0, 0.0, 0.0), NO_TENSOR)
+    T = _origin(inertial)
+    mass = inertial.need("mass").number("value")
+    six = inertial.one("inertia")
+    xx, xy, xz, yy, yz, zz = (
+        six.number(key, 0.0) if six else 0.0 for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+    )
+    own = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    if mass < 0:
+        inertial.need("mass").fail(f"mass = {mass!r} is negative")
+    turned = own if np.array_equal(T[:3, :3], np.eye(3)) else T[:3, :3] @ own @ T[:3, :3].T
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = turned.tolist()
+    x, y, z = T[:3, 3].tolist()
+    return TreeLink(name, mass, (x, y, z), ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
+
+
+def _origin(element: xml.Element) -> Array:
+    T: Array = np.eye(4)
+    origin = element.one("origin")
+    if origin is not None:
+        T[:3, 3] = origin.vector("xyz", (0.0, 0.0, 0.0))
+        T[:3, :3] = xml.rotation_xyz(*origin.vector("rpy", (0.0, 0.0, 0.0)))
+    return T
+
+
+def _read_joint(element: xml.Element, rotors: dict[str, float]) -> TreeJoint:
+    name, kind = element.text_of("name"), element.text_of("type")
+    if kind not in TYPES:
+        element.fail(f"joint {name!r} has type {kind!r}; expected {', '.join(TYPES)}")
+    axis = np.array((element.one("axis") or element).vector("xyz", (1.0, 0.0, 0.0)))
+    length = float(np.linalg.norm(axis))
+    if TYPES[kind] in MOVING and not length > 1e-9:
+        element.fail(f"the axis of joint {name!r} has no length")
+    limit, dynamics, mimic = element.one("limit"), element.one("dynamics"), element.one("mimic")
+    return TreeJoint(
+        name=name,
+        kind=TYPES[kind],
+        parent=element.need("parent").text_of("link"),
+        child=element.need("child").text_of("link"),
+        placement=_origin(element),
+        axis=axis / length if length > 1e-9 else axis,
+        limits=_limits(element, limit, kind),
+        velocity=_known(limit, "velocity"),
+        effort=_known(limit, "effort"),
+        viscous=dynamics.number("damping", 0.0) if dynamics else 0.0,
+        coulomb=dynamics.number("friction", 0.0) if dynamics else 0.0,
+        armature=rotors.get(name, 0.0),
+        mimic=(mimic.text_of("joint"), mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)) if mimic else None,
+    )
+
+
+def _limits(element: xml.Element, limit: xml.Element | None, kind: str) -> tuple[float, float] | None:
+    if kind == "continuous" or limit is None or not {"lower", "upper"} & set(limit.attributes):
+        return None
+    low, high = limit.number("lower", 0.0), limit.number("upper", 0.0)
+    if low > high:
+        limit.fail(f"the limits of joint {element.attributes['name']!r} are {low} to {high}; expected lower first")
+    if low == high or high - low >= 2 * UNLIMITED:
+        return None
+    return low, high
+
+
+def _known(limit: xml.Element | None, name: str) -> float | None:
+    """A limit of speed or effort; zero and millions mean that nobody knew."""
+    value = limit.number(name, 0.0) if limit is not None else 0.0
+    return value if 0 < value < UNLIMITED else None
+
+
+def _rotors(root: xml.Element) -> dict[str, float]:
+    """Rotor inertia as the joint feels it, from transmissions that give it with their reduction."""
+    found: dict[str, float] = {}
+    for transmission in root.all("transmission"):
+        joints, actuators = transmission.all("joint"), transmission.all("actuator")
+        if len(joints) != 1 or len(actuators) != 1 or "name" not in joints[0].attributes:
+            continue  # a differential: what each joint feels of each rotor is not said
+        joint = joints[0]
+        values = {child.tag: child for child in (*transmission.children, *joint.children, *actuators[0].children)}
+        inertia = values.get("rotorInertia") or values.get("motorInertia") or values.get("rotor_inertia")
+        if inertia is None:
+            continue
+        ratio = values.get("mechanicalReduction")
+        try:
+            gear = float(ratio.text) if ratio is not None else 1.0
+            found[joint.attributes["name"]] = float(inertia.text) * gear * gear
+        except ValueError:
+            inertia.fail(f"rotor inertia {inertia.text!r} or its reduction is not a number")
+    return found
+
+
 def text(robot: Description) -> str:
     """The robot as URDF. Gravity and the payload's tool frame have no place in URDF: the payload is a fixed link."""
     root = ET.Element("robot", name=robot.name)
     ET.SubElement(root, "link", name="base_link")
     parent, before = "base_link", np.asarray(robot.base)
+    rotors: list[JointModel] = []
     for joint, link in zip(robot.joints, robot.links, strict=True):
         _link(root, link)
         kind = "prismatic" if joint.prismatic else "revolute" if joint.limits else "continuous"
         element = _joint(root, joint.name, kind, parent, link.name, before @ at_zero(joint))
         ET.SubElement(element, "axis", xyz="0 0 1")
         low, high = joint.limits or (-UNLIMITED, UNLIMITED)
-        limit = ET.SubElement(element, "limit", effort=repr(UNLIMITED), velocity=repr(UNLIMITED))
+        effort, velocity = (repr(x or UNLIMITED) for x in (joint.max_torque, joint.max_velocity))
+        limit = ET.SubElement(element, "limit", effort=effort, velocity=velocity)
         if kind != "continuous":
             limit.attrib.update(lower=repr(low), upper=repr(high))
         if joint.viscous or joint.coulomb:
             ET.SubElement(element, "dynamics", damping=repr(joint.viscous), friction=repr(joint.coulomb))
+        if joint.armature:
+            rotors.append(joint)
         parent, before = link.name, np.eye(4)
     tool = np.asarray(robot.flange) @ np.asarray(robot.tool)
     held = robot.payload
     _link(root, LinkModel("tool", *((held.mass, held.com, held.inertia) if held else (0.0, (0.0,) * 3, NO_TENSOR))))
     _joint(root, "tool_joint", "fixed", parent, "tool", tool)
+    for joint in rotors:
+        transmission = ET.SubElement(root, "transmission", name=f"{joint.name}_transmission")
+        ET.SubElement(transmission, "joint", name=joint.name)
+        actuator = ET.SubElement(transmission, "actuator", name=f"{joint.name}_motor")
+        ET.SubElement(actuator, "rotorInertia").text = repr(joint.rotor_inertia)
+        ET.SubElement(actuator, "mechanicalReduction").text = repr(joint.gear)
     ET.indent(root)
     return ET.tostring(root, encoding="unicode") + "\n"
 

@@ -1,0 +1,181 @@
+"""Robot files are XML from strangers: parsed with limits, without entities, with the line of every element.
+
+No document type is accepted, so there are no entities to expand or fetch. Size, depth and number of elements are
+bounded before anything is built.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+from xml.parsers import expat
+
+import numpy as np
+from numpy.typing import NDArray
+
+from armwright.errors import ModelError
+from armwright.model.description import cos_sin
+
+LARGEST = 32 << 20
+"""Bytes of a file; descriptions of robots are some hundred kilobytes."""
+
+DEEPEST = 200
+MOST_ELEMENTS = 1_000_000
+
+
+@dataclass
+class Element:
+    """A tag with its attributes, its children, its own text, and the line it starts in."""
+
+    tag: str
+    attributes: dict[str, str]
+    file: str
+    line: int
+    children: list[Element] = field(default_factory=list)
+    text: str = ""
+
+    def all(self, tag: str) -> list[Element]:
+        """The children of that name."""
+        return [child for child in self.children if child.tag == tag]
+
+    def one(self, tag: str) -> Element | None:
+        """The child of that name, if there is one; two are an error."""
+        found = self.all(tag)
+        if len(found) > 1:
+            found[1].fail(f"a second <{tag}> in <{self.tag}>; expected at most one")
+        return found[0] if found else None
+
+    def need(self, tag: str) -> Element:
+        found = self.one(tag)
+        if found is None:
+            self.fail(f"<{self.tag}> has no <{tag}>")
+        return found
+
+    def walk(self) -> Iterator[Element]:
+        """This element and everything below it."""
+        stack = [self]
+        while stack:
+            element = stack.pop()
+            yield element
+            stack.extend(reversed(element.children))
+
+    def fail(self, message: str) -> NoReturn:
+        raise ModelError(f"{self.file}, line {self.line}: {message}")
+
+    def text_of(self, name: str) -> str:
+        """An attribute that must be there."""
+        if name not in self.attributes:
+            self.fail(f"<{self.tag}> has no attribute {name!r}")
+        return self.attributes[name]
+
+    def number(self, name: str, default: float | None = None) -> float:
+        if default is not None and name not in self.attributes:
+            return default
+        return self._float(name, self.text_of(name))
+
+    def vector(self, name: str, default: tuple[float, ...], length: int = 3) -> tuple[float, ...]:
+        """Numbers separated by spaces."""
+        if name not in self.attributes:
+            return default
+        parts = self.attributes[name].split()
+        if len(parts) != length:
+            self.fail(f'{name} = "{self.attributes[name]}": expected {length} numbers, got {len(parts)}')
+        return tuple(self._float(name, part) for part in parts)
+
+    def _float(self, name: str, text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            self.fail(f'{name} = "{text}" is not a number')
+        if not math.isfinite(value):
+            self.fail(f'{name} = "{text}" is not finite')
+        return value
+
+
+def read(path: str | Path) -> Element:
+    """The root element of a file."""
+    path = Path(path)
+    try:
+        if path.stat().st_size > LARGEST:
+            raise ModelError(f"{path} has {path.stat().st_size >> 20} MB; expected at most {LARGEST >> 20}")
+        data = path.read_bytes()
+    except OSError as error:
+        raise ModelError(f"cannot read {path}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise ModelError(f"cannot read {str(path)!r}: {error}") from None
+    return parse(data, str(path))
+
+
+def parse(data: bytes | str, file: str = "XML") -> Element:
+    """The root element of a document."""
+    raw = data.encode() if isinstance(data, str) else data
+    if len(raw) > LARGEST:
+        raise ModelError(f"{file} has {len(raw) >> 20} MB; expected at most {LARGEST >> 20}")
+    builder = _Builder(file)
+    try:
+        builder.parser.Parse(raw, True)
+    except expat.ExpatError as error:
+        raise ModelError(
+            f"{file}, line {error.lineno}: not well-formed XML ({expat.ErrorString(error.code)})"
+        ) from None
+    except (ValueError, LookupError, UnicodeError) as error:  # an encoding that does not exist
+        raise ModelError(f"{file}: cannot decode it ({error}); expected UTF-8") from None
+    assert builder.root is not None
+    return builder.root
+
+
+class _Builder:
+    """Elements as expat comes upon them."""
+
+    def __init__(self, file: str) -> None:
+        self.file, self.count = file, 0
+        self.root: Element | None = None
+        self.stack: list[Element] = []
+        self.parser = expat.ParserCreate()
+        self.parser.buffer_text = True
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.CharacterDataHandler = self._characters
+        self.parser.StartDoctypeDeclHandler = self._doctype
+
+    def _where(self) -> str:
+        return f"{self.file}, line {self.parser.CurrentLineNumber}"
+
+    def _doctype(self, *_: object) -> None:
+        raise ModelError(f"{self._where()}: a document type; robot files need none, and it could define entities")
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        self.count += 1
+        if len(self.stack) >= DEEPEST:
+            raise ModelError(f"{self._where()}: elements are nested more than {DEEPEST} deep")
+        if self.count > MOST_ELEMENTS:
+            raise ModelError(f"{self._where()}: more than {MOST_ELEMENTS} elements")
+        element = Element(tag, attributes, self.file, self.parser.CurrentLineNumber)
+        if self.stack:
+            self.stack[-1].children.append(element)
+        else:
+            self.root = element
+        self.stack.append(element)
+
+    def _end(self, _tag: str) -> None:
+        self.stack.pop()
+
+    def _characters(self, text: str) -> None:
+        if self.stack:
+            self.stack[-1].text += text
+
+
+def rotation_xyz(roll: float, pitch: float, yaw: float) -> NDArray[np.float64]:
+    """Rot(z, yaw) Rot(y, pitch) Rot(x, roll), exact at right angles."""
+    (cr, sr), (cp, sp), (cy, sy) = (cos_sin(angle) for angle in (roll, pitch, yaw))
+    return np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ],
+        dtype=float,
+    )
