@@ -1,0 +1,285 @@
+"""URDF files: what real ones hold against Pinocchio, what small ones show, what hostile ones may not do."""
+
+import importlib.util
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from conftest import close, random_case
+
+import armwright as aw
+from armwright.errors import LockedWarning
+from armwright.model import urdf, xml
+
+CMEEL = importlib.util.find_spec("cmeel")
+EXAMPLES = Path(CMEEL.origin).parent.parent / "cmeel.prefix/share/example-robot-data/robots" if CMEEL else Path("none")
+
+ARMS = [  # file, tip, base
+    ("alex_description/urdf/alex_nub_hands.urdf", "leftNub", None),
+    ("alex_description/urdf/alex_nub_hands.urdf", "rightNub", None),
+    ("anymal_b_simple_description/robots/anymal-kinova.urdf", None, None),
+    ("asr_twodof_description/urdf/TwoDofs.urdf", None, None),
+    ("baxter_description/urdf/baxter.urdf", "left_hand_link", None),
+    ("baxter_description/urdf/baxter.urdf", "right_hand_link", None),
+    ("bluevolta_description/urdf/bluevolta_bravo7_no_ee.urdf", None, None),
+    ("borinot_description/urdf/borinot_flying_arm_2.urdf", None, None),
+    ("bravo7_description/urdf/bravo7_no_ee.urdf", None, None),
+    ("centauro_description/urdf/centauro.urdf", "arm1_8", None),
+    ("double_pendulum_description/urdf/double_pendulum.urdf", None, None),
+    ("double_pendulum_description/urdf/double_pendulum_continuous.urdf", None, None),
+    ("falcon_description/urdf/falcon_bravo7_no_ee.urdf", None, None),
+    ("finger_edu_description/robots/finger_edu.urdf", None, None),
+    ("g1_description/urdf/g1_29dof_rev_1_0.urdf", "left_rubber_hand", None),
+    ("hextilt_description/urdf/hextilt_flying_arm_5.urdf", None, None),
+    ("icub_description/robots/icub.urdf", "l_hand_dh_frame", None),
+    ("kinova_description/robots/kinova.urdf", None, None),
+    ("panda_description/urdf/panda.urdf", None, None),
+    ("romeo_description/urdf/romeo_small.urdf", "l_gripper", None),
+    ("simple_humanoid_description/urdf/simple_humanoid.urdf", "r_wrist", None),
+    ("so_arm_description/urdf/so101.urdf", None, None),
+    ("talos_data/robots/talos_reduced.urdf", "gripper_left_base_link", None),
+    ("tiago_description/robots/tiago_no_hand.urdf", None, None),
+    ("tiago_description/robots/tiago.urdf", "arm_tool_link", None),
+    ("ur_description/urdf/ur3_robot.urdf", None, None),
+    ("ur_description/urdf/ur5_robot.urdf", "tool0", None),
+    ("ur_description/urdf/ur5_robot.urdf", "tool0", "shoulder_link"),
+    ("ur_description/urdf/ur10_joint_limited_robot.urdf", None, None),
+    ("xarm_description/urdf/xarm7.urdf", None, None),
+]
+needs_examples = pytest.mark.skipif(not EXAMPLES.exists(), reason="example-robot-data is not installed")
+
+
+def load(path: Path, **chosen) -> aw.Robot:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return aw.load(path, **chosen)
+
+
+class Peer:
+    """Pinocchio's reading of the same file, every joint but the chain's locked at zero (mimics at their offset)."""
+
+    def __init__(self, path: Path, arm: aw.Robot, base: str | None) -> None:
+        whole = pin.buildModelFromUrdf(str(path))
+        names = [joint.name for joint in arm.joints]
+        locked = [whole.getJointId(name) for name in whole.names[1:] if name not in names]
+        self.model = pin.buildReducedModel(whole, locked, pin.neutral(whole))
+        self.data, self.arm = self.model.createData(), arm
+        self.order = [names.index(name) for name in self.model.names[1:]]
+        if base is not None:
+            frame = whole.frames[whole.getFrameId(base)]
+            assert frame.parentJoint
+
+    def configuration(self, q: np.ndarray) -> np.ndarray:
+        parts = []
+        for name, i in zip(self.model.names[1:], self.order, strict=True):
+            wide = self.model.joints[self.model.getJointId(name)].nq == 2  # a continuous joint as cosine and sine
+            parts += [np.cos(q[i]), np.sin(q[i])] if wide else [q[i]]
+        return np.array(parts)
+
+    def back(self, x: np.ndarray) -> np.ndarray:
+        result = np.empty_like(x)
+        result[self.order] = x
+        return result
+
+
+@needs_examples
+@pytest.mark.parametrize(
+    ("file", "tip", "base"), [a for a in ARMS if a[2] is None], ids=lambda x: Path(x).stem if x else ""
+)
+@pytest.mark.usefixtures("uncompiled")
+def test_real_files_agree_with_pinocchio(file: str, tip: str | None, base: str | None) -> None:
+    path = EXAMPLES / file
+    arm = load(path, tip=tip)
+    peer = Peer(path, arm, base)
+    link = arm.source.split("\n")[0].split(" to ")[1]
+    rng = np.random.default_rng(0)
+    q, qd, qdd = rng.uniform(-1, 1, (3, 100, arm.n))
+    friction = np.array([j.viscous for j in arm.joints]) * qd + np.array([j.coulomb for j in arm.joints]) * np.sign(qd)
+    tau = arm.inverse_dynamics(q, qd, qdd) - friction
+    back = arm.forward_dynamics(q, qd, tau + friction)
+    weight, M, pose = arm.gravity_torque(q), arm.mass_matrix(q), arm.forward_kinematics(q)
+    order = peer.order
+    for i in range(100):
+        c = peer.configuration(q[i])
+        exact = pin.rnea(peer.model, peer.data, c, qd[i][order], qdd[i][order])
+        close(tau[i][order], exact, 1e-10)
+        close(weight[i][order], pin.computeGeneralizedGravity(peer.model, peer.data, c), 1e-10)
+        full = np.triu(pin.crba(peer.model, peer.data, c))
+        full = full + np.triu(full, 1).T
+        close(M[i][np.ix_(order, order)], full, 1e-10)
+        condition = np.linalg.cond(full)
+        close(back[i], qdd[i], 1e-10 * max(1.0, condition))
+        pin.framesForwardKinematics(peer.model, peer.data, c)
+        frame = peer.data.oMf[peer.model.getFrameId(link, pin.FrameType.BODY)]
+        close(pose[i], frame.homogeneous, 1e-10)
+
+
+@needs_examples
+def test_a_chain_may_start_anywhere() -> None:
+    path = EXAMPLES / "ur_description/urdf/ur5_robot.urdf"
+    arm = load(path, base="shoulder_link", tip="tool0")
+    whole = load(path, tip="tool0")
+    assert [joint.name for joint in arm.joints] == [joint.name for joint in whole.joints[1:]]
+
+
+@needs_examples
+@pytest.mark.parametrize("name", ["panda", "ur5", "xarm7", "kinova_jaco"])
+def test_packaged_arms_are_the_published_files(name: str) -> None:
+    files = {
+        "panda": ("panda_description/urdf/panda.urdf", "panda_hand_tcp"),
+        "ur5": ("ur_description/urdf/ur5_robot.urdf", "tool0"),
+        "xarm7": ("xarm_description/urdf/xarm7.urdf", "link_eef"),
+        "kinova_jaco": ("kinova_description/robots/kinova.urdf", "j2s6s200_end_effector"),
+    }
+    file, tip = files[name]
+    fresh, packaged = load(EXAMPLES / file, tip=tip), aw.load(name)
+    state = np.random.default_rng(0).uniform(-1, 1, (3, fresh.n))
+    close(packaged.inverse_dynamics(*state), fresh.inverse_dynamics(*state), 1e-13)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_written_reads_back_to_the_same_dynamics(seed: int, tmp_path: Path) -> None:
+    case = random_case(1 + seed % 5, seed, actuators=True)
+    path = tmp_path / "robot.urdf"
+    path.write_text(urdf.text(case.arm))
+    arm = load(path, tip="tool").with_gravity(case.arm.gravity)
+    close(
+        arm.inverse_dynamics(*case.state, case.tip_wrench),
+        case.arm.inverse_dynamics(*case.state, case.tip_wrench),
+        1e-12,
+    )
+    close(arm.forward_kinematics(case.q), case.arm.forward_kinematics(case.q), 1e-12)
+    assert [j.name for j in arm.joints] == [j.name for j in case.arm.joints]
+    assert [j.limits for j in arm.joints] == [j.limits for j in case.arm.joints]
+
+
+TREE = """<robot name="tree">
+  <link name="base"/>
+  <link name="arm"><inertial><origin xyz="0.1 0 0" rpy="0 0 0.3"/><mass value="2"/>
+    <inertia ixx="0.01" iyy="0.02" izz="0.025" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="hand"><inertial><mass value="0.5"/><inertia ixx="1e-3" iyy="1e-3" izz="1e-3"/></inertial></link>
+  <link name="left"><inertial><mass value="0.1"/><inertia ixx="1e-4" iyy="1e-4" izz="1e-4"/></inertial></link>
+  <link name="right"><inertial><mass value="0.1"/><inertia ixx="1e-4" iyy="1e-4" izz="1e-4"/></inertial></link>
+  <joint name="turn" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 0 -2"/>
+    <limit lower="-1" upper="2" effort="30" velocity="1.5"/><dynamics damping="0.1" friction="0.2"/></joint>
+  <joint name="bend" type="continuous"><parent link="arm"/><child link="hand"/><origin xyz="0.3 0 0" rpy="1.5707963 0 0"/></joint>
+  <joint name="close" type="prismatic"><parent link="hand"/><child link="left"/><axis xyz="0 1 0"/>
+    <limit lower="0" upper="0.04" effort="5" velocity="0.1"/></joint>
+  <joint name="follow" type="prismatic"><parent link="hand"/><child link="right"/><axis xyz="0 -1 0"/>
+    <limit lower="0" upper="0.04" effort="5" velocity="0.1"/><mimic joint="close" multiplier="1"/></joint>
+</robot>"""
+
+
+def written(tmp_path: Path, text: str | bytes, name: str = "robot.urdf") -> Path:
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def test_a_tree_becomes_a_chain(tmp_path: Path) -> None:
+    path = written(tmp_path, TREE)
+    with pytest.warns(LockedWarning, match="close is not on the chain and stands locked at 0"):
+        arm = aw.load(path)
+    assert [joint.name for joint in arm.joints] == ["turn", "bend"]
+    turn = arm.joints[0]
+    assert (turn.limits, turn.max_velocity, turn.max_torque, turn.viscous, turn.coulomb) == ((-1, 2), 1.5, 30, 0.1, 0.2)
+    assert arm.joints[1].limits is None
+    assert arm.links[1].mass == pytest.approx(0.7)  # both fingers ride on the hand
+    opened = load(path, locked={"close": 0.04})
+    assert not np.allclose(opened.links[1].inertia, arm.links[1].inertia)
+    gripping = load(path, tip="left", locked={"follow": 0.0})
+    assert [joint.name for joint in gripping.joints] == ["turn", "bend", "close"]
+    alone = load(path, tip="hand", locked={"turn": 0.5})
+    assert [joint.name for joint in alone.joints] == ["bend"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("<robot", "<!DOCTYPE robot><robot", "document type"),
+        ('<link name="base"/>', '<link name="base"/><link name="base"/>', "a second link is called 'base'"),
+        ('<parent link="base"/>', '<parent link="bse"/>', "unknown .*link.*'bse'. Did you mean 'base'"),
+        ('<parent link="base"/>', "", "<joint> has no <parent>"),
+        ('<parent link="base"/>', '<parent link="hand"/>', "links do not hang on 'base'"),
+        ('value="2"', 'value="nan"', 'line 3: value = "nan" is not finite'),
+        ('value="2"', 'value="-2"', "negative"),
+        ('value="2"', 'value="two"', "is not a number"),
+        ('xyz="0.3 0 0"', 'xyz="0.3 0"', "expected 3 numbers, got 2"),
+        ('type="continuous"', 'type="elastic"', "has type 'elastic'; expected revolute"),
+        ('xyz="0 0 -2"', 'xyz="0 0 0"', "no length"),
+        ('lower="-1" upper="2"', 'lower="2" upper="-1"', "lower first"),
+        ('name="bend"', 'name="turn"', "two joints are called 'turn'"),
+        ("</robot>", "", "not well-formed XML"),
+        ("<robot", "<sdf", "not well-formed|is not a URDF robot"),
+    ],
+)
+def test_mistakes_in_a_file_are_told_with_their_line(old: str, new: str, message: str, tmp_path: Path) -> None:
+    assert old in TREE
+    with pytest.raises(aw.ArmwrightError, match=message):
+        load(written(tmp_path, TREE.replace(old, new, 1)))
+
+
+def test_what_is_asked_of_a_tree_must_be_there(tmp_path: Path) -> None:
+    path = written(tmp_path, TREE)
+    for chosen, message in (
+        ({"tip": "hnd"}, "Did you mean 'hand'"),
+        ({"base": "nothing"}, "unknown link"),
+        ({"locked": {"clos": 0.0}}, "Did you mean 'close'"),
+        ({"locked": {"close": np.nan}}, "expected a position"),
+        ({"tip": "base"}, "no joint moves"),
+        ({"base": "hand", "tip": "arm"}, "does not hang on"),
+        ({"tip": "right"}, "mimics"),
+        ({"tip": "left"}, "which moves with it"),
+    ):
+        with pytest.raises(aw.ArmwrightError, match=message):
+            load(path, **chosen)
+    with pytest.raises(aw.ModelError, match="is a chain already: tip"):
+        aw.load("puma560", tip="hand")
+
+
+def test_several_longest_chains_are_listed(tmp_path: Path) -> None:
+    text = TREE.replace('<mimic joint="close" multiplier="1"/>', "")
+    with pytest.raises(
+        aw.ModelError, match=r"equally long; choose one with tip=: 'left' \(3 joints\), 'right' \(3 joints\)"
+    ):
+        load(written(tmp_path, text))
+
+
+BOMB = (
+    '<!DOCTYPE b [<!ENTITY a "aaaaaaaaaa">'
+    + "".join(f'<!ENTITY a{i} "{f"&a{i - 1 if i else chr(0)};" * 10}">' for i in range(1, 9))
+    + "]><b>&a8;</b>"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('<!DOCTYPE r [<!ENTITY x SYSTEM "file:///etc/passwd">]><robot name="&x;"/>', "document type"),
+        (BOMB.replace("\0", ""), "document type|not well-formed"),
+        ("<a>" * 100_000, "nested more than 200 deep"),
+        ("<robot>" + "<link/>" * 3, "not well-formed"),
+        (b"\xff\xfe\x00garbage", "not well-formed|decode|is not a URDF"),
+        ('<?xml version="1.0" encoding="no-such-code"?><robot/>', "not well-formed|decode"),
+        (b'<robot name="\xe9"/>', "not well-formed"),
+        ("", "not well-formed"),
+        ("\0" * 10, "not well-formed"),
+    ],
+)
+def test_hostile_files_are_refused(text: str | bytes, message: str, tmp_path: Path) -> None:
+    with pytest.raises(aw.ModelError, match=message):
+        load(written(tmp_path, text))
+
+
+def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "huge.urdf"
+    with path.open("wb") as file:
+        file.truncate(xml.LARGEST + 1)
+    with pytest.raises(aw.ModelError, match="MB; expected at most"):
+        load(path)
+    with pytest.raises(aw.ModelError, match="cannot read"):
+        urdf.read(tmp_path)
+    with pytest.raises(aw.ModelError, match="cannot read"):
+        urdf.read(tmp_path / "none.urdf")
