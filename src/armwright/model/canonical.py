@@ -74,6 +74,8 @@ def canonical(joints: Sequence[Placed]) -> Canonical:
         before = frames[-1] if frames else None
         start = _on_axis(before, points[i], z)
         x, origin = _normal(before, start, z, points[i + 1 : i + 2], axes[i + 1 : i + 2])
+        if i == len(joints) - 1:
+            x = _own_axis(own[i], z, x)
         if before is None:
             rows.append(Row(0.0, 0.0, 0.0, 0.0))
         else:
@@ -133,6 +135,13 @@ def _normal(
     elif x @ stay < -SNAP:
         x = -x
     return x, start + t * z
+
+
+def _own_axis(T: Array, z: Array, x: Array) -> Array:
+    """The axis of the link's own frame nearest to x that is normal to z, so that zeros of its inertia stay; else x."""
+    axes = [sign * T[:3, k] for k in range(3) for sign in (1, -1)]
+    fitting = [axis for axis in axes if abs(axis @ z) <= SNAP]
+    return max(fitting, key=lambda axis: float(axis @ x)) if fitting else x
 
 
 def _any_normal(z: Array) -> Array:
