@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armwright.algebra import Symmetric
-from armwright.model.description import QUARTER_TURN, LinkModel, Tensor, Transform, Triple, tensor
+from armwright.model.description import QUARTER_TURN, LinkModel, Tensor, Transform, tensor
 
 Array: TypeAlias = NDArray[Any]
 
@@ -178,9 +178,15 @@ def _inverse(T: Array) -> Array:
 def _moved(body: LinkModel, T: Array) -> LinkModel:
     """A body seen from a frame in which its own frame is T."""
     R = T[:3, :3]
-    com: Triple = tuple((R @ np.asarray(body.com) + T[:3, 3]).tolist())
+    com = _without_dust(R @ np.asarray(body.com) + T[:3, 3], 1.0)
     inertia = R @ np.asarray(body.inertia) @ R.T
-    return LinkModel(body.name, body.mass, com, _symmetric(inertia))
+    x, y, z = com.tolist()
+    return LinkModel(body.name, body.mass, (x, y, z), _symmetric(_without_dust(inertia, float(np.trace(inertia)))))
+
+
+def _without_dust(x: Array, scale: float) -> Array:
+    """What rounding has left where zeros were would be computed with, and cost operations."""
+    return np.where(np.abs(x) <= 1e-14 * abs(scale), 0.0, x)
 
 
 def _symmetric(m: Array) -> Tensor:
@@ -189,5 +195,8 @@ def _symmetric(m: Array) -> Tensor:
 
 
 def _transform(T: Array) -> Transform:
-    rounded = np.where(np.abs(T) <= 1e-15, 0.0, T)
+    rounded = np.array(T)
+    for whole in (-1.0, 0.0, 1.0):
+        rounded[:3, :3][np.abs(T[:3, :3] - whole) <= SNAP] = whole
+    rounded[:3, 3] = _without_dust(T[:3, 3], 1.0)
     return tuple((a, b, c, d) for a, b, c, d in rounded.tolist())
