@@ -88,11 +88,17 @@ class Law:
         return (self,)
 
     def __add__(self, other: Law) -> Law:
-        return Sum((*self.parts, *other.parts)) if isinstance(other, Law) else NotImplemented
+        if not isinstance(other, Law):
+            return NotImplemented
+        total = Sum((*self.parts, *other.parts))
+        _ = total.n  # do they fit together
+        return total
 
     def limited(self, limit: ArrayLike) -> Law:
         """The same law with every torque kept between -limit and limit (one number, or one per joint)."""
-        return Limited(self, _numbers("limit", limit))
+        kept = Limited(self, _numbers("limit", limit))
+        _ = kept.n
+        return kept
 
 
 def _numbers(name: str, values: ArrayLike) -> tuple[float, ...]:
@@ -181,7 +187,10 @@ class Table(Law):
 
 def table(times: ArrayLike, torques: ArrayLike) -> Table:
     """Torques (times, n) at the given times, straight lines between them."""
-    t, tau = np.asarray(times, dtype=float), np.asarray(torques, dtype=float)
+    try:
+        t, tau = np.asarray(times, dtype=float), np.asarray(torques, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError("times and torques must be arrays of numbers, (k,) and (k, n)") from None
     if t.ndim != 1 or tau.ndim != 2 or len(t) != len(tau) or len(t) < 2:
         raise InputError(f"times {t.shape} and torques {tau.shape}; expected (k,) and (k, n), k at least 2")
     if not np.isfinite(t).all() or not np.isfinite(tau).all():
@@ -199,7 +208,10 @@ class Function(Law):
 
     def torques(self, at: Moment) -> list[Scalar]:
         n = len(at.q)
-        result = np.asarray(self.call(at.t, np.asarray(at.q, dtype=float), np.asarray(at.qd, dtype=float)), dtype=float)
+        given = self.call(at.t, np.asarray(at.q, dtype=float), np.asarray(at.qd, dtype=float))
+        if np.asarray(given).dtype.kind not in "fiu":
+            raise InputError(f"the torque function returned {given!r} at t = {at.t}; expected {n} numbers")
+        result = np.asarray(given, dtype=float)
         if result.shape != (n,):
             raise InputError(f"the torque function returned shape {result.shape} at t = {at.t}; expected ({n},)")
         if not np.isfinite(result).all():
@@ -262,9 +274,11 @@ class Friction(Law):
 
 def friction(viscous: ArrayLike = 0.0, coulomb: ArrayLike = 0.0, smooth: float = 0.0) -> Friction:
     """Friction besides what the robot has by itself. `smooth` is the speed within which Coulomb friction rounds off."""
-    if not np.isfinite(smooth) or smooth < 0:
-        raise InputError(f"smooth = {smooth}: expected a speed, zero or more")
-    law = Friction(_numbers("viscous", viscous), _numbers("coulomb", coulomb), float(smooth))
+    (rounding,) = _numbers("smooth", smooth)
+    law = Friction(_numbers("viscous", viscous), _numbers("coulomb", coulomb), rounding)
+    for name, values in (("viscous", law.viscous), ("coulomb", law.coulomb), ("smooth", (rounding,))):
+        if min(values) < 0:
+            raise InputError(f"{name} = {list(values)}: friction takes energy, so it is zero or more")
     _ = law.n
     return law
 
@@ -389,7 +403,11 @@ def _inverse_dynamics(chain: Chain, q: Sequence[Scalar], qd: Sequence[Scalar], q
 def _tracking(
     kind: type[Tracking], target: ArrayLike | Motion, kp: ArrayLike, kd: ArrayLike, model: Description | None
 ) -> Any:
+    if model is not None and not isinstance(model, Description):
+        raise InputError(f"model = {model!r}: expected a Robot, such as armwright.load('puma560')")
     law = kind(_target(target), _numbers("kp", kp), _numbers("kd", kd), model)
+    if model is not None and model.n != law.n:
+        raise InputError(f"the model has {model.n} joints, the target {law.n}")
     _ = law.n  # do the sizes fit
     return law
 
@@ -512,6 +530,11 @@ def as_law(torque: Any, n: int) -> Law:
         return Free()
     if isinstance(torque, Law):
         law: Law = torque
+    elif hasattr(torque, "trace"):
+        raise InputError(
+            "torque is a trajectory, which says where to be, not how to get there; use "
+            "torque.computed_torque(trajectory, kp, kd) or torque.feed_forward(trajectory)"
+        )
     elif callable(torque):
         law = Function(torque)
     else:

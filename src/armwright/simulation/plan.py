@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,13 @@ from armwright.robot import Robot
 from armwright.torque import Law, as_law
 
 Array = NDArray[Any]
+
+MOST_RECORDS = 5_000_000
+MOST_STEPS = 1_000_000
+"""Between two records: some seconds of computing in which nothing can be interrupted."""
+
+FINEST = 1e-16
+LATEST = 1e9
 
 
 @dataclass(frozen=True)
@@ -49,16 +57,16 @@ def plan(
     fixed = integrator == "semi_implicit_euler" or (integrator in methods() and method(integrator).error is None)
     if fixed and step is None:
         raise InputError(f"{integrator} has no error estimate: give step=, such as step=0.001")
-    for name, tolerance in (("rtol", rtol), ("atol", rtol / 1000 if atol is None else atol)):
-        if not (isinstance(tolerance, (int, float)) and 0 < tolerance < 1):
-            raise InputError(f"{name} = {tolerance!r}: expected a number above 0 and below 1, such as 1e-9")
+    _check_tolerances(rtol, atol)
+    if not _is_number(start) or abs(start) > LATEST:
+        raise InputError(f"start = {start!r}: expected seconds, at most {LATEST:g}")
     if duration is None:
         if law.span is None:
             raise InputError("duration is missing: this torque law does not say how long it lasts; give duration=")
         ends = law.span[1] if np.isfinite(law.span[1]) else max(law.reference.knots) if law.reference else np.inf
         duration = float(ends) - start
     for name, value in (("duration", duration), ("every", every), ("step", step), ("max_step", max_step)):
-        if value is not None and not (np.isfinite(value) and value > 0):
+        if value is not None and not (_is_number(value) and value > 0):
             raise InputError(f"{name} = {value!r}: expected seconds, above zero")
     end = start + duration
     if law.span is not None and (start < law.span[0] - 1e-9 or end > law.span[1] + 1e-9):
@@ -66,11 +74,34 @@ def plan(
             f"the run lasts from {start:g} to {end:g} s, but its torque law is defined from {law.span[0]:g} to "
             f"{law.span[1]:g} s; shorten duration=, or let the trajectory rest at its ends with .holding()"
         )
+    if every is not None and duration / every > MOST_RECORDS:
+        raise InputError(
+            f"{duration:g} s recorded every {every:g} s would keep more than {MOST_RECORDS} records; choose a longer "
+            "every="
+        )
+    gap = min(duration, every or duration)
+    if step is not None and gap / step > MOST_STEPS:
+        raise InputError(
+            f"step = {step:g} s makes more than {MOST_STEPS} steps between two records; choose a longer step= or a "
+            "shorter every="
+        )
     count = 1 if every is None else max(1, math.ceil(duration / every - 1e-9))
     times = start + (every or duration) * np.arange(count + 1)
     times[-1] = end
     absolute = float(rtol / 1000 if atol is None else atol)
     return Plan(robot, law, times, integrator, float(rtol), absolute, step, max_step or np.inf)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _check_tolerances(rtol: Any, atol: Any) -> None:
+    for name, tolerance, least in (("rtol", rtol, FINEST), ("atol", atol, 0.0)):
+        if (name == "atol" and tolerance is None) or (_is_number(tolerance) and least < tolerance < 1):
+            continue
+        above = f"{least:g}, which is rounding," if least else "0"
+        raise InputError(f"{name} = {tolerance!r}: expected a number above {above} and below 1, such as 1e-9")
 
 
 def start_of(plan: Plan, q0: ArrayLike | None, qd0: ArrayLike | None) -> tuple[Array, Array]:
@@ -82,7 +113,10 @@ def start_of(plan: Plan, q0: ArrayLike | None, qd0: ArrayLike | None) -> tuple[A
         begin = (np.asarray(q, dtype=float), np.asarray(qd, dtype=float))
     given = []
     for name, value, default in zip(("q0", "qd0"), wanted, begin, strict=True):
-        array = default if value is None else np.asarray(value, dtype=float)
+        try:
+            array = default if value is None else np.asarray(value, dtype=float)
+        except (TypeError, ValueError):
+            raise InputError(f"{name} = {value!r} is not a list of numbers; expected {n}, one per joint") from None
         if array.shape != (n,):
             raise InputError(f"{name} has shape {array.shape}; expected ({n},), one number per joint")
         if not np.isfinite(array).all():

@@ -14,13 +14,10 @@ from armwright.backends.rollout import LANES, Steps
 from armwright.integrate import Tableau, method
 from armwright.robot import Robot
 from armwright.simulation.motion import Driven, derivative, driven, view
-from armwright.simulation.plan import Plan
+from armwright.simulation.plan import MOST_STEPS, Plan
 from armwright.torque import Law
 
 Array = NDArray[Any]
-
-MOST_STEPS = 10_000_000
-"""Between two records; a rollout that needs more is stopped."""
 
 FIRST_STEP = 1e-3
 """Seconds to begin with; the step control finds the right length within a few steps."""

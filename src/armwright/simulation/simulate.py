@@ -23,8 +23,8 @@ from armwright.errors import InputError, SimulationError, SlowWarning
 from armwright.formulations.actuators import friction
 from armwright.integrate import Event, method, methods
 from armwright.robot import Robot
-from armwright.simulation.plan import Plan, plan, start_of
-from armwright.simulation.rollouts import MOST_STEPS, Rollouts, kernel_of
+from armwright.simulation.plan import MOST_STEPS, Plan, plan, start_of
+from armwright.simulation.rollouts import Rollouts, kernel_of
 from armwright.simulation.run import Run, Statistics, integral
 from armwright.simulation.seen import seen
 from armwright.simulation.stepwise import stepwise
@@ -61,6 +61,8 @@ def simulate(
     max_step    the longest step the step control may take
     """
     planned = plan(robot, torque, duration, integrator, rtol, atol, step, every, start, max_step)
+    if isinstance(events, Event) or not all(isinstance(event, Event) for event in _listed(events)):
+        raise InputError(f"events = {events!r}: expected a list of armwright.integrate.Event")
     y0 = start_of(planned, q0, qd0)
     compiled = planned.law.traceable and robot.n <= UNROLLED and not events and integrator in methods()
     if not planned.law.traceable:
@@ -89,6 +91,13 @@ def simulate(
             return simulate(robot, planned.law, **again, integrator=integrator, every=every, start=start, **finer)
 
     return replace(run, repeat=repeat)
+
+
+def _listed(events: Any) -> list[Any]:
+    try:
+        return list(events)
+    except TypeError:
+        return [events]
 
 
 def _compiled(plan: Plan, y0: tuple[Array, Array], progress: bool | None) -> Run:
