@@ -1,0 +1,449 @@
+"""Grigorov (2013): the closed-form equations of a five-joint hydraulic arm, its motion, torques and oscillations.
+
+B. Grigorov, 'A generalized Newton-Euler algorithm for dynamic simulation of robot-manipulators with revolute joints'.
+The formulation is `formulations/equilibrium.py`. The paper prints one number of its arm, the load of 3200 N, and no
+number of its results: the packaged robot `grigorov` and the constants below are a stand-in, chosen to be plausible. So
+the figures show what the paper describes, and only its statements can be checked. Tables called 'stored' are what an
+independent NumPy prototype obtained for the same stand-in; they hold our numbers in place, not the paper's.
+"""
+
+from __future__ import annotations
+
+import timeit
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import armwright as aw
+from armwright import torque, trajectory
+from armwright.formulations import find, formulations, single_torque
+from armwright.graph import Graph, count
+from armwright.report.plot import COLOURS, Curve, Plot
+from armwright.robot import Robot
+from armwright.study.operation_counts import count_operations, formula
+from armwright.study.papers.finding import Finding, Study, Verdict, compare, unchecked
+from armwright.trace import flattened, general_chain, inputs
+
+Array = NDArray[Any]
+Part = tuple[list[Finding], list[Plot]]
+
+CLOSED = "equilibrium"
+"""Grigorov's closed form among the formulations."""
+
+VIA = np.radians([[0, 60, -95, 35, 0], [35, 45, -70, 25, -20], [70, 30, -60, 30, -40]])
+VIA_TIMES = (0.0, 3.0, 6.0)
+
+STIFFNESS = np.array([6e5, 9e5, 6e5, 2.5e5, 2e4])
+DAMPING = np.array([2.5e3, 4e3, 2.5e3, 6e2, 1e2])
+CLOSURE: dict[str, Any] = {"q0": VIA[0], "qd0": np.radians([6.0, -5.0, 8.0, -6.0, 10.0])}
+"""The moment at which the valves close."""
+
+STORED_TORQUES = """
+0.0   845.106482 14803.036429 8354.080423 1176.345771  1.812699
+1.5   665.267584 16051.031481 8369.524697 1075.615946  0.906349
+3.0   233.951284 18192.173560 8463.504780  987.214829  0.000000
+4.5  -626.380959 19947.311414 8601.942667 1047.637086 -0.906349
+6.0 -1446.117135 20730.478857 8724.493980 1131.715688 -1.812699
+"""
+
+STORED_OSCILLATION = """
+0.10  0.454901 -0.126241  0.162250  0.102645  0.087727
+0.25  0.065301  0.090677 -0.084755 -0.109919  0.170470
+0.50 -0.121035  0.105052 -0.115451 -0.127537 -0.006988
+1.00 -0.198792  0.024871 -0.038310 -0.042555 -0.044290
+1.50 -0.239518 -0.037063  0.023816  0.030024 -0.038371
+"""
+"""Degrees from the position at closure."""
+
+NO_DATA = "the paper prints neither dimensions nor masses nor a number of its results"
+STAND_IN = "stand-in data"
+
+
+def study() -> Study:
+    """All findings and figures of the paper."""
+    arm = aw.load("grigorov")
+    motion = trajectory.cubic(VIA_TIMES, VIA)
+    parts = (
+        _equations(),
+        _trajectories(arm, motion),
+        _torques(arm, motion),
+        _oscillation(arm),
+        _printed_sign(arm),
+        _integrators(arm),
+        _growth(),
+        _piecewise(arm, motion),
+        _independent(arm, motion),
+    )
+    return Study(
+        "grigorov2013",
+        "Grigorov 2013: generalised Newton-Euler equations for robots with revolute joints",
+        "The closed-form equations are right once four misprints are corrected, and agree with recursion, with "
+        "Pinocchio and with MuJoCo. The arm of the example is not described, so a stand-in shows what figures 3 to 5 "
+        "look like. Torques in closed form grow with n^2 as stated; the mass matrix as written grows with n^3. One "
+        "torque can be had alone, but that of the first joint takes more operations than all of them by recursion.",
+        tuple(finding for findings, _ in parts for finding in findings),
+        tuple(plot for _, plots in parts for plot in plots),
+    )
+
+
+def claim(where: str, what: str, published: str, obtained: str, holds: bool, why: str = "") -> Finding:
+    """A statement instead of a number: it holds or it does not."""
+    verdict = Verdict.EQUAL if holds else Verdict.DIFFERS
+    return Finding(where, what, published, obtained, verdict, why or ("" if holds else "the statement does not hold"))
+
+
+def stored(where: str, text: str, ours: Callable[[Array], Array]) -> Finding:
+    """Our values at the times of a stored table: the same if no entry is off by more than half its last digit."""
+    table = np.array([line.split() for line in text.strip().splitlines()], dtype=float)
+    off = np.abs(ours(table[:, 0]) - table[:, 1:]).max()
+    verdict = Verdict.DIGITS if off <= 0.5e-6 else Verdict.DIFFERS
+    what = f"{table[:, 1:].size} values stored from a prototype"
+    return Finding(where, what, "six decimals", f"off by {off:.1e} at most", verdict, STAND_IN)
+
+
+def rough(error: float) -> str:
+    """An error near rounding, told so that another machine tells the same."""
+    return "rounding" if error < 1e-12 else f"{error:.0e}"
+
+
+def relative(ours: Array, exact: Array) -> float:
+    return float(np.abs(ours - exact).max() / np.abs(exact).max())
+
+
+def per_joint(t: Array, values: Array, joints: Sequence[int] = range(5)) -> list[Curve]:
+    return [Curve(f"joint {i + 1}", t.tolist(), values[:, i].tolist(), colour=COLOURS[i]) for i in joints]
+
+
+# ------------------------------------------------------------------------------------------------- equations (5), (12)
+
+MISPRINTS = (
+    ("eq. (5)", "m_j", "a misprint: each link has its own mass, m_i, as in (10)"),
+    ("eq. (5)", "I_i jR_i", "a misprint: the tensor is in the axes of its link, so jR_i I_i, as in (10)"),
+    ("eq. (12)", "C_VCi without jR_i", "a misprint: (10) has the rotation into frame j"),
+)
+
+
+def _equations() -> Part:
+    """The closed form against recursion, and what its misprints do to an arm without special angles or gravity."""
+    arm = aw.random_robot(6, seed=1, prismatic=0.0).with_gravity([0, 0, 0])
+    q, qd, qdd = np.random.default_rng(1).uniform(-1, 1, (3, 50, 6))
+    exact = arm.inverse_dynamics(q, qd, qdd)
+
+    def error(printed: str) -> float:
+        ours = [closed_form(arm, *state, printed) for state in zip(q, qd, qdd, strict=True)]
+        return float(np.median([relative(tau, right) for tau, right in zip(ours, exact, strict=True)]))
+
+    by_name = relative(arm.inverse_dynamics(q, qd, qdd, formulation=CLOSED), exact)
+    back = relative(arm.forward_dynamics(q, qd, exact, formulation=CLOSED), qdd)
+    findings = [
+        claim("figure 1, eq. (5)", "moments of all links beyond a joint balance its torque", "closed form",
+              f"as by recursion, to {rough(max(error(''), by_name))}", max(error(""), by_name) < 1e-12),
+        claim("eq. (13)", "one set of equations for the forward and the inverse problem", "both are solved",
+              f"accelerations come back, to {rough(back)}", back < 1e-10),
+    ]  # fmt: skip
+    for where, printed, why in MISPRINTS:
+        obtained = f"off by {error(printed):.0%} (general 6R, no gravity)"
+        findings.append(Finding(where, f"as printed: {printed}", "torques", obtained, Verdict.DIFFERS, why))
+    return findings, []
+
+
+def closed_form(arm: Robot, q: Array, qd: Array, qdd: Array, printed: str = "") -> Array:
+    """Equation (5) written out in NumPy, where one misprint can be put back; `printed` names it."""
+    frames = arm.link_poses(q)
+    R, P = frames[:, :3, :3], frames[:, :3, 3]
+    motions = _in_world(arm, R, P, qd, qdd)
+    steady = _in_world(arm, R, P, qd, np.zeros(arm.n))  # (8): what is left without joint accelerations
+    tau = np.zeros(arm.n)
+    for j in range(arm.n):
+        for i, link in enumerate(arm.links[j:], start=j):
+            jR, jPC = R[j].T @ R[i], R[j].T @ (P[i] + R[i] @ link.com - P[j])
+            (w, wd, vC), inertia = (R[i].T @ x for x in motions[i]), np.array(link.inertia)
+            vC = jR @ vC
+            if printed == "C_VCi without jR_i":
+                C_VC = R[i].T @ steady[i][2]
+                vC = vC - jR @ C_VC + C_VC
+            spin = inertia @ jR @ wd if printed == "I_i jR_i" else jR @ inertia @ wd
+            mass = arm.links[j if printed == "m_j" else i].mass
+            weight = np.cross(jPC, R[j].T @ np.array(arm.gravity) * link.mass)
+            tau[j] += (mass * np.cross(jPC, vC) + spin + jR @ np.cross(w, inertia @ w) - weight)[2]
+    return tau
+
+
+def _in_world(arm: Robot, R: Array, P: Array, qd: Array, qdd: Array) -> list[tuple[Array, Array, Array]]:
+    """Equations (6) in the axes of the base: w, wd and the acceleration of the centre of mass of every link."""
+    w, wd, vd, origin, motions = np.zeros(3), np.zeros(3), np.zeros(3), P[0], []
+    for i, link in enumerate(arm.links):
+        z, s, c = R[i][:, 2], P[i] - origin, R[i] @ link.com
+        vd = vd + np.cross(wd, s) + np.cross(w, np.cross(w, s))
+        wd = wd + np.cross(w, z * qd[i]) + z * qdd[i]
+        w = w + z * qd[i]
+        motions.append((w, wd, vd + np.cross(wd, c) + np.cross(w, np.cross(w, c))))
+        origin = P[i]
+    return motions
+
+
+# ------------------------------------------------------------------------------------------------------ figures 2 to 4
+
+
+def _trajectories(arm: Robot, motion: trajectory.Trajectory) -> Part:
+    """Figures 2 and 3: the arm, and cubic trajectories through three points."""
+    t = np.linspace(0, 6, 301)
+    q, qd, qdd = motion(t)
+    slowest = np.degrees(np.abs(motion(3.0)[1]).min())
+    before, after = (np.array(motion(3 + side * 1e-9)) for side in (-1, 1))
+    tilt = float(np.abs(arm.forward_kinematics(q)[:, :3, 2] - [0, 0, 1]).max())
+    found = arm.inverse_kinematics(arm.forward_kinematics(VIA), VIA + 0.1)
+    missed = float(np.abs(found - VIA).max())
+    findings = [
+        unchecked("figure 2", "CAD model of the arm", "five joints, load 3200 N", NO_DATA),
+        unchecked("figure 3", "positions, velocities, accelerations of five joints", "curves", NO_DATA),
+        claim("figure 3", "does not stop at the middle point", "every joint moves",
+              f"at {slowest:.3g} deg/s or more", slowest > 0, STAND_IN),
+        claim("figure 3", "third-order polynomials through three points", "smooth at the middle point",
+              "nothing jumps up to the acceleration", bool(np.abs(after - before).max() < 1e-8), STAND_IN),
+        claim("section 3", "the load is horizontal at any time", "horizontal", f"tilted by {rough(tilt)}",
+              tilt < 1e-12, STAND_IN),
+        claim("section 3", "place and heading of a horizontal load give the five joints", "inverse kinematics",
+              f"joints found again, to {rough(missed)}", missed < 1e-9, STAND_IN),
+    ]  # fmt: skip
+    named = (("positions", "deg", q), ("velocities", "deg/s", qd), ("accelerations", "deg/s²", qdd))
+    plots = [
+        Plot(f"Figure 3: {name} of the five joints", "t, s", f"{name}, {unit}", per_joint(t, np.degrees(values)))
+        for name, unit, values in named
+    ]
+    return findings, plots
+
+
+def _torques(arm: Robot, motion: trajectory.Trajectory) -> Part:
+    """Figure 4: the torques of joints 2 to 4 along figure 3."""
+    run = aw.torques_along(arm, motion, every=0.02)
+    told = ", ".join(f"{i + 1}: {run.tau[:, i].min():.0f} to {run.tau[:, i].max():.0f}" for i in (1, 2, 3))
+    axes = arm.link_poses(motion(2.0)[0])[1:4, :3, 2]
+    off = float(np.abs(axes - axes[0]).max() + np.abs(axes[:, 2]).max())
+    findings = [
+        Finding("figure 4", "torques of joints 2 to 4", "curves", f"{told} Nm", Verdict.UNCHECKABLE, NO_DATA),
+        stored("figure 4", STORED_TORQUES, lambda t: arm.inverse_dynamics(*motion(t), formulation=CLOSED)),
+        claim("figure 4", "axes of joints 2 to 4", "parallel, horizontal", f"to {rough(off)}", off < 1e-12, STAND_IN),
+    ]  # fmt: skip
+    note = "Nearly all of it carries the weight of boom, stick and load: the motion is slow."
+    curves = per_joint(run.t, run.tau, (1, 2, 3))
+    return findings, [Plot("Figure 4: torques of joints 2 to 4", "t, s", "torque, Nm", curves, note=note)]
+
+
+# ------------------------------------------------------------------------------------------------------------ figure 5
+
+
+def closed_valves(arm: Robot, sign: float = 1.0) -> torque.Law:
+    """Oil behind closed valves, a spring with a damper on each joint (14); at rest where the valves closed.
+
+    With sign = -1 the spring is the printed one, which pushes away from its free position.
+    """
+    k = sign * STIFFNESS
+    return torque.spring_damper(k, DAMPING, VIA[0] + arm.gravity_torque(VIA[0]) / k)
+
+
+def _oscillation(arm: Robot) -> Part:
+    """Figure 5: the valves close on a moving arm."""
+    run = aw.simulate(arm, closed_valves(arm), **CLOSURE, duration=1.5, rtol=1e-10, every=0.005)
+    swing = np.degrees(run.q - VIA[0])
+    peaks = ", ".join(f"{x:.2f}" for x in np.abs(swing).max(axis=0))
+    passes = int(np.sum(np.diff(np.sign(swing[1:]), axis=0) != 0, axis=0).min())
+    growth, frequencies = _linearised(arm, STIFFNESS)
+    findings = [
+        Finding("figure 5", "oscillation of the five joints", "curves", f"up to {peaks} deg", Verdict.UNCHECKABLE,
+                f"{NO_DATA}, and no stiffness or damping"),
+        stored("figure 5", STORED_OSCILLATION, lambda t: swing[np.rint(t / 0.005).astype(int)]),
+        claim("figure 5", "oscillations about the initial positions", "every joint oscillates",
+              f"each passes its own {passes} times or more in 1.5 s; {frequencies[0]:.2f} to {frequencies[-1]:.1f} Hz, "
+              f"slowest decay {-growth:.2f} 1/s", passes >= 4 and growth < 0, STAND_IN),
+    ]  # fmt: skip
+    note = f"Spring and damper (14) with the sign that restores. Energy balance: {run.audit.energy_error:.0e}."
+    title = "Figure 5: oscillation after sudden closure of the valves"
+    return findings, [Plot(title, "t, s", "deviation, deg", per_joint(run.t, swing), note=note)]
+
+
+def _linearised(arm: Robot, stiffness: Array) -> tuple[float, Array]:
+    """Small deviations from equilibrium: the fastest growth (1/s) and the undamped frequencies (Hz)."""
+    rest = np.zeros(arm.n)
+    weight, _, M = arm.inverse_dynamics_derivatives(VIA[0], rest, rest)
+    K, D = np.linalg.solve(M, np.diag(stiffness) + weight), np.linalg.solve(M, np.diag(DAMPING))
+    rates = np.linalg.eigvals(np.block([[np.zeros_like(K), np.eye(arm.n)], [-K, -D]]))
+    undamped = np.sqrt(np.linalg.eigvals(K).astype(complex)).real / (2 * np.pi)
+    return float(rates.real.max()), np.sort(undamped)
+
+
+def _printed_sign(arm: Robot) -> Part:
+    """Equation (14) as printed pushes every joint away from its free position."""
+    away, held = (
+        aw.simulate(arm, closed_valves(arm, sign), **CLOSURE, duration=0.3, every=0.005) for sign in (-1.0, 1.0)
+    )
+    far = {run: np.degrees(np.abs(run.q - VIA[0]).max(axis=1)) for run in (away, held)}
+    growth, _ = _linearised(arm, -STIFFNESS)
+    lost = float(away.t[np.argmax(far[away] > 90)])
+    finding = Finding(
+        "eq. (14)", "as printed: +k (theta - theta0)", "oscillation",
+        f"grows with {growth:.0f} 1/s; a joint has turned by 90 deg after {lost:.2f} s", Verdict.DIFFERS,
+        "a misprint: oil that is compressed pushes back, so the sign of the spring is minus",
+    )  # fmt: skip
+    curves = [
+        Curve(name, run.t[1:].tolist(), far[run][1:].tolist())
+        for name, run in (("printed: +k", away), ("restoring: -k", held))
+    ]
+    return [finding], [Plot("Equation (14) as printed diverges", "t, s", "largest deviation, deg", curves, y_log=True)]
+
+
+def _integrators(arm: Robot) -> Part:
+    """The paper integrates with Matlab's ODE23, which is bs32 here; beside it one of high order and an implicit one."""
+    law = closed_valves(arm)
+
+    def points(integrator: str, powers: range) -> list[tuple[int, float]]:
+        settings: list[dict[str, Any]] = [{"rtol": 10.0**-p, "atol": 10.0 ** -(p + 3)} for p in powers]
+        runs = [
+            aw.simulate(arm, law, **CLOSURE, duration=1.5, integrator=integrator, every=0.05, **s) for s in settings
+        ]
+        return [(run.statistics.evaluations, float(np.abs(run.q - exact.q).max())) for run in runs]
+
+    exact = aw.simulate(arm, law, **CLOSURE, duration=1.5, rtol=1e-12, every=0.05)
+    last = {"bs32": 7, "dop853": 9, "radau": 5}  # the finest tolerance; radau runs in Python, so it takes longer
+    found = {name: points(name, range(3, power + 1)) for name, power in last.items()}
+    evaluations, error = found["bs32"][0]
+    others = ", ".join(f"{name} {found[name][0][0]}" for name in ("dop853", "radau"))
+    finding = claim(
+        "figure 5", "ODE23 integrates it (bs32 at Matlab's default tolerance)", "solved with ODE23",
+        f"error {np.degrees(error):.0e} deg, {evaluations} evaluations ({others})", error < 1e-4,
+        "all three manage: at these stiffnesses the equations oscillate and are not stiff",
+    )  # fmt: skip
+    curves = [Curve(name, [n for n, _ in p], [e for _, e in p], marks=True) for name, p in found.items()]
+    plot = Plot("Figure 5 by three integrators", "evaluations of the accelerations", "largest error of a joint, rad",
+                curves, x_log=True, y_log=True, note="bs32 is the pair of ODE23; radau is implicit.")  # fmt: skip
+    return [finding], [plot]
+
+
+# ------------------------------------------------------------------------------------------------- section 4: the cost
+
+
+def _growth() -> Part:
+    """Operations of the closed form and of the recursions, for 1 to 12 joints."""
+    sizes = list(range(1, 13))
+    methods = [f.name for f in formulations("inverse_dynamics")]
+    totals = {name: [operations("inverse_dynamics", name, n) for n in sizes] for name in methods}
+    matrices = {name: [operations("mass_matrix", name, n) for n in sizes] for name in (CLOSED, "composite_body")}
+    products, sums = formula(find("inverse_dynamics", CLOSED))
+    recursive = [name for name in methods if name != CLOSED]
+    linear = all("^" not in formula(find("inverse_dynamics", name))[0] for name in recursive)
+    dearest = [n for n in sizes if totals[CLOSED][n - 1] > max(totals[name][n - 1] for name in recursive)]
+    findings = [
+        claim("section 4", "not very effective from order of growth point of view: torques", "close to O(N^2)",
+              f"{products} products, {sums} sums", "n^2" in products and "n^3" not in products),
+        compare("section 4", "torques: exponent of growth from n = 6 to 12", "2", _exponent(totals[CLOSED])),
+        compare("section 4", "mass matrix: exponent of growth from n = 6 to 12", "2", _exponent(matrices[CLOSED]),
+                f"the sums over i, j, k of (10) make it cubic, {formula(find('mass_matrix', CLOSED))[0]} products: the "
+                "exponent tends to 3"),
+        claim("section 1", "recursive algorithms", "O(N)",
+              f"all {len(recursive)} of them; the closed form costs more than each from {dearest[0]} joints on",
+              linear and dearest == sizes[dearest[0] - 1 :]),
+    ]  # fmt: skip
+    curves = [Curve(name, sizes, values, marks=name == CLOSED) for name, values in totals.items()]
+    curves += [Curve(f"M: {name}", sizes[1:], values[1:], dashed=True) for name, values in matrices.items()]
+    note = "General robots, every parameter known off line. Solid: all torques. Dashed: the mass matrix."
+    title = "Operations against the number of joints"
+    return findings, [Plot(title, "joints", "products and sums", curves, y_log=True, note=note)]
+
+
+def operations(problem: str, name: str, n: int) -> int:
+    """Products and sums for a general robot."""
+    counted = count_operations(problem, name, joints=n)
+    return counted.multiplications + counted.additions
+
+
+def _exponent(totals: list[int]) -> float:
+    return round(float(np.log2(totals[11] / totals[5])), 2)
+
+
+def _piecewise(arm: Robot, motion: trajectory.Trajectory) -> Part:
+    """'Each torque is computed without regard to the others': it is, and this is what it costs."""
+    state = [np.ascontiguousarray(x) for x in motion(np.linspace(0, 6, 10_000))]
+    tau = arm.inverse_dynamics(*state)
+    error = max(relative(arm.joint_torque(j, *state), tau[:, j]) for j in range(1, 4))
+    alone = [operations_alone(6, j) for j in range(6)]
+    closed, recursive = (operations("inverse_dynamics", f, 6) for f in (CLOSED, "cartesian_tensor"))
+    first, last = (_nanoseconds(partial(arm.joint_torque, j, *state), len(tau)) for j in (0, 4))
+    whole = _nanoseconds(partial(arm.inverse_dynamics, *state), len(tau))
+    findings = [
+        claim("section 4", "each torque is computed without regard to the others", "piecewise solution",
+              f"joints 2 to 4 alone agree, to {rough(error)}", error < 1e-12),
+        Finding("section 4", "cost of one torque alone, six joints", "no count",
+                f"{alone[0]} (joint 1) to {alone[-1]} (joint 6) operations; all six: {closed} in closed form, "
+                f"{recursive} by recursion", Verdict.UNCHECKABLE,
+                "the paper counts nothing; alone pays for the outer joints only"),
+        Finding("section 4", "time of one torque, compiled, on this machine", "no time",
+                f"joint 1: {first:.0f} ns, joint 5: {last:.0f} ns, all five: {whole:.0f} ns",
+                Verdict.UNCHECKABLE, "the paper measures nothing", timed=True),
+    ]  # fmt: skip
+    joints = list(range(1, 7))
+    curves = [
+        Curve("one torque alone", joints, alone, marks=True),
+        Curve("all six, closed form", joints, [closed] * 6, dashed=True),
+        Curve("all six, recursive", joints, [recursive] * 6, dashed=True),
+    ]
+    return findings, [Plot("One torque alone (general robot, six joints)", "joint", "products and sums", curves)]
+
+
+def operations_alone(n: int, joint: int) -> int:
+    """Products and sums of the torque of one joint (counted from 0) of a general robot."""
+    graph = Graph()
+    counted = count(flattened(single_torque(joint)(general_chain(graph, n), *inputs(graph, "inverse_dynamics", n))))
+    return counted.multiplications + counted.additions
+
+
+def _nanoseconds(f: Callable[[], Array], states: int) -> float:
+    return min(timeit.repeat(f, number=1, repeat=5)) / states * 1e9
+
+
+# -------------------------------------------------------------------------------------------- independent simulators
+
+
+def _independent(arm: Robot, motion: trajectory.Trajectory) -> Part:
+    """The paper checks itself with Autodesk Inventor; we have Pinocchio for torques and MuJoCo for the motion."""
+    why = "the model is not published; in its place, Pinocchio and MuJoCo"
+    inventor = unchecked("section 4", "verified with Autodesk Inventor", "verified", why)
+    return [inventor, _pinocchio(arm, motion), _mujoco(arm)], []
+
+
+def _pinocchio(arm: Robot, motion: trajectory.Trajectory) -> Finding:
+    where, what = "section 4", "torques of figure 4 in Pinocchio"
+    try:
+        from armwright.study.peers.pinocchio import Pinocchio  # noqa: PLC0415
+    except ImportError as missing:
+        return unchecked(where, what, "verified", f"Pinocchio is not installed ({missing})")
+    peer = Pinocchio(arm)
+    states = motion(np.linspace(0, 6, 61))
+    theirs = np.array([peer.inverse_dynamics(*state, np.zeros(6)) for state in zip(*states, strict=True)])
+    error = relative(arm.inverse_dynamics(*states, formulation=CLOSED), theirs)
+    return claim(where, what, "verified", f"agree, to {rough(error)}", error < 1e-12, STAND_IN)
+
+
+def _mujoco(arm: Robot) -> Finding:
+    """Its own dynamics, its own springs and its own integrator, of fourth order with a step of 1 ms."""
+    where, what = "section 4", "oscillation of figure 5 in MuJoCo"
+    try:
+        import mujoco  # noqa: PLC0415
+
+        from armwright.study.peers.mujoco import MuJoCo  # noqa: PLC0415
+    except ImportError as missing:
+        return unchecked(where, what, "verified", f"MuJoCo is not installed ({missing})")
+    run = aw.simulate(arm, closed_valves(arm), **CLOSURE, duration=1.5, rtol=1e-10, every=0.01)
+    peer = MuJoCo(arm)
+    model, data = peer.model, peer.data
+    model.opt.integrator, model.opt.timestep = mujoco.mjtIntegrator.mjINT_RK4, 1e-3
+    model.jnt_stiffness[:], model.dof_damping[:] = STIFFNESS, DAMPING
+    model.qpos_spring[:] = VIA[0] + arm.gravity_torque(VIA[0]) / STIFFNESS
+    data.qpos[:], data.qvel[:] = CLOSURE["q0"], CLOSURE["qd0"]
+    error = 0.0
+    for q in run.q[1:]:
+        mujoco.mj_step(model, data, 10)
+        error = max(error, float(np.abs(data.qpos - q).max()))
+    return claim(where, what, "verified", f"agree, to {np.degrees(error):.0e} deg", error < 1e-7, STAND_IN)
