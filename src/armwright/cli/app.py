@@ -11,13 +11,17 @@ from rich.markup import escape
 
 import armwright as aw
 from armwright.cli.bench import print_bench
+from armwright.cli.crossing import print_crossing
 from armwright.cli.motion import run_integrators, run_simulation, run_torques
 from armwright.cli.output import console, table, told
+from armwright.cli.precision import run_precision
 from armwright.cli.reproduce import reproduce_papers
 from armwright.errors import InputError, ModelWarning
 from armwright.formulations import PROBLEMS, Formulation
 from armwright.study.bench import BATCH, ROUNDS
+from armwright.study.crossing import MOST_JOINTS as MOST_COUNTED
 from armwright.study.operation_counts import VALID_FROM, compare, formula
+from armwright.study.precision import STATES
 from armwright.study.published import CUSTOMISED
 
 app = typer.Typer(
@@ -153,6 +157,30 @@ def reproduce(
     with told():
         if not reproduce_papers(paper, output):
             raise typer.Exit(1)
+
+
+@app.command()
+def precision(
+    robot: _ROBOT,
+    sweep: Annotated[int | None, typer.Option(help="Sweep this joint (1, 2, ...) instead of random states.")] = None,
+    states: Annotated[int, typer.Option(help="How many random states.")] = STATES,
+    seed: Annotated[int, typer.Option(help="Which random states.")] = 0,
+    output: _OUTPUT = None,
+) -> None:
+    """Compare every forward dynamics in float32 and float64 with 50 digits, and say which to trust."""
+    with told():
+        run_precision(robot, sweep, states, seed, output)
+
+
+@app.command()
+def crossing(
+    joints: Annotated[int, typer.Option(help="The longest chain to count.")] = MOST_COUNTED,
+    measure: Annotated[bool, typer.Option(help="Time the formulations besides counting them.")] = True,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the page.")] = Path("crossing.html"),
+) -> None:
+    """From how many joints on the O(n) methods win: operations counted, and times measured, against n."""
+    with told():
+        print_crossing(joints, measure, output)
 
 
 def _joints(text: str) -> int:

@@ -1,0 +1,308 @@
+"""How many digits every forward-dynamics formulation keeps on one robot, in single and in double precision.
+
+Each formulation runs as it is written, with arrays of float32 or float64 for scalars, and is compared with fifty digits
+of mpmath. Two kinds of states are drawn, because they lose digits in different ways:
+
+falling   no torque acts. A formulation that forms the mass matrix M loses as many digits as its condition number has;
+          one that eliminates joint after joint may keep them (Ascher, Pai, Cloutier 1997; Mata et al. 2002, table 5).
+driven    the torques produce accelerations of about 1. They nearly cancel against weight, which costs digits
+          whatever the formulation is.
+
+The states are single-precision numbers, so that all see the same ones. The robot's parameters are not: rounding them
+is part of computing in single precision.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from armwright.compile import compile as compile_function
+from armwright.errors import InputError, SingularError
+from armwright.formulations import find, formulations
+from armwright.report.plot import Curve, Plot, figures
+from armwright.robot import Robot
+
+Array = NDArray[Any]
+
+DIGITS = 50
+STATES = 200
+SWEEP = 180
+SIMILAR = 5.0
+"""Formulations whose mean errors lie within this factor are called equally good."""
+
+DTYPES = ("float32", "float64")
+REFERENCE = "articulated_body"
+COMPILED = "compiled by default"
+
+
+@dataclass(frozen=True, eq=False)
+class States:
+    """Positions, velocities and torques (k, n). `x` (k,) is what is swept, `unit` its unit; random states have none."""
+
+    name: str
+    q: Array
+    qd: Array
+    tau: Array
+    x: Array | None = None
+    unit: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """One formulation in one precision: its error in each state, relative to the largest acceleration there."""
+
+    formulation: str
+    dtype: str
+    errors: Array
+
+    @property
+    def largest(self) -> float:
+        return float(np.max(self.errors))
+
+    @property
+    def mean(self) -> float:
+        return float(np.mean(self.errors))
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """All formulations on one kind of states, and the condition number of M in each state."""
+
+    states: States
+    condition: Array
+    lines: tuple[Line, ...]
+
+    def line(self, formulation: str, dtype: str) -> Line:
+        return next(x for x in self.lines if (x.formulation, x.dtype) == (formulation, dtype))
+
+    @property
+    def published(self) -> list[str]:
+        return [x.formulation for x in self.lines if x.dtype == DTYPES[0] and x.formulation != COMPILED]
+
+    def ratio(self, formulation: str, other: str, dtype: str = "float32") -> float:
+        """How many times as large the mean error of one formulation is as that of another."""
+        return self.line(formulation, dtype).mean / max(self.line(other, dtype).mean, 1e-300)
+
+    def trusted(self, dtype: str = "float32") -> list[str]:
+        """The formulation with the smallest mean error, and those that are as good."""
+        ranking = sorted(self.published, key=lambda name: self.line(name, dtype).mean)
+        return [name for name in ranking if self.ratio(name, ranking[0], dtype) <= SIMILAR]
+
+    def verdict(self) -> str:
+        good = self.trusted()
+        others = [self.ratio(name, good[0]) for name in self.published if name not in good]
+        if not others:
+            return f"all formulations are alike in single precision, within a factor of {SIMILAR:g}"
+        return f"the least error has {' or '.join(good)}, the others {_factor(min(others))} times as much or more"
+
+
+@dataclass(frozen=True, eq=False)
+class Precision:
+    """What there is to say of one robot."""
+
+    robot: str
+    compiled: str
+    cases: tuple[Case, ...]
+
+    def score(self, formulation: str, dtype: str = "float32") -> float:
+        """The mean error; of several kinds of states the geometric mean, so that digits count and not sizes."""
+        means = [max(case.line(formulation, dtype).mean, 1e-300) for case in self.cases]
+        return math.exp(sum(map(math.log, means)) / len(means))
+
+    def ranking(self, dtype: str = "float32") -> list[str]:
+        """The formulations from the most to the least accurate."""
+        return sorted(self.cases[0].published, key=lambda name: self.score(name, dtype))
+
+    def verdict(self) -> list[str]:
+        """Sentences: on which states the formulations differ in single precision, and which one to take."""
+        told = [f"Condition of M: {self.condition.min():.3g} to {self.condition.max():.3g}"]
+        told += [f"{case.states.name.capitalize()}: {case.verdict()}" for case in self.cases]
+        best = self.ranking()[0]
+        alike = all(len(case.trusted()) == len(case.published) for case in self.cases)
+        told.append(f"In single precision {'take any' if alike else f'trust {best}'}")
+        loss = max(case.ratio(COMPILED, best) for case in self.cases)
+        if loss > SIMILAR:
+            told.append(
+                f"What is compiled by default, {self.compiled}, errs up to {_factor(loss)} times as much: take "
+                f'aw.compile(robot, "forward_dynamics", "{best}", dtype="float32")'
+            )
+        return told
+
+    @property
+    def condition(self) -> Array:
+        return np.concatenate([case.condition for case in self.cases])
+
+    @property
+    def heads(self) -> list[str]:
+        return ["formulation", *(f"{d}, {c.states.name}: {w}" for d, c in self._columns for w in ("largest", "mean"))]
+
+    def rows(self) -> list[list[str]]:
+        """The largest and the mean error of every formulation, the best first, what is compiled by default last."""
+        made = []
+        for name in [*self.ranking(), COMPILED]:
+            lines = [case.line(name, dtype) for dtype, case in self._columns]
+            shown = f"{name} ({self.compiled})" if name == COMPILED else name
+            made.append([shown, *(f"{x:.1e}" for line in lines for x in (line.largest, line.mean))])
+        return made
+
+    @property
+    def _columns(self) -> list[tuple[str, Case]]:
+        return [(dtype, case) for dtype in DTYPES for case in self.cases]
+
+    def page(self) -> str:
+        """The table and a plot for each kind of states and each precision."""
+        count = len(self.cases[0].condition)
+        introduction = (
+            f"Accelerations of {self.robot} in {count} {'swept' if self.swept else 'random'} states, against "
+            f"{DIGITS} digits: relative errors of every formulation as it is written. {'. '.join(self.verdict())}."
+        )
+        plots = [_plot(case, dtype) for dtype, case in self._columns]
+        if self.swept:
+            plots.append(_condition_plot(self.cases[0]))
+        tables = [("Relative errors of the accelerations", [self.heads, *self.rows()])]
+        return figures(f"Precision of forward dynamics: {self.robot}", introduction, plots, tables)
+
+    @property
+    def swept(self) -> bool:
+        return self.cases[0].states.x is not None
+
+
+def precision(robot: Robot, count: int = STATES, seed: int = 0, joint: int | None = None) -> Precision:
+    """Every forward-dynamics formulation on random states, or while one joint (counted from 0) is swept at rest."""
+    if not isinstance(robot, Robot):
+        raise InputError(f"precision got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
+    if count < 1:
+        raise InputError(f"count = {count}: expected the number of states, 1 or more")
+    kinds = random_states(robot, count, seed) if joint is None else (sweep(robot, joint),)
+    compiled = compile_function(robot, "forward_dynamics").formulation.name
+    return Precision(robot.name, compiled, tuple(_case(robot, states) for states in kinds))
+
+
+def random_states(robot: Robot, count: int = STATES, seed: int = 0) -> tuple[States, States]:
+    """Falling and driven, in the same positions (within the limits, where there are any) and velocities."""
+    rng = np.random.default_rng(seed)
+    low, high = np.array([joint.limits or _free(joint.prismatic) for joint in robot.joints]).T
+    q = _single(rng.uniform(low, high, (count, robot.n)))
+    qd = _single(rng.normal(size=(count, robot.n)))
+    tau = _single(robot.inverse_dynamics(q, qd, rng.normal(size=(count, robot.n))))
+    return States("falling", q, qd, np.zeros_like(q)), States("driven", q, qd, tau)
+
+
+def sweep(robot: Robot, joint: int, count: int = SWEEP) -> States:
+    """One joint through a whole turn (a prismatic one through its range), the others at zero, at rest, no torque."""
+    if not 0 <= joint < robot.n:
+        raise InputError(f"joint = {joint}: expected a whole number from 0 to {robot.n - 1}")
+    sliding = robot.joints[joint].prismatic
+    low, high = (robot.joints[joint].limits or _free(True)) if sliding else (0.0, math.tau)
+    values = np.linspace(low, high, count, endpoint=False)
+    q = np.zeros((count, robot.n))
+    q[:, joint] = values
+    x, unit = (values, f"{robot.joints[joint].name} [m]") if sliding else _degrees(values, robot.joints[joint].name)
+    rest = np.zeros_like(q)
+    return States("sweep", _single(q), rest, rest, x, unit)
+
+
+def accelerations(robot: Robot, formulation: str, states: States, dtype: str) -> Array:
+    """What a formulation gives as it is written, every number of this precision: (k, n), in float64."""
+    number: Any = np.dtype(dtype).type
+    columns = [list(np.ascontiguousarray(x.T, dtype)) for x in (states.q, states.qd, states.tau)]
+    with np.errstate(all="ignore"):  # what overflows shows as an infinite error
+        values = find("forward_dynamics", formulation)(robot.chain(number), *columns)
+    result = np.stack(np.broadcast_arrays(*values), axis=-1)
+    if result.dtype != dtype:
+        raise TypeError(f"{formulation} computed in {result.dtype}, not in {dtype}")
+    return result.astype(float)
+
+
+def exact_accelerations(robot: Robot, states: States, digits: int = DIGITS) -> Array:
+    """The same with so many digits: (k, n) numbers of mpmath."""
+    mpmath = _mpmath()
+    solve = find("forward_dynamics", REFERENCE)
+    with mpmath.workdps(digits):
+        chain = robot.chain(mpmath.mpf)
+        moments = zip(states.q.tolist(), states.qd.tolist(), states.tau.tolist(), strict=True)
+        try:
+            rows = [solve(chain, *([mpmath.mpf(x) for x in row] for row in moment)) for moment in moments]
+        except ZeroDivisionError:
+            raise SingularError(
+                f"{robot.name} has a singular mass matrix: armwright.problems(robot) says why"
+            ) from None
+    return np.array(rows, dtype=object)
+
+
+def _case(robot: Robot, states: States) -> Case:
+    exact = exact_accelerations(robot, states)
+    condition = np.linalg.cond(robot.mass_matrix(states.q))
+    lines = []
+    for dtype in DTYPES:
+        for f in formulations("forward_dynamics"):
+            lines.append(Line(f.name, dtype, _errors(accelerations(robot, f.name, states, dtype), exact)))
+        compiled = compile_function(robot, "forward_dynamics", dtype=dtype)
+        result = compiled(*(x.astype(dtype) for x in (states.q, states.qd, states.tau)))
+        lines.append(Line(COMPILED, dtype, _errors(result.astype(float), exact)))
+    return Case(states, condition, tuple(lines))
+
+
+def _errors(result: Array, exact: Array) -> Array:
+    """The largest error of any joint over the largest acceleration of any, in each state; infinite if it overflowed."""
+    good = np.isfinite(result).all(axis=1)
+    errors = np.full(len(result), np.inf)
+    size = np.abs(exact[good]).max(axis=1)
+    size[size == 0] = 1  # where nothing accelerates, the error itself
+    errors[good] = (np.abs(result[good] - exact[good]).max(axis=1) / size).astype(float)
+    return errors
+
+
+def _plot(case: Case, dtype: str) -> Plot:
+    """Errors along a sweep, or from the smallest to the largest for random states."""
+    states, limit = case.states, float(np.finfo(dtype).eps) / 2
+    lines = [case.line(name, dtype) for name in (*case.published, COMPILED)]
+    share = (np.arange(len(case.condition)) + 0.5) / len(case.condition)
+    x, ordered = (share, np.sort) if states.x is None else (states.x, np.asarray)
+    curves = [Curve(line.formulation, x.tolist(), ordered(line.errors).tolist()) for line in lines]
+    curves.append(Curve("rounding * condition", x.tolist(), ordered(limit * case.condition).tolist(), dashed=True))
+    note = "" if states.x is not None else "Each curve: the errors of one formulation from the smallest to the largest."
+    label = states.unit or "share of the states"
+    height = max(420, 90 + 17 * len(curves))
+    return Plot(
+        f"{dtype}, {states.name}", label, "relative error", curves, y_log=True, note=note, height=height, width=860,
+        _box=(78, 40, 320, 48),
+    )  # fmt: skip
+
+
+def _condition_plot(case: Case) -> Plot:
+    assert case.states.x is not None
+    curve = Curve("condition of M", case.states.x.tolist(), case.condition.tolist())
+    wide = case.condition.max() > 20 * case.condition.min()
+    return Plot("Condition number of the mass matrix", case.states.unit, "", [curve], y_log=bool(wide))
+
+
+def _factor(x: float) -> str:
+    return f"{x:.0f}" if x >= 10 else f"{x:.1f}"
+
+
+def _free(prismatic: bool) -> tuple[float, float]:
+    """Where a joint without limits is taken to move."""
+    return (-1.0, 1.0) if prismatic else (-math.pi, math.pi)
+
+
+def _degrees(values: Array, name: str) -> tuple[Array, str]:
+    return np.degrees(values), f"{name} [deg]"
+
+
+def _single(x: Array) -> Array:
+    """Numbers that single precision knows exactly."""
+    return x.astype(np.float32).astype(float)
+
+
+def _mpmath() -> Any:
+    try:
+        import mpmath  # noqa: PLC0415
+    except ImportError:
+        raise InputError(f"{DIGITS} digits need mpmath: pip install 'armwright[precision]'") from None
+    return mpmath
