@@ -73,8 +73,8 @@ def test_single_precision_loses_the_digits_of_the_matrix_and_articulated_bodies_
         for name in ("articulated_body", "composite_body_gauss_jordan", "gibbs_appell_gauss_jordan")
     )
     base = np.abs(mata2002.articulated_in_base_frame(arm, states) - exact)
-    assert crba.max() > 100 * aba.max()
-    assert crba.mean() > 100 * aba.mean()
+    assert crba.max() > 1000 * aba.max()
+    assert crba.mean() > 1000 * aba.mean()
     assert 0.5 < ga.mean() / crba.mean() < 2  # the paper finds 0.03
     assert 0.1 < base.max() < 2  # what the paper prints for its articulated bodies: 0.4976
 

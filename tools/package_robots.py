@@ -7,6 +7,7 @@ Run it again when a source package changes; the tests compare the result with Pi
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import replace
 from importlib.metadata import version
@@ -14,6 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import armwright as aw
+from armwright.model.description import JointModel
 
 LIBRARY = Path(__file__).parent.parent / "src/armwright/model/library"
 
@@ -37,6 +39,18 @@ def site_packages() -> Path:
     return Path(spec.origin).parent.parent
 
 
+def right_angled(joint: JointModel) -> JointModel:
+    """A joint whose angles were written with few digits, and the micrometres that come of it."""
+    quarter = math.pi / 2
+    angles = {
+        name: round(value / quarter) * quarter
+        for name in ("alpha", "theta")
+        if abs((value := getattr(joint, name)) - round(value / quarter) * quarter) < 1e-4
+    }
+    lengths = {name: 0.0 for name in ("a", "d") if abs(getattr(joint, name)) < 1e-5}
+    return replace(joint, **angles, **lengths)
+
+
 def main() -> None:
     for name, (file, tip, what, package, licence) in ARMS.items():
         with warnings.catch_warnings():
@@ -44,6 +58,8 @@ def main() -> None:
             arm = aw.load(site_packages() / file, tip=tip)
         source = f"{what}\n{Path(file).name} of {package} {version(package)} ({licence}); frames made canonical by tools/package_robots.py"
         arm = replace(arm, name=name, source=source)
+        if any(problem.kind == "rounded angle" for problem in aw.problems(arm)):
+            arm = replace(arm, joints=tuple(map(right_angled, arm.joints)), source=f"{source}; 1.5708 is read as pi/2")
         found = {f"{p.kind}" for p in aw.problems(arm)}
         arm = replace(arm, accept=tuple(sorted(found)))
         arm.to_toml(LIBRARY / f"{name}.toml")

@@ -152,25 +152,25 @@ def _turned_x(v: Vector, c: Scalar, s: Scalar) -> Vector:
 
 
 def _matrix_turned_z(B: Matrix, c: Scalar, s: Scalar) -> Matrix:
-    """Rot(z) B Rot(z)^T; the skew part of the upper 2x2 block does not turn."""
+    """Rot(z) B Rot(z)^T, as a change of B: entries of very different size keep their digits."""
     x, y, z = B
-    p = s * (x.x - y.y) + c * (x.y + y.x)
-    sp, cp = s * p, c * p
+    g, h = x.x - y.y, x.y + y.x
+    sp, sm = s * (s * g + c * h), s * (c * g - s * h)
     return Matrix(
-        Vector(x.x - sp, cp - y.x, c * x.z - s * y.z),
-        Vector(cp - x.y, y.y + sp, s * x.z + c * y.z),
+        Vector(x.x - sp, x.y + sm, c * x.z - s * y.z),
+        Vector(y.x + sm, y.y + sp, s * x.z + c * y.z),
         Vector(c * z.x - s * z.y, s * z.x + c * z.y, z.z),
     )
 
 
 def _matrix_turned_x(B: Matrix, c: Scalar, s: Scalar) -> Matrix:
     x, y, z = B
-    p = s * (y.y - z.z) + c * (y.z + z.y)
-    sp, cp = s * p, c * p
+    g, h = y.y - z.z, y.z + z.y
+    sp, sm = s * (s * g + c * h), s * (c * g - s * h)
     return Matrix(
         Vector(x.x, c * x.y - s * x.z, s * x.y + c * x.z),
-        Vector(c * y.x - s * z.x, y.y - sp, cp - z.y),
-        Vector(s * y.x + c * z.x, cp - y.z, z.z + sp),
+        Vector(c * y.x - s * z.x, y.y - sp, y.z + sm),
+        Vector(s * y.x + c * z.x, z.y + sm, z.z + sp),
     )
 
 

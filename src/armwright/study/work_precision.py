@@ -2,58 +2,108 @@
 
 The robot falls freely from rest. Each method runs with a row of steps or tolerances, compiled with the dynamics; the
 error is the largest difference of any position at any record from a run with a far tighter tolerance.
+
+How it is timed: the compiled loop goes through the same motion several times in one call, so that calling it from
+Python (some 20 microseconds) does not count; the least of several calls is kept. It is the time the CPU worked, which
+other programs on the machine do not lengthen much. The loop carries as many motions side by side as the vectors of the
+CPU have room for, here all the same one, so a time is also that of a whole vector of motions. heyoka's Taylor series
+run one motion with scalar numbers.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from importlib.util import find_spec
+from itertools import pairwise
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from armwright.errors import SimulationError
-from armwright.integrate import method, methods
+from armwright.backends.llvm import RolloutKernel
+from armwright.backends.rollout import OPTIONS, Steps
+from armwright.compile import UNROLLED
+from armwright.errors import ArmwrightError, InputError
+from armwright.graph.program import Program
+from armwright.integrate import Tableau, Taylor, method, methods
+from armwright.integrate.jets import increment
 from armwright.report.plot import Curve, Plot, figures
 from armwright.robot import Robot
-from armwright.simulation import simulate
+from armwright.simulation.motion import derivative
+from armwright.simulation.plan import plan
+from armwright.simulation.rollouts import Rollouts, motion_of
+from armwright.torque import as_law
 
 Array = NDArray[Any]
 
-TOLERANCES = tuple(10.0**-k for k in range(2, 14))
-STEPS = tuple(0.1 / 2**k for k in range(12))
 ACCURACIES = tuple(10.0**-k for k in (3, 4, 5, 6, 7, 8, 9, 10, 11, 12))
-REPEATS = 5
-RECORDS = 10
+RECORDS = 5
+TOLERANCES = tuple(10.0**-k for k in range(2, 15))
+SUBSTEPS = tuple(2**k for k in range(13))
+"""Steps from one record to the next."""
+
+SERIES_TOLERANCES = (1e-4, 1e-7, 1e-10, 1e-13)
+"""Fewer: heyoka compiles a series anew for each."""
+
+COMPILING = 10.0
+"""Seconds after which no further series is compiled."""
+
+MOST = 250_000
+"""Evaluations: a method that needs more is not asked for more accuracy. (Seconds would depend on the machine's load.)"""
+
 LONGEST = 0.05
-"""Seconds: a method that takes longer is not asked for more."""
+"""Seconds after which a run is not repeated for its time."""
+
+CALL = 5e-4
+"""Seconds a call should last at least, so that the way from Python and back does not count."""
+
+REPEATS = 5
+ROUNDED = 1e-11
+"""Below this error a finer setting that brings no gain has met rounding."""
+
+_FINE_CLOCK = time.get_clock_info("thread_time").resolution < 1e-6
+clock = time.thread_time if _FINE_CLOCK else time.perf_counter
+"""Seconds this thread has worked, where the system tells finely enough."""
+
+Cost = Literal["seconds", "evaluations", "steps"]
 
 
 @dataclass(frozen=True)
 class Point:
-    """One run: its step or tolerance, the largest error, the least time of several repeats, and its evaluations."""
+    """One run: its step or tolerance, the largest error, the time of one motion, and what it took.
+
+    `steps` were accepted. An evaluation is one of the derivative, or for a series one of all coefficients.
+    """
 
     setting: float
     error: float
     seconds: float
     evaluations: int
+    steps: int
+    rejected: int = 0
 
 
 @dataclass(frozen=True)
 class Line:
-    """All runs of one method."""
+    """All runs of one method, from coarse to fine."""
 
     name: str
     order: int
-    adaptive: bool
+    family: str
     points: tuple[Point, ...]
 
-    def time_for(self, accuracy: float) -> float | None:
-        """The least time in which this error was reached."""
-        good = [p.seconds for p in self.points if p.error <= accuracy]
-        return min(good) if good else None
+    def needed(self, accuracy: float, cost: Cost = "seconds") -> float | None:
+        """What this error costs, by logarithmic interpolation between runs; None if it was not reached."""
+        found = sorted((float(getattr(p, cost)), max(p.error, 1e-17)) for p in self.points)
+        if found and found[0][1] <= accuracy:
+            return found[0][0]
+        for (less, worse), (more, better) in pairwise(found):
+            if better <= accuracy < worse:
+                share = np.log(worse / accuracy) / np.log(worse / better)
+                return float(less * (more / less) ** share)
+        return None
 
 
 @dataclass(frozen=True)
@@ -62,24 +112,32 @@ class WorkPrecision:
     duration: float
     lines: tuple[Line, ...]
 
-    def best(self, accuracy: float) -> tuple[str, float] | None:
-        """The quickest method that reached this accuracy, and its time."""
-        reached = [(seconds, line.name) for line in self.lines if (seconds := line.time_for(accuracy)) is not None]
+    def best(self, accuracy: float, family: str | None = None) -> tuple[str, float] | None:
+        """The quickest method (of a family) that reaches this accuracy, and its time."""
+        reached = [
+            (seconds, line.name)
+            for line in self.lines
+            if family in (None, line.family) and (seconds := line.needed(accuracy)) is not None
+        ]
         return (min(reached)[1], min(reached)[0]) if reached else None
 
+    def line(self, name: str) -> Line:
+        return next(line for line in self.lines if line.name == name)
+
+    @property
+    def families(self) -> list[str]:
+        return list(dict.fromkeys(line.family for line in self.lines))
+
     def page(self) -> str:
-        rows = [["error allowed", "best method", "time", "best fixed step", "time", "best pair", "time"]]
+        head = [x for family in self.families for x in (family, "time")]
+        rows = [["error allowed", "best method", "time", *head]]
         for accuracy in ACCURACIES:
-            row = [f"{accuracy:.0e}"]
-            for kind in (None, False, True):
-                part = WorkPrecision(
-                    self.robot, self.duration, tuple(x for x in self.lines if kind in (None, x.adaptive))
-                )
-                found = part.best(accuracy)
-                row += [found[0], f"{found[1] * 1e6:.0f} us"] if found else ["-", "-"]
-            rows.append(row)
-        fixed, pairs = ([x for x in self.lines if x.adaptive is kind] for kind in (False, True))
-        plots = [_plot("Fixed steps", fixed), _plot("Embedded pairs", pairs)]
+            found = [self.best(accuracy, family) for family in (None, *self.families)]
+            cells = [x for best in found for x in (_told(best) if best else ("-", "-"))]
+            rows.append([f"{accuracy:.0e}", *cells])
+        plots = [self.plot(family) for family in self.families]
+        if len(plots) > 1:
+            plots.insert(0, self.champions())
         introduction = (
             f"{self.robot} falls for {self.duration:g} s. Largest error of any joint against the time of the "
             "integration, compiled, on one core: measured, best of several. Lower left is better."
@@ -88,13 +146,240 @@ class WorkPrecision:
             f"Integrators on {self.robot}", introduction, plots, [("The best method for each accuracy", rows)]
         )
 
+    def plot(self, family: str, title: str = "", note: str = "") -> Plot:
+        lines = [line for line in self.lines if line.family == family]
+        curves = [
+            Curve(line.name, [p.seconds for p in line.points], [p.error for p in line.points], marks=True)
+            for line in lines
+        ]
+        return log_log(title or family, curves, note)
 
-def _plot(title: str, lines: Sequence[Line]) -> Plot:
-    curves = [
-        Curve(line.name, [p.seconds for p in line.points], [p.error for p in line.points], marks=True) for line in lines
-    ]
-    height = max(420, 80 + 17 * len(curves))
-    return Plot(title, "seconds", "largest error, rad or m", curves, x_log=True, y_log=True, height=height)
+    def champions(self, title: str = "The best of each family", note: str = "") -> Plot:
+        """The least time of any method of a family, at each accuracy."""
+        curves = []
+        for family in self.families:
+            found = [(best[1], accuracy) for accuracy in ACCURACIES if (best := self.best(accuracy, family))]
+            curves.append(Curve(family, [x for x, _ in found], [y for _, y in found], marks=True))
+        return log_log(title, curves, note)
+
+
+def _told(best: tuple[str, float]) -> tuple[str, str]:
+    return best[0], f"{best[1] * 1e6:.0f} us"
+
+
+def log_log(title: str, curves: Sequence[Curve], note: str = "") -> Plot:
+    height = max(420, 90 + 17 * len(curves))
+    return Plot(title, "seconds", "largest error, rad or m", curves, x_log=True, y_log=True, note=note, height=height)
+
+
+def family_of(tableau: Tableau) -> str:
+    """The group a method is shown in."""
+    if tableau.error is None:
+        return "Fixed steps"
+    if tableau.status == "stand-in":
+        return "Butcher (stand-ins)"
+    return "Fehlberg and Verner 1978" if tableau.name.startswith(("rkf", "rkv")) else "Dormand-Prince and later"
+
+
+class Motion:
+    """A robot in motion, and how well and how quickly each method follows it.
+
+    `q0` may be several starts (k, n): an error is then the median of theirs. With `repeats` = 0 times are rough.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        duration: float = 1.0,
+        q0: ArrayLike | None = None,
+        torque: Any = None,
+        records: int = RECORDS,
+        repeats: int = REPEATS,
+    ) -> None:
+        self.robot, self.duration, self.every, self.repeats = robot, duration, duration / records, repeats
+        self.law = as_law(torque, robot.n)
+        if not self.law.traceable or robot.n > UNROLLED:
+            raise InputError(
+                "integrators are timed compiled: with the laws of armwright.torque, and robots of up to "
+                f"{UNROLLED} joints; got {self.law!r} and {robot.n} joints"
+            )
+        self.program = derivative(motion_of(robot, self.law))
+        given = np.atleast_2d(np.full(robot.n, 0.3) if q0 is None else np.asarray(q0, dtype=float))
+        self.starts = np.zeros((2 * robot.n + 2, len(given)))
+        self.starts[: robot.n] = given.T
+        self._kernels: dict[Any, RolloutKernel] = {}
+        tight = self._rollouts(self._kernel("exact", pair_steps(method("dop853"))), "dop853", rtol=1e-14, atol=1e-15)
+        _timed(tight)
+        self.exact = _records(tight)
+
+    def fixed(self, tableau: Tableau, step: float) -> Point | None:
+        """Steps of this length by a method, or by the propagated formula of a pair."""
+        steps = Steps(tableau.a, tableau.b, tableau.c)
+        kernel = self._kernel((tableau.name, "fixed"), steps)
+        return self._measured(step, lambda copies: self._rollouts(kernel, "rk1", copies, step=step), steps.stages)
+
+    def pair(self, tableau: Tableau, tolerance: float, rule: str = "pi") -> Point | None:
+        """Steps chosen by the error estimate: the rule of `simulate` ("pi"), or one of `MACHADO`."""
+        kernel = self._kernel((tableau.name, "pair"), pair_steps(tableau))
+
+        def make(copies: int) -> Rollouts:
+            rollouts = self._rollouts(kernel, tableau.name, copies, rtol=tolerance)
+            if rule in MACHADO:
+                rollouts.options = machado_options(tableau, tolerance, rule, 2 * self.robot.n)
+            return rollouts
+
+        return self._measured(tolerance, make, tableau.stages - tableau.fsal)
+
+    def polynomials(self, orders: tuple[int, int], step: float) -> Point | None:
+        """Taylor polynomials of these orders for positions and velocities, compiled; Euler's method takes the steps."""
+        key = ("jets", *orders)
+        if key not in self._kernels:
+            self._kernels[key] = self._compiled(self.increment(orders), EULER)
+        return self._measured(
+            step, lambda copies: self._rollouts(self._kernels[key], "rk1", copies, parameter=step, step=step), 1
+        )
+
+    def increment(self, orders: tuple[int, int]) -> Program:
+        n = self.robot.n
+        return increment(self.program, [orders[0]] * n + [orders[1]] * (n + 2))
+
+    def series(self, tolerance: float) -> Point | None:
+        """heyoka's Taylor series of an order that follows from the tolerance."""
+        integrator = Taylor(self.program, tolerance)._integrator  # its own loop: that of Taylor.solve is Python
+        times = np.linspace(0.0, self.duration, len(self.exact))
+        best, spent, steps, found = np.inf, 0.0, 0, self.exact
+        for _ in range(max(1, self.repeats)):
+            integrator.time, integrator.state[:] = 0.0, self.starts[:, 0]
+            begin = clock()
+            *_, steps, _, states = integrator.propagate_grid(times)
+            took = clock() - begin
+            best, spent, found = min(best, took), spent + took, states[:, :, None]
+            if spent > LONGEST or len(found) < len(times):
+                break
+        return self._point(tolerance, found, best, steps, steps, 0) if len(found) == len(times) else None
+
+    def _kernel(self, key: Any, steps: Steps) -> RolloutKernel:
+        if key not in self._kernels:
+            self._kernels[key] = self._compiled(self.program, steps)
+        return self._kernels[key]
+
+    def _compiled(self, program: Program, steps: Steps) -> RolloutKernel:
+        return RolloutKernel(program, steps, 2 * self.robot.n)
+
+    def _rollouts(
+        self, kernel: RolloutKernel, integrator: str, copies: int = 1, *, rtol: float = 1e-9,
+        atol: float | None = None, step: float | None = None, parameter: float = 0.0,
+    ) -> Rollouts:  # fmt: skip
+        """The motion, so many times one after the other, each time filling the lanes of a vector."""
+        planned = plan(self.robot, self.law, self.duration, integrator, rtol, atol, step, self.every, 0.0)
+        y = np.tile(self.starts, copies * max(1, kernel.width // self.starts.shape[1]))
+        return Rollouts(planned, kernel, y, np.full((1, y.shape[1]), parameter))
+
+    def _measured(self, setting: float, make: Callable[[int], Rollouts], stages: int) -> Point | None:
+        """The time of one motion: the least of several calls, each of enough copies to last a while."""
+        first, begin = make(1), clock()
+        best = _timed(first)
+        if first.broken.any():
+            return None
+        copies = int(np.clip(CALL / best, 1, 64))
+        for _ in range(self.repeats):
+            if clock() - begin > LONGEST:
+                break
+            best = min(best, _timed(make(copies)))
+        steps, rejected = int(first.steps[0]), int(first.lanes["rejected"][0])
+        return self._point(setting, _records(first), best, (steps + rejected) * stages, steps, rejected)
+
+    def _point(
+        self, setting: float, found: Array, seconds: float, evaluations: int, steps: int, rejected: int
+    ) -> Point | None:
+        """A run is told if it has something to do with the motion."""
+        n = self.robot.n
+        error = float(np.median(np.max(np.abs(found[:, :n] - self.exact[:, :n]), axis=(0, 1))))
+        return Point(setting, error, seconds, evaluations, steps, rejected) if error < 1 else None
+
+
+def _timed(rollouts: Rollouts) -> float:
+    """Go to the end; the seconds of one vector of motions."""
+    begin = clock()
+    rollouts.advance(len(rollouts.plan.times))
+    return float((clock() - begin) * rollouts.kernel.width / rollouts.room)
+
+
+def _records(rollouts: Rollouts) -> Array:
+    """(records, entries, motions)"""
+    records: Array = rollouts.records[:, :, : rollouts.count]
+    return records
+
+
+EULER = Steps(((),), (1.0,), (0.0,))
+
+
+def pair_steps(tableau: Tableau) -> Steps:
+    return Steps(tableau.a, tableau.b, tableau.c, tableau.error, tableau.error2, tableau.fsal)
+
+
+MACHADO = ("machado", "machado_consistent")
+
+
+def machado_options(tableau: Tableau, tolerance: float, rule: str, entries: int) -> Array:
+    """Rule (14) in the compiled loop: as `integrate.control.Machado`, but for the norm.
+
+    The paper compares each variable with TOL; the loop knows the root mean square of all, which here is made their
+    length: never less than the largest, and at most sqrt(entries) times as much.
+    """
+    printed = max(tableau.order, tableau.embedded or 0) + 1
+    alpha = 1 / (tableau.estimate_order if rule == "machado_consistent" else printed)
+    chosen = {"rtol": 0.0, "atol": tolerance / np.sqrt(entries), "longest": 1e30, "safety": 0.9, "alpha": alpha}
+    return np.array([{**chosen, "beta": 0.0, "shrink": 0.1, "grow": 10.0}[name] for name in OPTIONS])
+
+
+def swept(
+    name: str, order: int, family: str, settings: Sequence[float], measure: Callable[[float], Point | None]
+) -> Line:
+    """A method at one setting after the other, until it takes too much or meets rounding."""
+    points: list[Point] = []
+    for setting in settings:
+        point = measure(setting)
+        if point is None:
+            continue
+        stuck = points and point.error < ROUNDED and point.error > 0.5 * points[-1].error
+        if stuck:
+            break
+        points.append(point)
+        if point.evaluations > MOST:
+            break
+    return Line(name, order, family, tuple(points))
+
+
+def fixed_line(motion: Motion, tableau: Tableau, substeps: Sequence[int] = SUBSTEPS) -> Line:
+    steps = [motion.every / k for k in substeps]
+    return swept(tableau.name, tableau.order, "Fixed steps", steps, lambda h: motion.fixed(tableau, h))
+
+
+def polynomial_line(motion: Motion, orders: tuple[int, int], substeps: Sequence[int] = SUBSTEPS) -> Line:
+    """The T_ij of Machado and Galhano."""
+    name, steps = f"T{orders[0]},{orders[1]}", [motion.every / k for k in substeps]
+    return swept(name, orders[1], "Taylor polynomials", steps, lambda h: motion.polynomials(orders, h))
+
+
+def pair_line(motion: Motion, name: str, rule: str = "pi", tolerances: Sequence[float] = TOLERANCES) -> Line:
+    tableau = method(name)
+    return swept(name, tableau.order, family_of(tableau), tolerances, lambda x: motion.pair(tableau, x, rule))
+
+
+def series_line(motion: Motion, tolerances: Sequence[float] = SERIES_TOLERANCES) -> Line | None:
+    """heyoka's Taylor series; None where heyoka is not installed or the torque law is not smooth."""
+    begin = time.perf_counter()
+    points = []
+    for tolerance in tolerances if find_spec("heyoka") else ():
+        if time.perf_counter() - begin > COMPILING:
+            break
+        try:
+            point = motion.series(tolerance)
+        except ArmwrightError:
+            return None
+        points += [point] if point is not None else []
+    return Line("taylor", 20, "Taylor series (heyoka)", tuple(points)) if points else None
 
 
 def work_precision(
@@ -104,36 +389,12 @@ def work_precision(
     q0: ArrayLike | None = None,
     torque: Any = None,
 ) -> WorkPrecision:
-    """Every method (or those named) over its row of steps or tolerances."""
-    every = duration / RECORDS
-    start = np.full(robot.n, 0.3) if q0 is None else np.asarray(q0, dtype=float)
-    common: dict[str, Any] = {"torque": torque, "q0": start, "duration": duration, "every": every}
-    exact = simulate(robot, **common, integrator="dop853", rtol=1e-14, atol=1e-15).q
-    lines = []
-    for name in names or methods():
-        tableau = method(name)
-        settings = STEPS if tableau.error is None else TOLERANCES
-        key = "step" if tableau.error is None else "rtol"
-        points: list[Point] = []
-        for setting in settings:
-            if points and points[-1].seconds > LONGEST:
-                break  # the next would take longer still
-            point = _measured(robot, common, name, {key: setting}, exact)
-            points += [point] if point is not None else []
-        lines.append(Line(name, tableau.order, tableau.error is not None, tuple(points)))
-    return WorkPrecision(robot.name, duration, tuple(lines))
-
-
-def _measured(robot: Robot, common: dict[str, Any], name: str, how: dict[str, Any], exact: Array) -> Point | None:
-    best = np.inf
-    for _ in range(REPEATS):
-        begin = time.perf_counter()
-        try:
-            run = simulate(robot, **common, integrator=name, **how)
-        except SimulationError:
-            return None
-        best = min(best, run.statistics.seconds)
-        if time.perf_counter() - begin > 0.5:
-            break
-    error = float(np.max(np.abs(run.q - exact)))
-    return Point(next(iter(how.values())), error, best, run.statistics.evaluations) if np.isfinite(error) else None
+    """Every method (or those named) over its row of steps or tolerances; "taylor" is heyoka's, where installed."""
+    motion = Motion(robot, duration, q0, torque)
+    lines: list[Line | None] = []
+    for name in names or [*methods(), "taylor"]:
+        if name == "taylor":
+            lines.append(series_line(motion))
+        else:
+            lines.append(fixed_line(motion, method(name)) if method(name).error is None else pair_line(motion, name))
+    return WorkPrecision(robot.name, duration, tuple(line for line in lines if line is not None and line.points))

@@ -1,0 +1,360 @@
+"""Where the O(n) methods win: what every formulation costs as the chain gets longer, counted and measured.
+
+Mohan and Saha (2007, table 1) ask from how many joints on a recursion beats forming and factoring the mass matrix. The
+answer depends on the robot (a general one, one with numbers, a planar one), on what is counted, and on the machine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from armwright.compile import UNROLLED
+from armwright.compile import compile as compile_function
+from armwright.formulations import Formulation, find, formulations
+from armwright.graph import OperationCount
+from armwright.report.plot import Curve, Plot, figures
+from armwright.robot import Robot, random_robot
+from armwright.study.bench import best_of
+from armwright.study.operation_counts import DEGREE, VALID_FROM, count_operations, polynomial
+from armwright.study.published import evaluate
+from armwright.trace import ARGUMENTS
+
+Array = NDArray[Any]
+
+PROBLEMS = ("forward_dynamics", "mass_matrix", "inverse_dynamics")
+
+LEAST_JOINTS, MOST_JOINTS = 12, 200
+MOST_CUSTOMISED = 14
+"""Formulas of a general robot hold for any n; what is folded away of one robot is traced size by size."""
+
+COMPETITORS = {
+    "forward_dynamics": ("articulated_body", "denoc", "composite_body", "gibbs_appell", "denoc_cholesky"),
+    "mass_matrix": ("composite_body", "gibbs_appell", "denoc", "natural_orthogonal_complement"),
+    "inverse_dynamics": ("cartesian_tensor", "newton_euler", "denoc", "equilibrium"),
+}
+"""The formulations that are also counted for robots with numbers: the best of each order."""
+
+MEASURED = {
+    "forward_dynamics": (("articulated_body", "denoc", "composite_body"), (4, 6, 8, 10, 12, 16, UNROLLED)),
+    "mass_matrix": (("composite_body", "gibbs_appell", "natural_orthogonal_complement"), (4, 8, 16)),
+    "inverse_dynamics": (("cartesian_tensor", "newton_euler", "equilibrium"), (4, 8, 16)),
+}
+"""What is timed as straight code, and at how many joints."""
+
+LOOPS = {"forward_dynamics": "articulated_body", "inverse_dynamics": "cartesian_tensor"}
+LONG = (32, 64, 128, MOST_JOINTS)
+INTERPRETED = (4, 8, 16, 32, 64)
+
+STATES = {"straight code": 1024, "loop": 256, "NumPy": 32}
+ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Operations of one formulation for each number of joints; products include divisions, as in the papers."""
+
+    problem: str
+    name: str
+    kind: str
+    sizes: tuple[int, ...]
+    products: tuple[int, ...]
+    sums: tuple[int, ...]
+    formulas: tuple[str, str] = ("", "")
+
+    @property
+    def both(self) -> tuple[int, ...]:
+        return tuple(a + b for a, b in zip(self.products, self.sums, strict=True))
+
+    @property
+    def degree(self) -> int:
+        return DEGREE[find(self.problem, self.name).order]
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """From how many joints on `winner` takes fewer products, fewer sums, and fewer of both together; None if never."""
+
+    kind: str
+    products: int | None
+    sums: int | None
+    both: int | None
+
+    def __str__(self) -> str:
+        return " / ".join("-" if n is None else str(n) for n in (self.products, self.sums, self.both))
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds per state of one formulation; `how` is straight code, loop or NumPy."""
+
+    problem: str
+    name: str
+    how: str
+    sizes: tuple[int, ...]
+    seconds: tuple[float, ...]
+
+    @property
+    def degree(self) -> int:
+        return DEGREE[find(self.problem, self.name).order]
+
+
+@dataclass(frozen=True)
+class Race:
+    """Everything counted and measured."""
+
+    costs: tuple[Cost, ...]
+    timings: tuple[Timing, ...] = ()
+
+    def crossings(self, problem: str) -> list[tuple[str, str, dict[str, Crossing]]]:
+        """Each formulation against each of higher order: (winner, loser, where they cross by kind of robot)."""
+        found: dict[tuple[str, str], dict[str, Crossing]] = {}
+        costs = [cost for cost in self.costs if cost.problem == problem]
+        for a in costs:
+            for b in costs:
+                if a.degree < b.degree and a.kind == b.kind:
+                    found.setdefault((a.name, b.name), {})[a.kind] = crossing(a, b)
+        return [(*pair, by_kind) for pair, by_kind in found.items()]
+
+    def measured_crossings(self) -> list[tuple[Timing, Timing, float | None]]:
+        """The same in seconds, among what was timed in the same way."""
+        pairs = ((a, b) for a in self.timings for b in self.timings if (a.problem, a.how) == (b.problem, b.how))
+        return [(a, b, faster_from(a, b)) for a, b in pairs if a.degree < b.degree]
+
+    def page(self) -> str:
+        tables = [("Counted: a general robot", formula_rows(self.costs))]
+        tables += [(f"Fewer operations from n = ... on: {_words(p)}", crossing_rows(self, p)) for p in PROBLEMS]
+        if self.timings:
+            tables += [("Measured: nanoseconds per state", time_rows(self.timings))]
+            tables += [("Faster from n = ... on, measured", measured_rows(self))]
+        return figures("Where the O(n) methods win", INTRODUCTION, [*_count_plots(self), *_time_plots(self)], tables)
+
+
+INTRODUCTION = (
+    "Operations of one evaluation against the number of revolute joints, and time per state. A general robot has every "
+    "parameter off line; a random one has numbers, general twists and offsets; a planar one has parallel axes and "
+    "gravity in its plane. Three numbers n stand for fewer products / fewer sums / fewer of both together. Times are "
+    "those of this machine, one core, best of several: straight code and loops are compiled for a random robot, NumPy "
+    "is the formulation as written, over arrays of states."
+)
+
+
+def race(most: int = MOST_JOINTS, customised: int = MOST_CUSTOMISED, measure: bool = True) -> Race:
+    """Count every formulation up to `most` joints, those of COMPETITORS for robots with numbers, and time a few."""
+    costs = [general(f, most) for problem in PROBLEMS for f in formulations(problem)]
+    for problem, names in COMPETITORS.items():
+        costs += [special(find(problem, name), kind, customised) for kind in ROBOTS for name in names]
+    return Race(tuple(costs), tuple(measured()) if measure else ())
+
+
+def general(method: Formulation, most: int) -> Cost:
+    """A general robot: traced where the formulas do not hold yet, by exact formulas from there on."""
+    fitted = range(VALID_FROM, VALID_FROM + DEGREE[method.order] + 2)
+    count = partial(count_operations, method.problem, method.name)
+    counts = [count(joints=n) for n in fitted]
+    products = polynomial(list(fitted), [_products(c) for c in counts])
+    sums = polynomial(list(fitted), [c.additions for c in counts])
+    few = [count(joints=n) for n in range(1, min(VALID_FROM, most + 1))]
+    many = range(VALID_FROM, most + 1)
+    return Cost(
+        *(method.problem, method.name, "general", tuple(range(1, most + 1))),
+        (*map(_products, few), *(int(evaluate(products, n)) for n in many)),
+        (*(c.additions for c in few), *(int(evaluate(sums, n)) for n in many)),
+        (products, sums),
+    )
+
+
+def _products(count: OperationCount) -> int:
+    return count.multiplications + count.divisions
+
+
+def special(method: Formulation, kind: str, most: int) -> Cost:
+    """A robot with numbers, all that is known of it folded away."""
+    sizes = tuple(range(1, most + 1))
+    counts = [count_operations(method.problem, method.name, robot=ROBOTS[kind](n)) for n in sizes]
+    return Cost(
+        method.problem, method.name, kind, sizes, tuple(map(_products, counts)), tuple(c.additions for c in counts)
+    )
+
+
+def planar_robot(n: int) -> Robot:
+    """Parallel axes, gravity in their plane, no two links alike."""
+    rng = np.random.default_rng(n)
+    lengths, masses = rng.uniform(0.2, 0.6, n).tolist(), rng.uniform(0.5, 5.0, n).tolist()
+    rows = [
+        {"type": "revolute", "alpha": 0.0, "a": a, "d": 0.0, "mass": m, "com": [length / 2, 0, 0], "inertia": inertia}
+        for a, length, m in zip([0.0, *lengths], lengths, masses, strict=False)
+        for inertia in [[1e-3 * m, m * length**2 / 12, m * length**2 / 12, 0, 0, 0]]
+    ]
+    return Robot.from_dh(rows, convention="modified", name=f"planar{n}", gravity=[0.0, -9.81, 0.0])
+
+
+ROBOTS: dict[str, Callable[[int], Robot]] = {
+    "random": lambda n: random_robot(n, 1, prismatic=0.0),
+    "planar": planar_robot,
+}
+
+
+def crossing(a: Cost, b: Cost) -> Crossing:
+    pairs = ((a.products, b.products), (a.sums, b.sums), (a.both, b.both))
+    return Crossing(a.kind, *(cheaper_from(a.sizes, *pair) for pair in pairs))
+
+
+def cheaper_from(sizes: Sequence[int], these: Sequence[float], those: Sequence[float]) -> int | None:
+    """The least n from which on `these` are smaller at every n; None if they are not at the last."""
+    last = max((i for i, (x, y) in enumerate(zip(these, those, strict=True)) if x >= y), default=-1)
+    return sizes[last + 1] if last + 1 < len(sizes) else None
+
+
+def faster_from(a: Timing, b: Timing) -> float | None:
+    """Where the times of a and b cross for the last time, between measured sizes as straight lines in logarithms."""
+    times_a, times_b = (dict(zip(t.sizes, t.seconds, strict=True)) for t in (a, b))
+    both = [n for n in a.sizes if n in times_b]
+    ratios = [math.log(times_a[n] / times_b[n]) for n in both]
+    if not ratios or ratios[-1] >= 0:
+        return None
+    slower = max((i for i, r in enumerate(ratios) if r >= 0), default=None)
+    if slower is None:
+        return float(both[0])
+    share = ratios[slower] / (ratios[slower] - ratios[slower + 1])
+    return math.exp((1 - share) * math.log(both[slower]) + share * math.log(both[slower + 1]))
+
+
+def measured() -> Iterator[Timing]:
+    """Straight code for up to UNROLLED joints, loops for what has them, NumPy for comparison at any size."""
+    for problem, (names, sizes) in MEASURED.items():
+        yield from _timed(problem, "straight code", names, sizes, _straight)
+    for problem, name in LOOPS.items():
+        yield from _timed(problem, "loop", (name,), LONG, _loop)
+    names, _ = MEASURED["forward_dynamics"]
+    yield from _timed("forward_dynamics", "NumPy", names, INTERPRETED, _numpy)
+
+
+Runner = Callable[[Robot, str, str, list[Array]], Callable[[], object]]
+
+
+def _timed(problem: str, how: str, names: Sequence[str], sizes: Sequence[int], runner: Runner) -> Iterator[Timing]:
+    """One size after the other, all formulations in turns."""
+    best: dict[str, list[float]] = {name: [] for name in names}
+    for n in sizes:
+        robot = ROBOTS["random"](n)
+        rng = np.random.default_rng(0)
+        states = [rng.uniform(-1, 1, (STATES[how], n)) for _ in ARGUMENTS[problem]]
+        jobs = {name: (STATES[how], runner(robot, problem, name, states)) for name in names}
+        for name, seconds in best_of(jobs, ROUNDS).items():
+            best[name].append(seconds)
+    for name in names:
+        yield Timing(problem, name, how, tuple(sizes), tuple(best[name]))
+
+
+def _straight(robot: Robot, problem: str, name: str, states: list[Array]) -> Callable[[], object]:
+    f = compile_function(robot, problem, name)
+    out = f(*states)
+    return lambda: f(*states, out=out, threads=1)
+
+
+def _loop(robot: Robot, problem: str, _name: str, states: list[Array]) -> Callable[[], object]:
+    """Long chains have a loop for the formulation they are compiled by when none is asked for."""
+    f = compile_function(robot, problem)
+    out = f(*states)
+    return lambda: f(*states, out=out, threads=1)
+
+
+def _numpy(robot: Robot, problem: str, name: str, states: list[Array]) -> Callable[[], object]:
+    method, chain = find(problem, name), robot.chain()
+    columns = [list(np.ascontiguousarray(x.T)) for x in states]
+    return lambda: method(chain, *columns)
+
+
+def _words(problem: str) -> str:
+    return problem.replace("_", " ")
+
+
+Rows = list[list[str]]
+
+
+def formula_rows(costs: Sequence[Cost], sizes: Sequence[int] = (1, 2, 6, 12, 24, 50, 100, 200)) -> Rows:
+    """Formulas, and both together at a few sizes."""
+    shown = [n for n in sizes if n <= max(len(c.sizes) for c in costs)]
+    rows = [["problem", "formulation", "products", "sums", *(f"n = {n}" for n in shown)]]
+    for c in costs:
+        if c.kind == "general":
+            rows.append([_words(c.problem), c.name, *c.formulas, *(f"{c.both[n - 1]:,}" for n in shown)])
+    return rows
+
+
+def crossing_rows(race: Race, problem: str) -> Rows:
+    rows = [["winner", "over", "general", *ROBOTS]]
+    for winner, loser, by_kind in race.crossings(problem):
+        rows.append([winner, loser, *(str(by_kind.get(kind, "")) for kind in ("general", *ROBOTS))])
+    return rows
+
+
+def time_rows(timings: Sequence[Timing]) -> Rows:
+    sizes = sorted({n for t in timings for n in t.sizes})
+    rows = [["problem", "formulation", "how", *(f"n = {n}" for n in sizes)]]
+    for t in timings:
+        at = dict(zip(t.sizes, t.seconds, strict=True))
+        rows.append([_words(t.problem), t.name, t.how, *(f"{at[n] * 1e9:,.0f}" if n in at else "" for n in sizes)])
+    return rows
+
+
+def measured_rows(race: Race) -> Rows:
+    rows = [["problem", "how", "winner", "over", "faster from n ="]]
+    for a, b, n in race.measured_crossings():
+        where = f"- (not up to {a.sizes[-1]})" if n is None else f"{n:.1f}" if n > a.sizes[0] else f"{n:.0f} or less"
+        rows.append([_words(a.problem), a.how, a.name, b.name, where])
+    return rows
+
+
+def _count_plots(race: Race) -> Iterator[Plot]:
+    for problem in PROBLEMS:
+        yield _count_plot(race, problem, "general")
+    for kind in ROBOTS:
+        yield _count_plot(race, "forward_dynamics", kind)
+
+
+def _count_plot(race: Race, problem: str, kind: str) -> Plot:
+    curves = [
+        _per_joint(_short(c.name), c.sizes, c.both, dashed=c.degree > 1)
+        for c in race.costs
+        if (c.problem, c.kind) == (problem, kind)
+    ]
+    title, note = f"{_words(problem).capitalize()}: a {kind} robot", "Level lines are O(n). Dashed: more than O(n)."
+    return _plot(title, "products and sums per joint", curves, note)
+
+
+def _time_plots(race: Race) -> Iterator[Plot]:
+    for problem in PROBLEMS:
+        curves = []
+        for t in race.timings:
+            if t.problem == problem:
+                label = "" if t.how == "straight code" else f", {t.how}"
+                nanoseconds = [1e9 * seconds for seconds in t.seconds]
+                curves.append(_per_joint(_short(t.name) + label, t.sizes, nanoseconds, dashed=bool(label), marks=True))
+        if curves:
+            title, note = (
+                f"{_words(problem).capitalize()}: measured",
+                "One core, random robot; straight code but where told.",
+            )
+            yield _plot(title, "nanoseconds per state and joint", curves, note)
+
+
+def _per_joint(name: str, sizes: Sequence[int], costs: Sequence[float], dashed: bool, marks: bool = False) -> Curve:
+    return Curve(name, sizes, [cost / n for n, cost in zip(sizes, costs, strict=True)], marks=marks, dashed=dashed)
+
+
+def _short(name: str) -> str:
+    """Names that fit a legend."""
+    return name.replace("natural_orthogonal_complement", "natural_o_c").replace("_gauss_jordan", ", Gauss-J.")
+
+
+def _plot(title: str, y: str, curves: Sequence[Curve], note: str) -> Plot:
+    height = max(420, 90 + 17 * len(curves))
+    return Plot(title, "joints", y, curves, x_log=True, y_log=True, note=note, height=height)

@@ -1,0 +1,620 @@
+"""Tenreiro Machado, Galhano (1994), 'Evaluation of manipulator direct dynamics using customized Runge-Kutta methods'.
+
+Figures 2 to 7 show the largest error of a trajectory against computing time: Taylor polynomials, Runge-Kutta methods
+with fixed steps, embedded pairs with the step rule (14), all customised to a planar arm of two links. The figures have
+no numbers, and robot data, start, torque, duration and machine are not printed: what can be checked is what the paper
+reads off them, on a motion of our choice. The same is then asked of larger arms and of today's methods.
+
+A trend is judged case by case: 'equal' if it holds in every case, 'same order' if in at least two of three.
+docs/papers/machado1994.md tells what customising means here, and how it is timed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import armwright as aw
+from armwright.algebra import Scalar, cos, sin
+from armwright.graph import Graph, OperationCount, count
+from armwright.integrate import Tableau, method
+from armwright.report.plot import COLOURS, Curve, Plot
+from armwright.robot import Robot
+from armwright.study.papers.finding import Finding, Study, Verdict, compare, judged, tally, unchecked
+from armwright.study.work_precision import (
+    MACHADO,
+    Cost,
+    Line,
+    Motion,
+    Point,
+    WorkPrecision,
+    fixed_line,
+    log_log,
+    pair_line,
+    polynomial_line,
+    series_line,
+)
+
+Array = NDArray[Any]
+
+TABLE_1 = {
+    1: ("rk1",),
+    2: ("rk2", "rkb12"),
+    3: ("rk3", "rkf12", "rkf23"),
+    4: ("rk4", "rkb24"),
+    5: ("rkf34", "rkb34"),
+    6: ("rk5", "rkf45"),
+    7: ("rk6", "rkb45", "rkdp54"),
+    8: ("rkf56", "rkv56"),
+    9: ("rk7", "rkb56"),
+    10: ("rkv67",),
+    11: ("rk8",),
+    13: ("rkf78", "rkv78", "rkdp87"),
+    17: ("rk10",),
+}
+"""Methods by their number of stages."""
+
+FIXED = [name for names in TABLE_1.values() for name in names if method(name).error is None]
+PAIRS = {
+    "Fig. 4 Fehlberg": ("rkf12", "rkf23", "rkf34", "rkf45", "rkf56", "rkf78"),
+    "Fig. 5 Verner": ("rkv56", "rkv67", "rkv78"),
+    "Fig. 6 Butcher stand-ins": ("rkb12", "rkb24", "rkb34", "rkb45", "rkb56"),
+    "Fig. 7 Dormand-Prince": ("rkdp54", "rkdp87"),
+}
+TODAY = ("bs32", "tsit5", "dop853", "vern6", "vern7", "vern8", "vern9")
+TAYLOR, RUNGE_KUTTA, LATER, HEYOKA = "Fig. 2 Taylor", "Fig. 3 fixed steps", "today's pairs", "heyoka's Taylor series"
+
+DURATION = 10.0
+SUBSTEPS = tuple(sorted({*(2**k for k in range(1, 14)), *(3 * 2**k for k in range(12))}))
+ORDERS = (2, 3, 4, 5, 6, 8, 10)
+DEGREES = tuple((p, j) for p in ORDERS for j in (p - 1, p))
+"""The T_ij: polynomials of degree i for positions, j for velocities."""
+
+TOLERANCES = tuple(10.0**-k for k in range(1, 15))
+ACCURACIES = (1e-3, 1e-6, 1e-8, 1e-10, 1e-12)
+
+FINE, MIDDLE = 1e-10, 1e-6
+"""Errors at which methods are compared."""
+
+
+def study() -> Study:
+    rr = aw.load("rr")
+    motion = Motion(rr, DURATION, [0.0, 0.0], records=10)
+    chart = charted(motion, DEGREES, SUBSTEPS, TOLERANCES)
+    arms = [Larger(aw.load("puma560"), (2, 4, 6)), Larger(aw.random_robot(7, 1, prismatic=0), (2, 4))]
+    findings = (
+        *table_1(),
+        *equations_6(rr),
+        *customised(motion),
+        *orders(rr),
+        *figure_2(motion, chart),
+        *figure_3(motion, chart),
+        *figures_4_to_7(chart),
+        *step_rule(motion),
+        *left_out(),
+        *quickest(chart, "figures 2-7"),
+        *(finding for arm in arms for finding in arm.findings()),
+    )
+    plots = (*redrawn(chart), *(plot for arm in arms for plot in arm.plots()))
+    title = "Tenreiro Machado, Galhano 1994: customised Runge-Kutta methods"
+    return Study("machado1994", title, summary(chart, findings), findings, plots)
+
+
+def summary(chart: WorkPrecision, findings: Sequence[Finding]) -> str:
+    best = ", ".join(
+        f"{found[0]} for {accuracy:.0e} ({found[1] * 1e6:.0f} us)"
+        for accuracy in ACCURACIES
+        if (found := chart.best(accuracy)) is not None
+    )
+    return (
+        "The paper's conclusion holds on every arm: the finer the accuracy, the higher the order that pays, and at "
+        "1e-10 orders from 8 on need a fraction of the work of order 4. Taylor polynomials and Runge-Kutta formulas of "
+        "one order need the same number of steps; the heuristic T_pp gains a whole order, not a little. Step control "
+        "saves steps and loses most of the gain in evaluations. Rule (14) has a misprint. Quickest on the RR arm for "
+        f"{DURATION:g} s of motion, as measured here: {best}. Findings: {tally(findings)}."
+    )
+
+
+# Measuring
+
+
+def charted(
+    motion: Motion, taylor: Iterable[tuple[int, int]], substeps: Sequence[int], tolerances: Sequence[float]
+) -> WorkPrecision:
+    """All methods of the paper and of today on one motion, each with the figure it belongs to as its family."""
+    lines: list[Line | None] = [replace(polynomial_line(motion, ij, substeps), family=TAYLOR) for ij in taylor]
+    lines += [
+        replace(fixed_line(motion, method(name), substeps), name=label(name), family=RUNGE_KUTTA) for name in FIXED
+    ]
+    for family, names in PAIRS.items():
+        lines += [
+            replace(pair_line(motion, name, "machado", tolerances), name=label(name), family=family) for name in names
+        ]
+    lines += [replace(pair_line(motion, name, "pi", tolerances), family=LATER) for name in TODAY]
+    series = series_line(motion)
+    lines.append(series and replace(series, name="heyoka", family=HEYOKA))
+    kept = tuple(line for line in lines if line is not None and line.points)
+    return WorkPrecision(motion.robot.name, motion.duration, kept)
+
+
+def label(name: str) -> str:
+    """As the paper writes it: rkf45 is RKF4(5)."""
+    tableau = method(name)
+    if tableau.error is None:
+        return name.upper()
+    return f"{name.rstrip('0123456789').upper()}{tableau.order}({tableau.embedded})"
+
+
+def trend(
+    where: str, what: str, published: str, obtained: str, cases: Sequence[bool], why: str = "", timed: bool = False
+) -> Finding:
+    """Something read off a figure: true in every case, in most, or not."""
+    share = sum(cases) / max(1, len(cases))
+    verdict = Verdict.EQUAL if share == 1 else Verdict.ORDER if share >= 2 / 3 else Verdict.DIFFERS
+    told = f"{obtained} ({sum(cases)} of {len(cases)})" if len(cases) > 1 else obtained
+    reason = "" if verdict is Verdict.EQUAL else why or "as measured here"
+    return Finding(where, what, published, told, verdict, reason, timed)
+
+
+def needed(line: Line, accuracy: float, cost: Cost) -> float:
+    """What an error costs; without limit if it was not reached."""
+    return line.needed(accuracy, cost) or np.inf
+
+
+def short(value: float) -> str:
+    """Three digits, and the thousands as k and M."""
+    if not np.isfinite(value):
+        return "-"
+    for unit, letter in ((1e6, "M"), (1e3, "k")):
+        if value >= unit:
+            return f"{value / unit:.3g}{letter}"
+    return f"{value:.3g}"
+
+
+def listed(names: Iterable[str], values: Iterable[float]) -> str:
+    return ", ".join(f"{name} {short(value)}" for name, value in zip(names, values, strict=True))
+
+
+def spread(values: Iterable[float]) -> str:
+    found = list(values)
+    return f"{min(found):.2f} to {max(found):.2f}, median {np.median(found):.2f}"
+
+
+def ranked(
+    where: str, lines: Sequence[Line], accuracy: float, cost: Cost, why: str = "", timed: bool = False
+) -> Finding:
+    """Whether a higher order reaches an error at less cost, for every two of these methods that differ in order."""
+    costs = [needed(line, accuracy, cost) for line in lines]
+    pairs = [
+        (costs[i], costs[j])
+        for i, low in enumerate(lines)
+        for j, high in enumerate(lines)
+        if low.order < high.order and min(costs[i], costs[j]) < np.inf
+    ]
+    scale, unit = (1e6, "us") if cost == "seconds" else (1.0, cost)
+    told = f"{', '.join(short(c * scale) for c in costs)} {unit} from {lines[0].name} to {lines[-1].name}"
+    what = f"the higher the order the fewer {cost} for an error of {accuracy:.0e}"
+    return trend(where, what, "fewer", told, [high < low for low, high in pairs], why, timed)
+
+
+# Table 1 and the equations
+
+
+def table_1() -> list[Finding]:
+    found = []
+    for stages, names in TABLE_1.items():
+        for name in names:
+            tableau = method(name)
+            why = "a stand-in with the same orders and stages" if tableau.status == "stand-in" else ""
+            found.append(compare("table 1", f"stages of {label(name)}", str(stages), tableau.stages, why))
+    return found
+
+
+M1, M2, R1, R2, J1, J2, G = 0.5, 6.25, 1.0, 0.8, 1.0, 1.0, 9.81
+"""The packaged arm `rr`: none of these is in the paper."""
+
+
+def equation_6(q: Sequence[Scalar], qd: Sequence[Scalar]) -> tuple[list[list[Scalar]], list[Scalar], list[Scalar]]:
+    """J, C and G as printed, for any scalar."""
+    c1, c2, s2, c12 = cos(q[0]), cos(q[1]), sin(q[1]), cos(q[0] + q[1])
+    off = M2 * R2**2 + M2 * R1 * R2 * c2
+    J = [[(M1 + M2) * R1**2 + M2 * R2**2 + 2 * M2 * R1 * R2 * c2 + J1, off], [off, M2 * R2**2 + J2]]
+    C = [
+        -M2 * R1 * R2 * s2 * qd[1] * qd[1] - 2 * M2 * R1 * R2 * s2 * qd[0] * qd[1],
+        M2 * R1 * R2 * s2 * qd[0] * qd[0],
+    ]
+    return J, C, [G * (M1 * R1 * c1 + M2 * R1 * c1 + M2 * R2 * c12), G * M2 * R2 * c12]
+
+
+def equations_6(arm: Robot) -> list[Finding]:
+    """The arm in the library is the arm of the paper."""
+    q, qd = np.random.default_rng(0).uniform(-2, 2, (2, 100, 2))
+    J, C, gravity = equation_6(list(q.T), list(qd.T))
+    pairs = {
+        "(6a) inertia matrix": (_stacked(J), arm.mass_matrix(q)),
+        "(6b) Coriolis and centripetal torques": (_stacked(C), arm.bias(q, qd) - arm.gravity_torque(q)),
+        "(6c) gravity torques": (_stacked(gravity), arm.gravity_torque(q)),
+    }
+    found = []
+    for what, (printed, ours) in pairs.items():
+        off = float(np.max(np.abs(printed - ours)))
+        found.append(trend("equation (6)", what, "the formula", f"apart by {off:.0e} at most", [off < 1e-12]))
+    return found
+
+
+def _stacked(entries: Any) -> Array:
+    """Nested lists of arrays (k,) as one array (k, ...)."""
+    if not isinstance(entries, list):
+        return np.asarray(entries) + np.zeros(100)
+    return np.stack([_stacked(x) for x in entries], axis=1)
+
+
+def by_hand() -> OperationCount:
+    """The accelerations from (6) by Cramer's rule, without torque, every constant worked out beforehand."""
+    graph = Graph()
+    q, qd = ([graph.input(f"{name}{i}") for i in (1, 2)] for name in ("q", "qd"))
+    J, C, gravity = equation_6(q, qd)
+    b = [-(c + g) for c, g in zip(C, gravity, strict=True)]
+    determinant = J[0][0] * J[1][1] - J[0][1] * J[0][1]
+    first, second = J[1][1] * b[0] - J[0][1] * b[1], J[0][0] * b[1] - J[0][1] * b[0]
+    return count([first / determinant, second / determinant])
+
+
+def customised(motion: Motion) -> list[Finding]:
+    """Section 2.2: customising is the removal of what need not be computed, and of loops."""
+    general = min(
+        (aw.count_operations("forward_dynamics", f.name, joints="RR") for f in aw.formulations("forward_dynamics")),
+        key=lambda c: c.total,
+    )
+    ours, hand = count(motion.program.outputs), by_hand()
+    return [
+        trend(
+            "section 2.2", "operations of one evaluation, customised", f"(6) and Cramer's rule: {hand.total}",
+            f"{ours.total}, by tracing", [ours.total <= hand.total],
+        ),
+        trend(
+            "section 2.2", "customising removes most of the operations", "important",
+            f"{general.total} for any RR arm, {ours.total} for this one", [ours.total < general.total / 2],
+        ),
+    ]  # fmt: skip
+
+
+# Orders of convergence
+
+STARTS, SPREAD, ROUNDING, FITTED = 1024, 0.5, 3e-14, 5
+
+
+def orders(arm: Robot) -> list[Finding]:
+    """The slope of the median error of many short motions: a single one bends where its error changes sign."""
+    q0 = np.random.default_rng(0).uniform(-SPREAD, SPREAD, (STARTS, 2))
+    motion = Motion(arm, 1.0, q0, records=2, repeats=0)
+    substeps = sorted({*range(1, 9), *(k * 2**i for i in range(8) for k in (4, 5, 6, 7))})
+    found = []
+    for name in (name for names in TABLE_1.values() for name in names):
+        where, tableau = f"figure {3 if name in FIXED else figure_of(name)}", method(name)
+        why = tableau.note if name == "rkf12" else ""
+        found.append(_order(where, label(name), tableau.order, fixed_line(motion, tableau, substeps), why))
+    for i, j in DEGREES:
+        why = f"counted as order {i} in the paper; the velocity polynomial decides" if j < i else ""
+        found.append(_order("figure 2", f"T{i},{j}", j, polynomial_line(motion, (i, j), substeps), why))
+    return sorted(found, key=lambda finding: finding.where)
+
+
+def figure_of(name: str) -> int:
+    return next(4 + k for k, names in enumerate(PAIRS.values()) if name in names)
+
+
+def _order(where: str, name: str, order: int, line: Line, why: str) -> Finding:
+    """The order a formula must have, against the slope of its error."""
+    points = [p for p in line.points if p.error > ROUNDING][-FITTED:]
+    steps, errors = (np.log([getattr(p, x) for p in points]) for x in ("steps", "error"))
+    slope = -float(np.polyfit(steps, errors, 1)[0])
+    if order == 10:
+        why = "above rounding higher terms still count; with 50 digits the slope is 10 (tests)"
+    verdict = judged(str(order), slope)
+    return Finding(where, f"order of convergence of {name}", str(order), f"{slope:.2f}", verdict, why)
+
+
+# Figure 2
+
+
+def polynomials(chart: WorkPrecision, heuristic: bool) -> list[Line]:
+    lines = [chart.line(f"T{p},{p if heuristic else p - 1}") for p in ORDERS]
+    return [replace(line, order=p) for p, line in zip(ORDERS, lines, strict=True)]
+
+
+def figure_2(motion: Motion, chart: WorkPrecision) -> list[Finding]:
+    standard, heuristic = polynomials(chart, False), polynomials(chart, True)
+    where = "figure 2"
+    better = [x for lines in (standard, heuristic) for low, high in pairwise(lines) for x in _better(low, high)]
+    gains = [needed(a, MIDDLE, "steps") / needed(b, MIDDLE, "steps") for a, b in zip(standard, heuristic, strict=True)]
+    names = [f"p = {p}:" for p in ORDERS]
+    limited = "one more term in the velocity raises the order of convergence from p - 1 to p; only for high orders, "
+    return [
+        trend(
+            where, "the higher the order the smaller the error, for as many steps", "smaller", "smaller", better,
+            "at steps of a quarter of a second the series has yet to converge",
+        ),
+        _by_operations(motion, heuristic),
+        ranked(where, heuristic, FINE, "seconds", "a step more or less of the coarse grid of steps", timed=True),
+        trend(
+            where, "T_pp beats T_p,p-1", "improvement", f"times fewer steps for 1e-06: {listed(names, gains)}",
+            [gain > 1 for gain in gains],
+        ),
+        trend(
+            where, "the improvement of T_pp is limited", "limited", "ratios below 1.5", [gain < 1.5 for gain in gains],
+            limited + "where an order more is a small share, is the gain limited. T_p+1,p costs as much and is better",
+        ),
+    ]  # fmt: skip
+
+
+def _better(low: Line, high: Line) -> list[bool]:
+    """Whether the second is better at every step both were run with, away from rounding."""
+    errors = {p.setting: p.error for p in high.points}
+    return [errors[p.setting] < p.error for p in low.points if p.setting in errors and p.error > 1e-11]
+
+
+def _by_operations(motion: Motion, lines: Sequence[Line]) -> Finding:
+    """Order against number of steps, machine aside: by operations."""
+    each = [count(motion.increment((p, p)).outputs).total for p in ORDERS]
+    costs = [n * needed(line, FINE, "steps") for n, line in zip(each, lines, strict=True)]
+    told = f"operations for 1e-10: {listed((line.name for line in lines), costs)}"
+    cases = [b < a for a, b in pairwise(costs) if b < np.inf]
+    return trend("figure 2", "a higher order is a better investment than more steps", "better", told, cases)
+
+
+# Figure 3
+
+HEUN_2 = ("Heun", 2, ((), (1,)), (Fraction(1, 2), Fraction(1, 2)))
+HEUN_3 = ("Heun", 3, ((), (Fraction(1, 3),), (0, Fraction(2, 3))), (Fraction(1, 4), 0, Fraction(3, 4)))
+KUTTA_38 = (
+    "3/8 rule", 4, ((), (Fraction(1, 3),), (Fraction(-1, 3), 1), (1, -1, 1)),
+    (Fraction(1, 8), Fraction(3, 8), Fraction(3, 8), Fraction(1, 8)),
+)  # fmt: skip
+ALTERNATIVES = {
+    "rk2": (HEUN_2,),
+    "rk3": (HEUN_3,),
+    "rk4": (KUTTA_38,),
+    "rk5": ("rkdp54", "tsit5"),
+    "rk8": ("rkdp87", "dop853", "vern8"),
+}
+"""Other formulas of the same order, run with fixed steps; those known by name are the propagated ones of pairs."""
+
+
+def alternative(given: str | tuple[Any, ...]) -> Tableau:
+    if isinstance(given, str):
+        return method(given)
+    name, order, a, b = given
+    return Tableau(f"{name} {order}", order, a, b, tuple(sum(row, Fraction(0)) for row in a)).exact(float)
+
+
+def figure_3(motion: Motion, chart: WorkPrecision) -> list[Finding]:
+    where, lines = "figure 3", [chart.line(label(name)) for name in FIXED]
+    crowded = "near the least, orders 5 to 10 differ little at this accuracy: a step of RK10 has 17 stages"
+    return [
+        ranked(where, lines, FINE, "evaluations"),
+        ranked(where, lines, MIDDLE, "evaluations", crowded),
+        ranked(where, lines, FINE, "seconds", crowded, timed=True),
+        *order_8_against_4(where, chart),
+        _taylor_and_runge_kutta(chart, ORDERS),
+        _coefficients(motion, chart),
+    ]
+
+
+def order_8_against_4(where: str, chart: WorkPrecision) -> list[Finding]:
+    """Order 8 and higher, with fixed steps, against the classical method."""
+    costs: tuple[tuple[Cost, bool], ...] = (("evaluations", False), ("seconds", True))
+    found = []
+    for cost, timed in costs:
+        base = needed(chart.line("RK4"), FINE, cost)
+        ratios = [base / needed(chart.line(name), FINE, cost) for name in ("RK8", "RK10")]
+        told = f"times fewer: {listed(('RK8', 'RK10'), ratios)}"
+        what = f"{cost} of orders 8 and 10 for an error of 1e-10, against order 4"
+        found.append(trend(where, what, "fewer", told, [ratio > 5 for ratio in ratios], "less than 5 times", timed))
+    return found
+
+
+def _taylor_and_runge_kutta(
+    chart: WorkPrecision, taylor: Sequence[int], where: str = "figure 3", accuracy: float = MIDDLE
+) -> Finding:
+    """'The Taylor series expansion and the RK method have similar properties'."""
+    ratios = {}
+    for p in (p for p in taylor if f"rk{p}" in FIXED):
+        series, formula = (chart.line(name).needed(accuracy, "steps") for name in (f"T{p},{p}", f"RK{p}"))
+        if series and formula:
+            ratios[p] = series / formula
+    told = f"steps for {accuracy:.0e}, T_pp over RK p: {spread(ratios.values())}"
+    alike = [1 / 2 < ratio < 2 for ratio in ratios.values()]
+    return trend(where, "Taylor and Runge-Kutta of one order are alike", "similar", told, alike)
+
+
+def _coefficients(motion: Motion, chart: WorkPrecision) -> Finding:
+    """'Alternative sets of numerical coefficients produce minor differences'."""
+    ratios = {}
+    for name, others in ALTERNATIVES.items():
+        base = needed(chart.line(label(name)), MIDDLE, "evaluations")
+        for other in map(alternative, others):
+            ratios[other.name] = needed(fixed_line(motion, other, SUBSTEPS), MIDDLE, "evaluations") / base
+    told = f"evaluations for 1e-06 over those of RK2, 3, 4, 5, 5, 8, 8, 8: {listed(ratios, ratios.values())}"
+    cases = [1 / 1.5 < ratio < 1.5 for ratio in ratios.values()]
+    why = "formulas published since are tuned for a small error term"
+    return trend("figure 3", "coefficients of one order differ little", "minor differences", told, cases, why)
+
+
+# Figures 4 to 7
+
+
+def figures_4_to_7(chart: WorkPrecision) -> list[Finding]:
+    found = []
+    for family in PAIRS:
+        lines = [line for line in chart.lines if line.family == family]
+        found.append(ranked(family[:6].replace("Fig.", "figure"), lines, 1e-8, "evaluations"))
+    return [*found, *_gains(chart, "figures 4-7")]
+
+
+def _gains(chart: WorkPrecision, where: str) -> list[Finding]:
+    """Variable against fixed steps of the same order: in steps, in evaluations, in time."""
+    gains: dict[Cost, dict[str, float]] = {"steps": {}, "evaluations": {}, "seconds": {}}
+    for line in (line for line in chart.lines if line.family in PAIRS):
+        fixed = chart.line(f"RK{line.order}")
+        if line.needed(MIDDLE) and fixed.needed(MIDDLE):
+            for cost, ratios in gains.items():
+                ratios[line.name] = needed(fixed, MIDDLE, cost) / needed(line, MIDDLE, cost)
+    steps = gains.pop("steps")
+    holds = {name: ratio > 1 for name, ratio in steps.items()}
+    found = [_gain(where, "variable steps are fewer, for 1e-06", "superior", steps, holds)]
+    for cost, ratios in gains.items():
+        what = f"more than half of that gain is lost in {cost}"
+        lost = {name: bool(np.log(left) < 0.5 * np.log(steps[name])) for name, left in ratios.items()}
+        made = _gain(where, what, "lost to a great extent", ratios, lost)
+        found.append(replace(made, timed=cost == "seconds"))
+    return found
+
+
+def _gain(where: str, what: str, published: str, ratios: dict[str, float], holds: dict[str, bool]) -> Finding:
+    why = "not so with " + ", ".join(name for name, true in holds.items() if not true)
+    return trend(where, what, published, f"fixed over variable: {spread(ratios.values())}", [*holds.values()], why)
+
+
+# The step rule
+
+STATE = np.array([-0.3, 0.8, 0.5, 1.5])
+STEP = 0.025
+
+
+def step_rule(motion: Motion) -> list[Finding]:
+    names = [name for names in PAIRS.values() for name in names]
+    off = [abs(estimate_slope(motion.robot, method(name)) - method(name).estimate_order) for name in names]
+    runs = {rule: [_at(motion, name, rule) for name in names] for rule in MACHADO}
+    more = [100 * a.evaluations / b.evaluations - 100 for a, b in zip(*runs.values(), strict=True)]
+    failed = [100 * point.rejected / (point.rejected + point.steps) for point in runs["machado"]]
+    return [
+        trend(
+            "equation (13)", "the error estimate goes as h^(min(p, q) + 1)", "min(p, q) + 1",
+            f"measured power of h: off by {max(off):.2f} at most", [x < 0.5 for x in off],
+        ),
+        Finding(
+            "equation (14)", "exponent of TOL/LTE", "1/max(p,q)+1", "1/(min(p, q) + 1), by (13)", Verdict.DIFFERS,
+            "a misprint, and brackets are missing; read as 1/(max(p, q) + 1), as here, it makes a difference of "
+            f"{min(more):+.0f} to {max(more):+.0f} % in evaluations at TOL = 1e-6",
+        ),
+        trend(
+            "section 3.2", "estimates lead to failed steps", "they do",
+            f"{min(failed):.0f} to {max(failed):.0f} % of the steps fail at TOL = 1e-6", [x > 0 for x in failed],
+            "where the estimate varies little from step to step, 0.9 is safety enough",
+        ),
+    ]  # fmt: skip
+
+
+def _at(motion: Motion, name: str, rule: str) -> Point:
+    point = motion.pair(method(name), 1e-6, rule)
+    assert point is not None, f"{name} does not follow the motion at TOL = 1e-6"
+    return point
+
+
+def estimate_slope(arm: Robot, tableau: Tableau) -> float:
+    """The power of h with which the estimate of one step goes."""
+    sizes = [_estimate(arm, tableau, h) for h in (STEP, STEP / 2)]
+    return float(np.log2(sizes[0] / sizes[1]))
+
+
+def _estimate(arm: Robot, tableau: Tableau, h: float) -> float:
+    """Equation (12): |y - yhat| after one step, its largest entry."""
+    k: list[Array] = []
+    for row in tableau.a:
+        y = STATE + h * sum((a * slope for a, slope in zip(row, k, strict=True)), np.zeros(4))
+        k.append(np.concatenate([y[2:], arm.forward_dynamics(y[:2], y[2:], np.zeros(2))]))
+    return float(np.max(np.abs(h * np.array(tableau.error) @ np.array(k))))
+
+
+# What is not in the paper
+
+
+def left_out() -> list[Finding]:
+    nothing = "the paper prints neither numbers nor the data to obtain them: masses, lengths, start, torques, duration"
+    return [
+        unchecked("figures 2-7", "errors and computing times", "curves without numbers", f"{nothing}, machine"),
+        unchecked("figure 6", "Butcher's pairs", "coefficients of his book of 1987",
+                  "not found; stand-ins have the same orders and stages"),
+        unchecked("figure 2", "T_pp has more complex characteristics", "more complex",
+                  "it is not said in which sense; ours are straight lines like the others"),
+    ]  # fmt: skip
+
+
+# The quickest
+
+
+def quickest(chart: WorkPrecision, where: str) -> list[Finding]:
+    """The page's own answer: which method to take, at each accuracy."""
+    found = []
+    for accuracy in ACCURACIES:
+        best = chart.best(accuracy)
+        if best is None:
+            continue
+        paper = [chart.best(accuracy, family) for family in chart.families if family.startswith("Fig.")]
+        name, seconds = min((x for x in paper if x is not None), key=lambda x: x[1])
+        told = f"{best[0]}, {best[1] * 1e6:.0f} us"
+        told += f"; of the paper's {name}, {seconds * 1e6:.0f} us" if name != best[0] else ""
+        high = chart.line(best[0]).order >= 8
+        why = "for a coarse error the long steps of a high order are shorter than they could be"
+        found.append(trend(where, f"quickest for an error of {accuracy:.0e}", "a high order", told, [high], why, True))
+    return found
+
+
+class Larger:
+    """The same on an arm with more joints, that falls for a second."""
+
+    def __init__(self, robot: Robot, taylor: tuple[int, ...]) -> None:
+        self.taylor = taylor
+        motion = Motion(robot, 1.0)
+        self.chart = charted(motion, [(p, p) for p in taylor], [2**k for k in range(12)], TOLERANCES[1::2])
+
+    def findings(self) -> list[Finding]:
+        chart, where = self.chart, f"beyond: {self.chart.robot}"
+        lines = [chart.line(label(name)) for name in FIXED]
+        return [
+            ranked(where, lines, FINE, "evaluations"),
+            *order_8_against_4(where, chart),
+            _taylor_and_runge_kutta(chart, self.taylor, where, 1e-4),
+            *_gains(chart, where),
+            *quickest(chart, where),
+        ]
+
+    def plots(self) -> list[Plot]:
+        note = f"{self.chart.robot} falls for {self.chart.duration:g} s."
+        shown = (TAYLOR, RUNGE_KUTTA, LATER)
+        made = [self.chart.plot(family, f"{self.chart.robot}: {family}", note) for family in shown]
+        return [self.chart.champions(f"{self.chart.robot}: the best of each family", note), *made]
+
+
+# Figures
+
+
+def redrawn(chart: WorkPrecision) -> list[Plot]:
+    """Figures 2 to 7 on our motion, today's methods, and all of them superimposed."""
+    note = f"The RR arm falls from rest, stretched out level, for {chart.duration:g} s. The paper's has no numbers."
+    rule = "Steps by rule (14) as printed."
+    plots = [_figure_2(chart, note), chart.plot(RUNGE_KUTTA, "Figure 3: Runge-Kutta methods with fixed steps", note)]
+    plots += [chart.plot(family, f"Figure {family[5]}: pairs, {family[7:]}", f"{rule} {note}") for family in PAIRS]
+    return [
+        chart.champions("Figures 2 to 7 superimposed: the best method of each, and of today's", note),
+        *plots,
+        chart.plot(LATER, "Today's pairs, steps by PI control", note),
+    ]
+
+
+def _figure_2(chart: WorkPrecision, note: str) -> Plot:
+    """One colour for an order; T_p,p-1 dashed."""
+    curves = []
+    for k, p in enumerate(ORDERS):
+        for q in (p - 1, p):
+            points = chart.line(f"T{p},{q}").points
+            seconds, errors = [x.seconds for x in points], [x.error for x in points]
+            curves.append(Curve(f"T{p},{q}", seconds, errors, True, q < p, COLOURS[k]))
+    return log_log("Figure 2: Taylor polynomials", curves, note)

@@ -1,0 +1,295 @@
+"""Mohan and Saha (2007), the answer to the claim: what makes the simulation depart, and whether the recursion helps.
+
+Along the exact motion the linearised one has a largest eigenvalue; errors grow as exp of its integral, whatever they
+come from. So it predicts when a run with another tolerance departs. The runs are repeated in single precision and with
+fifty digits, with and without the recursion.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from armwright.compile import compile as compile_function
+from armwright.formulations import find
+from armwright.integrate import solve
+from armwright.report.plot import Curve, Plot
+from armwright.study.papers.finding import Finding, Verdict, unchecked
+from armwright.study.papers.mohan2007_runs import (
+    ABSOLUTE,
+    DIFFERENT,
+    FORMULATION,
+    JOINTS,
+    OFF,
+    PERIOD,
+    RELATIVE,
+    Part,
+    Track,
+    arm,
+    claim,
+    crossing_time,
+    forced,
+    motion,
+    rate,
+    wanted,
+)
+
+Array = NDArray[Any]
+
+TURNING = 5.0
+"""Seconds: q2 + q3 = pi, and link 3 comes above the horizontal."""
+
+ROD = 0.02  # metres, link 3
+
+TOLERANCES = (1e-5, 1e-6, 1e-7, 1e-8, 1e-10, 1e-12)
+KNOWN = 1e-8
+"""From the run with this tolerance the others are predicted."""
+
+ROUGH = 1e-6
+"""Tolerance for single precision: a tighter one would be below its rounding."""
+
+DIGITS, EXACT_START = 50, 4.75
+TIGHT, LESS_TIGHT, TIGHT_METHOD = 1e-14, 1e-12, "vern8"
+NEEDS_MPMATH = "needs mpmath: pip install 'armwright[precision]'"
+
+
+@dataclass(frozen=True, eq=False)
+class Growth:
+    """Rates 1/s at which errors grow along the motion: the largest real part of an eigenvalue of the linearised one."""
+
+    t: Array
+    rate: Array
+
+    @property
+    def folds(self) -> Array:
+        """Natural logarithm of the growth since the start."""
+        steps = np.diff(self.t) * (self.rate[1:] + self.rate[:-1]) / 2
+        return np.concatenate([[0.0], np.cumsum(steps)])
+
+    def at(self, t: float) -> float:
+        return float(np.interp(t, self.t, self.rate))
+
+    def factor(self, begin: float, end: float) -> float:
+        """Decimal logarithm of the growth between two times."""
+        first, last = np.interp([begin, end], self.t, self.folds)
+        return float((last - first) / math.log(10))
+
+    def later(self, departure: float, factor: float) -> float:
+        """When a run departs whose errors are smaller by this factor than those of one that departs then."""
+        folds = np.interp(departure, self.t, self.folds) + math.log(factor)
+        return float(np.interp(folds, self.folds, self.t))
+
+
+@cache
+def growth() -> Growth:
+    t = np.linspace(0, PERIOD, 2001)
+    q, qd, qdd = wanted(t)
+    stiffness, damping, _ = arm().forward_dynamics_derivatives(q, qd, arm().inverse_dynamics(q, qd, qdd))
+    A = np.zeros((len(t), 2 * JOINTS, 2 * JOINTS))
+    A[:, :JOINTS, JOINTS:] = np.eye(JOINTS)
+    A[:, JOINTS:, :JOINTS], A[:, JOINTS:, JOINTS:] = stiffness, damping
+    return Growth(t, np.linalg.eigvals(A).real.max(axis=1))
+
+
+def pendulum_rate(t: Array) -> Array:
+    """Link 3 alone, a rod that swings freely about its end: sqrt(3 g / 2a) if it stands upright, less if it slants."""
+    upright = -np.sin(2 * wanted(t)[0][:, 0])
+    rates: Array = np.sqrt(1.5 * 9.81 / ROD * np.maximum(upright, 0))
+    return rates
+
+
+def cause() -> Part:
+    """The mass matrix, which is innocent, and the growth of errors."""
+    found, q = growth(), wanted(growth().t)[0]
+    smallest, condition = float(np.linalg.eigvalsh(arm().mass_matrix(q)).min()), np.linalg.cond(arm().mass_matrix(q))
+    matrix = f"mass matrix: {smallest:.1e} kg m2 or more, condition {condition.min():.0f} to {condition.max():.0f}"
+    why = "the mass matrix is regular; the eigenvalue that matters is that of the linearised motion"
+    before, most = found.rate[found.t < TURNING - 0.05].max(), found.rate.max()
+    rates = f"errors grow by {before:.1f} 1/s before 5 s, {found.at(5.5):.1f} at 5.5 s, {most:.0f} at most"
+    rates += f", by 1e{found.factor(TURNING, PERIOD):.0f} until 10 s"
+    pendulum = "link 3 is an inverted pendulum of 2 cm from 5 s on: any error grows, whoever made it"
+    published = "numerical stability of the forward dynamics"
+    findings = [
+        claim("Section 4.2", "a zero eigenvalue causes the deviation", "yes", matrix, smallest < 1e-12, why),
+        claim("Section 5", "cause of the departure", published, rates, found.at(5.5) < 1, pendulum),
+    ]
+    curves = [
+        Curve("linearised motion", found.t.tolist(), found.rate.tolist()),
+        Curve("link 3 as a pendulum", found.t.tolist(), pendulum_rate(found.t).tolist(), dashed=True),
+    ]
+    note = "Largest real part of the eigenvalues along the exact motion. Link 3 comes above the horizontal at 5 s."
+    return findings, [Plot("Why: the growth rate of errors", "t, s", "1/s", curves, note=note)]
+
+
+def arithmetic() -> Part:
+    """Tolerance, recursion and precision."""
+    doubles = {name: sweep(formulation) for name, formulation in FORMULATION.items()}
+    single = {name: forced(rate(made, "float32"), ROUGH, ROUGH, PERIOD) for name, made in FORMULATION.items()}
+    found = [
+        tolerances(doubles["recursive"]),
+        in_doubles(doubles),
+        in_single(single),
+        *rounding(),
+        *in_fifty(),
+        seeds(),
+    ]
+    return found, [departure_plot(doubles), error_plot(doubles["recursive"], single)]
+
+
+def sweep(formulation: str) -> dict[float, Track]:
+    """Runs for every tolerance, until astray."""
+    return {tolerance: forced(rate(formulation), tolerance, tolerance, PERIOD) for tolerance in TOLERANCES}
+
+
+def predicted(runs: dict[float, Track]) -> dict[float, float]:
+    """When joint 3 departs for each tolerance, from one run and the growth rate alone."""
+    known = runs[KNOWN].leaves()
+    return {tolerance: growth().later(known, KNOWN / tolerance) for tolerance in runs}
+
+
+def tolerances(runs: dict[float, Track]) -> Finding:
+    off = max(abs(runs[tolerance].leaves() - t) for tolerance, t in predicted(runs).items())
+    times = ", ".join(f"{runs[tolerance].leaves():.2f} s at {tolerance:g}" for tolerance in (1e-6, 1e-8, 1e-12))
+    why = "the paper has one tolerance; the growth rate tells how long a smaller error takes to become as large"
+    what, obtained = "departure of joint 3 against the tolerance", f"{times}; predicted to {off:.2f} s"
+    return Finding("Section 5", what, "not told", obtained, Verdict.UNCHECKABLE, why)
+
+
+def in_doubles(doubles: dict[str, dict[float, Track]]) -> Finding:
+    recursive, other = doubles.values()
+    gains = [recursive[tolerance].leaves() - other[tolerance].leaves() for tolerance in TOLERANCES]
+    obtained = f"by {min(gains):.3f} to {max(gains):.3f} s, tolerances {TOLERANCES[0]:g} to {TOLERANCES[-1]:g}"
+    why = "only at the tightest tolerances does rounding matter at all, and then by chance"
+    what = "recursive: departs later, in doubles"
+    return claim("Section 5", what, "by 0.3 to 0.6 s", obtained, min(gains) > DIFFERENT, why)
+
+
+def in_single(runs: dict[str, Track]) -> Finding:
+    """Forward dynamics in single precision, where rounding and not the tolerance is what grows."""
+    times = [run.leaves() for run in runs.values()]
+    what, obtained = "recursive: departs later, in single precision", f"{times[0]:.2f} s, {times[1]:.2f} s without"
+    why = "rounding is what grows then, and both round alike"
+    return claim("Section 5", what, "by 0.3 to 0.6 s", obtained, times[0] - times[1] > DIFFERENT, why)
+
+
+def _mpmath() -> Any:
+    """mpmath if it is there."""
+    try:
+        return import_module("mpmath")
+    except ImportError:
+        return None
+
+
+def rounding() -> list[Finding]:
+    """The error of the accelerations themselves, along the motion, against fifty digits."""
+    mpmath = _mpmath()
+    findings = []
+    for dtype in ("float64", "float32"):
+        what = f"recursive: smaller rounding errors, {dtype}"
+        if mpmath is None:
+            findings.append(unchecked("Section 5", what, "yes", NEEDS_MPMATH))
+            continue
+        recursive, other = rounding_errors(mpmath, dtype)
+        obtained = f"{recursive:.1e} rad/s2, {other:.1e} without (median)"
+        why = "the mass matrix is conditioned well enough for either, and neither inverts it"
+        findings.append(claim("Section 5", what, "much", obtained, recursive < 0.5 * other, why))
+    return findings
+
+
+def rounding_errors(mpmath: Any, dtype: str) -> list[float]:
+    """Median over the motion of the largest error of any acceleration, with and without the recursion."""
+    q, qd, qdd = (x.astype(dtype) for x in wanted(np.linspace(0.25, 9.75, 20)))
+    tau = arm().inverse_dynamics(*(x.astype(float) for x in (q, qd, qdd))).astype(dtype)
+    medians = []
+    with mpmath.workdps(DIGITS):
+        chain, method = arm().chain(mpmath.mpf), find("forward_dynamics", "denoc")
+        states = zip(*(x.astype(float).tolist() for x in (q, qd, tau)), strict=True)
+        exact = [method(chain, *([mpmath.mpf(x) for x in column] for column in state)) for state in states]
+        for formulation in FORMULATION.values():
+            found = compile_function(arm(), "forward_dynamics", formulation, dtype=dtype)(q, qd, tau).astype(float)
+            rows = zip(found.tolist(), exact, strict=True)
+            medians.append(
+                float(np.median([max(abs(float(a - b)) for a, b in zip(*row, strict=True)) for row in rows]))
+            )
+    return medians
+
+
+def in_fifty() -> list[Finding]:
+    """The same runs with and without rounding; then one with a tolerance that doubles cannot meet."""
+    mpmath = _mpmath()
+    same, below = "departure of joint 3 depends on rounding", "departure of joint 3, tolerance below doubles"
+    if mpmath is None:
+        return [unchecked("Section 5", what, "yes", NEEDS_MPMATH) for what in (same, below)]
+    with mpmath.workdps(DIGITS):
+        kinds = (float, mpmath.mpf)
+        times = [exact_departure(name, number, RELATIVE) for number in kinds for name in FORMULATION.values()]
+        tight = exact_departure("denoc", mpmath.mpf, TIGHT, TIGHT_METHOD)
+    foreseen = growth().later(exact_departure("denoc", float, LESS_TIGHT, TIGHT_METHOD), LESS_TIGHT / TIGHT)
+    texts = [f"{t:.6f}" for t in times]
+    obtained = f"{texts[0]}, {texts[1]} s in doubles; {texts[2]}, {texts[3]} s with {DIGITS} digits"
+    why = f"recursive and nonrecursive, started at {EXACT_START} s: the error of the integrator is what grows"
+    further = f"{tight:.2f} s at {TIGHT:g}; {foreseen:.2f} s predicted from {LESS_TIGHT:g} in doubles"
+    reason = f"the paper has doubles; {DIGITS} digits, {TIGHT_METHOD}, started at {EXACT_START} s"
+    return [
+        claim("Section 5", same, "yes", obtained, max(times) - min(times) > OFF, why),
+        Finding("Section 5", below, "-", further, Verdict.UNCHECKABLE, reason),
+    ]
+
+
+def exact_departure(formulation: str, number: Any, tolerance: float, method: str = "rkdp54") -> float:
+    """When joint 3 departs in any arithmetic, the formulation run as it is written; from shortly before 5 s on."""
+    chain = arm().chain(number)
+    forward, inverse = find("forward_dynamics", formulation), find("inverse_dynamics", "denoc")
+    t: list[float] = []
+    error: list[float] = []
+
+    def derivative(now: Any, y: Array) -> Array:
+        tau = inverse(chain, *motion().trace(now))
+        return np.array([*y[JOINTS:], *forward(chain, list(y[:JOINTS]), list(y[JOINTS:]), tau)])
+
+    def keep(now: Any, y: Array) -> bool:
+        t.append(float(now))
+        error.append(abs(float(y[2] - motion().trace(now)[0][2])))
+        return error[-1] > OFF
+
+    q, qd, _ = motion().trace(number(EXACT_START))
+    allowed = {"rtol": number(tolerance), "atol": number(tolerance)}
+    solve(derivative, number(EXACT_START), np.array([*q, *qd]), number(PERIOD), method, on_step=keep, **allowed)
+    return crossing_time(np.array(t), np.array(error), OFF)
+
+
+def seeds() -> Finding:
+    """What errors would make joint 3 depart when the paper says."""
+    default = forced(rate("denoc"), 1e-3, ABSOLUTE, PERIOD).leaves()
+    pushed = {push: forced(rate("denoc", push=push), 1e-10, 1e-10, PERIOD).leaves() for push in (1e-6, 1e-5)}
+    told = ", ".join(f"{t:.2f} s by a torque error of {push:g} N m" for push, t in pushed.items())
+    obtained = f"{told}; {default:.2f} s by the default tolerance of ode45"
+    why = (
+        "a conjecture: errors larger than the tolerance; 4.8 s, before the growth begins, is explained by none of these"
+    )
+    return Finding("Section 5", "what would explain 5.4 s", "-", obtained, Verdict.UNCHECKABLE, why)
+
+
+def departure_plot(doubles: dict[str, dict[float, Track]]) -> Plot:
+    x = list(TOLERANCES)
+    curves = [Curve(name, x, [run.leaves() for run in runs.values()], marks=True) for name, runs in doubles.items()]
+    curves.append(Curve("predicted", x, list(predicted(doubles["recursive"]).values()), dashed=True))
+    note = "When joint 3 is 0.01 rad off; predicted from the run with 1e-8 by the growth rate. Published: 5.4 to 5.5 s."
+    return Plot("The departure against the tolerance", "tolerance", "s", curves, x_log=True, note=note)
+
+
+def error_plot(doubles: dict[float, Track], single: dict[str, Track]) -> Plot:
+    runs = {f"{tolerance:g}": run for tolerance, run in doubles.items()}
+    runs |= {f"float32, {name}": run for name, run in single.items()}
+    curves = []
+    for name, run in runs.items():
+        late = run.t > TURNING - 1
+        curves.append(Curve(name, run.t[late].tolist(), np.abs(run.error[late, 2]).tolist(), dashed="float" in name))
+    note = "Recursive, by tolerance, and single precision. From 5 s on all have the same slopes, whatever the error is."
+    return Plot("The error of joint 3", "t, s", "rad", curves, y_log=True, note=note)
