@@ -28,12 +28,14 @@ def load(
     base: str | None = None,
     tip: str | None = None,
     locked: Mapping[str, float] | None = None,
+    packages: Mapping[str, str | Path] | None = None,
 ) -> Robot:
     """A packaged robot by name, or the robot in a .toml, .urdf, .xacro or .xml (MJCF) file.
 
     Out of a tree of links the chain from `base` to `tip` is taken: by default from the root along the longest chain, if
     there is one longest. Joints named in `locked` stand still at that position; side branches are locked at zero where
-    nothing else is said, and what they weigh is carried by the link they sit on. Warns of everything that looks wrong.
+    nothing else is said, and what they weigh is carried by the link they sit on. `packages` says where the packages are
+    that a xacro file names. Warns of everything that looks wrong.
     """
     if not isinstance(path, (str, Path)):
         raise ModelError(f"load got {type(path).__name__}; expected the name of a packaged robot or the path of a file")
@@ -41,7 +43,7 @@ def load(
     if str(path) in packaged():
         robot = _packaged(str(path))
     elif Path(str(path)).suffix in TREES and _there(Path(str(path))):
-        robot, chosen = _from_tree(Path(path), base, tip, locked), {}
+        robot, chosen = _from_tree(Path(path), base, tip, locked, packages or {}), {}
     else:
         robot = _from_file(str(path))
     given = [name for name, value in chosen.items() if value is not None]
@@ -70,7 +72,13 @@ def _from_file(name: str) -> Robot:
     return Robot.from_toml(path)
 
 
-def _from_tree(path: Path, base: str | None, tip: str | None, locked: Mapping[str, float] | None) -> Robot:
+def _from_tree(
+    path: Path,
+    base: str | None,
+    tip: str | None,
+    locked: Mapping[str, float] | None,
+    packages: Mapping[str, str | Path],
+) -> Robot:
     """The chain out of a URDF, xacro or MJCF file. Their readers are loaded when one is read."""
     from armwright.model import urdf, xml  # noqa: PLC0415
     from armwright.model.tree import pick  # noqa: PLC0415
@@ -78,7 +86,7 @@ def _from_tree(path: Path, base: str | None, tip: str | None, locked: Mapping[st
     if path.suffix == ".xacro":
         from armwright.model import xacro  # noqa: PLC0415
 
-        tree = urdf.tree_of(xacro.expand(path))
+        tree = urdf.tree_of(xacro.expand(path, packages={name: Path(folder) for name, folder in packages.items()}))
     elif (root := xml.read(path)).tag == "mujoco":
         from armwright.model import mjcf  # noqa: PLC0415
 
