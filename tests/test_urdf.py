@@ -156,6 +156,23 @@ def test_what_is_written_reads_back_to_the_same_dynamics(seed: int, tmp_path: Pa
     assert [j.limits for j in arm.joints] == [j.limits for j in case.arm.joints]
 
 
+@pytest.mark.parametrize("name", ["panda", "ur5", "xarm7", "stanford"])
+def test_urdf_toml_urdf_mjcf_keeps_the_torques(name: str, tmp_path: Path) -> None:
+    arm = aw.load(name)
+    q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, 20, arm.n))
+    exact = arm.inverse_dynamics(q, qd, qdd)
+    arm.to_urdf(tmp_path / "one.urdf")
+    first = load(tmp_path / "one.urdf", tip="tool")
+    first.to_toml(tmp_path / "two.toml")
+    second = load(tmp_path / "two.toml")
+    second.to_urdf(tmp_path / "three.urdf")
+    third = load(tmp_path / "three.urdf", tip="tool")
+    third.to_mjcf(tmp_path / "four.xml")
+    fourth = load(tmp_path / "four.xml")
+    for robot in (first, second, third, fourth):
+        close(robot.inverse_dynamics(q, qd, qdd), exact, 1e-12)
+
+
 TREE = """<robot name="tree">
   <link name="base"/>
   <link name="arm"><inertial><origin xyz="0.1 0 0" rpy="0 0 0.3"/><mass value="2"/>

@@ -93,13 +93,19 @@ class Robot(Description):
 
     def to_toml(self, path: str | Path | None = None) -> str:
         """The robot as TOML text, also written to `path` if given. Reading it back gives an equal robot."""
-        text = toml.write(self)
-        if path is not None:
-            try:
-                Path(path).write_text(text, encoding="utf-8")
-            except (OSError, TypeError, ValueError) as error:
-                raise ModelError(f"cannot write the robot to {path!r}: {error}") from None
-        return text
+        return _kept(toml.write(self), path)
+
+    def to_urdf(self, path: str | Path | None = None) -> str:
+        """The robot as URDF, also written to `path` if given. The payload is the link "tool"; gravity has no place in it."""
+        from armwright.model import urdf  # noqa: PLC0415
+
+        return _kept(urdf.text(self), path)
+
+    def to_mjcf(self, path: str | Path | None = None) -> str:
+        """The robot as MuJoCo's XML, also written to `path` if given."""
+        from armwright.model import mjcf  # noqa: PLC0415
+
+        return _kept(mjcf.text(self), path)
 
     def __getstate__(self) -> dict[str, Any]:
         """The robot without what it has compiled."""
@@ -373,6 +379,16 @@ class Robot(Description):
         if key not in self._functions:
             self._functions[key] = Function(self, problem, QUANTITIES[problem], "float64")
         return self._functions[key]
+
+
+def _kept(text: str, path: str | Path | None) -> str:
+    """The text, also written to a file if one is named."""
+    if path is not None:
+        try:
+            Path(path).write_text(text, encoding="utf-8")
+        except (OSError, TypeError, ValueError) as error:
+            raise ModelError(f"cannot write the robot to {path!r}: {error}") from None
+    return text
 
 
 def _refuse(where: str) -> Callable[[str], NoReturn]:

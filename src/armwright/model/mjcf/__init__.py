@@ -1,0 +1,13 @@
+"""MJCF, the XML of MuJoCo: a tree of links read from a file, and a robot written as one.
+
+| file    | does                                                                                 |
+|---------|--------------------------------------------------------------------------------------|
+| `strip` | what of a file MuJoCo gets to see: bodies, joints, masses; no includes, no textures  |
+| `read`  | MuJoCo's model to a `Tree`: its defaults and its inertias of shapes are MuJoCo's own |
+| `write` | a robot as MJCF                                                                      |
+"""
+
+from armwright.model.mjcf.read import read
+from armwright.model.mjcf.write import text
+
+__all__ = ["read", "text"]

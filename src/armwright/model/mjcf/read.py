@@ -1,0 +1,279 @@
+"""MuJoCo's model as a tree of links.
+
+A joint turns about its axis through `pos` in the body's frame by qpos - ref (slides by that along it), so q means qpos.
+Link frames are the bodies' frames moved to the last joint's `pos`. Of several joints in one body all but the last move
+massless links. Sites become links, too, so that one can be the tip.
+"""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from armwright.errors import ModelError, ModelWarning
+from armwright.model import xml
+from armwright.model.description import NO_TENSOR, Tensor, Triple
+from armwright.model.mjcf.strip import Stripped, strip
+from armwright.model.tree import Tree, TreeJoint, TreeLink, checked
+
+Array: TypeAlias = NDArray[Any]
+
+KINDS = {0: "floating", 1: "floating", 2: "prismatic", 3: "revolute"}
+"""mjtJoint: free, ball, slide, hinge."""
+
+
+def read(path: str | Path) -> Tree:
+    """The tree of an MJCF file. Warns of what acts on the robot and has no place in a chain of rigid bodies."""
+    path = Path(path)
+    stripped = strip(xml.read(path), path.parent)
+    mujoco = _mujoco(path)
+    with _quiet(mujoco):
+        try:
+            spec = mujoco.MjSpec.from_string(stripped.text, assets=stripped.meshes)
+            drives = _drives(mujoco, spec)
+            model = spec.compile()
+        except (ValueError, TypeError, RuntimeError, MemoryError, mujoco.FatalError) as error:
+            raise ModelError(f"{path}: MuJoCo refuses it: {'; '.join(str(error).split(chr(10))).strip('; ')}") from None
+    name = spec.modelname if spec.modelname not in ("", "MuJoCo Model") else path.stem
+    reader = _Reader(mujoco, model, drives)
+    reader.bodies()
+    reader.sites()
+    _tell(path, stripped, reader)
+    disabled = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
+    gravity = (0.0, 0.0, 0.0) if disabled else _triple(model.opt.gravity)
+    return checked(Tree(name, reader.links, reader.joints, "world", gravity, str(path)))
+
+
+def _mujoco(path: Path) -> Any:
+    try:
+        return importlib.import_module("mujoco")
+    except ImportError:
+        raise ModelError(f"{path} is MJCF, which MuJoCo reads: pip install mujoco") from None
+
+
+@contextmanager
+def _quiet(mujoco: Any) -> Iterator[None]:
+    """MuJoCo writes its warnings to the terminal and to MUJOCO_LOG.TXT in the working directory, if not told better."""
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(lambda _message: None)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        mujoco.set_mju_user_warning(before)
+
+
+@dataclass
+class Drive:
+    """What the actuators of a joint add to it, as the joint feels it."""
+
+    effort: float | None = None
+    armature: float = 0.0
+    viscous: float = 0.0
+
+
+def _drives(mujoco: Any, spec: Any) -> dict[str, Drive]:
+    """The actuators, by joint. They are taken out of the model: some ask for as much memory as a file likes."""
+    drives: dict[str, Drive] = {}
+    for actuator in list(spec.actuators):
+        drive = drives.setdefault(actuator.target, Drive())
+        gear = float(actuator.gear[0])
+        drive.armature += float(np.ravel(getattr(actuator, "armature", 0.0))[0]) * gear**2
+        drive.viscous += float(np.ravel(getattr(actuator, "damping", 0.0))[0]) * gear**2
+        strongest = float(np.abs(actuator.forcerange).max()) * abs(gear)
+        if strongest and int(actuator.forcelimited):  # on, or automatic
+            drive.effort = max(drive.effort or 0.0, strongest)
+        spec.delete(actuator)
+    return drives
+
+
+@dataclass
+class _Reader:
+    """A compiled model being read, parents first as MuJoCo has them."""
+
+    mujoco: Any
+    model: Any
+    drives: dict[str, Drive]
+    links: dict[str, TreeLink] = field(default_factory=dict)
+    joints: list[TreeJoint] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    shifts: list[Array] = field(default_factory=list)
+    curved: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        named = [self.model.joint(j).name for j in range(self.model.njnt)]
+        self.taken = {name for name in named if name}
+        self.joint_names = [name or self._name_of(j) for j, name in enumerate(named)]
+        self.couplings = self._couplings()
+
+    def bodies(self) -> None:
+        """Every body becomes a link: `names` says which, `shifts` where its frame is in the body's."""
+        self.links["world"] = TreeLink("world", 0.0, (0.0, 0.0, 0.0), NO_TENSOR)
+        self.names, self.shifts = ["world"], [np.zeros(3)]
+        for i in range(1, self.model.nbody):
+            self._body(i)
+
+    def sites(self) -> None:
+        m = self.model
+        for i in range(m.nsite):
+            name, body = m.site(i).name, int(m.site_bodyid[i])
+            if name:
+                name = self._fresh(name if name not in self.links else f"{name}_site", self.links)
+                T = _moved(-self.shifts[body]) @ _transform(m.site_pos[i], m.site_quat[i])
+                self.links[name] = TreeLink(name, 0.0, (0.0, 0.0, 0.0), NO_TENSOR)
+                self._weld(self.names[body], name, T)
+
+    def _body(self, i: int) -> None:
+        m = self.model
+        name = self._fresh(m.body(i).name or f"body{i}", self.links)
+        above = int(m.body_parentid[i])
+        parent, before = self.names[above], _moved(-self.shifts[above]) @ _transform(m.body_pos[i], m.body_quat[i])
+        first, count = int(m.body_jntadr[i]), int(m.body_jntnum[i])
+        shift: Array = np.zeros(3)
+        for j in range(first, first + count):
+            child = name if j == first + count - 1 else self._fresh(f"{name}/{self.joint_names[j]}", self.links)
+            shift = np.array(m.jnt_pos[j]) if KINDS[int(m.jnt_type[j])] == "revolute" else np.zeros(3)
+            self.links[child] = TreeLink(child, 0.0, (0.0, 0.0, 0.0), NO_TENSOR)
+            self.joints.append(self._joint(j, parent, child, before @ _moved(shift)))
+            parent, before = child, _moved(-shift)
+        self.links[name] = self._link(i, name, shift)
+        if not count:
+            self._weld(parent, name, before)
+        self.names.append(name)
+        self.shifts.append(shift)
+
+    def _link(self, i: int, name: str, shift: Array) -> TreeLink:
+        m = self.model
+        R = _rotation(m.body_iquat[i])
+        return TreeLink(name, float(m.body_mass[i]), _triple(m.body_ipos[i] - shift), _tensor(R, m.body_inertia[i]))
+
+    def _joint(self, j: int, parent: str, child: str, placement: Array) -> TreeJoint:
+        m, name, kind = self.model, self.joint_names[j], KINDS[int(self.model.jnt_type[j])]
+        if kind == "floating":
+            return TreeJoint(name, kind, parent, child, placement, np.array([0.0, 0.0, 1.0]))
+        dof, axis = int(m.jnt_dofadr[j]), np.array(m.jnt_axis[j])
+        drive = self.drives.get(name, Drive())
+        found = TreeJoint(
+            name, kind, parent, child, placement, axis,
+            limits=_pair(m.jnt_range[j]) if m.jnt_limited[j] else None,
+            effort=float(np.abs(m.jnt_actfrcrange[j]).max()) if m.jnt_actfrclimited[j] else drive.effort,
+            viscous=float(m.dof_damping[dof]) + drive.viscous,
+            coulomb=float(m.dof_frictionloss[dof]),
+            armature=float(m.dof_armature[dof]) + drive.armature,
+        )  # fmt: skip
+        found = replace(found, placement=found.at(-float(m.qpos0[m.jnt_qposadr[j]])))
+        if j not in self.couplings:
+            return found
+        other, factor, offset = self.couplings[j]
+        if other is None:
+            return TreeJoint(name, "fixed", parent, child, found.at(offset), axis)
+        return replace(found, mimic=(self.joint_names[other], factor, offset))
+
+    def _couplings(self) -> dict[int, tuple[int | None, float, float]]:
+        """Joints that follow another, q = factor q_other + offset, or nothing: q = offset.
+
+        MuJoCo counts from the reference: q - ref = c0 + c1 (q_other - ref_other) + ...; bent ones are told of.
+        """
+        m, found = self.model, {}
+        for i in range(m.neq):
+            if m.eq_type[i] != self.mujoco.mjtEq.mjEQ_JOINT or not m.eq_active0[i]:
+                continue
+            j, other, c = int(m.eq_obj1id[i]), int(m.eq_obj2id[i]), m.eq_data[i]
+            if other >= 0 and np.any(c[2:5]):
+                self.curved.append(f"the curved coupling of {self.joint_names[j]} to {self.joint_names[other]}")
+                continue
+            ref = float(m.qpos0[m.jnt_qposadr[j]])
+            factor = float(c[1]) if other >= 0 else 0.0
+            start = float(m.qpos0[m.jnt_qposadr[other]]) if other >= 0 else 0.0
+            found[j] = (other if other >= 0 else None, factor, ref + float(c[0]) - factor * start)
+        return found
+
+    def _weld(self, parent: str, child: str, placement: Array) -> None:
+        name = self._fresh(f"{child}_weld", self.taken)
+        self.taken.add(name)
+        self.joints.append(TreeJoint(name, "fixed", parent, child, placement, np.array([0.0, 0.0, 1.0])))
+
+    def _name_of(self, j: int) -> str:
+        """For a joint that has none: after its body."""
+        body = int(self.model.jnt_bodyid[j])
+        name = self._fresh(f"{self.model.body(body).name or f'body{body}'}_joint", self.taken)
+        self.taken.add(name)
+        return name
+
+    @staticmethod
+    def _fresh(name: str, taken: Any) -> str:
+        """The name, or one like it that nothing has yet."""
+        found, i = name, 2
+        while found in taken:
+            found, i = f"{name}_{i}", i + 1
+        return found
+
+
+def _tell(path: Path, stripped: Stripped, reader: _Reader) -> None:
+    """A warning that lists what acts on the robot in MuJoCo and will not here."""
+    m = reader.model
+    told = [*stripped.left_out, *reader.curved]
+    bent = getattr(m, "dof_dampingpoly", np.zeros((m.nv, 1)))
+    for j, name in enumerate(reader.joint_names):
+        if m.jnt_stiffness[j]:
+            told.append(f"the spring of joint {name}")
+        if np.any(bent[m.jnt_dofadr[j]]):
+            told.append(f"the damping of joint {name} beyond the linear")
+    told += [
+        f"the gravity compensation of body {name}" for name, g in zip(reader.names, m.body_gravcomp, strict=True) if g
+    ]
+    if told:
+        listed = "; ".join(told[:8]) + (f"; and {len(told) - 8} more" if len(told) > 8 else "")
+        warnings.warn(f"{path}: not taken over: {listed}", ModelWarning, stacklevel=3)
+
+
+def _rotation(quaternion: Array) -> Array:
+    """The rotation of a unit quaternion w x y z, right angles exactly."""
+    w, x, y, z = (quaternion / np.linalg.norm(quaternion)).tolist()
+    R = np.array(
+        [
+            [w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z],
+        ]
+    )
+    whole = np.round(R)
+    exact: Array = np.where(np.abs(R - whole) < 1e-15, whole + 0.0, R)
+    return exact
+
+
+def _transform(position: Array, quaternion: Array) -> Array:
+    T = np.eye(4)
+    T[:3, :3], T[:3, 3] = _rotation(quaternion), position
+    return T
+
+
+def _moved(by: Array) -> Array:
+    T = np.eye(4)
+    T[:3, 3] = by
+    return T
+
+
+def _tensor(R: Array, principal: Array) -> Tensor:
+    turned = R @ np.diag(principal) @ R.T
+    x, y, z = ((turned + turned.T) / 2).tolist()
+    return (x[0], x[1], x[2]), (y[0], y[1], y[2]), (z[0], z[1], z[2])
+
+
+def _triple(values: Array) -> Triple:
+    x, y, z = values.tolist()
+    return x, y, z
+
+
+def _pair(values: Array) -> tuple[float, float]:
+    low, high = values.tolist()
+    return low, high

@@ -1,0 +1,137 @@
+"""A robot as MJCF: one body per link with z on its joint's axis, the payload a body of its own, the tool a site.
+
+What cannot be written, because MuJoCo computes with none:
+
+- a moving link without mass, or with a principal moment of inertia of zero; it gets LEAST in place of zero
+- a tensor with a negative principal moment, or with one larger than the sum of the others; it is written as it is,
+  with a comment, and MuJoCo refuses the file. Its `balanceinertia` would make another robot of it
+- greatest speeds, and limits on one side only
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from armwright.model.description import Description, JointModel, LinkModel, Tensor, Triple
+from armwright.model.urdf import at_zero
+
+Array: TypeAlias = NDArray[Any]
+
+LEAST = 1e-14
+"""Mass and moments of inertia of a link that has none; MuJoCo's own limit is 1e-15."""
+
+
+def text(robot: Description) -> str:
+    """The robot as MJCF; 17 digits wherever they are needed, so that nothing is lost."""
+    root = ET.Element("mujoco", model=robot.name)
+    compiler = ET.SubElement(root, "compiler", angle="radian", balanceinertia="false")
+    if any(_least(link) < LEAST for link in robot.links):
+        compiler.attrib.update(boundmass=repr(LEAST), boundinertia=repr(LEAST))
+    ET.SubElement(root, "option", gravity=_numbers(robot.gravity))
+    body = ET.SubElement(root, "worldbody")
+    names = _distinct(link.name for link in robot.links)
+    before = np.asarray(robot.base)
+    for joint, joint_name, link, name in zip(
+        robot.joints, _distinct(joint.name for joint in robot.joints), robot.links, names, strict=True
+    ):
+        body = _body(body, name, before @ at_zero(joint))
+        _inertial(body, link.mass, link.com, link.inertia)
+        _joint(body, joint_name, joint)
+        before = np.eye(4)
+    tool = np.asarray(robot.flange) @ np.asarray(robot.tool)
+    if robot.payload is not None:
+        held = _body(body, _distinct([*names, "payload"])[-1], tool)
+        _inertial(held, robot.payload.mass, robot.payload.com, robot.payload.inertia)
+    ET.SubElement(body, "site", name="tool", pos=_numbers(tool[:3, 3]), quat=_numbers(quaternion(tool[:3, :3])))
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _body(parent: ET.Element, name: str, T: Array) -> ET.Element:
+    return ET.SubElement(parent, "body", name=name, pos=_numbers(T[:3, 3]), quat=_numbers(quaternion(T[:3, :3])))
+
+
+def _joint(body: ET.Element, name: str, joint: JointModel) -> None:
+    element = ET.SubElement(body, "joint", name=name, type="slide" if joint.prismatic else "hinge", axis="0 0 1")
+    if joint.limits is not None and np.isfinite(joint.limits).all():
+        element.attrib.update(limited="true", range=_numbers(joint.limits))
+    if joint.max_torque:
+        element.attrib.update(
+            actuatorfrclimited="true", actuatorfrcrange=_numbers((-joint.max_torque, joint.max_torque))
+        )
+    for key, value in (("damping", joint.viscous), ("frictionloss", joint.coulomb), ("armature", joint.armature)):
+        if value:
+            element.set(key, repr(float(value)))
+
+
+def _inertial(body: ET.Element, mass: float, com: Triple, inertia: Tensor) -> None:
+    """Principal moments and axes, which lose less than MuJoCo's own search for them."""
+    moments, axes = principal(inertia)
+    if moments[0] < 0 or moments[2] > moments[0] + moments[1]:
+        body.append(ET.Comment(f" no body has the principal moments {_numbers(moments)}: MuJoCo refuses them "))
+    ET.SubElement(
+        body, "inertial", pos=_numbers(com), quat=_numbers(quaternion(axes)), mass=repr(float(mass)),
+        diaginertia=_numbers(moments),
+    )  # fmt: skip
+
+
+def _least(link: LinkModel) -> float:
+    return min(float(link.mass), float(principal(link.inertia)[0][0]))
+
+
+def principal(inertia: Tensor) -> tuple[Array, Array]:
+    """Principal moments, smallest first, and the rotation to their axes.
+
+    What rounding took from a body without extent along an axis is given back: moments just below zero are zero, and
+    the largest is no more than the sum of the others where it is just above it.
+    """
+    tensor = np.array(inertia, dtype=float)
+    if not np.any(tensor - np.diag(np.diag(tensor))):
+        order = np.argsort(np.diag(tensor), kind="stable")
+        moments, axes = np.diag(tensor)[order], np.eye(3)[:, order]
+    else:
+        moments, axes = np.linalg.eigh(tensor)
+    dust = 1e-14 * np.abs(moments).max()
+    moments = np.where(np.abs(moments) <= dust, 0.0, moments)
+    most = moments[0] + moments[1]
+    if most < moments[2] <= most + dust:
+        moments[2] = most
+    return moments, axes * np.sign(np.linalg.det(axes))
+
+
+def quaternion(R: Array) -> Array:
+    """w x y z of a rotation; the largest of the four is computed first and the others from it."""
+    trace = np.trace(R)
+    squares = np.array([trace, *(2 * np.diag(R) - trace)])
+    i = int(np.argmax(squares))
+    if i == 0:
+        q = np.array([1 + trace, R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+    else:
+        j, k = i % 3 + 1, (i + 1) % 3 + 1
+        q = np.zeros(4)
+        q[0] = R[k - 1, j - 1] - R[j - 1, k - 1]
+        q[i] = 1 + squares[i]
+        q[j] = R[j - 1, i - 1] + R[i - 1, j - 1]
+        q[k] = R[k - 1, i - 1] + R[i - 1, k - 1]
+    unit: Array = q / np.linalg.norm(q)
+    return unit
+
+
+def _distinct(names: Iterable[str]) -> list[str]:
+    """MuJoCo wants a name once; the second of its kind is numbered."""
+    found: list[str] = []
+    for name in names:
+        fresh, i = name, 2
+        while fresh in found:
+            fresh, i = f"{name}_{i}", i + 1
+        found.append(fresh)
+    return found
+
+
+def _numbers(values: ArrayLike) -> str:
+    return " ".join(repr(float(x) + 0.0) for x in np.ravel(values))

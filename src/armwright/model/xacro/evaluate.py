@@ -1,0 +1,392 @@
+"""Expressions in robot files, computed without executing anything: a bounded walk over Python's syntax tree.
+
+A name means what the file defined or one of the functions below; an attribute is a key of a dictionary that the file
+loaded, or one of a few methods of texts. Nothing reaches a Python object, and nothing can grow or run for long: every
+node costs a step of a budget, whole numbers, texts and lists have a largest size that is checked before they are made.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+import re
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+from armwright.errors import ArmwrightError, nearest
+
+Value: TypeAlias = Any
+"""None, a bool, int, float, str, list or dict; inside an expression also a Function or Names."""
+
+LONGEST_EXPRESSION = 4000
+LONGEST_TEXT = 100_000
+LARGEST_LIST = 10_000
+MOST_BITS = 1100
+"""Of a whole number: somewhat more than the largest float has."""
+DEEPEST = 60
+MAKERS = (ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.BinOp, ast.Call)
+"""The nodes that make something new; the others choose among what is there."""
+
+
+class Refused(Exception):  # noqa: N818
+    """What is wrong with a text or an expression; whoever catches it knows the file and the line."""
+
+
+@runtime_checkable
+class Names(Protocol):
+    """What a name may mean: the properties of a file, or a namespace like `math`."""
+
+    def value_of(self, name: str) -> Value:
+        """Raises KeyError where there is no such name."""
+
+    def known(self) -> Iterable[str]: ...
+
+
+@dataclass(frozen=True)
+class Namespace:
+    """Names that never change."""
+
+    values: Mapping[str, Value]
+
+    def value_of(self, name: str) -> Value:
+        return self.values[name]
+
+    def known(self) -> Iterable[str]:
+        return self.values
+
+
+@dataclass(frozen=True)
+class Function:
+    """Something an expression may call."""
+
+    name: str
+    call: Callable[..., Value]
+
+
+@dataclass
+class Budget:
+    """How many more steps may be taken before what is computed is refused as too large."""
+
+    left: int
+
+    def spend(self, steps: int) -> None:
+        self.left -= steps
+        if self.left < 0:
+            raise Refused("expanding takes too many steps; a macro or a property multiplies itself")
+
+
+def evaluate(source: str, names: Names, budget: Budget) -> Value:
+    """The value of an expression; Refused says what is wrong with it."""
+    shown = source.strip() if len(source) <= 80 else f"{source.strip()[:77]}..."
+    budget.spend(len(source) // 10)
+    try:
+        return _Walk(names, budget).value(_parsed(source))
+    except (Refused, ArmwrightError):
+        raise
+    except (ArithmeticError, TypeError, ValueError, LookupError, AttributeError) as error:
+        raise Refused(f"cannot compute {shown!r}: {error}") from None
+
+
+@lru_cache(maxsize=1024)
+def _parsed(source: str) -> ast.expr:
+    if len(source) > LONGEST_EXPRESSION:
+        raise Refused(f"an expression of {len(source)} characters; expected at most {LONGEST_EXPRESSION}")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the escapes in a text that Python would warn its author of
+            return ast.parse(source.strip(), mode="eval").body
+    except SyntaxError as error:
+        raise Refused(f"{source.strip()[:80]!r} is not an expression: {error.msg}") from None
+    except (ValueError, MemoryError, RecursionError):
+        raise Refused(f"{source.strip()[:80]!r} is not an expression: too deep, or with a NUL") from None
+
+
+class _Walk:
+    """One expression being computed: a method for every kind of node that is allowed."""
+
+    def __init__(self, names: Names, budget: Budget) -> None:
+        self.names, self.budget, self.depth = names, budget, 0
+
+    def value(self, node: ast.AST) -> Value:
+        method = getattr(self, f"_{type(node).__name__.lower()}", None)
+        if method is None:
+            raise Refused(f"{_shown(node)} is not allowed: expected numbers, texts, operators and functions")
+        self.budget.spend(1)
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise Refused(f"an expression nested more than {DEEPEST} deep")
+        result = method(node)
+        self.depth -= 1
+        return self._bounded(result) if isinstance(node, MAKERS) else result
+
+    def _bounded(self, value: Value) -> Value:
+        if isinstance(value, int) and value.bit_length() > MOST_BITS:
+            raise Refused("a whole number of more than 300 digits")
+        if isinstance(value, str):
+            _at_most("text", len(value), LONGEST_TEXT)
+        self._weigh(value)
+        return value
+
+    def _weigh(self, *values: Value) -> None:
+        """What goes through all of a list costs accordingly."""
+        for value in values:
+            if isinstance(value, (list, dict)):
+                self.budget.spend(size(value))
+            elif isinstance(value, str):
+                self.budget.spend(len(value) // 100)
+
+    def _constant(self, node: ast.Constant) -> Value:
+        if node.value is not None and not isinstance(node.value, (bool, int, float, str)):
+            raise Refused(f"{_shown(node)} is not allowed: expected a number or a text")
+        return node.value
+
+    def _name(self, node: ast.Name) -> Value:
+        return look_up(self.names, node.id, "name")
+
+    def _list(self, node: ast.List | ast.Tuple) -> Value:
+        return [self.value(part) for part in node.elts]
+
+    _tuple = _list
+
+    def _dict(self, node: ast.Dict) -> Value:
+        if None in node.keys:
+            raise Refused("** is not allowed in a dictionary")
+        return {self.value(key): self.value(value) for key, value in zip(node.keys, node.values, strict=True) if key}
+
+    def _unaryop(self, node: ast.UnaryOp) -> Value:
+        if type(node.op) not in UNARY:
+            raise Refused(f"{_shown(node)} is not allowed: expected one of + - not")
+        return UNARY[type(node.op)](self.value(node.operand))
+
+    def _binop(self, node: ast.BinOp) -> Value:
+        if type(node.op) not in BINARY:
+            raise Refused(f"{_shown(node)} is not allowed: expected one of + - * / // % **")
+        return BINARY[type(node.op)](self.value(node.left), self.value(node.right))
+
+    def _boolop(self, node: ast.BoolOp) -> Value:
+        stop_at = isinstance(node.op, ast.Or)
+        result = None
+        for part in node.values:
+            result = self.value(part)
+            if bool(result) is stop_at:
+                break
+        return result
+
+    def _ifexp(self, node: ast.IfExp) -> Value:
+        return self.value(node.body if self.value(node.test) else node.orelse)
+
+    def _compare(self, node: ast.Compare) -> Value:
+        left = self.value(node.left)
+        for op, part in zip(node.ops, node.comparators, strict=True):
+            right = self.value(part)
+            self._weigh(left)
+            if not isinstance(right, dict) or not isinstance(op, (ast.In, ast.NotIn)):  # a key is found at once
+                self._weigh(right)
+            if not COMPARE[type(op)](left, right):
+                return False
+            left = right
+        return True
+
+    def _subscript(self, node: ast.Subscript) -> Value:
+        holder, key = self.value(node.value), self.value(node.slice)
+        if isinstance(holder, dict) and not isinstance(key, (slice, list)):
+            return _key(holder, key)
+        if not isinstance(holder, (list, str)):
+            raise Refused(f"{_shown(node.value)} is {_kind(holder)}; only lists, texts and dictionaries have [ ]")
+        return holder[key]
+
+    def _slice(self, node: ast.Slice) -> Value:
+        return slice(*(None if part is None else self.value(part) for part in (node.lower, node.upper, node.step)))
+
+    def _attribute(self, node: ast.Attribute) -> Value:
+        holder, name = self.value(node.value), node.attr
+        if isinstance(holder, dict) and (name in holder or ("dict", name) not in METHODS):
+            return _key(holder, name)
+        if isinstance(holder, Names):
+            return look_up(holder, name, f"name in {_shown(node.value)}")
+        method = METHODS.get((type(holder).__name__, name))
+        if method is None:
+            raise Refused(f"{_shown(node)}: {_kind(holder)} has no attribute {name!r} that may be used")
+        if isinstance(holder, str):
+            self._weigh(holder)
+        return Function(name, lambda *arguments: method(holder, *arguments))
+
+    def _call(self, node: ast.Call) -> Value:
+        function = self.value(node.func)
+        if not isinstance(function, Function):
+            raise Refused(f"{_shown(node.func)} is {_kind(function)}, not a function")
+        arguments = [self.value(argument) for argument in node.args]
+        self._weigh(*arguments)
+        if any(keyword.arg is None for keyword in node.keywords):
+            raise Refused(f"** is not allowed in {_shown(node)}")
+        named = {keyword.arg: self.value(keyword.value) for keyword in node.keywords if keyword.arg}
+        return function.call(*arguments, **named)
+
+
+def look_up(names: Names, name: str, what: str) -> Value:
+    """The value of a name, or what else might have been meant."""
+    try:
+        return names.value_of(name)
+    except KeyError:
+        near = nearest(name, names.known())
+        guess = f"; did you mean {near!r}?" if near else ""
+        raise Refused(f"unknown {what} {name!r}{guess}") from None
+
+
+def _key(holder: dict[Any, Any], key: Value) -> Value:
+    if key in holder:
+        return holder[key]
+    near = nearest(key, map(str, holder))
+    raise Refused(f"no key {key!r}" + (f"; did you mean {near!r}?" if near else f" among {list(holder)[:12]}"))
+
+
+def size(value: Value) -> int:
+    """How many entries a list or dictionary has, those of its parts included, each time they occur."""
+    count, stack = 0, [value]
+    while stack:
+        part = stack.pop()
+        count += 1
+        _at_most("list or dictionary", count + len(stack), LARGEST_LIST)
+        if isinstance(part, list):
+            stack.extend(part[: LARGEST_LIST + 1])
+        elif isinstance(part, dict):
+            stack.extend(part.values())
+    return count
+
+
+def text_of(value: Value) -> str:
+    """A value as it stands in the expanded file."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (Function, Names)):
+        raise Refused(f"{_kind(value)} is not a value; expected a number or a text")
+    if isinstance(value, (list, dict)):
+        size(value)
+    return str(value)
+
+
+def _at_most(what: str, got: int, limit: int) -> None:
+    if got > limit:
+        raise Refused(f"a {what} of more than {limit} entries")
+
+
+def _kind(value: Value) -> str:
+    if isinstance(value, Function):
+        return f"the function {value.name}"
+    if isinstance(value, Names):
+        return "a namespace"
+    names = {"str": "a text", "list": "a list", "dict": "a dictionary", "NoneType": "nothing"}
+    return names.get(type(value).__name__, "a number")
+
+
+def _shown(node: ast.AST) -> str:
+    try:
+        text = ast.unparse(node)
+    except (RecursionError, ValueError):
+        text = type(node).__name__
+    return repr(text if len(text) <= 60 else f"{text[:57]}...")
+
+
+def _times(a: Value, b: Value) -> Value:
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, (str, list)) and isinstance(other, int):
+            _at_most("text or list", len(one) * max(other, 0), LARGEST_LIST)
+    return a * b
+
+
+def _power(a: Value, b: Value) -> Value:
+    if isinstance(a, int) and isinstance(b, int) and a.bit_length() * abs(b) > MOST_BITS + abs(b):
+        raise Refused(f"{a} ** {b} is too large a number")
+    result = a**b
+    if isinstance(result, complex):
+        raise Refused(f"{a} ** {b} is not a real number")
+    return result
+
+
+_FORMAT = re.compile(r"%(?:%|[-+ #0]*\d{0,2}(?:\.\d{0,2})?[sdifgeGEr])")
+
+
+def _remainder(a: Value, b: Value) -> Value:
+    """Of numbers, or Python's formatting of a text, with widths of two digits at most."""
+    if not isinstance(a, str):
+        return a % b
+    if "%" in _FORMAT.sub("", a):
+        raise Refused(f"{a!r} is not a format like '%s_%d' or '%.3f'")
+    return a % (tuple(map(_printable, b)) if isinstance(b, list) else _printable(b))
+
+
+def _printable(value: Value) -> Value:
+    return value if isinstance(value, (int, float)) else text_of(value)
+
+
+def _round(x: Value, digits: Value = None) -> Value:
+    if digits is not None and abs(digits) > 30:
+        raise Refused(f"round to {digits} digits; expected at most 30")
+    return round(x, digits)
+
+
+def _dictionary(source: Value = None, /, **named: Value) -> Value:
+    return {**dict(source or {}), **named}
+
+
+UNARY: dict[type, Callable[[Value], Value]] = {
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Not: operator.not_,
+}
+BINARY: dict[type, Callable[[Value, Value], Value]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: _times,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: _remainder,
+    ast.Pow: _power,
+}
+COMPARE: dict[type, Callable[[Value, Value], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+    ast.In: lambda a, b: a in b,
+    ast.NotIn: lambda a, b: a not in b,
+}
+METHODS: dict[tuple[str, str], Callable[..., Value]] = {
+    ("str", "split"): str.split,
+    ("str", "strip"): str.strip,
+    ("str", "lower"): str.lower,
+    ("str", "upper"): str.upper,
+    ("str", "startswith"): str.startswith,
+    ("str", "endswith"): str.endswith,
+    ("dict", "get"): dict.get,
+}
+
+
+def _functions(**functions: Callable[..., Value]) -> dict[str, Value]:
+    return {name: Function(name, function) for name, function in functions.items()}
+
+
+_OF_MATH = (
+    *("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "sqrt", "hypot", "radians"),
+    *("degrees", "exp", "log", "log10", "pow", "floor", "ceil", "trunc", "fabs", "fmod", "copysign", "isnan", "isinf"),
+)
+MATH = _functions(**{name: getattr(math, name) for name in _OF_MATH}) | {
+    "pi": math.pi,
+    "tau": math.tau,
+    "e": math.e,
+    "inf": math.inf,
+    "nan": math.nan,
+}
+PYTHON = _functions(
+    abs=abs, min=min, max=max, sum=sum, round=_round, len=len, int=int, float=float, str=text_of, bool=bool
+) | _functions(list=list, sorted=sorted, dict=_dictionary)
+BUILT_IN = {"true": True, "false": False, **MATH, **PYTHON, "math": Namespace(MATH), "python": Namespace(PYTHON)}
+"""What every expression knows."""

@@ -1,0 +1,142 @@
+"""What names mean in a xacro file, and where: properties, macros and blocks of XML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from armwright.model.xacro.evaluate import BUILT_IN, Refused, Value
+from armwright.model.xml import Element
+
+_PARAMETER = re.compile(
+    r"\s*([^\s:=]+)(?:\s*:?=\s*(\^\|?)?((?:\$\{[^}]*\}|\$\([^)]*\)|'[^']*'|\"[^\"]*\"|[^\s'\"])*))?"
+)
+
+
+@dataclass(frozen=True)
+class Lazy:
+    """The text of a property that nobody has used yet."""
+
+    text: str
+    element: Element
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """`inherits` (^) takes the caller's property of that name, `default` stands in for what is not given."""
+
+    name: str
+    inherits: bool = False
+    default: str | None = None
+
+    @property
+    def block(self) -> bool:
+        return self.name.startswith("*")
+
+    @property
+    def optional(self) -> bool:
+        return self.inherits or self.default is not None
+
+
+@dataclass(frozen=True)
+class Macro:
+    """A macro as it was defined; it is expanded anew for every call."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    body: Element
+
+
+@dataclass(frozen=True)
+class Block:
+    """XML to insert: as it is, if it was handed to a macro, or still to be expanded, if it is a property's."""
+
+    elements: tuple[Element, ...]
+    text: str
+    expanded: bool
+
+
+class Scope:
+    """The properties, blocks and macros of a file or of one call; what is not here is looked for outside.
+
+    A `namespace` is the scope of a file that was included with ns=.
+    """
+
+    def __init__(self, outer: Scope | None, settle: Callable[[str, Scope], Value], namespace: bool = False) -> None:
+        self.outer, self.settle, self.namespace = outer, settle, namespace
+        self.values: dict[str, Value] = {}
+        self.blocks: dict[str, Block] = {}
+        self.macros: dict[str, Macro] = {}
+        self.settling: list[str] = []
+
+    def inside(self, namespace: bool = False) -> Scope:
+        return Scope(self, self.settle, namespace)
+
+    def chain(self) -> Iterator[Scope]:
+        """This scope and those around it, from within."""
+        scope: Scope | None = self
+        while scope is not None:
+            yield scope
+            scope = scope.outer
+
+    def value_of(self, name: str) -> Value:
+        for scope in self.chain():
+            if name in scope.values:
+                return scope._settled(name)
+        return BUILT_IN[name]
+
+    def known(self) -> Iterable[str]:
+        return [*(name for scope in self.chain() for name in scope.values), *BUILT_IN]
+
+    def block(self, name: str) -> Block | None:
+        """`**name` anywhere goes before `*name`, as in xacro."""
+        keys = ("**" + name, "*" + name)
+        return next((scope.blocks[key] for key in keys for scope in self.chain() if key in scope.blocks), None)
+
+    def macro(self, name: str) -> tuple[Macro, Scope] | None:
+        """A macro and the scope it is called in: this one, or the namespace in a name like `arm.link`."""
+        scope = self
+        *namespaces, last = name.split(".")
+        for namespace in namespaces:
+            found = next((s.values[namespace] for s in scope.chain() if namespace in s.values), None)
+            if not isinstance(found, Scope):
+                return None
+            scope = found
+        return next(((s.macros[last], scope) for s in scope.chain() if last in s.macros), None)
+
+    def _settled(self, name: str) -> Value:
+        """The value of a property of this scope, computed now if it never was."""
+        value = self.values[name]
+        if not isinstance(value, Lazy):
+            return value
+        if name in self.settling:
+            raise Refused(
+                f"property {name!r} is defined by itself ({' -> '.join([*self.settling, name])}); "
+                'lazy_eval="false" computes it where it stands'
+            )
+        self.settling.append(name)
+        try:
+            self.values[name] = self.settle(value.text, self)
+        except Refused as error:
+            if len(self.settling) > 1:  # only the property that was asked for tells
+                raise
+            raise Refused(f"{error}, in property {name!r} ({value.element.file}, line {value.element.line})") from None
+        finally:
+            self.settling.pop()
+        return self.values[name]
+
+
+def parameters(text: str) -> tuple[Parameter, ...]:
+    """The parameters of a macro: `a b:=1 c:=^ d:=^|1 *block **content`."""
+    found: dict[str, Parameter] = {}
+    text, i = text.strip(), 0
+    while i < len(text):
+        match = _PARAMETER.match(text, i)
+        if match is None or set(match[1]) & set("'\"${}()") or not match[1].strip("*"):
+            raise Refused(f"params = {text!r}: expected names, with defaults as in a:=1 b:='two words' c:=^|0")
+        if match[1] in found:
+            raise Refused(f"params = {text!r}: two are called {match[1]!r}")
+        found[match[1]] = Parameter(match[1], bool(match[2]), match[3] or None)
+        i = match.end()
+    return tuple(found.values())

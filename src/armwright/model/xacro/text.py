@@ -1,0 +1,196 @@
+"""${...} and $(...) in the attributes and texts of a xacro file.
+
+${...}                an expression (`evaluate`), typed when it is all of the text
+$(arg name)           what the user gave, or the default of <xacro:arg>
+$(find package)       the package's folder, or package://package where it is not known
+$(eval ...)           an expression over the arguments
+$(dirname)            the folder of the file
+$(optenv NAME other)  `other`: the environment is never read, and $(env NAME) is an error
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+
+from armwright.errors import ModelWarning
+from armwright.model.xacro import yaml
+from armwright.model.xacro.evaluate import (
+    BUILT_IN,
+    LONGEST_TEXT,
+    Budget,
+    Function,
+    Names,
+    Namespace,
+    Refused,
+    Value,
+    evaluate,
+    look_up,
+    text_of,
+)
+from armwright.model.xacro.folders import SCHEME, Folders
+
+DEEPEST = 40
+"""Properties that use each other."""
+SEARCH = 20
+"""Steps it costs to look for a file or a folder."""
+
+_PIECE = re.compile(r"\$\$+[{(]|\$\{[^}]*\}|\$|[^$]+")
+
+
+@dataclass
+class Texts:
+    """Texts of one document. `file` is the one being expanded, `used` the arguments it has asked for."""
+
+    folders: Folders
+    arguments: dict[str, str]
+    budget: Budget
+    file: Path = Path()
+    used: set[str] = field(default_factory=set)
+    loaded: dict[Path, Value] = field(default_factory=dict)
+    nesting: int = 0
+
+    def text(self, text: str, names: Names) -> str:
+        """A text with everything in it replaced."""
+        return text_of(self.value(text, names)) if "$" in text else text
+
+    def value(self, text: str, names: Names) -> Value:
+        """The same, typed: a text that is one expression is what the expression is."""
+        self.nesting += 1
+        try:
+            if self.nesting > DEEPEST:
+                raise Refused(f"properties that use each other are nested more than {DEEPEST} deep")
+            parts = [self._part(piece, names) for piece in _pieces(text)]
+        finally:
+            self.nesting -= 1
+        if len(parts) == 1:
+            return parts[0]
+        whole = "".join(map(text_of, parts))
+        self.budget.spend(len(parts) + len(whole) // 50)
+        if len(whole) > LONGEST_TEXT:
+            raise Refused(f"a text of {len(whole)} characters; expected at most {LONGEST_TEXT}")
+        return whole
+
+    def typed(self, text: str, names: Names) -> Value:
+        """The value of a property or parameter: a text that spells a number is one."""
+        return literal(self.value(text, names))
+
+    def functions(self) -> Namespace:
+        """The namespace `xacro` of expressions."""
+        functions: dict[str, Callable[..., Value]] = {
+            "load_yaml": self._load_yaml,
+            "arg": self._argument,
+            "abs_filename": lambda name: str(self._path(name)),
+            "warning": self._warning,
+            "error": self._warning,
+            "message": lambda *_: "",
+            "fatal": _fatal,
+        }
+        return Namespace({name: Function(name, call) for name, call in functions.items()})
+
+    def _part(self, piece: str, names: Names) -> Value:
+        if piece.startswith("${"):
+            return evaluate(self.text(piece[2:-1], names), names, self.budget)
+        if piece.startswith("$("):
+            return self._substituted(self.text(piece[2:-1], names).strip())
+        return piece[1:] if piece.startswith("$$") else piece
+
+    def _substituted(self, command: str) -> Value:
+        word, _, rest = command.partition(" ")
+        match word, rest.strip():
+            case "arg", name:
+                return self._argument(name)
+            case "find", package:
+                return self._found(package)
+            case "eval", expression:
+                return evaluate(expression, self._arguments(), self.budget)
+            case "dirname", "":
+                return str(self.file.parent)
+            case "optenv", name:
+                return name.partition(" ")[2].strip()
+            case "env", _:
+                raise Refused(f"$({command[:40]}): the environment is not read; make it an <xacro:arg>")
+        raise Refused(f"unknown substitution $({command[:40]}); expected arg, find, eval, dirname or optenv")
+
+    def _argument(self, name: str) -> str:
+        self.used.add(name)
+        return str(look_up(Namespace(self.arguments), name, "argument"))
+
+    def _found(self, package: str) -> str:
+        """A folder, or a name that says what is missing once a file in it is to be read; meshes never are."""
+        self.budget.spend(SEARCH)
+        return str(self.folders.package(package, self.file) or SCHEME + package)
+
+    def _arguments(self) -> Namespace:
+        """What $(eval ...) knows: the arguments as names, or through arg('name')."""
+        self.budget.spend(SEARCH + len(self.arguments))
+        self.used.update(self.arguments)
+        values = {name: literal(text) for name, text in self.arguments.items()}
+        functions = {
+            "arg": Function("arg", lambda name: literal(self._argument(name))),
+            "find": Function("find", self._found),
+            "dirname": Function("dirname", lambda: str(self.file.parent)),
+        }
+        return Namespace({**BUILT_IN, **values, **functions})
+
+    def _path(self, name: Value) -> Path:
+        self.budget.spend(SEARCH)
+        return self.folders.file(text_of(name), self.file)
+
+    def _warning(self, *parts: Value) -> str:
+        warnings.warn(f"{self.file}: {' '.join(map(text_of, parts))}", ModelWarning, stacklevel=2)
+        return ""
+
+    def _load_yaml(self, name: Value) -> Value:
+        """A file is read once: an expression cannot change what it has loaded."""
+        path = self._path(name)
+        if path not in self.loaded:
+            self.loaded[path] = yaml.read(path, self.budget)
+        return self.loaded[path]
+
+
+def literal(value: Value) -> Value:
+    """A text as the number or truth value it spells; '...' keeps it a text, and so does a _ in it."""
+    if not isinstance(value, str):
+        return value
+    if len(value) >= 2 and value[0] == value[-1] == "'":
+        return value[1:-1]
+    if value in ("true", "True", "false", "False"):
+        return value in ("true", "True")
+    for number in (int, float) if "_" not in value else ():
+        try:
+            return number(value)
+        except ValueError:
+            continue
+    return value
+
+
+def _fatal(*parts: Value) -> NoReturn:
+    raise Refused("the file says: " + " ".join(map(text_of, parts)))
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Plain text, ${...}, $(...) with the parentheses in it balanced, and $${ or $$( for themselves."""
+    start = 0
+    while start < len(text):
+        piece = _PIECE.match(text, start)
+        assert piece is not None  # there is either a $ or something else
+        end = piece.end()
+        if piece[0] == "$" and text[end : end + 1] in ("{", "("):
+            end = _closed(text, start)
+        yield text[start:end]
+        start = end
+
+
+def _closed(text: str, start: int) -> int:
+    """Where the $( at `start` ends. A ${ that comes here never does."""
+    depth = 0
+    for i in range(start + 1, len(text) if text[start + 1] == "(" else 0):
+        depth += {"(": 1, ")": -1}.get(text[i], 0)
+        if not depth:
+            return i + 1
+    raise Refused(f"{text[start : start + 40]!r} is not closed")

@@ -1,0 +1,62 @@
+"""The YAML files that xacro loads parameters from: plain data, small, with xacro's units such as `!degrees 90`."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from pathlib import Path
+from typing import Any
+
+from armwright.model.xacro.evaluate import BUILT_IN, Budget, Namespace, Refused, Value, evaluate, size
+
+LARGEST = 64 << 10
+"""Bytes, which take PyYAML half a second."""
+UNITS = {
+    "!radians": 1.0,
+    "!degrees": math.pi / 180,
+    "!meters": 1.0,
+    "!millimeters": 1e-3,
+    "!foot": 0.3048,
+    "!inches": 0.0254,
+}
+
+
+def read(path: Path, budget: Budget) -> Value:
+    """The data of a file, through PyYAML's safe loader."""
+    try:
+        yaml = importlib.import_module("yaml")
+    except ImportError:
+        raise Refused(f"{path} is YAML, which needs PyYAML: pip install pyyaml") from None
+    if path.stat().st_size > LARGEST:
+        raise Refused(f"{path} has {path.stat().st_size >> 10} kB; expected at most {LARGEST >> 10}")
+    try:
+        budget.spend(path.stat().st_size)
+        found = yaml.load(path.read_bytes(), _loader(yaml, budget))
+        budget.spend(size(found))
+        return _plain(found)
+    except (yaml.YAMLError, OSError, ValueError, RecursionError, Refused) as error:
+        raise Refused(f"{path} is not YAML that can be used: {' '.join(str(error).split())}") from None
+
+
+def _loader(yaml: Any, budget: Budget) -> Any:
+    """A safe loader of its own, so that the units are not added to everybody's."""
+
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]
+        pass
+
+    for tag, unit in UNITS.items():
+        Loader.add_constructor(tag, lambda loader, node, unit=unit: unit * _number(loader, node, budget))
+    return Loader
+
+
+def _number(loader: Any, node: Any, budget: Budget) -> float:
+    return float(evaluate(str(loader.construct_scalar(node)), Namespace(BUILT_IN), budget))
+
+
+def _plain(value: Any) -> Value:
+    """Lists, dictionaries, numbers and texts; whatever else YAML knows, such as dates, as text."""
+    if isinstance(value, (list, tuple, set)):
+        return [_plain(part) for part in value]
+    if isinstance(value, dict):
+        return {_plain(key): _plain(part) for key, part in value.items()}
+    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
