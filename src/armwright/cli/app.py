@@ -10,8 +10,12 @@ import typer
 from rich.markup import escape
 
 import armwright as aw
+from armwright.check.compare import TOLERANCE
 from armwright.cli.bench import print_bench
+from armwright.cli.check import run_check
+from armwright.cli.compare import run_compare
 from armwright.cli.crossing import print_crossing
+from armwright.cli.identify import run_excitation, run_identification
 from armwright.cli.motion import run_integrators, run_simulation, run_torques
 from armwright.cli.output import console, table, told
 from armwright.cli.precision import run_precision
@@ -160,6 +164,34 @@ def reproduce(
 
 
 @app.command()
+def excite(
+    robot: _ROBOT,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The .csv file to write.")] = None,
+    period: Annotated[float, typer.Option(help="Seconds.")] = 10.0,
+    velocity: Annotated[float, typer.Option(help="The largest speed of a joint, rad/s or m/s.")] = 2.0,
+    acceleration: Annotated[float, typer.Option(help="The largest acceleration, rad/s^2 or m/s^2.")] = 8.0,
+    every: Annotated[float, typer.Option(help="Seconds between rows.")] = 0.01,
+    seed: Annotated[int, typer.Option(help="Another one gives another motion.")] = 0,
+) -> None:
+    """Find a motion that shows every parameter the dynamics depend on, and write it as a table."""
+    with told():
+        run_excitation(robot, output, period, velocity, acceleration, every, seed)
+
+
+@app.command()
+def identify(
+    robot: _ROBOT,
+    data: Annotated[Path, typer.Argument(help="A .csv or .parquet file: t, q1.., tau1.., and if known qd1.., qdd1..")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write the page.")] = None,
+    write: Annotated[Path | None, typer.Option(help="A .toml file for the robot that was found.")] = None,
+    cutoff: Annotated[float | None, typer.Option(help="Hz, of the filter if derivatives are not in the data.")] = None,
+) -> None:
+    """Find the parameters of a robot in measured torques, with standard deviations."""
+    with told():
+        run_identification(robot, data, output, write, cutoff)
+
+
+@app.command()
 def precision(
     robot: _ROBOT,
     sweep: Annotated[int | None, typer.Option(help="Sweep this joint (1, 2, ...) instead of random states.")] = None,
@@ -181,6 +213,46 @@ def crossing(
     """From how many joints on the O(n) methods win: operations counted, and times measured, against n."""
     with told():
         print_crossing(joints, measure, output)
+
+
+_BASE = Annotated[str | None, typer.Option(help="The link the chain starts at; the root by default.")]
+_TIP = Annotated[str | None, typer.Option(help="The link the chain ends at; the longest chain by default.")]
+_JSON = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+
+
+@app.command("check")
+def check_file(
+    file: Annotated[str, typer.Argument(help="A .toml, .urdf, .xacro or .xml (MJCF) file, or a packaged robot.")],
+    base: _BASE = None,
+    tip: _TIP = None,
+    lock: Annotated[list[str] | None, typer.Option(help="JOINT=POSITION of a joint that stands still.")] = None,
+    accept: Annotated[list[str] | None, typer.Option(help="A KIND, or 'LINK: KIND', that is known and fine.")] = None,
+    fix: Annotated[Path | None, typer.Option(help="Write a copy with what needs no guess repaired.")] = None,
+    json: _JSON = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Leave out the proofs.")] = False,
+) -> None:
+    """Say what is wrong, suspicious or fine in a robot file, link by link, and prove its numbers (docs/checking.md)."""
+    with told():
+        if not run_check(file, base, tip, lock or (), accept or (), fix, json, quick):
+            raise typer.Exit(1)
+
+
+@app.command("compare")
+def compare_files(
+    here: Annotated[str, typer.Argument(help="A file, or a packaged robot.")],
+    there: Annotated[str, typer.Argument(help="Another description of the same robot.")],
+    tolerance: Annotated[float, typer.Option(help="Relative; radians for angles.")] = TOLERANCE,
+    ignore: Annotated[list[str] | None, typer.Option(help="A kind of difference that does not count.")] = None,
+    base: _BASE = None,
+    tip: _TIP = None,
+    base_there: _BASE = None,
+    tip_there: _TIP = None,
+    json: _JSON = False,
+) -> None:
+    """Say where two descriptions of one robot differ, by how much, and at which joint or link."""
+    with told():
+        if not run_compare((here, there), (base, base_there), (tip, tip_there), tolerance, ignore or (), json):
+            raise typer.Exit(1)
 
 
 def _joints(text: str) -> int:

@@ -30,7 +30,7 @@ Array = NDArray[Any]
 
 PROBLEMS = ("forward_dynamics", "mass_matrix", "inverse_dynamics")
 
-LEAST_JOINTS, MOST_JOINTS = 12, 200
+LEAST_JOINTS, MOST_JOINTS = VALID_FROM, 200
 MOST_CUSTOMISED = 14
 """Formulas of a general robot hold for any n; what is folded away of one robot is traced size by size."""
 

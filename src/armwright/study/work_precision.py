@@ -50,8 +50,8 @@ SERIES_TOLERANCES = (1e-4, 1e-7, 1e-10, 1e-13)
 COMPILING = 10.0
 """Seconds after which no further series is compiled."""
 
-MOST = 250_000
-"""Evaluations: a method that needs more is not asked for more accuracy. (Seconds would depend on the machine's load.)"""
+MOST = 100_000
+"""Evaluations after which a method is not asked for more accuracy; a number of seconds would depend on the machine."""
 
 LONGEST = 0.05
 """Seconds after which a run is not repeated for its time."""
@@ -172,13 +172,16 @@ def log_log(title: str, curves: Sequence[Curve], note: str = "") -> Plot:
     return Plot(title, "seconds", "largest error, rad or m", curves, x_log=True, y_log=True, note=note, height=height)
 
 
+FIXED_STEPS, MODERN = "Fixed steps", "Dormand-Prince, modern"
+
+
 def family_of(tableau: Tableau) -> str:
     """The group a method is shown in."""
     if tableau.error is None:
-        return "Fixed steps"
+        return FIXED_STEPS
     if tableau.status == "stand-in":
         return "Butcher (stand-ins)"
-    return "Fehlberg and Verner 1978" if tableau.name.startswith(("rkf", "rkv")) else "Dormand-Prince and later"
+    return "Fehlberg, Verner" if tableau.name.startswith(("rkf", "rkv")) else MODERN
 
 
 class Motion:
@@ -353,7 +356,7 @@ def swept(
 
 def fixed_line(motion: Motion, tableau: Tableau, substeps: Sequence[int] = SUBSTEPS) -> Line:
     steps = [motion.every / k for k in substeps]
-    return swept(tableau.name, tableau.order, "Fixed steps", steps, lambda h: motion.fixed(tableau, h))
+    return swept(tableau.name, tableau.order, FIXED_STEPS, steps, lambda h: motion.fixed(tableau, h))
 
 
 def polynomial_line(motion: Motion, orders: tuple[int, int], substeps: Sequence[int] = SUBSTEPS) -> Line:
@@ -379,7 +382,7 @@ def series_line(motion: Motion, tolerances: Sequence[float] = SERIES_TOLERANCES)
         except ArmwrightError:
             return None
         points += [point] if point is not None else []
-    return Line("taylor", 20, "Taylor series (heyoka)", tuple(points)) if points else None
+    return Line("taylor", 20, MODERN, tuple(points)) if points else None
 
 
 def work_precision(

@@ -227,7 +227,7 @@ def count_plot() -> Plot:
         Curve(name, sizes, [float(evaluate(a, n) + evaluate(b, n)) for n in sizes], dashed="printed" in name)
         for name, (a, b) in {**ours, **printed}.items()
     ]
-    note = "All without bias torques but those of Featherstone, Valasek and Brandl. More by the command armwright crossing."
+    note = "All without bias torques but those of Featherstone, Valasek and Brandl. More: armwright crossing."
     return Plot("Table 1: operations of forward dynamics", "joints", "products and sums", curves, note=note)
 
 

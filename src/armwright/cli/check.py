@@ -1,0 +1,149 @@
+"""`armwright check`: findings and proofs as tables or JSON, and the peers that are installed."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+from rich.markup import escape
+
+from armwright.check import Finding, Fixed, Report, check, fix
+from armwright.check.proofs import Peer
+from armwright.cli.output import console, table
+from armwright.errors import InputError
+from armwright.model.description import NO_TRANSFORM, compose
+from armwright.robot import Robot
+
+Array = NDArray[Any]
+
+_COLOURS = {"error": "bold red", "warning": "yellow", "note": "dim"}
+_VERDICTS = {True: "[green]holds[/]", False: "[bold red]fails[/]", None: "[dim]not tried[/]"}
+
+
+def run_check(
+    file: str,
+    base: str | None,
+    tip: str | None,
+    lock: Sequence[str],
+    accept: Sequence[str],
+    out: Path | None,
+    as_json: bool,
+    quick: bool,
+) -> bool:
+    """Check a file, print what was found, and write the repaired copy if one is asked for; True if all is well."""
+    locked = _positions(lock)
+    peers = {} if quick else installed_peers(file, base, locked)
+    with console(stderr=True).status(f"checking {file}"):
+        report = check(file, base, tip, locked, accept=accept, peers=peers, prove_it=not quick)
+        fixed = fix(file, out) if out is not None else None
+    if as_json:
+        typer.echo(_json(report, fixed))
+    else:
+        _show(report)
+        if fixed is not None:
+            _show_fixed(fixed)
+    return report.ok
+
+
+def _positions(lock: Sequence[str]) -> dict[str, float]:
+    """--lock joint=0.5, as often as needed."""
+    locked = {}
+    for entry in lock:
+        name, equals, value = entry.rpartition("=")
+        try:
+            locked[name] = float(value)
+        except ValueError:
+            equals = ""
+        if not equals or not name:
+            raise InputError(f"--lock {entry}: expected a joint and its position, such as --lock elbow=0.5")
+    return locked
+
+
+def _json(report: Report, fixed: Fixed | None) -> str:
+    data = report.as_dict()
+    if fixed is not None:
+        data["fixed"] = {
+            "file": fixed.file,
+            "changed": [finding.as_dict() for finding in fixed.changed],
+            "left": [finding.as_dict() for finding in fixed.left],
+        }
+    return json.dumps(data, indent=2, allow_nan=False)
+
+
+def _show(report: Report) -> None:
+    out = console()
+    title = f"{escape(report.file)}: {escape(report.robot)}, {len(report.links)} links, {len(report.joints)} joints"
+    made = table("where", "", "kind", "line", "what", title=title)
+    for finding in report.findings:
+        made.add_row(*_cells(finding))
+    out.print(made if report.findings else f"[bold]{title}[/]")
+    if report.fine:
+        out.print(f"\n[green]fine:[/] {escape(', '.join(report.fine))}", soft_wrap=True)
+    if report.proofs:
+        made = table("proof", "", "how")
+        for proof in report.proofs:
+            made.add_row(escape(proof.name), _VERDICTS[proof.holds], escape(proof.text))
+        out.print()
+        out.print(made)
+    fixable = sum(finding.fixable for finding in report.findings)
+    hint = f"; --fix can repair {fixable} of them" if fixable else ""
+    out.print(f"\n{report.summary}{hint}", style="bold" if not report.ok else "green")
+
+
+def _cells(finding: Finding) -> tuple[str, ...]:
+    colour = _COLOURS[finding.severity]
+    line = "" if finding.line is None else str(finding.line)
+    return escape(finding.where), f"[{colour}]{finding.severity}[/]", finding.kind, line, escape(finding.text)
+
+
+def _show_fixed(fixed: Fixed) -> None:
+    out = console()
+    out.print(f"\n{escape(fixed.file)}: {len(fixed.changed)} repaired, {len(fixed.left)} left", style="bold")
+    for word, findings in (("changed", fixed.changed), ("left", fixed.left)):
+        for finding in findings:
+            out.print(f"  {word}: {escape(finding.where)}: {finding.kind}: {escape(finding.text)}", soft_wrap=True)
+
+
+def installed_peers(file: str, base: str | None, locked: Mapping[str, float]) -> dict[str, Peer]:
+    """Pinocchio and MuJoCo with the same robot, and Pinocchio reading a URDF file by itself."""
+    peers: dict[str, Peer] = {}
+    if find_spec("pinocchio"):
+        peers["Pinocchio"] = partial(_peer, "pinocchio", "Pinocchio")
+        if Path(file).suffix == ".urdf" and base is None and not locked:
+            peers["Pinocchio reading the file"] = partial(_pinocchio_reads, Path(file))
+    if find_spec("mujoco"):
+        peers["MuJoCo"] = partial(_peer, "mujoco", "MuJoCo")
+    return peers
+
+
+def _peer(module: str, name: str, arm: Robot, q: Array, qd: Array, qdd: Array) -> Array:
+    """Torques by a program of `study.peers`, which is imported when it is asked for."""
+    whole = replace(arm, tool=compose(arm.flange, arm.tool), flange=NO_TRANSFORM)  # they know no flange
+    model = getattr(importlib.import_module(f"armwright.study.peers.{module}"), name)(whole)
+    nothing = np.zeros(6)
+    return np.array([model.inverse_dynamics(*state, nothing) for state in zip(q, qd, qdd, strict=True)])
+
+
+def _pinocchio_reads(file: Path, arm: Robot, q: Array, qd: Array, qdd: Array) -> Array:
+    """Pinocchio's own reading, every joint but the chain's locked at zero."""
+    pin = importlib.import_module("pinocchio")
+    whole = pin.buildModelFromUrdf(str(file))
+    names = [joint.name for joint in arm.joints]
+    others = [whole.getJointId(name) for name in list(whole.names)[1:] if name not in names]
+    model = pin.buildReducedModel(whole, others, pin.neutral(whole))
+    data, order = model.createData(), [names.index(name) for name in list(model.names)[1:]]
+    wide = [model.joints[model.getJointId(names[i])].nq == 2 for i in order]  # continuous: cosine and sine
+    torques = np.empty_like(q)
+    for k in range(len(q)):
+        parts = [[np.cos(q[k, i]), np.sin(q[k, i])] if two else [q[k, i]] for i, two in zip(order, wide, strict=True)]
+        torques[k, order] = pin.rnea(model, data, np.concatenate(parts), qd[k, order], qdd[k, order])
+    return torques

@@ -1,0 +1,186 @@
+"""Mohan and Saha 2007 run again: why the simulation departs, and that the recursion has no part in it."""
+
+from pathlib import Path
+
+import mpmath
+import numpy as np
+import pytest
+from test_documents import blocks
+from typer.testing import CliRunner
+
+import armwright as aw
+from armwright.cli import app
+from armwright.formulations import denoc, find
+from armwright.formulations.spatial import Pair
+from armwright.study import crossing, papers
+from armwright.study.operation_counts import count_without_bias
+from armwright.study.papers import mohan2007
+from armwright.study.papers.mohan2007_claim import exact_departure, growth, pendulum_rate
+from armwright.study.papers.mohan2007_runs import ABSOLUTE, JOINTS, PERIOD, RELATIVE, arm, forced, rate, wanted
+from armwright.study.published import evaluate
+
+DOCUMENT = Path(__file__).parent.parent / "docs" / "papers" / "mohan2007.md"
+
+
+def test_nothing_that_held_is_lost_and_every_table_and_figure_has_a_finding() -> None:
+    made = papers.study("mohan2007")
+    assert papers.lost(made) == []
+    assert set(papers.expected("mohan2007")) == {f.key for f in made.findings if not f.timed}
+    where = {f.where for f in made.findings}
+    assert {*(f"Table {i}" for i in (1, 2, 3)), *(f"Figure {i}" for i in range(4, 10))} <= where
+    drawn = " ".join(plot.title for plot in made.plots)
+    assert all(f"Figure {i}" in drawn for i in range(4, 10))
+    assert made.page().count("<svg") == len(made.plots)
+
+
+def test_joints_3_5_and_6_depart_within_a_second_of_link_3_turning_over() -> None:
+    run = forced(rate("denoc"))
+    assert all(5.5 < run.leaves(joint) < 5.9 for joint in (2, 4, 5))
+    assert all(run.leaves(joint) > run.leaves(2) + 0.1 for joint in (0, 1, 3))
+
+
+@pytest.mark.parametrize("forming", ["denoc_cholesky", "composite_body", "composite_body_gauss_jordan"])
+def test_forming_and_factoring_the_matrix_departs_at_the_same_time(forming: str) -> None:
+    for relative, absolute in ((RELATIVE, ABSOLUTE), (1e-8, 1e-8)):
+        a, b = (forced(rate(name), relative, absolute, PERIOD) for name in ("denoc", forming))
+        assert a.leaves() == pytest.approx(b.leaves(), abs=0.005)
+        assert a.evaluations == pytest.approx(b.evaluations, rel=0.02)
+
+
+def test_single_precision_departs_sooner_and_the_recursion_does_not_help() -> None:
+    recursive, other = (forced(rate(f, "float32"), 1e-6, 1e-6, PERIOD).leaves() for f in ("denoc", "denoc_cholesky"))
+    assert recursive == pytest.approx(other, abs=0.05)
+    assert recursive < forced(rate("denoc"), 1e-6, 1e-6, PERIOD).leaves() - 0.1
+
+
+def test_fifty_digits_depart_when_doubles_do() -> None:
+    with mpmath.workdps(50):
+        exact = exact_departure("denoc", mpmath.mpf, 1e-6)
+    assert exact == pytest.approx(exact_departure("denoc", float, 1e-6), abs=1e-6)
+    assert exact == pytest.approx(exact_departure("denoc_cholesky", float, 1e-6), abs=1e-6)
+
+
+def test_errors_grow_from_5_s_on_as_an_inverted_pendulum_of_2_cm_would() -> None:
+    found = growth()
+    assert found.rate[found.t < 4.95].max() < 1.5
+    assert found.at(5.5) == pytest.approx(21.82, rel=1e-3)
+    assert found.at(6.5) == pytest.approx(32.69, rel=1e-3)
+    assert found.factor(5.0, PERIOD) == pytest.approx(41.9, abs=0.1)
+    assert found.at(5.25) == pytest.approx(pendulum_rate(np.array([5.25]))[0], rel=0.02)
+
+
+def test_the_growth_rate_is_that_of_the_simulated_error() -> None:
+    run = forced(rate("denoc"), 1e-8, 1e-8)
+    times = [run.leaves(2, size) for size in (1e-5, 1e-2)]
+    assert growth().factor(*times) == pytest.approx(3.0, rel=0.05)
+
+
+def test_the_growth_rate_predicts_how_departure_moves_with_the_tolerance() -> None:
+    known, *others = (forced(rate("denoc"), tol, tol, PERIOD).leaves() for tol in (1e-8, 1e-6, 1e-10))
+    for other, factor in zip(others, (1e-2, 1e2), strict=True):
+        assert growth().later(known, factor) == pytest.approx(other, abs=0.02)
+    assert others[1] - others[0] == pytest.approx(0.32, abs=0.02)
+
+
+def test_the_mass_matrix_is_never_near_singular() -> None:
+    matrices = arm().mass_matrix(wanted(np.linspace(0, PERIOD, 101))[0])
+    assert np.linalg.cond(matrices).max() < 1.2e4
+
+
+def test_without_the_gamma_that_print_lost_the_accelerations_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equation (27) as printed."""
+    chain, (q, qd, _) = arm().chain(), wanted(2.5)
+    right = denoc.inverse_dynamics(chain, q, qd, [0] * JOINTS, chain.wrenches())
+
+    def wrench(outer: Pair, joint, link, m, _load):
+        total = outer.plus(Pair(link.mass * m.td.linear + m.td.angular.cross(link.moment),
+                                link.moment.cross(m.td.linear) + link.origin_inertia @ m.td.angular))  # fmt: skip
+        return m.A.wrench_to_parent(total), total.along(joint)
+
+    monkeypatch.setattr(denoc, "_wrench", wrench)
+    printed = denoc.inverse_dynamics(chain, q, qd, [0] * JOINTS, chain.wrenches())
+    off = np.linalg.solve(arm().mass_matrix(q), np.subtract(right, printed))
+    assert abs(off[2]) == pytest.approx(15.4, abs=0.1)
+
+
+def test_three_of_the_ten_printed_crossings_do_not_follow_from_the_printed_formulas() -> None:
+    found = {f.what: f.obtained for f in mohan2007.printed_crossings() if f.obtained != f.published}
+    names = ("Valasek: n+", "Brandl et al.: n*", "Brandl et al.: n+")
+    assert [found[f"{name} by the printed formulas"] for name in names] == ["16", "15", "18"]
+
+
+def test_slender_links_save_sums_but_no_products_per_link() -> None:
+    slender = [mohan2007.count_slender(n) for n in (5, 6)]
+    anyone = [count_without_bias("denoc", n) for n in (5, 6)]
+    products, sums = (
+        [getattr(b, what) - getattr(a, what) for a, b in (slender, anyone)] for what in ("multiplications", "additions")
+    )
+    assert products[0] == products[1]
+    assert sums[0] < sums[1]
+
+
+def test_the_code_of_the_page_runs() -> None:
+    names: dict = {}
+    for block in blocks(DOCUMENT, "python"):
+        exec(compile(block, str(DOCUMENT), "exec"), names)
+
+
+# Where the O(n) methods win
+
+
+@pytest.mark.parametrize("name", ["denoc", "articulated_body", "composite_body", "equilibrium"])
+def test_counts_beyond_the_fitted_sizes_are_those_of_a_trace(name: str) -> None:
+    cost = crossing.general(find("forward_dynamics", name), 11)
+    for n in (1, 2, 9, 11):
+        counted = aw.count_operations("forward_dynamics", name, joints=n)
+        assert cost.products[n - 1] == counted.multiplications + counted.divisions
+        assert cost.sums[n - 1] == counted.additions
+
+
+def test_o_n_overtakes_between_eight_and_twelve_joints() -> None:
+    denoc_, articulated, composite = (
+        crossing.general(find("forward_dynamics", name), 40) for name in ("denoc", "articulated_body", "composite_body")
+    )
+    for winner in (denoc_, articulated):
+        found = crossing.crossing(winner, composite)
+        assert all(8 <= n <= 12 for n in (found.products, found.sums, found.both))
+    assert crossing.crossing(articulated, composite).both < crossing.crossing(denoc_, composite).both
+
+
+def test_what_never_wins_is_told() -> None:
+    assert crossing.cheaper_from([1, 2, 3], [1, 5, 1], [2, 2, 2]) == 3
+    assert crossing.cheaper_from([1, 2, 3], [1, 1, 1], [2, 2, 2]) == 1
+    assert crossing.cheaper_from([1, 2, 3], [1, 1, 2], [2, 2, 2]) is None
+    assert evaluate("173n-128", 10) == 1602
+
+
+def test_times_cross_between_measured_sizes() -> None:
+    level = crossing.Timing("forward_dynamics", "denoc", "NumPy", (4, 16), (2.0, 2.0))
+    rising = crossing.Timing("forward_dynamics", "composite_body", "NumPy", (4, 16), (1.0, 4.0))
+    assert crossing.faster_from(level, rising) == pytest.approx(8)
+    assert crossing.faster_from(rising, level) is None
+    race = crossing.Race((), (level, rising))
+    assert [(a.name, b.name) for a, b, _ in race.measured_crossings()] == [("denoc", "composite_body")]
+    assert crossing.measured_rows(race)[1][-1] == "8.0"
+
+
+def test_a_few_joints_are_timed_each_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("INTERPRETED", (2, 3)), ("LONG", (25,)), ("LOOPS", {"inverse_dynamics": "cartesian_tensor"})):
+        monkeypatch.setattr(crossing, name, value)
+    monkeypatch.setattr(crossing, "MEASURED", {"forward_dynamics": (("denoc", "composite_body"), (2, 3))})
+    timings = list(crossing.measured())
+    assert {t.how for t in timings} == {"straight code", "loop", "NumPy"}
+    assert all(seconds > 0 for t in timings for seconds in t.seconds)
+    cost = crossing.special(find("mass_matrix", "denoc"), "planar", 3)
+    assert "Forward dynamics: measured" in crossing.Race((cost,), tuple(timings)).page()
+
+
+def test_the_command_prints_tables_and_writes_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crossing, "PROBLEMS", ("mass_matrix",))
+    monkeypatch.setattr(crossing, "COMPETITORS", {"mass_matrix": crossing.COMPETITORS["mass_matrix"]})
+    page = tmp_path / "crossing.html"
+    result = CliRunner().invoke(app, ["crossing", "--joints", "5", "--no-measure", "-o", str(page)])
+    assert result.exit_code == 0, result.output
+    assert "natural_orthogonal_complement" in result.output
+    assert page.read_text().count("<svg") == len(crossing.PROBLEMS) + len(crossing.ROBOTS)
+    assert "expected 3 to 200" in CliRunner().invoke(app, ["crossing", "--joints", "2"]).output
