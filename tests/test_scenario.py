@@ -49,7 +49,7 @@ def test_a_scenario_says_everything() -> None:
     assert made.robot.name == "rr"
     assert made.robot.payload is not None
     assert made.options == {"duration": 0.5, "every": 0.05, "q0": [0.1, 0.2], "integrator": "tsit5", "rtol": 1e-7}
-    assert isinstance(made.law, torque.Limited)
+    assert [type(part) for part in made.law.parts] == [torque.Limited, torque.Friction]
     result = aw.simulate(made.robot, made.law, **made.options)
     assert len(result.t) == 11
     assert result.audit.energy_error < 1e-6
@@ -74,6 +74,10 @@ def test_pick_and_place_stays_within_the_limits_of_every_robot(name: str) -> Non
         ("points = [[0, 0], [1, 0.5], [0, 0]]", "points = [[0], [1], [0]]", "1 joints; rr has 2"),
         ('law = "computed_torque"', 'law = "magic"', "unknown law 'magic'"),
         ("kp = 100", "kq = 100", "unknown key 'kq'"),
+        ("kp = 100", "", "missing key 'kp'"),
+        ("kp = 100", 'kp = "100"', r"\[torque\] law: kp = '100' is not a number"),
+        ("friction = {viscous = 0.1}", "friction = 0.1", "expected {viscous"),
+        ("friction = {viscous = 0.1}", "friction = {visc = 0.1}", "expected {viscous"),
         ('robot = "rr"', "", "no robot"),
         ("[torque]", "[torque", "scenario"),
         ("payload = {mass = 0.5, com = [0, 0, 0]}", "payload = 3", "payload = 3"),

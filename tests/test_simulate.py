@@ -98,8 +98,8 @@ def test_a_compiled_law_is_the_law_itself(name: str) -> None:
     chain = SMOOTH.chain()
     for i in range(0, len(run.t), 10):
         moment = torque.Moment(float(run.t[i]), run.q[i].tolist(), run.qd[i].tolist(), chain)
-        close(run.tau[i], np.array(law.torques(moment), dtype=float), 1e-10)
-    close(run.qdd, SMOOTH.forward_dynamics(run.q, run.qd, run.tau), 1e-9)
+        close(run.tau[i] + run.drag[i], np.array(law.torques(moment), dtype=float), 1e-10)
+    close(run.qdd, SMOOTH.forward_dynamics(run.q, run.qd, run.tau + run.drag), 1e-9)
     assert run.audit.energy_error < 1e-8
     assert run.audit.power_error < 1e-8
     with warnings.catch_warnings():
@@ -185,6 +185,29 @@ def test_a_batch_in_single_precision() -> None:
     assert np.abs(single.q - double.q).max() < 1e-3
 
 
+def test_a_law_of_friction_is_no_drive() -> None:
+    law = torque.constant(2.0).limited(1.5) + torque.friction(viscous=1.0)
+    run = simulate(SMOOTH, law, qd0=np.ones(3), duration=0.3)
+    assert np.array_equal(run.tau, np.full_like(run.tau, 1.5))
+    close(run.drag, -run.qd, 1e-12)
+    assert run.losses[-1] > 0
+    assert run.audit.energy_error < 1e-9
+    needed = torques_along(SMOOTH, MOTION, friction_law=law)
+    plain = torques_along(SMOOTH, MOTION)
+    close(needed.tau - plain.tau, plain.qd, 1e-9)
+    assert needed.audit.energy_error < 1e-6
+
+
+def test_a_controller_may_know_another_robot() -> None:
+    heavy = SMOOTH.with_payload(5.0)
+    for first, second in ((heavy, SMOOTH), (SMOOTH, heavy)):
+        errors = []
+        for model in (first, second):
+            run = simulate(heavy, torque.computed_torque(MOTION, 100, 20, model=model), duration=0.3)
+            errors.append(np.abs(run.q - run.reference[0]).max())
+        assert min(errors) < 1e-9 < 1e-4 < max(errors)
+
+
 def test_friction_takes_what_is_missing_of_the_energy() -> None:
     arm = random_case(3, 1, actuators=True).arm
     run = simulate(arm, torque.constant(1.0), qd0=np.full(3, 2.0), duration=0.1, rtol=1e-8)
@@ -230,7 +253,7 @@ def test_runs_are_saved_and_loaded(tmp_path) -> None:
     with pytest.raises(aw.InputError, match="cannot be repeated"):
         loaded.verify()
     (tmp_path / "text.parquet").write_text("no")
-    with pytest.raises((aw.InputError, Exception)):
+    with pytest.raises(aw.InputError, match="as Parquet"):
         Run.from_parquet(tmp_path / "text.parquet")
 
 
@@ -330,6 +353,30 @@ def test_more_bad_input_is_told() -> None:
         torque.computed_torque(MOTION, 1, 1, model=PUMA)
     with pytest.raises(aw.InputError, match="do not fit together"):
         torque.spring_damper([1.0, 2.0], [1.0, 2.0, 3.0])
+
+
+def test_a_batch_that_fails_is_told() -> None:
+    law = torque.spring_damper(-1e5, 0.0)
+    with pytest.warns(aw.errors.SimulationWarning, match="2 of 2 rollouts could not go on"):
+        batch = simulate_batch(SMOOTH, law, q0=np.full((2, 3), 0.1), duration=20.0, step=0.01, every=0.5)
+    assert batch.failed.all()
+    assert (batch.reached < 20).all()
+    for arguments, message in (
+        ({"dtype": "float16"}, "unknown dtype 'float16'"),
+        ({"threads": 0}, "threads = 0"),
+        ({"threads": -1}, "threads = -1"),
+        ({"vary": "payload.mass"}, "expected a mapping"),
+        ({"vary": {"payload.mass": []}}, "one number per rollout"),
+        ({"vary": {"payload.mass": [-1.0]}}, "negative mass"),
+        ({"every": 2.0}, "longer than the run"),
+    ):
+        with pytest.raises(aw.ArmwrightError, match=message):
+            simulate_batch(SMOOTH, duration=1.0, **arguments)
+
+
+def test_a_joint_beyond_its_limit_is_doubted() -> None:
+    run = simulate(PUMA, q0=np.full(6, 0.1), duration=2.0)
+    assert "beyond its limits" in str(run.audit.first_doubt)
 
 
 def test_a_chain_too_long_for_straight_code_still_moves() -> None:

@@ -45,6 +45,10 @@ class SimulationError(ArmwrightError, ArithmeticError):
         self.run, self.t = run, t
 
 
+class SimulationWarning(UserWarning):
+    """Some of many motions could not go on."""
+
+
 class SlowWarning(UserWarning):
     """What was asked for works, but not in compiled code."""
 

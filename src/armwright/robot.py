@@ -96,7 +96,7 @@ class Robot(Description):
         return _kept(toml.write(self), path)
 
     def to_urdf(self, path: str | Path | None = None) -> str:
-        """The robot as URDF, also written to `path` if given. The payload is the link "tool"; gravity has no place in it."""
+        """The robot as URDF, also written to `path` if given. Gravity has no place in it."""
         from armwright.model import urdf  # noqa: PLC0415
 
         return _kept(urdf.text(self), path)

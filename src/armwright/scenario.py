@@ -62,12 +62,20 @@ LAWS: dict[str, tuple[str, ...]] = {
     "computed_torque": ("kp", "kd"),
     "feed_forward": ("kp", "kd"),
 }
+REQUIRED = {
+    "constant": ("values",),
+    "table": ("times", "torques"),
+    "spring_damper": ("stiffness", "damping"),
+    "pd": ("kp", "kd"),
+    "pd_gravity": ("kp", "kd"),
+    "computed_torque": ("kp", "kd"),
+}
 TRACKING = ("pd", "pd_gravity", "computed_torque", "feed_forward")
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """What a file says, made ready for `simulate`."""
+    """What a file says, made ready for `simulate`; `friction` is the part of the law that drives must overcome."""
 
     robot: Robot
     law: torque.Law
@@ -79,7 +87,7 @@ class Scenario:
 def read(path: str | Path, robot: str | None = None) -> Scenario:
     """The scenario of a file, for the robot it names or the one given."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ModelError(f"cannot read the scenario {path}: {error}") from None
     return parse(text, robot, str(path), Path(path).parent)
@@ -98,7 +106,7 @@ def parse(text: str, robot: str | None = None, file: str = "scenario", folder: P
     beside = folder / name
     arm = _changed(load(beside if robot is None and Path(name).suffix and beside.exists() else name), top)
     motion = _trajectory(_part(top, file, "trajectory"), arm) if "trajectory" in data else None
-    law = _law(_part(top, file, "torque"), motion) if "torque" in data else _default_law(motion)
+    law = _told(_part(top, file, "torque"), motion) if "torque" in data else _default_law(motion)
     options: dict[str, Any] = {key: data[key] for key in ("duration", "every", "q0", "qd0") if key in data}
     if "integrator" in data:
         part = _part(top, file, "integrator")
@@ -148,9 +156,19 @@ def _trajectory(part: Reader, arm: Robot) -> Trajectory:
     return motion
 
 
+def _told(part: Reader, motion: Trajectory | None) -> torque.Law:
+    """The law, with the file named where its numbers do not fit."""
+    try:
+        return _law(part, motion)
+    except InputError as error:
+        part.fail("law", str(error))
+
+
 def _law(part: Reader, motion: Trajectory | None) -> torque.Law:
     kind = _choice(part, "law", LAWS, ("limit", "friction"))
     given = {key: part.data[key] for key in LAWS[kind] if key in part.data}
+    for key in REQUIRED.get(kind, ()):
+        part.need(key, f"; the law {kind!r} needs it")
     if kind in TRACKING:
         target = given.pop("target", None)
         if motion is None and target is None:
@@ -160,10 +178,18 @@ def _law(part: Reader, motion: Trajectory | None) -> torque.Law:
         law = getattr(torque, kind)(motion.holding() if target is None and motion else target, **given)
     else:
         law = torque.Free() if kind == "free" else getattr(torque, kind)(**given)
-    if "friction" in part.data:
-        law = law + torque.friction(**part.data["friction"])
     driving: torque.Law = law.limited(part.data["limit"]) if "limit" in part.data else law
-    return driving
+    return driving + friction if (friction := _friction(part)) is not None else driving
+
+
+def _friction(part: Reader) -> torque.Friction | None:
+    """What a limit of the drives does not limit."""
+    if "friction" not in part.data:
+        return None
+    given = part.data["friction"]
+    if not isinstance(given, Mapping) or set(given) - {"viscous", "coulomb", "smooth"}:
+        part.fail("friction", f"friction = {given!r}: expected {{viscous = ..., coulomb = ..., smooth = ...}}")
+    return torque.friction(**given)
 
 
 def _default_law(motion: Trajectory | None) -> torque.Law:

@@ -8,7 +8,7 @@ The controllers among them know a model of the robot: by default the robot that 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -60,6 +60,10 @@ class Law:
         """One torque per joint."""
         raise NotImplementedError
 
+    def shared(self, at: Moment) -> tuple[list[Scalar], list[Scalar]]:
+        """The torques as what the drives give and what friction laws take: their sum is `torques`."""
+        return self.torques(at), [0] * len(at.q)
+
     @property
     def n(self) -> int | None:
         return None
@@ -104,9 +108,12 @@ class Law:
 def _numbers(name: str, values: ArrayLike) -> tuple[float, ...]:
     """One number, or one per joint, all finite."""
     try:
-        array = np.atleast_1d(np.asarray(values, dtype=float))
+        given = np.asarray(values)
     except (TypeError, ValueError):
-        raise InputError(f"{name} = {values!r} is not a number nor a list with one number per joint") from None
+        given = np.asarray("")
+    if given.dtype.kind not in "fiu":
+        raise InputError(f"{name} = {values!r} is not a number nor a list with one number per joint")
+    array = np.atleast_1d(given.astype(float))
     if array.ndim != 1 or not array.size:
         raise InputError(f"{name} has shape {array.shape}; expected one number, or one per joint")
     if not np.isfinite(array).all():
@@ -258,6 +265,9 @@ class Friction(Law):
     coulomb: tuple[float, ...]
     smooth: float
 
+    def shared(self, at: Moment) -> tuple[list[Scalar], list[Scalar]]:
+        return [0] * len(at.q), self.torques(at)
+
     def torques(self, at: Moment) -> list[Scalar]:
         n = len(at.q)
         side = elementary("tanh")
@@ -314,7 +324,7 @@ class Tracking(Law):
     target: Target
     kp: tuple[float, ...] = (0.0,)
     kd: tuple[float, ...] = (0.0,)
-    model: Description | None = field(default=None, compare=False)
+    model: Description | None = None
 
     @property
     def n(self) -> int | None:
@@ -489,6 +499,12 @@ class Sum(Law):
 
     def torques(self, at: Moment) -> list[Scalar]:
         return [sum(column, start=0) for column in zip(*(law.torques(at) for law in self.laws), strict=True)]
+
+    def shared(self, at: Moment) -> tuple[list[Scalar], list[Scalar]]:
+        parts = [law.shared(at) for law in self.laws]
+        drive = [sum(column, start=0) for column in zip(*(part[0] for part in parts), strict=True)]
+        drag = [sum(column, start=0) for column in zip(*(part[1] for part in parts), strict=True)]
+        return drive, drag
 
     @property
     def parts(self) -> tuple[Law, ...]:

@@ -40,7 +40,8 @@ def run_torques(robot: str, scenario: Path | None, output: Path | None) -> None:
     if plan.trajectory is None:
         raise InputError("torques need a motion: the scenario has no [trajectory]")
     _warn_of_limits(plan)
-    _show(torques_along(plan.robot, plan.trajectory, plan.options.get("every", 0.01)), plan, output)
+    run = torques_along(plan.robot, plan.trajectory, plan.options.get("every", 0.01), friction_law=plan.law)
+    _show(run, plan, output or Path(f"{safe_name(plan.robot.name)}_torques.html"))
 
 
 def _warn_of_limits(plan: Scenario) -> None:

@@ -46,6 +46,8 @@ class Motion(Protocol):
     @property
     def tau(self) -> Array: ...
     @property
+    def drag(self) -> Array: ...
+    @property
     def energy(self) -> Array: ...
     @property
     def kinetic(self) -> Array: ...
@@ -113,6 +115,24 @@ class Audit:
         return "\n".join([*lines, *(f"do not trust it {doubt}" for doubt in self.doubts)])
 
 
+def _beyond_limits(run: Motion) -> list[Doubt]:
+    """A real joint would have hit its stop."""
+    doubts = []
+    for i, joint in enumerate(run.robot.joints):
+        if joint.limits is None:
+            continue
+        low, high = joint.limits
+        past = np.flatnonzero((run.q[:, i] < low - SLACK) | (run.q[:, i] > high + SLACK))
+        if past.size:
+            value = run.q[past[0], i]
+            why = f"{joint.name} is at {value:.4g}, beyond its limits {low:.4g} to {high:.4g}"
+            doubts.append(Doubt(float(run.t[past[0]]), why))
+    return doubts
+
+
+SLACK = 1e-9
+
+
 @dataclass(frozen=True, eq=False)
 class Difference:
     """A run against a tighter one: the largest difference per joint, and of all joints at every record."""
@@ -121,6 +141,11 @@ class Difference:
     t: Array
     q: Array
     qd: Array
+
+    def __str__(self) -> str:
+        late = self.exceeds(1e-3)
+        when = f", more than 0.001 from t = {late:.4g} s on" if late is not None else ""
+        return f"positions differ by at most {self.largest:.2g} from a run {self.factor:g} times finer{when}"
 
     @property
     def largest(self) -> float:
@@ -145,7 +170,7 @@ def audited(run: Motion) -> Audit:
     energy_defect = run.work - run.losses - change
     scale = max(*(float(np.max(np.abs(x))) for x in (change, run.work, run.kinetic - run.kinetic[0])), _TINY)
     rate = _energy_rate(run)
-    rubbing = _friction(run)
+    rubbing = _friction(run) - run.drag
     put_in = np.sum(run.tau * run.qd, axis=-1)
     power_defect = put_in - np.sum(rubbing * run.qd, axis=-1) - rate
     flows = np.abs(run.tau * run.qd) + np.abs(robot.gravity_torque(run.q) * run.qd)
@@ -160,7 +185,8 @@ def audited(run: Motion) -> Audit:
     return Audit(*parts, doubts=tuple(_doubts(run, *parts)))
 
 
-_TINY = 1e-300
+_TINY = 1e-6
+"""Joules and watts below which nothing is worth a doubt."""
 
 
 def _energy_rate(run: Motion) -> Array:
@@ -196,6 +222,7 @@ def _doubts(
             joint = int(np.argmax(np.abs(run.q[i] - run.reference[0][i])))  # type: ignore[index]
             name = run.robot.joints[joint].name
             doubts.append(Doubt(float(run.t[i]), f"{name} is {target[i]:.2g} off the trajectory it was to follow"))
+    doubts += _beyond_limits(run)
     if run.message:
         doubts.append(Doubt(float(run.t[-1]), run.message))
     return doubts

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from armwright.compile import UNROLLED
-from armwright.errors import InputError
+from armwright.compile import DTYPES, UNROLLED
+from armwright.errors import InputError, SimulationWarning, unknown
 from armwright.integrate import method, methods
 from armwright.model.vary import check
 from armwright.robot import Robot
@@ -53,13 +55,31 @@ def simulate_batch(
             "simulate_batch compiles the law with the dynamics: it takes the laws of armwright.torque (with at most 32 "
             f"pieces) and robots of up to {UNROLLED} joints; use simulate for anything else"
         )
-    names = tuple(vary or {})
-    values = {name: np.asarray(value, dtype=float) for name, value in (vary or {}).items()}
+    if dtype not in DTYPES:
+        raise unknown("dtype", dtype, DTYPES)
+    if not isinstance(threads, Integral) or isinstance(threads, bool) or threads < 1:
+        raise InputError(f"threads = {threads!r}: expected a whole number, 1 or more")
+    names, values = _varied(vary)
     y, p = _batch(planned, q0, qd0, values)
     kernel = kernel_of(robot, planned.law, names, integrator, step is not None, dtype)
     rollouts = Rollouts(planned, kernel, y, p)
     seconds, message = rollouts.travel(threads, progress)
     return _batch_run(planned, rollouts, names, seconds, message)
+
+
+def _varied(vary: Any) -> tuple[tuple[str, ...], dict[str, Array]]:
+    """The open parameters as arrays of numbers."""
+    if vary is not None and not isinstance(vary, Mapping):
+        raise InputError(f"vary = {vary!r}: expected a mapping, such as {{'payload.mass': masses}}")
+    values: dict[str, Array] = {}
+    for name, value in (vary or {}).items():
+        given = np.asarray(value)
+        if given.dtype.kind not in "fiu" or not given.size:
+            raise InputError(f"vary[{name!r}] = {value!r}: expected one number per rollout")
+        if not np.isfinite(given).all() or (str(name).endswith(".mass") and (given < 0).any()):
+            raise InputError(f"vary[{name!r}] has a number that is not finite, or a negative mass")
+        values[name] = given.astype(float)
+    return tuple(values), values
 
 
 def _batch(plan: Plan, q0: ArrayLike | None, qd0: ArrayLike | None, values: Mapping[str, Array]) -> tuple[Array, Array]:
@@ -105,6 +125,14 @@ def _batch_run(plan: Plan, rollouts: Rollouts, names: tuple[str, ...], seconds: 
     times = plan.times[: rollouts.done]
     records = np.moveaxis(rollouts.records[: rollouts.done, :, :count], -1, 0)
     total = int(rollouts.steps.sum())
+    failed = rollouts.broken
+    finite = np.isfinite(records).all(axis=2)
+    reached = np.minimum(rollouts.lanes["t"][:count], times[np.maximum(finite.sum(axis=1) - 1, 0)])
+    if failed.any():
+        message = (
+            f"{int(failed.sum())} of {count} rollouts could not go on, the first is number {int(np.argmax(failed))}"
+        )
+        warnings.warn(f"{message}; see .failed and .reached", SimulationWarning, stacklevel=3)
     dtype = rollouts.y.dtype.name
 
     def look() -> tuple[Array, Array, Array, Array]:
@@ -114,7 +142,7 @@ def _batch_run(plan: Plan, rollouts: Rollouts, names: tuple[str, ...], seconds: 
         arrays = [np.tile(times.astype(dtype), count)[:, None], q, qd]
         if names:
             arrays.append(np.repeat(rollouts.p[:, :count].T, len(times), axis=0))
-        out = np.empty((states, 2 * n + 2), dtype)
+        out = np.empty((states, 3 * n + 2), dtype)
         viewer.run([np.ascontiguousarray(x) for x in arrays], out)
         out = out.reshape(count, len(times), -1)
         return out[..., :n], out[..., n : 2 * n], out[..., -2], out[..., -1]
@@ -126,8 +154,8 @@ def _batch_run(plan: Plan, rollouts: Rollouts, names: tuple[str, ...], seconds: 
         qd=records[..., n : 2 * n],
         work=records[..., 2 * n],
         losses=records[..., 2 * n + 1],
-        reached=rollouts.lanes["t"][:count].copy(),
-        failed=rollouts.broken,
+        reached=reached,
+        failed=failed,
         accepted=rollouts.steps,
         rejected=rollouts.lanes["rejected"][:count].astype(np.int64),
         seconds=seconds,

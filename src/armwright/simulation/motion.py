@@ -33,6 +33,7 @@ class Driven:
     qd: tuple[Expr, ...]
     parameters: tuple[Expr, ...]
     torques: list[Scalar]
+    drag: list[Scalar]
     accelerations: list[Scalar]
     chain: Chain
 
@@ -46,12 +47,13 @@ def driven(robot: Description, law: Law, vary: tuple[str, ...] = ()) -> Driven:
     (_, q), (_, qd), (_, tau), *opened = program.arguments
     graph: Graph = q[0].graph
     time = graph.input("t")
-    torques = law.torques(Moment(time, q, qd, robot.chain()))
-    accelerations = replaced(program.outputs, dict(zip(tau, torques, strict=True)))
+    torques, drag = law.shared(Moment(time, q, qd, robot.chain()))
+    total = [a + b for a, b in zip(torques, drag, strict=True)]
+    accelerations = replaced(program.outputs, dict(zip(tau, total, strict=True)))
     values = dict(opened)
     chain = varied(robot, values) if check(robot, vary) else robot.chain()
     parameters = tuple(x for symbols in values.values() for x in symbols)
-    return Driven(time, q, qd, parameters, torques, accelerations, chain)
+    return Driven(time, q, qd, parameters, torques, drag, accelerations, chain)
 
 
 def derivative(motion: Driven) -> Program:
@@ -60,8 +62,8 @@ def derivative(motion: Driven) -> Program:
     power: Scalar = 0
     loss: Scalar = 0
     rubbing = friction(motion.chain, motion.qd)
-    for tau, rub, speed in zip(motion.torques, rubbing, motion.qd, strict=True):
-        power, loss = power + tau * speed, loss + rub * speed
+    for tau, drag, rub, speed in zip(motion.torques, motion.drag, rubbing, motion.qd, strict=True):
+        power, loss = power + tau * speed, loss + (rub - drag) * speed
     carried = (graph.input("work"), graph.input("losses"))
     y = (*motion.q, *motion.qd, *carried)
     outputs = (*motion.qd, *motion.accelerations, power, loss)
@@ -78,10 +80,10 @@ def jacobian(program: Program) -> Program:
 
 
 def view(motion: Driven) -> Program:
-    """Torques, accelerations, kinetic and potential energy."""
+    """Torques of the drives, accelerations, torques of friction laws, kinetic and potential energy."""
     q, qd = list(motion.q), list(motion.qd)
     kinetic = QUANTITIES["kinetic_energy"](motion.chain, q, qd)
     potential = QUANTITIES["potential_energy"](motion.chain, q)
-    outputs = (*motion.torques, *motion.accelerations, kinetic, potential)
+    outputs = (*motion.torques, *motion.accelerations, *motion.drag, kinetic, potential)
     arguments = (("t", (motion.time,)), ("q", motion.q), ("qd", motion.qd), *motion.arguments)
     return written_out(Program(arguments, outputs, (len(outputs),)))

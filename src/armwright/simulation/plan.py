@@ -74,6 +74,8 @@ def plan(
             f"the run lasts from {start:g} to {end:g} s, but its torque law is defined from {law.span[0]:g} to "
             f"{law.span[1]:g} s; shorten duration=, or let the trajectory rest at its ends with .holding()"
         )
+    if every is not None and every > duration * (1 + 1e-9):
+        raise InputError(f"every = {every:g} s is longer than the run of {duration:g} s; peaks between would be missed")
     if every is not None and duration / every > MOST_RECORDS:
         raise InputError(
             f"{duration:g} s recorded every {every:g} s would keep more than {MOST_RECORDS} records; choose a longer "

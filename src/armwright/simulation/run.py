@@ -52,7 +52,8 @@ class Found:
 class Run:
     """One motion: time `t` (k,), and per time and joint q, qd, qdd, tau (k, n); energies, work and losses (k,).
 
-    `work` is what the torques have put in since the start, `losses` what friction has taken out. `reference` is the
+    `tau` is what the drives give, `drag` what laws of friction take. `work` is what the drives have put in since the
+    start, `losses` what all friction has taken out, the robot's own included. `reference` is the
     motion the law was to produce (q, qd, qdd), `exact` whether it should do so without error. `settings` say how it was
     made.
     """
@@ -63,6 +64,7 @@ class Run:
     qd: Array
     qdd: Array
     tau: Array
+    drag: Array
     kinetic: Array
     potential: Array
     work: Array
@@ -107,14 +109,17 @@ class Run:
 
     def to_html(self, path: str | Path, title: str | None = None) -> Path:
         """One self-contained page: curves per joint, the audit, a moving picture of the arm."""
-        path = Path(path)
-        path.write_text(page(self, title or f"{self.robot.name}"), encoding="utf-8")
-        return path
+        text = page(self, title or f"{self.robot.name}")
+        try:
+            Path(path).write_text(text, encoding="utf-8")
+        except (OSError, TypeError, ValueError) as error:
+            raise InputError(f"cannot write the page to {path!r}: {error}") from None
+        return Path(path)
 
     def columns(self) -> dict[str, Array]:
         """Everything with one number per time, by name: t, q1, ..., qd1, ..., kinetic, ..."""
         columns = {"t": self.t}
-        for name in ("q", "qd", "qdd", "tau"):
+        for name in ("q", "qd", "qdd", "tau", "drag"):
             columns |= {f"{name}{i + 1}": column for i, column in enumerate(getattr(self, name).T)}
         columns |= {name: getattr(self, name) for name in ("kinetic", "potential", "work", "losses")}
         if self.reference is not None:
@@ -135,7 +140,10 @@ class Run:
             "events": [{"name": e.name, "t": e.t, "q": e.q.tolist(), "qd": e.qd.tolist()} for e in self.events],
         }
         table = arrow.table(self.columns()).replace_schema_metadata({"armwright": json.dumps(meta)})
-        parquet.write_table(table, path)
+        try:
+            parquet.write_table(table, path)
+        except (OSError, TypeError, ValueError) as error:
+            raise InputError(f"cannot write the run to {path!r}: {error}") from None
         return Path(path)
 
     @classmethod
@@ -144,15 +152,15 @@ class Run:
         _, parquet = _arrow()
         try:
             table = parquet.read_table(path)
-        except OSError as error:
-            raise InputError(f"cannot read {path}: {error}") from None
+        except (OSError, TypeError, ValueError) as error:  # pyarrow's errors are ValueErrors
+            raise InputError(f"cannot read {path!r} as Parquet: {error}") from None
         meta = json.loads((table.schema.metadata or {}).get(b"armwright", b"{}"))
         if meta.get("armwright") != VERSION:
             raise InputError(f"{path} is not a run of armwright (version {VERSION}); Run.to_parquet writes such files")
         columns = {name: table[name].to_numpy() for name in table.column_names}
         robot = Robot.from_fields(toml.parse(meta["robot"]))
         n = robot.n
-        arrays: dict[str, Any] = {name: _stacked(columns, name, n) for name in ("q", "qd", "qdd", "tau")}
+        arrays: dict[str, Any] = {name: _stacked(columns, name, n) for name in ("q", "qd", "qdd", "tau", "drag")}
         reference = None
         if "reference_q1" in columns:
             reference = tuple(_stacked(columns, f"reference_{name}", n) for name in ("q", "qd", "qdd"))

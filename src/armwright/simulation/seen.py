@@ -22,18 +22,21 @@ def seen(plan: Plan, times: Array, records: Array, statistics: Statistics, messa
     q, qd = records[:, :n], records[:, n : 2 * n]
     if plan.law.traceable and n <= UNROLLED:
         viewer = viewer_of(plan.robot, plan.law, (), "float64")
-        out = np.empty((len(times), 2 * n + 2))
+        out = np.empty((len(times), 3 * n + 2))
         viewer.run([np.ascontiguousarray(x) for x in (times[:, None], q, qd)], out)
-        tau, qdd, kinetic, potential = out[:, :n], out[:, n : 2 * n], out[:, -2], out[:, -1]
+        tau, qdd, drag = out[:, :n], out[:, n : 2 * n], out[:, 2 * n : 3 * n]
+        kinetic, potential = out[:, -2], out[:, -1]
     else:
         chain = plan.robot.chain()
-        tau = np.array(
+        both = np.array(
             [
-                plan.law.torques(Moment(float(t), a.tolist(), b.tolist(), chain))
+                plan.law.shared(Moment(float(t), a.tolist(), b.tolist(), chain))
                 for t, a, b in zip(times, q, qd, strict=True)
-            ]
-        )
-        qdd = plan.robot.forward_dynamics(q, qd, tau)
+            ],
+            dtype=float,
+        ).reshape(len(times), 2, n)
+        tau, drag = both[:, 0], both[:, 1]
+        qdd = plan.robot.forward_dynamics(q, qd, tau + drag)
         kinetic, potential = plan.robot.kinetic_energy(q, qd), plan.robot.potential_energy(q)
     reference = None
     if plan.law.reference is not None:
@@ -45,6 +48,7 @@ def seen(plan: Plan, times: Array, records: Array, statistics: Statistics, messa
         qd=qd.copy(),
         qdd=np.ascontiguousarray(qdd),
         tau=np.ascontiguousarray(tau),
+        drag=np.ascontiguousarray(drag),
         kinetic=np.ascontiguousarray(kinetic),
         potential=np.ascontiguousarray(potential),
         work=records[:, 2 * n].copy(),

@@ -28,6 +28,7 @@ from armwright.simulation.rollouts import Rollouts, kernel_of
 from armwright.simulation.run import Run, Statistics, integral
 from armwright.simulation.seen import seen
 from armwright.simulation.stepwise import stepwise
+from armwright.torque import Friction, Law, Moment
 
 Array = NDArray[Any]
 
@@ -114,7 +115,9 @@ def _compiled(plan: Plan, y0: tuple[Array, Array], progress: bool | None) -> Run
     statistics = Statistics(accepted, rejected, (accepted + rejected) * per_step, seconds)
     run = seen(plan, plan.times[:count], records[:count], statistics, message)
     if rollouts.broken[0]:
-        raise _broken(plan, run, rollouts.lanes["state"][0], float(rollouts.lanes["t"][0]), rollouts.y[: 2 * n, 0])
+        error = _broken(plan, run, rollouts.lanes["state"][0], float(rollouts.lanes["t"][0]), rollouts.y[: 2 * n, 0])
+        error.run = replace(run, message=str(error))
+        raise error
     return run
 
 
@@ -123,7 +126,12 @@ def _broken(plan: Plan, run: Run, state: float, t: float, y: Array) -> Simulatio
     robot, n = plan.robot, plan.robot.n
     q, qd = y[:n], y[n:]
     if state == TOO_MANY:
-        return SimulationError(f"more than {MOST_STEPS} steps at t = {t:g} s; allow a larger error (rtol=)", run, t)
+        return SimulationError(
+            f"more than {MOST_STEPS} steps between two records at t = {t:g} s: Coulomb friction that chatters at rest "
+            '(give friction a smooth= speed), a stiff law (integrator="radau"), or a tolerance too small (rtol=)',
+            run,
+            t,
+        )
     if not np.isfinite(y).all():
         joint = robot.joints[int(np.argmin(np.isfinite(y))) % n].name
         return SimulationError(
@@ -156,19 +164,42 @@ def _distance(i: int, bound: float) -> Callable[[float, Array], float]:
     return lambda _t, y: float(y[i] - bound)
 
 
-def torques_along(robot: Robot, trajectory: Any, every: float = 0.01, tip_wrench: ArrayLike | None = None) -> Run:
-    """The torques that make a robot follow a trajectory exactly: inverse dynamics along it, no integration."""
+FINER = 16
+"""Work along a motion is summed over so many times as many points as are recorded."""
+
+
+def torques_along(
+    robot: Robot,
+    trajectory: Any,
+    every: float = 0.01,
+    tip_wrench: ArrayLike | None = None,
+    friction_law: Law | None = None,
+) -> Run:
+    """The torques that make a robot follow a trajectory exactly: inverse dynamics along it, no integration.
+
+    `friction_law` is friction besides the robot's own, which the drives must overcome too (`torque.friction`).
+    """
+    if not isinstance(robot, Robot) or not hasattr(trajectory, "trace"):
+        raise InputError(f"torques_along got {robot!r} and {trajectory!r}; expected a Robot and a trajectory")
     if trajectory.n != robot.n:
         raise InputError(f"the trajectory is for {trajectory.n} joints; {robot.name} has {robot.n}")
     if not (np.isfinite(every) and every > 0):
         raise InputError(f"every = {every!r}: expected seconds, above zero")
     begin = time.perf_counter()
-    count = max(2, math.ceil((trajectory.end - trajectory.start) / every - 1e-9) + 1)
-    t = np.linspace(trajectory.start, trajectory.end, count)
-    q, qd, qdd = (np.ascontiguousarray(x) for x in trajectory(t))
-    tau = robot.inverse_dynamics(q, qd, qdd, tip_wrench)
-    rub = np.stack(friction(robot.chain(), list(qd.T)), axis=-1)
-    work, losses = (integral(t, np.sum(x * qd, axis=-1)) for x in (tau, rub))
+    count = FINER * max(1, math.ceil((trajectory.end - trajectory.start) / every - 1e-9)) + 1
+    fine = np.linspace(trajectory.start, trajectory.end, count)
+    q, qd, qdd = (np.ascontiguousarray(x) for x in trajectory(fine))
+    chain = robot.chain()
+    drag = np.zeros_like(q)
+    if friction_law is not None:
+        at = Moment(fine, list(q.T), list(qd.T), chain)
+        for part in friction_law.parts:
+            if isinstance(part, Friction):
+                drag += np.stack(np.broadcast_arrays(*part.torques(at), fine)[:-1], axis=-1)
+    tau = robot.inverse_dynamics(q, qd, qdd, tip_wrench) - drag
+    rub = np.stack(np.broadcast_arrays(*friction(chain, list(qd.T)), fine)[:-1], axis=-1) - drag
+    work, losses = (integral(fine, np.sum(x * qd, axis=-1))[::FINER] for x in (tau, rub))
+    t, q, qd, qdd, tau, drag = (x[::FINER].copy() for x in (fine, q, qd, qdd, tau, drag))
     return Run(
         robot=robot,
         t=t,
@@ -176,10 +207,11 @@ def torques_along(robot: Robot, trajectory: Any, every: float = 0.01, tip_wrench
         qd=qd,
         qdd=qdd,
         tau=tau,
+        drag=drag,
         kinetic=robot.kinetic_energy(q, qd),
         potential=robot.potential_energy(q),
         work=work,
         losses=losses,
-        statistics=Statistics(0, 0, count, time.perf_counter() - begin),
+        statistics=Statistics(0, 0, len(fine), time.perf_counter() - begin),
         settings={"trajectory": repr(trajectory)},
     )

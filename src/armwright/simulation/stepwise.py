@@ -71,9 +71,9 @@ def _rate(plan: Plan) -> Callable[[float, Array], Array]:
 
     def rate(t: float, y: Array) -> Array:
         q, qd = np.ascontiguousarray(y[:n]), np.ascontiguousarray(y[n : 2 * n])
-        tau = np.array(law.torques(Moment(t, q.tolist(), qd.tolist(), chain)), dtype=float)
-        rub = np.array(friction(chain, qd.tolist()))
-        return np.concatenate([qd, robot.forward_dynamics(q, qd, tau), [tau @ qd, rub @ qd]])
+        tau, drag = np.array(law.shared(Moment(t, q.tolist(), qd.tolist(), chain)), dtype=float)
+        rub = np.array(friction(chain, qd.tolist())) - drag
+        return np.concatenate([qd, robot.forward_dynamics(q, qd, tau + drag), [tau @ qd, rub @ qd]])
 
     return rate
 

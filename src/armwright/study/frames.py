@@ -1,9 +1,9 @@
 """What canonical frames save: inverse dynamics counted in the frames a file has, and in ours.
 
 The same Newton-Euler recursion is traced twice, with everything known of the robot folded in: once with every joint
-placed and turned as the URDF file says, once on the canonical chain. Canonical frames are chosen for what is compiled by
-default, on base parameters, where the offset of a centre of mass along a parallel axis is free and a distance between
-frames is not; the plain recursion may count a little more in them.
+placed and turned as the URDF file says, once on the canonical chain. Canonical frames are chosen for what is compiled
+by default, on base parameters, where the offset of a centre of mass along a parallel axis is free and a distance
+between frames is not; the plain recursion may count a little more in them.
 """
 
 from __future__ import annotations
