@@ -31,7 +31,7 @@ def page(run: Any, title: str, scenario: str = "") -> str:
         "kinds": kinds,
         "t": _numbers(run.t[pick]),
         "charts": list(_charts(run, pick)),
-        "points": [_numbers(p) for p in run.robot.link_positions(run.q[pick]).reshape(len(pick), -1)],
+        "points": [_numbers(p) for p in drawn_points(run.robot, run.q[pick]).reshape(len(pick), -1)],
     }
     text = resources.files("armwright.report").joinpath("page.html").read_text(encoding="utf-8")
     values = {
@@ -48,6 +48,16 @@ def page(run: Any, title: str, scenario: str = "") -> str:
     for key, value in values.items():
         text = text.replace("{{" + key + "}}", value)
     return text
+
+
+def drawn_points(robot: Any, q: Array) -> Array:
+    """Where to bend the picture of the arm; where the tip stands in the last joint, its centre of mass shows the link."""
+    points: Array = robot.link_positions(q)
+    com = np.asarray(robot.links[-1].com)
+    if np.allclose(points[:, -1], points[:, -2], atol=1e-9) and np.linalg.norm(com) > 1e-9:
+        last = robot.link_poses(q)[:, -1]
+        points = np.concatenate([points[:, :-1], (last[:, :3, :3] @ (2 * com) + last[:, :3, 3])[:, None]], axis=1)
+    return points
 
 
 def _subtitle(run: Any) -> str:
