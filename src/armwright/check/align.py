@@ -1,0 +1,308 @@
+"""Two chains laid over each other, joint by joint: which signs, zeros and lengths differ.
+
+The axes of the joints are lines in space whatever frames a file has chosen, so they are what is compared. Going
+outwards, a motion W takes link i of the first robot, at its zero, onto link i of the second at its own. Where the next
+axes do not meet, the cheapest explanation is sought: this axis is reversed; the joint before counts from another zero;
+or, dearest, the link between them has another shape. As a wrong guess shows only further out, the best few are kept.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from armwright.check.numbers import evaluate
+from armwright.check.written import Array
+from armwright.model.description import Description
+
+KEPT = 32
+"""Explanations followed at once."""
+
+CHEAP, DEAR = 1.0, 10.0
+"""What a reversed axis or a shifted zero costs; what another shape costs."""
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """The line of a joint in the world at q = 0."""
+
+    point: Array
+    direction: Array
+    prismatic: bool
+
+    def moved(self, W: Array) -> Axis:
+        return Axis(W[:3, :3] @ self.point + W[:3, 3], W[:3, :3] @ self.direction, self.prismatic)
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A motion that a joint makes, with its coordinate."""
+
+    motion: Array
+    value: float
+    joint: int
+
+
+STAY = Step(np.eye(4), 0.0, -1)
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """How far an axis (or the tool, for i = n) lies from where it should, in radians and metres."""
+
+    i: int
+    angle: float
+    distance: float
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """q of the second robot is signs * q of the first + offsets; `moves[i]` takes body i over, `base` the world."""
+
+    cost: float
+    base: Array
+    moves: tuple[Array, ...]
+    signs: tuple[float, ...]
+    offsets: tuple[float, ...]
+    shapes: tuple[Shape, ...]
+
+    @property
+    def last(self) -> Array:
+        return self.moves[-1] if self.moves else self.base
+
+
+@dataclass(frozen=True, eq=False)
+class Skeleton:
+    """The axes, centres of mass and tool frame of a robot at q = 0."""
+
+    axes: tuple[Axis, ...]
+    centres: Array
+    tip: Array
+    reach: float
+
+    @classmethod
+    def of(cls, robot: Description) -> Skeleton:
+        zero = np.zeros((1, robot.n))
+        frames = evaluate(robot, "link_poses", zero)[0]
+        axes = tuple(Axis(T[:3, 3], T[:3, 2], j.prismatic) for T, j in zip(frames, robot.joints, strict=True))
+        tip = evaluate(robot, "forward_kinematics", zero)[0]
+        coms = [[*map(float, body.com), 1.0] for body in robot.chain().bodies]
+        centres = np.einsum("nij,nj->ni", frames, np.array(coms))
+        steps = np.linalg.norm(np.diff([*(axis.point for axis in axes), tip[:3, 3]], axis=0), axis=1)
+        return cls(axes, centres, tip, max(float(steps.sum()), 1e-6))
+
+
+def align(one: Skeleton, two: Skeleton, tolerance: float, base: Array | None = None) -> Alignment:
+    """The cheapest explanation of how the second skeleton differs from the first.
+
+    `base` is where the second robot as a whole stands in the world of the first, if that explains everything.
+    """
+    length = tolerance * max(one.reach, two.reach)
+    found = [Alignment(0.0, np.eye(4), (), (), (), ())]
+    if base is not None:
+        found.append(Alignment(DEAR - CHEAP / 2, base, (), (), (), (Shape(0, *apart(np.eye(4), base)),)))
+    for i in range(len(one.axes)):
+        following = [new for state in found for new in _next(state, i, one, two, tolerance, length)]
+        found = sorted(following, key=lambda state: state.cost)[:KEPT]
+    ends = [new for state in found for new in _tip(state, one, two, tolerance, length)]
+    return min(ends, key=lambda state: state.cost + _misplaced(state, one, two, length))
+
+
+def _misplaced(state: Alignment, one: Skeleton, two: Skeleton, length: float) -> float:
+    """A little for every body that lies elsewhere: it decides between explanations that are else as good."""
+    moved = np.einsum("nij,nj->ni", np.array(state.moves), one.centres)
+    return 0.01 * np.count_nonzero(np.linalg.norm(moved - two.centres, axis=1) > length)
+
+
+def _next(
+    state: Alignment, i: int, one: Skeleton, two: Skeleton, tolerance: float, length: float
+) -> Iterator[Alignment]:
+    """Every way to bring axis i of the first robot onto that of the second."""
+    axis, target, explained = one.axes[i].moved(state.last), two.axes[i], False
+    for step in (STAY, *_turns(two.axes[:i], axis, target), *_slides(two.axes[:i], axis, target)):
+        sign = same_line(axis.moved(step.motion), target, tolerance, length)
+        if sign and (step is STAY or abs(step.value) > tolerance):
+            explained = True
+            moved = _stepped(state, step)
+            yield _with(moved, moved.cost + CHEAP * (sign < 0), sign, moved.last)
+    if not explained:
+        yield from _reshaped(state, i, axis, target, two.axes[i - 1] if i else None, length)
+
+
+def _reshaped(
+    state: Alignment, i: int, axis: Axis, target: Axis, before: Axis | None, length: float
+) -> Iterator[Alignment]:
+    """No joint explains it: the link before has another shape, or the robots stand elsewhere.
+
+    A shift along the axis before may as well lie inside of that axis; the bodies will tell which is meant.
+    """
+    motion, shape, sign = _bent(i, axis, target, before)
+    cost, shapes = state.cost + DEAR, state.shapes
+    if before is not None:
+        yield replace(_with(state, cost, sign, motion @ state.last), shapes=(*shapes, shape))
+    if before is None or (not before.prismatic and not shape.angle and _across(before, motion[:3, 3]) <= length):
+        moved = _shifted(state, motion)
+        if i == 1:
+            moved = replace(moved, base=motion @ state.base)
+        inner = replace(shape, i=max(i - 1, 0))
+        yield replace(_with(moved, cost, sign, moved.last), shapes=(*shapes, inner))
+
+
+def _across(axis: Axis, v: Array) -> float:
+    return float(np.linalg.norm(v - (v @ axis.direction) * axis.direction))
+
+
+def _shifted(state: Alignment, motion: Array) -> Alignment:
+    """The last body, or the base before there is one, moved on."""
+    if not state.moves:
+        return replace(state, base=motion @ state.base)
+    return replace(state, moves=(*state.moves[:-1], motion @ state.moves[-1]))
+
+
+def _stepped(state: Alignment, step: Step) -> Alignment:
+    """A joint counted from another zero, and all bodies from its own outwards moved by that."""
+    if step is STAY:
+        return state
+    k = step.joint
+    offsets = (*state.offsets[:k], state.offsets[k] - step.value, *state.offsets[k + 1 :])
+    moves = (*state.moves[:k], *(step.motion @ move for move in state.moves[k:]))
+    return replace(state, cost=state.cost + CHEAP, moves=moves, offsets=offsets)
+
+
+def _with(state: Alignment, cost: float, sign: float, move: Array) -> Alignment:
+    """One joint further, its body moved like that until something tells otherwise."""
+    return replace(
+        state,
+        cost=cost,
+        moves=(*state.moves, move),
+        signs=(*state.signs, sign),
+        offsets=(*state.offsets, 0.0),
+    )
+
+
+def same_line(one: Axis, two: Axis, tolerance: float, length: float) -> float:
+    """1 if they are the same, -1 if reversed, 0 if they differ; of a prismatic axis only the direction counts."""
+    if np.linalg.norm(np.cross(one.direction, two.direction)) > tolerance:
+        return 0.0
+    apart = one.point - two.point
+    if not one.prismatic and np.linalg.norm(apart - (apart @ two.direction) * two.direction) > length:
+        return 0.0
+    return math.copysign(1.0, float(one.direction @ two.direction))
+
+
+def _turns(before: Sequence[Axis], axis: Axis, target: Axis) -> Iterator[Step]:
+    """Turns of the joint before that may bring an axis onto its target."""
+    if not before or before[-1].prismatic:
+        return
+    joint, u = before[-1], before[-1].direction
+    for start, end in (
+        (axis.direction, target.direction),
+        (axis.direction, -target.direction),
+        (axis.point - joint.point, target.point - joint.point),
+    ):
+        a, b = start - (start @ u) * u, end - (end @ u) * u
+        if min(np.linalg.norm(a), np.linalg.norm(b)) > 1e-9:
+            angle = math.atan2(float(np.cross(a, b) @ u), float(a @ b))
+            yield Step(turn_about(joint, angle), angle, len(before) - 1)
+
+
+def _slides(before: Sequence[Axis], axis: Axis, target: Axis) -> Iterator[Step]:
+    """The same of prismatic joints: the one before, or one before that which slides along all axes between."""
+    if target.prismatic:
+        return
+    for k, joint in _sliders(before):
+        u = joint.direction
+        across = u - (u @ target.direction) * target.direction
+        if np.linalg.norm(across) > 1e-9:
+            t = float((target.point - axis.point) @ across / (across @ across))
+            yield Step(_slide(u * t), t, k)
+
+
+def _sliders(before: Sequence[Axis]) -> Iterator[tuple[int, Axis]]:
+    for k in reversed(range(len(before))):
+        if before[k].prismatic:
+            yield k, before[k]
+        if np.linalg.norm(np.cross(before[k].direction, before[-1].direction)) > 1e-9:
+            return
+
+
+def _slide(by: Array) -> Array:
+    T: Array = np.eye(4)
+    T[:3, 3] = by
+    return T
+
+
+def turn_about(axis: Axis, angle: float) -> Array:
+    """The rotation about a line."""
+    x, y, z = axis.direction
+    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    T: Array = np.eye(4)
+    T[:3, :3] += math.sin(angle) * cross + (1 - math.cos(angle)) * (cross @ cross)
+    T[:3, 3] = axis.point - T[:3, :3] @ axis.point
+    return T
+
+
+def _bent(i: int, axis: Axis, target: Axis, before: Axis | None) -> tuple[Array, Shape, float]:
+    """The smallest motion that brings an axis onto its target: turned about the point nearest to the axis before."""
+    sign = math.copysign(1.0, float(axis.direction @ target.direction))
+    across = np.cross(axis.direction, sign * target.direction)
+    sine = float(np.linalg.norm(across))
+    angle = math.atan2(sine, abs(float(axis.direction @ target.direction)))
+    point = _nearest(axis, before) if before is not None else axis.point
+    turn = turn_about(Axis(point, across / sine, False), angle) if sine > 1e-12 else np.eye(4)
+    apart = target.point - point
+    apart = apart - (apart @ target.direction) * target.direction
+    distance = 0.0 if axis.prismatic else float(np.linalg.norm(apart))
+    motion = turn if axis.prismatic else _slide(apart) @ turn
+    return motion, Shape(i, angle, distance), sign
+
+
+def _nearest(axis: Axis, other: Axis) -> Array:
+    """The point of an axis that is nearest to another line."""
+    across = np.cross(axis.direction, other.direction)
+    square = float(across @ across)
+    if square < 1e-18:
+        return axis.point
+    t = float(np.cross(other.point - axis.point, other.direction) @ across) / square
+    nearest: Array = axis.point + t * axis.direction
+    return nearest
+
+
+def _tip(state: Alignment, one: Skeleton, two: Skeleton, tolerance: float, length: float) -> Iterator[Alignment]:
+    """The tool frames; turned about (or shifted along) the last axis, it may be the last joint's zero that differs."""
+    here = state.last @ one.tip
+    angle, distance = apart(here, two.tip)
+    if angle <= tolerance and distance <= length:
+        yield state
+        return
+    by_joint = False
+    for step in _tip_steps(two, here):
+        off = apart(step.motion @ here, two.tip)
+        if off[0] <= tolerance and off[1] <= length:
+            by_joint = True
+            yield _stepped(state, step)
+    shape = Shape(len(one.axes), angle, distance)
+    yield replace(state, cost=state.cost + (CHEAP if by_joint else DEAR), shapes=(*state.shapes, shape))
+
+
+def _tip_steps(two: Skeleton, here: Array) -> Iterator[Step]:
+    axis = two.axes[-1]
+    if not axis.prismatic:
+        R = two.tip[:3, :3] @ here[:3, :3].T
+        sine = float(np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) @ axis.direction) / 2
+        angle = math.atan2(sine, (float(np.trace(R)) - 1) / 2)
+        yield Step(turn_about(axis, angle), angle, len(two.axes) - 1)
+    for k, slider in _sliders(two.axes):
+        t = float((two.tip[:3, 3] - here[:3, 3]) @ slider.direction)
+        yield Step(_slide(slider.direction * t), t, k)
+
+
+def apart(one: Array, two: Array) -> tuple[float, float]:
+    """Radians and metres between two poses."""
+    R = one[:3, :3].T @ two[:3, :3]
+    sine = np.linalg.norm([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / 2
+    angle = math.atan2(float(sine), (float(np.trace(R)) - 1) / 2)
+    return angle, float(np.linalg.norm(one[:3, 3] - two[:3, 3]))

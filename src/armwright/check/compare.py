@@ -1,0 +1,368 @@
+"""Two descriptions of one robot: where kinematics and dynamics differ, by how much, and at which joint or link."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from armwright.check.align import Alignment, Shape, Skeleton, align, apart
+from armwright.check.numbers import evaluate, states
+from armwright.check.written import Array
+from armwright.errors import InputError, ModelError, unknown
+from armwright.load import load
+from armwright.model.description import Description, JointModel
+
+TOLERANCE = 1e-6
+"""Relative: to the reach for lengths, to the largest torque of a joint for torques; radians for angles."""
+
+KINDS = {
+    "joint type": "a joint turns here and slides there",
+    "base": "the robots stand elsewhere",
+    "sign": "a joint counts the other way",
+    "offset": "a joint counts from another zero",
+    "geometry": "the next axis lies elsewhere: another length or twist",
+    "tool": "the tool frames differ",
+    "mass": "the masses of a link differ",
+    "centre of mass": "it lies elsewhere on the link",
+    "inertia": "the tensors about the centres of mass differ",
+    "gravity": "another gravity",
+    "rotor": "another rotor inertia, as the joint feels it",
+    "friction": "another viscous or Coulomb friction",
+    "torque": "torques differ though nothing above does",
+    "limits": "other limits; never counts as a difference of motion",
+    "names": "other names; never counts",
+}
+SILENT = ("limits", "names")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One thing that differs, at a joint, a link, the base or the tool. `matters` if it makes the robots differ."""
+
+    kind: str
+    where: str
+    text: str
+    matters: bool = True
+
+    def as_dict(self) -> dict[str, Any]:
+        return {key: getattr(self, key) for key in ("kind", "where", "text", "matters")}
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.text}"
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """The worst difference over all states; `mapped` after signs, zeros and base are taken over."""
+
+    name: str
+    unit: str
+    worst: float
+    mapped: float
+    allowed: float
+
+
+@dataclass(frozen=True)
+class Felt:
+    """What one joint feels of the difference, relative to its largest torque, signs and zeros taken over."""
+
+    joint: str
+    gravity: float
+    mass_matrix: float
+    torque: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How two robots differ. `outermost` is the joint nearest to the tip that feels it when it moves alone."""
+
+    names: tuple[str, str]
+    tolerance: float
+    differences: tuple[Difference, ...]
+    quantities: tuple[Quantity, ...] = ()
+    joints: tuple[Felt, ...] = ()
+    outermost: str | None = None
+
+    @property
+    def same(self) -> bool:
+        return not any(difference.matters for difference in self.differences)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "robots": list(self.names),
+            "same": self.same,
+            "tolerance": self.tolerance,
+            "differences": [difference.as_dict() for difference in self.differences],
+            "quantities": [vars(quantity) for quantity in self.quantities],
+            "joints": [vars(joint) for joint in self.joints],
+            "outermost": self.outermost,
+        }
+
+    def to_json(self) -> str:
+        return json.dumps(self.as_dict(), indent=2)
+
+
+def compare(
+    one: str | Path | Description,
+    two: str | Path | Description,
+    *,
+    tolerance: float = TOLERANCE,
+    ignore: Sequence[str] = (),
+) -> Comparison:
+    """Two robots, or files of robots, held against each other joint by joint.
+
+    Joints are matched in their order; names may differ. `ignore` lists kinds of differences that do not count, such
+    as "tool" where one file ends at the flange.
+    """
+    a, b = (_robot(which) for which in (one, two))
+    for kind in ignore:
+        if kind not in KINDS:
+            raise unknown("kind of difference to ignore:", kind, KINDS)
+    if not (math.isfinite(tolerance) and tolerance > 0):
+        raise InputError(f"tolerance = {tolerance!r}: expected a small positive number such as 1e-6")
+    if a.n != b.n:
+        raise ModelError(
+            f"{a.name} has {a.n} joints ({', '.join(j.name for j in a.joints)}) and {b.name} has {b.n} "
+            f"({', '.join(j.name for j in b.joints)}); choose the same chain of both by base=, tip=, locked= of load"
+        )
+    names = (a.name, b.name)
+    if a.joint_types != b.joint_types:
+        return Comparison(names, tolerance, tuple(_types(a, b)))
+    return _Pair(a, b, tolerance).comparison(set(ignore) | set(SILENT))
+
+
+def _robot(which: str | Path | Description) -> Description:
+    if isinstance(which, Description):
+        return which
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is wrong with a file is for `check` to say
+        return load(which)
+
+
+def _types(a: Description, b: Description) -> Iterator[Difference]:
+    for i, (x, y) in enumerate(zip(a.joints, b.joints, strict=True)):
+        if x.type != y.type:
+            yield Difference("joint type", both(x.name, y.name), f"joint {i + 1} is {x.type} here and {y.type} there")
+
+
+def both(x: str, y: str) -> str:
+    """One name, or the two a thing has."""
+    return x if x == y else f"{x} / {y}"
+
+
+class _Pair:
+    """Two robots with the same joints, on the same random states."""
+
+    def __init__(self, a: Description, b: Description, tolerance: float) -> None:
+        self.a, self.b, self.tolerance = a, b, tolerance
+        self.q, self.qd, self.qdd = states(a)
+        self.tips = tuple(evaluate(robot, "forward_kinematics", self.q) for robot in (a, b))
+        one, two = Skeleton.of(a), Skeleton.of(b)
+        self.reach = max(one.reach, two.reach)
+        self.skeletons = (one, two)
+        self.found: Alignment = align(one, two, tolerance, self._whole())
+        self.signs, self.offsets = np.array(self.found.signs), np.array(self.found.offsets)
+
+    def _whole(self) -> Array | None:
+        """The motion between the two worlds, if one and the same explains all poses of the tool."""
+        X = self.tips[1] @ np.linalg.inv(self.tips[0])
+        steady = np.max(np.abs(X - X[0])) <= self.tolerance * max(1.0, self.reach)
+        return X[0] if steady else None
+
+    @property
+    def taken(self) -> Array:
+        """The positions of the second robot that are those of the first."""
+        taken: Array = self.signs * self.q + self.offsets
+        return taken
+
+    def comparison(self, ignore: set[str]) -> Comparison:
+        quantities = tuple(self._quantities())
+        felt = tuple(self._felt())
+        different = any(max(f.gravity, f.mass_matrix, f.torque) > self.tolerance for f in felt)
+        found = [*self._kinematics(), *self._bodies(different), *self._drives(), *self._rest()]
+        moves = any(quantity.worst > quantity.allowed for quantity in quantities)
+        if moves and not any(difference.matters for difference in found):
+            worst = max(quantities, key=lambda quantity: quantity.worst / quantity.allowed)
+            text = f"{worst.name} differs by {worst.worst:.3g} {worst.unit}, and no single cause was found"
+            found.append(Difference("torque", both(self.a.name, self.b.name), text))
+        listed = tuple(Difference(d.kind, d.where, d.text, d.matters and d.kind not in ignore) for d in found)
+        names = (self.a.name, self.b.name)
+        return Comparison(names, self.tolerance, listed, quantities, felt, self._outermost())
+
+    def joint(self, i: int) -> str:
+        return both(self.a.joints[i].name, self.b.joints[i].name)
+
+    def link(self, i: int) -> str:
+        return both(self.a.links[i].name, self.b.links[i].name)
+
+    def _kinematics(self) -> Iterator[Difference]:
+        for i, (sign, offset) in enumerate(zip(self.found.signs, self.found.offsets, strict=True)):
+            if sign < 0:
+                yield Difference("sign", self.joint(i), "it counts the other way: q there is minus q here")
+            if offset:
+                unit = "m" if self.a.joints[i].prismatic else "rad"
+                turned = "" if unit == "m" else f" ({math.degrees(offset):.4g} degrees)"
+                other = ", or the tool is set otherwise" if i == self.a.n - 1 else ""
+                text = f"q = 0 here is {offset:.6g} {unit}{turned} there{other}"
+                yield Difference("offset", self.joint(i), text)
+        for shape in self.found.shapes:
+            yield self._shape(shape)
+
+    def _shape(self, shape: Shape) -> Difference:
+        distance, angle = (x if x > 1e-12 else 0.0 for x in (shape.distance, shape.angle))
+        much = f"{distance:.4g} m and {angle:.4g} rad"
+        if shape.i == self.a.n:
+            return Difference("tool", "tool", f"the tool frames are {much} apart on the last link")
+        if shape.i == 0:
+            return Difference("base", "base", f"they stand {much} apart: mounted elsewhere, or another first frame")
+        lengths = [self._between(skeleton, shape.i) for skeleton in self.skeletons]
+        text = f"the axis of {self.joint(shape.i)} is {much} from where it should be on this link"
+        for what, unit, x, y in zip(("distance", "angle"), ("m", "rad"), *lengths, strict=True):
+            if abs(x - y) > self.tolerance * max(1.0, self.reach):
+                text += f"; {what} of the axes {x:.6g} {unit} here, {y:.6g} there"
+        return Difference("geometry", self.link(shape.i - 1), text)
+
+    @staticmethod
+    def _between(skeleton: Skeleton, i: int) -> tuple[float, float]:
+        """Distance of and angle between an axis and the one before it."""
+        x, y = skeleton.axes[i - 1], skeleton.axes[i]
+        across = np.cross(x.direction, y.direction)
+        sine = float(np.linalg.norm(across))
+        gap = y.point - x.point
+        if sine > 1e-9:
+            distance = abs(float(gap @ across)) / sine
+        else:
+            distance = float(np.linalg.norm(gap - (gap @ x.direction) * x.direction))
+        return distance, math.atan2(sine, float(x.direction @ y.direction))
+
+    def _bodies(self, different: bool) -> Iterator[Difference]:
+        """Bodies in the world at the zero position, the first robot's moved onto the second's."""
+        zero = np.zeros((1, self.a.n))
+        frames = [evaluate(robot, "link_poses", zero)[0] for robot in (self.a, self.b)]
+        for i, (one, two) in enumerate(zip(self.a.chain().bodies, self.b.chain().bodies, strict=True)):
+            poses = (self.found.moves[i] @ frames[0][i], frames[1][i])
+            (m, c, inertia), (n, d, other) = (_seen(body, T) for body, T in zip((one, two), poses, strict=True))
+            heavy, idle = max(abs(m), abs(n)), "" if different else ", without effect on any torque"
+            if abs(m - n) > self.tolerance * heavy:
+                yield Difference("mass", self.link(i), f"{m:.6g} kg here, {n:.6g} kg there{idle}", different)
+            away = float(np.linalg.norm(c - d))
+            if heavy and away > self.tolerance * self.reach:
+                yield Difference("centre of mass", self.link(i), f"{away:.4g} m apart on the link{idle}", different)
+            scale = max(float(np.max(np.abs(inertia))), float(np.max(np.abs(other))))
+            off = float(np.max(np.abs(inertia - other)))
+            if off > self.tolerance * scale:
+                text = f"entries differ by up to {off:.4g} kg m^2 ({off / scale:.2g} of the largest){idle}"
+                yield Difference("inertia", self.link(i), text, different)
+
+    def _drives(self) -> Iterator[Difference]:
+        g = self.found.base[:3, :3] @ np.array(self.a.gravity)
+        h = np.array(self.b.gravity)
+        if np.max(np.abs(g - h)) > self.tolerance * max(np.linalg.norm(g), np.linalg.norm(h)):
+            text = f"{_vector(g)} here, {_vector(h)} there, in m/s^2 and the second robot's axes"
+            yield Difference("gravity", "base", text)
+        for i, (x, y) in enumerate(zip(self.a.joints, self.b.joints, strict=True)):
+            for kind, name in (("rotor", "armature"), ("friction", "viscous"), ("friction", "coulomb")):
+                one, two = getattr(x, name), getattr(y, name)
+                if abs(one - two) > self.tolerance * max(abs(one), abs(two)):
+                    yield Difference(kind, self.joint(i), f"{name} is {one:g} here and {two:g} there")
+
+    def _rest(self) -> Iterator[Difference]:
+        """What makes no difference to any motion."""
+        for i, (x, y) in enumerate(zip(self.a.joints, self.b.joints, strict=True)):
+            one, two = _limits(x), _mapped(_limits(y), self.signs[i], self.offsets[i])
+            if one != two and not np.allclose(one, two, rtol=0, atol=self.tolerance):
+                text = f"{one[0]:g} to {one[1]:g} here, {two[0]:g} to {two[1]:g} there, counted as here"
+                yield Difference("limits", self.joint(i), text, False)
+        others = [self.joint(i) for i in range(self.a.n) if self.a.joints[i].name != self.b.joints[i].name]
+        if others:
+            yield Difference("names", both(self.a.name, self.b.name), f"joints matched: {', '.join(others)}", False)
+
+    def _quantities(self) -> Iterator[Quantity]:
+        here, there = self.tips
+        taken = evaluate(self.b, "forward_kinematics", self.taken)
+        raw = [apart(x, y) for x, y in zip(here, there, strict=True)]
+        mapped = [apart(self.found.base @ x, y) for x, y in zip(here, taken, strict=True)]
+        for i, name, unit, allowed in (
+            (1, "tip position", "m", self.tolerance * self.reach),
+            (0, "tip orientation", "rad", self.tolerance),
+        ):
+            yield Quantity(name, unit, max(x[i] for x in raw), max(x[i] for x in mapped), allowed)
+        state = (self.qd, self.qdd)
+        for name, problem, speeds in (
+            ("gravity torque", "gravity_torque", ()),
+            ("mass matrix", "mass_matrix", ()),
+            ("inverse dynamics", "inverse_dynamics", state),
+        ):
+            ours = evaluate(self.a, problem, self.q, *speeds)
+            plain = evaluate(self.b, problem, self.q, *speeds)
+            worst = float(np.max(_relative(ours, plain)))
+            yield Quantity(name, "relative", worst, float(np.max(self._torques(problem, *speeds))), self.tolerance)
+
+    def _torques(self, problem: str, *speeds: Array) -> Array:
+        """The difference of torques for each joint, relative to that joint's largest, signs and zeros taken over."""
+        ours = evaluate(self.a, problem, self.q, *speeds)
+        theirs = evaluate(self.b, problem, self.taken, *(self.signs * x for x in speeds))
+        theirs = theirs * (self.signs[:, None] * self.signs if problem == "mass_matrix" else self.signs)
+        return _relative(ours, theirs)
+
+    def _felt(self) -> Iterator[Felt]:
+        columns = (
+            self._torques("gravity_torque"),
+            self._torques("mass_matrix"),
+            self._torques("inverse_dynamics", self.qd, self.qdd),
+        )
+        for i, row in enumerate(zip(*columns, strict=True)):
+            yield Felt(self.joint(i), *map(float, row))
+
+    def _outermost(self) -> str | None:
+        """The joint nearest to the tip whose torque differs when it, or one beyond it, moves alone.
+
+        Its own torque, and what it does to the joints beyond it, depends on the bodies from its link outwards only.
+        """
+        M = evaluate(self.a, "mass_matrix", self.q)
+        N = evaluate(self.b, "mass_matrix", self.taken) * self.signs[:, None] * self.signs
+        weight = self._torques("gravity_torque")
+        for i in reversed(range(self.a.n)):
+            block = _relative(M[:, i:, i:], N[:, i:, i:])[0]
+            if max(float(block), float(weight[i])) > self.tolerance:
+                return self.joint(i)
+        return None
+
+
+def _seen(body: Any, T: Array) -> tuple[float, Array, Array]:
+    """Mass, centre of mass and tensor of a body whose frame is T."""
+    R = T[:3, :3]
+    com = R @ np.array([float(x) for x in body.com]) + T[:3, 3]
+    xx, yy, zz, xy, xz, yz = map(float, body.inertia)
+    inertia = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
+    return float(body.mass), com, inertia
+
+
+def _relative(one: Array, two: Array) -> Array:
+    """For each joint the largest difference of its torques over the largest torque; of a matrix, of its row."""
+    axes = tuple(i for i in range(one.ndim) if i != 1)
+    largest = np.maximum(np.max(np.abs(one), axis=axes), np.max(np.abs(two), axis=axes))
+    floor = 1e-6 * float(np.max(largest, initial=0.0))
+    off: Array = np.max(np.abs(one - two), axis=axes) / np.maximum(largest, max(floor, 1e-300))
+    return off
+
+
+def _limits(joint: JointModel) -> tuple[float, float]:
+    return joint.limits or (-math.inf, math.inf)
+
+
+def _mapped(limits: tuple[float, float], sign: float, offset: float) -> tuple[float, float]:
+    """Limits of the second robot in the coordinates of the first."""
+    low, high = sorted(sign * (limit - offset) for limit in limits)
+    return low, high
+
+
+def _vector(v: Array) -> str:
+    return " ".join(f"{x:.5g}" for x in np.where(np.abs(v) > 1e-12, v, 0.0))

@@ -1,0 +1,123 @@
+"""Replacing single values in a file, so that everything else of it, comments included, stays as it was."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator
+from typing import Any
+from xml.parsers import expat
+from xml.sax.saxutils import escape, quoteattr
+
+from armwright.check.report import Edit
+from armwright.check.written import NOWHERE
+from armwright.errors import ModelError
+from armwright.model import xml
+
+_HEADER = re.compile(r"^\s*\[(\[?)\s*([\w.\"'-]+)\s*\]")
+_KEY = re.compile(r"""^\s*["']?([\w-]+)["']?\s*=""")
+_TAG = re.compile(rb"<[^\s/>]+(?:[^>\"']|\"[^\"]*\"|'[^']*')*>")
+
+
+def edited(data: bytes, format_: str, edits: Iterable[Edit]) -> bytes:
+    """The file with the values replaced; the first of several edits of one value counts."""
+    wanted: dict[tuple[int, str], str] = {}
+    for edit in edits:
+        wanted.setdefault((edit.place, edit.key), edit.text)
+    return _edited_toml(data, wanted) if format_ == "toml" else _edited_xml(data, wanted)
+
+
+def _edited_xml(data: bytes, wanted: dict[tuple[int, str], str]) -> bytes:
+    starts = _starts(data)
+    for (place, key), text in sorted(wanted.items(), reverse=True):  # from the end, as what is before stays in place
+        tag = _TAG.match(data, starts[place])
+        if tag is None:
+            raise ModelError("the file cannot be edited in its encoding; save it as UTF-8")
+        data = data[: tag.start()] + _with_attribute(tag[0], key, text) + data[tag.end() :]
+    return data
+
+
+def _starts(data: bytes) -> list[int]:
+    """Where each element starts, in the order of `xml.Element.walk`."""
+    starts: list[int] = []
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = lambda *_: starts.append(parser.CurrentByteIndex)
+    parser.Parse(data, True)
+    return starts
+
+
+def _with_attribute(tag: bytes, key: str, text: str) -> bytes:
+    new, found = re.subn(
+        rb"(\s" + re.escape(key).encode() + rb"\s*=\s*)(\"[^\"]*\"|'[^']*')",
+        lambda match: match[1] + b'"' + text.encode() + b'"',
+        tag,
+        count=1,
+    )
+    if found:
+        return new
+    return re.sub(rb"\s*(/?>)$", lambda match: f' {key}="{text}"'.encode() + match[1], tag)
+
+
+def as_text(root: xml.Element) -> bytes:
+    """A document as text again, for elements that came out of a macro processor."""
+    return "".join(_texts(root)).encode() + b"\n"
+
+
+def _texts(element: xml.Element, indent: str = "") -> Iterator[str]:
+    attributes = "".join(f" {key}={quoteattr(value)}" for key, value in element.attributes.items())
+    text = escape(element.text.strip())
+    if not element.children and not text:
+        yield f"{indent}<{element.tag}{attributes}/>"
+        return
+    yield f"{indent}<{element.tag}{attributes}>{text}"
+    for child in element.children:
+        yield "\n"
+        yield from _texts(child, indent + "  ")
+    yield f"\n{indent}</{element.tag}>" if element.children else f"</{element.tag}>"
+
+
+def toml_lines(text: str) -> dict[tuple[int, str], int]:
+    """The line of every key of every [[link]] and, under `NOWHERE`, of the top; key "" is the header's."""
+    found: dict[tuple[int, str], int] = {}
+    count, table, quoted = NOWHERE, NOWHERE, False
+    for number, line in enumerate(text.split("\n"), start=1):
+        outside = not quoted
+        quoted ^= (line.count('"""') + line.count("'''")) % 2 == 1
+        header = _HEADER.match(line) if outside else None
+        if header:
+            links = header[2].strip("\"'") == "link" and bool(header[1])
+            count += links
+            table = count if links else -2  # a table of another kind has no keys that are looked for
+            found[table, ""] = number
+        elif outside and (key := _KEY.match(line)) and table != -2:
+            found.setdefault((table, key[1]), number)
+    return found
+
+
+def _edited_toml(data: bytes, wanted: dict[tuple[int, str], str]) -> bytes:
+    text = data.decode("utf-8-sig")
+    expected: Any = tomllib.loads(text)
+    places, lines = toml_lines(text), text.split("\n")
+    for (row, key), value in sorted(wanted.items(), key=lambda item: places.get(item[0], 0), reverse=True):
+        if (row, key) not in places:
+            raise ModelError(f"link {row + 1}: {key} is not on a line of its own; expected [[link]] tables")
+        first = places[row, key] - 1
+        last = _end(lines, first)
+        comment = lines[last].partition("#")
+        lines[first : last + 1] = [f"{key} = {value}" + (f"  #{comment[2]}" if comment[1] else "")]
+        expected["link"][row][key] = tomllib.loads(f"x = {value}")["x"]
+    new = "\n".join(lines)
+    if tomllib.loads(new) != expected:
+        raise ModelError("the file is laid out in a way that cannot be repaired without touching other values")
+    return new.encode()
+
+
+def _end(lines: list[str], first: int) -> int:
+    """The last line of the statement that begins there: the first at which it is complete."""
+    for last in range(first, len(lines)):
+        try:
+            tomllib.loads("\n".join(lines[first : last + 1]))
+        except tomllib.TOMLDecodeError:
+            continue
+        return last
+    raise ModelError(f"line {first + 1}: a value without end")

@@ -1,0 +1,131 @@
+"""Rows of a DH table in TOML as `written`: link data stay in the frame of their own row."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from armwright.check.edits import toml_lines
+from armwright.check.written import NOWHERE, Angles, Array, Body, DHRow, Hinge, Written
+from armwright.errors import ModelError
+from armwright.model.description import EARTH, cos_sin
+from armwright.model.values import Reader
+
+DISTAL = ("standard", "saha")
+"""Conventions whose row i has its frame at the far end of link i."""
+
+
+def from_toml(data: bytes, file: str, default_name: str) -> Written:
+    try:
+        text = data.decode("utf-8-sig")
+        top = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ModelError(f"{file} is not valid TOML: {error}") from None
+    rows = top.get("link")
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, Mapping) for row in rows):
+        raise ModelError(f"{file}: expected one [[link]] table per joint")
+    lines, convention = toml_lines(text), str(top.get("convention", ""))
+    readers = [Reader(row, _place(file, i)) for i, row in enumerate(rows)]
+    table = [_row(reader, convention) for reader in readers]
+    bodies = (_body(reader, i, table, convention, lines) for i, reader in enumerate(readers))
+    whole = Reader(top, lambda _key: file)
+    return Written(
+        file=file,
+        format="toml",
+        name=whole.text("name", default_name),
+        bodies=tuple(body for body in bodies if body is not None),
+        hinges=tuple(_hinge(reader, i, table[i], lines) for i, reader in enumerate(readers)),
+        angles=tuple(angle for i, reader in enumerate(readers) for angle in _angles(reader, i, lines)),
+        gravity=whole.triple("gravity", EARTH),
+        gravity_line=lines.get((NOWHERE, "gravity")),
+        convention=convention,
+        rows=tuple(table),
+        accept=whole.texts("accept"),
+        data=data,
+    )
+
+
+def _place(file: str, i: int) -> Callable[[str | None], str]:
+    return lambda _key: f"{file}: link {i + 1}"
+
+
+def _row(row: Reader, convention: str) -> DHRow:
+    shift = "b" if convention in ("angeles", "saha") else "d"
+    d = row.number(shift, 0.0)
+    com = np.array(row.triple("com")) if "com" in row.data and row.data.get("mass") else None
+    return DHRow(row.angle("alpha", 0.0), row.number("a", 0.0), -d if convention == "angeles" else d, com)
+
+
+def near_end(rows: Sequence[DHRow], i: int) -> Array:
+    """Joint i seen from the frame of row i, where that frame is at the far end of the link."""
+    row = rows[i]
+    c, s = cos_sin(row.alpha)
+    return np.array([-row.a, -row.d * s, -row.d * c], dtype=float)
+
+
+def far_end(rows: Sequence[DHRow], i: int) -> Array:
+    """Joint i + 1 seen from the frame of row i, where that frame is at the near end of the link."""
+    if i + 1 >= len(rows):
+        return np.zeros(3)
+    row = rows[i + 1]
+    c, s = cos_sin(row.alpha)
+    return np.array([row.a, -row.d * s, row.d * c], dtype=float)
+
+
+def _body(row: Reader, i: int, table: Sequence[DHRow], convention: str, lines: dict[Any, int]) -> Body | None:
+    """The body of a row that gives mass, centre and tensor; others are made of rods and points by armwright itself."""
+    if not {"mass", "com", "inertia"} <= set(row.data) or "point_masses" in row.data:
+        return None
+    tensor = np.asarray(row.data["inertia"])
+    form = {(6,): "six", (3, 3): "rows"}.get(tensor.shape, "")
+    if not form or tensor.dtype.kind not in "iuf":
+        return None
+    if form == "six":
+        xx, yy, zz, xy, xz, yz = tensor.tolist()
+        tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    distal = convention in DISTAL
+    c, s = cos_sin(table[i].alpha) if distal else (1, 0)
+    return Body(
+        name=row.text("name", f"link{i + 1}"),
+        mass=row.number("mass"),
+        com=np.array(row.triple("com")),
+        tensor=tensor.astype(float),
+        points=np.vstack([np.zeros(3), near_end(table, i) if distal else far_end(table, i)]),
+        spin=np.array([0, s, c], dtype=float) if i == 0 and row.data.get("type") == "revolute" else None,
+        place=i,
+        form=form,
+        line=lines.get((i, "inertia")),
+    )
+
+
+def _hinge(row: Reader, i: int, geometry: DHRow, lines: dict[Any, int]) -> Hinge:
+    kind = row.text("type", "revolute")
+    limits = row.limits("limits", angles=kind == "revolute")
+    low, high = limits if limits is not None else (None, None)
+    return Hinge(
+        name=row.text("joint", f"joint{i + 1}"),
+        kind=kind,
+        parent="" if i == 0 else f"link{i}",
+        child=row.text("name", f"link{i + 1}"),
+        offset=np.array([geometry.a, 0.0, 0.0 if kind == "prismatic" else geometry.d]),
+        lower=low,
+        upper=high,
+        effort=row.number("max_torque") if "max_torque" in row.data else None,
+        velocity=row.number("max_velocity") if "max_velocity" in row.data else None,
+        viscous=row.number("viscous", 0.0),
+        coulomb=row.number("coulomb", 0.0),
+        marks={"limit": i},
+        line=lines.get((i, "limits"), lines.get((i, ""))),
+    )
+
+
+def _angles(row: Reader, i: int, lines: dict[Any, int]) -> Iterator[Angles]:
+    """Angles written as numbers; "pi/2" and "90 deg" are exact."""
+    for key in ("alpha", "theta"):
+        value = row.data.get(key)
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            where = row.text("joint", f"joint{i + 1}")
+            yield Angles(where, key, (repr(value),), (float(value),), i, lines.get((i, key)))

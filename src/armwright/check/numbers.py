@@ -1,0 +1,58 @@
+"""Formulations evaluated as they are written, on many states at once: the scalar is an array, nothing is compiled."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from armwright.check.written import Array
+from armwright.formulations import QUANTITIES, Formulation, find
+from armwright.model.description import Description
+
+STATES = 20
+
+
+def states(robot: Description, count: int = STATES, seed: int = 0) -> tuple[Array, Array, Array]:
+    """Random positions within the limits (half a turn or half a metre where there are none), speeds, accelerations."""
+    rng = np.random.default_rng(seed)
+    low, high = np.array([_range(joint.limits, joint.prismatic) for joint in robot.joints]).T
+    q = rng.uniform(low, high, (count, robot.n))
+    qd, qdd = rng.uniform(-1, 1, (2, count, robot.n))
+    return q, qd, qdd
+
+
+def _range(limits: tuple[float, float] | None, prismatic: bool) -> tuple[float, float]:
+    most = 0.5 if prismatic else np.pi
+    low, high = limits if limits is not None else (-most, most)
+    return (max(low, -most), min(high, most)) if max(low, -most) < min(high, most) else (-most, most)
+
+
+def evaluate(robot: Description, problem: str, *arrays: Array, formulation: str | None = None) -> Array:
+    """A problem of dynamics or kinematics on states (k, n): (k, n), (k, n, n) or (k, 4, 4)."""
+    f: Formulation = QUANTITIES[problem] if problem in QUANTITIES else find(problem, formulation)
+    result = f(robot.chain(), *(list(array.T) for array in arrays))
+    return _stacked(result, len(arrays[0]))
+
+
+def _stacked(result: object, count: int) -> Array:
+    """Nested sequences of arrays and numbers, the states in front."""
+    if isinstance(result, (list, tuple)):
+        return np.stack([_stacked(part, count) for part in result], axis=1)
+    return np.broadcast_to(np.asarray(result, dtype=float), (count,))
+
+
+def bare(robot: Description) -> Description:
+    """Without friction and rotors, which other programs have in other forms or not at all."""
+    return replace(
+        robot, joints=tuple(replace(joint, viscous=0.0, coulomb=0.0, rotor_inertia=0.0) for joint in robot.joints)
+    )
+
+
+def difference(got: Array, expected: Array) -> float:
+    """The largest difference, relative to the largest number; infinite where something is not finite."""
+    if not (np.isfinite(got).all() and np.isfinite(expected).all()):
+        return float("inf")
+    scale = float(np.max(np.abs(expected), initial=0.0))
+    off = float(np.max(np.abs(got - expected), initial=0.0))
+    return off / scale if scale else (0.0 if not off else float("inf"))

@@ -1,0 +1,116 @@
+"""Proofs that the numbers of a robot can be computed with: on random states, against laws and other programs."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import TypeAlias
+
+import numpy as np
+
+from armwright.check.numbers import bare, difference, evaluate, states
+from armwright.check.report import Proof
+from armwright.check.written import Array
+from armwright.errors import ArmwrightError
+from armwright.formulations import DEFAULT, formulations
+from armwright.robot import Robot
+from armwright.simulation import simulate
+
+Peer: TypeAlias = Callable[[Robot, Array, Array, Array], Array]
+"""Torques (k, n) of a robot without friction and rotors by another program, from states (k, n)."""
+
+AGREE = 1e-10
+"""Relative: rounding of some thousand operations, with room."""
+
+ENERGY = 1e-7
+FALL = 0.25
+"""Seconds of free fall: long enough for speed, short enough for an arm that tumbles."""
+
+POSITIONS = 100
+
+
+def prove(robot: Robot, peers: Mapping[str, Peer] | None = None) -> tuple[Proof, ...]:
+    """Every proof, each of which may fail or be impossible to try without stopping the others."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return (*_agreement(robot), _definite(robot), _conserved(robot), *_peers(robot, peers or {}))
+
+
+def _proof(name: str, value: float, allowed: float, text: str) -> Proof:
+    finite = value if math.isfinite(value) else None
+    return Proof(name, bool(value <= allowed), text, finite, allowed)
+
+
+def _agreement(robot: Robot) -> Iterator[Proof]:
+    """All formulations of a problem; forward dynamics may lose what the condition of the mass matrix costs."""
+    q, qd, qdd = states(robot)
+    tau = evaluate(robot, "inverse_dynamics", q, qd, qdd)
+    condition = float(np.max(np.linalg.cond(evaluate(robot, "mass_matrix", q))))
+    for problem, state in (
+        ("inverse_dynamics", (q, qd, qdd)),
+        ("mass_matrix", (q,)),
+        ("bias", (q, qd)),
+        ("forward_dynamics", (q, qd, tau)),
+    ):
+        name = f"{problem.replace('_', ' ')} agrees"
+        reference = qdd if problem == "forward_dynamics" else evaluate(robot, problem, *state)
+        allowed = AGREE * max(1.0, 1e-2 * condition) if problem == "forward_dynamics" else AGREE
+        others = [f.name for f in formulations(problem) if f.name != DEFAULT[problem]]
+        worst, who = max((_off(robot, problem, other, state, reference), other) for other in others)
+        yield _proof(
+            name, worst, allowed, f"{len(others) + 1} formulations, {len(q)} states: {worst:.1e} at worst ({who})"
+        )
+
+
+def _off(robot: Robot, problem: str, formulation: str, state: tuple[Array, ...], reference: Array) -> float:
+    try:
+        return difference(evaluate(robot, problem, *state, formulation=formulation), reference)
+    except (ArmwrightError, ArithmeticError, ValueError):
+        return float("inf")
+
+
+def _definite(robot: Robot) -> Proof:
+    """Scaled by its diagonal, so that metres and radians, base and hand weigh alike."""
+    q = states(robot, POSITIONS, seed=1)[0]
+    M = evaluate(robot, "mass_matrix", q)
+    name = "mass matrix is positive definite"
+    diagonal = np.einsum("kii->ki", M)
+    if not np.isfinite(M).all() or np.any(diagonal <= 0):
+        return Proof(name, False, f"a diagonal entry is {float(np.nanmin(diagonal)):.3g}")
+    scale = np.sqrt(diagonal)
+    smallest = float(np.min(np.linalg.eigvalsh(M / scale[:, :, None] / scale[:, None, :])))
+    condition = float(np.max(np.linalg.cond(M)))
+    text = f"{POSITIONS} positions: condition {condition:.3g} at worst"
+    if smallest <= 1e-13:
+        return Proof(name, False, f"{text}, and an eigenvalue of {smallest:.1e} relative to the diagonal", smallest)
+    return Proof(name, True, text, smallest)
+
+
+def _conserved(robot: Robot) -> Proof:
+    """Free fall without friction, from a random position and speed."""
+    name = "energy is conserved"
+    falling = replace(robot, joints=tuple(replace(j, viscous=0.0, coulomb=0.0) for j in robot.joints))
+    q, qd, _ = states(robot, 1, seed=2)
+    try:
+        run = simulate(falling, None, q[0], qd[0], FALL, every=FALL / 5, rtol=1e-10)
+    except ArmwrightError as error:
+        return Proof(name, False, f"it cannot fall: {error}")
+    lost = run.audit.energy_error
+    return _proof(name, lost, ENERGY, f"{FALL:g} s of free fall: {lost:.1e} of the energy is lost")
+
+
+def _peers(robot: Robot, peers: Mapping[str, Peer]) -> Iterator[Proof]:
+    model = Robot.from_description(bare(robot))
+    q, qd, qdd = states(robot)
+    ours = evaluate(model, "inverse_dynamics", q, qd, qdd)
+    for who, torques in peers.items():
+        name = f"{who} agrees"
+        try:
+            worst = difference(torques(model, q, qd, qdd), ours)
+        except Exception as error:  # whatever another program raises, it is told and the other proofs go on
+            first = str(error).strip().split("\n")[0]
+            yield Proof(name, None, f"not tried: {type(error).__name__}: {first}")
+            continue
+        yield _proof(name, worst, AGREE, f"inverse dynamics, {len(q)} states: {worst:.1e} at worst")

@@ -1,0 +1,146 @@
+"""What a check says: findings about a file, and proofs that its numbers can be computed with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+SEVERITIES = ("error", "warning", "note")
+"""Wrong; suspicious; worth knowing. The first two make a check fail."""
+
+KINDS = {
+    "asymmetric inertia": "a 3x3 tensor whose mirrored entries differ",
+    "axis length": "an axis that is not of unit length, or of none",
+    "centre of mass outside": "a centre of mass far from every joint and shape of its link",
+    "coaxial joints": "neighbouring joints that do the same motion",
+    "degrees": "an angle, limit or speed that looks like degrees",
+    "DH convention": "a table that looks like another convention's",
+    "flipped products": "products of inertia with the other sign, as SolidWorks prints them",
+    "gravity": "gravity that points up, or is not that of the Earth",
+    "identical inertia": "the same tensor on links of different mass",
+    "inertia about the origin": "a tensor about the link frame's origin in place of the centre of mass",
+    "inertia without mass": "a tensor on a link without mass",
+    "millimetres": "lengths of tens of metres and more",
+    "missing inertia": "a mass whose tensor is all zero",
+    "missing limits": "a joint without limits where the format wants them",
+    "negative damping": "friction that drives",
+    "no travel": "limits that leave no room",
+    "non-positive mass": "a link that moves and has no mass, or a negative one",
+    "not positive definite": "a tensor with a negative principal moment",
+    "parallel axis twice": "a tensor from which the parallel-axis term was taken once too often",
+    "placeholder": "round values that exporters write where nothing is known",
+    "reversed limits": "the lower limit above the upper one",
+    "rounded angle": "a right angle (or half or a third of one) written with few digits",
+    "singular mass matrix": "a joint that can move without moving any mass",
+    "suspicious units": "mass or inertia hundreds of times what the size of the link lets expect",
+    "triangle inequality": "a principal moment above the sum of the other two",
+    "turned tensor": "a body stretched across its link, not along it",
+    "zero effort": "an effort or speed limit of zero",
+    "locked": "a joint beside the chain that stands locked",
+    "not loaded": "a file that no chain could be taken from",
+    "not proved": "a proof that failed",
+}
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A value to write anew: in which element (or TOML table, counted from 0), under which key, as which text."""
+
+    place: int
+    key: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong or odd, and the edits that repair it where that needs no guess."""
+
+    severity: str
+    kind: str
+    where: str
+    text: str
+    line: int | None = None
+    edits: tuple[Edit, ...] = ()
+
+    @property
+    def fixable(self) -> bool:
+        return bool(self.edits)
+
+    def accepted_by(self, accept: Iterable[str]) -> bool:
+        """Whether a list of kinds, or of "where: kind", has it."""
+        return bool({self.kind, f"{self.where}: {self.kind}"} & set(accept))
+
+    def as_dict(self) -> dict[str, Any]:
+        keys = ("severity", "kind", "where", "line", "text", "fixable")
+        return {key: getattr(self, key) for key in keys}
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.text}"
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Something that must hold for every good model; `holds` is None where it could not be tried."""
+
+    name: str
+    holds: bool | None
+    text: str
+    value: float | None = None
+    allowed: float | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {key: getattr(self, key) for key in ("name", "holds", "value", "allowed", "text")}
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything there is to say about a file. `links` and `joints` are what was looked at."""
+
+    file: str
+    robot: str
+    links: tuple[str, ...]
+    joints: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    proofs: tuple[Proof, ...] = ()
+
+    def of(self, severity: str) -> tuple[Finding, ...]:
+        return tuple(finding for finding in self.findings if finding.severity == severity)
+
+    @property
+    def ok(self) -> bool:
+        """Nothing is wrong or suspicious."""
+        return not self.of("error") and not self.of("warning")
+
+    @property
+    def fine(self) -> tuple[str, ...]:
+        """The links and joints nothing was found about."""
+        told = {finding.where for finding in self.findings}
+        return tuple(name for name in (*self.links, *self.joints) if name not in told)
+
+    @property
+    def summary(self) -> str:
+        counts = [(len(self.of(severity)), severity) for severity in SEVERITIES]
+        return ", ".join(f"{n} {word}{'s' if n > 1 else ''}" for n, word in counts if n) or "nothing found"
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "file": self.file,
+            "robot": self.robot,
+            "ok": self.ok,
+            "links": list(self.links),
+            "joints": list(self.joints),
+            "findings": [finding.as_dict() for finding in self.findings],
+            "proofs": [proof.as_dict() for proof in self.proofs],
+        }
+
+    def to_json(self) -> str:
+        return json.dumps(self.as_dict(), indent=2, allow_nan=False)
+
+
+def softened(finding: Finding, accept: Iterable[str]) -> Finding:
+    """A finding the author knows of is a note."""
+    if finding.severity == "note" or not finding.accepted_by(accept):
+        return finding
+    return replace(finding, severity="note", text=f"{finding.text} (accepted)")

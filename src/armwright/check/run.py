@@ -1,0 +1,212 @@
+"""A file looked at from end to end: what it says, what can be loaded from it, what can be proved of it."""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from armwright.check.bodies import body_findings
+from armwright.check.edits import as_text, edited
+from armwright.check.from_toml import from_toml
+from armwright.check.from_tree import from_tree, from_urdf
+from armwright.check.joints import joint_findings
+from armwright.check.proofs import Peer, prove
+from armwright.check.report import KINDS, SEVERITIES, Finding, Proof, Report, softened
+from armwright.check.whole import chain_findings, whole_findings
+from armwright.check.written import Written
+from armwright.errors import ArmwrightError, InputError, LockedWarning, ModelError, unknown
+from armwright.load import READERS, load, packaged
+from armwright.model import xml
+from armwright.model.problems import problems
+from armwright.robot import Robot
+
+PROBLEM_SEVERITY = {
+    "non-positive mass": "warning",
+    "missing inertia": "warning",
+    "not positive definite": "error",
+    "triangle inequality": "error",
+    "suspicious units": "warning",
+    "singular mass matrix": "error",
+    "reversed limits": "error",
+    "no travel": "warning",
+}
+"""What `aw.problems` finds; its rounded angles and degrees are told from the file itself, where they stand."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Which chain of a tree is meant, as for `armwright.load`."""
+
+    base: str | None = None
+    tip: str | None = None
+    locked: Mapping[str, float] | None = None
+
+
+def check(
+    path: str | Path,
+    base: str | None = None,
+    tip: str | None = None,
+    locked: Mapping[str, float] | None = None,
+    *,
+    accept: Sequence[str] = (),
+    peers: Mapping[str, Peer] | None = None,
+    prove_it: bool = True,
+) -> Report:
+    """What is wrong, suspicious or fine in a robot file, and whether its numbers can be computed with.
+
+    accept    kinds of findings, or "where: kind", that are known and become notes; a TOML file has its own list too
+    peers     other programs to compare torques with, by name (the command line passes Pinocchio and MuJoCo)
+    prove_it  False leaves out the proofs, which take a second or two
+    """
+    _check_accepted(accept)
+    written = read(path)
+    chosen = Chosen(base, tip, locked or None)
+    found = list(written_findings(written))
+    robot, told = _loaded(path, written, chosen, found)
+    found += told
+    if robot is not None:
+        found += _merged(found, [*_problem_findings(robot, written), *chain_findings(robot)])
+    proofs = prove(robot, peers) if robot is not None and prove_it else ()
+    found += _failed(proofs, robot)
+    known = (*written.accept, *accept)
+    return Report(
+        file=str(path),
+        robot=written.name,
+        links=_links(written, robot),
+        joints=tuple(hinge.name for hinge in written.hinges if hinge.moves),
+        findings=_sorted(written, [softened(finding, known) for finding in found]),
+        proofs=proofs,
+    )
+
+
+def read(path: str | Path) -> Written:
+    """A file as it is written, or the file of a packaged robot."""
+    file = _file(path)
+    if file.suffix == ".toml":
+        return from_toml(_bytes(file), str(path), file.stem)
+    if file.suffix == ".xacro":
+        from armwright.model import xacro  # noqa: PLC0415
+
+        data = as_text(xacro.expand(file))
+        return from_urdf(xml.parse(data, str(path)), data)
+    if file.suffix not in READERS:
+        raise ModelError(f"{path}: cannot read {file.suffix or 'a file without ending'}; expected {', '.join(READERS)}")
+    root = xml.read(file)
+    if root.tag == "mujoco":
+        from armwright.model import mjcf  # noqa: PLC0415
+
+        return from_tree(mjcf.read(file), "mjcf")
+    return from_urdf(root, _bytes(file))
+
+
+def _file(path: str | Path) -> Path:
+    if not isinstance(path, (str, Path)):
+        raise ModelError(f"check got {type(path).__name__}; expected the path of a robot file")
+    if str(path) in packaged():
+        return Path(str(resources.files("armwright.model").joinpath("library", f"{path}.toml")))
+    return Path(path)
+
+
+def _bytes(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except (OSError, ValueError) as error:
+        raise ModelError(f"cannot read {file}: {error}") from None
+
+
+def _check_accepted(accept: Iterable[str]) -> None:
+    if isinstance(accept, str):
+        raise InputError(f"accept = {accept!r}: expected a list of kinds")
+    for entry in accept:
+        kind = entry.rpartition(": ")[2]
+        if kind not in KINDS:
+            raise unknown("kind of finding to accept:", kind, KINDS)
+
+
+def written_findings(written: Written) -> Iterator[Finding]:
+    """What can be told from the file alone."""
+    found = [*body_findings(written), *joint_findings(written)]
+    yield from found
+    yield from _merged(found, whole_findings(written))
+
+
+def _loaded(
+    path: str | Path, written: Written, chosen: Chosen, found: list[Finding]
+) -> tuple[Robot | None, list[Finding]]:
+    """The robot, and what loading had to say. A file that a reader refuses is loaded as it would be repaired."""
+    try:
+        return _load(path, chosen)
+    except ArmwrightError as error:
+        refused = error
+    if (repaired := _load_repaired(written, chosen, found)) is not None:
+        return repaired
+    wrong = any(finding.severity == "error" for finding in found)
+    undecided = "choose" in str(refused)  # which chain of a tree is meant
+    if chosen != Chosen() or not (wrong or undecided):
+        raise refused
+    severity = "note" if undecided else "error"
+    return None, [Finding(severity, "not loaded", written.name, f"nothing was proved: {refused}")]
+
+
+def _load_repaired(written: Written, chosen: Chosen, found: list[Finding]) -> tuple[Robot, list[Finding]] | None:
+    edits = [edit for finding in found for edit in finding.edits if finding.severity != "note"]
+    if not edits:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / f"robot.{written.format}"
+        try:
+            copy.write_bytes(edited(written.data, written.format, edits))
+            return _load(copy, chosen)
+        except ArmwrightError:
+            return None
+
+
+def _load(path: str | Path, chosen: Chosen) -> tuple[Robot, list[Finding]]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        robot = load(path, chosen.base, chosen.tip, chosen.locked)
+    locked = [str(warning.message) for warning in caught if issubclass(warning.category, LockedWarning)]
+    return robot, [Finding("note", "locked", robot.name, text.removeprefix(f"{robot.name}: ")) for text in locked]
+
+
+def _problem_findings(robot: Robot, written: Written) -> Iterator[Finding]:
+    """What `aw.problems` says. Sizes it takes from canonical frames, which may lie far off the links of a tree."""
+    for problem in problems(robot):
+        severity = PROBLEM_SEVERITY.get(problem.kind)
+        if severity is None or (problem.kind == "suspicious units" and written.format != "toml"):
+            continue
+        if "negative" in problem and problem.kind == "non-positive mass":
+            severity = "error"
+        text = str(problem).removeprefix(f"{problem.where}: ")
+        yield Finding(severity, problem.kind, problem.where, text)
+
+
+def _merged(found: Sequence[Finding], more: Iterable[Finding]) -> list[Finding]:
+    """What is not told already. A body without mass is one thing, whether it has a tensor or not."""
+    known = {(finding.kind, finding.where) for finding in found}
+    known |= {("non-positive mass", where) for kind, where in known if kind == "inertia without mass"}
+    return [finding for finding in more if (finding.kind, finding.where) not in known]
+
+
+def _failed(proofs: Iterable[Proof], robot: Robot | None) -> Iterator[Finding]:
+    for proof in proofs:
+        if proof.holds is False and robot is not None:
+            yield Finding("error", "not proved", robot.name, f"it does not hold that {proof.name}: {proof.text}")
+
+
+def _links(written: Written, robot: Robot | None) -> tuple[str, ...]:
+    """Rows of a table may be rods or points, which have no body as written."""
+    if robot is not None and written.format == "toml":
+        return tuple(link.name for link in robot.links)
+    return tuple(body.name for body in written.bodies)
+
+
+def _sorted(written: Written, found: list[Finding]) -> tuple[Finding, ...]:
+    """As the file has them, the robot as a whole first, the worst of a place first."""
+    names = [written.name, *(body.name for body in written.bodies), *(hinge.name for hinge in written.hinges)]
+    order = {name: i for i, name in reversed(list(enumerate(names)))}
+    return tuple(sorted(found, key=lambda f: (order.get(f.where, len(names)), SEVERITIES.index(f.severity))))

@@ -1,0 +1,171 @@
+"""What a file says before anything is made of it: bodies in their own axes, joints with the numbers as written.
+
+The readers of `model` normalise, lock and weld, which is what hides mistakes. Here every number keeps the place it has
+in the file, so that a finding can name its line and a repair can replace it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[Any]
+
+NOWHERE = -1
+"""The place of a number that cannot be replaced."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solid:
+    """A box, cylinder (along z) or sphere of a file, by the sides of the box around it; `pose` is in the link frame."""
+
+    kind: str
+    sides: Array
+    pose: Array
+
+    def tensor(self, mass: float) -> Array:
+        """About its middle, if all of it has one density, in the axes of the link frame."""
+        x, y, z = self.sides**2
+        if self.kind == "box":
+            own = np.array([y + z, x + z, x + y]) / 12
+        elif self.kind == "cylinder":
+            own = np.array([x / 16 + z / 12, x / 16 + z / 12, x / 8])
+        else:
+            own = np.array([x, x, x]) / 10
+        R = self.pose[:3, :3]
+        tensor: Array = R @ np.diag(mass * own) @ R.T
+        return tensor
+
+    @property
+    def corners(self) -> Array:
+        signs = np.array(list(itertools.product((-0.5, 0.5), repeat=3)))
+        corners: Array = (signs * self.sides) @ self.pose[:3, :3].T + self.pose[:3, 3]
+        return corners
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """A link's mass, centre of mass (in the link frame) and tensor as written, about that centre.
+
+    `turn` leads from the axes of the tensor to those of the link. `points` are the origin, the joints it carries and
+    the corners of its shapes, in the link frame. `spin` is the axis of a link that turns on the base. `form` says how
+    the file writes a tensor: "xml", "six" or "rows".
+    """
+
+    name: str
+    mass: float
+    com: Array
+    tensor: Array
+    points: Array
+    turn: Array = field(default_factory=lambda: np.eye(3))
+    solids: tuple[Solid, ...] = ()
+    spin: Array | None = None
+    moves: bool = True
+    welded: bool = False
+    given: bool = True
+    place: int = NOWHERE
+    form: str = ""
+    line: int | None = None
+
+    @cached_property
+    def inertia(self) -> Array:
+        """Symmetric, in the axes of the link frame."""
+        symmetric = (self.tensor + self.tensor.T) / 2
+        inertia: Array = self.turn @ symmetric @ self.turn.T
+        return inertia
+
+    @cached_property
+    def length(self) -> float:
+        """The largest distance between two of its points."""
+        return float(np.max(np.linalg.norm(self.points[:, None] - self.points[None], axis=-1)))
+
+
+@dataclass(frozen=True, eq=False)
+class Hinge:
+    """A joint as written; None is what the file leaves out. `offset` leads from the parent's frame to the joint.
+
+    `marks` are the places of the axis and of the limits, for repairs.
+    """
+
+    name: str
+    kind: str
+    parent: str
+    child: str
+    offset: Array
+    axis: Array | None = None
+    lower: float | None = None
+    upper: float | None = None
+    effort: float | None = None
+    velocity: float | None = None
+    viscous: float = 0.0
+    coulomb: float = 0.0
+    mimics: bool = False
+    marks: dict[str, int] = field(default_factory=dict)
+    line: int | None = None
+
+    @property
+    def turns(self) -> bool:
+        return self.kind in ("revolute", "continuous")
+
+    @property
+    def moves(self) -> bool:
+        return self.turns or self.kind == "prismatic"
+
+
+@dataclass(frozen=True)
+class Angles:
+    """Angles under one key, with their texts, as they stand in the file."""
+
+    where: str
+    key: str
+    texts: tuple[str, ...]
+    values: tuple[float, ...]
+    place: int
+    line: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class DHRow:
+    """One row of a DH table as written, d counted along z whatever its letter."""
+
+    alpha: float
+    a: float
+    d: float
+    com: Array | None
+
+
+@dataclass(frozen=True, eq=False)
+class Written:
+    """A whole file. `format` is "urdf", "toml" or "mjcf"; `data` is the text that can be repaired."""
+
+    file: str
+    format: str
+    name: str
+    bodies: tuple[Body, ...]
+    hinges: tuple[Hinge, ...]
+    angles: tuple[Angles, ...] = ()
+    gravity: tuple[float, float, float] | None = None
+    gravity_line: int | None = None
+    convention: str = ""
+    rows: tuple[DHRow, ...] = ()
+    accept: tuple[str, ...] = ()
+    data: bytes = b""
+
+    @cached_property
+    def mass(self) -> float:
+        return sum(abs(body.mass) for body in self.bodies if body.moves)
+
+    @cached_property
+    def segment(self) -> float:
+        """The mean distance between joints: what a link is expected to measure."""
+        lengths = [float(np.linalg.norm(hinge.offset)) for hinge in self.hinges if hinge.moves]
+        return sum(lengths) / len(lengths) if lengths else 0.0
+
+    def minor(self, body: Body) -> bool:
+        """Whether a body hardly matters: it does not move, or weighs less than a hundredth of what does."""
+        return not body.moves or abs(body.mass) < 0.01 * self.mass
