@@ -144,7 +144,7 @@ def figures(
         "body{font:15px/1.5 system-ui,sans-serif;max-width:1000px;margin:0 auto;padding:24px}"
         "figure{margin:28px 0}svg{width:100%;height:auto}figcaption{opacity:.75}table{border-collapse:collapse;"
         "font-variant-numeric:tabular-nums}th,td{text-align:left;padding:3px 14px 3px 0;border-bottom:1px solid #8884;"
-        "white-space:nowrap}th{font-weight:500;opacity:.7}.scroll{overflow-x:auto}h2{font-size:17px;margin-top:28px}"
+        "vertical-align:top;max-width:48ch}th{font-weight:500;opacity:.7;white-space:nowrap}.scroll{overflow-x:auto}h2{font-size:17px;margin-top:28px}"
     )
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from armwright.backends.llvm import RolloutKernel
 from armwright.backends.rollout import OPTIONS, Steps
 from armwright.compile import UNROLLED
-from armwright.errors import ArmwrightError, InputError
+from armwright.errors import ArmwrightError, InputError, SimulationError
 from armwright.graph.program import Program
 from armwright.integrate import Tableau, Taylor, method, methods
 from armwright.integrate.jets import increment
@@ -213,6 +213,14 @@ class Motion:
         self._kernels: dict[Any, RolloutKernel] = {}
         tight = self._rollouts(self._kernel("exact", pair_steps(method("dop853"))), "dop853", rtol=1e-14, atol=1e-15)
         _timed(tight)
+        if tight.broken.any():
+            t = float(tight.lanes["t"].min())
+            raise SimulationError(
+                f"there is no accurate motion of {robot.name} to compare with: at t = {t:.4g} s the step falls below "
+                "rounding or the motion diverges; dry friction that jumps does that, smooth it or shorten duration",
+                None,
+                t,
+            )
         self.exact = _records(tight)
 
     def fixed(self, tableau: Tableau, step: float) -> Point | None:
