@@ -1,0 +1,35 @@
+"""Identification: which parameters of a robot show in its torques, motions that show them, and their estimates.
+
+base = base_parameters(robot)                        what can be identified
+motion = excitation(robot)                           a motion that shows it
+found = estimate(robot, "measured.csv")              values, standard deviations, residuals; found.robot
+held = estimate_payload(robot, q, qd, qdd, tau)      what the robot holds
+"""
+
+from armwright.identify.base import BaseParameters, base_parameters
+from armwright.identify.columns import regressor
+from armwright.identify.data import Measurement, measurement, read
+from armwright.identify.excite import Fourier, condition, excitation
+from armwright.identify.least_squares import Identification, Residual, estimate
+from armwright.identify.payload import PayloadEstimate, estimate_payload
+from armwright.identify.vector import parameter_names, parameters, with_parameters
+
+__all__ = [
+    "BaseParameters",
+    "Fourier",
+    "Identification",
+    "Measurement",
+    "PayloadEstimate",
+    "Residual",
+    "base_parameters",
+    "condition",
+    "estimate",
+    "estimate_payload",
+    "excitation",
+    "measurement",
+    "parameter_names",
+    "parameters",
+    "read",
+    "regressor",
+    "with_parameters",
+]

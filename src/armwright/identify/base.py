@@ -1,0 +1,157 @@
+"""Base parameters: the combinations of parameters that torque depends on, and so all that can be identified.
+
+M. Gautier, 'Numerical calculation of the base inertial parameters of robots', J. Robotic Systems 8 (1991): a column of
+the regressor that is a combination of others adds nothing but its share to the parameters of those. Which columns
+are, is found from random states (`by="qr"`) or from the geometry (`by="rules"`, see `rules`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from armwright.arrays import Array
+from armwright.errors import InputError, unknown
+from armwright.identify.columns import as_written
+from armwright.identify.rules import by_rules
+from armwright.identify.vector import JOINT, parameter_names
+from armwright.model.description import Description
+
+TOLERANCE = 1e-8
+"""A column of unit length of which no more is left counts as a combination of others; rounding leaves some 1e-14."""
+
+ROUNDING = 1e-12
+"""A column this much smaller than the largest should be zero."""
+
+GROUPS = (("Izz", "Ixx", "Ixy", "Ixz", "Iyz", "mx", "my"), JOINT, ("mz", "m", "Iyy"))
+"""Columns are looked at in this order, base to tip in each group: the last are those the rules move inward."""
+
+METHODS = ("rules", "qr")
+
+
+@dataclass(frozen=True, eq=False)
+class BaseParameters:
+    """Y pi = Y[..., kept] (combination pi): the columns that stay, and what they are multiplied with."""
+
+    all_names: tuple[str, ...]
+    kept: tuple[int, ...]
+    combination: Array
+
+    def __len__(self) -> int:
+        return len(self.kept)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} base parameters of {len(self.all_names)}>"
+
+    def __str__(self) -> str:
+        return "\n".join(f"{i + 1:3}  {text}" for i, text in enumerate(self.expressions))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Each base parameter by the one parameter whose column stays."""
+        return tuple(self.all_names[k] for k in self.kept)
+
+    @property
+    def expressions(self) -> tuple[str, ...]:
+        """Each base parameter as a sum: 'Izz2 + Iyy3 - 0.1865 m3'."""
+        return tuple(_sum(row, self.all_names, k) for row, k in zip(self.combination, self.kept, strict=True))
+
+    def values(self, parameters: ArrayLike) -> Array:
+        """The base parameters of a vector of all parameters."""
+        return np.asarray(parameters, float) @ self.combination.T
+
+    def columns(self, Y: Array) -> Array:
+        """What is left of a regressor (..., n, 13 n)."""
+        return Y[..., list(self.kept)]
+
+
+def _sum(row: Array, names: tuple[str, ...], first: int) -> str:
+    terms = [names[first]]
+    for k in np.flatnonzero(row):
+        if k != first:
+            size = "" if abs(abs(row[k]) - 1) < 1e-9 else f"{abs(row[k]):.4g} "
+            terms.append(f"{'-' if row[k] < 0 else '+'} {size}{names[k]}")
+    return " ".join(terms)
+
+
+def base_parameters(
+    robot: Description, friction: bool = True, rotors: bool = True, by: str = "rules"
+) -> BaseParameters:
+    """What of a robot shows in its torques, with or without the friction and the rotor inertias of its joints.
+
+    by   "rules": from the geometry, after Gautier and Khalil; "qr": from the regressor at random states
+    """
+    if not isinstance(robot, Description):
+        raise InputError(f"base_parameters got {type(robot).__name__}; expected a Robot")
+    if by not in METHODS:
+        raise unknown("way to base parameters", by, METHODS)
+    return _found(robot, bool(friction), bool(rotors), by)
+
+
+@lru_cache(maxsize=64)
+def _found(robot: Description, friction: bool, rotors: bool, by: str) -> BaseParameters:
+    if by == "qr":
+        kept, combination = by_qr(robot, friction, rotors)
+    else:
+        kept, combination = by_rules(robot, friction, rotors)
+    combination.flags.writeable = False
+    return BaseParameters(parameter_names(robot.n), kept, combination)
+
+
+def random_states(robot: Description, count: int, seed: int = 0) -> tuple[Array, Array, Array]:
+    """Positions over a whole turn (or a metre), speeds and accelerations of the size arms reach."""
+    rng = np.random.default_rng(seed)
+    reach = np.where([joint.prismatic for joint in robot.joints], 1.0, np.pi)
+    q, qd, qdd = rng.uniform(-1, 1, (3, count, robot.n)) * np.array([1.0, 1.0, 3.0])[:, None, None] * reach
+    return q, qd, qdd
+
+
+def by_qr(robot: Description, friction: bool, rotors: bool) -> tuple[tuple[int, ...], Array]:
+    """The columns that stay, and the matrix of combinations, from random states."""
+    n = robot.n
+    names = parameter_names(n)
+    W = as_written(robot, *random_states(robot, 40 + 20 * n)).reshape(-1, len(names))
+    kept = independent(W, [k for k in _preferred(n) if _wanted(names[k], friction, rotors)])
+    combination = np.zeros((len(kept), len(names)))
+    known = [k for k, name in enumerate(names) if _wanted(name, friction, rotors)]
+    found = np.linalg.lstsq(W[:, kept], W[:, known], rcond=None)[0]
+    combination[:, known] = np.where(np.abs(found) < 1e-9, 0.0, found)
+    combination[:, kept] = np.eye(len(kept))
+    return tuple(kept), combination
+
+
+def _wanted(name: str, friction: bool, rotors: bool) -> bool:
+    kind = name.rstrip("0123456789")
+    return {"viscous": friction, "coulomb": friction, "armature": rotors}.get(kind, True)
+
+
+def _preferred(n: int) -> list[int]:
+    """Every column, the ones to keep first."""
+    names = parameter_names(n)
+    place = {name: k for k, name in enumerate(names)}
+    return [place[f"{kind}{i + 1}"] for group in GROUPS for i in range(n) for kind in group]
+
+
+def independent(W: Array, order: list[int]) -> list[int]:
+    """The columns that are no combination of those before them in the given order, sorted.
+
+    Orthogonalised one by one, and twice, which is enough.
+    """
+    Q = np.empty((len(W), 0))
+    lengths = np.linalg.norm(W, axis=0)
+    kept = []
+    for k in order:
+        length = lengths[k]
+        if length <= ROUNDING * lengths.max():
+            continue
+        rest = W[:, k] / length
+        for _ in range(2):
+            rest = rest - Q @ (Q.T @ rest)
+        left = np.linalg.norm(rest)
+        if left > TOLERANCE:
+            kept.append(k)
+            Q = np.column_stack([Q, rest / left])
+    return sorted(kept)

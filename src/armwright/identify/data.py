@@ -1,0 +1,256 @@
+"""What was measured along a motion: positions and torques; velocities and accelerations are found where missing.
+
+A file has a row for each time and the columns t, q1 ... qn, tau1 ... taun, and if they are known qd1 ... and qdd1 ...;
+others are passed over. `Run.to_parquet` and `Measurement.to_csv` write such files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from armwright.arrays import Array, checked
+from armwright.errors import InputError
+
+EVEN = 0.01
+"""Steps between samples may differ by this part of their mean and still count as equal."""
+
+FEWEST = 16
+"""Samples below which there is nothing to differentiate."""
+
+CLEAR = 10.0
+"""A frequency counts as motion where its power is this many times the noise."""
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """Times t (k,), and per time and joint q, qd, qdd, tau (k, n). `note` says how derivatives were found."""
+
+    t: Array
+    q: Array
+    qd: Array
+    qdd: Array
+    tau: Array
+    note: str = ""
+
+    @property
+    def n(self) -> int:
+        return int(self.q.shape[1])
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def __repr__(self) -> str:
+        note = f", {self.note}" if self.note else ""
+        return f"<{len(self)} samples of {self.n} joints, {self.t[0]:g} to {self.t[-1]:g} s{note}>"
+
+    def to_csv(self, path: str | Path) -> Path:
+        columns = {"t": self.t}
+        for name in ("q", "qd", "qdd", "tau"):
+            columns |= {f"{name}{i + 1}": column for i, column in enumerate(getattr(self, name).T)}
+        return write_csv(path, columns)
+
+
+def write_csv(path: str | Path, columns: Mapping[str, Array]) -> Path:
+    """A table with a line of names on top."""
+    try:
+        with Path(path).open("w", encoding="utf-8") as file:
+            np.savetxt(
+                file, np.column_stack(list(columns.values())), "%.12g", ",", header=",".join(columns), comments=""
+            )
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error}") from None
+    return Path(path)
+
+
+def measurement(
+    t: ArrayLike,
+    q: ArrayLike,
+    tau: ArrayLike,
+    qd: ArrayLike | None = None,
+    qdd: ArrayLike | None = None,
+    cutoff: float | None = None,
+) -> Measurement:
+    """Checked arrays: t (k,) in seconds, the others (k, n).
+
+    Velocities and accelerations that are not given are derivatives of a spline through positions (or velocities) that
+    went forwards and backwards through a low-pass filter, which shifts nothing in time. `cutoff` is its frequency in
+    Hz; by default it lies where the motion sinks into the noise. The ends, where a filter knows one side only, are
+    dropped.
+    """
+    times = _finite("t", checked("t", t, (), np.dtype(float), "times in seconds"))
+    if times.ndim != 1 or len(times) < 2:
+        raise InputError(f"t has shape {times.shape}; expected a list of two times or more")
+    if not (np.diff(times) > 0).all():
+        k = int(np.argmin(np.diff(times) > 0))
+        raise InputError(f"t[{k + 1}] = {times[k + 1]:g} s does not come after t[{k}] = {times[k]:g} s; sort the rows")
+    given = {name: x for name, x in (("q", q), ("tau", tau), ("qd", qd), ("qdd", qdd)) if x is not None}
+    arrays = {name: _table(name, x, len(times)) for name, x in given.items()}
+    n = arrays["q"].shape[1]
+    for name, array in arrays.items():
+        if array.shape[1] != n:
+            raise InputError(f"{name} has {array.shape[1]} joints where q has {n}; expected equal numbers")
+    if "qd" in arrays and "qdd" in arrays:
+        return Measurement(times, arrays["q"], arrays["qd"], arrays["qdd"], arrays["tau"])
+    return _differentiated(times, arrays, cutoff)
+
+
+def _table(name: str, value: ArrayLike, count: int) -> Array:
+    array = _finite(name, checked(name, value, (), np.dtype(float), "a row for each time"))
+    array = array[:, None] if array.ndim == 1 else array
+    if array.ndim != 2 or len(array) != count or not array.shape[1]:
+        raise InputError(f"{name} has shape {array.shape}; expected ({count}, n): a row for each time")
+    return array
+
+
+def _finite(name: str, array: Array) -> Array:
+    if not np.isfinite(array).all():
+        place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        column = f", joint {place[1] + 1}" if len(place) > 1 else ""
+        raise InputError(f"{name} is {array[place]} in row {place[0]}{column}; leave such rows out")
+    return array
+
+
+def _differentiated(t: Array, arrays: Mapping[str, Array], cutoff: float | None) -> Measurement:
+    step, count = float(np.diff(t).mean()), len(t)
+    if count < FEWEST:
+        raise InputError(
+            f"{count} rows are too few to differentiate; expected {FEWEST} or more, or qd and qdd with them"
+        )
+    if np.abs(np.diff(t) - step).max() > EVEN * step:
+        raise InputError("the times are not evenly spaced, as filtering needs; resample the data, or give qd and qdd")
+    order = 1 if "qd" in arrays else 2
+    source = arrays["qd"] if "qd" in arrays else arrays["q"]
+    nyquist = 0.5 / step
+    if cutoff is None:
+        cutoff = automatic_cutoff(source, step)
+    elif not cutoff > 0:
+        raise InputError(f"cutoff = {cutoff!r} Hz: expected a frequency above zero")
+    smooth, edge, note = source, 2, "not filtered"
+    if cutoff < 0.8 * nyquist:
+        smooth = _low_pass(source, cutoff / nyquist)
+        edge = min(int(np.ceil(0.5 / (cutoff * step))), count // 4)
+        note = f"low-pass at {cutoff:.3g} Hz"
+    rates = _derivatives(t, smooth, order)
+    q = smooth if order == 2 else arrays["q"]
+    qd, qdd = rates if order == 2 else (arrays["qd"], rates[0])
+    keep = slice(edge, count - edge)
+    found = "velocities and accelerations" if order == 2 else "accelerations"
+    t, q, qd, qdd, tau = (np.ascontiguousarray(x[keep]) for x in (t, q, qd, qdd, arrays["tau"]))
+    return Measurement(t, q, qd, qdd, tau, f"{found} by differentiation, {note}")
+
+
+def _low_pass(x: Array, relative: float) -> Array:
+    from scipy.signal import butter, sosfiltfilt  # noqa: PLC0415
+
+    filtered: Array = sosfiltfilt(butter(4, relative, output="sos"), x, axis=0)
+    return filtered
+
+
+def _derivatives(t: Array, x: Array, order: int) -> list[Array]:
+    """By a spline of degree five through every sample."""
+    from scipy.interpolate import make_interp_spline  # noqa: PLC0415
+
+    spline = make_interp_spline(t, x, k=5)
+    return [spline(t, nu=nu + 1) for nu in range(order)]
+
+
+def automatic_cutoff(x: Array, step: float) -> float:
+    """Hz: twice the highest frequency at which some joint's motion stands clear of its noise.
+
+    The noise is white, so that its level is seen in the upper half of the spectrum, where nothing moves.
+    """
+    from scipy.signal import welch  # noqa: PLC0415
+
+    span = min(len(x), max(256, len(x) // 4))
+    frequency, power = welch(np.diff(x, axis=0), 1 / step, "hann", nperseg=span, axis=0, detrend="linear")
+    power = power[1:] / np.sin(np.pi * frequency[1:, None] * step) ** 2  # of x itself: differences do not leak so far
+    frequency = frequency[1:]
+    floor = np.median(power[len(power) // 2 :], axis=0)
+    clear = (power > CLEAR * floor) & (floor > 0)
+    highest = frequency[np.flatnonzero(clear.any(axis=1))].max(initial=0.0)
+    return float(min(max(2 * highest, 4 * frequency[0]), 0.5 / step))
+
+
+def read(path: str | Path, n: int, cutoff: float | None = None) -> Measurement:
+    """The measurement of n joints in a .csv or .parquet file."""
+    columns = _columns(Path(path))
+    found = {name: _joints(columns, name, n, path) for name in ("q", "qd", "qdd", "tau")}
+    missing = [] if "t" in columns else ["t"]
+    for name in ("q", "tau"):
+        missing += [f"{name}{i + 1}" for i in range(n) if f"{name}{i + 1}" not in columns]
+    if missing:
+        raise InputError(
+            f"{path} has no column {', '.join(missing)}; got {', '.join(columns)}; expected t, q1 to q{n}, tau1 to "
+            f"tau{n}, and if they are known qd1 to qd{n} and qdd1 to qdd{n}"
+        )
+    if found["qdd"] is not None and found["qd"] is None:
+        raise InputError(f"{path} has accelerations and no velocities; expected qd1 to qd{n} too, or neither")
+    assert found["q"] is not None and found["tau"] is not None
+    try:
+        return measurement(columns["t"], found["q"], found["tau"], found["qd"], found["qdd"], cutoff)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def _joints(columns: Mapping[str, Array], name: str, n: int, path: str | Path) -> Array | None:
+    """The columns of one quantity, or None if there are none."""
+    there = [int(m[1]) for column in columns if (m := re.fullmatch(rf"{name}(\d+)", column))]
+    if there and max(there) > n:
+        raise InputError(f"{path} has a column {name}{max(there)}, but the robot has {n} joints: another robot's data?")
+    names = [f"{name}{i + 1}" for i in range(n)]
+    if name in ("qd", "qdd") and there and len(there) < n:
+        raise InputError(f"{path} has {name} of {len(there)} joints; expected all {n}, or none")
+    return np.column_stack([columns[x] for x in names]) if set(names) <= set(columns) else None
+
+
+def _columns(path: Path) -> dict[str, Array]:
+    if not path.is_file():
+        raise InputError(f"{path} does not exist; expected measured data in a .csv or .parquet file")
+    readers = {".csv": _csv, ".parquet": _parquet}
+    if path.suffix not in readers:
+        raise InputError(f"{path}: cannot read {path.suffix or 'a file without ending'}; expected .csv or .parquet")
+    columns = readers[path.suffix](path)
+    if not columns or not len(next(iter(columns.values()))):
+        raise InputError(f"{path} has no rows; expected a row for each time")
+    return columns
+
+
+def _csv(path: Path) -> dict[str, Array]:
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            names = [name.strip().strip('"') for name in file.readline().split(",")]
+            lines = file.readlines()
+        values = np.loadtxt(lines, delimiter=",", ndmin=2) if lines else np.empty((0, len(names)))
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise InputError(
+            f"{path}: {error}; expected a line of names, then numbers between commas (rows are counted from the second "
+            "line)"
+        ) from None
+    if values.shape[1] != len(names):
+        raise InputError(f"{path} names {len(names)} columns and has {values.shape[1]} numbers in a row")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"{path} has two columns {twice!r}; expected every name once")
+    return dict(zip(names, values.T, strict=True))
+
+
+def _parquet(path: Path) -> dict[str, Array]:
+    try:
+        from pyarrow import parquet  # noqa: PLC0415
+    except ImportError:
+        raise InputError("Parquet files need pyarrow: pip install 'armwright[parquet]'") from None
+    try:
+        table: Any = parquet.read_table(path)
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot read {path}: {error}") from None
+    try:
+        return {name: table[name].to_numpy().astype(float) for name in table.column_names}
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{path} has a column that is not of numbers ({error})") from None

@@ -1,0 +1,69 @@
+"""An identification as one page: parameters, residuals, and the torque of every joint, measured and of the model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from armwright.identify.vector import parameters
+from armwright.report.plot import Curve, Plot, figures
+
+MOST_POINTS = 1500
+"""Curves with more points are thinned: a screen has no more columns."""
+
+HEADS = ("joint", "residual rms", "of the torque", "correlation of neighbours", "noise")
+
+
+def page(found: Any) -> str:
+    """The page of an `Identification`."""
+    data, robot = found.data, found.prior
+    every = max(1, -(-len(data) // MOST_POINTS))
+    plots = []
+    for i, joint in enumerate(robot.joints):
+        unit = "N" if joint.prismatic else "N m"
+        t = data.t[::every].tolist()
+        measured, model = data.tau[::every, i], found.tau[::every, i]
+        curves = [
+            Curve("measured", t, measured.tolist()),
+            Curve("model", t, model.tolist(), dashed=True),
+            Curve("residual", t, (measured - model).tolist()),
+        ]
+        plots.append(Plot(f"{joint.name}: torque", "time, s", f"torque, {unit}", curves, height=300))
+    tables = [("Residuals", [HEADS, *residual_rows(found)]), ("Base parameters", [PARAMETER_HEADS, *rows(found)])]
+    return figures(f"{robot.name}, identified", summary(found), plots, tables)
+
+
+def summary(found: Any) -> str:
+    """What was found, in a few sentences."""
+    data = found.data
+    note = f" ({data.note})" if data.note else ""
+    worst = float(np.abs(found.departure).max())
+    bodies = (
+        "Bodies that have these parameters exist"
+        if worst < 1
+        else f"No bodies have exactly these parameters: the nearest are up to {worst:.1f} standard deviations away"
+    )
+    return (
+        f"{len(found.base)} base parameters from {len(data)} samples over {data.t[-1] - data.t[0]:.3g} s{note}. "
+        f"Condition number of the weighted regressor {found.condition:.3g}. {bodies}."
+    )
+
+
+def residual_rows(found: Any) -> list[tuple[str, ...]]:
+    return [
+        (r.joint, f"{r.rms:.3g}", f"{r.relative:.2%}", f"{r.correlation:.2f}", f"{noise:.3g}")
+        for r, noise in zip(found.residuals, found.noise, strict=True)
+    ]
+
+
+PARAMETER_HEADS = ("name", "value", "standard deviation", "as described", "of the robot found", "the sum of")
+
+
+def rows(found: Any) -> list[tuple[str, ...]]:
+    """Every base parameter: measured, of the robot as it was described, and of the robot with bodies."""
+    before, after = (found.base.values(x) for x in (parameters(found.prior), found.parameters))
+    return [
+        (name, f"{value:.5g}", f"{sd:.2g}", f"{a:.5g}", f"{b:.5g}", text)
+        for (name, value, sd, text), a, b in zip(found.rows, before, after, strict=True)
+    ]

@@ -1,0 +1,172 @@
+"""What a robot holds, from the torques it needs: mass, centre of mass and inertia with their standard deviations.
+
+The torques less those of the robot without payload are linear in the ten parameters of what it holds, in the tool
+frame.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from armwright.arrays import Array, checked
+from armwright.errors import InputError
+from armwright.identify.base import independent
+from armwright.identify.columns import regressor
+from armwright.identify.consistent import Problem, nearest, plausible
+from armwright.identify.vector import LINK, TEN, body, in_frame, parameters
+from armwright.model.description import LinkModel, compose
+from armwright.robot import Robot
+
+ROUNDS = 5
+DIFFERENCE = 1e-6  # relative step for the spread of centre of mass and tensor
+
+
+@dataclass(frozen=True, eq=False)
+class PayloadEstimate:
+    """A payload in the tool frame. What the motion did not show is zero, with a standard deviation of nan.
+
+    ten, covariance       m, mx my mz, Ixx Iyy Izz Ixy Ixz Iyz about the origin of the tool frame, (10,) and (10, 10)
+    mass, com, inertia    as `Robot.with_payload` takes them; `inertia` is about the centre of mass
+    *_deviation           their standard deviations
+    noise                 the standard deviation of what is left of each joint's torque (n,)
+    unseen                the names of parameters that the motion did not show
+    """
+
+    held_by: Robot
+    ten: Array
+    covariance: Array
+    noise: Array
+    unseen: tuple[str, ...]
+
+    def __str__(self) -> str:
+        com = ", ".join(f"{x:.4g} +- {sd:.1g}" for x, sd in zip(self.com, self.com_deviation, strict=True))
+        unseen = f"; not seen: {', '.join(self.unseen)}" if self.unseen else ""
+        return f"{self.mass:.4g} +- {self.mass_deviation:.1g} kg, centre of mass ({com}) m{unseen}"
+
+    @cached_property
+    def _derived(self) -> Array:
+        return _body_numbers(self.ten)
+
+    @cached_property
+    def _deviations(self) -> Array:
+        """Of mass, centre of mass and the nine entries of the tensor, to first order."""
+        size = np.maximum(np.abs(self.ten), np.sqrt(np.nan_to_num(np.diagonal(self.covariance))))
+        steps = DIFFERENCE * np.where(size > 0, size, 1.0)
+        slopes = [(_body_numbers(self.ten + h) - _body_numbers(self.ten - h)) / 2 for h in np.diag(steps)]
+        J = np.array(slopes).T / steps
+        variance = np.einsum("ij,jk,ik->i", J, np.nan_to_num(self.covariance), J)
+        lost = (np.abs(J) > 1e-12) @ np.isnan(np.diagonal(self.covariance))
+        return np.where(lost, np.nan, np.sqrt(np.maximum(variance, 0)))
+
+    @property
+    def mass(self) -> float:
+        return float(self.ten[0])
+
+    @property
+    def mass_deviation(self) -> float:
+        return float(self._deviations[0])
+
+    @property
+    def com(self) -> Array:
+        return self._derived[1:4]
+
+    @property
+    def com_deviation(self) -> Array:
+        return self._deviations[1:4]
+
+    @property
+    def inertia(self) -> Array:
+        return self._derived[4:].reshape(3, 3)
+
+    @property
+    def inertia_deviation(self) -> Array:
+        return self._deviations[4:].reshape(3, 3)
+
+    @cached_property
+    def body(self) -> LinkModel:
+        """The body nearest to what was measured: its tensor is one that a body can have."""
+        seen = np.array([name not in self.unseen for name in LINK])
+        deviations = np.sqrt(np.diagonal(self.covariance)[seen])
+        correlations = self.covariance[np.ix_(seen, seen)] / np.outer(deviations, deviations)
+        R = np.linalg.inv(np.linalg.cholesky(correlations)) / deviations
+        known = np.where(seen, self.ten, 0.0)
+        K = np.eye(TEN)[seen]
+        problem = Problem(R @ K, R @ known[seen], plausible(known[None]), np.empty(0))
+        return body("payload", nearest(problem))
+
+    @property
+    def robot(self) -> Robot:
+        """The robot with that body in its hand."""
+        return self.held_by.with_payload(self.body.mass, self.body.com, self.body.inertia)
+
+
+def _body_numbers(ten: Array) -> Array:
+    """Mass, centre of mass and the nine entries of the central tensor."""
+    if ten[0] == 0:
+        return np.concatenate([ten[:1], np.zeros(12)])
+    found = body("payload", ten)
+    return np.concatenate([[found.mass], found.com, np.ravel(found.inertia)])
+
+
+def estimate_payload(
+    robot: Robot,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    tau: ArrayLike,
+    tau_without: ArrayLike | None = None,
+) -> PayloadEstimate:
+    """What a robot holds, from torques (k, n) measured along a motion while it holds it.
+
+    `tau_without` are the torques of the same motion with an empty hand; without them, those of the robot as described
+    (and without its payload) are taken, friction and rotors included.
+    """
+    n = robot.n
+    named = {"q": q, "qd": qd, "qdd": qdd, "tau": tau, "tau_without": tau_without}
+    arrays = {name: _rows(name, x, n) for name, x in named.items() if x is not None}
+    counts = {name: len(x) for name, x in arrays.items()}
+    if len(set(counts.values())) > 1:
+        raise InputError(f"numbers of rows differ: {counts}; expected a row of each for every state")
+    empty = robot.without_payload()
+    Y = regressor(empty, arrays["q"], arrays["qd"], arrays["qdd"])
+    before = arrays["tau_without"] if "tau_without" in arrays else Y @ parameters(empty)
+    last = Y[..., TEN * (n - 1) : TEN * n]
+    W = last @ in_frame(np.array(compose(robot.flange, robot.tool)))
+    return _fitted(empty, W, arrays["tau"] - before)
+
+
+def _rows(name: str, value: ArrayLike, n: int) -> Array:
+    array = np.atleast_2d(checked(name, value, (n,), np.dtype(float), "one number for each joint"))
+    if array.ndim != 2 or not np.isfinite(array).all():
+        raise InputError(f"{name} of shape {array.shape}: expected (k, {n}) with finite numbers")
+    return array
+
+
+def _fitted(robot: Robot, W: Array, tau: Array) -> PayloadEstimate:
+    """Weighted least squares over the parameters that show, joints weighed by what is left of their torque."""
+    n = robot.n
+    seen = independent(W.reshape(-1, TEN), list(range(TEN)))
+    if 0 not in seen:
+        raise InputError(f"no torque of {robot.name} depends on what it holds in these states; expected others")
+    if tau.size <= len(seen):
+        raise InputError(f"{tau.size} torques for {len(seen)} numbers of the payload; expected more rows, hundreds")
+    sizes = np.sqrt((tau**2).mean(axis=0))
+    least = 1e-12 * max(float(sizes.max()), 1e-300)
+    noise = np.full(n, max(float(sizes.max()), least))
+    for _ in range(ROUNDS):
+        A = (W[..., seen] / noise[:, None]).reshape(-1, len(seen))
+        lengths = np.linalg.norm(A, axis=0)
+        Q, R = np.linalg.qr(A / lengths)
+        values = np.linalg.solve(R, Q.T @ (tau / noise).ravel()) / lengths
+        left = tau - W[..., seen] @ values
+        freedom = len(tau) - np.sum((Q * Q).reshape(len(tau), n, -1), axis=(0, 2))
+        noise = np.maximum(np.sqrt((left**2).sum(axis=0) / np.maximum(freedom, 1.0)), least)
+    inverse = np.linalg.inv(R) / lengths[:, None]
+    ten, covariance = np.zeros(TEN), np.full((TEN, TEN), np.nan)
+    ten[seen] = values
+    covariance[np.ix_(seen, seen)] = inverse @ inverse.T
+    return PayloadEstimate(robot, ten, covariance, noise, tuple(LINK[k] for k in range(TEN) if k not in seen))

@@ -1,0 +1,124 @@
+"""The numbers torque is linear in: ten for each link and three for each joint, named, read from a robot and put back.
+
+link i    m, mx my mz, Ixx Iyy Izz Ixy Ixz Iyz    mass, first moment, inertia about the link origin, in link frame i
+joint i   viscous, coulomb, armature              tau += viscous qd + coulomb sign(qd) + armature qdd
+
+The vector has the ten of link 1, those of link 2, ..., and after all links the three of joint 1, of joint 2, ... What a
+robot holds counts as a part of its last link.
+
+The ten as one matrix are the pseudo-inertia (P. Wensing, S. Kim, J.-J. Slotine, 'Linear matrix inequalities for
+physically consistent inertial parameter identification', IEEE Robotics and Automation Letters 3 (2018)): the second
+moments of the mass over (x, y, z, 1), positive definite for every body there can be, and T P T^T in another frame.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from armwright.arrays import Array, checked
+from armwright.errors import InputError
+from armwright.model.description import Description, JointModel, LinkModel, Tensor
+from armwright.robot import Robot
+
+LINK = ("m", "mx", "my", "mz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
+JOINT = ("viscous", "coulomb", "armature")
+TEN, THREE = len(LINK), len(JOINT)
+
+
+def parameter_names(n: int) -> tuple[str, ...]:
+    """Of every parameter of n joints and links, in order: m1, mx1, ..., Iyz1, m2, ..., viscous1, coulomb1, ..."""
+    links = [f"{name}{i + 1}" for i in range(n) for name in LINK]
+    return (*links, *(f"{name}{i + 1}" for i in range(n) for name in JOINT))
+
+
+def parameters(robot: Description) -> Array:
+    """The parameters of a robot as it is described, shape (13 n,), its payload as a part of the last link."""
+    if not isinstance(robot, Description):
+        raise InputError(f"parameters got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
+    chain = robot.chain()
+    links = [x for link in chain.links for x in (link.mass, *link.moment, *link.origin_inertia)]
+    joints = [x for joint in chain.joints for x in (joint.viscous, joint.coulomb, joint.armature)]
+    return np.array([*links, *joints], float)
+
+
+def with_parameters(robot: Robot, values: ArrayLike) -> Robot:
+    """The same robot with other parameters (13 n,), and nothing in its hand: that is a part of its last link."""
+    n = robot.n
+    vector = checked("values", values, ((TEN + THREE) * n,), np.dtype(float), "the parameters of `parameters(robot)`")
+    if vector.ndim != 1 or not np.isfinite(vector).all():
+        raise InputError(f"values of shape {vector.shape}: expected one vector of finite numbers")
+    links, joints = vector[: TEN * n].reshape(n, TEN), vector[TEN * n :].reshape(n, THREE)
+    return replace(
+        robot,
+        links=tuple(body(link.name, ten) for link, ten in zip(robot.links, links, strict=True)),
+        joints=tuple(_joint(joint, three) for joint, three in zip(robot.joints, joints, strict=True)),
+        payload=None,
+    )
+
+
+def body(name: str, ten: Array) -> LinkModel:
+    """A link by mass, centre of mass and centroidal inertia."""
+    m, h, about_origin = float(ten[0]), ten[1:4], _tensor(ten[4:])
+    if m == 0 and np.any(h):
+        raise InputError(f"{name} has no mass and a first moment {h.tolist()}: it has no centre of mass")
+    com = h / m if m else np.zeros(3)
+    central = about_origin - m * (com @ com * np.eye(3) - np.outer(com, com))
+    x, y, z = com.tolist()
+    return LinkModel(name, m, (x, y, z), _rows(central))
+
+
+def _tensor(six: Array) -> Array:
+    xx, yy, zz, xy, xz, yz = six
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def _rows(matrix: Array) -> Tensor:
+    x, y, z = ((row[0], row[1], row[2]) for row in matrix.tolist())
+    return x, y, z
+
+
+def _joint(joint: JointModel, three: Array) -> JointModel:
+    viscous, coulomb, armature = three.tolist()
+    rotor = armature / (joint.gear * joint.gear) if joint.gear else 0.0
+    return replace(joint, viscous=viscous, coulomb=coulomb, rotor_inertia=rotor)
+
+
+def _basis() -> Array:
+    """The pseudo-inertia of a unit of each of the ten parameters, shape (10, 4, 4)."""
+    E = np.zeros((TEN, 4, 4))
+    E[0, 3, 3] = 1
+    for k in range(3):
+        E[1 + k, k, 3] = E[1 + k, 3, k] = 1
+        E[4 + k, :3, :3] = np.eye(3) / 2  # the second moment is 1/2 tr(I) 1 - I
+        E[4 + k, k, k] = -0.5
+    for k, (i, j) in enumerate(((0, 1), (0, 2), (1, 2))):
+        E[7 + k, i, j] = E[7 + k, j, i] = -1
+    return E
+
+
+BASIS = _basis()
+
+
+def pseudo_inertia(ten: Array) -> Array:
+    """(..., 10) parameters as (..., 4, 4) matrices."""
+    return np.tensordot(ten, BASIS, axes=1)
+
+
+def ten_of(pseudo: Array) -> Array:
+    """(..., 4, 4) pseudo-inertias as (..., 10) parameters."""
+    second = pseudo[..., :3, :3]
+    total = np.trace(second, axis1=-2, axis2=-1)
+    diagonal = total[..., None] - np.diagonal(second, axis1=-2, axis2=-1)
+    products = -np.stack([second[..., 0, 1], second[..., 0, 2], second[..., 1, 2]], axis=-1)
+    return np.concatenate([pseudo[..., 3:, 3], pseudo[..., :3, 3], diagonal, products], axis=-1)
+
+
+def in_frame(transform: Array) -> Array:
+    """The matrix (10, 10) that takes the parameters of a body in one frame to those in another.
+
+    `transform` is the first frame seen from the second.
+    """
+    return ten_of(transform @ BASIS @ transform.T).T
