@@ -414,3 +414,30 @@ def test_what_is_not_a_loop_runs_uncompiled() -> None:
         _ = aw.compile(arm, "inverse_dynamics", "kane").source
     q, qd, qdd = np.random.default_rng(0).normal(size=(3, 2, 60))
     close(arm.inverse_dynamics(q, qd, qdd, formulation="kane"), arm.inverse_dynamics(q, qd, qdd), 1e-12)
+
+
+FRAGMENTED = """
+import ctypes, sys
+import armwright as aw
+library = ctypes.CDLL(None)
+library.mmap.restype = ctypes.c_void_p
+library.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+library.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+size, holes = int(sys.argv[1]), []
+for _ in range(40):
+    holes.append(library.mmap(None, size, 0, 0x22, -1, 0))
+    library.mmap(None, 4 << 30, 0, 0x4022, -1, 0)
+for hole in holes:
+    library.munmap(hole, size)
+for seed in range(6):
+    arm = aw.random_robot(3, seed)
+    arm.forward_dynamics([0.1] * 3, [0.1] * 3, [0.1] * 3)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="maps memory as Linux does")
+@pytest.mark.parametrize("size", [8192, 32768])
+def test_code_and_constants_may_lie_far_apart(size: int) -> None:
+    """Holes just large enough for one of them, four gigabytes apart."""
+    environment = {**os.environ, "ARMWRIGHT_CACHE": ""}
+    subprocess.run([sys.executable, "-c", FRAGMENTED, str(size)], check=True, env=environment)

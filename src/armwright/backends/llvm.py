@@ -59,10 +59,14 @@ def _cpu() -> tuple[str, str]:
 
 
 def _machine() -> Any:
-    """A target machine; an engine takes it over and frees it, so each needs its own."""
+    """A target machine; an engine takes it over and frees it, so each needs its own.
+
+    The code model is large: in a process with much memory mapped, code and its constants can lie more than 2 GB apart,
+    where the small model could not reach and LLVM would end the process. It costs about one percent.
+    """
     name, features = _cpu()
     return llvm.Target.from_default_triple().create_target_machine(
-        cpu=name, features=features, opt=3, reloc="pic", codemodel="small"
+        cpu=name, features=features, opt=3, reloc="pic", codemodel="large"
     )
 
 

@@ -51,7 +51,7 @@ def page(run: Any, title: str, scenario: str = "") -> str:
 
 
 def drawn_points(robot: Any, q: Array) -> Array:
-    """Where to bend the picture of the arm; where the tip stands in the last joint, its centre of mass shows the link."""
+    """Where the picture bends; if the tip stands in the last joint, the centre of mass shows where the link goes."""
     points: Array = robot.link_positions(q)
     com = np.asarray(robot.links[-1].com)
     if np.allclose(points[:, -1], points[:, -2], atol=1e-9) and np.linalg.norm(com) > 1e-9:
