@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.progress import Progress
 
 from armwright.backends.rollout import LANES, Steps
 from armwright.integrate import Tableau, method
@@ -163,7 +162,7 @@ class Rollouts:
 
 def _bar(show: bool | None) -> Callable[[float | None, float], None]:
     """A progress bar that appears once a run has taken a while; told None, it goes."""
-    made: list[tuple[Progress, Any]] = []
+    made: list[tuple[Any, Any]] = []
 
     def update(share: float | None, seconds: float) -> None:
         if share is None:
@@ -171,6 +170,8 @@ def _bar(show: bool | None) -> Callable[[float | None, float], None]:
                 progress.stop()
             return
         if not made and show is not False and seconds > PATIENCE:
+            from rich.progress import Progress  # noqa: PLC0415  (most runs are over before it is needed)
+
             progress = Progress(transient=True)
             if show or progress.console.is_terminal:
                 progress.start()
