@@ -91,6 +91,8 @@ class Peer:
 @pytest.mark.usefixtures("uncompiled")
 def test_real_files_agree_with_pinocchio(file: str, tip: str | None, base: str | None) -> None:
     path = EXAMPLES / file
+    if not path.exists():
+        pytest.skip("not in this version of example-robot-data")
     arm = load(path, tip=tip)
     peer = Peer(path, arm, base)
     link = arm.source.split("\n")[0].split(" to ")[1]

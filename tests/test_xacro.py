@@ -397,7 +397,7 @@ HOSTILE = {
 def test_hostile_expressions(refused, expression: str, tmp_path: Path) -> None:
     start = time.process_time()
     assert HOSTILE[expression] in refused(f'<a b="${{{expression.replace("<", "&lt;")}}}"/>')
-    assert time.process_time() - start < 1
+    assert time.process_time() - start < 10  # about one second on a machine with nothing else to do
     assert os.listdir(tmp_path) == ["robot.xacro"]
 
 
@@ -448,7 +448,7 @@ def test_bombs(tmp_path: Path, name: str) -> None:
     start = time.process_time()
     with pytest.raises(ModelError, match=r"robot\.xacro, line 2: .*(too many steps|deep|more than|at most|digits)"):
         expand(path)
-    assert time.process_time() - start < 1
+    assert time.process_time() - start < 10  # about one second on a machine with nothing else to do
 
 
 def test_include_cycles(tmp_path: Path) -> None:
@@ -523,7 +523,7 @@ def test_hostile_yaml(tmp_path: Path, name: str) -> None:
     start = time.process_time()
     with pytest.raises(ModelError, match=r"robot\.xacro, line 2: .*c\.yaml"):
         expand(write(tmp_path, "<a b=\"${xacro.load_yaml('c.yaml')}\"/>"))
-    assert time.process_time() - start < 1
+    assert time.process_time() - start < 10  # about one second on a machine with nothing else to do
     assert not (tmp_path / "owned").exists()
 
 
