@@ -17,12 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armwright.algebra import Symmetric
+from armwright.errors import ModelError
 from armwright.model.description import QUARTER_TURN, LinkModel, Tensor, Transform, tensor
 
 Array: TypeAlias = NDArray[Any]
 
 SNAP = 1e-11
 """Angles this close to a right angle, lengths this close to zero and axes this close to parallel are taken to be so."""
+
+
+FARTHEST = 1e6
+"""Metres: beyond, distances lose the digits that matter."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,10 @@ class Canonical:
 
 def canonical(joints: Sequence[Placed]) -> Canonical:
     """The same chain in canonical frames; `flange` ends in the last link's own frame."""
-    own = list(_own_frames(joints))
+    with np.errstate(over="ignore", invalid="ignore"):
+        own = _own_frames(joints)
+    if not all(np.abs(T).max() < FARTHEST for T in own):
+        raise ModelError(f"the links lie more than {FARTHEST:g} m apart, or nowhere; check the positions of the joints")
     axes = [T[:3, :3] @ (joint.axis / np.linalg.norm(joint.axis)) for T, joint in zip(own, joints, strict=True)]
     points = [T[:3, 3] for T in own]
     if joints[0].prismatic and len(joints) > 1:
