@@ -95,12 +95,13 @@ class Tree:
 
 @dataclass(frozen=True)
 class Picked:
-    """A chain out of a tree, and what was decided on the way."""
+    """A chain out of a tree, and what was decided on the way; `placed` are its joints in the frames of the file."""
 
     description: Description
     base: str
     tip: str
     notes: tuple[str, ...]
+    placed: tuple[Placed, ...] = ()
 
 
 def _turn(axis: Array, angle: float) -> Array:
@@ -290,7 +291,7 @@ def _picked(
     description = Description(
         tree.name, joints, table.links, tree.gravity, table.base, tool, None, "", (), table.flange
     )
-    return Picked(description, base, tip, tuple(notes))
+    return Picked(description, base, tip, tuple(notes), tuple(placed))
 
 
 def _carried(
