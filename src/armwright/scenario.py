@@ -75,7 +75,7 @@ TRACKING = ("pd", "pd_gravity", "computed_torque", "feed_forward")
 
 @dataclass(frozen=True)
 class Scenario:
-    """What a file says, made ready for `simulate`; `friction` is the part of the law that drives must overcome."""
+    """What a file says, made ready for `simulate`."""
 
     robot: Robot
     law: torque.Law

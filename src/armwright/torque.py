@@ -7,7 +7,7 @@ The controllers among them know a model of the robot: by default the robot that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -529,15 +529,6 @@ class Sum(Law):
     @property
     def reference(self) -> Motion | None:
         return next((law.reference for law in self.laws if law.reference is not None), None)
-
-
-def leaves(law: Law) -> Iterator[Law]:
-    """The laws a law is made of."""
-    for part in law.parts:
-        if isinstance(part, Limited):
-            yield from leaves(part.law)
-        else:
-            yield part
 
 
 def as_law(torque: Any, n: int) -> Law:

@@ -25,8 +25,8 @@ FIELDS = ("y", "p", *LANES, "records", "times", "count", "stride", "substeps", "
 OPTIONS = ("rtol", "atol", "longest", "safety", "alpha", "beta", "shrink", "grow")
 """What the options hold, one number each."""
 
-RUNNING, BROKEN, TOO_SMALL, TOO_MANY = 0, 1, 2, 3
-"""What `state` says of a rollout: all is well; a derivative is not finite; a step below rounding; too many steps."""
+BROKEN, TOO_SMALL, TOO_MANY = 1, 2, 3
+"""Why a rollout cannot go on, in `state`: a derivative is not finite; a step below rounding; too many steps."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from armwright.check.written import NOWHERE, Angles, Array, Body, Hinge, Solid, Written
-from armwright.model import xml
+from armwright.model import urdf, xml
 from armwright.model.tree import Tree, TreeJoint
 
 SIX = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
@@ -107,21 +107,12 @@ def _body(element: xml.Element, hinges: tuple[Hinge, ...], moving: set[str], pla
     inertial = element.one("inertial")
     if inertial is None:
         return Body(name, 0.0, np.zeros(3), np.zeros((3, 3)), given=False, line=element.line, **common)
-    pose, six = _pose(inertial), inertial.one("inertia")
+    pose, six = urdf.origin_of(inertial), inertial.one("inertia")
     xx, xy, xz, yy, yz, zz = (six.number(key, 0.0) if six else 0.0 for key in SIX)
     tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     place = places[id(six)] if six else NOWHERE
     mass, line = inertial.need("mass").number("value"), (six or inertial).line
     return Body(name, mass, pose[:3, 3], tensor, turn=pose[:3, :3], place=place, form="xml", line=line, **common)
-
-
-def _pose(element: xml.Element) -> Array:
-    pose: Array = np.eye(4)
-    origin = element.one("origin")
-    if origin is not None:
-        pose[:3, 3] = origin.vector("xyz", (0.0, 0.0, 0.0))
-        pose[:3, :3] = xml.rotation_xyz(*origin.vector("rpy", (0.0, 0.0, 0.0)))
-    return pose
 
 
 def _solids(link: xml.Element) -> Iterator[Solid]:
@@ -130,7 +121,7 @@ def _solids(link: xml.Element) -> Iterator[Solid]:
         for shape in (child for geometry in part.all("geometry") for child in geometry.children):
             sides = _sides(shape)
             if sides is not None and np.all(sides > 0):
-                yield Solid(shape.tag, sides, _pose(part))
+                yield Solid(shape.tag, sides, urdf.origin_of(part))
 
 
 def _sides(shape: xml.Element) -> Array | None:
@@ -156,7 +147,7 @@ def _hinge(element: xml.Element, places: dict[int, int]) -> Hinge:
         kind=element.text_of("type"),
         parent=element.need("parent").text_of("link"),
         child=element.need("child").text_of("link"),
-        offset=_pose(element)[:3, 3],
+        offset=urdf.origin_of(element)[:3, 3],
         axis=np.array(axis.vector("xyz", (1.0, 0.0, 0.0))) if axis is not None else None,
         lower=bound("lower"),
         upper=bound("upper"),

@@ -69,7 +69,7 @@ def _read_link(element: xml.Element) -> TreeLink:
     inertial = element.one("inertial")
     if inertial is None:
         return TreeLink(name, 0.0, (0.0, 0.0, 0.0), NO_TENSOR)
-    T = _origin(inertial)
+    T = origin_of(inertial)
     mass = inertial.need("mass").number("value")
     six = inertial.one("inertia")
     xx, xy, xz, yy, yz, zz = (
@@ -84,7 +84,8 @@ def _read_link(element: xml.Element) -> TreeLink:
     return TreeLink(name, mass, (x, y, z), ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
 
 
-def _origin(element: xml.Element) -> Array:
+def origin_of(element: xml.Element) -> Array:
+    """The <origin> in an element as a transform; without one, none."""
     T: Array = np.eye(4)
     origin = element.one("origin")
     if origin is not None:
@@ -107,7 +108,7 @@ def _read_joint(element: xml.Element, rotors: dict[str, float]) -> TreeJoint:
         kind=TYPES[kind],
         parent=element.need("parent").text_of("link"),
         child=element.need("child").text_of("link"),
-        placement=_origin(element),
+        placement=origin_of(element),
         axis=axis / length if length > 1e-9 else axis,
         limits=_limits(element, limit, kind),
         velocity=_known(limit, "velocity"),

@@ -6,9 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 COLOURS = (
     *("#2563eb", "#d9480f", "#0f9d58", "#a21caf", "#b8860b", "#0891b2", "#dc2626", "#64748b", "#7c3aed", "#65a30d"),
@@ -26,6 +27,12 @@ class Curve:
     marks: bool = False
     dashed: bool = False
     colour: str = ""
+
+
+def per_joint(t: NDArray[Any], values: NDArray[Any], joints: Sequence[int] | None = None) -> list[Curve]:
+    """One curve for each joint, or for those named, of values (times, n)."""
+    shown = range(values.shape[1]) if joints is None else joints
+    return [Curve(f"joint {i + 1}", t.tolist(), values[:, i].tolist(), colour=COLOURS[i]) for i in shown]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,10 +22,10 @@ import armwright as aw
 from armwright import trajectory
 from armwright.formulations import find, formulations
 from armwright.graph import Graph, OperationCount, count
-from armwright.report.plot import COLOURS, Curve, Plot
+from armwright.report.plot import COLOURS, Curve, Plot, per_joint
 from armwright.robot import Robot
 from armwright.study.operation_counts import count_operations
-from armwright.study.papers.finding import Finding, Study, Verdict, compare, unchecked
+from armwright.study.papers.finding import Finding, Study, Verdict, claim, compare, relative, rough, stored, unchecked
 from armwright.study.published import PUBLISHED, Published, evaluate
 from armwright.trace import flattened, general_chain, inputs
 
@@ -121,32 +121,7 @@ def rows(text: str) -> list[Row]:
     return made
 
 
-def claim(where: str, what: str, published: str, obtained: str, holds: bool, why: str = "") -> Finding:
-    """A statement instead of a number: it holds or it does not."""
-    verdict = Verdict.EQUAL if holds else Verdict.DIFFERS
-    return Finding(where, what, published, obtained, verdict, why or ("" if holds else "the statement does not hold"))
-
-
-def stored(where: str, reading: str, text: str, ours: Callable[[Array], Array]) -> Finding:
-    """Our torques at the times of a stored table: the same if no entry is off by more than one in its last digit."""
-    table = np.array([line.split() for line in text.strip().splitlines()], dtype=float)
-    off = np.abs(ours(table[:, 0]) - table[:, 1:]).max()
-    verdict = Verdict.DIGITS if off <= 1e-6 else Verdict.DIFFERS
-    what = f"{table[:, 1:].size} torques stored from a prototype, {reading}"
-    return Finding(where, what, "six decimals", f"off by {off:.1e} at most", verdict, "not the paper's numbers")
-
-
-def rough(error: float) -> str:
-    """An error near rounding, told so that another machine tells the same."""
-    return "rounding" if error < 1e-12 else f"{error:.0e}"
-
-
-def relative(ours: Array, exact: Array) -> float:
-    return float(np.abs(ours - exact).max() / np.abs(exact).max())
-
-
-def per_joint(t: Array, values: Array, joints: Sequence[int] = range(6)) -> list[Curve]:
-    return [Curve(f"joint {i + 1}", t.tolist(), values[:, i].tolist(), colour=COLOURS[i]) for i in joints]
+STORED, LAST_DIGIT, NOT_THEIRS = "torques stored from a prototype", 1e-6, "not the paper's numbers"
 
 
 # ------------------------------------------------------------------------------------------------------------- table 1
@@ -373,8 +348,9 @@ def _example_1() -> Part:
               "both ends", bool(np.abs(run.q - law).max() < 1e-12 and ends < 1e-12)),
         Finding("figure 5", "driving torques and force", "curves", f"largest: {peaks} Nm (N)", Verdict.UNCHECKABLE,
                 CURVES),
-        stored("figure 5", "joint 3 by b3", STORED_B3, torques),
-        stored("figure 5", "joint 3 by d3", STORED_D3, lambda x: other.inverse_dynamics(*EXAMPLE_1(x))),
+        stored("figure 5", f"{STORED}, joint 3 by b3", STORED_B3, torques, LAST_DIGIT, NOT_THEIRS),
+        stored("figure 5", f"{STORED}, joint 3 by d3", STORED_D3, lambda x: other.inverse_dynamics(*EXAMPLE_1(x)),
+               LAST_DIGIT, NOT_THEIRS),
         Finding("figure 5", "direction of joint 3", "b3 = A3 (t - sin(B t)/B)",
                 f"torque of joint 2 at the end: {two[0]:.3f} Nm by b3, {two[1]:.3f} Nm by d3 = -b3",
                 Verdict.UNCHECKABLE, f"{CURVES}; read literally, b3 > 0 retracts the hand"),
@@ -463,7 +439,7 @@ def _path() -> Part:
                 "two postures"),
         claim("figure 6", "normal spline", "zero initial and final velocities and accelerations",
               f"4-5-6-7 polynomial: {rough(still)}", still < 1e-9,
-              "the 3-4-5 polynomial has them too; the source of the spline is not at hand"),
+              remark="the 3-4-5 polynomial has them too; the source of the spline is not at hand"),
         Finding("figure 6", "y = s(t)", "curve",
                 f"0 to 1 m; largest torque of joint 1 {peaks[0]:.0f} Nm, with the 3-4-5 polynomial {peaks[1]:.0f} Nm",
                 Verdict.UNCHECKABLE, f"{CURVES}; {INFERRED}"),
@@ -494,10 +470,12 @@ def _example_2() -> Part:
     findings = [
         Finding("figure 8", "driving torques, bodies in distal frames", "curves", f"largest: {tops[0]} Nm",
                 Verdict.UNCHECKABLE, f"{CURVES}; {INFERRED}"),
-        stored("figure 8", "distal frames", STORED_DISTAL, lambda t: distal.inverse_dynamics(*motion(t))),
+        stored("figure 8", f"{STORED}, distal frames", STORED_DISTAL, lambda t: distal.inverse_dynamics(*motion(t)),
+               LAST_DIGIT, NOT_THEIRS),
         Finding("figure 8", "driving torques, bodies in the paper's frames", "curves", f"largest: {tops[1]} Nm",
                 Verdict.UNCHECKABLE, f"{CURVES}; {INFERRED}; the hand moves alike, to {rough(same)}"),
-        stored("figure 8", "paper's frames", STORED_LITERAL, lambda t: literal.inverse_dynamics(*motion(t))),
+        stored("figure 8", f"{STORED}, paper's frames", STORED_LITERAL, lambda t: literal.inverse_dynamics(*motion(t)),
+               LAST_DIGIT, NOT_THEIRS),
         Finding("section 7.2", "tensor of link 1 in frame 1", "diag(0, 62, 0)", "no inertia about joint 1",
                 Verdict.DIFFERS, f"no such body: {doubts[1][0].split(': ', 1)[1]}; in distal frames the 62 kg m^2 turn "
                 f"about joint 1 and nothing is wrong ({len(doubts[0])} doubts), so the data are those of standard DH"),

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from armwright.report.plot import Plot, figures
+
+Array: TypeAlias = NDArray[Any]
 
 
 class Verdict(Enum):
@@ -111,6 +117,42 @@ def last_digit(text: str) -> float:
 def unchecked(where: str, what: str, published: str, why: str) -> Finding:
     """Something published that cannot be run again, because the paper leaves data out."""
     return Finding(where, what, published, "-", Verdict.UNCHECKABLE, why)
+
+
+def claim(
+    where: str,
+    what: str,
+    published: str,
+    obtained: str,
+    holds: bool,
+    why: str = "",
+    *,
+    remark: str = "",
+    timed: bool = False,
+) -> Finding:
+    """A statement instead of a number. `why` is told where it does not hold, `remark` either way."""
+    if holds:
+        return Finding(where, what, published, obtained, Verdict.EQUAL, remark, timed)
+    reason = why or remark or "the statement does not hold"
+    return Finding(where, what, published, obtained, Verdict.DIFFERS, reason, timed)
+
+
+def stored(where: str, what: str, text: str, ours: Callable[[Array], Array], allowed: float, why: str) -> Finding:
+    """Our values at the times of a stored table, none of which may be off by more than `allowed`."""
+    table = np.array([line.split() for line in text.strip().splitlines()], dtype=float)
+    off = np.abs(ours(table[:, 0]) - table[:, 1:]).max()
+    verdict = Verdict.DIGITS if off <= allowed else Verdict.DIFFERS
+    return Finding(where, f"{table[:, 1:].size} {what}", "six decimals", f"off by {off:.1e} at most", verdict, why)
+
+
+def rough(error: float) -> str:
+    """An error near rounding, told so that another machine tells the same."""
+    return "rounding" if error < 1e-12 else f"{error:.0e}"
+
+
+def relative(ours: Array, exact: Array) -> float:
+    """The largest difference over the largest value."""
+    return float(np.abs(ours - exact).max() / np.abs(exact).max())
 
 
 def tally(findings: Sequence[Finding]) -> str:

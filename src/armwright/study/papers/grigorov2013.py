@@ -10,7 +10,7 @@ independent NumPy prototype obtained for the same stand-in; they hold our number
 from __future__ import annotations
 
 import timeit
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -21,10 +21,10 @@ import armwright as aw
 from armwright import torque, trajectory
 from armwright.formulations import find, formulations, single_torque
 from armwright.graph import Graph, count
-from armwright.report.plot import COLOURS, Curve, Plot
+from armwright.report.plot import Curve, Plot, per_joint
 from armwright.robot import Robot
 from armwright.study.operation_counts import count_operations, formula
-from armwright.study.papers.finding import Finding, Study, Verdict, compare, unchecked
+from armwright.study.papers.finding import Finding, Study, Verdict, claim, compare, relative, rough, stored, unchecked
 from armwright.trace import flattened, general_chain, inputs
 
 Array = NDArray[Any]
@@ -89,32 +89,7 @@ def study() -> Study:
     )
 
 
-def claim(where: str, what: str, published: str, obtained: str, holds: bool, why: str = "") -> Finding:
-    """A statement instead of a number: it holds or it does not."""
-    verdict = Verdict.EQUAL if holds else Verdict.DIFFERS
-    return Finding(where, what, published, obtained, verdict, why or ("" if holds else "the statement does not hold"))
-
-
-def stored(where: str, text: str, ours: Callable[[Array], Array]) -> Finding:
-    """Our values at the times of a stored table: the same if no entry is off by more than half its last digit."""
-    table = np.array([line.split() for line in text.strip().splitlines()], dtype=float)
-    off = np.abs(ours(table[:, 0]) - table[:, 1:]).max()
-    verdict = Verdict.DIGITS if off <= 0.5e-6 else Verdict.DIFFERS
-    what = f"{table[:, 1:].size} values stored from a prototype"
-    return Finding(where, what, "six decimals", f"off by {off:.1e} at most", verdict, STAND_IN)
-
-
-def rough(error: float) -> str:
-    """An error near rounding, told so that another machine tells the same."""
-    return "rounding" if error < 1e-12 else f"{error:.0e}"
-
-
-def relative(ours: Array, exact: Array) -> float:
-    return float(np.abs(ours - exact).max() / np.abs(exact).max())
-
-
-def per_joint(t: Array, values: Array, joints: Sequence[int] = range(5)) -> list[Curve]:
-    return [Curve(f"joint {i + 1}", t.tolist(), values[:, i].tolist(), colour=COLOURS[i]) for i in joints]
+STORED, HALF_A_DIGIT = "values stored from a prototype", 0.5e-6
 
 
 # ------------------------------------------------------------------------------------------------- equations (5), (12)
@@ -201,13 +176,13 @@ def _trajectories(arm: Robot, motion: trajectory.Trajectory) -> Part:
         unchecked("figure 2", "CAD model of the arm", "five joints, load 3200 N", NO_DATA),
         unchecked("figure 3", "positions, velocities, accelerations of five joints", "curves", NO_DATA),
         claim("figure 3", "does not stop at the middle point", "every joint moves",
-              f"at {slowest:.3g} deg/s or more", slowest > 0, STAND_IN),
+              f"at {slowest:.3g} deg/s or more", slowest > 0, remark=STAND_IN),
         claim("figure 3", "third-order polynomials through three points", "smooth at the middle point",
-              "nothing jumps up to the acceleration", bool(np.abs(after - before).max() < 1e-8), STAND_IN),
+              "nothing jumps up to the acceleration", bool(np.abs(after - before).max() < 1e-8), remark=STAND_IN),
         claim("section 3", "the load is horizontal at any time", "horizontal", f"tilted by {rough(tilt)}",
-              tilt < 1e-12, STAND_IN),
+              tilt < 1e-12, remark=STAND_IN),
         claim("section 3", "place and heading of a horizontal load give the five joints", "inverse kinematics",
-              f"joints found again, to {rough(missed)}", missed < 1e-9, STAND_IN),
+              f"joints found again, to {rough(missed)}", missed < 1e-9, remark=STAND_IN),
     ]  # fmt: skip
     named = (("positions", "deg", q), ("velocities", "deg/s", qd), ("accelerations", "deg/s²", qdd))
     plots = [
@@ -225,8 +200,10 @@ def _torques(arm: Robot, motion: trajectory.Trajectory) -> Part:
     off = float(np.abs(axes - axes[0]).max() + np.abs(axes[:, 2]).max())
     findings = [
         Finding("figure 4", "torques of joints 2 to 4", "curves", f"{told} Nm", Verdict.UNCHECKABLE, NO_DATA),
-        stored("figure 4", STORED_TORQUES, lambda t: arm.inverse_dynamics(*motion(t), formulation=CLOSED)),
-        claim("figure 4", "axes of joints 2 to 4", "parallel, horizontal", f"to {rough(off)}", off < 1e-12, STAND_IN),
+        stored("figure 4", STORED, STORED_TORQUES,
+               lambda t: arm.inverse_dynamics(*motion(t), formulation=CLOSED), HALF_A_DIGIT, STAND_IN),
+        claim("figure 4", "axes of joints 2 to 4", "parallel, horizontal", f"to {rough(off)}", off < 1e-12,
+              remark=STAND_IN),
     ]  # fmt: skip
     note = "Nearly all of it carries the weight of boom, stick and load: the motion is slow."
     curves = per_joint(run.t, run.tau, (1, 2, 3))
@@ -255,10 +232,11 @@ def _oscillation(arm: Robot) -> Part:
     findings = [
         Finding("figure 5", "oscillation of the five joints", "curves", f"up to {peaks} deg", Verdict.UNCHECKABLE,
                 f"{NO_DATA}, and no stiffness or damping"),
-        stored("figure 5", STORED_OSCILLATION, lambda t: swing[np.rint(t / 0.005).astype(int)]),
+        stored("figure 5", STORED, STORED_OSCILLATION,
+               lambda t: swing[np.rint(t / 0.005).astype(int)], HALF_A_DIGIT, STAND_IN),
         claim("figure 5", "oscillations about the initial positions", "every joint oscillates",
               f"each passes its own {passes} times or more in 1.5 s; {frequencies[0]:.2f} to {frequencies[-1]:.1f} Hz, "
-              f"slowest decay {-growth:.2f} 1/s", passes >= 4 and growth < 0, STAND_IN),
+              f"slowest decay {-growth:.2f} 1/s", passes >= 4 and growth < 0, remark=STAND_IN),
     ]  # fmt: skip
     note = f"Spring and damper (14) with the sign that restores. Energy balance: {run.audit.energy_error:.0e}."
     title = "Figure 5: oscillation after sudden closure of the valves"
@@ -314,7 +292,7 @@ def _integrators(arm: Robot) -> Part:
     finding = claim(
         "figure 5", "ODE23 integrates it (bs32 at Matlab's default tolerance)", "solved with ODE23",
         f"error {np.degrees(error):.0e} deg, {evaluations} evaluations ({others})", error < 1e-4,
-        "all three manage: at these stiffnesses the equations oscillate and are not stiff",
+        remark="all three manage: at these stiffnesses the equations oscillate and are not stiff",
     )  # fmt: skip
     curves = [Curve(name, [n for n, _ in p], [e for _, e in p], marks=True) for name, p in found.items()]
     plot = Plot("Figure 5 by three integrators", "evaluations of the accelerations", "largest error of a joint, rad",
@@ -423,7 +401,7 @@ def _pinocchio(arm: Robot, motion: trajectory.Trajectory) -> Finding:
     states = motion(np.linspace(0, 6, 61))
     theirs = np.array([peer.inverse_dynamics(*state, np.zeros(6)) for state in zip(*states, strict=True)])
     error = relative(arm.inverse_dynamics(*states, formulation=CLOSED), theirs)
-    return claim(where, what, "verified", f"agree, to {rough(error)}", error < 1e-12, STAND_IN)
+    return claim(where, what, "verified", f"agree, to {rough(error)}", error < 1e-12, remark=STAND_IN)
 
 
 def _mujoco(arm: Robot) -> Finding:
@@ -446,4 +424,4 @@ def _mujoco(arm: Robot) -> Finding:
     for q in run.q[1:]:
         mujoco.mj_step(model, data, 10)
         error = max(error, float(np.abs(data.qpos - q).max()))
-    return claim(where, what, "verified", f"agree, to {np.degrees(error):.0e} deg", error < 1e-7, STAND_IN)
+    return claim(where, what, "verified", f"agree, to {np.degrees(error):.0e} deg", error < 1e-7, remark=STAND_IN)

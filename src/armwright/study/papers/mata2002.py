@@ -25,7 +25,7 @@ from armwright.report.plot import Curve, Plot
 from armwright.study.bench import best_of
 from armwright.study.operation_counts import compare as compare_counts
 from armwright.study.operation_counts import polynomial
-from armwright.study.papers.finding import Finding, Study, Verdict, compare, judged
+from armwright.study.papers.finding import Finding, Study, Verdict, claim, compare, judged
 from armwright.study.precision import States, accelerations, sweep
 from armwright.study.published import PUBLISHED, Published
 from armwright.trajectory import Trajectory, cartesian_line, linear, sampled
@@ -102,11 +102,6 @@ def study() -> Study:
         tuple(finding for findings, _ in parts for finding in findings),
         tuple(plot for _, plots in parts for plot in plots),
     )
-
-
-def claim(where: str, what: str, published: str, obtained: str, holds: bool, why: str = "") -> Finding:
-    """A statement instead of a number: it holds or it does not; `why` is told where it does not."""
-    return Finding(where, what, published, obtained, *((Verdict.EQUAL, "") if holds else (Verdict.DIFFERS, why)))
 
 
 def stored_torques(where: str, arm: aw.Robot) -> Finding:

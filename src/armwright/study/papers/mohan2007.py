@@ -25,9 +25,9 @@ from armwright.robot import Robot
 from armwright.study.crossing import MOST_JOINTS, cheaper_from, general
 from armwright.study.operation_counts import VALID_FROM, count_without_bias, polynomial
 from armwright.study.operation_counts import compare as compare_counts
-from armwright.study.papers.finding import Finding, Study, Verdict, compare, judged, unchecked
+from armwright.study.papers.finding import Finding, Study, Verdict, claim, compare, judged, unchecked
 from armwright.study.papers.mohan2007_claim import arithmetic, cause
-from armwright.study.papers.mohan2007_runs import JOINTS, PERIOD, Part, arm, claim, joint_curve, simulations, wanted
+from armwright.study.papers.mohan2007_runs import JOINTS, PERIOD, Part, arm, joint_curve, simulations, wanted
 from armwright.study.published import PUBLISHED, evaluate
 from armwright.trace import flattened, general_chain, inputs
 

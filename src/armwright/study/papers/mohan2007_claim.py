@@ -20,7 +20,7 @@ from armwright.compile import compile as compile_function
 from armwright.formulations import find
 from armwright.integrate import solve
 from armwright.report.plot import Curve, Plot
-from armwright.study.papers.finding import Finding, Verdict, unchecked
+from armwright.study.papers.finding import Finding, Verdict, claim, unchecked
 from armwright.study.papers.mohan2007_runs import (
     ABSOLUTE,
     DIFFERENT,
@@ -32,7 +32,6 @@ from armwright.study.papers.mohan2007_runs import (
     Part,
     Track,
     arm,
-    claim,
     crossing_time,
     forced,
     motion,

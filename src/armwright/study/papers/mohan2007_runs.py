@@ -21,7 +21,7 @@ from armwright.integrate import solve
 from armwright.load import load
 from armwright.report.plot import COLOURS, Curve, Plot
 from armwright.robot import Robot
-from armwright.study.papers.finding import Finding, Verdict, compare
+from armwright.study.papers.finding import Finding, Verdict, claim, compare
 from armwright.trajectory import Trajectory, cycloidal
 
 Array = NDArray[Any]
@@ -51,12 +51,6 @@ REPEATS = 3
 LATER = "ours departs later: the time hangs on the size of the errors that grow (see section 5: what would explain it)"
 ALIKE = "the two runs are the same to many digits (see section 5); what made the authors' second run worse is not told"
 WHY_3 = {"recursive": LATER, "nonrecursive": ALIKE}
-
-
-def claim(where: str, what: str, published: str, obtained: str, holds: bool, why: str, timed: bool = False) -> Finding:
-    """A statement instead of a number: it holds or it does not, and then `why` says why."""
-    verdict = Verdict.EQUAL if holds else Verdict.DIFFERS
-    return Finding(where, what, published, obtained, verdict, "" if holds else why, timed)
 
 
 @cache
