@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -50,6 +51,13 @@ def common_shape(arrays: Mapping[str, tuple[Array, int]]) -> tuple[int, ...]:
         raise InputError(
             f"batch shapes do not fit together: {listed}; expected equal, or 1 where it may repeat"
         ) from None
+
+
+def thread_count(threads: object) -> int:
+    """A number of threads to use."""
+    if not isinstance(threads, Integral) or isinstance(threads, bool) or threads < 1:
+        raise InputError(f"threads = {threads!r}: expected a whole number, 1 or more")
+    return int(threads)
 
 
 def scalars(array: Array, batch: tuple[int, ...]) -> list[Scalar]:

@@ -13,8 +13,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,6 +28,7 @@ from armwright.arrays import (
     empty,
     scalars,
     stacked,
+    thread_count,
     viewed,
     wrench,
 )
@@ -68,6 +68,19 @@ _MEANING = {
 }
 
 
+class Asked(NamedTuple):
+    """One call, checked: arrays by name, the shape of an entry of each, the batch, where to, on how many threads."""
+
+    arrays: dict[str, Array]
+    shapes: dict[str, tuple[int, ...]]
+    batch: tuple[int, ...]
+    out: Array | None
+    threads: int
+
+
+Evaluate: TypeAlias = Callable[[Asked], Array]
+
+
 class Function:
     """A compiled problem of one robot: call it with arrays of shape (n,) or (..., n)."""
 
@@ -81,7 +94,7 @@ class Function:
         sizes = {name: () if size == 1 else (size,) for name, size in check(robot, vary).items()}
         self._shapes: dict[str, tuple[int, ...]] = {name: sizes.get(name, (robot.n,)) for name in self.arguments}
         self._kernels: dict[tuple[str, ...], Any] = {}
-        self._evaluators: dict[tuple[str, ...], Callable[..., Array]] = {}
+        self._evaluators: dict[tuple[str, ...], Evaluate] = {}
 
     def __repr__(self) -> str:
         try:
@@ -231,13 +244,12 @@ class Function:
             for name, value in given.items()
         }
         batch = common_shape(arrays)
-        count_ = threads if threads is not None else _default_threads(batch)
-        if not isinstance(count_, Integral) or isinstance(count_, bool) or count_ < 1:
-            raise InputError(f"threads = {threads!r}: expected a whole number, 1 or more")
+        shares = thread_count(threads) if threads is not None else _default_threads(batch)
         evaluate = self._evaluator(tuple(wanted))
-        return evaluate({name: array for name, (array, _) in arrays.items()}, shapes, batch, out, int(count_))
+        plain = {name: array for name, (array, _) in arrays.items()}
+        return evaluate(Asked(plain, shapes, batch, out, shares))
 
-    def _evaluator(self, loads: tuple[str, ...]) -> Callable[..., Array]:
+    def _evaluator(self, loads: tuple[str, ...]) -> Evaluate:
         if loads not in self._evaluators:
             if self.robot.n <= UNROLLED:
                 kernel = self._kernel(loads)
@@ -275,26 +287,20 @@ class Function:
         self._kernels[loads] = kernel
         return kernel
 
-    def _with_loop(self, kernel: Any) -> Callable[..., Array]:
+    def _with_loop(self, kernel: Any) -> Evaluate:
         """A loop takes q, qd and a third array, zeros where the problem has none, and one wrench per link."""
         n = self.robot.n
         direct_evaluate = self._with_kernel(kernel, (n,))
 
-        def evaluate(
-            arrays: dict[str, Array],
-            _shapes: dict[str, tuple[int, ...]],
-            batch: tuple[int, ...],
-            out: Array | None,
-            threads: int,
-        ) -> Array:
+        def evaluate(asked: Asked) -> Array:
+            arrays, batch = asked.arrays, asked.batch
             rest = np.broadcast_to(np.zeros(1, self.dtype), (n,))
             given = dict(zip(("q", "qd", "x"), (arrays[name] for name in self.arguments), strict=False))
             columns = {name: given.get(name, rest) for name in ("q", "qd", "x")}
             if len(arrays) > len(self.arguments):
                 columns["load"] = self._loads(arrays, batch)
-            return direct_evaluate(
-                columns, {name: (6 * n if name == "load" else n,) for name in columns}, batch, out, threads
-            )
+            shapes: dict[str, tuple[int, ...]] = {name: (6 * n if name == "load" else n,) for name in columns}
+            return direct_evaluate(asked._replace(arrays=columns, shapes=shapes))
 
         return evaluate
 
@@ -309,17 +315,12 @@ class Function:
             loads[..., -1, :] += np.stack(np.broadcast_arrays(*at_tip.force, *at_tip.moment), axis=-1)
         return loads.reshape(*batch, 6 * n)
 
-    def _by_columns(self, kernel: Any) -> Callable[..., Array]:
+    def _by_columns(self, kernel: Any) -> Evaluate:
         """Column j of the mass matrix: the torques of a unit acceleration of joint j, at rest and without gravity."""
         n = self.robot.n
 
-        def evaluate(
-            arrays: dict[str, Array],
-            _shapes: dict[str, tuple[int, ...]],
-            batch: tuple[int, ...],
-            out: Array | None,
-            threads: int,
-        ) -> Array:
+        def evaluate(asked: Asked) -> Array:
+            arrays, _, batch, out, threads = asked
             if out is not None:
                 check_out(out, (*batch, n, n), self.dtype)
             states = math.prod(batch)
@@ -338,14 +339,9 @@ class Function:
 
         return evaluate
 
-    def _with_kernel(self, kernel: Any, shape: tuple[int, ...]) -> Callable[..., Array]:
-        def evaluate(
-            arrays: dict[str, Array],
-            shapes: dict[str, tuple[int, ...]],
-            batch: tuple[int, ...],
-            out: Array | None,
-            threads: int,
-        ) -> Array:
+    def _with_kernel(self, kernel: Any, shape: tuple[int, ...]) -> Evaluate:
+        def evaluate(asked: Asked) -> Array:
+            arrays, shapes, batch, out, threads = asked
             states = math.prod(batch)
             columns = [by_state(array, (*batch, *shapes[name]), states) for name, array in arrays.items()]
             beside = bool(batch) and states > 1 and all(c.strides[0] in (0, c.itemsize) for c in columns)
@@ -368,15 +364,9 @@ class Function:
     def _chain(self) -> Any:
         return self.robot.chain(float if self.dtype == np.float64 else np.float32)
 
-    def _with_numpy(
-        self,
-        arrays: dict[str, Array],
-        _shapes: dict[str, tuple[int, ...]],
-        batch: tuple[int, ...],
-        out: Array | None,
-        _threads: int,
-    ) -> Array:
+    def _with_numpy(self, asked: Asked) -> Array:
         """The formulation itself, with arrays as scalars."""
+        arrays, _, batch, out, _ = asked
         if self.vary:
             raise InputError(f"parameters can vary for up to {UNROLLED} joints; {self.robot.name} has {self.robot.n}")
         if self.problem in DERIVATIVES:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.markup import escape
 
-from armwright.cli.output import console, table
+from armwright.cli.output import console, table, write_page
 from armwright.errors import InputError
 from armwright.study import crossing
 
@@ -29,10 +29,7 @@ def print_crossing(joints: int, measure: bool, output: Path) -> None:
     if made.timings:
         _show("Nanoseconds per state, measured on one core, random robot", crossing.time_rows(made.timings))
         _show("Faster from this n on, measured", crossing.measured_rows(made))
-    try:
-        output.write_text(made.page(), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot write {output}: {error}") from None
+    write_page(output, made.page())
     out.print(f"{output}: the tables, and costs against n as curves", style="dim")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.markup import escape
 
-from armwright.cli.output import console, table
+from armwright.cli.output import console, table, write_page
 from armwright.errors import InputError, SimulationError
 from armwright.load import load
 from armwright.report.page import HEADS, joint_rows, page
@@ -61,10 +61,7 @@ def _show(run: Run, plan: Scenario, output: Path | None) -> None:
         quick = (run.t[-1] - run.t[0]) / max(run.statistics.seconds, 1e-9)
         out.print(f"{run.statistics}, {quick:.3g} times real time", style="dim")
     path = output or Path(f"{safe_name(run.robot.name)}.html")
-    try:
-        path.write_text(page(run, run.robot.name, plan.text), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error}") from None
+    write_page(path, page(run, run.robot.name, plan.text))
     out.print(f"{path}: curves, audit and a moving picture", style="dim")
 
 
@@ -84,5 +81,5 @@ def run_integrators(robot: str, duration: float, output: Path | None) -> None:
         made.add_row(f"{accuracy:.0e}", *((found[0], f"{found[1] * 1e6:.0f}") if found else ("-", "-")))
     out.print(made)
     path = output or Path(f"{safe_name(arm.name)}_integrators.html")
-    path.write_text(study.page(), encoding="utf-8")
+    write_page(path, study.page())
     out.print(f"{path}: error against time for every method", style="dim")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from armwright.errors import ArmwrightError, ModelWarning
+from armwright.errors import ArmwrightError, InputError, ModelWarning
 
 WIDTH = 150
 """Tables are laid out for this many columns even where the terminal has fewer: it wraps lines, we never cut a name."""
@@ -52,3 +53,13 @@ def table(*heads: str, title: str | None = None) -> Table:
     for head in heads:
         made.add_column(head, justify="right" if head in NUMBERS else "left", overflow="fold")
     return made
+
+
+def write_page(path: Path, text: str, folders: bool = False) -> None:
+    """Write a page, with the folders it is to lie in if asked; where that cannot be done, say so in one line."""
+    try:
+        if folders:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error}") from None

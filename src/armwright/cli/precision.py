@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.markup import escape
 
 from armwright.cli.motion import safe_name
-from armwright.cli.output import console, table
+from armwright.cli.output import console, table, write_page
 from armwright.errors import InputError
 from armwright.load import load
 from armwright.study.precision import DIGITS, precision
@@ -35,8 +35,5 @@ def run_precision(robot: str, joint: int | None, states: int, seed: int, output:
     for sentence in study.verdict():
         out.print(escape(sentence), soft_wrap=True)
     path = output or Path(f"{safe_name(arm.name)}_precision.html")
-    try:
-        path.write_text(study.page(), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error}") from None
+    write_page(path, study.page())
     out.print(f"{path}: the errors as curves", style="dim")

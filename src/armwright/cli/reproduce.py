@@ -7,8 +7,7 @@ from pathlib import Path
 
 from rich.markup import escape
 
-from armwright.cli.output import console, table
-from armwright.errors import InputError
+from armwright.cli.output import console, table, write_page
 from armwright.study.papers import PAPERS, Study, lost, study
 from armwright.study.papers.finding import Verdict, tally
 
@@ -47,11 +46,7 @@ def _told(made: Study, seconds: float, output: Path) -> bool:
         out.print(f"{i:2}  {escape(note)}", style="dim", soft_wrap=True)
     out.print(f"\n{escape(made.summary)}", soft_wrap=True)
     path = output / f"{made.paper}.html"
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-        path.write_text(made.page(), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error}") from None
+    write_page(path, made.page(), folders=True)
     out.print(f"{tally(made.findings)}. {seconds:.0f} s. {path}: tables and figures\n", style="dim")
     gone = lost(made)
     for key, before, now in gone:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from armwright.arrays import thread_count
 from armwright.compile import DTYPES, UNROLLED
 from armwright.errors import InputError, SimulationWarning, unknown
 from armwright.integrate import method, methods
@@ -57,8 +57,7 @@ def simulate_batch(
         )
     if dtype not in DTYPES:
         raise unknown("dtype", dtype, DTYPES)
-    if not isinstance(threads, Integral) or isinstance(threads, bool) or threads < 1:
-        raise InputError(f"threads = {threads!r}: expected a whole number, 1 or more")
+    thread_count(threads)
     names, values = _varied(vary)
     y, p = _batch(planned, q0, qd0, values)
     kernel = kernel_of(robot, planned.law, names, integrator, step is not None, dtype)
