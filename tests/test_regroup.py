@@ -1,15 +1,22 @@
 """Regrouped inertial parameters: the same robot with fewer numbers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from conftest import close, random_case
 
 import armwright as aw
+from armwright.algebra import Vector
+from armwright.chain import Chain, Wrench
+from armwright.formulations import find
 from armwright.graph import Graph, count
-from armwright.regroup import regrouped
-from armwright.trace import flattened, inputs
+from armwright.graph.interpret import interpret
+from armwright.regroup import levelled, reframed, regrouped
+from armwright.trace import ARGUMENTS, CANDIDATES, cheapest, flattened, inputs, traced
 
 TAKES_ANY_LINK = [f for f in aw.formulations() if f.any_link]
+CASES = [(problem, name, tensor) for problem, pairs in CANDIDATES.items() for name, tensor in pairs]
 
 
 @pytest.mark.parametrize(("n", "seed"), [(1 + s % 8, s) for s in range(24)])
@@ -42,3 +49,71 @@ def test_regrouping_saves_operations(seed: int) -> None:
             for chain in (arm.chain(), regrouped(arm.chain()))
         )
         assert base.total <= given.total
+
+
+def parallel_rows(n: int, seed: int) -> aw.Robot:
+    """A random robot with everything on, most of its axes parallel to the next or at right angles."""
+    case = random_case(n, seed, actuators=True)
+    rng = np.random.default_rng(seed)
+    angles = [0.0, 0.0, np.pi, np.pi / 2, -np.pi / 2, 0.7]
+    return replace(case.arm, joints=tuple(replace(j, alpha=float(rng.choice(angles))) for j in case.arm.joints))
+
+
+@pytest.mark.parametrize(("n", "seed"), [(1 + s % 8, s) for s in range(32)])
+def test_better_frames_give_the_same_dynamics(n: int, seed: int) -> None:
+    arm = parallel_rows(n, seed)
+    chain = arm.chain()
+    rng = np.random.default_rng(seed)
+    state = rng.uniform(-2, 2, (3, n)).tolist()
+    tip = Wrench(*(Vector(*x) for x in rng.normal(size=(2, 3)).tolist()))
+    for problem, name, _ in CASES:
+        f = find(problem, name)
+        arguments = state[: len(ARGUMENTS[problem])]
+        condition = np.linalg.cond(arm.mass_matrix(state[0])) if problem == "forward_dynamics" else 10.0
+        expected = f(chain, *arguments, loads=chain.wrenches(tip))
+        for new in (reframed(chain), reframed(chain, level=False), reframed(chain, turn=False)):
+            close(f(new, *arguments, loads=new.wrenches(tip)), expected, 1e-13 * condition)
+
+
+@pytest.mark.parametrize(
+    "loads", [(), ("tip_wrench",), ("link_wrenches",)], ids=lambda loads: loads[0] if loads else ""
+)
+@pytest.mark.parametrize(("problem", "name", "tensor"), CASES)
+def test_what_is_compiled_is_the_robot_that_was_given(
+    problem: str, name: str, tensor: str, loads: tuple[str, ...]
+) -> None:
+    for seed in range(4):
+        arm = parallel_rows(6, seed)
+        program = traced(find(problem, name), arm, loads, tensor).program
+        rng = np.random.default_rng(seed)
+        values = {str(x.key): float(rng.normal()) for _, inputs in program.arguments for x in inputs}
+        plain = traced(find(problem, name), arm, loads).program
+        condition = 1e4 if problem == "forward_dynamics" else 10.0
+        close(interpret(program.outputs, values), interpret(plain.outputs, values), 1e-13 * condition)
+
+
+def test_distances_along_parallel_axes_are_gathered_in_one() -> None:
+    chain = aw.load("puma560").chain()
+    assert [joint.d for joint in chain.joints[1:3]] == [0.2435, -0.0934]
+    assert [joint.d for joint in levelled(chain).joints[1:3]] == [0, 0.2435 - 0.0934]
+    flat = levelled(Chain(tuple(replace(j, ca=1, sa=0) for j in chain.joints), chain.links, chain.gravity))
+    assert all(joint.d == 0 for joint in flat.joints)  # of one row from base to tip nothing is left
+    assert levelled(flat) is flat
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_no_dust_is_left_where_zeros_should_be(robot_name: str) -> None:
+    chain = reframed(aw.load(robot_name).chain())
+    for euler in (False, True):
+        for joint, link in list(zip(chain.joints, regrouped(chain, euler).links, strict=True))[1:]:
+            tensor = link.origin_euler if euler else link.origin_inertia
+            assert joint.prismatic or (tensor.zz if euler else tensor.yy) == 0
+            for numbers in (link.moment, tensor):
+                assert all(x == 0 or abs(x) > 1e-14 * max(map(abs, numbers)) for x in numbers)
+
+
+@pytest.mark.parametrize(
+    ("name", "most"), [("puma560", 346), ("stanford", 215), ("panda", 614), ("ur5", 285), ("iiwa14", 439)]
+)
+def test_what_is_compiled_takes_no_more_operations_than_this(name: str, most: int) -> None:
+    assert count(cheapest("inverse_dynamics", aw.load(name)).program.outputs).total <= most

@@ -121,6 +121,11 @@ class Symmetric(NamedTuple):
         half = (self.xx + self.yy + self.zz) * 0.5
         return Symmetric(half - self.xx, half - self.yy, half - self.zz, -self.xy, -self.xz, -self.yz)
 
+    @property
+    def inertia(self) -> Symmetric:
+        """The inertia tensor of Euler's tensor, tr(K) 1 - K."""
+        return Symmetric(self.yy + self.zz, self.xx + self.zz, self.xx + self.yy, -self.xy, -self.xz, -self.yz)
+
     def turned_z(self, c: Scalar, s: Scalar) -> Symmetric:
         """Rot(z) S Rot(z)^T in 8 multiplications and 8 additions."""
         p = s * (self.xx - self.yy) + (c + c) * self.xy
@@ -185,6 +190,11 @@ def point_inertia(r: Vector) -> Symmetric:
     """-r~ r~: the inertia of a unit mass at r about the origin."""
     xx, yy, zz = r.x * r.x, r.y * r.y, r.z * r.z
     return Symmetric(yy + zz, xx + zz, xx + yy, -(r.x * r.y), -(r.x * r.z), -(r.y * r.z))
+
+
+def point_euler(r: Vector) -> Symmetric:
+    """r r^T: Euler's tensor of a unit mass at r."""
+    return Symmetric(r.x * r.x, r.y * r.y, r.z * r.z, r.x * r.y, r.x * r.z, r.y * r.z)
 
 
 def acceleration_tensor(w: Vector, wd: Vector) -> Matrix:

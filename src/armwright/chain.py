@@ -88,6 +88,11 @@ class Link:
         inertia: Symmetric = self.inertia + point_inertia(self.com) * self.mass
         return inertia
 
+    @property
+    def origin_euler(self) -> Symmetric:
+        """Euler's tensor about the origin of the link frame."""
+        return self.origin_inertia.euler
+
 
 @dataclass(frozen=True)
 class MomentLink:
@@ -101,8 +106,25 @@ class MomentLink:
     moment: Vector
     origin_inertia: Symmetric
 
+    @property
+    def origin_euler(self) -> Symmetric:
+        return self.origin_inertia.euler
 
-AnyLink: TypeAlias = Link | MomentLink
+
+@dataclass(frozen=True)
+class EulerLink:
+    """A `MomentLink` by Euler's tensor, so that zeros of this tensor are exact."""
+
+    mass: Scalar
+    moment: Vector
+    origin_euler: Symmetric
+
+    @property
+    def origin_inertia(self) -> Symmetric:
+        return self.origin_euler.inertia
+
+
+AnyLink: TypeAlias = Link | MomentLink | EulerLink
 
 
 @dataclass(frozen=True)
@@ -130,18 +152,37 @@ class Wrench:
 
 
 @dataclass(frozen=True)
+class Drive:
+    """What moves a joint: factor times a coordinate of the robot, plus offset."""
+
+    coordinate: int
+    factor: Scalar = 1
+    offset: Scalar = 0
+
+
+@dataclass(frozen=True)
 class Chain:
-    """Joints and links from base to tip; `gravity` is the acceleration of free fall in frame 0."""
+    """Joints and links from base to tip; `gravity` is the acceleration of free fall in frame 0.
+
+    `drives` has an entry for each joint where some of them move together; otherwise each joint is a coordinate.
+    """
 
     joints: tuple[Joint, ...]
     links: tuple[AnyLink, ...]
     gravity: Vector
     base: Pose = Pose()
     tool: Pose = Pose()
+    drives: tuple[Drive, ...] = ()
 
     @property
     def n(self) -> int:
+        """The number of joints and links."""
         return len(self.joints)
+
+    @property
+    def coordinates(self) -> int:
+        """How many numbers say where all joints are: as many as joints, unless some move together."""
+        return 1 + max(drive.coordinate for drive in self.drives) if self.drives else self.n
 
     @property
     def bodies(self) -> tuple[Link, ...]:

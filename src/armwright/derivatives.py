@@ -27,7 +27,7 @@ def of_inverse_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coor
 
 def of_forward_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, tau: Coordinates) -> list[SquareMatrix]:
     """[dqdd/dq, dqdd/dqd, M^-1] for traced q, qd and tau."""
-    n, graph = chain.n, q[0].graph
+    n, graph = chain.coordinates, q[0].graph
     bias = find("bias", "cartesian_tensor")(chain, q, qd)
     L, pivots = factor(find("mass_matrix", "composite_body")(chain, q))
     inverse = [substitute(L, pivots, [int(i == j) for i in range(n)]) for j in range(n)]

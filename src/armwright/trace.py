@@ -17,7 +17,7 @@ from armwright.graph.expression import Expr, Graph, Operand
 from armwright.graph.program import Program
 from armwright.model.description import Description
 from armwright.model.vary import check, varied
-from armwright.regroup import regrouped
+from armwright.regroup import levelled, reframed, regrouped
 
 ARGUMENTS = {
     "inverse_dynamics": ("q", "qd", "qdd"),
@@ -111,11 +111,13 @@ def traced(
     loads: tuple[str, ...] = (),
     base_parameters: str = "",
     vary: tuple[str, ...] = (),
+    level: bool = True,
 ) -> Traced:
     """A formulation for one robot, everything known of it folded in.
 
     `loads` names the wrenches that are further arguments ("tip_wrench", "link_wrenches"). The inertial
-    parameters are regrouped first if `base_parameters` is "inertia" or "euler", by which tensor is to get zeros.
+    parameters are regrouped first if `base_parameters` is "inertia" or "euler", by which tensor is to get zeros,
+    in better frames where no wrench is given in those of the links; `level` is about those of parallel axes.
     `vary` names robot parameters that are arguments too (`model.vary`).
     """
     graph, n = Graph(), robot.n
@@ -129,10 +131,12 @@ def traced(
         arguments += open_.items()
         chain = varied(robot, open_)
     if base_parameters:
+        if "link_wrenches" not in loads:
+            chain = reframed(chain, level, turn="tip_wrench" not in loads)
         chain = regrouped(chain, euler=base_parameters == "euler")
     wrenches: dict[str, list[Wrench]] = {}
     for name in loads:
-        count = 1 if name == "tip_wrench" else n
+        count = 1 if name == "tip_wrench" else chain.n
         entries = [[graph.input(f"{name}{i}.{k}") for k in range(6)] for i in range(count)]
         wrenches[name] = [Wrench(Vector(*e[:3]), Vector(*e[3:])) for e in entries]
         arguments.append((name, tuple(x for entry in entries for x in entry)))
@@ -164,11 +168,16 @@ def derivative_of(problem: str) -> Formulation:
 def cheapest(problem: str, robot: Description, loads: tuple[str, ...] = (), vary: tuple[str, ...] = ()) -> Traced:
     """The formulation that takes the fewest operations for this robot, with or without regrouped parameters."""
     candidates = CANDIDATES[problem]
-    if robot.n > MANY_JOINTS and problem == "forward_dynamics":
+    if problem == "forward_dynamics" and robot.followers:
+        candidates = tuple(pair for pair in candidates if find(problem, pair[0]).together)
+    elif problem == "forward_dynamics" and robot.n > MANY_JOINTS:
         candidates = (("articulated_body", "inertia"),)
-    tried = [traced(find(problem, name), robot, loads, tensor, vary) for name, tensor in candidates]
-    best = min(tried, key=_cost)
-    return min(best, traced(best.formulation, robot, loads, vary=vary), key=_cost)
+    tried = [(traced(find(problem, name), robot, loads, tensor, vary), tensor) for name, tensor in candidates]
+    best, tensor = min(tried, key=lambda pair: _cost(pair[0]))
+    others = [traced(best.formulation, robot, loads, vary=vary)]
+    if levelled(chain := robot.chain()) is not chain:
+        others.append(traced(best.formulation, robot, loads, tensor, vary, level=False))
+    return min(best, *others, key=_cost)
 
 
 def _cost(candidate: Traced) -> int:

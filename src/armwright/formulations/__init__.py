@@ -1,8 +1,8 @@
 """Every published formulation of serial-chain dynamics, written once over any scalar.
 
 `FORMULATIONS` is the one list that tests, counts, benchmarks and the command line run over; `CONTRIBUTING.md`
-says how to add an entry. A formulation is called with a chain and one scalar per joint; actuator terms are
-added here.
+says how to add an entry. A formulation is called with a chain and one scalar per coordinate; actuator terms are
+added here, and joints that move together are told apart.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from armwright.algebra import Scalar
-from armwright.chain import Chain, Wrench
-from armwright.errors import unknown
+from armwright.chain import Chain, Drive, Wrench
+from armwright.errors import InputError, unknown
 from armwright.formulations import (
     articulated_body,
     cartesian_tensor,
@@ -30,8 +30,9 @@ from armwright.formulations import (
     natural_orthogonal_complement,
     newton_euler,
 )
-from armwright.formulations.actuators import friction, rotor_torque, with_rotors
+from armwright.formulations.actuators import friction, rotor_torque, rubbing, with_rotors
 from armwright.formulations.assembled import bias_of, forward_dynamics_of, walker_orin
+from armwright.formulations.coupled import congruent, gathered, positions, rates
 from armwright.formulations.types import Coordinates, SquareMatrix
 
 PROBLEMS = ("inverse_dynamics", "mass_matrix", "forward_dynamics", "bias")
@@ -42,7 +43,8 @@ class Formulation:
     """One way to solve one problem.
 
     `order` is the growth of its cost with the number of joints. `any_link` says that it works in the ten linear
-    parameters and so accepts regrouped links without a centre of mass.
+    parameters and so accepts regrouped links without a centre of mass. `together` says that it takes joints that
+    move together; a recursion that solves for one joint after the other does not.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Formulation:
     any_link: bool = False
     joints: str = "revolute, prismatic"
     status: str = "verified"
+    together: bool = True
 
     def __reduce__(self) -> tuple[Any, ...]:
         """By name: the functions inside are made here and cannot be pickled."""
@@ -64,6 +67,11 @@ class Formulation:
 
     def __call__(self, chain: Chain, *state: Coordinates, loads: tuple[Wrench, ...] | None = None) -> Any:
         """tau, M, qdd or bias, rotors and friction included; `state` is q, then qd, then qdd or tau."""
+        if chain.drives and not self.together:
+            raise InputError(
+                f"{self.name} solves for one joint after the other, and this chain has joints that move together; "
+                "expected one that forms the mass matrix, such as 'composite_body', or none, to have it chosen"
+            )
         loads = chain.wrenches() if loads is None else loads
         return _SOLVE[self.problem](self.rigid, chain, *state, loads)
 
@@ -71,18 +79,20 @@ class Formulation:
 def _inverse(
     rigid: Callable[..., list[Scalar]], chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Any
 ) -> list[Scalar]:
-    parts = rigid(chain, q, qd, qdd, loads), rotor_torque(chain, qdd), friction(chain, qd)
-    return [links + rotor + rub for links, rotor, rub in zip(*parts, strict=True)]
+    links = gathered(chain, rigid(chain, positions(chain, q), rates(chain, qd), rates(chain, qdd), loads))
+    parts = links, rotor_torque(chain, qdd), friction(chain, qd)
+    return [link + rotor + rub for link, rotor, rub in zip(*parts, strict=True)]
 
 
 def _bias(
     rigid: Callable[..., list[Scalar]], chain: Chain, q: Coordinates, qd: Coordinates, loads: Any
 ) -> list[Scalar]:
-    return [links + rub for links, rub in zip(rigid(chain, q, qd, loads), friction(chain, qd), strict=True)]
+    links = gathered(chain, rigid(chain, positions(chain, q), rates(chain, qd), loads))
+    return [link + rub for link, rub in zip(links, friction(chain, qd), strict=True)]
 
 
 def _matrix(rigid: Callable[..., SquareMatrix], chain: Chain, q: Coordinates, _loads: Any) -> SquareMatrix:
-    return with_rotors(chain, rigid(chain, q))
+    return congruent(chain, with_rotors(chain, rigid(chain, positions(chain, q))))
 
 
 def _forward(
@@ -91,25 +101,46 @@ def _forward(
     return rigid(chain, q, qd, [t - rub for t, rub in zip(tau, friction(chain, qd), strict=True)], loads)
 
 
+def _place(rigid: Callable[..., Any], chain: Chain, q: Coordinates, _loads: Any) -> Any:
+    return rigid(chain, positions(chain, q))
+
+
+def _moving(rigid: Callable[..., Any], chain: Chain, q: Coordinates, qd: Coordinates, _loads: Any) -> Any:
+    return rigid(chain, positions(chain, q), rates(chain, qd))
+
+
+def _rows(rigid: Callable[..., SquareMatrix], chain: Chain, *state: Any) -> SquareMatrix:
+    """A matrix with a column for each joint of the chain."""
+    matrix = (_place if len(state) == 2 else _moving)(rigid, chain, *state)
+    return [gathered(chain, row) for row in matrix]
+
+
+def _derivatives(rigid: Callable[..., Any], chain: Chain, *state: Any) -> Any:
+    """Made of formulations that are called as this one is."""
+    return rigid(chain, *state[:-1])
+
+
 _SOLVE: dict[str, Callable[..., Any]] = {
     "inverse_dynamics": _inverse,
     "mass_matrix": _matrix,
     "forward_dynamics": _forward,
     "bias": _bias,
-    "joint_torque": lambda rigid, chain, q, qd, qdd, loads: rigid(chain, q, qd, qdd, loads),
-    "gravity_torque": lambda rigid, chain, q, _loads: rigid(chain, q),
-    "coriolis_matrix": lambda rigid, chain, q, qd, _loads: rigid(chain, q, qd),
-    "kinetic_energy": lambda rigid, chain, q, qd, _loads: rigid(chain, q, qd),
-    "potential_energy": lambda rigid, chain, q, _loads: rigid(chain, q),
-    "forward_kinematics": lambda rigid, chain, q, _loads: rigid(chain, q),
-    "link_poses": lambda rigid, chain, q, _loads: rigid(chain, q),
-    "link_positions": lambda rigid, chain, q, _loads: rigid(chain, q),
-    "jacobian": lambda rigid, chain, q, _loads: rigid(chain, q),
-    "tip_jacobian": lambda rigid, chain, q, _loads: rigid(chain, q),
-    "jacobian_derivative": lambda rigid, chain, q, qd, _loads: rigid(chain, q, qd),
-    "tip_jacobian_derivative": lambda rigid, chain, q, qd, _loads: rigid(chain, q, qd),
-    "inverse_dynamics_derivatives": lambda rigid, chain, q, qd, qdd, _loads: rigid(chain, q, qd, qdd),
-    "forward_dynamics_derivatives": lambda rigid, chain, q, qd, tau, _loads: rigid(chain, q, qd, tau),
+    "joint_torque": lambda rigid, chain, q, qd, qdd, loads: rigid(
+        chain, positions(chain, q), rates(chain, qd), rates(chain, qdd), loads
+    ),
+    "gravity_torque": lambda rigid, *rest: gathered(rest[0], _place(rigid, *rest)),
+    "coriolis_matrix": lambda rigid, *rest: congruent(rest[0], _moving(rigid, *rest)),
+    "kinetic_energy": _moving,
+    "potential_energy": _place,
+    "forward_kinematics": _place,
+    "link_poses": _place,
+    "link_positions": _place,
+    "jacobian": _rows,
+    "tip_jacobian": _rows,
+    "jacobian_derivative": _rows,
+    "tip_jacobian_derivative": _rows,
+    "inverse_dynamics_derivatives": _derivatives,
+    "forward_dynamics_derivatives": _derivatives,
 }
 
 _LUH = "Luh, Walker, Paul 1980"
@@ -166,9 +197,14 @@ def _solved(matrix: Formulation, solver: str) -> Formulation:
     return Formulation(name, "forward_dynamics", matrix.paper, "n^3", function, any_link)
 
 
+def _one_by_one(name: str, paper: str, function: Callable[..., Any]) -> Formulation:
+    """Forward dynamics that solves for one joint after the other."""
+    return Formulation(name, "forward_dynamics", paper, "n", function, True, together=False)
+
+
 _ACCELERATIONS = (
-    Formulation("articulated_body", "forward_dynamics", _FEATHERSTONE, "n", articulated_body.forward_dynamics, True),
-    Formulation("denoc", "forward_dynamics", _MOHAN, "n", denoc.forward_dynamics, True),
+    _one_by_one("articulated_body", _FEATHERSTONE, articulated_body.forward_dynamics),
+    _one_by_one("denoc", _MOHAN, denoc.forward_dynamics),
     *(_solved(matrix, "cholesky") for matrix in _MATRICES),
     *(_solved(matrix, "gauss_jordan") for matrix in _MATRICES),
     Formulation("walker_orin", "forward_dynamics", _WALKER, "n^3", walker_orin),
@@ -207,6 +243,11 @@ DEFAULT = {
 }
 
 
+def default_name(problem: str, together: bool = False) -> str:
+    """The formulation that is taken if none is named; `together` says that some joints follow others."""
+    return "composite_body" if together and problem == "forward_dynamics" else DEFAULT.get(problem, "")
+
+
 def formulations(problem: str | None = None) -> tuple[Formulation, ...]:
     """Every formulation, or those of one problem."""
     if problem is None:
@@ -234,7 +275,12 @@ def single_torque(joint: int) -> Formulation:
     """The torque of one joint without those of the others (Grigorov 2013), as an inverse dynamics of one number."""
 
     def rigid(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: tuple[Wrench, ...]) -> Scalar:
-        links = equilibrium.joint_torque(chain, joint, q, qd, qdd, loads)
-        return links + rotor_torque(chain, qdd)[joint] + friction(chain, qd)[joint]
+        parts: Scalar = 0
+        for i, moved in enumerate(chain.joints):
+            drive = chain.drives[i] if chain.drives else Drive(i)
+            if drive.coordinate == joint:
+                links = equilibrium.joint_torque(chain, i, q, qd, qdd, loads)
+                parts = parts + drive.factor * (links + moved.armature * qdd[i] + rubbing(moved, qd[i]))
+        return parts
 
     return Formulation(f"equilibrium, joint {joint}", "joint_torque", _GRIGOROV, "n", rigid)

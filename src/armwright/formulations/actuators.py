@@ -8,6 +8,7 @@ gyroscopic coupling with the motion of the links is neglected, as is usual for g
 
 from armwright.algebra import Scalar, sign
 from armwright.chain import Chain, Joint
+from armwright.formulations.coupled import gathered, rates
 from armwright.formulations.types import Coordinates, SquareMatrix
 
 
@@ -17,15 +18,17 @@ def rubbing(joint: Joint, qd: Scalar) -> Scalar:
 
 
 def friction(chain: Chain, qd: Coordinates) -> list[Scalar]:
-    return [rubbing(joint, v) for joint, v in zip(chain.joints, qd, strict=True)]
+    """The friction that each coordinate of the robot feels."""
+    return gathered(chain, [rubbing(joint, v) for joint, v in zip(chain.joints, rates(chain, qd), strict=True)])
 
 
 def rotor_torque(chain: Chain, qdd: Coordinates) -> list[Scalar]:
-    return [joint.armature * a for joint, a in zip(chain.joints, qdd, strict=True)]
+    """What it takes to accelerate the rotors, per coordinate of the robot."""
+    return gathered(chain, [joint.armature * a for joint, a in zip(chain.joints, rates(chain, qdd), strict=True)])
 
 
 def with_rotors(chain: Chain, matrix: SquareMatrix) -> SquareMatrix:
-    """The mass matrix with the armature on its diagonal."""
+    """The mass matrix of the chain with the armature on its diagonal."""
     return [
         [entry + joint.armature if i == j else entry for j, entry in enumerate(row)]
         for i, (joint, row) in enumerate(zip(chain.joints, matrix, strict=True))

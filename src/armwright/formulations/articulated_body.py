@@ -82,7 +82,7 @@ def articulate_step(
 
 def _gyroscopic_moment(centripetal: Matrix, link: AnyLink) -> Vector:
     """w x I w from w~ w~: euler_moment of a symmetric tensor, its off-diagonal pairs taken together (12 products)."""
-    (x, y, z), j = centripetal, link.origin_inertia.euler
+    (x, y, z), j = centripetal, link.origin_euler
     return Vector(
         (z.z - y.y) * j.yz + x.z * j.xy - x.y * j.xz + y.z * (j.yy - j.zz),
         (x.x - z.z) * j.xz + x.y * j.yz - y.z * j.xy + x.z * (j.zz - j.xx),

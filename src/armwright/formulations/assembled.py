@@ -8,6 +8,7 @@ from armwright.algebra import ZERO, Scalar
 from armwright.chain import Chain, Wrench
 from armwright.formulations import newton_euler
 from armwright.formulations.actuators import with_rotors
+from armwright.formulations.coupled import congruent, gathered, positions, rates
 from armwright.formulations.linear import SOLVERS, cholesky
 from armwright.formulations.types import Coordinates, SquareMatrix
 
@@ -30,9 +31,10 @@ def forward_dynamics_of(mass_matrix: MassMatrix, inverse_dynamics: Torques, solv
     def forward_dynamics(
         chain: Chain, q: Coordinates, qd: Coordinates, tau: Coordinates, loads: tuple[Wrench, ...]
     ) -> list[Scalar]:
-        bias = inverse_dynamics(chain, q, qd, [0] * chain.n, loads)
+        x = positions(chain, q)
+        bias = gathered(chain, inverse_dynamics(chain, x, rates(chain, qd), [0] * chain.n, loads))
         force = [t - b for t, b in zip(tau, bias, strict=True)]
-        return SOLVERS[solver](with_rotors(chain, mass_matrix(chain, q)), force)
+        return SOLVERS[solver](congruent(chain, with_rotors(chain, mass_matrix(chain, x))), force)
 
     return forward_dynamics
 
@@ -41,10 +43,11 @@ def walker_orin(
     chain: Chain, q: Coordinates, qd: Coordinates, tau: Coordinates, loads: tuple[Wrench, ...]
 ) -> list[Scalar]:
     """Walker and Orin (1982), method 1: n + 1 calls of inverse dynamics give the bias and each column of M."""
-    n = chain.n
-    bias = newton_euler.inverse_dynamics(chain, q, qd, [0] * n, loads)
+    n, x = chain.n, positions(chain, q)
+    bias = gathered(chain, newton_euler.inverse_dynamics(chain, x, rates(chain, qd), [0] * n, loads))
     still, unloaded = replace(chain, gravity=ZERO), (Wrench(),) * n
     columns = [
-        newton_euler.inverse_dynamics(still, q, [0] * n, [int(i == j) for i in range(n)], unloaded) for j in range(n)
+        newton_euler.inverse_dynamics(still, x, [0] * n, [int(i == j) for i in range(n)], unloaded) for j in range(n)
     ]
-    return cholesky(with_rotors(chain, columns), [t - b for t, b in zip(tau, bias, strict=True)])
+    force = [t - b for t, b in zip(tau, bias, strict=True)]
+    return cholesky(congruent(chain, with_rotors(chain, columns)), force)

@@ -23,7 +23,7 @@ from armwright.algebra import (
     Symmetric,
     Vector,
     euler_moment,
-    point_inertia,
+    point_euler,
 )
 from armwright.chain import AnyLink, Chain, Joint, Wrench
 from armwright.formulations.motion import Motion, base_motion, tensor_step
@@ -72,7 +72,7 @@ def _augment(
     mass, point = outer
     M = link.mass + mass
     u = link.moment + point * mass
-    K = (link.origin_inertia + point_inertia(point) * mass).euler
+    K = link.origin_euler + point_euler(point) * mass
     return (0, ZERO) if joint.prismatic else (M, joint.offset(q)), Augmented(M, u, K)
 
 

@@ -37,7 +37,7 @@ def inverse_dynamics(
 
 def _force(outer: Force, joint: Joint, link: AnyLink, m: Motion, load: Wrench) -> tuple[Force, Scalar]:
     F = link.mass * m.sdd + m.Omega @ link.moment
-    N = euler_moment(m.Omega, link.origin_inertia.euler) + link.moment.cross(m.sdd)
+    N = euler_moment(m.Omega, link.origin_euler) + link.moment.cross(m.sdd)
     f = F + outer.f - load.force
     n = N + outer.n - load.moment
     tau = f.z if joint.prismatic else n.z

@@ -71,7 +71,7 @@ def _generator(W: Matrix) -> Matrix:
 
 
 def _sums(beyond: Sums, joint: Joint, link: AnyLink, m: Motion, load: Wrench) -> tuple[Sums, Scalar]:
-    n, J = link.moment, link.origin_inertia.euler
+    n, J = link.moment, link.origin_euler
     e = beyond.e + link.mass * m.pdd + m.Wdd @ n - m.W @ load.force
     D = beyond.D + outer(n, m.pdd) + Matrix(*(J @ row for row in m.Wdd)).T - _couple(load.moment, m.W)
     x, y, z = m.W.T

@@ -3,28 +3,35 @@
 z_i lies on the axis of joint i and x_i on the common normal of the axes i and i+1, so that most of what moves one frame
 to the next is zero. Where the choice is free it is made for zeros: the first and the last frame stand where their joint
 leaves nothing to add, parallel axes have their normal where the last one ended, a prismatic axis goes through the frame
-before it.
+before it, the last frame is turned for zeros of its centre of mass.
 """
 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from armwright.algebra import Symmetric
-from armwright.errors import ModelError
+from armwright.errors import ModelError, ModelWarning
 from armwright.model.description import QUARTER_TURN, LinkModel, Tensor, Transform, tensor
 
 Array: TypeAlias = NDArray[Any]
 
 SNAP = 1e-11
-"""Angles this close to a right angle, lengths this close to zero and axes this close to parallel are taken to be so."""
+"""Angles this close to a right angle and lengths this close to zero are taken to be so."""
 
+PARALLEL = 3e-6
+"""Axes this close to parallel are taken to be so: their common normal is so far away that rounding does more harm."""
+
+DUST = 1e-13
+"""Of the trace of a tensor: entries this small are taken to be zero."""
 
 FARTHEST = 1e6
 """Metres: beyond, distances lose the digits that matter."""
@@ -74,8 +81,8 @@ def canonical(joints: Sequence[Placed]) -> Canonical:
     points = [T[:3, 3] for T in own]
     if joints[0].prismatic and len(joints) > 1:
         points[0] = points[1]
+    _straighten(axes, joints)
     frames: list[Array] = []
-    rows: list[Row] = []
     for i, (joint, z) in enumerate(zip(joints, axes, strict=True)):
         if joint.prismatic and frames:
             points[i] = frames[-1][:3, 3]
@@ -84,21 +91,37 @@ def canonical(joints: Sequence[Placed]) -> Canonical:
         x, origin = _normal(before, start, z, points[i + 1 : i + 2], axes[i + 1 : i + 2])
         if i == len(joints) - 1:
             x = _own_axis(own[i], z, x)
-        if before is None:
-            rows.append(Row(0.0, 0.0, 0.0, 0.0))
-        else:
-            last_x, last_z = before[:3, 0], before[:3, 2]
-            rows.append(
-                Row(
-                    _angle(last_z, z, last_x),
-                    _length((start - before[:3, 3]) @ last_x),
-                    _length((origin - start) @ z),
-                    _angle(last_x, x, z),
-                )
-            )
         frames.append(_frame(x, z, origin))
-    links = [_moved(joint.body, _inverse(F) @ T) for joint, F, T in zip(joints, frames, own, strict=True)]
+    turning = [z for z, joint in zip(axes, joints, strict=True) if not joint.prismatic]
+    if not joints[-1].prismatic:
+        planar = all(np.linalg.norm(np.cross(turning[0], z)) <= SNAP for z in turning)
+        frames[-1] = _turned(frames[-1], joints[-1].body, own[-1], frames[-2] if len(frames) > 1 else None, planar)
+    rows = [Row(0.0, 0.0, 0.0, 0.0), *(_row(*pair) for pair in pairwise(frames))]
+    links = [moved(joint.body, _inverse(F) @ T) for joint, F, T in zip(joints, frames, own, strict=True)]
     return Canonical(_transform(frames[0]), tuple(rows), tuple(links), _transform(_inverse(frames[-1]) @ own[-1]))
+
+
+def _straighten(axes: list[Array], joints: Sequence[Placed]) -> None:
+    """Nearly parallel axes made parallel."""
+    for i in range(len(axes) - 1):
+        z, following = axes[i], axes[i + 1]
+        bend = float(np.linalg.norm(np.cross(z, following)))
+        if bend > PARALLEL:
+            continue
+        axes[i + 1] = math.copysign(1.0, z @ following) * z
+        if bend > SNAP:
+            warnings.warn(
+                f"the axes of the joints that carry {joints[i].body.name!r} and {joints[i + 1].body.name!r} are "
+                f"{bend:.1e} rad from parallel; they are taken to be parallel",
+                ModelWarning,
+                stacklevel=2,
+            )
+
+
+def _row(before: Array, frame: Array) -> Row:
+    """The row of the table that leads from one frame to the next."""
+    x, z, apart = before[:3, 0], frame[:3, 2], frame[:3, 3] - before[:3, 3]
+    return Row(_angle(before[:3, 2], z, x), _length(apart @ x), _length(apart @ z), _angle(x, frame[:3, 0], z))
 
 
 def _own_frames(joints: Sequence[Placed]) -> list[Array]:
@@ -152,6 +175,41 @@ def _own_axis(T: Array, z: Array, x: Array) -> Array:
     return max(fitting, key=lambda axis: float(axis @ x)) if fitting else x
 
 
+def _turned(F: Array, body: LinkModel, own: Array, before: Array | None, planar: bool) -> Array:
+    """The last frame turned about its axis, for a centre of mass without y or no product of inertia xy, if it pays.
+
+    `own` is the frame the body is given in; `planar` says that the link turns about one direction only.
+    """
+    seen = moved(body, _inverse(F) @ own)
+    (xx, xy, _), (_, yy, _), _ = seen.inertia
+    ways = [F]
+    for angle in (math.atan2(seen.com[1], seen.com[0]), math.atan2(2 * xy, xx - yy) / 2):
+        c, s = math.cos(angle), math.sin(angle)
+        ways.append(_frame(c * F[:3, 0] + s * F[:3, 1], F[:3, 2], F[:3, 3]))
+    return min(ways, key=lambda way: _cost(way, body, own, before, planar))
+
+
+SPREAD = (0, 18, 33, 45)
+"""Operations of Newton and Euler's recursion for a centre of mass that has no, one, two or three entries."""
+
+IN_PLANE = 5
+"""The same for x or y where all axes are parallel."""
+
+PRODUCT = 8
+"""Operations for a product of inertia."""
+
+
+def _cost(F: Array, body: LinkModel, own: Array, before: Array | None, planar: bool) -> int:
+    """The operations that depend on how the last frame is turned."""
+    link = moved(body, _inverse(F) @ own)
+    offset = before is not None and _angle(before[:3, 0], F[:3, 0], F[:3, 2]) % QUARTER_TURN != 0
+    entries = [x != 0 and body.mass != 0 for x in link.com]
+    if planar:
+        return offset + IN_PLANE * sum(entries[:2])
+    (_, xy, xz), (_, _, yz), _ = link.inertia
+    return offset + SPREAD[sum(entries)] + PRODUCT * sum(x != 0 for x in (xy, xz, yz))
+
+
 def _any_normal(z: Array) -> Array:
     """The unit vector that is normal to z and closest to an axis."""
     unit = np.eye(3)[int(np.argmin(np.abs(z)))]
@@ -183,18 +241,19 @@ def _inverse(T: Array) -> Array:
     return inverse
 
 
-def _moved(body: LinkModel, T: Array) -> LinkModel:
+def moved(body: LinkModel, T: Array) -> LinkModel:
     """A body seen from a frame in which its own frame is T."""
     R = T[:3, :3]
-    com = _without_dust(R @ np.asarray(body.com) + T[:3, 3], 1.0)
+    com = _without_dust(R @ np.asarray(body.com) + T[:3, 3], SNAP)
     inertia = R @ np.asarray(body.inertia) @ R.T
     x, y, z = com.tolist()
-    return LinkModel(body.name, body.mass, (x, y, z), _symmetric(_without_dust(inertia, float(np.trace(inertia)))))
+    turned = _symmetric(_without_dust(inertia, DUST * float(np.trace(inertia))))
+    return LinkModel(body.name, body.mass, (x, y, z), turned, tuple(visual.moved(T) for visual in body.visuals))
 
 
-def _without_dust(x: Array, scale: float) -> Array:
+def _without_dust(x: Array, least: float) -> Array:
     """What rounding has left where zeros were would be computed with, and cost operations."""
-    return np.where(np.abs(x) <= 1e-14 * abs(scale), 0.0, x)
+    return np.where(np.abs(x) <= abs(least), 0.0, x)
 
 
 def _symmetric(m: Array) -> Tensor:
@@ -206,5 +265,5 @@ def _transform(T: Array) -> Transform:
     rounded = np.array(T)
     for whole in (-1.0, 0.0, 1.0):
         rounded[:3, :3][np.abs(T[:3, :3] - whole) <= SNAP] = whole
-    rounded[:3, 3] = _without_dust(T[:3, 3], 1.0)
+    rounded[:3, 3] = _without_dust(T[:3, 3], SNAP)
     return tuple((a, b, c, d) for a, b, c, d in rounded.tolist())

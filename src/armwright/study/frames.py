@@ -1,111 +1,173 @@
 """What canonical frames save: inverse dynamics counted in the frames a file has, and in ours.
 
-The same Newton-Euler recursion is traced twice, with everything known of the robot folded in: once with every joint
-placed and turned as the URDF file says, once on the canonical chain. Canonical frames are chosen for what is compiled
-by default, on base parameters, where the offset of a centre of mass along a parallel axis is free and a distance
-between frames is not; the plain recursion may count a little more in them.
+Each recursion is traced twice by the same code, with everything known of the robot folded in: once with every joint
+placed as the file says, once on the canonical chain. Frames of a file are taken as they are, only that z is the axis;
+what is fixed before the first joint is folded into gravity, as it is in the base of the canonical chain, and what is
+taken to be zero is the same for both.
+
+Canonical frames are chosen for what is compiled: base parameters, where mass may lie anywhere along a revolute axis. As
+published, Newton and Euler's recursion follows the origins of frames and the centres of mass; where a file puts
+its frames into the centres of mass, at the price of more distances between frames, it counts fewer operations there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-from armwright.algebra import ZERO, Matrix, Scalar, Vector, cos, sin
+import numpy as np
+
+from armwright.algebra import IDENTITY, ZERO, InverseRotation, Matrix, Rotation, Scalar, Symmetric, Vector, cos, sin
+from armwright.chain import AnyLink, Chain, Joint, Link
 from armwright.formulations import find
+from armwright.formulations.composite_body import Body
 from armwright.graph import OperationCount, count
-from armwright.graph.expression import Expr, Graph
-from armwright.model.canonical import Placed
+from armwright.graph.expression import Graph
+from armwright.model.canonical import SNAP, Placed, moved
 from armwright.model.description import Description, symmetric
-from armwright.trace import cheapest, traced
+from armwright.regroup import split, with_body
+from armwright.trace import cheapest, flattened, inputs, traced
+
+PUBLISHED = "newton_euler"
+ON_BASE_PARAMETERS = (("cartesian_tensor", True), ("khalil", False))
+"""Formulations for joints placed anywhere, and whether they like zeros in Euler's tensor."""
+
+SEVERAL = 4
+"""A constant rotation with more entries than these to multiply by is multiplied out with that of the joint."""
 
 
 @dataclass(frozen=True)
 class Savings:
-    """Newton-Euler in the file's frames, in canonical ones, and what is compiled by default."""
+    """Newton-Euler as published, in the frames of the file and in canonical ones; then the cheapest recursion on base
+    parameters, in the frames of the file and in canonical ones, which is what is compiled by default.
+    """
 
     file: OperationCount
     canonical: OperationCount
+    file_base: OperationCount
     compiled: OperationCount
 
 
 def savings(placed: Sequence[Placed], robot: Description) -> Savings:
     """`placed` are the joints as the file has them, `robot` the same in canonical frames."""
-    bare = tuple(replace(j, viscous=0.0, coulomb=0.0, rotor_inertia=0.0) for j in robot.joints)
-    links_alone = replace(robot, joints=bare)
-    own = find("inverse_dynamics", "newton_euler")
+    links_alone = robot.each_joint(lambda joint: replace(joint, viscous=0.0, coulomb=0.0, rotor_inertia=0.0))
+    chain = replace(placed_chain(placed, robot.gravity), drives=robot.drives)
+    on_base = (_counted(name, _regrouped(chain, euler)) for name, euler in ON_BASE_PARAMETERS)
     return Savings(
-        _in_own_frames(placed, robot.gravity),
-        count(traced(own, links_alone).program.outputs),
+        _counted(PUBLISHED, chain),
+        count(traced(find("inverse_dynamics", PUBLISHED), links_alone).program.outputs),
+        min(on_base, key=lambda counted: counted.total),
         count(cheapest("inverse_dynamics", links_alone).program.outputs),
     )
 
 
-def _in_own_frames(placed: Sequence[Placed], gravity: tuple[float, float, float]) -> OperationCount:
-    graph, n = Graph(), len(placed)
-    q, qd, qdd = ([graph.input(f"{name}{i}") for i in range(n)] for name in ("q", "qd", "qdd"))
-    return count(_newton_euler(placed, -Vector(*gravity), q, qd, qdd))
+def _counted(name: str, chain: Chain) -> OperationCount:
+    state = inputs(Graph(), "inverse_dynamics", chain.coordinates)
+    return count(flattened(find("inverse_dynamics", name)(chain, *state)))
 
 
-def _newton_euler(
-    placed: Sequence[Placed], start: Vector, q: list[Expr], qd: list[Expr], qdd: list[Expr]
-) -> list[Scalar]:
-    """Luh, Walker and Paul's recursion with joints placed anywhere."""
-    w, wd, vd = ZERO, ZERO, start
-    frames: list[tuple[Matrix, Vector, Vector, Vector, Vector]] = []
-    for joint, x, v, a in zip(placed, q, qd, qdd, strict=True):
-        u = Vector(*map(_tidy, joint.axis.tolist()))
-        R = _matrix(joint.placement)
-        s = Vector(*map(_tidy, joint.placement[:3, 3].tolist()))
-        if joint.prismatic:
-            s = s + (R @ u) * x
-        else:
-            R = R.dot(_turn(u, x))
-        vd = R.T @ (vd + wd.cross(s) + w.cross(w.cross(s)))
-        w, wd = R.T @ w, R.T @ wd
-        if joint.prismatic:
-            vd = vd + 2 * w.cross(u * v) + u * a
-        else:
-            wd = wd + w.cross(u * v) + u * a
-            w = w + u * v
-        m, r, inertia = joint.body.mass, Vector(*joint.body.com), symmetric(joint.body.inertia)
-        F = (vd + wd.cross(r) + w.cross(w.cross(r))) * m
-        N = inertia @ wd + w.cross(inertia @ w) + r.cross(F)
-        frames.append((R, s, F, N, u))
-    f, moment = ZERO, ZERO
-    torques: list[Scalar] = []
-    for joint, (R, s, F, N, u) in zip(reversed(placed), reversed(frames), strict=True):
-        f, moment = f + F, moment + N
-        torques.append(u.dot(f) if joint.prismatic else u.dot(moment))
-        f = R @ f
-        moment = R @ moment + s.cross(f)
-    return torques[::-1]
+class Turned(Rotation):
+    """A constant rotation, then one about z."""
+
+    __slots__ = ("constant", "product")
+
+    def __init__(self, constant: Matrix, ct: Scalar, st: Scalar) -> None:
+        super().__init__(1, 0, ct, st)
+        self.constant = constant
+        odd = sum(x not in (-1, 0, 1) for row in constant for x in row)
+        self.product = constant.dot(super().matrix) if odd > SEVERAL else None
+
+    def __matmul__(self, v: Vector) -> Vector:
+        return self.constant @ super().__matmul__(v) if self.product is None else self.product @ v
+
+    @property
+    def T(self) -> InverseRotation:
+        return TurnedBack(self)
+
+
+class TurnedBack(InverseRotation):
+    __slots__ = ()
+
+    of: Turned
+
+    def __matmul__(self, v: Vector) -> Vector:
+        if self.of.product is not None:
+            return self.of.product.T @ v
+        return super().__matmul__(self.of.constant.T @ v)
+
+
+@dataclass(frozen=True)
+class PlacedJoint(Joint):
+    """A joint about or along z of a frame that is turned and shifted in any way."""
+
+    turn: Matrix = IDENTITY
+    shift: Vector = ZERO
+
+    def rotation(self, q: Scalar) -> Rotation:
+        return Turned(self.turn, 1, 0) if self.prismatic else Turned(self.turn, cos(q), sin(q))
+
+    def offset(self, q: Scalar) -> Vector:
+        return self.shift + self.turn @ Vector(0, 0, q) if self.prismatic else self.shift
+
+
+def placed_chain(placed: Sequence[Placed], gravity: tuple[float, float, float]) -> Chain:
+    """The chain in the frames of the file, turned so that z is the axis."""
+    joints: list[Joint] = []
+    links: list[AnyLink] = []
+    before, fall = np.eye(4), np.asarray(gravity)
+    for joint in placed:
+        turn = np.eye(4)
+        turn[:3, :3] = _to_z(joint.axis / np.linalg.norm(joint.axis))
+        T = before.T @ joint.placement @ turn  # before is a rotation: its inverse
+        if not joints:
+            fall, T = T[:3, :3].T @ fall, np.eye(4)
+        rows = [Vector(*map(_tidy, row)) for row in T[:3, :3].tolist()]
+        joints.append(PlacedJoint(joint.prismatic, 1, 0, 0, 0, turn=Matrix(*rows), shift=_vector(T[:3, 3])))
+        body = moved(joint.body, turn.T)
+        links.append(Link(body.mass, Vector(*body.com), symmetric(body.inertia)))
+        before = turn
+    return Chain(tuple(joints), tuple(links), _vector(fall))
+
+
+def _to_z(axis: Any) -> Any:
+    """A frame with the axis for z; its x is an axis of the old frame where possible."""
+    k = int(np.argmax(np.abs(axis)))
+    x = np.eye(3)[(k + 1) % 3]
+    if 1 - abs(axis[k]) <= SNAP:
+        z = np.eye(3)[k] * np.sign(axis[k])
+    else:
+        z, x = axis, x - (x @ axis) * axis
+        x /= np.linalg.norm(x)
+    return np.stack([x, np.cross(z, x), z], axis=1)
+
+
+def _vector(v: Any) -> Vector:
+    return Vector(*map(_tidy, v.tolist()))
 
 
 def _tidy(x: float) -> float:
     """Zeros and ones as the file meant them."""
-    return round(x) if abs(x - round(x)) < 1e-9 else x
+    return round(x) if abs(x) < 1.5 and abs(x - round(x)) <= SNAP else x
 
 
-def _matrix(T: object) -> Matrix:
-    rows = [Vector(*map(_tidy, row[:3])) for row in T[:3].tolist()]  # type: ignore[index]
-    return Matrix(*rows)
+def _regrouped(chain: Chain, euler: bool) -> Chain:
+    """Base parameters, as `regroup.regrouped` has them on canonical chains."""
+    links = list(chain.links)
+    for i in reversed(range(1, chain.n)):
+        joint = chain.joints[i]
+        assert isinstance(joint, PlacedJoint)
+        links[i], unchanged = split(joint, links[i], euler)
+        links[i - 1] = with_body(links[i - 1], _to_parent(unchanged, joint))
+    return replace(chain, links=tuple(links))
 
 
-def _turn(u: Vector, x: Scalar) -> Matrix:
-    """Rodrigues' formula: for an axis of the frame most of it is zero or one."""
-    c, s = cos(x), sin(x)
-    v = 1 - c
-    one = [u.x, u.y, u.z]
-    if sorted(map(abs, one)) == [0, 0, 1]:
-        v = 0  # the products of the axis with itself give 1 - c + c
-    entry = [[one[i] * one[j] * v for j in range(3)] for i in range(3)]
-    cross = [[0, -u.z, u.y], [u.z, 0, -u.x], [-u.y, u.x, 0]]
-    rows = []
-    for i in range(3):
-        row = []
-        for j in range(3):
-            diagonal = (1 if not isinstance(v, Expr) and abs(one[i]) == 1 else c) if i == j else 0
-            row.append(entry[i][j] + diagonal + cross[i][j] * s)
-        rows.append(Vector(*row))
-    return Matrix(*rows)
+def _to_parent(body: Body, joint: PlacedJoint) -> Body:
+    """The parallel-axis rule after a turn; at the zero of the joint."""
+    R, s = np.array(joint.turn, dtype=float), np.array(joint.shift, dtype=float)
+    h, J = R @ np.array(body.h, dtype=float), R @ np.array(body.J.matrix, dtype=float) @ R.T
+    across = np.outer(h, s) + np.outer(s, h) + body.m * np.outer(s, s)
+    J = J + np.trace(across) * np.eye(3) - across
+    moment = h + body.m * s
+    six = (J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2])
+    return Body(body.m, Vector(*moment.tolist()), Symmetric(*map(float, six)))
