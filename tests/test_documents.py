@@ -39,7 +39,14 @@ def test_toml_blocks_load(document: Path, tmp_path: Path) -> None:
         assert aw.problems(aw.load(tmp_path / "robot.toml")) == []
 
 
-LONG = ("integrators rr", "bench puma560", "reproduce all", "precision rr", "check FILE")  # each is tested by itself
+LONG = (
+    "integrators rr",
+    "bench puma560",
+    "reproduce all",
+    "precision rr",
+    "crossing",
+    "check FILE",
+)  # each is tested by itself
 
 
 def test_commands_of_the_readme_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -372,11 +372,12 @@ def test_meshes_that_give_a_body_its_mass_are_read(tmp_path: Path) -> None:
 
 
 def test_meshes_that_give_no_mass_are_never_looked_for() -> None:
-    tree = read(
-        f'<body><joint name="a"/>{INERTIAL}<geom type="mesh" mesh="m"/></body>',
-        '<asset><mesh name="m" file="/gone/../m.stl"/></asset>',
-    )
-    assert tree.links["body1"].mass == 2
+    body = f'<body><joint name="a"/>{INERTIAL}<geom type="mesh" mesh="m"/></body>'
+    assert read(body, '<asset><mesh name="m" file="gone/m.stl"/></asset>').links["body1"].mass == 2
+    path = write(body, '<asset><mesh name="m" file="/gone/../m.stl"/></asset>')
+    with pytest.raises(ModelError, match=r"line 3: mesh '/gone/../m.stl' is an absolute path"):
+        mjcf.read(path)
+    assert mjcf.read(path, visuals=False).links["body1"].mass == 2
 
 
 # ---- mistakes and files that mean harm

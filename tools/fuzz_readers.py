@@ -16,12 +16,14 @@ import tempfile
 import time
 import warnings
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import armwright as aw
 from armwright.errors import ArmwrightError
 from armwright.model import mjcf, urdf, xacro, xml
 from armwright.model.tree import pick
+from armwright.model.visual import Box, Capsule, Cylinder, Mesh, Visual
 
 SECONDS = 5
 WORDS = [
@@ -63,7 +65,7 @@ WORDS = [
 XACRO = """<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">
 <xacro:property name="len" value="0.3"/><xacro:arg name="side" default="left"/>
 <xacro:macro name="arm" params="name parent *origin mass:=1.0">
-<link name="${name}"><inertial><mass value="${mass}"/><inertia ixx="${mass*len**2}" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<link name="${name}"><visual><origin xyz="0 0 ${len}"/><geometry><mesh filename="package://x/${name}.stl"/></geometry></visual><inertial><mass value="${mass}"/><inertia ixx="${mass*len**2}" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
 <joint name="${name}_joint" type="revolute"><parent link="${parent}"/><child link="${name}"/><xacro:insert_block name="origin"/>
 <axis xyz="0 0 1"/><limit lower="${-pi}" upper="${pi}" effort="1" velocity="1"/></joint></xacro:macro>
 <link name="base"/><xacro:arm name="a" parent="base"><origin xyz="0 0 ${len}" rpy="0 ${pi/2} 0"/></xacro:arm>
@@ -73,7 +75,11 @@ XACRO = """<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">
 
 def originals() -> dict[str, str]:
     arm = aw.random_robot(4, 1)
-    return {"urdf": urdf.text(arm), "xacro": XACRO, "mjcf": mjcf.text(arm)}
+    shapes = (Mesh("package://x/y.stl"), Box((1.0, 2.0, 3.0)), Cylinder(1.0, 2.0), Capsule(1.0, 2.0))
+    seen = tuple(Visual(shape, rgba=(0.1, 0.2, 0.3, 1.0)) for shape in shapes)
+    arm = replace(arm, base_visuals=seen, links=(replace(arm.links[0], visuals=seen), *arm.links[1:]))
+    mesh = '<asset><mesh name="m" file="x/y.stl" refpos="1 2 3"/></asset><worldbody><geom type="mesh" mesh="m"/>'
+    return {"urdf": urdf.text(arm), "xacro": XACRO, "mjcf": mjcf.text(arm).replace("<worldbody>", mesh)}
 
 
 def damaged(text: str, rng: random.Random) -> bytes:

@@ -127,10 +127,15 @@ class Function:
                 return done
         return self._checked(*state, tip_wrench=tip_wrench, link_wrenches=link_wrenches, out=out, threads=threads)
 
+    @property
+    def _long(self) -> bool:
+        """Whether the chain is too long for straight code."""
+        return len(self.robot.links) > UNROLLED
+
     @cached_property
     def single(self) -> Callable[..., Array]:
         """The function without options: fastest for one state given as plain arrays, the same for everything else."""
-        if self.robot.n > UNROLLED:
+        if self._long:
             return self._checked
         made: Callable[..., Array] = self._kernel(()).single(self._any_layout)
         return made
@@ -144,7 +149,7 @@ class Function:
         n, dtype = self.robot.n, self.dtype
         first = state[0] if state else None
         if (
-            (n > UNROLLED and not self._whole_loop)
+            (self._long and not self._whole_loop)
             or self.vary
             or len(state) != len(self.arguments)
             or type(first) is not np.ndarray
@@ -157,7 +162,7 @@ class Function:
         for array in state:
             if type(array) is not np.ndarray or array.shape != shape or array.dtype != dtype or not array.flags.aligned:
                 return None
-        kernel = self._kernel(()) if n <= UNROLLED else self._loop_kernel(())
+        kernel = self._loop_kernel(()) if self._long else self._kernel(())
         wanted = (shape[0], *kernel.shape)
         result = out if out is not None else empty(wanted, dtype, first.strides[0] == dtype.itemsize)
         if out is not None and (type(out) is not np.ndarray or out.shape != wanted or not direct(out, dtype, state)):
@@ -182,10 +187,11 @@ class Function:
     @property
     def formulation(self) -> Formulation:
         """The one that was asked for, or the cheapest for this robot."""
-        if self._wanted is None and self.robot.n > UNROLLED:
+        if self._wanted is None and self._long:
             if self.problem in DERIVATIVES:
                 return derivative_of(self.problem)
-            return QUANTITIES.get(self.problem) or find(self.problem, _LOOP_FORMULATION.get(self.problem))
+            together = "composite_body" if self.problem == "forward_dynamics" and self.robot.followers else None
+            return QUANTITIES.get(self.problem) or find(self.problem, together or _LOOP_FORMULATION.get(self.problem))
         return self._wanted or self._plain.formulation
 
     @property
@@ -201,7 +207,7 @@ class Function:
     @property
     def source(self) -> str:
         """The generated code, as LLVM IR."""
-        if self.robot.n <= UNROLLED:
+        if not self._long:
             return str(self._kernel(()).source)
         if self._looped:
             return str(self._loop_kernel(()).source)
@@ -225,12 +231,12 @@ class Function:
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
-        n = self.robot.n
+        links = len(self.robot.links)
         if len(state) != len(self.arguments):
             raise InputError(f"{self!r} got {len(state)} arguments; expected {len(self.arguments)}")
         given = dict(zip(self.arguments, state, strict=True))
         shapes = dict(self._shapes)
-        loads = {"tip_wrench": (tip_wrench, (6,)), "link_wrenches": (link_wrenches, (n, 6))}
+        loads = {"tip_wrench": (tip_wrench, (6,)), "link_wrenches": (link_wrenches, (links, 6))}
         wanted = {name: pair for name, pair in loads.items() if pair[0] is not None}
         if wanted and self.problem not in ("inverse_dynamics", "forward_dynamics", "bias", "joint_torque"):
             raise InputError(f"{self.problem} does not depend on wrenches; leave {' and '.join(wanted)} out")
@@ -251,7 +257,7 @@ class Function:
 
     def _evaluator(self, loads: tuple[str, ...]) -> Evaluate:
         if loads not in self._evaluators:
-            if self.robot.n <= UNROLLED:
+            if not self._long:
                 kernel = self._kernel(loads)
                 self._evaluators[loads] = self._with_kernel(kernel, kernel.shape)
             elif self._looped:
@@ -268,7 +274,7 @@ class Function:
     def _looped(self) -> bool:
         """Whether a longer chain has this problem as a compiled loop."""
         chosen = self._wanted is not None and self.problem not in QUANTITIES
-        return self.problem in _LOOPED and not chosen and not self.vary
+        return self.problem in _LOOPED and not chosen and not self.vary and not self.robot.followers
 
     @cached_property
     def _whole_loop(self) -> bool:
@@ -376,7 +382,7 @@ class Function:
         tip = wrench(arrays["tip_wrench"], batch) if "tip_wrench" in arrays else None
         links = None
         if "link_wrenches" in arrays:
-            links = [wrench(arrays["link_wrenches"][..., i, :], batch) for i in range(self.robot.n)]
+            links = [wrench(arrays["link_wrenches"][..., i, :], batch) for i in range(len(self.robot.links))]
         columns = [scalars(arrays[name], batch) for name in self.arguments]
         try:
             with np.errstate(all="ignore"):  # what overflows or divides by zero is told below

@@ -59,7 +59,7 @@ def export(
     for name in functions:
         if name not in FUNCTIONS:
             raise unknown("function", name, FUNCTIONS)
-    if robot.n > UNROLLED:
+    if len(robot.links) > UNROLLED:
         raise InputError(f"export writes straight code, for up to {UNROLLED} joints; {robot.name} has {robot.n}")
     made = {name: Function(robot, name, QUANTITIES.get(name), "float64") for name in functions}
     programs = {name: f.program for name, f in made.items()}

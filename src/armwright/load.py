@@ -29,13 +29,16 @@ def load(
     tip: str | None = None,
     locked: Mapping[str, float] | None = None,
     packages: Mapping[str, str | Path] | None = None,
+    visuals: bool = True,
 ) -> Robot:
     """A packaged robot by name, or the robot in a .toml, .urdf, .xacro or .xml (MJCF) file.
 
     Out of a tree of links the chain from `base` to `tip` is taken: by default from the root along the longest chain, if
     there is one longest. Joints named in `locked` stand still at that position; side branches are locked at zero where
     nothing else is said, and what they weigh is carried by the link they sit on. `packages` says where the packages are
-    that a xacro file names. Warns of everything that looks wrong.
+    that a xacro file names, or that meshes are in. Meshes are not opened; one outside of the model's folder is an error
+    (`armwright.model.meshes` has the rules), unless `visuals` is False: then what a viewer shows is left out. Warns of
+    everything that looks wrong.
     """
     if not isinstance(path, (str, Path)):
         raise ModelError(f"load got {type(path).__name__}; expected the name of a packaged robot or the path of a file")
@@ -43,9 +46,9 @@ def load(
     if str(path) in packaged():
         robot = _packaged(str(path))
     elif Path(str(path)).suffix in TREES and _there(Path(str(path))):
-        robot, chosen = _from_tree(Path(path), base, tip, locked, packages or {}), {}
+        robot, chosen = _from_tree(Path(path), base, tip, locked, packages or {}, visuals), {}
     else:
-        robot = _from_file(str(path))
+        robot = _from_file(str(path), packages, visuals)
     given = [name for name, value in chosen.items() if value is not None]
     if given:
         raise ModelError(f"{robot.name} is a chain already: {', '.join(given)} is for files with a tree of links")
@@ -61,7 +64,7 @@ def _packaged(name: str) -> Robot:
     return Robot.from_fields(toml.parse(text, f"{name}.toml", name))
 
 
-def _from_file(name: str) -> Robot:
+def _from_file(name: str, packages: Mapping[str, str | Path] | None, visuals: bool) -> Robot:
     path = Path(name)
     if not name or (not path.suffix and not _there(path)):
         raise unknown("robot", name, packaged(), "A file is given by a path that ends in .toml.")
@@ -69,7 +72,7 @@ def _from_file(name: str) -> Robot:
         raise ModelError(f"{path}: cannot read {path.suffix or 'a file without ending'}; expected {', '.join(READERS)}")
     if path.stem in packaged() and not _there(path):
         raise ModelError(f"{path} does not exist; the packaged robot is loaded as {path.stem!r}")
-    return Robot.from_toml(path)
+    return Robot.from_fields(toml.read(path, packages, visuals))
 
 
 def _from_tree(
@@ -78,6 +81,7 @@ def _from_tree(
     tip: str | None,
     locked: Mapping[str, float] | None,
     packages: Mapping[str, str | Path],
+    visuals: bool,
 ) -> Robot:
     """The chain out of a URDF, xacro or MJCF file. Their readers are loaded when one is read."""
     from armwright.model import urdf, xml  # noqa: PLC0415
@@ -86,13 +90,14 @@ def _from_tree(
     if path.suffix == ".xacro":
         from armwright.model import xacro  # noqa: PLC0415
 
-        tree = urdf.tree_of(xacro.expand(path, packages={name: Path(folder) for name, folder in packages.items()}))
+        root = xacro.expand(path, packages={name: Path(folder) for name, folder in packages.items()})
+        tree = urdf.tree_of(root, packages, visuals)
     elif (root := xml.read(path)).tag == "mujoco":
         from armwright.model import mjcf  # noqa: PLC0415
 
-        tree = mjcf.read(path)
+        tree = mjcf.read(path, packages, visuals)
     else:
-        tree = urdf.tree_of(root)
+        tree = urdf.tree_of(root, packages, visuals)
     picked = pick(tree, base, tip, locked)
     told = [note for note in picked.notes if "not on the chain" in note]
     if told:

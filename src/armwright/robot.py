@@ -38,7 +38,7 @@ class Robot(Description):
         tau = M(q) qdd + C(q, qd) qd + g(q) + friction(qd) - J(q)^T tip_wrench
 
     `tip_wrench` (..., 6) is force and moment exerted by the surroundings on the robot at the origin of the tool
-    frame, in the axes of the tool frame. `link_wrenches` (..., n, 6) are the same for each link frame.
+    frame, in the axes of the tool frame. `link_wrenches` (..., links, 6) are the same for each link frame.
     """
 
     @classmethod
@@ -72,6 +72,7 @@ class Robot(Description):
             source=source,
             accept=top.texts("accept"),
             flange=table.flange,
+            followers=table.followers,
         )
 
     @classmethod
@@ -88,21 +89,25 @@ class Robot(Description):
     @classmethod
     def from_fields(cls, f: toml.Fields) -> Robot:
         return cls(
-            f.name, f.table.joints, f.table.links, f.gravity, f.base, f.tool, f.payload, f.source, f.accept, f.flange
-        )
+            f.name, f.table.joints, f.table.links, f.gravity, f.base, f.tool, f.payload, f.source, f.accept, f.flange,
+            f.table.followers, f.visuals,
+        )  # fmt: skip
 
     def to_toml(self, path: str | Path | None = None) -> str:
-        """The robot as TOML text, also written to `path` if given. Reading it back gives an equal robot."""
+        """The robot as TOML text, also written to `path` if given. Reading it back gives an equal robot.
+
+        Meshes are named as package://folder/file; read from elsewhere, `packages=` of `load` says where the folder is.
+        """
         return _kept(toml.write(self), path)
 
     def to_urdf(self, path: str | Path | None = None) -> str:
-        """The robot as URDF, also written to `path` if given. Gravity has no place in it."""
+        """The robot as URDF, also written to `path` if given. Gravity has no place in it; meshes as in `to_toml`."""
         from armwright.model import urdf  # noqa: PLC0415
 
         return _kept(urdf.text(self), path)
 
     def to_mjcf(self, path: str | Path | None = None) -> str:
-        """The robot as MuJoCo's XML, also written to `path` if given."""
+        """The robot as MuJoCo's XML, also written to `path` if given. Meshes are named in comments only."""
         from armwright.model import mjcf  # noqa: PLC0415
 
         return _kept(mjcf.text(self), path)
@@ -112,7 +117,8 @@ class Robot(Description):
         return {field.name: getattr(self, field.name) for field in fields(Description)}
 
     def __repr__(self) -> str:
-        return f"<Robot {self.name}: {self.n} joint{'s' if self.n > 1 else ''} {self.joint_types}>"
+        led = f", {len(self.followers)} following" if self.followers else ""
+        return f"<Robot {self.name}: {self.n} joint{'s' if self.n > 1 else ''} {self.joint_types}{led}>"
 
     def __str__(self) -> str:
         return as_table(self)

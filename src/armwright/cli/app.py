@@ -308,14 +308,15 @@ def _print_published(n: int) -> None:
 
 
 def _count_robot(arm: aw.Robot) -> None:
-    types = arm.joint_types
+    types = arm.freed().joint_types
     name = escape(f"{arm.name} ({types})")
     made = table(
         "problem", "formulation", "mul", "add", "div", "trig", "general mul", "general add",
-        title=f"{name}: all that is known of it folded away; general: any robot with these joints",
+        title=f"{name}: all that is known of it folded away; general: any robot with these joints, each on its own",
     )  # fmt: skip
     for problem in PROBLEMS:
-        for f in sorted(aw.formulations(problem), key=lambda f: _customised(f, arm).total):
+        taking = [f for f in aw.formulations(problem) if f.together or not arm.followers]
+        for f in sorted(taking, key=lambda f: _customised(f, arm).total):
             c, general = _customised(f, arm), aw.count_operations(problem, f.name, joints=types)
             numbers = (c.multiplications, c.additions, c.divisions, c.trigonometric)
             made.add_row(problem, f.name, *map(str, numbers), str(general.multiplications), str(general.additions))

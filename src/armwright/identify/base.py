@@ -82,13 +82,14 @@ def base_parameters(
 ) -> BaseParameters:
     """What of a robot shows in its torques, with or without the friction and the rotor inertias of its joints.
 
-    by   "rules": from the geometry, after Gautier and Khalil; "qr": from the regressor at random states
+    by   "rules": from the geometry, after Gautier and Khalil; "qr": from the regressor at random states. Where joints
+         follow others it is always the latter
     """
     if not isinstance(robot, Description):
         raise InputError(f"base_parameters got {type(robot).__name__}; expected a Robot")
     if by not in METHODS:
         raise unknown("way to base parameters", by, METHODS)
-    return _found(robot, bool(friction), bool(rotors), by)
+    return _found(robot, bool(friction), bool(rotors), "qr" if robot.followers else by)
 
 
 @lru_cache(maxsize=64)
@@ -98,7 +99,7 @@ def _found(robot: Description, friction: bool, rotors: bool, by: str) -> BasePar
     else:
         kept, combination = by_rules(robot, friction, rotors)
     combination.flags.writeable = False
-    return BaseParameters(parameter_names(robot.n), kept, combination)
+    return BaseParameters(parameter_names(len(robot.links)), kept, combination)
 
 
 def random_states(robot: Description, count: int, seed: int = 0) -> tuple[Array, Array, Array]:
@@ -111,9 +112,9 @@ def random_states(robot: Description, count: int, seed: int = 0) -> tuple[Array,
 
 def by_qr(robot: Description, friction: bool, rotors: bool) -> tuple[tuple[int, ...], Array]:
     """The columns that stay, and the matrix of combinations, from random states."""
-    n = robot.n
+    n = len(robot.links)
     names = parameter_names(n)
-    W = as_written(robot, *random_states(robot, 40 + 20 * n)).reshape(-1, len(names))
+    W = as_written(robot, *random_states(robot, 40 + 20 * n * n // robot.n)).reshape(-1, len(names))
     kept = independent(W, [k for k in _preferred(n) if _wanted(names[k], friction, rotors)])
     combination = np.zeros((len(kept), len(names)))
     known = [k for k, name in enumerate(names) if _wanted(name, friction, rotors)]

@@ -20,6 +20,7 @@ from armwright.chain import Chain, MomentLink, Wrench
 from armwright.compile import Function
 from armwright.errors import InputError
 from armwright.formulations import Formulation, khalil
+from armwright.formulations.coupled import gathered
 from armwright.formulations.types import Coordinates
 from armwright.identify.vector import TEN
 from armwright.model.description import Description
@@ -39,7 +40,7 @@ def unit_link(k: int) -> MomentLink:
 
 def link_columns(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates) -> Iterator[list[Scalar]]:
     """The torques of all joints for each parameter of each link."""
-    n = chain.n
+    n, chain = chain.n, replace(chain, drives=())
     for i in range(1, n + 1):
         for k in range(TEN):
             inner = replace(chain, joints=chain.joints[:i], links=(NOTHING,) * (i - 1) + (unit_link(k),))
@@ -57,8 +58,8 @@ def joint_columns(qd: Coordinates, qdd: Coordinates) -> Iterator[list[Scalar]]:
 def rows(
     chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, _loads: tuple[Wrench, ...] = ()
 ) -> list[list[Scalar]]:
-    """Y by rows, over any scalar."""
-    columns = [*link_columns(chain, q, qd, qdd), *joint_columns(qd, qdd)]
+    """Y by rows, over any scalar; q, qd and qdd are those of the joints of the chain."""
+    columns = [gathered(chain, column) for column in (*link_columns(chain, q, qd, qdd), *joint_columns(qd, qdd))]
     return [list(row) for row in zip(*columns, strict=True)]
 
 
@@ -66,7 +67,7 @@ _BY_COLUMNS = Formulation("khalil, by columns", "joint_torque", "Khalil, Dombre 
 
 
 class Regressor(Function):
-    """Y of one robot: call it with q, qd, qdd of shape (..., n) for an array (..., n, 13 n)."""
+    """Y of one robot: call it with q, qd, qdd of shape (..., n) for an array (..., n, 13 links)."""
 
     def __init__(self, robot: Description) -> None:
         super().__init__(robot, "joint_torque", _BY_COLUMNS, "float64")
@@ -79,13 +80,13 @@ def compiled(robot: Description) -> Regressor:
 
 
 def regressor(robot: Description, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
-    """Y with tau = Y pi, shape (..., n, 13 n); the columns are named by `parameter_names(n)`.
+    """Y with tau = Y pi, shape (..., n, 13 links); the columns are named by `parameter_names(links)`.
 
     Compiled on first use, and depends on the geometry and the gravity of the robot only.
     """
     if not isinstance(robot, Description):
         raise InputError(f"regressor got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
-    return compiled(robot)(q, qd, qdd) if robot.n <= COMPILED else as_written(robot, q, qd, qdd)
+    return compiled(robot)(q, qd, qdd) if len(robot.links) <= COMPILED else as_written(robot, q, qd, qdd)
 
 
 def as_written(robot: Description, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
@@ -94,7 +95,7 @@ def as_written(robot: Description, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) 
     arrays = {name: (checked(name, x, (robot.n,), FLOAT64, "one per joint"), 1) for name, x in given.items()}
     batch = common_shape(arrays)
     state = [scalars(x, batch) for x, _ in arrays.values()]
-    result = stacked(rows(robot.chain(), state[0], state[1], state[2]), batch, FLOAT64)
+    result = stacked(_BY_COLUMNS(robot.chain(), *state), batch, FLOAT64)
     if not np.isfinite(result).all():
         raise InputError("q, qd and qdd hold a number that is not finite, or too large")
     return result

@@ -167,9 +167,9 @@ def estimate(
     _check_count(used, len(base), robot)
     known = parameters(robot)
     estimated = (*(("viscous", "coulomb") if friction else ()), *(("armature",) if rotors else ()))
-    known[: TEN * robot.n] = 0
+    known[: TEN * len(robot.links)] = 0
     for kind in estimated:
-        known[TEN * robot.n + JOINT.index(kind) :: THREE] = 0
+        known[TEN * len(robot.links) + JOINT.index(kind) :: THREE] = 0
     factors, given = _factors(robot, measured, base, known, used)
     fit = _fitted(factors, used.sum(axis=0), base)
     tau = given + np.concatenate([base.columns(Y) @ fit.values for _, Y in _chunks(robot, measured)])
@@ -291,7 +291,7 @@ def _seen(R: Array, base: BaseParameters) -> Array:
 
 def _full(found: Identification) -> Array:
     """All parameters, such as bodies can have. Rotors that were not seen and were not there before stay away."""
-    n, base = found.prior.n, found.base
+    n, base = len(found.prior.links), found.base
     before = parameters(found.prior)
     links, joints = np.arange(TEN * n), np.arange(TEN * n, (TEN + THREE) * n)
     kinds = np.array(JOINT * n)

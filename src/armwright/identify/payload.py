@@ -134,7 +134,8 @@ def estimate_payload(
     empty = robot.without_payload()
     Y = regressor(empty, arrays["q"], arrays["qd"], arrays["qdd"])
     before = arrays["tau_without"] if "tau_without" in arrays else Y @ parameters(empty)
-    last = Y[..., TEN * (n - 1) : TEN * n]
+    links = len(robot.links)
+    last = Y[..., TEN * (links - 1) : TEN * links]
     W = last @ in_frame(np.array(compose(robot.flange, robot.tool)))
     return _fitted(empty, W, arrays["tau"] - before)
 

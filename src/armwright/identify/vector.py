@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from armwright.arrays import Array, checked
 from armwright.errors import InputError
-from armwright.model.description import Description, JointModel, LinkModel, Tensor
+from armwright.model.description import Description, JointModel, LinkModel, Tensor, parted
 from armwright.robot import Robot
 
 LINK = ("m", "mx", "my", "mz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
@@ -46,15 +46,19 @@ def parameters(robot: Description) -> Array:
 
 def with_parameters(robot: Robot, values: ArrayLike) -> Robot:
     """The same robot with other parameters (13 n,), and nothing in its hand: that is a part of its last link."""
-    n = robot.n
+    n = len(robot.links)
     vector = checked("values", values, ((TEN + THREE) * n,), np.dtype(float), "the parameters of `parameters(robot)`")
     if vector.ndim != 1 or not np.isfinite(vector).all():
         raise InputError(f"values of shape {vector.shape}: expected one vector of finite numbers")
     links, joints = vector[: TEN * n].reshape(n, TEN), vector[TEN * n :].reshape(n, THREE)
+    moving, following = parted([_joint(joint, three) for joint, three in zip(robot.rows, joints, strict=True)])
     return replace(
         robot,
-        links=tuple(body(link.name, ten) for link, ten in zip(robot.links, links, strict=True)),
-        joints=tuple(_joint(joint, three) for joint, three in zip(robot.joints, joints, strict=True)),
+        links=tuple(
+            replace(body(link.name, ten), visuals=link.visuals) for link, ten in zip(robot.links, links, strict=True)
+        ),
+        joints=moving,
+        followers=following,
         payload=None,
     )
 

@@ -98,11 +98,12 @@ class Solver:
         if orientation not in ROWS:
             raise unknown("orientation", orientation, ROWS)
         self.robot, self.n, self.length = robot, robot.n, _reach(robot)
-        self.task = Task(orientation, self.length, tuple(_range(joint, path) for joint in robot.joints))
+        ranges = tuple(_range(joint, path) for joint in robot.joints)
+        self.task = Task(orientation, self.length, ranges, tuple(joint.prismatic for joint in robot.joints))
         self.low, self.high = np.array([(joint.low, joint.high) for joint in self.task.joints]).T
         self.turning = np.array([not joint.prismatic for joint in robot.joints])
         self.forward_kinematics = Function(robot, "forward_kinematics", QUANTITIES["forward_kinematics"], "float64")
-        self.run = (compiled if self.n <= UNROLLED else as_written)(robot.chain(), self.task)
+        self.run = (compiled if len(robot.links) <= UNROLLED else as_written)(robot.chain(), self.task)
         self.starts = lru_cache(maxsize=4)(self._starts)
 
     def solve(self, T: Array, q0: Array | None, options: Options) -> Found:
@@ -288,7 +289,7 @@ def _reach(robot: Description) -> float:
     """The length of the outstretched arm, or 1 if it has none."""
     tool: Any = np.asarray(robot.flange) @ np.asarray(robot.tool)
     reach = float(np.linalg.norm(tool[:3, 3]))
-    for joint in robot.joints:
+    for joint in robot.rows:
         travel = [abs(joint.d + x) for x in _limits(joint) if joint.prismatic and math.isfinite(x)]
         reach += math.hypot(joint.a, max([abs(joint.d), *travel]))
     return reach or 1.0

@@ -25,6 +25,7 @@ import numpy as np
 from armwright.algebra import Matrix, Scalar, Vector, Z, elementary
 from armwright.arrays import Array
 from armwright.chain import Chain, Pose
+from armwright.formulations.coupled import gathered, positions
 from armwright.formulations.kinematics import link_frames, tip_columns, tool_frame
 from armwright.formulations.linear import cholesky
 from armwright.formulations.types import Coordinates
@@ -77,6 +78,7 @@ class Task:
     orientation: str
     length: float
     joints: tuple[Range, ...]
+    sliding: tuple[bool, ...]
 
 
 def step(chain: Chain, task: Task, q: Coordinates, wanted: Coordinates) -> list[Scalar]:
@@ -85,7 +87,8 @@ def step(chain: Chain, task: Task, q: Coordinates, wanted: Coordinates) -> list[
     `wanted` are the first three rows of the target pose, and the damping.
     """
     *target, damping = wanted
-    e = _error(chain, task, q, target)
+    e = _error(chain, task, positions(chain, q), target)
+    units = [task.length if sliding else 1 for sliding in task.sliding]
     J = _columns(chain, task, q, len(e))
     pull = [_dot(column, e) for column in J]  # the descent of E along each joint
     free = [joint.free(x, p) for joint, x, p in zip(task.joints, q, pull, strict=True)]
@@ -94,7 +97,6 @@ def step(chain: Chain, task: Task, q: Coordinates, wanted: Coordinates) -> list[
     mu = _smaller(squares[0] + squares[1], 1) * damping + LEAST_DAMPING
     nearer = 1 / _sqrt(_larger(squares[0], 1))  # what is out of reach pulls no harder than what is a length away
     e = [x * nearer for x in e[:3]] + e[3:]
-    units = [task.length if joint.prismatic else 1 for joint in chain.joints]
     moved = [x + dx * unit for x, dx, unit in zip(q, _damped(J, e, mu), units, strict=True)]
     return [*(joint.within(x) for joint, x in zip(task.joints, moved, strict=True)), *squares]
 
@@ -142,10 +144,12 @@ def _axis_error(z: Vector) -> list[Scalar]:
 
 def _columns(chain: Chain, task: Task, q: Coordinates, rows: int) -> list[list[Scalar]]:
     """The columns of J; angles per length, where the joint is prismatic, times length are angles."""
+    columns = [[*column.l, *column.e] for column in tip_columns(chain, positions(chain, q))]
+    of_coordinates = zip(*(gathered(chain, row) for row in zip(*columns, strict=True)), strict=True)
     J = []
-    for joint, column in zip(chain.joints, tip_columns(chain, q), strict=True):
-        length, unit = (1, task.length) if joint.prismatic else (1 / task.length, 1)
-        J.append([*(x * length for x in column.l), *(x * unit for x in column.e)][:rows])
+    for sliding, column in zip(task.sliding, of_coordinates, strict=True):
+        length, unit = (1, task.length) if sliding else (1 / task.length, 1)
+        J.append([*(x * length for x in column[:3]), *(x * unit for x in column[3:])][:rows])
     return J
 
 
@@ -195,7 +199,7 @@ def compiled(chain: Chain, task: Task) -> Run:
     from armwright.backends.llvm import Kernel  # noqa: PLC0415  (LLVM is loaded only when something is compiled)
 
     graph = Graph()
-    q = tuple(graph.input(f"q{i + 1}") for i in range(chain.n))
+    q = tuple(graph.input(f"q{i + 1}") for i in range(chain.coordinates))
     wanted = tuple(graph.input(f"wanted{k}") for k in range(13))
     values = step(chain, task, q, wanted)
     program = Program((("q", q), ("wanted", wanted)), tuple(values), (len(values),))

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 import numpy as np
 
 from armwright.algebra import Matrix, Scalar, Symmetric, Vector, cos, point_inertia, sin
-from armwright.chain import Chain, Joint, Link, Pose
-from armwright.errors import ModelError
+from armwright.chain import Chain, Drive, Joint, Link, Pose
+from armwright.errors import ModelError, unknown
+
+if TYPE_CHECKING:
+    from armwright.model.visual import Visual
 
 Triple: TypeAlias = tuple[float, float, float]
 Tensor: TypeAlias = tuple[Triple, Triple, Triple]
@@ -21,6 +24,16 @@ NO_TRANSFORM: Transform = ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0
 NO_TENSOR: Tensor = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 EARTH: Triple = (0.0, 0.0, -9.81)
 QUARTER_TURN = math.pi / 2
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """How a joint follows another: it is at factor q + offset when that one is at q; it moves link `place`, from 0."""
+
+    joint: str
+    factor: float = 1.0
+    offset: float = 0.0
+    place: int = 0
 
 
 @dataclass(frozen=True)
@@ -40,6 +53,7 @@ class JointModel:
     gear: float = 1.0
     max_velocity: float | None = None
     max_torque: float | None = None
+    mimic: Mimic | None = None
 
     @property
     def prismatic(self) -> bool:
@@ -53,12 +67,13 @@ class JointModel:
 
 @dataclass(frozen=True)
 class LinkModel:
-    """A rigid body in its link frame; `inertia` is about the centre of mass."""
+    """A rigid body in its link frame; `inertia` is about the centre of mass, `visuals` are for viewers."""
 
     name: str
     mass: float
     com: Triple
     inertia: Tensor
+    visuals: tuple[Visual, ...] = field(default=(), hash=False)
 
 
 @dataclass(frozen=True)
@@ -72,9 +87,14 @@ class Payload:
 
 @dataclass(frozen=True)
 class Description:
-    """A serial robot.
+    """A serial robot: links from base to tip, and a joint before each.
+
+    `joints` are those that move by themselves: q has one entry for each, and `n` is how many there are. `followers`
+    have a `mimic` and move with one of them. `rows` are both, one for each link.
 
     `flange` leads from frame n to the last frame of the table the robot was given by; `tool` stands after it.
+    `base_visuals` is what does not move, seen from frame 0, where `base` leads: its poses in the world are base @ pose,
+    those of a link's visuals are link_poses(q)[i] @ pose.
     `accept` lists what its author knows of and that needs no warning: kinds of problems (see `problems`), or
     "link: kind" for one link.
     """
@@ -89,6 +109,8 @@ class Description:
     source: str = ""
     accept: tuple[str, ...] = ()
     flange: Transform = NO_TRANSFORM
+    followers: tuple[JointModel, ...] = ()
+    base_visuals: tuple[Visual, ...] = field(default=(), hash=False)
 
     def __post_init__(self) -> None:
         for key, text in (("name", self.name), ("source", self.source)):
@@ -96,14 +118,14 @@ class Description:
                 raise ModelError(f"{key} = {text!r} is not a text")
         if not self.joints:
             raise ModelError(f"robot {self.name!r} is empty: expected at least one joint and its link")
-        if len(self.joints) != len(self.links):
-            raise ModelError(
-                f"robot {self.name!r} has {len(self.joints)} joints and {len(self.links)} links: expected equal"
-            )
+        if len(self.joints) + len(self.followers) != len(self.links):
+            count = len(self.joints) + len(self.followers)
+            raise ModelError(f"robot {self.name!r} has {count} joints and {len(self.links)} links: expected equal")
+        _check_mimics(self)
         numbers = (
             *(
                 x
-                for j in self.joints
+                for j in self.rows
                 for x in (j.alpha, j.a, j.d, j.theta, j.viscous, j.coulomb, j.rotor_inertia, j.gear)
             ),
             *(x for link in self.links for x in (link.mass, *link.com, *(y for row in link.inertia for y in row))),
@@ -114,13 +136,41 @@ class Description:
 
     @property
     def n(self) -> int:
-        """The number of joints."""
+        """The number of coordinates: of joints that do not follow another."""
         return len(self.joints)
+
+    @property
+    def rows(self) -> tuple[JointModel, ...]:
+        """The joint before each link, followers among them."""
+        rows = list(self.joints)
+        for follower in self.followers:
+            assert follower.mimic is not None
+            rows.insert(follower.mimic.place, follower)
+        return tuple(rows)
+
+    @property
+    def drives(self) -> tuple[Drive, ...]:
+        """What moves the joint of each link; empty if each moves by itself."""
+        if not self.followers:
+            return ()
+        place = {joint.name: i for i, joint in enumerate(self.joints)}
+        mimics = [row.mimic or Mimic(row.name) for row in self.rows]
+        return tuple(Drive(place[m.joint], m.factor, m.offset) for m in mimics)
 
     @property
     def joint_types(self) -> str:
         """R for each revolute and P for each prismatic joint, base to tip."""
         return "".join("P" if joint.prismatic else "R" for joint in self.joints)
+
+    def each_joint(self, change: Callable[[JointModel], JointModel]) -> Self:
+        """The robot with every joint, followers too, changed."""
+        return replace(self, joints=tuple(map(change, self.joints)), followers=tuple(map(change, self.followers)))
+
+    def freed(self) -> Self:
+        """The robot with every joint moving by itself."""
+        if not self.followers:
+            return self
+        return replace(self, joints=tuple(replace(row, mimic=None) for row in self.rows), followers=())
 
     def chain(self, number: Callable[[float], Scalar] = float) -> Chain:
         """The canonical chain with every number turned into a scalar, e.g. `numpy.float32` or `mpmath.mpf`."""
@@ -130,12 +180,57 @@ class Description:
         if self.payload is not None:
             links[-1] = _joined(links[-1], held(self.payload, tool, number))
         return Chain(
-            joints=tuple(_joint(joint, number) for joint in self.joints),
+            joints=tuple(_joint(joint, number) for joint in self.rows),
             links=tuple(links),
             gravity=base.rotation.T @ Vector(*map(number, self.gravity)),
             base=base,
             tool=tool,
+            drives=tuple(Drive(d.coordinate, number(d.factor), number(d.offset)) for d in self.drives),
         )
+
+
+def parted(rows: Sequence[JointModel]) -> tuple[tuple[JointModel, ...], tuple[JointModel, ...]]:
+    """The joints before all links as those that move by themselves and their followers.
+
+    One that follows a follower follows the joint which that one follows.
+    """
+    named = {row.name: row for row in rows if row.mimic is not None}
+    followers = []
+    for i, row in enumerate(rows):
+        if row.mimic is None:
+            continue
+        mimic, seen = row.mimic, {row.name}
+        while (inner := named.get(mimic.joint)) is not None and inner.mimic is not None:
+            if inner.name in seen:
+                raise ModelError(f"joint {row.name!r} follows itself, by way of {inner.name!r}")
+            seen.add(inner.name)
+            offset = mimic.factor * inner.mimic.offset + mimic.offset
+            mimic = Mimic(inner.mimic.joint, mimic.factor * inner.mimic.factor, offset)
+        followers.append(replace(row, mimic=replace(mimic, place=i)))
+    return tuple(row for row in rows if row.mimic is None), tuple(followers)
+
+
+def _check_mimics(robot: Description) -> None:
+    leaders = [joint.name for joint in robot.joints]
+    if any(joint.mimic for joint in robot.joints):
+        raise ModelError(f"robot {robot.name!r}: a joint that follows another one belongs into followers")
+    places = [-1]
+    for joint in robot.followers:
+        mimic = joint.mimic
+        if mimic is None or not places[-1] < mimic.place < len(robot.links):
+            raise ModelError(f"robot {robot.name!r}: follower {joint.name!r} needs a mimic with its place in the chain")
+        places.append(mimic.place)
+        if mimic.joint not in leaders:
+            raise unknown(f"joint for {joint.name!r} of robot {robot.name!r} to follow:", mimic.joint, leaders)
+        if leaders.count(mimic.joint) > 1:
+            raise ModelError(
+                f"robot {robot.name!r}: {joint.name!r} follows {mimic.joint!r}, and several joints have this name"
+            )
+        if not (math.isfinite(mimic.factor) and mimic.factor and math.isfinite(mimic.offset)):
+            raise ModelError(
+                f"robot {robot.name!r}: {joint.name!r} follows {mimic.joint!r} by factor {mimic.factor!r} and offset "
+                f"{mimic.offset!r}; expected finite numbers and a factor that is not zero"
+            )
 
 
 def compose(first: Transform, second: Transform) -> Transform:

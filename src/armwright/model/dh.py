@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from armwright.algebra import ZERO, Symmetric, Vector
 from armwright.chain import Link
@@ -28,14 +28,20 @@ from armwright.model.description import (
     NO_TRANSFORM,
     JointModel,
     LinkModel,
+    Mimic,
     Transform,
     compose,
     cos_sin,
     joined,
+    parted,
     symmetric,
     tensor,
 )
 from armwright.model.values import Reader
+
+if TYPE_CHECKING:
+    from armwright.model.meshes import Places
+    from armwright.model.visual import Visual
 
 CONVENTIONS = ("modified", "standard", "angeles", "saha")
 TYPES = ("revolute", "prismatic")
@@ -43,7 +49,8 @@ TYPES = ("revolute", "prismatic")
 GEOMETRY = ("type", "alpha", "a", "d", "b", "theta")
 BODY = ("mass", "com", "inertia", "slender", "point_masses")
 DRIVE = ("limits", "max_velocity", "max_torque", "viscous", "coulomb", "rotor_inertia", "gear")
-KEYS = ("name", "joint", *GEOMETRY, *BODY, *DRIVE)
+MIMIC = ("joint", "factor", "offset")
+KEYS = ("name", "joint", *GEOMETRY, *BODY, *DRIVE, "mimic", "visuals")
 SLENDER_KEYS = ("rho", "mass", "payload", "hub", "length")
 
 Where = Callable[[int, str | None], str]
@@ -54,12 +61,18 @@ class Table:
     """A DH table made canonical; `flange` leads from frame n to the last frame of the table."""
 
     joints: tuple[JointModel, ...]
+    followers: tuple[JointModel, ...]
     links: tuple[LinkModel, ...]
     flange: Transform
 
 
-def read_table(rows: Sequence[Mapping[str, Any]], convention: str, where: Where | None = None) -> Table:
-    """Read, check and convert the rows; `where(row, key)` names a place for error messages."""
+def read_table(
+    rows: Sequence[Mapping[str, Any]], convention: str, where: Where | None = None, places: Places | None = None
+) -> Table:
+    """Read, check and convert the rows; `where(row, key)` names a place for error messages.
+
+    `places` is where meshes may be; by default around the working directory.
+    """
     if not isinstance(convention, str) or convention not in CONVENTIONS:
         raise unknown("DH convention", convention, CONVENTIONS)
     if isinstance(rows, (str, Mapping)) or not isinstance(rows, Sequence):
@@ -81,11 +94,14 @@ def read_table(rows: Sequence[Mapping[str, Any]], convention: str, where: Where 
         ]
     rods = [*(j.a for j in joints[1:]), frames[-1][1] if frames else 0.0]
     links = [_link(reader, i, joints[i], frames[i], rods[i]) for i, reader in enumerate(readers)]
+    for i, reader in enumerate(readers):
+        if "visuals" in reader.data:
+            links[i] = replace(links[i], visuals=_visuals(reader, frames[i], places))
     if convention == "angeles":
         for i, joint in enumerate(joints):
             if joint.prismatic:
                 last = _turn_axis(i, joints, links, last)
-    return Table(tuple(joints), tuple(links), last)
+    return Table(*parted(joints), tuple(links), last)
 
 
 def _place(i: int, row: Mapping[str, Any], where: Where | None) -> Callable[[str | None], str]:
@@ -119,7 +135,22 @@ def _joint(row: Reader, i: int, convention: str) -> JointModel:
         gear=gear,
         max_velocity=row.at_least_zero("max_velocity", "rad/s or m/s") if "max_velocity" in row.data else None,
         max_torque=row.at_least_zero("max_torque", "N m or N") if "max_torque" in row.data else None,
+        mimic=_mimic(row),
     )
+
+
+def _mimic(row: Reader) -> Mimic | None:
+    """mimic = {joint, factor, offset}: which joint this one follows, and how."""
+    data = row.data.get("mimic")
+    if data is None:
+        return None
+    if not isinstance(data, Mapping):
+        row.fail("mimic", f"mimic = {data!r} is not a table; expected keys {', '.join(MIMIC)}")
+    entry = Reader(data, lambda _key: row.where("mimic"))
+    entry.check_keys(MIMIC)
+    if not isinstance(entry.need("joint"), str):
+        entry.fail("joint", f"joint = {data['joint']!r}: expected the name of the joint to follow")
+    return Mimic(data["joint"], entry.number("factor", default=1.0), entry.number("offset", default=0.0))
 
 
 def _link(row: Reader, i: int, joint: JointModel, frame: tuple[float, float], rod: float) -> LinkModel:
@@ -144,6 +175,14 @@ def _link(row: Reader, i: int, joint: JointModel, frame: tuple[float, float], ro
     parts += [_moved(point, frame) for point in _point_masses(row)]
     body = joined(parts)
     return LinkModel(name, float(body.mass), _triple(body.com), tensor(body.inertia))
+
+
+def _visuals(row: Reader, frame: tuple[float, float], places: Places | None) -> tuple[Visual, ...]:
+    """What is seen of the link of one row, in its canonical frame."""
+    from armwright.model import visual  # noqa: PLC0415  (few tables have some)
+
+    found = visual.read(row, places)
+    return found if frame == (0.0, 0.0) else tuple(one.moved(_along_x(*frame)) for one in found)
 
 
 def _moved(body: Link, frame: tuple[float, float]) -> Link:
@@ -231,7 +270,8 @@ def _turn_axis(i: int, joints: list[JointModel], links: list[LinkModel], last: T
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = link.inertia
     x, y, z = link.com
     y, z, xy, xz = map(_reverse, (y, z, xy, xz))
-    links[i] = replace(link, com=(x, y, z), inertia=((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
+    visuals = tuple(visual.moved(_along_x(math.pi, 0.0)) for visual in link.visuals)
+    links[i] = replace(link, com=(x, y, z), inertia=((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)), visuals=visuals)
     if i + 1 < len(joints):
         joints[i + 1] = replace(joints[i + 1], alpha=_half_turn(joints[i + 1].alpha))
         return last

@@ -11,7 +11,7 @@ from armwright.model.description import NO_TRANSFORM, Description, JointModel, T
 
 def as_table(robot: Description) -> str:
     parts = [_title(robot), _layout(_joints(robot)), _layout(_links(robot))]
-    drives = [j for j in robot.joints if j.viscous or j.coulomb or j.rotor_inertia]
+    drives = [j for j in robot.rows if j.viscous or j.coulomb or j.rotor_inertia]
     if drives:
         parts.append(_layout(_drives(robot)))
     if robot.payload is not None:
@@ -22,28 +22,53 @@ def as_table(robot: Description) -> str:
     for name, transform in (("base", robot.base), ("flange", robot.flange), ("tool", robot.tool)):
         if transform != NO_TRANSFORM:
             parts.append(f"{name} transform:\n{_transform(transform)}")
+    if robot.base_visuals or any(link.visuals for link in robot.links):
+        parts.append(_seen(robot))
     if robot.source:
         parts.append("\n".join(textwrap.wrap(" ".join(robot.source.split()), 100)))
     return "\n\n".join(parts)
 
 
+def _seen(robot: Description) -> str:
+    """What a viewer shows, and of which links."""
+    from armwright.model.visual import counted  # noqa: PLC0415  (loaded, where there is any)
+
+    on = [("the base", robot.base_visuals), *((link.name, link.visuals) for link in robot.links)]
+    every = [visual for _, visuals in on for visual in visuals]
+    places = [f"{len(visuals)} on {name}" for name, visuals in on if visuals]
+    return "\n".join(textwrap.wrap(f"visuals: {counted(every)}; {', '.join(places)}", 100))
+
+
 def _title(robot: Description) -> str:
     return (
         f"{robot.name}: {robot.n} joint{'s' if robot.n > 1 else ''} ({robot.joint_types}), "
-        f"gravity {_vector(robot.gravity)} m/s^2, modified DH (Craig)"
+        + (f"{len(robot.followers)} more moving with them, " if robot.followers else "")
+        + f"gravity {_vector(robot.gravity)} m/s^2, modified DH (Craig)"
     )
 
 
 def _joints(robot: Description) -> list[list[str]]:
     rows = [["i", "joint", "type", "alpha", "a [m]", "theta", "d [m]", "limits"]]
-    for i, joint in enumerate(robot.joints, start=1):
+    variables = _variables(robot)
+    for i, (joint, q) in enumerate(zip(robot.rows, variables, strict=True), start=1):
         theta, d = _angle(joint.theta), f"{joint.d:g}"
         if joint.prismatic:
-            d = f"q{i}" + (f" {joint.d:+g}" if joint.d else "")
+            d = q + (f" {joint.d:+g}" if joint.d else "")
         else:
-            theta = f"q{i}" + (f" {'+' if joint.theta > 0 else '-'} {_angle(abs(joint.theta))}" if joint.theta else "")
+            theta = q + (f" {'+' if joint.theta > 0 else '-'} {_angle(abs(joint.theta))}" if joint.theta else "")
         rows.append([str(i), joint.name, joint.type, _angle(joint.alpha), f"{joint.a:g}", theta, d, _limits(joint)])
     return rows
+
+
+def _variables(robot: Description) -> list[str]:
+    """q1, q2, ... and, for joints that follow others, such as -2 q1 + 0.5."""
+    names = {joint.name: f"q{i}" for i, joint in enumerate(robot.joints, start=1)}
+    found = []
+    for row in robot.rows:
+        m = row.mimic
+        factor = "" if m is None or m.factor == 1 else "-" if m.factor == -1 else f"{m.factor:g} "
+        found.append(factor + names[m.joint if m else row.name] + (f" {m.offset:+g}" if m and m.offset else ""))
+    return found
 
 
 def _limits(joint: JointModel) -> str:
@@ -67,7 +92,7 @@ def _links(robot: Description) -> list[list[str]]:
 
 def _drives(robot: Description) -> list[list[str]]:
     rows = [["i", "joint", "rotor inertia", "gear", "at the joint", "viscous", "coulomb"]]
-    for i, j in enumerate(robot.joints, start=1):
+    for i, j in enumerate(robot.rows, start=1):
         numbers = (j.rotor_inertia, j.gear, j.armature, j.viscous, j.coulomb)
         rows.append([str(i), j.name, *map(_number, numbers)])
     return rows

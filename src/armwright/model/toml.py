@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from armwright.errors import ModelError, unknown
 from armwright.model.description import (
@@ -22,10 +22,14 @@ from armwright.model.description import (
     Triple,
     compose,
 )
-from armwright.model.dh import CONVENTIONS, Table, read_table
+from armwright.model.dh import CONVENTIONS, MIMIC, Table, read_table
 from armwright.model.values import Reader
 
-TOP_KEYS = ("name", "source", "convention", "gravity", "base", "flange", "tool", "accept", "payload", "link")
+if TYPE_CHECKING:
+    from armwright.model.meshes import Places
+    from armwright.model.visual import Visual
+
+TOP_KEYS = ("name", "source", "convention", "gravity", "base", "flange", "tool", "accept", "visuals", "payload", "link")
 PAYLOAD_KEYS = ("mass", "com", "inertia")
 
 _HEADER = re.compile(r"""^\s*(\[\[?)\s*([\w."'-]+)\s*\]""")
@@ -45,9 +49,10 @@ class Fields:
     payload: Payload | None
     source: str
     accept: tuple[str, ...]
+    visuals: tuple[Visual, ...]
 
 
-def read(path: Path) -> Fields:
+def read(path: Path, packages: Mapping[str, str | Path] | None = None, visuals: bool = True) -> Fields:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
@@ -58,11 +63,21 @@ def read(path: Path) -> Fields:
         raise ModelError(f"{path} cannot be read: {error}; save it as UTF-8 text") from None
     except (OSError, ValueError) as error:
         raise ModelError(f"{path} cannot be read: {error}") from None
-    return parse(text, path.name, path.stem)
+    return parse(text, path.name, path.stem, path, packages, visuals)
 
 
-def parse(text: str, file: str = "TOML", default_name: str = "robot") -> Fields:
-    """Read the text of a robot file; `file` is what messages call it."""
+def parse(
+    text: str,
+    file: str = "TOML",
+    default_name: str = "robot",
+    path: Path | None = None,
+    packages: Mapping[str, str | Path] | None = None,
+    visuals: bool = True,
+) -> Fields:
+    """Read the text of a robot file; `file` is what messages call it.
+
+    `path` and `packages` say where meshes may be. Without `visuals`, what a viewer shows is left out.
+    """
     try:
         data = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -83,7 +98,12 @@ def parse(text: str, file: str = "TOML", default_name: str = "robot") -> Fields:
     convention = top.need("convention", f"; expected one of {', '.join(CONVENTIONS)}")
     if not isinstance(convention, str) or convention not in CONVENTIONS:
         top.fail("convention", str(unknown("DH convention", convention, CONVENTIONS)))
-    table = read_table(rows, convention, lambda i, key: line("link", i, key))
+    if not visuals:
+        for entry in (data, *rows):
+            entry.pop("visuals", None)
+    shown = any("visuals" in entry for entry in (data, *rows))
+    places = _places(path, packages) if shown and path else None
+    table = read_table(rows, convention, lambda i, key: line("link", i, key), places)
     return Fields(
         name=top.text("name", default_name),
         table=table,
@@ -94,7 +114,22 @@ def parse(text: str, file: str = "TOML", default_name: str = "robot") -> Fields:
         payload=_payload(top, lambda key: line("payload", 0, key) + "payload"),
         source=top.text("source", ""),
         accept=top.texts("accept"),
+        visuals=_base_visuals(top, places),
     )
+
+
+def _places(path: Path, packages: Mapping[str, str | Path] | None) -> Places:
+    from armwright.model.meshes import Places  # noqa: PLC0415  (few files have meshes)
+
+    return Places.around(path, packages)
+
+
+def _base_visuals(top: Reader, places: Places | None) -> tuple[Visual, ...]:
+    if "visuals" not in top.data:
+        return ()
+    from armwright.model import visual  # noqa: PLC0415  (few files have some)
+
+    return visual.read(top, places)
 
 
 def _payload(top: Reader, where: Callable[[str | None], str]) -> Payload | None:
@@ -170,7 +205,7 @@ _LIMITS = ("limits", "max_velocity", "max_torque")
 def write(robot: Description) -> str:
     """The robot as TOML, in the modified convention; numbers are written so that they read back bit for bit."""
     parts = ["\n".join(_top(robot))]
-    for joint, link in zip(robot.joints, robot.links, strict=True):
+    for joint, link in zip(robot.rows, robot.links, strict=True):
         row: list[tuple[str, Any]] = [
             ("name", link.name),
             ("joint", joint.name),
@@ -179,10 +214,12 @@ def write(robot: Description) -> str:
             *((key, value) for key in _LIMITS if (value := getattr(joint, key)) is not None),
             *((key, getattr(joint, key)) for key in ("viscous", "coulomb", "rotor_inertia") if getattr(joint, key)),
             *((key, getattr(joint, key)) for key in ("gear",) if joint.gear != 1.0),
+            *([("mimic", {key: getattr(joint.mimic, key) for key in MIMIC})] if joint.mimic else []),
             *((key, getattr(link, key)) for key in ("mass", "com")),
             ("inertia", _six(link.inertia)),
         ]
-        parts.append("\n".join(["[[link]]", *(f"{key} = {_value(value)}" for key, value in row)]))
+        lines = [*(f"{key} = {_value(value)}" for key, value in row), *_visuals(link.visuals)]
+        parts.append("\n".join(["[[link]]", *lines]))
     if robot.payload is not None:
         load = robot.payload
         body = (("mass", load.mass), ("com", load.com), ("inertia", _six(load.inertia)))
@@ -201,6 +238,13 @@ def _top(robot: Description) -> Iterator[str]:
             yield f"{key} = {_value(transform)}"
     if robot.accept:
         yield f"accept = {_value(robot.accept)}"
+    yield from _visuals(robot.base_visuals)
+
+
+def _visuals(visuals: Sequence[Visual]) -> Iterator[str]:
+    """One on each line."""
+    if visuals:
+        yield "\n".join(["visuals = [", *(f"  {_value(visual.as_row())}," for visual in visuals), "]"])
 
 
 def _six(tensor: Tensor) -> tuple[float, ...]:
@@ -211,6 +255,8 @@ def _six(tensor: Tensor) -> tuple[float, ...]:
 def _value(value: Any) -> str:
     if isinstance(value, str):
         return _text(value)
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{key} = {_value(x)}' for key, x in value.items())} }}"
     if isinstance(value, Sequence):
         return f"[{', '.join(map(_value, value))}]"
     return repr(float(value))

@@ -6,9 +6,9 @@ the link they sit on. Joints that move keep their names, signs and zeros; their 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +22,17 @@ from armwright.model.description import (
     Description,
     JointModel,
     LinkModel,
+    Mimic,
     Tensor,
     Transform,
     Triple,
     joined,
+    parted,
     tensor,
 )
+
+if TYPE_CHECKING:
+    from armwright.model.visual import Visual
 
 Array: TypeAlias = NDArray[Any]
 
@@ -43,6 +48,7 @@ class TreeLink:
     mass: float
     com: Triple
     inertia: Tensor
+    visuals: tuple[Visual, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,23 +167,46 @@ def pick(
     for end in (start, tip):
         if end is not None and end not in tree.links:
             raise unknown("link", end, tree.links)
-    path, end = _path(tree, start, tip, held)
-    moving = [joint for joint in path if joint.moves and joint.name not in held]
+    leaders = _leaders(tree, held)
+    path, end = _path(tree, start, tip, held, leaders)
+    free = _free(path, held, leaders)
+    moving = [joint for joint in path if joint.name in free or _follows(joint, leaders, free)]
     if not moving:
         raise ModelError(f"{tree.name}: no joint moves between {start!r} and {end!r}; choose base= and tip=")
+    names = {joint.name for joint in tree.joints}
     for joint in path:
+        if joint.name in leaders and leaders[joint.name].joint not in names:
+            raise unknown(f"joint for {joint.name!r} to mimic:", leaders[joint.name].joint, names)
         if joint.kind in ("floating", "planar"):
             raise ModelError(
                 f"{tree.name}: joint {joint.name!r} is {joint.kind}; a chain has joints that turn or slide"
             )
-        if joint.mimic and joint.name not in held:
-            master = joint.mimic[0]
-            raise ModelError(
-                f"{tree.name}: joint {joint.name!r} on the chain mimics {master!r}; joints that move together are not "
-                f"supported. Lock it with locked={{{joint.name!r}: 0.0}}, or choose another tip="
-            )
-    values, notes = _values(tree, held, {joint.name for joint in moving})
-    return _picked(tree, start, end, path, moving, values, notes)
+    values, notes = _values(tree, held, {joint.name for joint in moving}, leaders)
+    chosen = Chosen(
+        path, moving, {joint.name: leaders[joint.name] for joint in moving if joint.name in leaders}, values
+    )
+    return _picked(tree, start, end, chosen, notes)
+
+
+def _leaders(tree: Tree, held: Mapping[str, float]) -> dict[str, Mimic]:
+    """For each joint that mimics, the one it follows, maybe by way of others: which moves by itself, or is held."""
+    joints = {joint.name: joint for joint in tree.joints}
+    found: dict[str, Mimic] = {}
+    for joint in tree.joints:
+        if joint.mimic is None or not joint.moves or joint.name in held:
+            continue
+        name, factor, offset = joint.mimic
+        seen = {joint.name}
+        while True:
+            if name in seen:
+                raise ModelError(f"{tree.name}: joint {joint.name!r} mimics itself, by way of {name!r}")
+            inner = None if name in held or name not in joints else joints[name].mimic
+            if inner is None:
+                break
+            seen.add(name)
+            name, factor, offset = inner[0], factor * inner[1], factor * inner[2] + offset
+        found[joint.name] = Mimic(name, factor, offset)
+    return found
 
 
 def _locked(tree: Tree, locked: Mapping[str, float]) -> dict[str, float]:
@@ -190,7 +219,19 @@ def _locked(tree: Tree, locked: Mapping[str, float]) -> dict[str, float]:
     return {name: float(value) for name, value in locked.items()}
 
 
-def _path(tree: Tree, base: str, tip: str | None, held: Mapping[str, float]) -> tuple[list[TreeJoint], str]:
+def _free(path: list[TreeJoint], held: Mapping[str, float], leaders: Mapping[str, Mimic]) -> set[str]:
+    """The joints on a path that move by themselves."""
+    return {joint.name for joint in path if joint.moves and joint.name not in held and joint.name not in leaders}
+
+
+def _follows(joint: TreeJoint, leaders: Mapping[str, Mimic], free: set[str]) -> bool:
+    """Whether a joint moves with one that is free; one that follows a joint which stands still stands still."""
+    return joint.name in leaders and leaders[joint.name].joint in free and leaders[joint.name].factor != 0
+
+
+def _path(
+    tree: Tree, base: str, tip: str | None, held: Mapping[str, float], leaders: Mapping[str, Mimic]
+) -> tuple[list[TreeJoint], str]:
     """The joints from base to tip."""
     parents = {joint.child: joint for joint in tree.joints}
     if tip is not None:
@@ -203,28 +244,30 @@ def _path(tree: Tree, base: str, tip: str | None, held: Mapping[str, float]) -> 
         stack.extend(reversed([joint.child for joint in below]))
         if not below:
             leaves.append(link)
-    grips = {joint.mimic[0] for joint in tree.joints if joint.mimic}  # a hand whose fingers close together
-    held = {**dict.fromkeys(grips, 0.0), **held}
     paths = {leaf: _up(parents, base, leaf) for leaf in leaves}
-    moves = {
-        leaf: tuple(j.name for j in path if j.moves and j.name not in held and not j.mimic)
-        for leaf, path in paths.items()
-    }
+    moves = {leaf: _moves_of(path, held, leaders) for leaf, path in paths.items()}
     longest = max(len(names) for names in moves.values())
     best = [leaf for leaf in leaves if len(moves[leaf]) == longest]
     if len({moves[leaf] for leaf in best}) > 1:
         listed = ", ".join(f"{leaf!r} ({len(moves[leaf])} joints)" for leaf in best[:12])
         raise ModelError(f"{tree.name}: several chains are equally long; choose one with tip=: {listed}")
-    path = paths[max(best, key=lambda leaf: len(paths[leaf]))]
-    last = max((i for i, j in enumerate(path) if j.name in _moves_of(path, held)), default=-1)
+    leaf = max(best, key=lambda leaf: len(paths[leaf]))
+    path, moved = paths[leaf], set(moves[leaf])
+    last = max((i for i, j in enumerate(path) if j.name in moved or _follows(j, leaders, moved)), default=-1)
     stop = next((i for i, j in enumerate(path) if i > last and j.moves), len(path))
     path = path[:stop]  # the chain ends before the fingers
     return path, path[-1].child if path else base
 
 
-def _moves_of(path: list[TreeJoint], held: Mapping[str, float]) -> tuple[str, ...]:
-    """The joints on a path that move by themselves."""
-    return tuple(joint.name for joint in path if joint.moves and joint.name not in held and not joint.mimic)
+def _moves_of(path: list[TreeJoint], held: Mapping[str, float], leaders: Mapping[str, Mimic]) -> tuple[str, ...]:
+    """The joints on a path that move by themselves, without those at its end that lead others beside it: a hand."""
+    on_path = {joint.name for joint in path}
+    grips = {mimic.joint for name, mimic in leaders.items() if name not in on_path}
+    free = _free(path, held, leaders)
+    names = [joint.name for joint in path if joint.name in free]
+    while names and names[-1] in grips:
+        names.pop()
+    return tuple(names)
 
 
 def _up(parents: Mapping[str, TreeJoint], base: str, tip: str) -> list[TreeJoint]:
@@ -238,30 +281,43 @@ def _up(parents: Mapping[str, TreeJoint], base: str, tip: str) -> list[TreeJoint
     return path[::-1]
 
 
-def _values(tree: Tree, held: Mapping[str, float], moving: set[str]) -> tuple[dict[str, float], list[str]]:
+def _values(
+    tree: Tree, held: Mapping[str, float], moving: set[str], leaders: Mapping[str, Mimic]
+) -> tuple[dict[str, float], list[str]]:
     """Where every joint stands that does not move with the chain, and what to tell of it."""
     values, notes = dict(held), []
+    names = {joint.name for joint in tree.joints}
     for joint in tree.joints:
-        if joint.moves and joint.name not in moving and joint.name not in values and not joint.mimic:
+        if joint.moves and joint.name not in moving and joint.name not in values and joint.name not in leaders:
             values[joint.name] = 0.0
             notes.append(f"{joint.name} is not on the chain and stands locked at 0")
-    for joint in tree.joints:
-        if joint.mimic and joint.name not in values and joint.name not in moving:
-            master, factor, offset = joint.mimic
-            if master in moving:
-                raise ModelError(
-                    f"{tree.name}: {joint.name!r}, beside the chain, mimics {master!r}, which moves with it; lock "
-                    "one of them with locked="
-                )
-            values[joint.name] = factor * values.get(master, 0.0) + offset
-            notes.append(f"{joint.name} follows {master} and stands locked at {values[joint.name]:g}")
+    beside = {name: mimic for name, mimic in leaders.items() if name not in moving}
+    led = [name for name, mimic in beside.items() if mimic.joint in moving and mimic.factor]
+    if led:
+        followed = ", ".join(sorted({beside[name].joint for name in led}))
+        raise ModelError(
+            f"{tree.name}: beside the chain, {', '.join(led)} would move with {followed}, and side branches stand "
+            f"still; lock them, as in locked={dict.fromkeys(led, 0.0)}, or the joint they follow"
+        )
+    for name, mimic in beside.items():
+        values[name] = mimic.factor * values.get(mimic.joint, 0.0) + mimic.offset
+        missing = "" if mimic.joint in names else ", which there is not; it is not on the chain"
+        notes.append(f"{name} follows {mimic.joint}{missing} and stands locked at {values[name]:g}")
     return values, notes
 
 
-def _picked(
-    tree: Tree, base: str, tip: str, path: list[TreeJoint], moving: list[TreeJoint], values: Mapping[str, float],
-    notes: list[str],
-) -> Picked:  # fmt: skip
+@dataclass(frozen=True)
+class Chosen:
+    """The joints from base to tip, those of them that move, which of these follow others, where the rest stand."""
+
+    path: list[TreeJoint]
+    moving: list[TreeJoint]
+    followers: dict[str, Mimic]
+    values: Mapping[str, float]
+
+
+def _picked(tree: Tree, base: str, tip: str, chosen: Chosen, notes: list[str]) -> Picked:
+    path, moving, values = chosen.path, chosen.moving, chosen.values
     stops = {joint.name for joint in moving}
     children = _children(tree)
     placed, before = [], np.eye(4)
@@ -274,44 +330,51 @@ def _picked(
                 before @ joint.placement,
                 joint.axis,
                 joint.kind == "prismatic",
-                _carried(tree, joint, children, stops, values),
+                _carried(joint.child, list(_welded(tree, joint.child, children, stops, values))),
             )
         )
         before = np.eye(4)
     table = canonical(placed)
-    joints = tuple(
+    joints, followers = parted([
         JointModel(
             name=joint.name, type=joint.kind, alpha=row.alpha, a=row.a, d=row.d, theta=row.theta, limits=joint.limits,
             viscous=joint.viscous, coulomb=joint.coulomb, rotor_inertia=joint.armature, max_velocity=joint.velocity,
-            max_torque=joint.effort,
+            max_torque=joint.effort, mimic=chosen.followers.get(joint.name),
         )
         for joint, row in zip(moving, table.rows, strict=True)
-    )  # fmt: skip
+    ])  # fmt: skip
     tool: Transform = tuple((a, b, c, d) for a, b, c, d in before.tolist())
+    to_base = np.linalg.inv(np.asarray(table.base))
+    with np.errstate(over="ignore", invalid="ignore"):
+        still = tuple(v.moved(to_base @ T) for x, T in _welded(tree, base, children, stops, values) for v in x.visuals)
     description = Description(
-        tree.name, joints, table.links, tree.gravity, table.base, tool, None, "", (), table.flange
+        tree.name, joints, table.links, tree.gravity, table.base, tool, None, "", (), table.flange, followers, still
     )
     return Picked(description, base, tip, tuple(notes), tuple(placed))
 
 
-def _carried(
-    tree: Tree, joint: TreeJoint, children: Mapping[str, list[TreeJoint]], stops: set[str], values: Mapping[str, float]
-) -> LinkModel:
-    """Everything that moves with the child of a joint, in the child's frame."""
-    bodies, stack = [], [(joint.child, np.eye(4))]
+def _welded(
+    tree: Tree, start: str, children: Mapping[str, list[TreeJoint]], stops: set[str], values: Mapping[str, float]
+) -> Iterator[tuple[TreeLink, Array]]:
+    """Everything that moves with a link, and where it is in that link's frame."""
+    stack = [(start, np.eye(4))]
     while stack:
         name, T = stack.pop()
-        link = tree.links[name]
-        if link.mass or np.any(link.inertia):
-            bodies.append(_seen(link, T))
+        yield tree.links[name], T
         for below in children.get(name, []):
             if below.name not in stops:
                 stack.append((below.child, T @ below.at(values.get(below.name, 0.0))))
+
+
+def _carried(name: str, welded: list[tuple[TreeLink, Array]]) -> LinkModel:
+    """Links that move together as one, in the frame of the first."""
+    bodies = [_seen(link, T) for link, T in welded if link.mass or np.any(link.inertia)]
+    visuals = tuple(visual.moved(T) for link, T in welded for visual in link.visuals)
     if not bodies:
-        return LinkModel(joint.child, 0.0, (0.0, 0.0, 0.0), tree.links[joint.child].inertia)
+        return LinkModel(name, 0.0, (0.0, 0.0, 0.0), welded[0][0].inertia, visuals)
     body = joined(bodies)
     com: Triple = (float(body.com.x), float(body.com.y), float(body.com.z))
-    return LinkModel(joint.child, float(body.mass), com, tensor(body.inertia))
+    return LinkModel(name, float(body.mass), com, tensor(body.inertia), visuals)
 
 
 def _seen(link: TreeLink, T: Array) -> Link:

@@ -1,14 +1,15 @@
 """URDF: a tree of links read from a file, and a robot written as one.
 
 Read: inertias, origins, axes of any sign, limits, damping and friction, mimic joints, reflected rotor inertia where a
-transmission gives it. Meshes are never opened. Written: one link per joint with z on its axis, the tool and the payload
-fixed to the last one.
+transmission gives it, and what a viewer shows. Meshes are never opened. Written: one link per joint with z on its axis,
+the tool and the payload fixed to the last one; an ellipsoid, which URDF has not, as a comment.
 """
 
 from __future__ import annotations
 
 import math
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -16,8 +17,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from armwright.model import xml
-from armwright.model.description import NO_TENSOR, Description, JointModel, LinkModel, cos_sin
+from armwright.model.description import NO_TENSOR, Description, JointModel, LinkModel, Triple, cos_sin
+from armwright.model.meshes import Outside, Places
 from armwright.model.tree import MOVING, Tree, TreeJoint, TreeLink, checked
+from armwright.model.visual import (
+    Box,
+    Capsule,
+    Colour,
+    Cylinder,
+    Ellipsoid,
+    Mesh,
+    Shape,
+    Sphere,
+    Visual,
+    as_pose,
+)
 
 Array: TypeAlias = NDArray[Any]
 
@@ -40,13 +54,14 @@ def read(path: str | Path) -> Tree:
     return tree_of(xml.read(path))
 
 
-def tree_of(root: xml.Element) -> Tree:
-    """The tree of a parsed URDF document."""
+def tree_of(root: xml.Element, packages: Mapping[str, str | Path] | None = None, visuals: bool = True) -> Tree:
+    """The tree of a parsed URDF document; `packages` says where meshes may be, see `model.meshes`."""
     if root.tag != "robot":
         root.fail(f"<{root.tag}> is not a URDF robot; expected <robot> as the outermost element")
     links: dict[str, TreeLink] = {}
+    shown = _Shown(root, packages) if visuals else None
     for element in root.all("link"):
-        link = _read_link(element)
+        link = _read_link(element, tuple(shown.on(element)) if shown else ())
         if link.name in links:
             element.fail(f"a second link is called {link.name!r}")
         links[link.name] = link
@@ -64,11 +79,11 @@ def tree_of(root: xml.Element) -> Tree:
     return checked(Tree(root.attributes.get("name", "robot") or "robot", links, joints, roots[0], file=root.file))
 
 
-def _read_link(element: xml.Element) -> TreeLink:
+def _read_link(element: xml.Element, visuals: tuple[Visual, ...]) -> TreeLink:
     name = element.text_of("name")
     inertial = element.one("inertial")
     if inertial is None:
-        return TreeLink(name, 0.0, (0.0, 0.0, 0.0), NO_TENSOR)
+        return TreeLink(name, 0.0, (0.0, 0.0, 0.0), NO_TENSOR, visuals)
     T = origin_of(inertial)
     mass = inertial.need("mass").number("value")
     six = inertial.one("inertia")
@@ -81,7 +96,79 @@ def _read_link(element: xml.Element) -> TreeLink:
     turned = own if np.array_equal(T[:3, :3], np.eye(3)) else T[:3, :3] @ own @ T[:3, :3].T
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = turned.tolist()
     x, y, z = T[:3, 3].tolist()
-    return TreeLink(name, mass, (x, y, z), ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
+    return TreeLink(name, mass, (x, y, z), ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)), visuals)
+
+
+class _Shown:
+    """The visuals of a document being read. What only collides is not kept; the names of its meshes are checked."""
+
+    def __init__(self, root: xml.Element, packages: Mapping[str, str | Path] | None) -> None:
+        self.places = Places.around(root.file, packages)
+        self.colours: dict[str, Colour | None] = {}
+        for material in root.all("material"):
+            self._colour(material)
+
+    def on(self, link: xml.Element) -> Iterator[Visual]:
+        """Those of a link, in its frame."""
+        for element in link.all("collision"):
+            for mesh in (mesh for geometry in element.all("geometry") for mesh in geometry.all("mesh")):
+                self._name(mesh)
+        for element in link.all("visual"):
+            material, shape = element.one("material"), self._shape(element)
+            colour = self._colour(material) if material is not None else None
+            if shape is not None:
+                yield Visual(shape, as_pose(origin_of(element)), colour, element.attributes.get("name", ""))
+
+    def _colour(self, material: xml.Element) -> Colour | None:
+        """Of a material that is defined here, or was first under this name."""
+        name, color = material.attributes.get("name", ""), material.one("color")
+        if color is None:
+            return self.colours.get(name)
+        opaque = len(color.attributes.get("rgba", "").split()) == 3
+        rgba = color.vector("rgba", (0.5, 0.5, 0.5, 1.0), 3 if opaque else 4)
+        colour = (rgba[0], rgba[1], rgba[2], 1.0 if opaque else rgba[3])
+        if name:
+            self.colours.setdefault(name, colour)
+        return colour
+
+    def _shape(self, element: xml.Element) -> Shape | None:
+        geometry = element.one("geometry")
+        for shape in geometry.children if geometry else ():
+            if shape.tag == "mesh":
+                return Mesh(self._name(shape), _scale(shape), self.places)
+            if shape.tag == "box":
+                x, y, z = shape.vector("size", (0.0, 0.0, 0.0))
+                if min(x, y, z) < 0:
+                    shape.fail(f"size = {shape.attributes['size']!r} has a negative length")
+                return Box((x, y, z))
+            if shape.tag == "sphere":
+                return Sphere(_length(shape, "radius"))
+            if shape.tag in ("cylinder", "capsule"):
+                kind = Cylinder if shape.tag == "cylinder" else Capsule
+                return kind(_length(shape, "radius"), _length(shape, "length"))
+        return None
+
+    def _name(self, mesh: xml.Element) -> str:
+        try:
+            return self.places.kept(mesh.text_of("filename"))
+        except Outside as error:
+            mesh.fail(str(error))
+
+
+def _scale(mesh: xml.Element) -> Triple:
+    """Three numbers; some files have one for all."""
+    if len(mesh.attributes.get("scale", "").split()) == 1:
+        [x] = mesh.vector("scale", (), 1)
+        return x, x, x
+    x, y, z = mesh.vector("scale", (1.0, 1.0, 1.0))
+    return x, y, z
+
+
+def _length(shape: xml.Element, name: str) -> float:
+    value = shape.number(name)
+    if value < 0:
+        shape.fail(f"{name} = {value!r} is negative")
+    return value
 
 
 def origin_of(element: xml.Element) -> Array:
@@ -161,10 +248,10 @@ def _rotors(root: xml.Element) -> dict[str, float]:
 def text(robot: Description) -> str:
     """The robot as URDF. Gravity and the payload's tool frame have no place in URDF: the payload is a fixed link."""
     root = ET.Element("robot", name=robot.name)
-    ET.SubElement(root, "link", name="base_link")
+    _show(ET.SubElement(root, "link", name="base_link"), robot.base_visuals, np.asarray(robot.base))
     parent, before = "base_link", np.asarray(robot.base)
     rotors: list[JointModel] = []
-    for joint, link in zip(robot.joints, robot.links, strict=True):
+    for joint, link in zip(robot.rows, robot.links, strict=True):
         _link(root, link)
         kind = "prismatic" if joint.prismatic else "revolute" if joint.limits else "continuous"
         element = _joint(root, joint.name, kind, parent, link.name, before @ at_zero(joint))
@@ -176,6 +263,9 @@ def text(robot: Description) -> str:
             limit.attrib.update(lower=repr(low), upper=repr(high))
         if joint.viscous or joint.coulomb:
             ET.SubElement(element, "dynamics", damping=repr(joint.viscous), friction=repr(joint.coulomb))
+        if joint.mimic:
+            m = joint.mimic
+            ET.SubElement(element, "mimic", joint=m.joint, multiplier=repr(m.factor), offset=repr(m.offset))
         if joint.armature:
             rotors.append(joint)
         parent, before = link.name, np.eye(4)
@@ -208,8 +298,12 @@ def _numbers(values: ArrayLike) -> str:
 
 def _link(root: ET.Element, link: LinkModel) -> None:
     element = ET.SubElement(root, "link", name=link.name)
-    if not link.mass and not np.any(link.inertia):
-        return
+    if link.mass or np.any(link.inertia):
+        _inertial(element, link)
+    _show(element, link.visuals, np.eye(4))
+
+
+def _inertial(element: ET.Element, link: LinkModel) -> None:
     inertial = ET.SubElement(element, "inertial")
     ET.SubElement(inertial, "origin", xyz=_numbers(link.com), rpy="0 0 0")
     ET.SubElement(inertial, "mass", value=repr(float(link.mass)))
@@ -218,9 +312,37 @@ def _link(root: ET.Element, link: LinkModel) -> None:
     ET.SubElement(inertial, "inertia", {key: repr(float(x)) for key, x in six.items()})
 
 
+def _show(link: ET.Element, visuals: Sequence[Visual], T: Array) -> None:
+    """The visuals of a link in whose frame theirs is T."""
+    for visual in visuals:
+        shape = visual.shape
+        if isinstance(shape, Ellipsoid):
+            link.append(ET.Comment(f" an ellipsoid of {_numbers(shape.radii)} is left out: URDF has none "))
+            continue
+        element = ET.SubElement(link, "visual", {"name": visual.name} if visual.name else {})
+        _origin(element, T @ np.asarray(visual.pose))
+        geometry = ET.SubElement(element, "geometry")
+        if isinstance(shape, Mesh):
+            ET.SubElement(geometry, "mesh", filename=shape.file, scale=_numbers(shape.scale))
+        elif isinstance(shape, Box):
+            ET.SubElement(geometry, "box", size=_numbers(shape.size))
+        elif isinstance(shape, Sphere):
+            ET.SubElement(geometry, "sphere", radius=repr(shape.radius))
+        else:
+            kind = "cylinder" if isinstance(shape, Cylinder) else "capsule"
+            ET.SubElement(geometry, kind, radius=repr(shape.radius), length=repr(shape.length))
+        if visual.rgba is not None:
+            colour = _numbers(visual.rgba)  # and its name, which must not mean another one elsewhere
+            ET.SubElement(ET.SubElement(element, "material", name=colour), "color", rgba=colour)
+
+
+def _origin(element: ET.Element, T: Array) -> None:
+    ET.SubElement(element, "origin", xyz=_numbers(T[:3, 3]), rpy=_numbers(roll_pitch_yaw(T[:3, :3])))
+
+
 def _joint(root: ET.Element, name: str, kind: str, parent: str, child: str, T: Array) -> ET.Element:
     element = ET.SubElement(root, "joint", name=name, type=kind)
-    ET.SubElement(element, "origin", xyz=_numbers(T[:3, 3]), rpy=_numbers(roll_pitch_yaw(T[:3, :3])))
+    _origin(element, T)
     ET.SubElement(element, "parent", link=parent)
     ET.SubElement(element, "child", link=child)
     return element

@@ -71,8 +71,11 @@ class Reader:
     def triple(self, key: str, default: Triple | None = None) -> Triple:
         if default is not None and key not in self.data:
             return default
-        x, y, z = (self._finite(key, value) for value in self._sequence(key, self.need(key), 3))
+        x, y, z = self.numbers(key, 3)
         return x, y, z
+
+    def numbers(self, key: str, length: int) -> list[float]:
+        return [self._finite(key, value) for value in self._sequence(key, self.need(key), length)]
 
     def limits(self, key: str, angles: bool) -> tuple[float, float] | None:
         """Two numbers, which may be infinite; angles may be written as strings."""

@@ -25,7 +25,7 @@ def parameters(robot: Description) -> dict[str, int]:
     """Everything that can be varied, and how many numbers it is."""
     sizes = {"gravity": 3, **{f"payload.{field}": size for field, size in BODY.items()}}
     sizes |= {f"{link.name}.{field}": size for link in robot.links for field, size in BODY.items()}
-    return sizes | {f"{joint.name}.{field}": 1 for joint in robot.joints for field in JOINT}
+    return sizes | {f"{joint.name}.{field}": 1 for joint in robot.rows for field in JOINT}
 
 
 def check(robot: Description, vary: Sequence[str]) -> dict[str, int]:
@@ -40,7 +40,7 @@ def check(robot: Description, vary: Sequence[str]) -> dict[str, int]:
 def varied(robot: Description, values: Mapping[str, Sequence[Scalar]]) -> Chain:
     """The chain of the robot with the given scalars in place of its numbers."""
     plain = replace(robot, payload=None).chain()
-    joints = tuple(_joint(joint, model.name, values) for joint, model in zip(plain.joints, robot.joints, strict=True))
+    joints = tuple(_joint(joint, model.name, values) for joint, model in zip(plain.joints, robot.rows, strict=True))
     bodies = [_link(link, model.name, values) for link, model in zip(plain.bodies, robot.links, strict=True)]
     links: list[AnyLink] = list(bodies)
     if robot.payload is not None or any(name.startswith("payload.") for name in values):

@@ -50,7 +50,7 @@ def simulate_batch(
     planned = plan(robot, torque, duration, integrator, rtol, atol, step, every, start)
     if integrator not in methods():
         raise InputError(f"{integrator} is not compiled; simulate_batch takes {', '.join(methods())}")
-    if not planned.law.traceable or robot.n > UNROLLED:
+    if not planned.law.traceable or len(robot.links) > UNROLLED:
         raise InputError(
             "simulate_batch compiles the law with the dynamics: it takes the laws of armwright.torque (with at most 32 "
             f"pieces) and robots of up to {UNROLLED} joints; use simulate for anything else"

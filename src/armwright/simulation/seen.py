@@ -20,7 +20,7 @@ def seen(plan: Plan, times: Array, records: Array, statistics: Statistics, messa
     """A run from its states (k, 2n + 2)."""
     n = plan.robot.n
     q, qd = records[:, :n], records[:, n : 2 * n]
-    if plan.law.traceable and n <= UNROLLED:
+    if plan.law.traceable and len(plan.robot.links) <= UNROLLED:
         viewer = viewer_of(plan.robot, plan.law, (), "float64")
         out = np.empty((len(times), 3 * n + 2))
         viewer.run([np.ascontiguousarray(x) for x in (times[:, None], q, qd)], out)

@@ -65,7 +65,7 @@ def simulate(
     if isinstance(events, Event) or not all(isinstance(event, Event) for event in _listed(events)):
         raise InputError(f"events = {events!r}: expected a list of armwright.integrate.Event")
     y0 = start_of(planned, q0, qd0)
-    compiled = planned.law.traceable and robot.n <= UNROLLED and not events and integrator in methods()
+    compiled = planned.law.traceable and len(robot.links) <= UNROLLED and not events and integrator in methods()
     if not planned.law.traceable:
         warnings.warn(
             f"the torque law is called from Python at every evaluation, which is slower: {planned.law!r}",

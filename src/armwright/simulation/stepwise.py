@@ -65,7 +65,7 @@ def stepwise(plan: Plan, y0: tuple[Array, Array], events: Sequence[Event]) -> Ru
 def _rate(plan: Plan) -> Callable[[float, Array], Array]:
     """dy/dt of y = (q, qd, work, losses), compiled where the law can be."""
     robot, n, law = plan.robot, plan.robot.n, plan.law
-    if law.traceable and n <= UNROLLED:
+    if law.traceable and len(robot.links) <= UNROLLED:
         return _evaluated(_slopes(robot, law), 2 * n + 2)
     chain = robot.chain()
 
@@ -114,7 +114,7 @@ def _solved(
 ) -> Solution:
     t0, t1, n = float(plan.times[0]), float(plan.times[-1]), plan.robot.n
     y = np.concatenate([*y0, np.zeros(2)])
-    traced = plan.law.traceable and n <= UNROLLED
+    traced = plan.law.traceable and len(plan.robot.links) <= UNROLLED
     output: dict[str, Any] = {"times": plan.times, "events": events}
     if plan.integrator in STIFF:
         size = 2 * n + 2

@@ -212,6 +212,9 @@ def bench(arm: Robot, batch: int = BATCH, rounds: int = ROUNDS) -> tuple[list[Ti
     with tempfile.TemporaryDirectory() as folder:
         jobs = list(ours(arm, states))
         for peer, package in PACKAGES.items():
+            if arm.followers:
+                left_out.append(f"{peer}: its {arm.name} has no joints that move together")
+                continue
             try:
                 jobs += _JOBS[peer](arm, states, Path(folder))
             except ImportError as error:

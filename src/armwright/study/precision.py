@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from armwright.compile import compile as compile_function
 from armwright.errors import InputError, SingularError
-from armwright.formulations import find, formulations
+from armwright.formulations import default_name, find, formulations
 from armwright.report.plot import Curve, Plot, figures
 from armwright.robot import Robot
 
@@ -36,7 +36,6 @@ SIMILAR = 5.0
 """Formulations whose mean errors lie within this factor are called equally good."""
 
 DTYPES = ("float32", "float64")
-REFERENCE = "articulated_body"
 COMPILED = "compiled by default"
 
 
@@ -222,7 +221,7 @@ def accelerations(robot: Robot, formulation: str, states: States, dtype: str) ->
 def exact_accelerations(robot: Robot, states: States, digits: int = DIGITS) -> Array:
     """The same with so many digits: (k, n) numbers of mpmath."""
     mpmath = _mpmath()
-    solve = find("forward_dynamics", REFERENCE)
+    solve = find("forward_dynamics", default_name("forward_dynamics", bool(robot.followers)))
     with mpmath.workdps(digits):
         chain = robot.chain(mpmath.mpf)
         moments = zip(states.q.tolist(), states.qd.tolist(), states.tau.tolist(), strict=True)
@@ -241,6 +240,8 @@ def _case(robot: Robot, states: States) -> Case:
     lines = []
     for dtype in DTYPES:
         for f in formulations("forward_dynamics"):
+            if robot.followers and not f.together:
+                continue
             lines.append(Line(f.name, dtype, _errors(accelerations(robot, f.name, states, dtype), exact)))
         compiled = compile_function(robot, "forward_dynamics", dtype=dtype)
         result = compiled(*(x.astype(dtype) for x in (states.q, states.qd, states.tau)))

@@ -201,7 +201,7 @@ class Motion:
     ) -> None:
         self.robot, self.duration, self.every, self.repeats = robot, duration, duration / records, repeats
         self.law = as_law(torque, robot.n)
-        if not self.law.traceable or robot.n > UNROLLED:
+        if not self.law.traceable or len(robot.links) > UNROLLED:
             raise InputError(
                 "integrators are timed compiled: with the laws of armwright.torque, and robots of up to "
                 f"{UNROLLED} joints; got {self.law!r} and {robot.n} joints"

@@ -4,6 +4,8 @@
 |---------|--------------------------------------------------------------------------------------|
 | `strip` | what of a file MuJoCo gets to see: bodies, joints, masses; no includes, no textures  |
 | `read`  | MuJoCo's model to a `Tree`: its defaults and its inertias of shapes are MuJoCo's own |
+| `seen`  | what a viewer shows: the shapes of the bodies, without opening a mesh                |
+| `pose`  | quaternions                                                                          |
 | `write` | a robot as MJCF                                                                      |
 """
 

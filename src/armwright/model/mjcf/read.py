@@ -9,31 +9,36 @@ from __future__ import annotations
 
 import importlib
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from armwright.errors import ModelError, ModelWarning
 from armwright.model import xml
 from armwright.model.description import NO_TENSOR, Tensor, Triple
+from armwright.model.meshes import Places
+from armwright.model.mjcf.pose import Array, moved, rotation, transform
+from armwright.model.mjcf.seen import visuals as visuals_of
 from armwright.model.mjcf.strip import Stripped, strip
 from armwright.model.tree import Tree, TreeJoint, TreeLink, checked
-
-Array: TypeAlias = NDArray[Any]
+from armwright.model.visual import Visual
 
 KINDS = {0: "floating", 1: "floating", 2: "prismatic", 3: "revolute"}
 """mjtJoint: free, ball, slide, hinge."""
 
 
-def read(path: str | Path) -> Tree:
-    """The tree of an MJCF file. Warns of what acts on the robot and has no place in a chain of rigid bodies."""
+def read(path: str | Path, packages: Mapping[str, str | Path] | None = None, visuals: bool = True) -> Tree:
+    """The tree of an MJCF file. Warns of what acts on the robot and has no place in a chain of rigid bodies.
+
+    `packages` says where meshes may be besides the model's folder, see `model.meshes`.
+    """
     path = Path(path)
-    stripped = strip(xml.read(path), path.parent)
+    root = xml.read(path)
+    stripped = strip(root, path.parent)
     mujoco = _mujoco(path)
     with _quiet(mujoco):
         try:
@@ -42,11 +47,14 @@ def read(path: str | Path) -> Tree:
             model = spec.compile()
         except (ValueError, TypeError, RuntimeError, MemoryError, mujoco.FatalError) as error:
             raise ModelError(f"{path}: MuJoCo refuses it: {'; '.join(str(error).split(chr(10))).strip('; ')}") from None
+        shown = visuals_of(mujoco, root, Places.around(path, packages), model) if visuals else None
     name = spec.modelname if spec.modelname not in ("", "MuJoCo Model") else path.stem
     reader = _Reader(mujoco, model, drives)
     reader.bodies()
     reader.sites()
-    _tell(path, stripped, reader)
+    if shown is not None:
+        reader.show(shown.by_body)
+    _tell(path, stripped, reader, shown.left_out if shown else [])
     disabled = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
     gravity = (0.0, 0.0, 0.0) if disabled else _triple(model.opt.gravity)
     return checked(Tree(name, reader.links, reader.joints, "world", gravity, str(path)))
@@ -128,23 +136,29 @@ class _Reader:
             name, body = m.site(i).name, int(m.site_bodyid[i])
             if name:
                 name = self._fresh(name if name not in self.links else f"{name}_site", self.links)
-                T = _moved(-self.shifts[body]) @ _transform(m.site_pos[i], m.site_quat[i])
+                T = moved(-self.shifts[body]) @ transform(m.site_pos[i], m.site_quat[i])
                 self.links[name] = TreeLink(name, 0.0, (0.0, 0.0, 0.0), NO_TENSOR)
                 self._weld(self.names[body], name, T)
+
+    def show(self, visuals: Mapping[int, list[Visual]]) -> None:
+        """Visuals, in the frames of their bodies, on the links."""
+        for i, on_body in visuals.items():
+            name, T = self.names[i], moved(-self.shifts[i])
+            self.links[name] = replace(self.links[name], visuals=tuple(visual.moved(T) for visual in on_body))
 
     def _body(self, i: int) -> None:
         m = self.model
         name = self._fresh(m.body(i).name or f"body{i}", self.links)
         above = int(m.body_parentid[i])
-        parent, before = self.names[above], _moved(-self.shifts[above]) @ _transform(m.body_pos[i], m.body_quat[i])
+        parent, before = self.names[above], moved(-self.shifts[above]) @ transform(m.body_pos[i], m.body_quat[i])
         first, count = int(m.body_jntadr[i]), int(m.body_jntnum[i])
         shift: Array = np.zeros(3)
         for j in range(first, first + count):
             child = name if j == first + count - 1 else self._fresh(f"{name}/{self.joint_names[j]}", self.links)
             shift = np.array(m.jnt_pos[j]) if KINDS[int(m.jnt_type[j])] == "revolute" else np.zeros(3)
             self.links[child] = TreeLink(child, 0.0, (0.0, 0.0, 0.0), NO_TENSOR)
-            self.joints.append(self._joint(j, parent, child, before @ _moved(shift)))
-            parent, before = child, _moved(-shift)
+            self.joints.append(self._joint(j, parent, child, before @ moved(shift)))
+            parent, before = child, moved(-shift)
         self.links[name] = self._link(i, name, shift)
         if not count:
             self._weld(parent, name, before)
@@ -153,7 +167,7 @@ class _Reader:
 
     def _link(self, i: int, name: str, shift: Array) -> TreeLink:
         m = self.model
-        R = _rotation(m.body_iquat[i])
+        R = rotation(m.body_iquat[i])
         return TreeLink(name, float(m.body_mass[i]), _triple(m.body_ipos[i] - shift), _tensor(R, m.body_inertia[i]))
 
     def _joint(self, j: int, parent: str, child: str, placement: Array) -> TreeJoint:
@@ -218,10 +232,10 @@ class _Reader:
         return found
 
 
-def _tell(path: Path, stripped: Stripped, reader: _Reader) -> None:
-    """A warning that lists what acts on the robot in MuJoCo and will not here."""
+def _tell(path: Path, stripped: Stripped, reader: _Reader, unseen: list[str]) -> None:
+    """A warning that lists what acts on the robot in MuJoCo, or is seen, and will not here."""
     m = reader.model
-    told = [*stripped.left_out, *reader.curved]
+    told = [*stripped.left_out, *reader.curved, *unseen]
     bent = getattr(m, "dof_dampingpoly", np.zeros((m.nv, 1)))
     for j, name in enumerate(reader.joint_names):
         if m.jnt_stiffness[j]:
@@ -234,33 +248,6 @@ def _tell(path: Path, stripped: Stripped, reader: _Reader) -> None:
     if told:
         listed = "; ".join(told[:8]) + (f"; and {len(told) - 8} more" if len(told) > 8 else "")
         warnings.warn(f"{path}: not taken over: {listed}", ModelWarning, stacklevel=3)
-
-
-def _rotation(quaternion: Array) -> Array:
-    """The rotation of a unit quaternion w x y z, right angles exactly."""
-    w, x, y, z = (quaternion / np.linalg.norm(quaternion)).tolist()
-    R = np.array(
-        [
-            [w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z],
-        ]
-    )
-    whole = np.round(R)
-    exact: Array = np.where(np.abs(R - whole) < 1e-15, whole + 0.0, R)
-    return exact
-
-
-def _transform(position: Array, quaternion: Array) -> Array:
-    T = np.eye(4)
-    T[:3, :3], T[:3, 3] = _rotation(quaternion), position
-    return T
-
-
-def _moved(by: Array) -> Array:
-    T = np.eye(4)
-    T[:3, 3] = by
-    return T
 
 
 def _tensor(R: Array, principal: Array) -> Tensor:

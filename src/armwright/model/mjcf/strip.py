@@ -47,16 +47,16 @@ def strip(root: Element, folder: Path) -> Stripped:
     if root.tag != "mujoco":
         root.fail(f"<{root.tag}> is not an MJCF model; expected <mujoco> as the outermost element")
     _check(root)
-    keep_inertials = _compiler(root, "inertiafromgeom", "auto") != "true"
+    keep_inertials = compiler(root, "inertiafromgeom", "auto") != "true"
     sections = [_kept(section, keep_inertials) for section in root.children if section.tag in SECTIONS]
     used = {e.attributes["mesh"] for s in sections for e in s.walk() if e.tag == "geom" and "mesh" in e.attributes}
     meshes: dict[str, bytes] = {}
     for section in sections:
         if section.tag == "asset":
             section.children = [
-                _mesh(mesh, root, folder, meshes) for mesh in section.all("mesh") if _name(mesh) in used
+                _mesh(mesh, root, folder, meshes) for mesh in section.all("mesh") if mesh_name(mesh) in used
             ]
-    return Stripped("".join(_written(replace(root, children=sections))), meshes, _left_out(root))
+    return Stripped("".join(written(replace(root, children=sections))), meshes, _left_out(root))
 
 
 def _check(root: Element) -> None:
@@ -82,7 +82,7 @@ def _not_finite(word: str) -> bool:
         return False
 
 
-def _compiler(root: Element, name: str, default: str) -> str:
+def compiler(root: Element, name: str, default: str) -> str:
     """A setting of the last <compiler> that has it."""
     return next((e.attributes[name] for e in reversed(root.all("compiler")) if name in e.attributes), default)
 
@@ -108,7 +108,7 @@ def _foreign(section: Element, child: Element) -> bool:
     )
 
 
-def _name(mesh: Element) -> str:
+def mesh_name(mesh: Element) -> str:
     return mesh.attributes.get("name") or PurePosixPath(mesh.attributes.get("file", "").replace("\\", "/")).stem
 
 
@@ -116,7 +116,7 @@ def _mesh(mesh: Element, root: Element, folder: Path, meshes: dict[str, bytes]) 
     """A mesh that some body takes its mass from, under a name of ours; its file is read here, if it lies below."""
     if "file" not in mesh.attributes:
         return mesh
-    under = _compiler(root, "meshdir", _compiler(root, "assetdir", ""))
+    under = compiler(root, "meshdir", compiler(root, "assetdir", ""))
     file = mesh.attributes["file"]
     for part in (under, file):
         if _leads_out(part):
@@ -133,7 +133,7 @@ def _mesh(mesh: Element, root: Element, folder: Path, meshes: dict[str, bytes]) 
         mesh.fail(f"the meshes have more than {LARGEST_MESHES >> 20} MB")
     name = f"mesh{len(meshes)}{path.suffix}"
     meshes[name] = data
-    return replace(mesh, attributes={**mesh.attributes, "name": _name(mesh), "file": name})
+    return replace(mesh, attributes={**mesh.attributes, "name": mesh_name(mesh), "file": name})
 
 
 def _leads_out(path: str) -> bool:
@@ -162,7 +162,7 @@ def _moving(option: Element, name: str) -> bool:
     return any(word.strip("0.+-") for word in option.attributes.get(name, "").split())
 
 
-def _written(root: Element) -> Iterator[str]:
+def written(root: Element) -> Iterator[str]:
     """XML again, with every element in the line it had, so that MuJoCo's messages name the right one."""
     line = 1
     stack: list[Element | str] = [root]

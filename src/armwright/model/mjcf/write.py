@@ -6,12 +6,18 @@ What cannot be written, because MuJoCo computes with none:
 - a tensor with a negative principal moment, or with one larger than the sum of the others; it is written as it is,
   with a comment, and MuJoCo refuses the file. Its `balanceinertia` would make another robot of it
 - greatest speeds, and limits on one side only
+
+Shapes that are seen are written as geoms of group 2 that touch nothing and have no mass. Meshes are named in comments
+only: MuJoCo refuses a file if it cannot read one of its meshes, or if one is of a kind it does not know.
+
+Joints that follow others are written as <equality>, which MuJoCo keeps by forces: almost, and not exactly.
 """
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,11 +25,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from armwright.model.description import Description, JointModel, LinkModel, Tensor, Triple
 from armwright.model.urdf import at_zero
+from armwright.model.visual import Box, Capsule, Cylinder, Ellipsoid, Mesh, Shape, Sphere, Visual
 
 Array: TypeAlias = NDArray[Any]
 
 LEAST = 1e-14
 """Mass and moments of inertia of a link that has none; MuJoCo's own limit is 1e-15."""
+
+SMALLEST = 1e-12
+"""Metres: the size of a shape that can be written."""
 
 
 def text(robot: Description) -> str:
@@ -34,20 +44,27 @@ def text(robot: Description) -> str:
         compiler.attrib.update(boundmass=repr(LEAST), boundinertia=repr(LEAST))
     ET.SubElement(root, "option", gravity=_numbers(robot.gravity))
     body = ET.SubElement(root, "worldbody")
+    _show(body, robot.base_visuals, np.asarray(robot.base))
     names = _distinct(link.name for link in robot.links)
     before = np.asarray(robot.base)
-    for joint, joint_name, link, name in zip(
-        robot.joints, _distinct(joint.name for joint in robot.joints), robot.links, names, strict=True
-    ):
+    joint_names = _distinct(joint.name for joint in robot.rows)
+    for joint, joint_name, link, name in zip(robot.rows, joint_names, robot.links, names, strict=True):
         body = _body(body, name, before @ at_zero(joint))
         _inertial(body, link.mass, link.com, link.inertia)
         _joint(body, joint_name, joint)
+        _show(body, link.visuals, np.eye(4))
         before = np.eye(4)
     tool = np.asarray(robot.flange) @ np.asarray(robot.tool)
     if robot.payload is not None:
         held = _body(body, _distinct([*names, "payload"])[-1], tool)
         _inertial(held, robot.payload.mass, robot.payload.com, robot.payload.inertia)
     ET.SubElement(body, "site", name="tool", pos=_numbers(tool[:3, 3]), quat=_numbers(quaternion(tool[:3, :3])))
+    if robot.followers:
+        equality = ET.SubElement(root, "equality")
+        for joint, name in zip(robot.rows, joint_names, strict=True):
+            if joint.mimic:
+                line = _numbers((joint.mimic.offset, joint.mimic.factor, 0.0, 0.0, 0.0))
+                ET.SubElement(equality, "joint", joint1=name, joint2=joint.mimic.joint, polycoef=line)
     ET.indent(root)
     return ET.tostring(root, encoding="unicode") + "\n"
 
@@ -78,6 +95,37 @@ def _inertial(body: ET.Element, mass: float, com: Triple, inertia: Tensor) -> No
         body, "inertial", pos=_numbers(com), quat=_numbers(quaternion(axes)), mass=repr(float(mass)),
         diaginertia=_numbers(moments),
     )  # fmt: skip
+
+
+def _show(body: ET.Element, visuals: Sequence[Visual], T: Array) -> None:
+    """The visuals of a body in whose frame theirs is T, without their names: MuJoCo refuses one that occurs twice."""
+    for visual in visuals:
+        shape, pose = visual.shape, T @ np.asarray(visual.pose)
+        place = {"pos": _numbers(pose[:3, 3]), "quat": _numbers(quaternion(pose[:3, :3]))}
+        if isinstance(shape, Mesh):
+            told = {"mesh": shape.file, "scale": _numbers(shape.scale), **place}
+            words = " ".join(f"{key}={value!r}" for key, value in told.items())
+            body.append(ET.Comment(f" {re.sub('-(?=-)', '- ', words)} "))  # two dashes would end the comment
+            continue
+        kind, size = _sizes(shape)
+        if min(size) < SMALLEST:
+            body.append(ET.Comment(f" a {kind} without extent is left out: MuJoCo has none "))
+            continue
+        seen = {"group": "2", "contype": "0", "conaffinity": "0", "mass": "0"}
+        colour = {"rgba": _numbers(visual.rgba)} if visual.rgba is not None else {}
+        ET.SubElement(body, "geom", {"type": kind, "size": _numbers(size), **place, **seen, **colour})
+
+
+def _sizes(shape: Shape) -> tuple[str, tuple[float, ...]]:
+    """MuJoCo's name of a shape, and its radii and half lengths."""
+    if isinstance(shape, Box):
+        return "box", tuple(x / 2 for x in shape.size)
+    if isinstance(shape, Sphere):
+        return "sphere", (shape.radius,)
+    if isinstance(shape, Ellipsoid):
+        return "ellipsoid", shape.radii
+    assert isinstance(shape, (Capsule, Cylinder))
+    return type(shape).__name__.lower(), (shape.radius, shape.length / 2)
 
 
 def _least(link: LinkModel) -> float:

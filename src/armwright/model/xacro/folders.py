@@ -6,10 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from armwright.errors import ModelError
+from armwright.model.meshes import SCHEME, folder_of, package_above
 from armwright.model.xacro.evaluate import Refused
-
-SCHEME = "package://"
 
 
 class Missing(Refused):
@@ -26,8 +24,7 @@ class Folders:
     @classmethod
     def around(cls, path: Path, packages: Mapping[str, Path]) -> Folders:
         own = path.resolve().parent
-        root = next((folder for folder in (own, *own.parents) if (folder / "package.xml").is_file()), own)
-        return cls(root, {name: _folder(name, folder) for name, folder in packages.items()})
+        return cls(package_above(own) or own, {name: folder_of(name, folder) for name, folder in packages.items()})
 
     def package(self, name: str, file: Path) -> Path | None:
         """The folder of a package: as the user named it, or one of that name above or beside the file, in the root."""
@@ -66,13 +63,6 @@ class Folders:
         """Where the package probably is: a folder of that name that may not be used unasked."""
         near = next(_named(package, file), None)
         return f"say where it is: packages={{{package!r}: {str(near) if near else '<its folder>'!r}}}"
-
-
-def _folder(name: str, folder: Path) -> Path:
-    path = Path(folder).resolve()
-    if not path.is_dir():
-        raise ModelError(f"packages[{name!r}] = {str(folder)!r} is not a folder")
-    return path
 
 
 def _named(name: str, file: Path) -> Iterator[Path]:

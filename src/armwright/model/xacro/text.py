@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from armwright.errors import ModelWarning
+from armwright.model.meshes import SCHEME
 from armwright.model.xacro import yaml
 from armwright.model.xacro.evaluate import (
     BUILT_IN,
@@ -32,7 +33,7 @@ from armwright.model.xacro.evaluate import (
     look_up,
     text_of,
 )
-from armwright.model.xacro.folders import SCHEME, Folders
+from armwright.model.xacro.folders import Folders
 
 DEEPEST = 40
 """Properties that use each other."""

@@ -1,0 +1,155 @@
+"""What the name of a mesh means, and which names a robot file may use. Nothing is opened on loading.
+
+A robot file is from a stranger, and its meshes are handed to a viewer: a name must stay in the model's folder. That is
+the nearest folder above the file with a package.xml; where there is none, the folder of the file, or the one above it
+if its own is called `urdf`, `robots`, `xacro` or `mjcf`, as beside `meshes`. However a name is written, it is kept
+as one of a package, so that it means the same wherever the robot is written to:
+
+| in the file                                           | kept as                                                     |
+|-------------------------------------------------------|-------------------------------------------------------------|
+| package://p/a.stl, model://p/a.stl                    | package://p/a.stl                                           |
+| a.stl, ../meshes/a.stl, file://, /abs/a.stl           | package://<model's folder>/meshes/a.stl, if it is in there  |
+| the same, in a folder that packages= names            | package://<that package>/a.stl                              |
+| ../../p/a.stl, p being the name of a folder above     | package://p/a.stl, found once packages= says where p is     |
+| http://, and other schemes                            | as it is, and never found                                   |
+| any other that leads out of the model's folder        | refused                                                     |
+"""
+
+from __future__ import annotations
+
+import os.path
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import NoReturn
+
+from armwright.errors import ModelError
+
+SCHEME = "package://"
+LONGEST = 1000
+"""Characters of a name."""
+
+BESIDE_MESHES = ("urdf", "robots", "xacro", "mjcf")
+"""Folders that hold robot files only; the meshes are in one next to them."""
+
+
+_ANY_SCHEME = re.compile(r"[a-z][a-z0-9+.-]+")  # of two letters at least: one is a drive
+
+
+class Outside(Exception):  # noqa: N818
+    """What is wrong with a name; whoever catches it knows the line."""
+
+
+def package_above(folder: Path) -> Path | None:
+    """The nearest folder with a package.xml, this one or above it."""
+    return next((f for f in (folder, *folder.parents) if (f / "package.xml").is_file()), None)
+
+
+def folder_of(name: str, folder: str | Path) -> Path:
+    """The folder of a package as the user gave it."""
+    path = Path(folder).resolve()
+    if not path.is_dir():
+        raise ModelError(f"packages[{name!r}] = {str(folder)!r} is not a folder")
+    return path
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where the meshes of a robot file may be: in the model's folder, and in the packages that the user named."""
+
+    file: str
+    packages: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def around(cls, file: str | Path, packages: Mapping[str, str | Path] | None = None) -> Places:
+        given = {name: folder_of(name, folder) for name, folder in (packages or {}).items()}
+        return cls(os.path.abspath(file), tuple((name, str(folder)) for name, folder in given.items()))
+
+    @cached_property
+    def own(self) -> Path:
+        """The folder of the file."""
+        return Path(self.file).resolve().parent
+
+    @cached_property
+    def root(self) -> Path:
+        """The model's folder."""
+        return package_above(self.own) or (self.own.parent if self.own.name in BESIDE_MESHES else self.own)
+
+    @cached_property
+    def folders(self) -> dict[str, Path]:
+        """The packages of the user, and the model's folder under its own name."""
+        given = {name: Path(folder) for name, folder in self.packages}
+        name = self.root.name or "model"
+        while given.get(name, self.root) != self.root:  # the user has another folder of this name
+            name += "_"
+        return {name: self.root, **given}
+
+    def kept(self, name: str) -> str:
+        """A name as it is kept; `Outside` if it leads out of the folders."""
+        text = name.replace("\\", "/").strip()
+        if not text or len(text) > LONGEST or not text.isprintable():
+            raise Outside(f"mesh {name[:80]!r} is not the name of a file; expected 1 to {LONGEST} printable characters")
+        scheme, separator, rest = text.partition("://")
+        scheme = scheme.lower()
+        if separator and scheme in ("package", "model"):
+            package, _, inner = rest.lstrip("/").partition("/")
+            parts = _parts(inner)
+            if package in ("", ".", "..") or not parts or parts[0] == "..":
+                _refuse(name, "leads out of its package")
+            return _joined(package, parts)
+        if separator and scheme != "file" and _ANY_SCHEME.fullmatch(scheme):
+            return text
+        if text[:5].lower() == "file:":
+            text = text[5:].removeprefix("//")
+        return self._path(name, text)
+
+    def _path(self, name: str, text: str) -> str:
+        """A path, absolute or from the folder of the file."""
+        absolute = PurePosixPath(text).is_absolute() or bool(PureWindowsPath(text).drive)
+        path = Path(os.path.normpath(text if absolute else self.own / text))
+        for package, folder in self.folders.items():
+            if path.is_absolute() and path != folder and path.is_relative_to(folder):
+                return _joined(package, list(path.relative_to(folder).parts))
+        if absolute:
+            _refuse(name, f"is an absolute path, and not in the model's folder, {self.root}")
+        down = [part for part in _parts(text) if part != ".."]
+        if len(down) > 1 and down[0] in {*self.folders, *(folder.name for folder in (self.own, *self.own.parents))}:
+            return _joined(down[0], down[1:])
+        _refuse(name, f"leads out of the model's folder, {self.root}")
+
+    def find(self, name: str, packages: Mapping[str, str | Path] | None = None) -> Path:
+        """The file that a kept name means; an error if it is missing, or a link that leads out."""
+        from armwright.model.xacro.evaluate import Refused  # noqa: PLC0415  (only when a mesh is asked for)
+        from armwright.model.xacro.folders import Folders  # noqa: PLC0415
+
+        if not name.startswith(SCHEME):
+            raise ModelError(f"mesh {name!r} is not in a file; expected a name that starts with {SCHEME}")
+        given = {package: folder_of(package, folder) for package, folder in (packages or {}).items()}
+        try:
+            return Folders(self.root, {**self.folders, **given}).file(name, self.own / Path(self.file).name)
+        except Refused as error:
+            raise ModelError(f"{self.file}: mesh {error}") from None
+
+
+def _refuse(name: str, why: str) -> NoReturn:
+    raise Outside(
+        f"mesh {name[:80]!r} {why}; expected a name within it. Name its folder, if it is to be read, packages={{name: "
+        "folder}, or load the robot without what is only seen: visuals=False"
+    )
+
+
+def _parts(path: str) -> list[str]:
+    """The parts of a path without '.' and without 'x/..', so that '..' is left at the start only."""
+    parts: list[str] = []
+    for part in path.split("/"):
+        if part == ".." and parts and parts[-1] != "..":
+            parts.pop()
+        elif part not in ("", "."):
+            parts.append(part)
+    return parts
+
+
+def _joined(package: str, parts: list[str]) -> str:
+    return SCHEME + "/".join([package, *parts])

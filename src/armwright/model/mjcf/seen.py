@@ -1,0 +1,190 @@
+"""What a viewer shows of an MJCF file: the shapes of its bodies, placed by MuJoCo, without opening any mesh.
+
+MuJoCo gets the bodies and shapes alone, each mesh replaced by a point in its place: so its classes, frames, angles and
+`fromto` mean what they mean to MuJoCo, and the pose of a mesh is that of its vertices as they are in the file, which
+MuJoCo itself would move to their centre of mass. In a body that has shapes which touch nothing (contype and
+conaffinity are 0) or are of group 2, these are what is seen; in others, all are. Planes, height fields and
+shapes fitted to a mesh are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from typing import Any
+
+import numpy as np
+
+from armwright.model.description import Triple
+from armwright.model.meshes import Outside, Places
+from armwright.model.mjcf.pose import Array, rotation, transform
+from armwright.model.mjcf.strip import compiler, mesh_name, written
+from armwright.model.visual import Box, Capsule, Colour, Cylinder, Ellipsoid, Mesh, Shape, Sphere, Visual, as_pose
+from armwright.model.xml import Element
+
+PLACE = ("pos", "quat", "axisangle", "xyaxes", "zaxis", "euler")
+TOUCH = ("contype", "conaffinity", "group")
+KEPT = {
+    "mujoco": (),
+    "compiler": ("angle", "eulerseq"),
+    "default": ("class",),
+    "asset": (),
+    "material": ("name", "class", "rgba"),
+    "mesh": ("name", "class", "scale", "refpos", "refquat"),
+    "worldbody": (),
+    "body": ("name", "childclass", *PLACE),
+    "frame": ("name", "childclass", *PLACE),
+    "replicate": ("count", "offset", "euler", "sep", "childclass"),
+    "geom": ("name", "class", "type", "size", "fromto", *PLACE, "mesh", *TOUCH, "rgba", "material"),
+}
+"""The elements and attributes that say what is seen, and where."""
+
+SEEN_GROUP = 2
+
+KINDS: dict[int, Callable[[float, float, float], Shape]] = {
+    2: lambda radius, _y, _z: Sphere(radius),
+    3: lambda radius, half, _z: Capsule(radius, 2 * half),
+    4: lambda x, y, z: Ellipsoid((x, y, z)),
+    5: lambda radius, half, _z: Cylinder(radius, 2 * half),
+    6: lambda x, y, z: Box((2 * x, 2 * y, 2 * z)),
+    7: lambda _x, _y, _z: Mesh(""),
+}
+"""mjtGeom: sphere, capsule, ellipsoid, cylinder, box, mesh, by MuJoCo's radii and half lengths."""
+
+GREY = (0.5, 0.5, 0.5, 1.0)
+"""A shape of this colour has that of its material."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The visuals of each body, in the body's frame, and what could not be shown."""
+
+    by_body: dict[int, list[Visual]]
+    left_out: list[str]
+
+
+@dataclass(frozen=True)
+class _Geom:
+    """A shape as it is written, its class applied. `only_seen`: it touches nothing, or is in the group for that."""
+
+    kind: int
+    name: str
+    mesh: str
+    only_seen: bool
+
+
+@dataclass(frozen=True)
+class _Asset:
+    """A mesh of the file: its name as `model.meshes` keeps it; vertices are multiplied by `scale`, then moved by T."""
+
+    file: str
+    scale: Triple
+    T: Array
+
+
+def visuals(mujoco: Any, root: Element, places: Places, like: Any) -> Shown:
+    """What is seen of each body of the model `like`; an error if a mesh is outside of the model's folder."""
+    files = {
+        mesh_name(mesh): _file(mesh, root, places)
+        for section in root.all("asset")
+        for mesh in section.all("mesh")
+        if "file" in mesh.attributes
+    }
+    try:
+        spec = mujoco.MjSpec.from_string("".join(written(_kept(root))))
+        geoms, assets = _without_meshes(mujoco, spec, files)
+        model = spec.compile()
+    except (ValueError, TypeError, RuntimeError, MemoryError, mujoco.FatalError) as error:
+        return Shown({}, [f"the shapes, which MuJoCo refuses ({'; '.join(str(error).split(chr(10))).strip('; ')})"])
+    if not np.array_equal(model.body_parentid, like.body_parentid):
+        return Shown({}, ["the shapes, whose bodies are not those of the masses"])
+    found: dict[int, list[tuple[bool, Visual]]] = {}
+    for i in range(model.ngeom):
+        geom = geoms[model.geom(i).name]
+        on_body = found.setdefault(int(model.geom_bodyid[i]), [])
+        on_body.append((geom.only_seen, _visual(model, i, geom, assets, places)))
+    return Shown({body: _preferred(pairs) for body, pairs in found.items()}, [])
+
+
+def _preferred(pairs: list[tuple[bool, Visual]]) -> list[Visual]:
+    chosen = [visual for only_seen, visual in pairs if only_seen] or [visual for _, visual in pairs]
+    return [visual for visual in chosen if visual.rgba is None or visual.rgba[3] > 0]
+
+
+def _file(mesh: Element, root: Element, places: Places) -> str:
+    """The file of a mesh, as MuJoCo looks for it."""
+    file, under = mesh.attributes["file"], compiler(root, "meshdir", compiler(root, "assetdir", ""))
+    if compiler(root, "strippath", "false") == "true":
+        file = PurePosixPath(file.replace("\\", "/")).name
+    try:
+        return places.kept(f"{under}/{file}" if under and not _stands_alone(file) else file)
+    except Outside as error:
+        mesh.fail(str(error))
+
+
+def _stands_alone(file: str) -> bool:
+    return file.startswith("/") or ":" in file
+
+
+def _kept(element: Element, inside: str = "") -> Element:
+    """An element with what KEPT has of it; MuJoCo does not get to know the files of meshes."""
+    attributes = {name: text for name, text in element.attributes.items() if name in KEPT[element.tag]}
+    if element.tag == "mesh" and inside == "asset":
+        attributes |= {"name": mesh_name(element), "file": "none.stl"}
+    children = [_kept(child, element.tag) for child in element.children if child.tag in KEPT]
+    return replace(element, attributes=attributes, children=children)
+
+
+def _without_meshes(mujoco: Any, spec: Any, files: dict[str, str]) -> tuple[dict[str, _Geom], dict[str, _Asset]]:
+    """The shapes by new names that all differ, the meshes among them made points; and the meshes, taken out."""
+    assets = {mesh.name: found for mesh in spec.meshes if (found := _asset(mesh, files)) is not None}
+    geoms: dict[str, _Geom] = {}
+    for geom in list(spec.geoms):
+        kind, mesh = int(geom.type), geom.meshname
+        meshes = kind == int(mujoco.mjtGeom.mjGEOM_MESH)
+        if kind not in KINDS or (mesh in assets) != meshes or (mesh and not meshes):
+            spec.delete(geom)
+            continue
+        only_seen = geom.group == SEEN_GROUP or (geom.contype == 0 and geom.conaffinity == 0)
+        name = f"geom{len(geoms)}"
+        geoms[name] = _Geom(kind, geom.name, mesh, only_seen)
+        geom.name = name
+        if meshes:
+            geom.type, geom.meshname, geom.size = mujoco.mjtGeom.mjGEOM_SPHERE, "", (1e-3, 0.0, 0.0)
+    for mesh in list(spec.meshes):
+        spec.delete(mesh)
+    return geoms, assets
+
+
+def _asset(mesh: Any, files: dict[str, str]) -> _Asset | None:
+    """MuJoCo's vertices are scale (R^T (vertex - refpos)); None where that is not a scale and then a motion."""
+    if mesh.name not in files:
+        return None
+    scale, R = np.array(mesh.scale), rotation(np.array(mesh.refquat))
+    T = np.eye(4)
+    if np.array_equal(R, np.eye(3)) or np.ptp(scale) == 0:
+        T[:3, :3] = R.T
+        T[:3, 3] = -scale * (R.T @ np.array(mesh.refpos))
+        x, y, z = scale.tolist()
+        return _Asset(files[mesh.name], (x, y, z), T)
+    return None
+
+
+def _visual(model: Any, i: int, geom: _Geom, assets: dict[str, _Asset], places: Places) -> Visual:
+    T = transform(model.geom_pos[i], model.geom_quat[i])
+    if not geom.mesh:
+        return Visual(KINDS[geom.kind](*model.geom_size[i].tolist()), as_pose(T), _colour(model, i), geom.name)
+    asset = assets[geom.mesh]
+    return Visual(Mesh(asset.file, asset.scale, places), as_pose(T @ asset.T), _colour(model, i), geom.name)
+
+
+def _colour(model: Any, i: int) -> Colour | None:
+    """The shape's own, or its material's; in single precision, so that 0.1 is 0.1."""
+    own, material = model.geom_rgba[i], int(model.geom_matid[i])
+    if tuple(own.tolist()) == GREY:
+        if material < 0:
+            return None
+        own = model.mat_rgba[material]
+    red, green, blue, opacity = (float(str(x)) for x in own)
+    return red, green, blue, opacity

@@ -1,0 +1,181 @@
+"""What a robot looks like: shapes on its links, for a viewer. They have no influence on anything that is computed.
+
+Lengths are in metres. Boxes are centred, cylinders and capsules lie along z about their middle; the length of a capsule
+is that of its straight part. The vertices of a mesh are multiplied by `scale`. A colour is red, green, blue and opacity
+from 0 to 1. In a TOML robot a visual is a table of one line, `visuals` of a [[link]] on that link, `visuals` on top of
+the file on the base:
+
+    visuals = [{mesh = "meshes/link1.stl", scale = [1.0, 1.0, 1.0], pose = [[...], ...], rgba = [...], name = "..."},
+               {box = [0.1, 0.2, 0.3]}, {cylinder = [radius, length]}, {sphere = radius},
+               {capsule = [radius, length]}, {ellipsoid = [a, b, c]}]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from armwright.errors import ModelError
+from armwright.model.description import NO_TRANSFORM, Transform, Triple
+from armwright.model.meshes import Outside, Places
+from armwright.model.values import Reader
+
+Array: TypeAlias = NDArray[Any]
+Colour: TypeAlias = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """Triangles in a file, which is not opened here. `file` is its name as `model.meshes` keeps it."""
+
+    file: str
+    scale: Triple = (1.0, 1.0, 1.0)
+    places: Places | None = field(default=None, compare=False, repr=False)
+
+    def find(self, packages: Mapping[str, str | Path] | None = None) -> Path:
+        """The file on this machine; `packages` says where packages are, besides what was said on loading.
+
+        A `ModelError` if it is missing, or lies outside of the model's folder and of the packages.
+        """
+        return (self.places or Places.around("robot")).find(self.file, packages)
+
+
+@dataclass(frozen=True)
+class Box:
+    size: Triple
+
+
+@dataclass(frozen=True)
+class Cylinder:
+    radius: float
+    length: float
+
+
+@dataclass(frozen=True)
+class Sphere:
+    radius: float
+
+
+@dataclass(frozen=True)
+class Capsule:
+    radius: float
+    length: float
+
+
+@dataclass(frozen=True)
+class Ellipsoid:
+    radii: Triple
+
+
+Shape: TypeAlias = Mesh | Box | Cylinder | Sphere | Capsule | Ellipsoid
+
+
+@dataclass(frozen=True)
+class Visual:
+    """A shape, its pose in the frame of the link it is on, its colour if it has one, and its name ("" for none)."""
+
+    shape: Shape
+    pose: Transform = NO_TRANSFORM
+    rgba: Colour | None = None
+    name: str = ""
+
+    def moved(self, T: Array | Transform) -> Visual:
+        """The same seen from a frame in which its own frame is T."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return replace(self, pose=as_pose(np.asarray(T) @ np.asarray(self.pose)))
+
+    def as_row(self) -> dict[str, Any]:
+        """What `read` reads, without what it takes for granted."""
+        shape = self.shape
+        row: dict[str, Any] = {}
+        if isinstance(shape, Mesh):
+            row["mesh"] = shape.file
+            if shape.scale != (1.0, 1.0, 1.0):
+                row["scale"] = shape.scale
+        elif isinstance(shape, Box):
+            row["box"] = shape.size
+        elif isinstance(shape, Sphere):
+            row["sphere"] = shape.radius
+        elif isinstance(shape, Ellipsoid):
+            row["ellipsoid"] = shape.radii
+        else:
+            row["cylinder" if isinstance(shape, Cylinder) else "capsule"] = (shape.radius, shape.length)
+        if self.pose != NO_TRANSFORM:
+            row["pose"] = self.pose
+        if self.rgba is not None:
+            row["rgba"] = self.rgba
+        if self.name:
+            row["name"] = self.name
+        return row
+
+
+def as_pose(T: Array) -> Transform:
+    """Plain numbers, and zeros where rounding left next to nothing."""
+    if not np.isfinite(T).all():
+        raise ModelError("what is seen of a link lies nowhere; check the origins in the file")
+    return tuple((a, b, c, d) for a, b, c, d in np.where(np.abs(T) <= 1e-14, 0.0, T).tolist())
+
+
+SHAPES = ("mesh", "box", "cylinder", "sphere", "capsule", "ellipsoid")
+KEYS = (*SHAPES, "scale", "pose", "rgba", "name")
+
+
+def read(row: Reader, places: Places | None) -> tuple[Visual, ...]:
+    """`visuals` of a table in a TOML file, or of a DH row."""
+    entries = row.data.get("visuals", ())
+    if not isinstance(entries, Sequence) or not all(isinstance(entry, Mapping) for entry in entries):
+        row.fail("visuals", f"visuals = {entries!r} is not a list of tables with keys {', '.join(KEYS)}")
+    return tuple(
+        _visual(Reader(entry, lambda _key: row.where("visuals")), places or Places.around("robot")) for entry in entries
+    )
+
+
+def _visual(entry: Reader, places: Places) -> Visual:
+    entry.check_keys(KEYS)
+    kinds = [key for key in SHAPES if key in entry.data]
+    if len(kinds) != 1:
+        entry.fail(None, f"a visual has {' and '.join(kinds) or 'no shape'}; expected one of {', '.join(SHAPES)}")
+    if "scale" in entry.data and kinds != ["mesh"]:
+        entry.fail("scale", f"scale is for a mesh; a {kinds[0]} has its size")
+    return Visual(
+        _shape(entry, kinds[0], places),
+        entry.transform("pose", NO_TRANSFORM),
+        _colour(entry.numbers("rgba", 4)) if "rgba" in entry.data else None,
+        entry.text("name", ""),
+    )
+
+
+def _shape(entry: Reader, kind: str, places: Places) -> Shape:
+    if kind == "mesh":
+        try:
+            return Mesh(places.kept(entry.text("mesh", "")), entry.triple("scale", (1.0, 1.0, 1.0)), places)
+        except Outside as error:
+            entry.fail("mesh", str(error))
+    if kind == "sphere":
+        return Sphere(entry.at_least_zero("sphere", "a radius in metres"))
+    pair = kind in ("cylinder", "capsule")
+    sizes = entry.numbers(kind, 2 if pair else 3)
+    if min(sizes) < 0:
+        entry.fail(kind, f"{kind} = {entry.data[kind]!r} has a negative length")
+    if pair:
+        return (Cylinder if kind == "cylinder" else Capsule)(sizes[0], sizes[1])
+    size = (sizes[0], sizes[1], sizes[2])
+    return Box(size) if kind == "box" else Ellipsoid(size)
+
+
+def _colour(values: Sequence[float]) -> Colour:
+    red, green, blue, opacity = values
+    return red, green, blue, opacity
+
+
+def counted(visuals: Sequence[Visual]) -> str:
+    """How many there are of each kind, such as '7 meshes, 1 box'."""
+    kinds = [type(visual.shape).__name__.lower() for visual in visuals]
+    plural = {"mesh": "meshes", "box": "boxes"}
+    counts = ((kind, kinds.count(kind)) for kind in SHAPES if kind in kinds)
+    return ", ".join(f"{n} {kind if n == 1 else plural.get(kind, kind + 's')}" for kind, n in counts)
