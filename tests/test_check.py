@@ -129,7 +129,9 @@ IN_URDF = {
     "millimetres": (ARM, [(joint("elbow", "origin"), {"xyz": "300 0 300"})], "millimetres", "elbow", "warning"),
     "centre of mass in millimetres": (ARM, [(link("fore", "origin"), {"xyz": "180 0 0"})], "centre of mass outside", "fore", "warning"),
     "centre of mass outside": (ARM, [(link("hand", "origin"), {"xyz": "1.5 0 0"})], "centre of mass outside", "hand", "warning"),
+    "all of one mass in kg mm^2": (ARM, [tensor(n, body(n)[2] * 1e6) for n in ("turret", "upper", "fore", "hand")], "suspicious units", "hand", "warning"),
     "the same tensor twice": (ARM, [tensor("turret", body("fore")[2])], "identical inertia", "turret", "warning"),
+    "the same tensor, nearly the same mass": (ARM, [tensor("turret", body("fore")[2]), (link("turret", "mass"), {"value": 2.1})], "identical inertia", "turret", "note"),
     "an exporter's tensors": (ARM, [tensor(n, np.eye(3) * 1e-3) for n in ("fore", "hand")], "placeholder", "fore", "warning"),
     "mass 1 everywhere": (ARM, [(link(n, "mass"), {"value": 1}) for n in ("turret", "upper", "fore", "hand")], "placeholder", "small", "warning"),
     "axis too long": (ARM, [(joint("elbow", "axis"), {"xyz": "0 2 0"})], "axis length", "elbow", "warning"),
@@ -236,20 +238,20 @@ def test_a_mistake_in_toml_is_found_at_its_link_or_joint(name: str, tmp_path: Pa
     ],
 )
 def test_a_mistake_in_a_real_file_is_found(changes, kind: str, where: str, tmp_path: Path) -> None:
-    accept = ["panda_link1: suspicious units"]
-    good = check(PANDA, accept=accept, prove_it=False)
+    good = check(PANDA, prove_it=False)
     assert good.ok and not found(good, kind, where)
     text = PANDA.read_text()
     if changes == "kg mm^2":
         changes = [tensor(where, 1e6 * body(where, text)[2])]
     text = planted(text, *changes)
-    assert found(check(write(tmp_path, text), accept=accept, prove_it=False), kind, where)
+    assert found(check(write(tmp_path, text), prove_it=False), kind, where)
 
 
 @needs_examples
 @pytest.mark.parametrize(
     "file",
     [
+        "panda_description/urdf/panda.urdf",
         "kinova_description/robots/kinova.urdf",
         "ur_description/urdf/ur10_robot.urdf",
         "ur_description/urdf/ur3_robot.urdf",
@@ -270,6 +272,9 @@ def test_good_published_files_raise_no_alarm(file: str) -> None:
     ("file", "kind", "where"),
     [
         ("romeo_description/urdf/romeo.urdf", "inertia about the origin", "LHipPitchLink"),
+        ("romeo_description/urdf/romeo.urdf", "inertia about the origin", "l_wrist"),
+        ("laikago_description/urdf/laikago.urdf", "inertia about the origin", "FL_calf"),
+        ("ur_description/urdf/ur5_robot.urdf", "suspicious units", "wrist_3_link"),
         ("laikago_description/urdf/laikago.urdf", "inertia about the origin", "laikago"),
         ("allegro_hand_description/urdf/allegro_left_hand.urdf", "flipped products", "link_15.0"),
         ("tiago_description/robots/tiago.urdf", "not positive definite", "base_antenna_left_link"),
@@ -297,8 +302,12 @@ def test_a_file_with_all_tensors_about_the_origins_is_found(file: str, tmp_path:
     assert found(report, "inertia about the origin", root.get("name"))
 
 
+TRUE_OF_THE_SOURCE = {"ur10e": ["identical inertia"]}
+"""Universal Robots publish one tensor for both wrists; a TOML file can accept only what `aw.problems` finds."""
+
+
 def test_packaged_robots_raise_no_alarm(robot_name: str) -> None:
-    report = check(robot_name, prove_it=False)
+    report = check(robot_name, accept=TRUE_OF_THE_SOURCE.get(robot_name, ()), prove_it=False)
     assert report.ok, [str(f) for f in report.findings]
     assert report.proofs == ()
 

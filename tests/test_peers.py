@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import close, random_case
+from conftest import close, random_case, random_transform
 
 import armwright as aw
+from armwright.model.description import NO_TRANSFORM
 from armwright.study.peers.casadi import CasADi
 from armwright.study.peers.mujoco import MuJoCo
 from armwright.study.peers.pinocchio import Pinocchio
@@ -81,3 +82,34 @@ def test_casadi_computes_the_same(tmp_path: Path) -> None:
     arm = aw.load("stanford")
     state = np.random.default_rng(0).uniform(-1, 1, (3, 5, 6))
     close(CasADi(arm, 5, tmp_path).inverse_dynamics(*(x.T for x in state)).T, arm.inverse_dynamics(*state), 1e-12)
+
+
+PEERS = {"pinocchio": "Pinocchio", "mujoco": "MuJoCo", "frax": "Frax", "toolbox": "Toolbox", "casadi": "CasADi"}
+
+
+def torques_by(peer: str, arm: aw.Robot, state: np.ndarray, folder: Path) -> np.ndarray:
+    """Torques (k, n) of states (3, k, n), each peer called as it likes best."""
+    made = getattr(pytest.importorskip(f"armwright.study.peers.{peer}", exc_type=ImportError), PEERS[peer])
+    if peer == "casadi":
+        return made(arm, state.shape[1], folder).inverse_dynamics(*(x.T for x in state)).T
+    model = made(arm)
+    if peer == "frax":
+        return np.asarray(model.inverse_dynamics(*state))
+    more = () if peer == "toolbox" else (np.zeros(6),)
+    return np.array([model.inverse_dynamics(*each, *more) for each in zip(*state, strict=True)])
+
+
+@pytest.mark.parametrize("peer", PEERS)
+@pytest.mark.parametrize("robot", ["kinova_jaco", "stanford"])
+def test_a_payload_is_held_by_the_tool_that_stands_after_the_flange(peer: str, robot: str, tmp_path: Path) -> None:
+    if peer == "casadi" and shutil.which("cc") is None:
+        pytest.skip("no C compiler on this machine")
+    rng = np.random.default_rng(3)
+    bare = aw.load(robot).with_base(random_transform(rng)).with_tool(random_transform(rng))
+    bare = replace(bare, flange=tuple(map(tuple, random_transform(rng).tolist())))
+    arm = bare.with_payload(3.0, [0.05, -0.1, 0.2], np.diag([0.02, 0.03, 0.04]))
+    state = rng.uniform(-1, 1, (3, 4, arm.n))
+    ours = arm.inverse_dynamics(*state)
+    close(torques_by(peer, arm, state, tmp_path), ours, 1e-10)
+    elsewhere = replace(arm, flange=NO_TRANSFORM).inverse_dynamics(*state)
+    assert np.abs(ours - elsewhere).max() > 1e-4 * np.abs(ours).max()

@@ -94,14 +94,69 @@ def test_a_random_robot_could_exist(seed: int) -> None:
     assert aw.problems(aw.random_robot(1 + seed % 9 if seed else 80, seed)) == []
 
 
-@pytest.mark.parametrize("factor", [1e3, 1e-3])
+MISSED = {
+    # link4 sits 0.7 m from the boom along the axis they share; of the boom no distance is known
+    ("stanford", 1e3): {"link4"},
+    ("stanford", 1e-3): {"link3"},
+    # fifty times too large as they are published: cylinders of 0.6 m radius in place of 0.06 m
+    ("ur5", 1e-3): {"wrist_1_link", "wrist_2_link", "wrist_3_link"},
+}
+
+
+def units(arm: aw.Robot) -> set[str]:
+    return {p.where for p in aw.problems(arm) if p.kind == "suspicious units"}
+
+
+@pytest.mark.parametrize("factor", [1e6, 1e3, 1e-3, 1e-6])
 def test_a_tensor_a_thousand_times_off_is_told_for_every_link(robot_name: str, factor: float) -> None:
     arm = aw.load(robot_name)
-    for i, link in enumerate(arm.links):
-        known = any(p.kind == "suspicious units" and p.where == link.name for p in aw.problems(arm))
-        if link.mass and np.any(link.inertia) and not known:
-            wrong = changed(arm, i, inertia=scaled(link.inertia, factor))
-            assert any(p.kind == "suspicious units" and p.where == link.name for p in aw.problems(wrong)), link.name
+    missed = {
+        link.name
+        for i, link in enumerate(arm.links)
+        if link.mass and np.any(link.inertia) and link.name not in units(arm)
+        if link.name not in units(changed(arm, i, inertia=scaled(link.inertia, factor)))
+    }
+    assert missed == MISSED.get((robot_name, factor), set())
+
+
+@pytest.mark.parametrize(
+    "slip",
+    [
+        lambda link: replace(link, mass=1e3 * link.mass),
+        lambda link: replace(link, com=tuple(1e3 * x for x in link.com)),
+        lambda link: replace(link, inertia=scaled(link.inertia, 1e9)),
+    ],
+    ids=["grams", "millimetres", "g mm^2"],
+)
+def test_the_same_slip_in_all_links_is_told(robot_name: str, slip) -> None:
+    arm = aw.load(robot_name)
+    if any(np.any(link.inertia) for link in arm.links):
+        assert len(units(replace(arm, links=tuple(map(slip, arm.links)))) - units(arm)) > 1
+
+
+def test_no_packaged_robot_but_one_looks_like_other_units(robot_name: str) -> None:
+    """The tensor of 8.8 kg is printed as that of a body of 6 mm in the table of Mohan and Saha."""
+    assert units(aw.load(robot_name)) == ({"link3"} if robot_name == "puma_mohan2007" else set())
+
+
+@pytest.mark.parametrize("along", [-30.0, 0.4, 100.0])
+def test_sizes_do_not_depend_on_where_on_its_axis_a_frame_stands(along: float) -> None:
+    """Joints 2, 3 and 4 of the UR10 are parallel, so that frame 3 may stand anywhere on its axis; the last one anyway."""
+    arm = aw.load("ur10")
+    joints, links = list(arm.joints), list(arm.links)
+    for i in (2, 5):
+        x, y, z = links[i].com
+        joints[i], links[i] = replace(joints[i], d=joints[i].d + along), replace(links[i], com=(x, y, z - along))
+    joints[3] = replace(joints[3], d=joints[3].d - along)
+    back = np.array(arm.flange)
+    back[2, 3] -= along
+    moved = replace(arm, joints=tuple(joints), links=tuple(links), flange=tuple(map(tuple, back.tolist())))
+    q = np.linspace(-1, 1, 6)
+    np.testing.assert_allclose(moved.forward_kinematics(q), arm.forward_kinematics(q), atol=1e-12)
+    assert units(moved) == set()
+    for factor in (1e3, 1e-3):
+        for i in range(6):
+            assert units(changed(moved, i, inertia=scaled(links[i].inertia, factor))) == {links[i].name}
 
 
 def test_a_calibrated_angle_is_not_a_rounded_one() -> None:

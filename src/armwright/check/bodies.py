@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from armwright.check.about_origin import about_origin
 from armwright.check.report import Edit, Finding
 from armwright.check.tensors import (
     CLOSE,
     FULL,
-    about_origin,
     flipped,
     near,
     possible,
@@ -20,10 +20,13 @@ from armwright.check.tensors import (
     turned_away,
 )
 from armwright.check.written import NOWHERE, Array, Body, Written
-from armwright.model.problems import ROUNDING, USUAL
+from armwright.model.problems import ROUNDING
 
 TYPICAL = 0.08
 """Largest moment over m L^2 of a usual link: a rod has 1/12."""
+
+USUAL = (0.003, 5.0)
+"""Largest moment over m L^2 of links of real arms, with L as in `_units`: 0.03 to 2, with some room on both sides."""
 
 UNITS = {1e-4: "kg cm^2", 1e-6: "kg mm^2", 1e-7: "g cm^2", 1e-9: "g mm^2"}
 
@@ -39,9 +42,10 @@ def body_findings(written: Written) -> Iterator[Finding]:
         if body.given:
             yield from _mass(written, body)
             yield from _asymmetry(body)
-            yield from _tensor(body)
-            yield from _units(written, body)
+            yield from _tensor(written, body)
             yield from _centre(written, body)
+            if written.format != "toml":  # of whose links all are on the chain, which `aw.problems` has sizes of
+                yield from _units(written, body)
 
 
 def found(severity: str, kind: str, body: Body, text: str, edits: tuple[Edit, ...] = ()) -> Finding:
@@ -112,12 +116,12 @@ def _asymmetry(body: Body) -> Iterator[Finding]:
     )
 
 
-def _tensor(body: Body) -> Iterator[Finding]:
+def _tensor(written: Written, body: Body) -> Iterator[Finding]:
     if _none(body) or _only_spins(body):
         return
     if not possible(body.inertia):
         yield from _impossible(body)
-    elif body.mass > 0 and (evidence := about_origin(body)) is not None:
+    elif body.mass > 0 and (evidence := about_origin(body, written.bodies)) is not None:
         sure, why, own = evidence
         yield found(
             "error" if sure == "certain" else "warning",
@@ -180,13 +184,16 @@ def _squeezed(body: Body) -> bool:
 
 
 def _units(written: Written, body: Body) -> Iterator[Finding]:
-    size = max(body.length, 2 * float(np.linalg.norm(body.com)), 0.5 * written.segment)
+    """A link whose joints are all in one place may lie on the way to it."""
+    least = max(body.length, 2 * float(np.linalg.norm(body.com)), 0.5 * written.segment)
+    most = least if body.length else max(least, body.stem)
     largest = float(np.max(np.abs(body.inertia)))
-    if body.mass <= 0 or size <= 0 or size > LONGEST or _none(body) or not possible(body.inertia):
+    if body.mass <= 0 or least <= 0 or least > LONGEST or _none(body) or not possible(body.inertia):
         return
-    ratio = largest / (body.mass * size * size)
-    if USUAL[0] <= ratio <= USUAL[1]:
+    high, low = largest / (body.mass * most * most), largest / (body.mass * least * least)
+    if high <= USUAL[1] and low >= USUAL[0]:
         return
+    ratio, size = (high, most) if high > USUAL[1] else (low, least)
     far = not USUAL[0] / 30 <= ratio <= USUAL[1] * 30
     usual, much = TYPICAL * body.mass * size * size, "large" if ratio > 1 else "small"
     yield found(

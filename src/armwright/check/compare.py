@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from armwright.chain import Drive
 from armwright.check.align import Alignment, Shape, Skeleton, align, apart
 from armwright.check.numbers import evaluate, states
 from armwright.check.written import Array
@@ -33,6 +34,7 @@ KINDS = {
     "centre of mass": "it lies elsewhere on the link",
     "inertia": "the tensors about the centres of mass differ",
     "gravity": "another gravity",
+    "coupling": "a joint follows another one here and not there, or in another way",
     "rotor": "another rotor inertia, as the joint feels it",
     "friction": "another viscous or Coulomb friction",
     "torque": "torques differ though nothing above does",
@@ -122,6 +124,8 @@ def compare(
     as "tool" where one file ends at the flange.
     """
     a, b = (_robot(which) for which in (one, two))
+    led = (a, b)
+    a, b = a.freed(), b.freed()
     for kind in ignore:
         if kind not in KINDS:
             raise unknown("kind of difference to ignore:", kind, KINDS)
@@ -135,7 +139,7 @@ def compare(
     names = (a.name, b.name)
     if a.joint_types != b.joint_types:
         return Comparison(names, tolerance, tuple(_types(a, b)))
-    return _Pair(a, b, tolerance).comparison(set(ignore) | set(SILENT))
+    return _Pair(led, tolerance).comparison(set(ignore) | set(SILENT))
 
 
 def _robot(which: str | Path | Description) -> Description:
@@ -158,10 +162,11 @@ def both(x: str, y: str) -> str:
 
 
 class _Pair:
-    """Two robots with the same joints, on the same random states."""
+    """Two robots with the same joints, on the same random states; `a` and `b` are they with every joint on its own."""
 
-    def __init__(self, a: Description, b: Description, tolerance: float) -> None:
-        self.a, self.b, self.tolerance = a, b, tolerance
+    def __init__(self, robots: tuple[Description, Description], tolerance: float) -> None:
+        self.robots, self.tolerance = robots, tolerance
+        self.a, self.b = a, b = robots[0].freed(), robots[1].freed()
         self.q, self.qd, self.qdd = states(a)
         self.tips = tuple(evaluate(robot, "forward_kinematics", self.q) for robot in (a, b))
         one, two = Skeleton.of(a), Skeleton.of(b)
@@ -186,7 +191,7 @@ class _Pair:
         quantities = tuple(self._quantities())
         felt = tuple(self._felt())
         different = any(max(f.gravity, f.mass_matrix, f.torque) > self.tolerance for f in felt)
-        found = [*self._kinematics(), *self._bodies(different), *self._drives(), *self._rest()]
+        found = [*self._kinematics(), *self._bodies(different), *self._couplings(), *self._drives(), *self._rest()]
         moves = any(quantity.worst > quantity.allowed for quantity in quantities)
         if moves and not any(difference.matters for difference in found):
             worst = max(quantities, key=lambda quantity: quantity.worst / quantity.allowed)
@@ -272,6 +277,24 @@ class _Pair:
                 one, two = getattr(x, name), getattr(y, name)
                 if abs(one - two) > self.tolerance * max(abs(one), abs(two)):
                     yield Difference(kind, self.joint(i), f"{name} is {one:g} here and {two:g} there")
+
+    def _couplings(self) -> Iterator[Difference]:
+        """How joints follow each other, in the coordinates of the second robot."""
+        if not any(robot.followers for robot in self.robots):
+            return
+        here, there = (robot.drives or tuple(map(Drive, range(self.a.n))) for robot in self.robots)
+        leaders = [[i for i, row in enumerate(robot.rows) if row.mimic is None] for robot in self.robots]
+        for i, (x, y) in enumerate(zip(here, there, strict=True)):
+            one, two = leaders[0][x.coordinate], leaders[1][y.coordinate]
+            factor = self.signs[i] * self.signs[one] * x.factor
+            offset = self.signs[i] * x.offset - factor * self.offsets[one] + self.offsets[i]
+            mapped = (factor, offset if one != i else 0.0)
+            if one != two or not np.allclose(mapped, (y.factor, y.offset), rtol=0, atol=self.tolerance):
+                text = f"{self._led(i, one, *mapped)} here, {self._led(i, two, y.factor, y.offset)} there"
+                yield Difference("coupling", self.joint(i), text)
+
+    def _led(self, i: int, leader: int, factor: float, offset: float) -> str:
+        return "it moves by itself" if i == leader else f"it is at {factor:g} {self.joint(leader)} {offset:+g}"
 
     def _rest(self) -> Iterator[Difference]:
         """What makes no difference to any motion."""

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from armwright.check.extents import Part, Skin
 from armwright.check.written import NOWHERE, Angles, Array, Body, Hinge, Solid, Written
+from armwright.errors import ModelError
 from armwright.model import urdf, xml
+from armwright.model.meshes import Outside, Places
 from armwright.model.tree import Tree, TreeJoint
 
 SIX = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
@@ -21,7 +25,8 @@ def from_urdf(root: xml.Element, data: bytes) -> Written:
     places = {id(element): i for i, element in enumerate(root.walk())}
     hinges = tuple(_hinge(element, places) for element in root.all("joint"))
     moving = _moved_by(hinges)
-    bodies = tuple(_body(element, hinges, moving, places) for element in root.all("link"))
+    skins = _skins(root, hinges)
+    bodies = tuple(_body(element, hinges, moving, places, skins) for element in root.all("link"))
     angles = tuple(_angles(root, places))
     name = root.attributes.get("name", "robot") or "robot"
     return Written(root.file, "urdf", name, bodies, hinges, angles, data=data)
@@ -34,7 +39,8 @@ def from_tree(tree: Tree, format_: str) -> Written:
     bodies = tuple(
         Body(
             link.name, link.mass, np.array(link.com), np.array(link.inertia), _ends(link.name, hinges, ()),
-            spin=_spin(link.name, hinges, moving), moves=link.name in moving, welded=_welded(link.name, hinges),
+            stem=_stem(link.name, hinges), spin=_spin(link.name, hinges, moving), moves=link.name in moving,
+            welded=_welded(link.name, hinges),
         )
         for link in tree.links.values()
     )  # fmt: skip
@@ -79,6 +85,10 @@ def _welded(link: str, hinges: tuple[Hinge, ...]) -> bool:
     return any(hinge.child == link and hinge.kind == "fixed" for hinge in hinges)
 
 
+def _stem(link: str, hinges: tuple[Hinge, ...]) -> float:
+    return max((float(np.linalg.norm(hinge.offset)) for hinge in hinges if hinge.child == link), default=0.0)
+
+
 def _spin(link: str, hinges: tuple[Hinge, ...], moving: set[str]) -> Array | None:
     """The axis of a link that turns on something that stands still."""
     for hinge in hinges:
@@ -94,12 +104,20 @@ def _ends(link: str, hinges: tuple[Hinge, ...], solids: tuple[Solid, ...]) -> Ar
     return np.vstack([np.zeros(3), *joints, *(solid.corners for solid in solids)])
 
 
-def _body(element: xml.Element, hinges: tuple[Hinge, ...], moving: set[str], places: dict[int, int]) -> Body:
+def _body(
+    element: xml.Element,
+    hinges: tuple[Hinge, ...],
+    moving: set[str],
+    places: dict[int, int],
+    skins: dict[str, tuple[Skin, ...]],
+) -> Body:
     name = element.text_of("name")
     solids = tuple(_solids(element))
     common: dict[str, Any] = {
         "points": _ends(name, hinges, solids),
         "solids": solids,
+        "skins": skins.get(name, ()),
+        "stem": _stem(name, hinges),
         "spin": _spin(name, hinges, moving),
         "moves": name in moving,
         "welded": _welded(name, hinges),
@@ -122,6 +140,43 @@ def _solids(link: xml.Element) -> Iterator[Solid]:
             sides = _sides(shape)
             if sides is not None and np.all(sides > 0):
                 yield Solid(shape.tag, sides, urdf.origin_of(part))
+
+
+def _skins(root: xml.Element, hinges: tuple[Hinge, ...]) -> dict[str, tuple[Skin, ...]]:
+    """Of links that weigh what they show: those are not welded to them that have shapes and no mass of their own."""
+    files = Places.around(root.file)
+    links = {link.text_of("name"): link for link in root.all("link")}
+    bare = {name for name, link in links.items() if not link.all("inertial") and _shown(link)}
+    covered = {hinge.parent for hinge in hinges if hinge.kind == "fixed" and hinge.child in bare}
+    return {
+        name: tuple(Skin(tuple(_parts(link.all(tag), files))) for tag in ("collision", "visual"))
+        for name, link in links.items()
+        if name not in covered
+    }
+
+
+def _shown(link: xml.Element) -> bool:
+    return bool(link.all("visual") or link.all("collision"))
+
+
+def _parts(shown: list[xml.Element], files: Places) -> Iterator[Part]:
+    for part in shown:
+        for shape in (child for geometry in part.all("geometry") for child in geometry.children):
+            if shape.tag == "mesh":
+                scale = np.array(shape.vector("scale", (1.0, 1.0, 1.0)))
+                yield Part("mesh", scale, urdf.origin_of(part), _mesh(shape.attributes.get("filename", ""), files))
+            elif (sides := _sides(shape)) is not None:
+                yield Part(shape.tag, sides, urdf.origin_of(part))
+            else:
+                yield Part("", np.zeros(3), urdf.origin_of(part))
+
+
+def _mesh(name: str, files: Places) -> Path | None:
+    """The file of a mesh, if it may be read."""
+    try:
+        return files.find(files.kept(name))
+    except (Outside, ModelError):
+        return None
 
 
 def _sides(shape: xml.Element) -> Array | None:

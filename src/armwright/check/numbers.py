@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from armwright.check.written import Array
-from armwright.formulations import QUANTITIES, Formulation, find
+from armwright.formulations import QUANTITIES, Formulation, default_name, find
 from armwright.model.description import Description
 
 STATES = 20
@@ -30,7 +30,8 @@ def _range(limits: tuple[float, float] | None, prismatic: bool) -> tuple[float, 
 
 def evaluate(robot: Description, problem: str, *arrays: Array, formulation: str | None = None) -> Array:
     """A problem of dynamics or kinematics on states (k, n): (k, n), (k, n, n) or (k, 4, 4)."""
-    f: Formulation = QUANTITIES[problem] if problem in QUANTITIES else find(problem, formulation)
+    name = formulation or default_name(problem, bool(robot.followers))
+    f: Formulation = QUANTITIES[problem] if problem in QUANTITIES else find(problem, name)
     result = f(robot.chain(), *(list(array.T) for array in arrays))
     return _stacked(result, len(arrays[0]))
 
@@ -44,9 +45,7 @@ def _stacked(result: object, count: int) -> Array:
 
 def bare(robot: Description) -> Description:
     """Without friction and rotors, which other programs have in other forms or not at all."""
-    return replace(
-        robot, joints=tuple(replace(joint, viscous=0.0, coulomb=0.0, rotor_inertia=0.0) for joint in robot.joints)
-    )
+    return robot.each_joint(lambda joint: replace(joint, viscous=0.0, coulomb=0.0, rotor_inertia=0.0))
 
 
 def difference(got: Array, expected: Array) -> float:

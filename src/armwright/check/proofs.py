@@ -14,7 +14,8 @@ from armwright.check.numbers import bare, difference, evaluate, states
 from armwright.check.report import Proof
 from armwright.check.written import Array
 from armwright.errors import ArmwrightError
-from armwright.formulations import DEFAULT, formulations
+from armwright.formulations import default_name, formulations
+from armwright.formulations.coupled import positions, rates
 from armwright.robot import Robot
 from armwright.simulation import simulate
 
@@ -57,7 +58,8 @@ def _agreement(robot: Robot) -> Iterator[Proof]:
         name = f"{problem.replace('_', ' ')} agrees"
         reference = qdd if problem == "forward_dynamics" else evaluate(robot, problem, *state)
         allowed = AGREE * max(1.0, 1e-2 * condition) if problem == "forward_dynamics" else AGREE
-        others = [f.name for f in formulations(problem) if f.name != DEFAULT[problem]]
+        default = default_name(problem, bool(robot.followers))
+        others = [f.name for f in formulations(problem) if f.name != default and (f.together or not robot.followers)]
         worst, who = max((_off(robot, problem, other, state, reference), other) for other in others)
         yield _proof(
             name, worst, allowed, f"{len(others) + 1} formulations, {len(q)} states: {worst:.1e} at worst ({who})"
@@ -91,7 +93,7 @@ def _definite(robot: Robot) -> Proof:
 def _conserved(robot: Robot) -> Proof:
     """Free fall without friction, from a random position and speed."""
     name = "energy is conserved"
-    falling = replace(robot, joints=tuple(replace(j, viscous=0.0, coulomb=0.0) for j in robot.joints))
+    falling = robot.each_joint(lambda joint: replace(joint, viscous=0.0, coulomb=0.0))
     q, qd, _ = states(robot, 1, seed=2)
     try:
         run = simulate(falling, None, q[0], qd[0], FALL, every=FALL / 5, rtol=1e-10)
@@ -102,8 +104,11 @@ def _conserved(robot: Robot) -> Proof:
 
 
 def _peers(robot: Robot, peers: Mapping[str, Peer]) -> Iterator[Proof]:
-    model = Robot.from_description(bare(robot))
-    q, qd, qdd = states(robot)
+    model, chain = Robot.from_description(bare(robot)).freed(), robot.chain()
+    q, qd, qdd = (
+        np.stack(np.broadcast_arrays(*moved(chain, list(x.T))), axis=-1)
+        for moved, x in zip((positions, rates, rates), states(robot), strict=True)
+    )
     ours = evaluate(model, "inverse_dynamics", q, qd, qdd)
     for who, torques in peers.items():
         name = f"{who} agrees"

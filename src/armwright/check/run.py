@@ -168,21 +168,22 @@ def _load_repaired(written: Written, chosen: Chosen, found: list[Finding]) -> tu
 def _load(path: str | Path, chosen: Chosen) -> tuple[Robot, list[Finding]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        robot = load(path, chosen.base, chosen.tip, chosen.locked)
+        robot = load(path, chosen.base, chosen.tip, chosen.locked, visuals=False)
     locked = [str(warning.message) for warning in caught if issubclass(warning.category, LockedWarning)]
     return robot, [Finding("note", "locked", robot.name, text.removeprefix(f"{robot.name}: ")) for text in locked]
 
 
 def _problem_findings(robot: Robot, written: Written) -> Iterator[Finding]:
-    """What `aw.problems` says. Sizes it takes from canonical frames, which may lie far off the links of a tree."""
+    """What `aw.problems` says, at the line of the link it is about."""
+    lines = {body.name: body.line for body in written.bodies}
     for problem in problems(robot):
         severity = PROBLEM_SEVERITY.get(problem.kind)
-        if severity is None or (problem.kind == "suspicious units" and written.format != "toml"):
+        if severity is None:
             continue
         if "negative" in problem and problem.kind == "non-positive mass":
             severity = "error"
         text = str(problem).removeprefix(f"{problem.where}: ")
-        yield Finding(severity, problem.kind, problem.where, text)
+        yield Finding(severity, problem.kind, problem.where, text, lines.get(problem.where))
 
 
 def _merged(found: Sequence[Finding], more: Iterable[Finding]) -> list[Finding]:

@@ -17,6 +17,9 @@ from armwright.model.description import Description, right_angles
 DENSEST = 2000.0
 """kg over reach^3: real arms have 5 to 150."""
 
+SLIGHT = 0.1
+"""Relative difference of masses for which a copied tensor does little harm."""
+
 EARTH = (9.76, 9.84)
 PLANETS = {1.62: "the Moon's", 3.71: "that of Mars", 8.87: "that of Venus", 24.8: "Jupiter's"}
 
@@ -92,7 +95,7 @@ def _same_tensors(written: Written) -> Iterator[Finding]:
             if others:
                 names = ", ".join(other.name for other in others[:4])
                 text = f"its tensor is that of {names}, though the masses differ ({body.mass:g}, {others[0].mass:g} kg)"
-                soft = written.minor(body)
+                soft = written.minor(body) or all(abs(o.mass - body.mass) <= SLIGHT * body.mass for o in others)
                 yield Finding("note" if soft else "warning", "identical inertia", body.name, text, body.line)
 
 

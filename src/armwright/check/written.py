@@ -14,6 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from armwright.check.extents import Skin
+
 Array: TypeAlias = NDArray[Any]
 
 NOWHERE = -1
@@ -53,7 +55,8 @@ class Body:
     """A link's mass, centre of mass (in the link frame) and tensor as written, about that centre.
 
     `turn` leads from the axes of the tensor to those of the link. `points` are the origin, the joints it carries and
-    the corners of its shapes, in the link frame. `spin` is the axis of a link that turns on the base. `form` says how
+    the corners of its shapes, in the link frame. `skins` are all its shapes for contact, and all that are seen, with
+    meshes. `stem` is the way from the link before. `spin` is the axis of a link that turns on the base. `form` says how
     the file writes a tensor: "xml", "six" or "rows".
     """
 
@@ -64,6 +67,8 @@ class Body:
     points: Array
     turn: Array = field(default_factory=lambda: np.eye(3))
     solids: tuple[Solid, ...] = ()
+    skins: tuple[Skin, ...] = ()
+    stem: float = 0.0
     spin: Array | None = None
     moves: bool = True
     welded: bool = False

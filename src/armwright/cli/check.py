@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,7 +19,6 @@ from armwright.check import Finding, Fixed, Report, check, fix
 from armwright.check.proofs import Peer
 from armwright.cli.output import console, table
 from armwright.errors import InputError
-from armwright.model.description import NO_TRANSFORM, compose
 from armwright.robot import Robot
 
 Array = NDArray[Any]
@@ -127,8 +125,7 @@ def installed_peers(file: str, base: str | None, locked: Mapping[str, float]) ->
 
 def _peer(module: str, name: str, arm: Robot, q: Array, qd: Array, qdd: Array) -> Array:
     """Torques by a program of `study.peers`, which is imported when it is asked for."""
-    whole = replace(arm, tool=compose(arm.flange, arm.tool), flange=NO_TRANSFORM)  # they know no flange
-    model = getattr(importlib.import_module(f"armwright.study.peers.{module}"), name)(whole)
+    model = getattr(importlib.import_module(f"armwright.study.peers.{module}"), name)(arm)
     nothing = np.zeros(6)
     return np.array([model.inverse_dynamics(*state, nothing) for state in zip(q, qd, qdd, strict=True)])
 

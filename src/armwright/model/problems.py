@@ -7,19 +7,30 @@ a first link that turns on the base and of which only Izz is given, as nothing e
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from armwright.errors import InputError
 from armwright.formulations import find
-from armwright.model.description import QUARTER_TURN, Description, JointModel, LinkModel, right_angles
+from armwright.model.description import (
+    QUARTER_TURN,
+    Description,
+    JointModel,
+    LinkModel,
+    compose,
+    cos_sin,
+    right_angles,
+)
+
+Array: TypeAlias = NDArray[Any]
 
 ROUNDING = 1e-9
 """Relative slack: published tensors are rounded to a few digits, and rods and plates sit exactly on the boundary."""
 
-USUAL = (0.003, 5.0)
-"""Largest moment over m L^2 for links of real arms, with L as in `_size`: 0.03 to 2, with some room on both sides."""
+USUAL = (0.003, 6.0)
+"""Largest moment over m L^2, with L as in `_sizes`. Of 690 links in published files all others are made up."""
 
 KINDS = (
     "non-positive mass",
@@ -56,19 +67,21 @@ def problems(robot: Description) -> list[Problem]:
     if not isinstance(robot, Description):
         raise InputError(f"problems got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
     found: list[Problem] = []
-    for i, (joint, link) in enumerate(zip(robot.joints, robot.links, strict=True)):
+    sizes, usual = _sizes(robot)
+    for i, (joint, link) in enumerate(zip(robot.rows, robot.links, strict=True)):
         found += _joint_problems(joint)
         only_izz = i == 0 and not joint.prismatic and _only_izz(link)
         if link.mass or not only_izz:
             found += _mass_problems(link)
         if not only_izz:
             found += _tensor_problems(link)
-        found += _unit_problems(link, _size(robot, i))
+        found += _unit_problems(link, *sizes[i])
     if robot.payload is not None:
         p = robot.payload
         body = LinkModel("payload", p.mass, p.com, p.inertia)
         found += _tensor_problems(body)
-        found += _unit_problems(body, max(2 * float(np.linalg.norm(p.com)), _segment(robot)))
+        size = max(2 * float(np.linalg.norm(p.com)), usual)
+        found += _unit_problems(body, size, size)
     return found + list(_singular_matrix(robot))
 
 
@@ -130,32 +143,55 @@ def _tensor_problems(link: LinkModel) -> Iterator[Problem]:
         )
 
 
-def _segment(robot: Description) -> float:
-    """Half the mean distance between joints: a size below which no link is expected to be."""
-    reach = sum(abs(j.a) + (0.0 if j.prismatic else abs(j.d)) for j in robot.joints)
-    return 0.5 * reach / robot.n
+def _sizes(robot: Description) -> tuple[list[tuple[float, float]], float]:
+    """How long each link is at least and at most, roughly, and how long links of this robot usually are.
+
+    Only distances that stay when frames slide along their axes: twice that of the centre of mass from either axis, that
+    of the axes, and the gap that a joint always leaves between neighbouring centres of mass, of which each may bridge
+    little; for the largest size also the way to the tool. A prismatic joint has a direction and no line. Nothing counts
+    as smaller than what is usual.
+    """
+    coms = [np.array(link.com) for link in robot.links]
+    low, gaps = np.zeros(len(coms)), np.zeros(len(coms) + 1)
+    for i, joint in enumerate(robot.rows):
+        outer = np.array([*_turned(coms[i][:2], joint.theta), coms[i][2] + joint.d])
+        y, z = _turned(coms[i - 1][1:], -joint.alpha)
+        inner = np.array([coms[i - 1][0] - joint.a, y, z])
+        if not joint.prismatic:
+            low[i] = max(low[i], 2 * np.hypot(*outer[:2]))
+        if i:
+            gaps[i] = np.hypot(*(outer - inner)[:2]) if joint.prismatic else abs(outer[2] - inner[2])
+        if i and not joint.prismatic:
+            low[i - 1] = max(low[i - 1], abs(joint.a), 2 * np.hypot(*inner[:2]))
+    low = np.maximum(low, np.maximum(gaps[:-1], gaps[1:]) / 4)
+    gaps[-1] = np.linalg.norm(np.asarray(compose(robot.flange, robot.tool))[:3, 3] - coms[-1])
+    high = np.maximum(low, np.maximum(gaps[:-1], gaps[1:]))
+    usual = float(np.sort(high)[(len(coms) - 1) // 2])
+    return [(max(a, usual), max(b, usual)) for a, b in zip(low.tolist(), high.tolist(), strict=True)], usual
 
 
-def _size(robot: Description, i: int) -> float:
-    """How long link i is, roughly: to the next joint, or to twice its centre of mass."""
-    sizes = [_segment(robot), 2 * float(np.linalg.norm(robot.links[i].com))]
-    if i + 1 < robot.n:
-        outer = robot.joints[i + 1]
-        sizes += [abs(outer.a), abs(outer.d)]
-    return max(sizes)
+def _turned(v: Array, angle: float) -> Array:
+    c, s = cos_sin(angle)
+    turned: Array = np.array([c * v[0] - s * v[1], s * v[0] + c * v[1]])
+    return turned
 
 
-def _unit_problems(link: LinkModel, size: float) -> Iterator[Problem]:
+def _unit_problems(link: LinkModel, low: float, high: float) -> Iterator[Problem]:
+    """For a link that is between `low` and `high` metres long."""
     largest = float(np.max(np.abs(link.inertia)))
-    expected = link.mass * size * size
-    if largest <= 0 or expected <= 0 or USUAL[0] <= largest / expected <= USUAL[1]:
+    if largest <= 0 or link.mass <= 0 or low <= 0:
         return
-    much = "large" if largest > expected else "small"
+    if largest > USUAL[1] * link.mass * high * high:
+        much, size = "large", high
+    elif largest < USUAL[0] * link.mass * low * low:
+        much, size = "small", low
+    else:
+        return
     yield Problem(
         "suspicious units",
         link.name,
         f"its inertia ({largest:.3g} kg m^2) is far too {much} for {link.mass:.3g} kg over {size:.2g} m, where about "
-        f"{0.1 * expected:.2g} is usual; check the units of both (kg mm^2? grams?)",
+        f"{0.1 * link.mass * size * size:.2g} is usual; check the units of both (kg mm^2? grams?)",
     )
 
 
@@ -183,7 +219,7 @@ def _singular_matrix(robot: Description) -> Iterator[Problem]:
     )
 
 
-def _joints_without_mass(M: np.ndarray[Any, np.dtype[np.float64]]) -> set[int]:
+def _joints_without_mass(M: Array) -> set[int]:
     """The joints that take part in motions without kinetic energy."""
     diagonal = np.abs(np.diag(M))
     scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))

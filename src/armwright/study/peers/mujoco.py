@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from armwright.model.description import compose
 from armwright.model.urdf import at_zero
 from armwright.robot import Robot
 
@@ -29,8 +30,7 @@ class MuJoCo:
             kind = mujoco.mjtJoint.mjJNT_SLIDE if joint.prismatic else mujoco.mjtJoint.mjJNT_HINGE
             body.add_joint(name=joint.name, type=kind, axis=[0, 0, 1], armature=joint.armature, damping=joint.viscous)
             self._inertia(body, link.mass, link.com, link.inertia)
-        tool = np.asarray(arm.tool)
-        self.tip = self._body(body, "tool", tool).name
+        self.tip = self._body(body, "tool", np.asarray(compose(arm.flange, arm.tool))).name
         if arm.payload is not None:
             p = arm.payload
             self._inertia(spec.body("tool"), p.mass, p.com, p.inertia)

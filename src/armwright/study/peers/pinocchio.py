@@ -8,6 +8,7 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
+from armwright.model.description import compose
 from armwright.model.urdf import at_zero
 from armwright.robot import Robot
 
@@ -27,7 +28,7 @@ class Pinocchio:
             body = pin.Inertia(link.mass, np.array(link.com), np.array(link.inertia))
             model.appendBodyToJoint(parent, body, pin.SE3.Identity())
             frame = pin.SE3.Identity()
-        tool = np.asarray(arm.tool)
+        tool = np.asarray(compose(arm.flange, arm.tool))
         self.tool = pin.SE3(tool[:3, :3], tool[:3, 3])
         if arm.payload is not None:
             p = arm.payload

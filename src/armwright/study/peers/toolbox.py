@@ -8,16 +8,19 @@ import numpy as np
 import roboticstoolbox as rtb
 from numpy.typing import NDArray
 
+from armwright.chain import Link
+from armwright.model.description import tensor
 from armwright.robot import Robot
 
 
 class Toolbox:
-    """One state a call. Its base and tool are left out: they do not change the torques of an upright robot."""
+    """One state a call. Base and tool are left out: gravity is turned instead, the last link has the payload in it."""
 
     def __init__(self, arm: Robot) -> None:
         links = []
-        for joint, link in zip(arm.joints, arm.links, strict=True):
-            body: dict[str, Any] = {"m": link.mass, "r": np.array(link.com), "I": np.array(link.inertia), "G": 1.0}
+        for joint, link in zip(arm.joints, arm.chain().links, strict=True):
+            assert isinstance(link, Link)  # with numbers in it, not parameters
+            body: dict[str, Any] = {"m": link.mass, "r": np.array(link.com), "I": tensor(link.inertia), "G": 1.0}
             if joint.prismatic:
                 links.append(rtb.PrismaticMDH(a=joint.a, alpha=joint.alpha, theta=joint.theta, offset=joint.d, **body))
             else:

@@ -1,0 +1,153 @@
+"""Evidence that a tensor is about the origin of its link frame, where it should be about the centre of mass.
+
+About the origin the second moment is S + m c c^T (Steiner). If S - m c c^T is that of no body, the tensor is innocent.
+Else it could be either, and something must speak for the one and against the other: numbers that are no chance, a twin
+on the other side of the robot, the meshes of the link, or the joints that a slender link would reach far beyond.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from armwright.check.extents import Hull
+from armwright.check.tensors import CLOSE, EXACT, FULL, flipped, near, possible, products, second_moment, steiner
+from armwright.check.written import Array, Body
+
+Evidence: TypeAlias = tuple[str, str, Array]
+"""("certain" | "likely", why, the tensor about the centre of mass)."""
+
+SHARE = 0.02
+"""Of the trace that the parallel-axis term has at least: below, it hardly matters."""
+
+BEYOND, WITHIN = 1.1, 0.9
+"""Of the largest spread that a body in its meshes can have: certainly more, certainly less."""
+
+WIDE = 0.55
+"""Of that largest spread: what evenly filled links, with 0.2 to 0.4, seldom have."""
+
+ALIKE, BETTER, AMID = 1.5, 0.6, 0.5
+"""How far a tensor is from that of the filled meshes, at most; how much nearer, at least; how far its centre is off.
+
+Of 450 links with meshes in published files, only those of Romeo and Laikago pass, whose tensors are about the origins.
+"""
+
+
+def about_origin(body: Body, others: Sequence[Body] = ()) -> Evidence | None:
+    """What speaks for it, if anything does; `others` are the bodies of the robot."""
+    inertia, added = body.inertia, steiner(body.mass, body.com)
+    if np.trace(added) < SHARE * np.trace(inertia) or not possible(inertia):
+        return None
+    if near(inertia, added, EXACT):
+        return "certain", "it is exactly that of a point mass at the centre of mass, seen from the origin", inertia * 0
+    own = inertia - added
+    return (
+        _by_numbers(body, added)
+        or (_by_twin(body, own, others) if possible(own, CLOSE) else None)
+        or (_by_shapes(body, own) if possible(own) else None)
+        or (_too_long(body, own) if possible(own) else None)
+    )
+
+
+def _by_numbers(body: Body, added: Array) -> Evidence | None:
+    inertia = body.inertia
+    for sign, signs in ((1.0, ""), (-1.0, " with the signs turned")):
+        own = (inertia if sign > 0 else flipped(inertia)) - added
+        if not possible(own, CLOSE):
+            continue
+        solid = next((s for s in body.solids if near(own, s.tensor(body.mass), CLOSE)), None)
+        if solid is not None and not near(inertia, solid.tensor(body.mass), 0.02):
+            return "certain", f"less the parallel-axis term it is that of its {solid.kind}, filled evenly{signs}", own
+        if evidence := _matching_products(inertia, added, sign):
+            return evidence, f"its products of inertia are -m x y, -m x z, -m y z of that centre{signs}", own
+    return None
+
+
+def _matching_products(inertia: Array, added: Array, sign: float) -> str:
+    """Products that are exactly those of the parallel-axis term: the body's own axes are parallel to the link's."""
+    ours, theirs = products(inertia), sign * products(added)
+    largest = float(np.max(np.abs(theirs)))
+    if largest < 0.01 * np.trace(inertia):
+        return ""
+    off = float(np.max(np.abs(ours - theirs))) / largest
+    several = np.count_nonzero(np.abs(theirs) > 0.05 * largest) > 1
+    if off <= EXACT or (several and off <= CLOSE):
+        return "certain"
+    return "likely" if off <= CLOSE else ""
+
+
+def _by_twin(body: Body, own: Array, others: Sequence[Body]) -> Evidence | None:
+    """Another leg or arm has the same link, mirrored or turned, with the tensor about its centre of mass."""
+    moments, given = np.linalg.eigvalsh(own), np.linalg.eigvalsh(body.inertia)
+    distance = float(np.linalg.norm(body.com))
+    for other in others:
+        if other is body or abs(other.mass - body.mass) > 0.02 * body.mass:
+            continue
+        if abs(float(np.linalg.norm(other.com)) - distance) > 0.03 * distance:
+            continue
+        theirs = np.linalg.eigvalsh(other.inertia)
+        off, as_given = (float(np.max(np.abs(values - theirs))) / theirs[2] for values in (moments, given))
+        if off <= 0.05 and as_given > 2 * off + 0.05:
+            sure = "certain" if off <= CLOSE else "likely"
+            return sure, f"less the parallel-axis term it has the principal moments of its twin {other.name}", own
+    return None
+
+
+def _by_shapes(body: Body, own: Array) -> Evidence | None:
+    """Mass between a and b with its mean at c has a variance of at most (b - c)(c - a): Bhatia and Davis (2000).
+
+    Shapes without a mesh are crude, and often made to be too small.
+    """
+    hulls = [hull for skin in body.skins if skin.meshes and (hull := skin.hull) is not None]
+    distance = float(np.linalg.norm(body.com))
+    if not hulls:
+        return None
+    u = body.com / distance
+    ends = [end for hull in hulls for end in hull.span(u)]
+    most = (max(ends) - distance) * (distance - min(ends))
+    if not min(ends) < distance < max(ends):
+        return None
+    given, moved = (float(u @ second_moment(inertia) @ u) / body.mass for inertia in (body.inertia, own))
+    near_given, near_moved = _from_filled(body, body.inertia, hulls), _from_filled(body, own, hulls)
+    if given > BEYOND * most and moved < WITHIN * most and near_moved <= near_given:
+        return "certain", "no body within its meshes has its mass so far apart; read about the origin one has", own
+    if given > WIDE * most and moved < WITHIN * most and near_moved < min(ALIKE, near_given - BETTER):
+        return "likely", "it is far from that of its meshes, filled evenly, and near it if read about the origin", own
+    return None
+
+
+def _from_filled(body: Body, inertia: Array, hulls: Sequence[Hull]) -> float:
+    """How far a tensor is from that of the filled meshes: by the logarithms of the ratios of their second moments."""
+    moment, nearest = second_moment(inertia) / body.mass, float("inf")
+    for filled in (hull.filled for hull in hulls):
+        if filled is None or np.linalg.norm(filled[0] - body.com) > AMID * np.sqrt(np.trace(filled[1])):
+            continue
+        half = np.linalg.inv(np.linalg.cholesky(filled[1]))
+        ratios = np.linalg.eigvalsh(half @ moment @ half.T)
+        if ratios[0] > 0:
+            nearest = min(nearest, float(np.linalg.norm(np.log(ratios))))
+    return nearest
+
+
+def _too_long(body: Body, own: Array) -> Evidence | None:
+    """A slender link that would be twice as long as the distance of its joints, and fits if read about the origin."""
+    distance = float(np.linalg.norm(body.com))
+    if distance < 1e-9:
+        return None
+    u = body.com / distance
+    along = body.points @ u
+    low, high = float(along.min()), float(along.max())
+    length = high - low
+    across = np.linalg.eigvalsh(second_moment(body.inertia))[1] / body.mass
+    if length < 1.2 * distance or FULL * np.sqrt(max(across, 0.0)) > 0.35 * length:
+        return None
+
+    def beyond(inertia: Array) -> float:
+        half = FULL * np.sqrt(u @ second_moment(inertia) @ u / body.mass)
+        return float(max(0.0, low - distance + half) + max(0.0, distance + half - high)) / length
+
+    if beyond(body.inertia) < 0.6 or beyond(own) > 0.25:
+        return None
+    return "likely", f"as it stands the link would reach far beyond its joints, {length:.3g} m apart", own
