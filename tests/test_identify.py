@@ -164,7 +164,7 @@ def test_numbers_of_base_parameters_are_those_published(by: str) -> None:
     assert len(base_parameters(puma, by=by)) == 36 + 12 + 4  # rotors 1 and 2 act as Izz1 and Izz2
 
 
-@pytest.mark.parametrize("name", ["panda", "iiwa14", "xarm7"])
+@pytest.mark.parametrize("name", ["panda", "iiwa14", "kinova_gen3", "xarm7"])
 def test_packaged_arms_of_seven_joints_have_43(name: str) -> None:
     assert len(base_parameters(aw.load(name), False, False)) == 43
 

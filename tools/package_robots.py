@@ -1,69 +1,82 @@
 """Writes the packaged arms that come from published URDF files into src/armwright/model/library.
 
-    pip install . example-robot-data frax && python tools/package_robots.py
+    pip install . example-robot-data frax && pip install --no-deps compas-robots pybullet-helpers
+    python tools/package_robots.py
 
 Run it again when a source package changes; the tests compare the result with Pinocchio reading the same file.
+The other files of the library are kept by hand; each says in `source` where its numbers stand.
 """
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import replace
-from importlib.metadata import version
-from importlib.util import find_spec
+from importlib.metadata import distribution, version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import armwright as aw
-from armwright.model.description import JointModel
+from armwright.check import fix
 
 LIBRARY = Path(__file__).parent.parent / "src/armwright/model/library"
 
 EXAMPLE = "cmeel.prefix/share/example-robot-data/robots"
+UR_E = "compas_robots/data/ur_description/urdf"
+KORTEX = "pybullet_helpers/assets/urdf/kortex_description/arms/gen3/7dof/urdf"
 ARMS = {
     # name: (file below site-packages, tip link, what it is, package, licence of the description)
     "panda": (f"{EXAMPLE}/panda_description/urdf/panda.urdf", "panda_hand_tcp", "Franka Emika Panda with its hand, fingers closed", "example-robot-data", "Apache 2.0, Franka Emika"),
     "ur3": (f"{EXAMPLE}/ur_description/urdf/ur3_robot.urdf", "tool0", "Universal Robots UR3", "example-robot-data", "BSD 3-Clause, ur_description"),
     "ur5": (f"{EXAMPLE}/ur_description/urdf/ur5_robot.urdf", "tool0", "Universal Robots UR5", "example-robot-data", "BSD 3-Clause, ur_description"),
     "ur10": (f"{EXAMPLE}/ur_description/urdf/ur10_robot.urdf", "tool0", "Universal Robots UR10", "example-robot-data", "BSD 3-Clause, ur_description"),
+    "ur5e": (f"{UR_E}/ur5e.urdf", "tool0", "Universal Robots UR5e", "compas-robots", "BSD 3-Clause, ur_description; the package MIT"),
     "iiwa14": ("frax/assets/iiwa/iiwa14.urdf", None, "KUKA LBR iiwa 14 R820", "frax", "MIT, frax"),
+    "kinova_gen3": (f"{KORTEX}/GEN3_URDF_V12.urdf", "EndEffector_Link", "Kinova Gen3 with seven joints and its vision module", "pybullet-helpers", "BSD, kortex_description of Kinova; the package MIT"),
     "kinova_jaco": (f"{EXAMPLE}/kinova_description/robots/kinova.urdf", "j2s6s200_end_effector", "Kinova Jaco 2 (j2s6s200), fingers at zero", "example-robot-data", "BSD 3-Clause, kinova-ros"),
     "xarm7": (f"{EXAMPLE}/xarm_description/urdf/xarm7.urdf", "link_eef", "UFACTORY xArm 7", "example-robot-data", "BSD 3-Clause, xarm_ros"),
 }  # fmt: skip
 
 
-def site_packages() -> Path:
-    spec = find_spec("numpy")
-    assert spec is not None
-    assert spec.origin is not None
-    return Path(spec.origin).parent.parent
+def published(name: str) -> Path:
+    """The file that an arm is read from."""
+    file, _, _, package, _ = ARMS[name]
+    return Path(str(distribution(package).locate_file(file)))
 
 
-def right_angled(joint: JointModel) -> JointModel:
-    """A joint whose angles were written with few digits, and the micrometres that come of it."""
-    quarter = math.pi / 2
-    angles = {
-        name: round(value / quarter) * quarter
-        for name in ("alpha", "theta")
-        if abs((value := getattr(joint, name)) - round(value / quarter) * quarter) < 1e-4
-    }
-    lengths = {name: 0.0 for name in ("a", "d") if abs(getattr(joint, name)) < 1e-5}
-    return replace(joint, **angles, **lengths)
+def mended(path: Path, folder: str | Path) -> Path:
+    """A copy with its right angles written out; the file itself where none was rounded."""
+    copy = Path(folder) / path.name
+    fixed = fix(path, copy)
+    if any(finding.kind != "rounded angle" for finding in fixed.changed):
+        raise ValueError(f"{path}: more than right angles would be changed: {', '.join(map(str, fixed.changed))}")
+    return copy if fixed.changed else path
+
+
+def read(path: Path, tip: str | None) -> aw.Robot:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return aw.load(path, tip=tip)
+
+
+def arm(name: str) -> aw.Robot:
+    """The arm as it is packaged."""
+    _, tip, what, package, licence = ARMS[name]
+    path = published(name)
+    robot = read(path, tip)
+    source = f"{what}\n{path.name} of {package} {version(package)} ({licence}); frames made canonical by tools/package_robots.py"
+    if any(problem.kind == "rounded angle" for problem in aw.problems(robot)):
+        with TemporaryDirectory() as folder:
+            robot = read(mended(path, folder), tip)
+        source += "; rounded right angles are read as exact"
+    robot = replace(robot, name=name, source=source)
+    return replace(robot, accept=tuple(sorted({problem.kind for problem in aw.problems(robot)})))
 
 
 def main() -> None:
-    for name, (file, tip, what, package, licence) in ARMS.items():
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            arm = aw.load(site_packages() / file, tip=tip)
-        source = f"{what}\n{Path(file).name} of {package} {version(package)} ({licence}); frames made canonical by tools/package_robots.py"
-        arm = replace(arm, name=name, source=source)
-        if any(problem.kind == "rounded angle" for problem in aw.problems(arm)):
-            arm = replace(arm, joints=tuple(map(right_angled, arm.joints)), source=f"{source}; 1.5708 is read as pi/2")
-        found = {f"{p.kind}" for p in aw.problems(arm)}
-        arm = replace(arm, accept=tuple(sorted(found)))
-        arm.to_toml(LIBRARY / f"{name}.toml")
-        print(f"{name}: {arm.n} joints, accepted: {', '.join(sorted(found)) or 'nothing'}")
+    for name in ARMS:
+        robot = arm(name)
+        robot.to_toml(LIBRARY / f"{name}.toml")
+        print(f"{name}: {robot.n} joints, accepted: {', '.join(robot.accept) or 'nothing'}")
 
 
 if __name__ == "__main__":
