@@ -30,6 +30,9 @@ SNAP = 1e-11
 PARALLEL = 3e-6
 """Axes this close to parallel are taken to be so: their common normal is so far away that rounding does more harm."""
 
+TOLD = 1e-9
+"""A bend of axes that are taken to be parallel is told from here on; torques change by as much, relatively."""
+
 DUST = 1e-13
 """Of the trace of a tensor: entries this small are taken to be zero."""
 
@@ -109,7 +112,7 @@ def _straighten(axes: list[Array], joints: Sequence[Placed]) -> None:
         if bend > PARALLEL:
             continue
         axes[i + 1] = math.copysign(1.0, z @ following) * z
-        if bend > SNAP:
+        if bend > TOLD:
             warnings.warn(
                 f"the axes of the joints that carry {joints[i].body.name!r} and {joints[i + 1].body.name!r} are "
                 f"{bend:.1e} rad from parallel; they are taken to be parallel",
