@@ -12,7 +12,7 @@ from armwright.chain import Chain, Wrench
 from armwright.formulations import find
 from armwright.graph import Graph, count
 from armwright.graph.interpret import interpret
-from armwright.regroup import levelled, reframed, regrouped
+from armwright.regroup import leaving, levelled, meeting, reframed, regrouped
 from armwright.trace import ARGUMENTS, CANDIDATES, cheapest, flattened, inputs, traced
 
 TAKES_ANY_LINK = [f for f in aw.formulations() if f.any_link]
@@ -101,6 +101,28 @@ def test_distances_along_parallel_axes_are_gathered_in_one() -> None:
     assert levelled(flat) is flat
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_frames_of_axes_that_meet_stand_in_one_point(seed: int) -> None:
+    """The first axes of a random arm made to meet; beyond, joints of both types."""
+    rng = np.random.default_rng(seed)
+    chain = aw.random_robot(6, seed).chain()
+    together = 2 + seed % 3
+    joints = [
+        replace(joint, prismatic=joint.prismatic and i > together, a=0, d=0 if i < together else joint.d)
+        if i <= together
+        else joint
+        for i, joint in enumerate(chain.joints)
+    ]
+    chain = replace(chain, joints=tuple(joints))
+    assert leaving(chain) == together
+    met = meeting(chain)
+    assert leaving(met) is None or met.joints[together].d == 0
+    state = rng.uniform(-2, 2, (3, 6)).tolist()
+    tip = Wrench(*(Vector(*x) for x in rng.normal(size=(2, 3)).tolist()))
+    f = find("inverse_dynamics", "cartesian_tensor")
+    close(f(met, *state, loads=met.wrenches(tip)), f(chain, *state, loads=chain.wrenches(tip)), 1e-12)
+
+
 @pytest.mark.usefixtures("uncompiled")
 def test_no_dust_is_left_where_zeros_should_be(robot_name: str) -> None:
     chain = reframed(aw.load(robot_name).chain())
@@ -113,7 +135,7 @@ def test_no_dust_is_left_where_zeros_should_be(robot_name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "most"), [("puma560", 346), ("stanford", 215), ("panda", 614), ("ur5", 285), ("iiwa14", 439)]
+    ("name", "most"), [("puma560", 346), ("stanford", 215), ("panda", 597), ("ur5", 285), ("iiwa14", 427)]
 )
 def test_what_is_compiled_takes_no_more_operations_than_this(name: str, most: int) -> None:
     assert count(cheapest("inverse_dynamics", aw.load(name)).program.outputs).total <= most

@@ -10,7 +10,8 @@ The moment I is free to choose: Iyy leaves a zero in the inertia tensor, as the 
 z^2 leaves a zero in Euler's tensor, for formulations that work with that one.
 
 Frames have freedom too (`reframed`). Where an axis is parallel to the next, the frame may stand anywhere along it, so
-all distances along a row of parallel axes can be gathered in one; the last frame may also be turned about its axis.
+all distances along a row of parallel axes can be gathered in one; the last frame may also be turned about its axis. And
+where the first axes meet in a point, as those of a spherical shoulder, their frames may all stand in it (`meeting`).
 
 Torque, mass matrix and accelerations stay the same; potential energy changes by a constant.
 """
@@ -19,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from armwright.algebra import ZERO, Matrix, Rotation, Scalar, Symmetric, Vector
@@ -145,3 +146,41 @@ def _turned(chain: Chain) -> Chain:
         links=(*chain.links[:-1], body),
         tool=Pose(back.dot(chain.tool.rotation), back @ chain.tool.position),
     )
+
+
+@dataclass(frozen=True)
+class RaisedJoint(Joint):
+    """A joint that is placed from a point `rise` above the origin of the frame before.
+
+    That is no row of a DH table: only for formulations that know a joint by its rotation and offset.
+    """
+
+    rise: Scalar = 0
+
+    def offset(self, q: Scalar) -> Vector:
+        s = super().offset(q)
+        return Vector(s.x, s.y, s.z + self.rise)
+
+
+def leaving(chain: Chain) -> int | None:
+    """The first frame that stands elsewhere than those before it although its axis meets theirs; none if none does."""
+    for i, joint in enumerate(chain.joints[:-1]):
+        if joint.prismatic or not _plain((joint.a, joint.d)) or (i and joint.a):
+            return None
+        if i and joint.d:
+            return i
+    return None
+
+
+def meeting(chain: Chain) -> Chain:
+    """The chain with that frame moved to the others, so that the point they stand in does not accelerate."""
+    i = leaving(chain)
+    if i is None:
+        return chain
+    joints, links, by = list(chain.joints), list(chain.links), -chain.joints[i].d
+    m, h, K = links[i].mass, links[i].moment, links[i].origin_euler
+    zz = K.zz + by * (m * by - 2 * h.z)
+    links[i] = EulerLink(m, Vector(h.x, h.y, h.z - m * by), K._replace(zz=zz, xz=K.xz - h.x * by, yz=K.yz - h.y * by))
+    joints[i] = replace(joints[i], d=0)
+    joints[i + 1] = RaisedJoint(**vars(joints[i + 1]), rise=-by)
+    return replace(chain, joints=tuple(joints), links=tuple(links))

@@ -17,7 +17,7 @@ from armwright.graph.expression import Expr, Graph, Operand
 from armwright.graph.program import Program
 from armwright.model.description import Description
 from armwright.model.vary import check, varied
-from armwright.regroup import levelled, reframed, regrouped
+from armwright.regroup import leaving, levelled, meeting, reframed, regrouped
 
 ARGUMENTS = {
     "inverse_dynamics": ("q", "qd", "qdd"),
@@ -112,12 +112,14 @@ def traced(
     base_parameters: str = "",
     vary: tuple[str, ...] = (),
     level: bool = True,
+    meet: bool = False,
 ) -> Traced:
     """A formulation for one robot, everything known of it folded in.
 
     `loads` names the wrenches that are further arguments ("tip_wrench", "link_wrenches"). The inertial
     parameters are regrouped first if `base_parameters` is "inertia" or "euler", by which tensor is to get zeros,
-    in better frames where no wrench is given in those of the links; `level` is about those of parallel axes.
+    in better frames where no wrench is given in those of the links; `level` is about those of parallel axes, `meet`
+    about those of axes that meet in a point, for formulations that can have them.
     `vary` names robot parameters that are arguments too (`model.vary`).
     """
     graph, n = Graph(), robot.n
@@ -134,6 +136,7 @@ def traced(
         if "link_wrenches" not in loads:
             chain = reframed(chain, level, turn="tip_wrench" not in loads)
         chain = regrouped(chain, euler=base_parameters == "euler")
+        chain = meeting(chain) if meet else chain
     wrenches: dict[str, list[Wrench]] = {}
     for name in loads:
         count = 1 if name == "tip_wrench" else chain.n
@@ -150,6 +153,9 @@ def traced(
         ) from None
     return Traced(formulation, Program(tuple(arguments), tuple(flattened(values)), _shape(values)))
 
+
+BY_OFFSETS = ("cartesian_tensor",)
+"""Of the candidates, those that know a joint by its rotation and offset only, and so can have any frames."""
 
 MANY_JOINTS = 12
 """Above this the O(n) forward dynamics is the cheapest, and the others take long to trace."""
@@ -175,8 +181,11 @@ def cheapest(problem: str, robot: Description, loads: tuple[str, ...] = (), vary
     tried = [(traced(find(problem, name), robot, loads, tensor, vary), tensor) for name, tensor in candidates]
     best, tensor = min(tried, key=lambda pair: _cost(pair[0]))
     others = [traced(best.formulation, robot, loads, vary=vary)]
-    if levelled(chain := robot.chain()) is not chain:
+    chain = robot.chain()
+    if levelled(chain) is not chain:
         others.append(traced(best.formulation, robot, loads, tensor, vary, level=False))
+    if best.formulation.name in BY_OFFSETS and "link_wrenches" not in loads and leaving(levelled(chain)) is not None:
+        others.append(traced(best.formulation, robot, loads, tensor, vary, meet=True))
     return min(best, *others, key=_cost)
 
 
