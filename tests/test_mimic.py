@@ -122,8 +122,9 @@ def test_a_coupled_arm_falls_without_losing_energy_and_finds_its_poses() -> None
         arm.with_payload(1.0), None, start.q[-1], start.qd[-1], 0.02, step=1e-3, integrator="rk4", every=0.02
     )
     close(batch.q[-1, -1], alone.q[-1], 1e-9)
-    T = arm.forward_kinematics(start.q)
-    close(arm.forward_kinematics(arm.inverse_kinematics(T, start.q + 0.05)), T, 1e-9)
+    within = 0.3 * start.q  # the limits of the followers
+    T = arm.forward_kinematics(within)
+    close(arm.forward_kinematics(arm.inverse_kinematics(T, within + 0.05)), T, 1e-9)
 
 
 def test_parameters_of_followers_are_seen_together() -> None:
@@ -292,3 +293,19 @@ def test_a_table_may_have_followers() -> None:
     ):
         with pytest.raises(aw.ArmwrightError, match=message):
             aw.Robot.from_dh([ROWS[0], {**ROWS[1], "mimic": wrong}])
+
+
+def test_a_joint_goes_no_further_than_its_followers() -> None:
+    leader = {**ROWS[0], "limits": [-2.0, 2.0], "max_velocity": 3.0}
+    follower = {
+        **ROWS[1],
+        "limits": [-1.0, 1.0],
+        "max_velocity": 4.0,
+        "mimic": {"joint": "joint1", "factor": -2.0, "offset": 0.5},
+    }
+    arm = aw.Robot.from_dh([leader, follower])
+    assert (arm.joints[0].limits, arm.joints[0].max_velocity) == ((-0.25, 0.75), 2.0)
+    assert aw.Robot.from_description(arm) == arm
+    nowhere = aw.Robot.from_dh([leader, {**follower, "limits": [7.0, 8.0]}])
+    assert nowhere.joints[0].limits == (-2.0, 2.0)
+    assert "joint2: its limits and those of joint1, which it follows, leave no position" in aw.problems(nowhere)[0]

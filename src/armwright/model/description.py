@@ -192,7 +192,8 @@ class Description:
 def parted(rows: Sequence[JointModel]) -> tuple[tuple[JointModel, ...], tuple[JointModel, ...]]:
     """The joints before all links as those that move by themselves and their followers.
 
-    One that follows a follower follows the joint which that one follows.
+    One that follows a follower follows the joint which that one follows. A joint goes no further and no faster than
+    its followers can.
     """
     named = {row.name: row for row in rows if row.mimic is not None}
     followers = []
@@ -207,7 +208,30 @@ def parted(rows: Sequence[JointModel]) -> tuple[tuple[JointModel, ...], tuple[Jo
             offset = mimic.factor * inner.mimic.offset + mimic.offset
             mimic = Mimic(inner.mimic.joint, mimic.factor * inner.mimic.factor, offset)
         followers.append(replace(row, mimic=replace(mimic, place=i)))
-    return tuple(row for row in rows if row.mimic is None), tuple(followers)
+    return tuple(_held_back(row, followers) for row in rows if row.mimic is None), tuple(followers)
+
+
+def _held_back(joint: JointModel, followers: Sequence[JointModel]) -> JointModel:
+    """A joint within the limits of those that follow it; where they leave it nowhere to be, `problems` tells."""
+    for follower in followers:
+        if follower.mimic is None or follower.mimic.joint != joint.name:
+            continue
+        limits = meeting_limits(joint.limits, follower)
+        if limits is not None and limits[0] < limits[1]:
+            joint = replace(joint, limits=limits)
+        if follower.max_velocity is not None and follower.mimic.factor:
+            fastest = follower.max_velocity / abs(follower.mimic.factor)
+            joint = replace(joint, max_velocity=min(fastest, joint.max_velocity or fastest))
+    return joint
+
+
+def meeting_limits(limits: tuple[float, float] | None, follower: JointModel) -> tuple[float, float] | None:
+    """What is left of the limits of a joint by those of its follower."""
+    mimic = follower.mimic
+    if mimic is None or follower.limits is None or not mimic.factor:
+        return limits
+    low, high = sorted((limit - mimic.offset) / mimic.factor for limit in follower.limits)
+    return (low, high) if limits is None else (max(low, limits[0]), min(high, limits[1]))
 
 
 def _check_mimics(robot: Description) -> None:

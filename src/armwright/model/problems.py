@@ -21,6 +21,7 @@ from armwright.model.description import (
     LinkModel,
     compose,
     cos_sin,
+    meeting_limits,
     right_angles,
 )
 
@@ -76,6 +77,7 @@ def problems(robot: Description) -> list[Problem]:
         if not only_izz:
             found += _tensor_problems(link)
         found += _unit_problems(link, *sizes[i])
+    found += _follower_problems(robot)
     if robot.payload is not None:
         p = robot.payload
         body = LinkModel("payload", p.mass, p.com, p.inertia)
@@ -105,6 +107,16 @@ def _joint_problems(joint: JointModel) -> Iterator[Problem]:
             )
         if abs(angle) > 2 * np.pi + ROUNDING:
             yield Problem("degrees", joint.name, f"{name} = {angle:g} is more than a full turn in radians; degrees?")
+
+
+def _follower_problems(robot: Description) -> Iterator[Problem]:
+    leaders = {joint.name: joint for joint in robot.joints}
+    for follower in robot.followers:
+        leader = leaders[follower.mimic.joint] if follower.mimic else follower
+        left = meeting_limits(leader.limits, follower)
+        if left is not None and left[0] >= left[1]:
+            text = f"its limits and those of {leader.name}, which it follows, leave no position for both"
+            yield Problem("no travel", follower.name, text)
 
 
 def _only_izz(link: LinkModel) -> bool:
