@@ -651,3 +651,18 @@ def test_the_compare_command(tmp_path: Path) -> None:
     run("compare", path, other, "--tolerance", "0.2")
     run("compare", "puma560", "puma560_geared", "--ignore", "rotor")
     assert "has 6 joints" in run("compare", "puma560", "rr", code=2)
+
+
+def test_a_robot_that_nothing_pulls_at_is_proved(tmp_path: Path) -> None:
+    """One vertical axis: its bias is zero, and what formulations leave of it is rounding."""
+    row = {
+        "type": "revolute",
+        "alpha": 0.0,
+        "a": 0.0,
+        "d": 0.0,
+        "mass": 2.0,
+        "com": [0.2, 0.1, 0],
+        "inertia": np.eye(3) * 0.02,
+    }
+    aw.Robot.from_dh([row]).to_toml(tmp_path / "turntable.toml")
+    assert all(proof.holds is not False for proof in check(tmp_path / "turntable.toml").proofs)

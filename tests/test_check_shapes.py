@@ -12,7 +12,7 @@ import pytest
 from conftest import random_rotation
 
 import armwright as aw
-from armwright.check import check, fix
+from armwright.check import check, compare, fix
 from armwright.check.extents import MOST, Hull, NotUnderstood, Part, Skin, triangles
 from armwright.check.run import read, written_findings
 from armwright.check.tensors import possible, second_moment, steiner
@@ -321,5 +321,33 @@ def test_a_check_does_not_refuse_meshes_elsewhere(tmp_path: Path) -> None:
     path = robot(tmp_path, own_tensor(), MIDDLE, "/elsewhere/box.stl")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert check(path).proofs
+        report = check(path)
+        assert report.proofs
+        assert [f.severity for f in report.findings if f.kind == "visuals"] == ["warning"]
+        assert compare(path, path).same
         assert aw.load(path, visuals=False).n == 1
+
+
+def test_polygons_that_overlap_are_not_followed(tmp_path: Path) -> None:
+    """Counts below zero would name the same corners again and again, gigabytes of them."""
+    polygons = FILES["scene.dae"].decode()
+    assert "<vcount>" in polygons
+    start, end = polygons.index("<vcount>") + 8, polygons.index("</vcount>")
+    counts = list(map(int, polygons[start:end].split()))
+    for wrong in ([*counts[:-2], counts[-2] + 9, counts[-1] - 9], [*counts, 4], counts[:-1]):
+        text = polygons[:start] + " ".join(map(str, wrong)) + polygons[end:]
+        with pytest.raises(NotUnderstood, match="polygons"):
+            triangles(written(tmp_path, "wrong.dae", text.encode()))
+
+
+def test_too_many_faces_end_the_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("armwright.check.extents.MOST", 100)
+    with pytest.raises(NotUnderstood, match="too many faces"):
+        triangles(written(tmp_path, "many.obj", b"v 0 0 0\n" + b"f 1 1 1\n" * 200 + b"f nonsense\n"))
+
+
+def test_one_number_scales_a_mesh_in_all_directions(tmp_path: Path) -> None:
+    written(tmp_path, "model/meshes/box.stl", binary_stl(1000 * BOX))
+    path = robot(tmp_path, own_tensor() + steiner(2.0, MIDDLE), MIDDLE)
+    path.write_text(path.read_text().replace("meshes/box.stl", 'meshes/box.stl" scale="0.001'))
+    assert told(path) == [("error", "arm")]

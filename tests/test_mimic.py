@@ -290,6 +290,7 @@ def test_a_table_may_have_followers() -> None:
         ({"joint": "joint1", "ratio": 2.0}, "ratio"),
         ({"factor": 2.0}, "joint"),
         ("joint1", "is not a table"),
+        ({"joint": "joint1", "offset": "half"}, "offset"),
     ):
         with pytest.raises(aw.ArmwrightError, match=message):
             aw.Robot.from_dh([ROWS[0], {**ROWS[1], "mimic": wrong}])
@@ -309,3 +310,31 @@ def test_a_joint_goes_no_further_than_its_followers() -> None:
     nowhere = aw.Robot.from_dh([leader, {**follower, "limits": [7.0, 8.0]}])
     assert nowhere.joints[0].limits == (-2.0, 2.0)
     assert "joint2: its limits and those of joint1, which it follows, leave no position" in aw.problems(nowhere)[0]
+
+
+def test_names_mean_one_joint_where_joints_follow_others() -> None:
+    follower = {**ROWS[1], "joint": "f", "mimic": {"joint": "k"}}
+    with pytest.raises(aw.ModelError, match=r"several joints are called j; .*give each its own"):
+        aw.Robot.from_dh([{**ROWS[0], "joint": name} for name in ("j", "j", "k")] + [follower])
+    assert aw.Robot.from_dh([{**ROWS[0], "joint": "j"}, {**ROWS[1], "joint": "j"}]).n == 2
+
+
+def test_what_follows_a_fixed_joint_stands_still(tmp_path: Path) -> None:
+    text = TREE.replace('name="close" type="prismatic"', 'name="close" type="fixed"')
+    text = text.replace('<axis xyz="0 1 0"/>', '<axis xyz="0 1 0"/><mimic joint="bend"/>')
+    arm = load(written(tmp_path, text), tip="right")
+    assert (arm.n, arm.followers) == (2, ())
+
+
+def test_a_singular_matrix_is_blamed_on_the_link_without_mass() -> None:
+    empty = {**ROWS[1], "name": "C", "mass": 0.0, "com": [0, 0, 0], "inertia": np.zeros((3, 3))}
+    rows = [{**ROWS[0], "name": "A"}, {**ROWS[1], "name": "B", "mimic": {"joint": "joint1", "offset": "90 deg"}}, empty]
+    found = [p for p in aw.problems(aw.Robot.from_dh(rows)) if p.kind == "singular mass matrix"]
+    assert [(p.where, "(C)" in p) for p in found] == [("C", True)]
+
+
+def test_a_telescope_is_not_two_joints_for_one(tmp_path: Path) -> None:
+    stage = {**ROWS[0], "type": "prismatic", "theta": 0.0}
+    for mimic, kinds in (({"mimic": {"joint": "joint1"}}, set()), ({}, {"coaxial joints"})):
+        aw.Robot.from_dh([stage, {**stage, **mimic}]).to_toml(tmp_path / "lift.toml")
+        assert {f.kind for f in check.check(tmp_path / "lift.toml").findings} & {"coaxial joints"} == kinds

@@ -38,7 +38,10 @@ def test_packaging_again_gives_the_same_arm(published: tuple[str, Path]) -> None
     close(arm.forward_kinematics(state[0]), again.forward_kinematics(state[0]), 1e-13)
     for one, other in zip(arm.joints, again.joints, strict=True):
         assert (one.name, one.limits, one.max_velocity) == (other.name, other.limits, other.max_velocity)
-    assert arm.source == again.source
+        close([one.alpha, one.a, one.d, one.theta, 1], [other.alpha, other.a, other.d, other.theta, 1], 1e-13)
+    for link, same in zip(arm.links, again.links, strict=True):
+        close([link.mass, *link.com, *np.ravel(link.inertia)], [same.mass, *same.com, *np.ravel(same.inertia)], 1e-13)
+    assert (arm.source, arm.accept, arm.base_visuals) == (again.source, again.accept, again.base_visuals)
 
 
 @pytest.mark.usefixtures("uncompiled")

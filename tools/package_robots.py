@@ -55,7 +55,7 @@ def mended(path: Path, folder: str | Path) -> Path:
 def read(path: Path, tip: str | None) -> aw.Robot:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return aw.load(path, tip=tip)
+        return aw.load(path, tip=tip, visuals=False)
 
 
 def arm(name: str) -> aw.Robot:

@@ -33,7 +33,7 @@ from armwright.arrays import (
     wrench,
 )
 from armwright.errors import ArmwrightError, InputError, SingularError, unknown
-from armwright.formulations import QUANTITIES, Formulation, find
+from armwright.formulations import QUANTITIES, Formulation, default_name, find
 from armwright.graph import OperationCount, count
 from armwright.graph.angles import written_out
 from armwright.graph.program import Program
@@ -132,6 +132,10 @@ class Function:
         """Whether the chain is too long for straight code."""
         return len(self.robot.links) > UNROLLED
 
+    @property
+    def _size(self) -> str:
+        return f"{self.robot.name} has {len(self.robot.links)}"
+
     @cached_property
     def single(self) -> Callable[..., Array]:
         """The function without options: fastest for one state given as plain arrays, the same for everything else."""
@@ -190,8 +194,8 @@ class Function:
         if self._wanted is None and self._long:
             if self.problem in DERIVATIVES:
                 return derivative_of(self.problem)
-            together = "composite_body" if self.problem == "forward_dynamics" and self.robot.followers else None
-            return QUANTITIES.get(self.problem) or find(self.problem, together or _LOOP_FORMULATION.get(self.problem))
+            name = _LOOP_FORMULATION.get(self.problem) or default_name(self.problem, bool(self.robot.followers))
+            return QUANTITIES.get(self.problem) or find(self.problem, name)
         return self._wanted or self._plain.formulation
 
     @property
@@ -211,9 +215,7 @@ class Function:
             return str(self._kernel(()).source)
         if self._looped:
             return str(self._loop_kernel(()).source)
-        raise InputError(
-            f"{self.problem} of {self.robot.n} joints is not compiled (up to {UNROLLED} are), so it has no source"
-        )
+        raise InputError(f"{self.problem} is compiled for up to {UNROLLED} joints, and {self._size}: it has no source")
 
     def _kernel(self, loads: tuple[str, ...]) -> Any:
         from armwright.backends.llvm import Kernel  # noqa: PLC0415  (LLVM is loaded only when something is compiled)
@@ -374,11 +376,9 @@ class Function:
         """The formulation itself, with arrays as scalars."""
         arrays, _, batch, out, _ = asked
         if self.vary:
-            raise InputError(f"parameters can vary for up to {UNROLLED} joints; {self.robot.name} has {self.robot.n}")
+            raise InputError(f"parameters can vary for up to {UNROLLED} joints; {self._size}")
         if self.problem in DERIVATIVES:
-            raise InputError(
-                f"derivatives are for chains of up to {UNROLLED} joints; {self.robot.name} has {self.robot.n}"
-            )
+            raise InputError(f"derivatives are for chains of up to {UNROLLED} joints; {self._size}")
         tip = wrench(arrays["tip_wrench"], batch) if "tip_wrench" in arrays else None
         links = None
         if "link_wrenches" in arrays:

@@ -60,7 +60,9 @@ def export(
         if name not in FUNCTIONS:
             raise unknown("function", name, FUNCTIONS)
     if len(robot.links) > UNROLLED:
-        raise InputError(f"export writes straight code, for up to {UNROLLED} joints; {robot.name} has {robot.n}")
+        raise InputError(
+            f"export writes straight code, for up to {UNROLLED} joints; {robot.name} has {len(robot.links)}"
+        )
     made = {name: Function(robot, name, QUANTITIES.get(name), "float64") for name in functions}
     programs = {name: f.program for name, f in made.items()}
     if to in ("c", "python"):

@@ -245,11 +245,11 @@ class Robot(Description):
         return self._quantity("forward_kinematics")(q)
 
     def link_poses(self, q: ArrayLike) -> Array:
-        """The poses of the link frames seen from the world, shape (..., n, 4, 4)."""
+        """The poses of the link frames seen from the world, shape (..., links, 4, 4)."""
         return self._quantity("link_poses")(q)
 
     def link_positions(self, q: ArrayLike) -> Array:
-        """The origins of frame 0, of each link frame and of the tool frame in the world, shape (..., n + 2, 3)."""
+        """The origins of frame 0, of each link frame and of the tool frame in the world, shape (..., links + 2, 3)."""
         return self._quantity("link_positions")(q)
 
     def jacobian(self, q: ArrayLike, frame: str = "base") -> Array:

@@ -13,7 +13,7 @@ NOTATION: Notation = {
     **infix(),
     "constant": lambda x: f"({x!r})" if x < 0 else repr(x),
     "abs": lambda x: f"abs({x})",
-    "sign": lambda x: f"float(({x} > 0) - ({x} < 0))",
+    "sign": lambda x: f"(float({x} > 0) - float({x} < 0))",
     "min": lambda x, y: f"min({x}, {y})",
     "max": lambda x, y: f"max({x}, {y})",
     "select": lambda x, y, z: f"{y} if {x} > 0 else {z}",

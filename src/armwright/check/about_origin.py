@@ -88,6 +88,8 @@ def _by_twin(body: Body, own: Array, others: Sequence[Body]) -> Evidence | None:
         if abs(float(np.linalg.norm(other.com)) - distance) > 0.03 * distance:
             continue
         theirs = np.linalg.eigvalsh(other.inertia)
+        if not theirs[2] > 0:
+            continue
         off, as_given = (float(np.max(np.abs(values - theirs))) / theirs[2] for values in (moments, given))
         if off <= 0.05 and as_given > 2 * off + 0.05:
             sure = "certain" if off <= CLOSE else "likely"

@@ -147,7 +147,7 @@ def _robot(which: str | Path | Description) -> Description:
         return which
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is wrong with a file is for `check` to say
-        return load(which)
+        return load(which, visuals=False)
 
 
 def _types(a: Description, b: Description) -> Iterator[Difference]:
@@ -289,7 +289,10 @@ class _Pair:
             factor = self.signs[i] * self.signs[one] * x.factor
             offset = self.signs[i] * x.offset - factor * self.offsets[one] + self.offsets[i]
             mapped = (factor, offset if one != i else 0.0)
-            if one != two or not np.allclose(mapped, (y.factor, y.offset), rtol=0, atol=self.tolerance):
+            apart = mapped[1] - y.offset
+            if not self.a.joints[i].prismatic:
+                apart = math.remainder(apart, math.tau)
+            if one != two or max(abs(factor - y.factor), abs(apart)) > self.tolerance:
                 text = f"{self._led(i, one, *mapped)} here, {self._led(i, two, y.factor, y.offset)} there"
                 yield Difference("coupling", self.joint(i), text)
 

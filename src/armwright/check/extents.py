@@ -8,9 +8,9 @@ and that it lies in the model's folder, is for `model.meshes`.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -27,6 +27,9 @@ LARGEST = 16 << 20
 
 MOST = 1_000_000
 """Triangles of a mesh."""
+
+KEPT = 16
+"""Meshes that are remembered."""
 
 FARTHEST = 1e4
 """Metres: a vertex beyond is none."""
@@ -150,18 +153,26 @@ class Hull:
 
 def triangles(path: Path) -> Array:
     """The triangles of a mesh file as (n, 3, 3), in metres where the file says what its unit is."""
-    read = READERS.get(path.suffix.lower())
-    if read is None:
+    if path.suffix.lower() not in READERS:
         raise NotUnderstood(path.suffix)
     try:
-        if path.stat().st_size > LARGEST:
+        stat = path.stat()
+        if stat.st_size > LARGEST:
             raise NotUnderstood("too large")
-        with np.errstate(all="ignore"):
-            found = read(path)
-    except (OSError, ValueError, LookupError, ArithmeticError, ModelError) as error:
+        found = _read(path, stat.st_mtime_ns, stat.st_size)
+    except (OSError, ValueError, LookupError, ArithmeticError, MemoryError, ModelError) as error:
         raise NotUnderstood(str(error)) from None
     if not 0 < len(found) <= MOST or not np.all(np.abs(found) < FARTHEST):
         raise NotUnderstood("no triangles, or too many, or nowhere")
+    return found
+
+
+@lru_cache(maxsize=KEPT)
+def _read(path: Path, _changed: int, _size: int) -> Array:
+    """Remembered: a mesh is often what a link shows and what it is touched at, on several links."""
+    with np.errstate(all="ignore"):
+        found = READERS[path.suffix.lower()](path)
+    found.flags.writeable = False
     return found
 
 
@@ -181,25 +192,32 @@ def _stl(path: Path) -> Array:
 
 def _obj(path: Path) -> Array:
     corners: list[list[float]] = []
-    faces: list[Array] = []
+    index: list[int] = []
+    sizes: list[int] = []
     for line in path.read_bytes().split(b"\n"):
         words = line.split()
         if words and words[0] == b"v":
             corners.append([float(x) for x in words[1:4]])
         elif words and words[0] == b"f":
             named = [int(word.split(b"/", 1)[0]) for word in words[1:]]
-            faces.append(_fan(np.array([i - 1 if i > 0 else len(corners) + i for i in named])))
-    return _picked(np.array(corners), faces)
+            index += [i - 1 if i > 0 else len(corners) + i for i in named]
+            sizes.append(len(named))
+            if len(sizes) > MOST or len(index) > 3 * MOST:
+                raise NotUnderstood("too many faces")
+    return _picked(np.array(corners), _fans(np.array(index, dtype=int), np.array(sizes, dtype=int)))
 
 
-def _fan(polygon: Array) -> Array:
-    """A polygon as triangles, by the indices of their corners."""
-    later = polygon[1:]
-    return np.stack([np.full(max(len(later) - 1, 0), polygon[0]), later[:-1], later[1:]], axis=1)
+def _fans(index: Array, sizes: Array) -> Array:
+    """Polygons as triangles (n, 3), by the indices of their corners; `sizes` are how many corners each has."""
+    if np.any(sizes < 0) or sizes.sum() != len(index):
+        raise NotUnderstood("polygons with more corners than there are, or fewer")
+    starts, counts = np.cumsum(sizes) - sizes, np.maximum(sizes - 2, 0)
+    first = np.repeat(starts, counts)
+    later = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + first
+    return np.stack([index[first], index[later + 1], index[later + 2]], axis=1)
 
 
-def _picked(corners: Array, faces: Iterable[Array]) -> Array:
-    chosen = np.concatenate([np.zeros((0, 3), dtype=int), *faces])
+def _picked(corners: Array, chosen: Array) -> Array:
     if len(chosen) > MOST or (chosen.size and chosen.min() < 0):
         raise NotUnderstood("too many triangles, or a corner before the first")
     picked: Array = corners.reshape(-1, 3)[chosen]
@@ -280,12 +298,10 @@ def _geometry(element: xml.Element) -> Array:
     return np.concatenate(found) if found else np.zeros((0, 3, 3))
 
 
-def _polygons(part: xml.Element, index: Array) -> Iterator[Array]:
+def _polygons(part: xml.Element, index: Array) -> Array:
     if part.tag == "triangles":
-        yield index.reshape(-1, 3)
-        return
-    ends = np.cumsum(np.array(part.need("vcount").text.split(), dtype=int))
-    yield from (_fan(polygon) for polygon in np.split(index, ends[:-1]) if len(polygon))
+        return index.reshape(-1, 3)
+    return _fans(index, np.array(part.need("vcount").text.split(), dtype=int))
 
 
 def _source(element: xml.Element, semantic: str) -> str:

@@ -163,8 +163,12 @@ def _parts(shown: list[xml.Element], files: Places) -> Iterator[Part]:
     for part in shown:
         for shape in (child for geometry in part.all("geometry") for child in geometry.children):
             if shape.tag == "mesh":
-                scale = np.array(shape.vector("scale", (1.0, 1.0, 1.0)))
-                yield Part("mesh", scale, urdf.origin_of(part), _mesh(shape.attributes.get("filename", ""), files))
+                yield Part(
+                    "mesh",
+                    np.array(urdf.scale_of(shape)),
+                    urdf.origin_of(part),
+                    _mesh(shape.attributes.get("filename", ""), files),
+                )
             elif (sides := _sides(shape)) is not None:
                 yield Part(shape.tag, sides, urdf.origin_of(part))
             else:

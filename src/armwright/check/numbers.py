@@ -48,10 +48,10 @@ def bare(robot: Description) -> Description:
     return robot.each_joint(lambda joint: replace(joint, viscous=0.0, coulomb=0.0, rotor_inertia=0.0))
 
 
-def difference(got: Array, expected: Array) -> float:
-    """The largest difference, relative to the largest number; infinite where something is not finite."""
+def difference(got: Array, expected: Array, least: float = 0.0) -> float:
+    """The largest difference, relative to the largest number or to `least`; infinite where something is not finite."""
     if not (np.isfinite(got).all() and np.isfinite(expected).all()):
         return float("inf")
-    scale = float(np.max(np.abs(expected), initial=0.0))
+    scale = float(np.max(np.abs(expected), initial=least))
     off = float(np.max(np.abs(got - expected), initial=0.0))
     return off / scale if scale else (0.0 if not off else float("inf"))

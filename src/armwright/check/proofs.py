@@ -60,15 +60,18 @@ def _agreement(robot: Robot) -> Iterator[Proof]:
         allowed = AGREE * max(1.0, 1e-2 * condition) if problem == "forward_dynamics" else AGREE
         default = default_name(problem, bool(robot.followers))
         others = [f.name for f in formulations(problem) if f.name != default and (f.together or not robot.followers)]
-        worst, who = max((_off(robot, problem, other, state, reference), other) for other in others)
+        least = float(np.max(np.abs(tau))) if problem == "bias" else 0.0  # without gravity there is none
+        worst, who = max((_off(robot, problem, other, state, reference, least), other) for other in others)
         yield _proof(
             name, worst, allowed, f"{len(others) + 1} formulations, {len(q)} states: {worst:.1e} at worst ({who})"
         )
 
 
-def _off(robot: Robot, problem: str, formulation: str, state: tuple[Array, ...], reference: Array) -> float:
+def _off(
+    robot: Robot, problem: str, formulation: str, state: tuple[Array, ...], reference: Array, least: float
+) -> float:
     try:
-        return difference(evaluate(robot, problem, *state, formulation=formulation), reference)
+        return difference(evaluate(robot, problem, *state, formulation=formulation), reference, least)
     except (ArmwrightError, ArithmeticError, ValueError):
         return float("inf")
 

@@ -37,6 +37,7 @@ KINDS = {
     "suspicious units": "mass or inertia hundreds of times what the size of the link lets expect",
     "triangle inequality": "a principal moment above the sum of the other two",
     "turned tensor": "a body stretched across its link, not along it",
+    "visuals": "shapes that cannot be read, or meshes outside of the model's folder",
     "zero effort": "an effort or speed limit of zero",
     "locked": "a joint beside the chain that stands locked",
     "not loaded": "a file that no chain could be taken from",

@@ -170,7 +170,18 @@ def _load(path: str | Path, chosen: Chosen) -> tuple[Robot, list[Finding]]:
         warnings.simplefilter("always")
         robot = load(path, chosen.base, chosen.tip, chosen.locked, visuals=False)
     locked = [str(warning.message) for warning in caught if issubclass(warning.category, LockedWarning)]
-    return robot, [Finding("note", "locked", robot.name, text.removeprefix(f"{robot.name}: ")) for text in locked]
+    found = [Finding("note", "locked", robot.name, text.removeprefix(f"{robot.name}: ")) for text in locked]
+    return robot, [*found, *_visual_findings(path, chosen, robot.name)]
+
+
+def _visual_findings(path: str | Path, chosen: Chosen, name: str) -> Iterator[Finding]:
+    """A robot that loads without what it looks like, and not with it."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            load(path, chosen.base, chosen.tip, chosen.locked)
+    except ModelError as error:
+        yield Finding("warning", "visuals", name, str(error))
 
 
 def _problem_findings(robot: Robot, written: Written) -> Iterator[Finding]:

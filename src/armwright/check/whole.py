@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 
@@ -173,8 +174,10 @@ def _from_segment(point: Array, end: Array) -> float:
 
 
 def chain_findings(robot: Description) -> Iterator[Finding]:
-    """Neighbouring joints that turn about the same line, or slide along parallel ones."""
-    for before, joint in zip(robot.joints, robot.joints[1:], strict=False):
+    """Neighbouring joints that turn about the same line, or slide along parallel ones, each by itself."""
+    for before, joint in pairwise(robot.rows):
+        if before.mimic or joint.mimic:  # a telescope
+            continue
         quarters = right_angles(joint.alpha)
         parallel = quarters is not None and quarters % 2 == 0
         if parallel and before.prismatic == joint.prismatic and (joint.prismatic or abs(joint.a) < 1e-9):

@@ -20,6 +20,7 @@ from armwright.cli.motion import run_integrators, run_simulation, run_torques
 from armwright.cli.output import console, table, told
 from armwright.cli.precision import run_precision
 from armwright.cli.reproduce import reproduce_papers
+from armwright.cli.robots import robot_of
 from armwright.errors import InputError, ModelWarning
 from armwright.formulations import PROBLEMS, Formulation
 from armwright.study.bench import BATCH, ROUNDS
@@ -104,7 +105,7 @@ def count(
         elif robot.replace(".", "", 1).isdecimal():
             raise InputError(f"{robot} joints cannot be; expected a whole number, types like RRPRRR, a robot or a file")
         else:
-            _count_robot(aw.load(robot))
+            _count_robot(robot_of(robot))
 
 
 @app.command()
@@ -117,7 +118,7 @@ def bench(
     with told():
         if batch < 1 or rounds < 1:
             raise InputError(f"batch = {batch}, rounds = {rounds}: expected 1 or more of each")
-        print_bench(aw.load(robot), batch, rounds)
+        print_bench(robot_of(robot), batch, rounds)
 
 
 _ROBOT = Annotated[str, typer.Argument(help="A packaged robot, or the path of a .toml file.")]

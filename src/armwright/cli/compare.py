@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from armwright.check import Comparison, compare
 from armwright.cli.output import console, table
-from armwright.load import load
+from armwright.cli.robots import robot_of
 from armwright.robot import Robot
 
 
@@ -35,7 +35,7 @@ def run_compare(
 def _load(file: str, base: str | None, tip: str | None) -> Robot:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is wrong with a file is for `armwright check` to say
-        return load(file, base, tip)
+        return robot_of(file, base, tip)
 
 
 def _show(found: Comparison) -> None:

@@ -11,18 +11,18 @@ from rich.markup import escape
 
 from armwright.cli.motion import safe_name
 from armwright.cli.output import console, table
+from armwright.cli.robots import robot_of
 from armwright.errors import InputError
 from armwright.identify import Identification, base_parameters, condition, estimate, excitation
 from armwright.identify.data import write_csv
 from armwright.identify.page import HEADS, residual_rows, summary
-from armwright.load import load
 
 
 def run_excitation(
     robot: str, output: Path | None, period: float, velocity: float, acceleration: float, every: float, seed: int
 ) -> None:
     """Find a motion, write it as a table of t, q, qd, qdd, and say how well it shows what there is."""
-    arm = load(robot)
+    arm = robot_of(robot)
     if not every > 0:
         raise InputError(f"every = {every!r}: expected seconds, above zero")
     out = console()
@@ -47,7 +47,7 @@ def run_excitation(
 
 def run_identification(robot: str, data: Path, output: Path | None, write: Path | None, cutoff: float | None) -> None:
     """Estimate, print both tables, write the page and the robot."""
-    arm = load(robot)
+    arm = robot_of(robot)
     found = estimate(arm, data, cutoff=cutoff)
     _show(found)
     out = console()

@@ -8,8 +8,8 @@ from pathlib import Path
 from rich.markup import escape
 
 from armwright.cli.output import console, table, write_page
+from armwright.cli.robots import robot_of
 from armwright.errors import InputError, SimulationError
-from armwright.load import load
 from armwright.report.page import HEADS, joint_rows, page
 from armwright.scenario import Scenario, pick_and_place, read
 from armwright.simulation import Run, simulate, torques_along
@@ -19,7 +19,7 @@ from armwright.trajectory import check_limits
 
 def prepared(robot: str, scenario: Path | None) -> Scenario:
     """The scenario of a file, or a pick-and-place motion."""
-    return read(scenario, robot) if scenario is not None else pick_and_place(load(robot))
+    return read(scenario, robot) if scenario is not None else pick_and_place(robot_of(robot))
 
 
 def run_simulation(robot: str, scenario: Path | None, output: Path | None) -> None:
@@ -71,7 +71,7 @@ def safe_name(name: str) -> str:
 
 def run_integrators(robot: str, duration: float, output: Path | None) -> None:
     """Time every integrator, print the best for each accuracy, write the page."""
-    arm = load(robot)
+    arm = robot_of(robot)
     out = console()
     with out.status(f"timing integrators on {arm.name}"):
         study = work_precision(arm, duration)

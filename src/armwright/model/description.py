@@ -154,8 +154,11 @@ class Description:
         if not self.followers:
             return ()
         place = {joint.name: i for i, joint in enumerate(self.joints)}
-        mimics = [row.mimic or Mimic(row.name) for row in self.rows]
-        return tuple(Drive(place[m.joint], m.factor, m.offset) for m in mimics)
+        own = iter(range(self.n))
+        return tuple(
+            Drive(place[row.mimic.joint], row.mimic.factor, row.mimic.offset) if row.mimic else Drive(next(own))
+            for row in self.rows
+        )
 
     @property
     def joint_types(self) -> str:
@@ -196,6 +199,8 @@ def parted(rows: Sequence[JointModel]) -> tuple[tuple[JointModel, ...], tuple[Jo
     its followers can.
     """
     named = {row.name: row for row in rows if row.mimic is not None}
+    if named:
+        _check_names(rows)
     followers = []
     for i, row in enumerate(rows):
         if row.mimic is None:
@@ -234,11 +239,23 @@ def meeting_limits(limits: tuple[float, float] | None, follower: JointModel) -> 
     return (low, high) if limits is None else (max(low, limits[0]), min(high, limits[1]))
 
 
+def _check_names(rows: Sequence[JointModel]) -> None:
+    """Where joints follow others by name, a name means one joint."""
+    names = [row.name for row in rows]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ModelError(
+            f"several joints are called {', '.join(twice)}; where joints follow others by name, give each its own"
+        )
+
+
 def _check_mimics(robot: Description) -> None:
     leaders = [joint.name for joint in robot.joints]
     if any(joint.mimic for joint in robot.joints):
         raise ModelError(f"robot {robot.name!r}: a joint that follows another one belongs into followers")
     places = [-1]
+    if robot.followers:
+        _check_names((*robot.joints, *robot.followers))
     for joint in robot.followers:
         mimic = joint.mimic
         if mimic is None or not places[-1] < mimic.place < len(robot.links):
@@ -246,10 +263,6 @@ def _check_mimics(robot: Description) -> None:
         places.append(mimic.place)
         if mimic.joint not in leaders:
             raise unknown(f"joint for {joint.name!r} of robot {robot.name!r} to follow:", mimic.joint, leaders)
-        if leaders.count(mimic.joint) > 1:
-            raise ModelError(
-                f"robot {robot.name!r}: {joint.name!r} follows {mimic.joint!r}, and several joints have this name"
-            )
         if not (math.isfinite(mimic.factor) and mimic.factor and math.isfinite(mimic.offset)):
             raise ModelError(
                 f"robot {robot.name!r}: {joint.name!r} follows {mimic.joint!r} by factor {mimic.factor!r} and offset "

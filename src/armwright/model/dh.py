@@ -135,11 +135,11 @@ def _joint(row: Reader, i: int, convention: str) -> JointModel:
         gear=gear,
         max_velocity=row.at_least_zero("max_velocity", "rad/s or m/s") if "max_velocity" in row.data else None,
         max_torque=row.at_least_zero("max_torque", "N m or N") if "max_torque" in row.data else None,
-        mimic=_mimic(row),
+        mimic=_mimic(row, prismatic),
     )
 
 
-def _mimic(row: Reader) -> Mimic | None:
+def _mimic(row: Reader, prismatic: bool) -> Mimic | None:
     """mimic = {joint, factor, offset}: which joint this one follows, and how."""
     data = row.data.get("mimic")
     if data is None:
@@ -150,7 +150,8 @@ def _mimic(row: Reader) -> Mimic | None:
     entry.check_keys(MIMIC)
     if not isinstance(entry.need("joint"), str):
         entry.fail("joint", f"joint = {data['joint']!r}: expected the name of the joint to follow")
-    return Mimic(data["joint"], entry.number("factor", default=1.0), entry.number("offset", default=0.0))
+    offset = (entry.number if prismatic else entry.angle)("offset", default=0.0)
+    return Mimic(data["joint"], entry.number("factor", default=1.0), offset)
 
 
 def _link(row: Reader, i: int, joint: JointModel, frame: tuple[float, float], rod: float) -> LinkModel:

@@ -218,7 +218,9 @@ def _singular_matrix(robot: Description) -> Iterator[Problem]:
     if not still:
         return
     names = ", ".join(robot.joints[i].name for i in sorted(still))
-    outer = robot.links[min(still) :]
+    moved_by = [drive.coordinate for drive in robot.drives] or list(range(n))
+    inmost = next(i for i, coordinate in enumerate(moved_by) if coordinate in still)
+    outer = robot.links[inmost:]
     empty = not any(link.mass or np.any(link.inertia) for link in outer)
     if empty and (robot.payload is None or not robot.payload.mass):
         what = f"nothing outside its joint has mass or inertia ({', '.join(link.name for link in outer)})"
@@ -226,7 +228,7 @@ def _singular_matrix(robot: Description) -> Iterator[Problem]:
         what = f"{names} can move without moving any mass"
     yield Problem(
         "singular mass matrix",
-        robot.links[min(still)].name,
+        robot.links[inmost].name,
         f"{what}, so the mass matrix is singular; give it a mass, a payload or a rotor inertia",
     )
 

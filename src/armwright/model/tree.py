@@ -200,7 +200,7 @@ def _leaders(tree: Tree, held: Mapping[str, float]) -> dict[str, Mimic]:
         while True:
             if name in seen:
                 raise ModelError(f"{tree.name}: joint {joint.name!r} mimics itself, by way of {name!r}")
-            inner = None if name in held or name not in joints else joints[name].mimic
+            inner = joints[name].mimic if name in joints and name not in held and joints[name].moves else None
             if inner is None:
                 break
             seen.add(name)

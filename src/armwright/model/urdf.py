@@ -135,7 +135,7 @@ class _Shown:
         geometry = element.one("geometry")
         for shape in geometry.children if geometry else ():
             if shape.tag == "mesh":
-                return Mesh(self._name(shape), _scale(shape), self.places)
+                return Mesh(self._name(shape), scale_of(shape), self.places)
             if shape.tag == "box":
                 x, y, z = shape.vector("size", (0.0, 0.0, 0.0))
                 if min(x, y, z) < 0:
@@ -155,8 +155,8 @@ class _Shown:
             mesh.fail(str(error))
 
 
-def _scale(mesh: xml.Element) -> Triple:
-    """Three numbers; some files have one for all."""
+def scale_of(mesh: xml.Element) -> Triple:
+    """The scale of a mesh, three numbers; some files have one for all."""
     if len(mesh.attributes.get("scale", "").split()) == 1:
         [x] = mesh.vector("scale", (), 1)
         return x, x, x

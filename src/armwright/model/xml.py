@@ -134,6 +134,7 @@ class _Builder:
         self.file, self.count = file, 0
         self.root: Element | None = None
         self.stack: list[Element] = []
+        self.texts: list[list[str]] = []
         self.parser = expat.ParserCreate()
         self.parser.buffer_text = True
         self.parser.StartElementHandler = self._start
@@ -159,13 +160,14 @@ class _Builder:
         else:
             self.root = element
         self.stack.append(element)
+        self.texts.append([])
 
     def _end(self, _tag: str) -> None:
-        self.stack.pop()
+        self.stack.pop().text = "".join(self.texts.pop())
 
     def _characters(self, text: str) -> None:
-        if self.stack:
-            self.stack[-1].text += text
+        if self.texts:
+            self.texts[-1].append(text)
 
 
 def rotation_xyz(roll: float, pitch: float, yaw: float) -> NDArray[np.float64]:

@@ -204,7 +204,7 @@ class Motion:
         if not self.law.traceable or len(robot.links) > UNROLLED:
             raise InputError(
                 "integrators are timed compiled: with the laws of armwright.torque, and robots of up to "
-                f"{UNROLLED} joints; got {self.law!r} and {robot.n} joints"
+                f"{UNROLLED} joints; got {self.law!r} and {len(robot.links)} joints"
             )
         self.program = derivative(motion_of(robot, self.law))
         given = np.atleast_2d(np.full(robot.n, 0.3) if q0 is None else np.asarray(q0, dtype=float))
