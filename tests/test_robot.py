@@ -247,3 +247,13 @@ def test_formulations_list_what_they_are() -> None:
         assert (
             f.paper and f.order in ("n", "n^2", "n^3") and f.joints == "revolute, prismatic" and f.status == "verified"
         )
+
+
+def test_a_robot_is_mounted_as_a_whole() -> None:
+    """Its poses move with it, wherever frame 0 is; gravity stays."""
+    arm = aw.load("panda").with_base([[1, 0, 0, 0.1], [0, -1, 0, 0], [0, 0, -1, 0.3], [0, 0, 0, 1]])
+    T = np.array([[0, -1, 0, 1.0], [1, 0, 0, 2.0], [0, 0, 1, 0.5], [0, 0, 0, 1]])
+    q = np.linspace(-1, 1, arm.n)
+    close(arm.mounted(T).forward_kinematics(q), T @ arm.forward_kinematics(q), 1e-15)
+    close(arm.mounted(T).gravity_torque(q), arm.gravity_torque(q), 1e-12)
+    assert arm.mounted(np.eye(4)) == arm

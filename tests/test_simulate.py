@@ -216,6 +216,41 @@ def test_friction_takes_what_is_missing_of_the_energy() -> None:
     assert run.audit.energy_error < 1e-6
 
 
+def slider(coulomb: float, **more: float) -> aw.Robot:
+    """A mass of 2 kg on a rail."""
+    row = {
+        "type": "prismatic",
+        "alpha": 0,
+        "a": 0,
+        "theta": 0,
+        "mass": 2,
+        "com": [0, 0, 0],
+        "inertia": [0.01] * 3 + [0] * 3,
+    }
+    return aw.Robot.from_dh([{**row, "coulomb": coulomb, **more}], gravity=(0, 0, -1.0))
+
+
+@pytest.mark.parametrize("integrator", ["dop853", "radau"])
+def test_dry_friction_holds_what_is_at_rest(integrator: str) -> None:
+    """2 N pull at it and 3 N could hold it: it creeps at less than the speed within which friction rounds off."""
+    run = simulate(slider(3.0), q0=[0.0], duration=1.0, integrator=integrator, rtol=1e-6)
+    assert 0 < -run.q[-1, 0] < 1e-3
+    assert run.settings["smooth"] == 1e-3
+    assert simulate(slider(3.0), q0=[0.0], duration=1.0, smooth=1e-5).q[-1, 0] == pytest.approx(0, abs=1e-5)
+    assert simulate(slider(1.0), q0=[0.0], duration=1.0).q[-1, 0] == pytest.approx(-0.25, abs=1e-3)  # (2 - 1)/2 m/s^2
+
+
+def test_a_joint_may_have_its_own_speed_to_round_off_in() -> None:
+    arm = slider(3.0, smooth=0.1)
+    close(arm.inverse_dynamics([0.0], [0.05], [0.0]), [2.0 + 3.0 * np.tanh(0.5)], 1e-14)
+    assert simulate(arm, q0=[0.0], duration=0.1).robot == arm
+    jumps = simulate(slider(3.0), q0=[0.0], qd0=[1.0], duration=0.1, smooth=0.0)
+    assert jumps.q[-1, 0] == pytest.approx(0.1 - 0.5 * 2.5 * 0.01, abs=1e-9)
+    for wrong in (-1.0, np.nan, "fast", None):
+        with pytest.raises(aw.InputError, match="smooth = "):
+            simulate(arm, q0=[0.0], duration=0.1, smooth=wrong)
+
+
 def test_an_event_ends_a_run_and_is_located_to_rounding() -> None:
     event = integrate.Event(lambda _t, y: y[0] - 0.15, name="far enough")
     run = simulate(SMOOTH, torque.constant([5.0, 0, 0]), duration=3.0, events=[event])

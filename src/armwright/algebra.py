@@ -40,6 +40,7 @@ def elementary(name: str) -> Callable[[Scalar], Scalar]:
 sin = elementary("sin")
 cos = elementary("cos")
 sign = elementary("sign")
+tanh = elementary("tanh")
 
 
 class Vector(NamedTuple):

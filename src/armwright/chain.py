@@ -32,6 +32,8 @@ from armwright.errors import InputError
 class Joint:
     """One joint and what its actuator adds: tau += armature qdd + viscous qd + coulomb sign(qd).
 
+    With a speed `smooth`, Coulomb friction is coulomb tanh(qd / smooth) instead.
+
     `ca` and `sa` are cos and sin of alpha. The constant part of theta is `quarters` right angles plus `theta`, so
     that sin(q + pi/2) is exactly cos(q) in every scalar. `armature` is rotor inertia times gear ratio squared.
     """
@@ -46,6 +48,7 @@ class Joint:
     armature: Scalar = 0
     viscous: Scalar = 0
     coulomb: Scalar = 0
+    smooth: Scalar = 0
 
     def rotation(self, q: Scalar) -> Rotation:
         """R: from frame i to frame i-1."""

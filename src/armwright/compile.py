@@ -276,7 +276,8 @@ class Function:
     def _looped(self) -> bool:
         """Whether a longer chain has this problem as a compiled loop."""
         chosen = self._wanted is not None and self.problem not in QUANTITIES
-        return self.problem in _LOOPED and not chosen and not self.vary and not self.robot.followers
+        plain = not self.robot.followers and not any(joint.smooth for joint in self.robot.joints)
+        return self.problem in _LOOPED and not chosen and not self.vary and plain
 
     @cached_property
     def _whole_loop(self) -> bool:

@@ -19,7 +19,7 @@ from armwright.errors import InputError, ModelError, unknown
 from armwright.formulations import QUANTITIES, single_torque
 from armwright.kinematics import Solver, inverse_kinematics, joint_rates
 from armwright.model import toml
-from armwright.model.description import EARTH, NO_TENSOR, NO_TRANSFORM, Description
+from armwright.model.description import EARTH, NO_TENSOR, NO_TRANSFORM, Description, compose
 from armwright.model.dh import read_table
 from armwright.model.random_robot import random_description
 from armwright.model.table import as_table
@@ -129,8 +129,16 @@ class Robot(Description):
         return replace(self, gravity=reader.triple("gravity"))
 
     def with_base(self, transform: ArrayLike) -> Robot:
-        """The same robot mounted elsewhere: the 4x4 transform from the world to frame 0."""
+        """The same robot with another base: the 4x4 transform from the world to frame 0.
+
+        Frame 0 of a robot from a URDF or MuJoCo file is a canonical one, not that of its root: see `mounted`.
+        """
         return replace(self, base=as_transform(transform, _refuse("with_base")))
+
+    def mounted(self, transform: ArrayLike) -> Robot:
+        """The same robot mounted elsewhere: what stood at the world's origin, the root of a file, stands there."""
+        place = as_transform(transform, _refuse("mounted"))
+        return replace(self, base=compose(place, self.base))
 
     def with_tool(self, transform: ArrayLike) -> Robot:
         """The same robot with another tool: the 4x4 transform from the last frame of its table to the tool frame."""

@@ -1,12 +1,12 @@
 """Rotor inertia and friction: added in the same way to every formulation.
 
-    tau = (rigid links) + armature qdd + viscous qd + coulomb sign(qd)
+    tau = (rigid links) + armature qdd + viscous qd + coulomb sign(qd), or tanh(qd / smooth) for the sign
 
 The rotor counts as a flywheel on its own joint axis (armature = rotor inertia times gear ratio squared); its
 gyroscopic coupling with the motion of the links is neglected, as is usual for geared arms.
 """
 
-from armwright.algebra import Scalar, sign
+from armwright.algebra import Scalar, sign, tanh
 from armwright.chain import Chain, Joint
 from armwright.formulations.coupled import gathered, rates
 from armwright.formulations.types import Coordinates, SquareMatrix
@@ -14,7 +14,8 @@ from armwright.formulations.types import Coordinates, SquareMatrix
 
 def rubbing(joint: Joint, qd: Scalar) -> Scalar:
     """The friction of one joint."""
-    return joint.viscous * qd + joint.coulomb * sign(qd)
+    smooth = not (isinstance(joint.smooth, (int, float)) and joint.smooth == 0)
+    return joint.viscous * qd + joint.coulomb * (tanh(qd * (1 / joint.smooth)) if smooth else sign(qd))
 
 
 def friction(chain: Chain, qd: Coordinates) -> list[Scalar]:

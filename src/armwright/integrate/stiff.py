@@ -17,12 +17,15 @@ from numpy.typing import ArrayLike
 from armwright.errors import ArmwrightError, InputError, unknown
 from armwright.integrate import control, march
 from armwright.integrate.events import Event, Step
-from armwright.integrate.runge_kutta import MAX_STEPS, Derivative
+from armwright.integrate.runge_kutta import Derivative
 from armwright.integrate.scalars import Array, state
 from armwright.integrate.solution import Counts, IntegrationError, Solution
 
 STIFF = {"radau": "Radau", "bdf": "BDF", "lsoda": "LSODA"}
 """The names of the implicit methods, and what SciPy calls them."""
+
+MOST_STEPS = 20_000
+"""Implicit methods take few and long steps; where they need more than these, the equation jumps."""
 
 FINEST = 100 * float(np.finfo(float).eps)
 
@@ -43,7 +46,7 @@ def solve_stiff(
     max_step: float | None = None,
     times: ArrayLike | None = None,
     events: Iterable[Event] = (),
-    max_steps: int = MAX_STEPS,
+    max_steps: int = MOST_STEPS,
     on_step: march.OnStep | None = None,
 ) -> Solution:
     """The solution of y' = derivative(t, y) by an implicit method, in double precision; as `solve` otherwise.

@@ -54,6 +54,7 @@ class JointModel:
     max_velocity: float | None = None
     max_torque: float | None = None
     mimic: Mimic | None = None
+    smooth: float = 0.0
 
     @property
     def prismatic(self) -> bool:
@@ -126,7 +127,7 @@ class Description:
             *(
                 x
                 for j in self.rows
-                for x in (j.alpha, j.a, j.d, j.theta, j.viscous, j.coulomb, j.rotor_inertia, j.gear)
+                for x in (j.alpha, j.a, j.d, j.theta, j.viscous, j.coulomb, j.smooth, j.rotor_inertia, j.gear)
             ),
             *(x for link in self.links for x in (link.mass, *link.com, *(y for row in link.inertia for y in row))),
             *self.gravity,
@@ -308,6 +309,7 @@ def _joint(joint: JointModel, number: Callable[[float], Scalar]) -> Joint:
         armature=number(joint.rotor_inertia) * number(joint.gear) * number(joint.gear),
         viscous=number(joint.viscous),
         coulomb=number(joint.coulomb),
+        smooth=number(joint.smooth) if joint.smooth else 0,
     )
 
 

@@ -48,7 +48,7 @@ TYPES = ("revolute", "prismatic")
 
 GEOMETRY = ("type", "alpha", "a", "d", "b", "theta")
 BODY = ("mass", "com", "inertia", "slender", "point_masses")
-DRIVE = ("limits", "max_velocity", "max_torque", "viscous", "coulomb", "rotor_inertia", "gear")
+DRIVE = ("limits", "max_velocity", "max_torque", "viscous", "coulomb", "smooth", "rotor_inertia", "gear")
 MIMIC = ("joint", "factor", "offset")
 KEYS = ("name", "joint", *GEOMETRY, *BODY, *DRIVE, "mimic", "visuals")
 SLENDER_KEYS = ("rho", "mass", "payload", "hub", "length")
@@ -131,6 +131,7 @@ def _joint(row: Reader, i: int, convention: str) -> JointModel:
         limits=row.limits("limits", angles=not prismatic),
         viscous=row.at_least_zero("viscous", "N m s or N s/m", default=0.0),
         coulomb=row.at_least_zero("coulomb", "N m or N", default=0.0),
+        smooth=row.at_least_zero("smooth", "rad/s or m/s", default=0.0),
         rotor_inertia=row.at_least_zero("rotor_inertia", "kg m^2", default=0.0),
         gear=gear,
         max_velocity=row.at_least_zero("max_velocity", "rad/s or m/s") if "max_velocity" in row.data else None,

@@ -15,7 +15,7 @@ from armwright.errors import InputError, SimulationWarning, unknown
 from armwright.integrate import method, methods
 from armwright.model.vary import check
 from armwright.robot import Robot
-from armwright.simulation.plan import Plan, plan
+from armwright.simulation.plan import SMOOTH, Plan, plan
 from armwright.simulation.rollouts import Rollouts, kernel_of, viewer_of
 from armwright.simulation.run import BatchRun
 
@@ -38,16 +38,18 @@ def simulate_batch(
     threads: int = 1,
     dtype: str = "float64",
     progress: bool | None = None,
+    smooth: float = SMOOTH,
 ) -> BatchRun:
     """Many motions at once, compiled whole: `q0` and `qd0` are (rollouts, n), or (n,) for all.
 
     integrator  a fixed-step method with `step` (rk4, 0.001 s, by default) or an embedded pair with rtol and atol
     every       seconds between records; by default only start and end are kept, so memory does not grow with time
     vary        robot parameters that differ: {"payload.mass": (rollouts,), ...}; the law's model does not know of them
+    smooth      the speed within which the robot's own dry friction rounds off, as in `simulate`
     """
     if integrator in methods() and method(integrator).error is None and step is None:
         step = 1e-3
-    planned = plan(robot, torque, duration, integrator, rtol, atol, step, every, start)
+    planned = plan(robot, torque, duration, integrator, rtol, atol, step, every, start, None, smooth)
     if integrator not in methods():
         raise InputError(f"{integrator} is not compiled; simulate_batch takes {', '.join(methods())}")
     if not planned.law.traceable or len(robot.links) > UNROLLED:
@@ -60,7 +62,7 @@ def simulate_batch(
     thread_count(threads)
     names, values = _varied(vary)
     y, p = _batch(planned, q0, qd0, values)
-    kernel = kernel_of(robot, planned.law, names, integrator, step is not None, dtype)
+    kernel = kernel_of(planned.robot, planned.law, names, integrator, step is not None, dtype)
     rollouts = Rollouts(planned, kernel, y, p)
     seconds, message = rollouts.travel(threads, progress)
     return _batch_run(planned, rollouts, names, seconds, message)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -41,15 +41,33 @@ class Plan:
     @property
     def settings(self) -> dict[str, Any]:
         how = {"step": self.step} if self.step is not None else {"rtol": self.rtol, "atol": self.atol}
-        return {"integrator": self.integrator, **how, "law": repr(self.law)}
+        dry = max((joint.smooth for joint in self.robot.rows if joint.coulomb), default=0.0)
+        return {"integrator": self.integrator, **how, **({"smooth": dry} if dry else {}), "law": repr(self.law)}
+
+
+SMOOTH = 1e-3
+"""rad/s or m/s: within such a speed dry friction rounds off, if nothing else is said."""
+
+
+def _rounded(robot: Robot, smooth: float) -> Robot:
+    """The robot with dry friction that does not jump at rest, where an integrator would never come to an end.
+
+    Joints that have a speed of their own for it keep it.
+    """
+    if isinstance(smooth, bool) or not isinstance(smooth, Real) or not 0 <= smooth < math.inf:
+        raise InputError(f"smooth = {smooth!r}: expected a speed, rad/s or m/s, zero for friction that jumps")
+    if not smooth or not any(joint.coulomb and not joint.smooth for joint in robot.rows):
+        return robot
+    return robot.each_joint(lambda joint: replace(joint, smooth=joint.smooth or float(smooth)))
 
 
 def plan(
     robot: Robot, torque: Any, duration: float | None, integrator: str, rtol: float, atol: float | None,
-    step: float | None, every: float | None, start: float, max_step: float | None = None,
+    step: float | None, every: float | None, start: float, max_step: float | None = None, smooth: float = SMOOTH,
 ) -> Plan:  # fmt: skip
     if not isinstance(robot, Robot):
         raise InputError(f"simulate got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
+    robot = _rounded(robot, smooth)
     law = as_law(torque, robot.n)
     known = [*methods(), *STIFF, "taylor", "semi_implicit_euler"]
     if integrator not in known:

@@ -23,7 +23,7 @@ from armwright.errors import InputError, SimulationError, SlowWarning
 from armwright.formulations.actuators import friction
 from armwright.integrate import Event, method, methods
 from armwright.robot import Robot
-from armwright.simulation.plan import MOST_STEPS, Plan, plan, start_of
+from armwright.simulation.plan import MOST_STEPS, SMOOTH, Plan, plan, start_of
 from armwright.simulation.rollouts import Rollouts, kernel_of
 from armwright.simulation.run import Run, Statistics, integral
 from armwright.simulation.seen import seen
@@ -48,6 +48,7 @@ def simulate(
     start: float = 0.0,
     progress: bool | None = None,
     max_step: float | None = None,
+    smooth: float = SMOOTH,
 ) -> Run:
     """The motion of a robot under a torque law.
 
@@ -60,8 +61,10 @@ def simulate(
     events      `armwright.integrate.Event`s of (t, y), y = (q, qd): a terminal one ends the run
     progress    whether to show a progress bar; by default when the run takes long and a person is watching
     max_step    the longest step the step control may take
+    smooth      the speed within which the robot's own dry friction rounds off, coulomb tanh(qd / smooth): a joint that
+                sticks creeps at less than this. Zero for friction that jumps at rest, which few integrators survive
     """
-    planned = plan(robot, torque, duration, integrator, rtol, atol, step, every, start, max_step)
+    planned = plan(robot, torque, duration, integrator, rtol, atol, step, every, start, max_step, smooth)
     if isinstance(events, Event) or not all(isinstance(event, Event) for event in _listed(events)):
         raise InputError(f"events = {events!r}: expected a list of armwright.integrate.Event")
     y0 = start_of(planned, q0, qd0)
@@ -89,7 +92,8 @@ def simulate(
         }
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SlowWarning)
-            return simulate(robot, planned.law, **again, integrator=integrator, every=every, start=start, **finer)
+            again |= {"integrator": integrator, "every": every, "start": start, "smooth": smooth}
+            return simulate(robot, planned.law, **again, **finer)
 
     return replace(run, repeat=repeat)
 
@@ -127,8 +131,8 @@ def _broken(plan: Plan, run: Run, state: float, t: float, y: Array) -> Simulatio
     q, qd = y[:n], y[n:]
     if state == TOO_MANY:
         return SimulationError(
-            f"more than {MOST_STEPS} steps between two records at t = {t:g} s: Coulomb friction that chatters at rest "
-            '(give friction a smooth= speed), a stiff law (integrator="radau"), or a tolerance too small (rtol=)',
+            f"more than {MOST_STEPS} steps between two records at t = {t:g} s: dry friction that chatters at rest "
+            '(a larger smooth= speed), a stiff law (integrator="radau"), or a tolerance too small (rtol=)',
             run,
             t,
         )
