@@ -49,7 +49,7 @@ SMOOTH = 1e-3
 """rad/s or m/s: within such a speed dry friction rounds off, if nothing else is said."""
 
 
-def _rounded(robot: Robot, smooth: float) -> Robot:
+def rounded(robot: Robot, smooth: float = SMOOTH) -> Robot:
     """The robot with dry friction that does not jump at rest, where an integrator would never come to an end.
 
     Joints that have a speed of their own for it keep it.
@@ -67,7 +67,7 @@ def plan(
 ) -> Plan:  # fmt: skip
     if not isinstance(robot, Robot):
         raise InputError(f"simulate got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
-    robot = _rounded(robot, smooth)
+    robot = rounded(robot, smooth)
     law = as_law(torque, robot.n)
     known = [*methods(), *STIFF, "taylor", "semi_implicit_euler"]
     if integrator not in known:

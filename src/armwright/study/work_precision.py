@@ -32,7 +32,7 @@ from armwright.integrate.jets import increment
 from armwright.report.plot import Curve, Plot, figures
 from armwright.robot import Robot
 from armwright.simulation.motion import derivative
-from armwright.simulation.plan import plan
+from armwright.simulation.plan import plan, rounded
 from armwright.simulation.rollouts import Rollouts, motion_of
 from armwright.torque import as_law
 
@@ -199,6 +199,7 @@ class Motion:
         records: int = RECORDS,
         repeats: int = REPEATS,
     ) -> None:
+        robot = rounded(robot)  # as `simulate` does
         self.robot, self.duration, self.every, self.repeats = robot, duration, duration / records, repeats
         self.law = as_law(torque, robot.n)
         if not self.law.traceable or len(robot.links) > UNROLLED:
@@ -217,7 +218,7 @@ class Motion:
             t = float(tight.lanes["t"].min())
             raise SimulationError(
                 f"there is no accurate motion of {robot.name} to compare with: at t = {t:.4g} s the step falls below "
-                "rounding or the motion diverges; dry friction that jumps does that, smooth it or shorten duration",
+                "rounding or the motion diverges; shorten duration",
                 None,
                 t,
             )
