@@ -57,7 +57,7 @@ def test_a_chain_counts_its_coordinates(pair: Coupled) -> None:
     assert [row.name for row in arm.rows] == [f"joint{i}" for i in range(1, 8)]
     assert arm.followers[1].mimic == Mimic("joint1", -3.0, 0.7, 3)  # by way of joint3
     assert "3 following" in repr(arm)
-    assert "-3 q1 +0.7" in str(arm)
+    assert " -3 q1 " in str(arm)
 
 
 @pytest.mark.usefixtures("uncompiled")
@@ -233,9 +233,10 @@ def test_a_follower_of_a_joint_beside_the_chain_stands_still(tmp_path: Path) -> 
         (
             '<mimic joint="clos"/>',
             "right",
-            "unknown joint for 'follow' to mimic: 'clos'. Did you mean 'close'",
+            r"unknown joint for 'follow' to mimic \(.*robot.urdf, line 13\): 'clos'. Did you mean 'close'\? "
+            "Known: turn, bend, close, follow",
         ),
-        ('<mimic joint="follow"/>', None, "'follow' mimics itself"),
+        ('<mimic joint="follow"/>', None, "robot.urdf, line 13: joint 'follow' mimics itself$"),
         ('<mimic joint="bend" multiplier="2"/>', None, "beside the chain, follow would move with bend"),
         ('<mimic joint="bend" multiplier="nan"/>', None, "is not finite"),
     ],
@@ -294,6 +295,36 @@ def test_a_table_may_have_followers() -> None:
     ):
         with pytest.raises(aw.ArmwrightError, match=message):
             aw.Robot.from_dh([ROWS[0], {**ROWS[1], "mimic": wrong}])
+
+
+def test_the_printed_table_has_one_unit_per_column() -> None:
+    turn = {**ROWS[1], "theta": "30 deg", "mimic": {"joint": "joint1", "factor": -1.5, "offset": "45 deg"}}
+    slide = {**ROWS[1], "type": "prismatic", "d": 0.5, "theta": 0.0}
+    slide["mimic"] = {"joint": "joint1", "factor": 0.1, "offset": -0.2}
+    text = str(aw.Robot.from_dh([ROWS[0], turn, slide]))
+    assert " -1.5 q1 + 75 deg " in text and " 0.1 q1 +0.3 " in text
+    level = {**turn, "theta": "-45 deg"}
+    assert " -1.5 q1  " in str(aw.Robot.from_dh([ROWS[0], level]))
+
+
+def test_joints_that_follow_each_other_are_named(tmp_path: Path) -> None:
+    text = TREE.replace('<axis xyz="0 1 0"/>', '<axis xyz="0 1 0"/><mimic joint="follow"/>')
+    with pytest.raises(aw.ModelError, match=r"line 11: joint 'close' mimics itself, by way of 'follow'$"):
+        load(written(tmp_path, text))
+    rows = [{**ROWS[1], "mimic": {"joint": f"joint{i}"}} for i in (3, 4, 2)]
+    with pytest.raises(aw.ModelError, match=r"joint 'joint2' follows itself, by way of 'joint3', 'joint4'$"):
+        aw.Robot.from_dh([ROWS[0], *rows])
+
+
+def test_long_lines_of_followers() -> None:
+    """Each follows the one before or, in a table turned round, the one after: of both, the first."""
+    led = [{"joint": f"j{i}", "mimic": {"joint": f"j{i - 1}", "factor": -1.0, "offset": 0.1}} for i in range(1, 400)]
+    rows = [{**ROWS[0], "joint": "j0"}, *({**ROWS[1], **row} for row in led)]
+    for table in (rows, rows[::-1]):
+        arm = aw.Robot.from_dh(table)
+        mimics = {follower.name: follower.mimic for follower in arm.followers}
+        assert (mimics["j399"].joint, mimics["j399"].factor, mimics["j399"].offset) == ("j0", -1.0, pytest.approx(0.1))
+        assert [row.name for row in arm.rows] == [row["joint"] for row in table]
 
 
 def test_a_joint_goes_no_further_than_its_followers() -> None:

@@ -134,6 +134,20 @@ def test_names_are_made_distinct_and_escaped() -> None:
     assert [model.joint(i).name for i in range(2)] == ["payload", "payload_2"]
 
 
+def test_names_that_are_taken(tmp_path: Path) -> None:
+    case = random_case(2, 0)
+    for names in (("world", "tool"), ("tool", "tool_2"), ("payload", "world")):
+        arm = replace(case.arm, links=tuple(replace(x, name=n) for x, n in zip(case.arm.links, names, strict=True)))
+        arm.to_mjcf(tmp_path / "taken.xml")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ModelWarning)
+            back = aw.load(tmp_path / "taken.xml")
+        close(back.inverse_dynamics(*case.state), arm.inverse_dynamics(*case.state), 1e-12)
+        assert [link.name for link in back.links] == [f"{name}_2" if name == "world" else name for name in names]
+    with pytest.raises(ModelError, match="has 500 links; MuJoCo reads chains of 490 at most"):
+        aw.random_robot(500, 0).to_mjcf()
+
+
 def test_limits_that_are_infinite_are_left_out() -> None:
     arm = random_case(1, 0).arm
     arm = replace(arm, joints=(replace(arm.joints[0], limits=(-np.inf, 1.0)),))
@@ -249,6 +263,25 @@ def test_what_a_joint_brings() -> None:
     assert joint.limits is None and joint.effort == 7
 
 
+@pytest.mark.parametrize(
+    ("actuator", "effort"),
+    [
+        ('<motor joint="a" gear="-50" ctrlrange="-2 1"/>', 100),
+        ('<motor joint="a" gear="50" ctrlrange="-2 2" forcerange="-1.5 1.5"/>', 75),
+        ('<motor joint="a" gear="50" ctrlrange="-2 2" ctrllimited="false"/>', None),
+        ('<motor joint="a" gear="50"/>', None),
+        ('<general joint="a" gear="2" gainprm="3" ctrlrange="-1 1"/>', 6),
+        ('<position joint="a" kp="50" ctrlrange="-2 2"/>', None),  # the control is where to go
+        ('<velocity joint="a" kv="50" ctrlrange="-2 2"/>', None),
+        ('<intvelocity joint="a" kp="50" ctrlrange="-2 2" actrange="-1 1"/>', None),
+    ],
+)
+def test_what_a_motor_can_do(actuator: str, effort: float | None) -> None:
+    body = f'<body name="b"><joint name="a"/>{INERTIAL}</body>'
+    [joint] = read(body, f"<actuator>{actuator}</actuator>").joints
+    assert joint.effort == effort
+
+
 def test_degrees_and_defaults_are_mujocos_own_business() -> None:
     text = f"""<mujoco><compiler angle="degree"/><default><joint damping="0.5"/><default class="c"><joint range="-90 90" axis="1 0 0"/>
         </default></default><worldbody><body childclass="c"><joint name="a" ref="45"/>{INERTIAL}</body></worldbody></mujoco>"""
@@ -343,8 +376,14 @@ def test_joints_with_more_than_one_freedom(kind: str) -> None:
     tree = read(
         f'<body name="ball"><joint name="x" type="{kind}"/>{INERTIAL}<body name="arm"><joint name="a"/>{INERTIAL}</body></body>'
     )
-    with pytest.raises(ModelError, match="joint 'x' is floating"):
+    is_kind = {"free": "floating", "ball": "a ball joint"}[kind]
+    with pytest.raises(ModelError, match=f"joint 'x' is {is_kind} and cannot be part of a chain.*base='ball'"):
         pick(tree)
+    with pytest.raises(ModelError, match=f"joint 'x' is {is_kind} and cannot be part of a chain"):
+        pick(read(ball))
+    beside = read(f'{ball}<body name="b"><body name="c"/></body>')
+    with pytest.raises(ModelError, match=f"no joint moves between 'world' and 'c'; joint 'x' is {is_kind}"):
+        pick(beside)
     assert [joint.name for joint in pick(tree, base="ball").description.joints] == ["a"]
 
 

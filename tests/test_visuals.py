@@ -1,6 +1,8 @@
 """What robots look like: shapes where Pinocchio and MuJoCo have them, names of meshes that stay in the model's folder."""
 
+import builtins
 import importlib.util
+import os
 import pickle
 import struct
 import time
@@ -15,7 +17,7 @@ from conftest import close, random_case, random_rotation
 
 import armwright as aw
 from armwright.errors import ModelError, ModelWarning
-from armwright.model import xml
+from armwright.model import meshes, xml
 from armwright.model.meshes import Places
 from armwright.model.visual import Box, Capsule, Cylinder, Ellipsoid, Mesh, Sphere, Visual
 
@@ -596,16 +598,54 @@ def test_packages_that_the_user_names(package: Path) -> None:
     assert again.find() == package / "meshes/a.stl"
 
 
-def test_a_name_that_leads_out_and_back_is_found_when_its_folder_is_named(tmp_path: Path) -> None:
+def test_a_name_that_leads_out_and_back_is_found(tmp_path: Path) -> None:
     """As in the files of frax, some of which count the folders wrong."""
     folder = tmp_path / "frax/assets/panda"
     (folder / "meshes").mkdir(parents=True)
     (folder / "meshes/a.obj").write_text("x")
     mesh = mesh_of(folder / "robot.urdf", "../../../assets/panda/meshes/a.obj")
     assert mesh.file == "package://assets/panda/meshes/a.obj"
-    with pytest.raises(ModelError, match="unknown package 'assets'; say where it is"):
-        mesh.find()
+    assert mesh.find() == folder / "meshes/a.obj"
     assert mesh.find(packages={"assets": tmp_path / "frax/assets"}) == folder / "meshes/a.obj"
+
+
+def test_a_folder_that_holds_the_file_is_the_package_of_its_name(tmp_path: Path, monkeypatch) -> None:
+    folder = tmp_path / "data/robots/arm/urdf"
+    folder.mkdir(parents=True)
+    (tmp_path / "data/a.stl").write_text("x")
+    (tmp_path / "data/beside").mkdir()
+    (tmp_path / "data/beside/b.stl").write_text("x")
+    (tmp_path / "data/away.stl").symlink_to(tmp_path / "secret.stl")
+    (tmp_path / "secret.stl").write_text("x")
+    mesh = mesh_of(folder / "robot.urdf", "package://data/a.stl")
+    assert mesh.find() == tmp_path / "data/a.stl"
+    for name, message in (
+        ("package://beside/b.stl", "unknown package 'beside'; say where it is"),  # not around the file
+        (f"package://{tmp_path.name}/secret.stl", "unknown package"),  # five levels above it
+        ("package://data/away.stl", "leads out of the robot's folder"),
+        ("package://data/gone.stl", "does not exist"),
+    ):
+        with pytest.raises(ModelError, match=message):
+            mesh_of(folder / "robot.urdf", name).find()
+    for name in ("package://data/../secret.stl", "../../../a.stl", f"{tmp_path}/data/a.stl"):
+        with pytest.raises(ModelError, match=r"leads out of|is an absolute path"):
+            mesh_of(folder / "robot.urdf", name)
+    monkeypatch.setenv("HOME", str(tmp_path / "data"))
+    with pytest.raises(ModelError, match="unknown package 'data'"):
+        mesh.find()
+
+
+@pytest.mark.parametrize("folder", ["/tmp", "/var/tmp", "/home", "/home/me", "/Users/me", "/srv"])
+def test_what_belongs_to_everybody_is_no_package(folder: str) -> None:
+    inside = Path(folder) / "a/b"
+    assert meshes.enclosing(inside / "c")[:2] == [inside / "c", inside]
+    assert not {Path(folder), Path("/")} & set(meshes.enclosing(inside))
+
+
+def test_a_pipe_is_no_mesh(package: Path) -> None:
+    os.mkfifo(package / "meshes/pipe.stl")
+    with pytest.raises(ModelError, match="does not exist"):
+        mesh_of(package / "urdf/robot.urdf", "../meshes/pipe.stl").find()
 
 
 def test_links_to_files_outside_are_not_followed(package: Path) -> None:
@@ -658,8 +698,8 @@ def test_nothing_is_opened_on_loading(package: Path, monkeypatch: pytest.MonkeyP
     path = package / "urdf/robot.urdf"
     path.write_text(with_mesh("../meshes/a.stl"))
     opened: list[str] = []
-    plain = Path.read_bytes
-    monkeypatch.setattr(Path, "read_bytes", lambda self: opened.append(str(self)) or plain(self))
+    plain = builtins.open
+    monkeypatch.setattr(builtins, "open", lambda file, *a, **k: opened.append(str(file)) or plain(file, *a, **k))
     load(path, tip="hand")
     assert opened == [str(path)]
 

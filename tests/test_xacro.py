@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from armwright.errors import ModelError, ModelWarning
+from armwright.model.meshes import Places
 from armwright.model.xacro import expand
 from armwright.model.xml import Element
 
@@ -192,6 +193,17 @@ def test_arguments(expanded, tmp_path: Path) -> None:
     assert expanded(body, side="right") == "<a b='right'></><c d='right'></>"
     with pytest.raises(ModelError, match="has no argument 'sid'; did you mean 'side'"):
         expanded(body, sid="right")
+    with pytest.raises(ModelError, match="has no argument 'sid'"):
+        expanded(body + '<e f="$(eval 1 + 1)"/>', sid="right")  # asking for something is not asking for this
+    assert expanded('<a b="$(eval n + 1)"/>', n=2) == "<a b='3'></>"
+    assert expanded('<xacro:arg name="n"/><a b="${xacro.arg(\'n\')}"/>', n=2.5) == "<a b='2.5'></>"
+    assert expanded('<xacro:arg name="n"/><xacro:if value="$(arg n)"><a/></xacro:if>', n=False) == ""
+
+
+@pytest.mark.parametrize("given", [["side"], 3, "side", {"side": None}, {"side": ["left"]}, {1: "left"}])
+def test_arguments_of_the_wrong_kind(tmp_path: Path, given) -> None:
+    with pytest.raises(ModelError, match=r"mappings.* = .*; expected (a mapping|the name) of"):
+        expand(write(tmp_path, '<xacro:arg name="side" default="left"/>'), given)
 
 
 def test_elements_know_where_they_came_from(tmp_path: Path) -> None:
@@ -295,7 +307,8 @@ MISTAKES = {
     '<a b="${sin}"/>': "the function sin is not a value",
     '<a b="${1"/>': "'${1' is not closed",
     '<a b="$(arg x"/>': "'$(arg x' is not closed",
-    '<a b="$(arg x)"/>': "unknown argument 'x'",
+    '<a b="$(arg x)"/>': "unknown argument 'x'; give it to load: mappings={'x': value}",
+    '<xacro:arg name="x"/><a b="$(arg x)"/>': "argument 'x' has no default; give it to load: mappings={'x': value}",
     '<xacro:arg name="side" default="l"/><a b="$(arg sid)"/>': "unknown argument 'sid'; did you mean 'side'?",
     '<a b="$(env HOME)"/>': "the environment is not read",
     '<a b="$(cwd)"/>': "unknown substitution $(cwd)",
@@ -342,10 +355,54 @@ def test_a_mistake_in_a_property_tells_where_it_is(refused) -> None:
 
 
 def test_the_advice_names_the_folder_that_was_probably_meant(tmp_path: Path) -> None:
-    path = write(tmp_path / "my_robot" / "urdf", '<xacro:include filename="$(find my_robot)/urdf/x.xacro"/>')
-    with pytest.raises(ModelError, match="unknown package 'my_robot'") as caught:
+    write(tmp_path / "other" / "urdf", "<a/>", "x.xacro")
+    path = write(tmp_path / "my_robot" / "urdf", '<xacro:include filename="$(find other)/urdf/x.xacro"/>')
+    with pytest.raises(ModelError, match="unknown package 'other'") as caught:
         expand(path)
-    assert repr(str(tmp_path.resolve() / "my_robot")) in str(caught.value)
+    assert repr(str(tmp_path.resolve() / "other")) in str(caught.value)
+
+
+def test_a_folder_that_holds_the_file_is_the_package_of_its_name(tmp_path: Path) -> None:
+    """Though it has no package.xml; what it holds may include its neighbours, as from any package."""
+    write(tmp_path / "my_robot/parts", '<a/><xacro:include filename="y.xacro"/>', "x.xacro")
+    write(tmp_path / "my_robot/parts", "<b/>", "y.xacro")
+    write(tmp_path, "<c/>", "secret.xacro")
+    for name in (
+        "$(find my_robot)/parts/x.xacro",
+        "package://my_robot/parts/x.xacro",
+        "file://$(find my_robot)/parts/x.xacro",
+    ):
+        path = write(tmp_path / "my_robot/urdf", f'<xacro:include filename="{name}"/>')
+        assert [child.tag for child in expand(path).children] == ["a", "b"]
+    (tmp_path / "my_robot/parts/link.xacro").symlink_to(tmp_path / "secret.xacro")
+    for name in ("$(find my_robot)/../secret.xacro", "$(find my_robot)/parts/link.xacro", "../parts/x.xacro"):
+        path = write(tmp_path / "my_robot/urdf", f'<xacro:include filename="{name}"/>')
+        with pytest.raises(ModelError, match="leads out of the robot's folder"):
+            expand(path)
+    path = write(tmp_path / "my_robot/urdf", '<mesh filename="file://$(find my_robot)/parts/a.stl"/>')
+    [mesh] = expand(path).children
+    assert Places.around(path).kept(mesh.attributes["filename"]) == "package://my_robot/parts/a.stl"
+
+
+@pytest.mark.parametrize("name", ["tmp", "home", "usr", ""])
+def test_folders_at_the_root_are_no_packages(tmp_path: Path, name: str) -> None:
+    path = write(tmp_path, f'<xacro:include filename="package://{name}/x.xacro"/>')
+    with pytest.raises(ModelError, match="unknown package"):
+        expand(path)
+
+
+def test_pipes_and_devices_are_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.xacro")
+    os.mkfifo(tmp_path / "pipe.yaml")
+    (tmp_path / "zero.xacro").symlink_to("/dev/zero")
+    pytest.importorskip("yaml", reason="PyYAML is not installed")
+    for body in (
+        '<xacro:include filename="pipe.xacro"/>',
+        '<xacro:include filename="zero.xacro"/>',
+        "<a b=\"${xacro.load_yaml('pipe.yaml')}\"/>",
+    ):
+        with pytest.raises(ModelError, match=r"line 2: .*(does not exist|leads out)"):
+            expand(write(tmp_path, body))
 
 
 # ---- files that mean harm

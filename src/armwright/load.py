@@ -7,11 +7,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from armwright.errors import LockedWarning, ModelError, ModelWarning, unknown
 from armwright.model import toml
 from armwright.model.problems import KINDS, problems
 from armwright.robot import Robot
+
+if TYPE_CHECKING:
+    from armwright.model.tree import Tree
 
 TREES = (".urdf", ".xacro", ".xml")
 READERS = (".toml", *TREES)
@@ -30,6 +34,7 @@ def load(
     locked: Mapping[str, float] | None = None,
     packages: Mapping[str, str | Path] | None = None,
     visuals: bool = True,
+    mappings: Mapping[str, str | float] | None = None,
 ) -> Robot:
     """A packaged robot by name, or the robot in a .toml, .urdf, .xacro or .xml (MJCF) file.
 
@@ -37,18 +42,24 @@ def load(
     there is one longest. Joints named in `locked` stand still at that position; side branches are locked at zero where
     nothing else is said, and what they weigh is carried by the link they sit on. `packages` says where the packages are
     that a xacro file names, or that meshes are in. Meshes are not opened; one outside of the model's folder is an error
-    (`armwright.model.meshes` has the rules), unless `visuals` is False: then what a viewer shows is left out. Warns of
+    (`armwright.model.meshes` has the rules), unless `visuals` is False: then what a viewer shows is left out.
+    `mappings` are the arguments of a xacro file, as xacro has them: {"prefix": "left_", "joints": 6}. Warns of
     everything that looks wrong.
     """
     if not isinstance(path, (str, Path)):
         raise ModelError(f"load got {type(path).__name__}; expected the name of a packaged robot or the path of a file")
-    chosen = {"base": base, "tip": tip, "locked": locked or None}
+    for name, link in (("base", base), ("tip", tip)):
+        if link is not None and not isinstance(link, str):
+            raise ModelError(f"{name} = {link!r}; expected the name of a link")
+    folders = _folders(packages)
+    chosen = {"base": base, "tip": tip, "locked": locked or None, "mappings": mappings or None}
     if str(path) in packaged():
         robot = _packaged(str(path))
-    elif Path(str(path)).suffix in TREES and _there(Path(str(path))):
-        robot, chosen = _from_tree(Path(path), base, tip, locked, packages or {}, visuals), {}
+    elif Path(str(path)).suffix.lower() in TREES and _there(Path(str(path))):
+        tree = _tree(Path(path), folders, visuals, mappings)
+        robot, chosen = _from_tree(tree, Path(path).name, base, tip, locked), {}
     else:
-        robot = _from_file(str(path), packages, visuals)
+        robot = _from_file(str(path), folders, visuals)
     given = [name for name, value in chosen.items() if value is not None]
     if given:
         raise ModelError(f"{robot.name} is a chain already: {', '.join(given)} is for files with a tree of links")
@@ -64,45 +75,53 @@ def _packaged(name: str) -> Robot:
     return Robot.from_fields(toml.parse(text, f"{name}.toml", name))
 
 
+def _folders(packages: Mapping[str, str | Path] | None) -> Mapping[str, Path]:
+    if packages is None:
+        return {}
+    from armwright.model.meshes import given  # noqa: PLC0415  (few files have meshes)
+
+    return given(packages)
+
+
 def _from_file(name: str, packages: Mapping[str, str | Path] | None, visuals: bool) -> Robot:
     path = Path(name)
     if not name or (not path.suffix and not _there(path)):
-        raise unknown("robot", name, packaged(), "A file is given by a path that ends in .toml.")
-    if path.suffix not in READERS and path.is_file():
+        raise unknown("robot", name, packaged(), f"A file is given by a path that ends in {', '.join(READERS)}.")
+    if _there(path) and path.is_dir():
+        raise ModelError(f"{path} is a folder; expected a robot file that ends in {', '.join(READERS)}")
+    if path.suffix.lower() not in READERS and _there(path):
         raise ModelError(f"{path}: cannot read {path.suffix or 'a file without ending'}; expected {', '.join(READERS)}")
     if path.stem in packaged() and not _there(path):
         raise ModelError(f"{path} does not exist; the packaged robot is loaded as {path.stem!r}")
     return Robot.from_fields(toml.read(path, packages, visuals))
 
 
-def _from_tree(
-    path: Path,
-    base: str | None,
-    tip: str | None,
-    locked: Mapping[str, float] | None,
-    packages: Mapping[str, str | Path],
-    visuals: bool,
-) -> Robot:
-    """The chain out of a URDF, xacro or MJCF file. Their readers are loaded when one is read."""
+def _tree(path: Path, packages: Mapping[str, Path], visuals: bool, mappings: Mapping[str, str | float] | None) -> Tree:
+    """The links of a URDF, xacro or MJCF file. Their readers are loaded when one is read."""
     from armwright.model import urdf, xml  # noqa: PLC0415
-    from armwright.model.tree import pick  # noqa: PLC0415
 
-    if path.suffix == ".xacro":
+    if path.suffix.lower() == ".xacro":
         from armwright.model import xacro  # noqa: PLC0415
 
-        root = xacro.expand(path, packages={name: Path(folder) for name, folder in packages.items()})
-        tree = urdf.tree_of(root, packages, visuals)
-    elif (root := xml.read(path)).tag == "mujoco":
+        return urdf.tree_of(xacro.expand(path, mappings, packages), packages, visuals)
+    if mappings:
+        raise ModelError(f"{path}: mappings = {mappings!r} are for .xacro files, which have arguments")
+    if (root := xml.read(path)).tag == "mujoco":
         from armwright.model import mjcf  # noqa: PLC0415
 
-        tree = mjcf.read(path, packages, visuals)
-    else:
-        tree = urdf.tree_of(root, packages, visuals)
+        return mjcf.read(path, packages, visuals)
+    return urdf.tree_of(root, packages, visuals)
+
+
+def _from_tree(tree: Tree, file: str, base: str | None, tip: str | None, locked: Mapping[str, float] | None) -> Robot:
+    """The chain out of a tree."""
+    from armwright.model.tree import pick  # noqa: PLC0415
+
     picked = pick(tree, base, tip, locked)
     told = [note for note in picked.notes if "not on the chain" in note]
     if told:
         warnings.warn(f"{tree.name}: {'; '.join(told)}; locked= sets their positions", LockedWarning, stacklevel=3)
-    source = "\n".join([f"{path.name}, {picked.base} to {picked.tip}", *picked.notes])
+    source = "\n".join([f"{file}, {picked.base} to {picked.tip}", *picked.notes])
     return Robot.from_description(replace(picked.description, source=source))
 
 

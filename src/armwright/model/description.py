@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self, TypeAlias
 
@@ -143,11 +144,11 @@ class Description:
     @property
     def rows(self) -> tuple[JointModel, ...]:
         """The joint before each link, followers among them."""
-        rows = list(self.joints)
-        for follower in self.followers:
-            assert follower.mimic is not None
-            rows.insert(follower.mimic.place, follower)
-        return tuple(rows)
+        if not self.followers:
+            return self.joints
+        placed = {follower.mimic.place: follower for follower in self.followers if follower.mimic}
+        own = iter(self.joints)
+        return tuple(placed[i] if i in placed else next(own) for i in range(len(self.joints) + len(self.followers)))
 
     @property
     def drives(self) -> tuple[Drive, ...]:
@@ -199,33 +200,63 @@ def parted(rows: Sequence[JointModel]) -> tuple[tuple[JointModel, ...], tuple[Jo
     One that follows a follower follows the joint which that one follows. A joint goes no further and no faster than
     its followers can.
     """
-    named = {row.name: row for row in rows if row.mimic is not None}
-    if named:
-        _check_names(rows)
-    followers = []
-    for i, row in enumerate(rows):
-        if row.mimic is None:
-            continue
-        mimic, seen = row.mimic, {row.name}
-        while (inner := named.get(mimic.joint)) is not None and inner.mimic is not None:
-            if inner.name in seen:
-                raise ModelError(f"joint {row.name!r} follows itself, by way of {inner.name!r}")
-            seen.add(inner.name)
-            offset = mimic.factor * inner.mimic.offset + mimic.offset
-            mimic = Mimic(inner.mimic.joint, mimic.factor * inner.mimic.factor, offset)
-        followers.append(replace(row, mimic=replace(mimic, place=i)))
-    return tuple(_held_back(row, followers) for row in rows if row.mimic is None), tuple(followers)
+    follows = {row.name: row.mimic for row in rows if row.mimic is not None}
+    if not follows:
+        return tuple(rows), ()
+    _check_names(rows)
+    try:
+        leaders = resolved(follows)
+    except Cycle as cycle:
+        raise ModelError(f"joint {cycle.names[0]!r} follows itself{cycle.way}") from None
+    followers = [
+        replace(row, mimic=replace(leaders[row.name], place=i)) for i, row in enumerate(rows) if row.name in leaders
+    ]
+    led: dict[str, list[JointModel]] = {}
+    for follower in followers:
+        led.setdefault(leaders[follower.name].joint, []).append(follower)
+    return tuple(_held_back(row, led.get(row.name, [])) for row in rows if row.mimic is None), tuple(followers)
+
+
+class Cycle(Exception):  # noqa: N818
+    """Joints that follow each other in a ring; whoever catches it knows where they are."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__(names)
+        self.names = names
+
+    @property
+    def way(self) -> str:
+        """', by way of ...', the first of them left out."""
+        others = [*map(repr, self.names[1:8]), *(["..."] if len(self.names) > 8 else [])]
+        return f", by way of {', '.join(others)}" if others else ""
+
+
+def resolved(follows: Mapping[str, Mimic]) -> dict[str, Mimic]:
+    """How each joint that follows another follows the one at the end of the line, which follows none; or a `Cycle`."""
+    found: dict[str, Mimic] = {}
+    for start in follows:
+        way: dict[str, Mimic] = {}
+        name = start
+        while name in follows and name not in found:
+            if name in way:
+                ring = list(way)
+                raise Cycle(ring[ring.index(name) :])
+            way[name] = follows[name]
+            name = follows[name].joint
+        for name, mimic in reversed(way.items()):
+            inner = found.get(mimic.joint, Mimic(mimic.joint))
+            offset = mimic.factor * inner.offset + mimic.offset
+            found[name] = Mimic(inner.joint, mimic.factor * inner.factor, offset)
+    return {name: found[name] for name in follows}
 
 
 def _held_back(joint: JointModel, followers: Sequence[JointModel]) -> JointModel:
     """A joint within the limits of those that follow it; where they leave it nowhere to be, `problems` tells."""
     for follower in followers:
-        if follower.mimic is None or follower.mimic.joint != joint.name:
-            continue
         limits = meeting_limits(joint.limits, follower)
         if limits is not None and limits[0] < limits[1]:
             joint = replace(joint, limits=limits)
-        if follower.max_velocity is not None and follower.mimic.factor:
+        if follower.max_velocity is not None and follower.mimic and follower.mimic.factor:
             fastest = follower.max_velocity / abs(follower.mimic.factor)
             joint = replace(joint, max_velocity=min(fastest, joint.max_velocity or fastest))
     return joint
@@ -242,8 +273,7 @@ def meeting_limits(limits: tuple[float, float] | None, follower: JointModel) -> 
 
 def _check_names(rows: Sequence[JointModel]) -> None:
     """Where joints follow others by name, a name means one joint."""
-    names = [row.name for row in rows]
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, count in Counter(row.name for row in rows).items() if count > 1)
     if twice:
         raise ModelError(
             f"several joints are called {', '.join(twice)}; where joints follow others by name, give each its own"
@@ -251,7 +281,7 @@ def _check_names(rows: Sequence[JointModel]) -> None:
 
 
 def _check_mimics(robot: Description) -> None:
-    leaders = [joint.name for joint in robot.joints]
+    leaders = dict.fromkeys(joint.name for joint in robot.joints)
     if any(joint.mimic for joint in robot.joints):
         raise ModelError(f"robot {robot.name!r}: a joint that follows another one belongs into followers")
     places = [-1]

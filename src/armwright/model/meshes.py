@@ -10,16 +10,23 @@ as one of a package, so that it means the same wherever the robot is written to:
 | package://p/a.stl, model://p/a.stl                    | package://p/a.stl                                           |
 | a.stl, ../meshes/a.stl, file://, /abs/a.stl           | package://<model's folder>/meshes/a.stl, if it is in there  |
 | the same, in a folder that packages= names            | package://<that package>/a.stl                              |
-| ../../p/a.stl, p being the name of a folder above     | package://p/a.stl, found once packages= says where p is     |
+| ../../p/a.stl, p being the name of a folder above     | package://p/a.stl                                           |
 | http://, and other schemes                            | as it is, and never found                                   |
 | any other that leads out of the model's folder        | refused                                                     |
+
+A mesh of package://p/ is found in the folder that packages= names p, else in a folder p within the model's folder, else
+in an enclosing folder: a folder called p that holds the robot file itself, three levels above its own folder at most.
+A folder at the root of the file system, a home folder or one for temporary files never is a package, whatever it is
+called: package://home/ or package://tmp/ would be somebody else's files. Links that lead out are not followed.
 """
 
 from __future__ import annotations
 
 import os.path
 import re
+import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -38,6 +45,10 @@ BESIDE_MESHES = ("urdf", "robots", "xacro", "mjcf")
 _ANY_SCHEME = re.compile(r"[a-z][a-z0-9+.-]+")  # of two letters at least: one is a drive
 
 
+ENCLOSING = 4
+"""Folders that may be a package of their name because the robot file is in them: its own, and three above it."""
+
+
 class Outside(Exception):  # noqa: N818
     """What is wrong with a name; whoever catches it knows the line."""
 
@@ -47,10 +58,41 @@ def package_above(folder: Path) -> Path | None:
     return next((f for f in (folder, *folder.parents) if (f / "package.xml").is_file()), None)
 
 
-def folder_of(name: str, folder: str | Path) -> Path:
-    """The folder of a package as the user gave it."""
-    path = Path(folder).resolve()
-    if not path.is_dir():
+def enclosing(folder: Path) -> list[Path]:
+    """The folders that may be packages because a robot file in `folder` lies in them, from within."""
+    private = {Path(tempfile.gettempdir()).resolve(), Path("/var/tmp")}
+    with suppress(OSError, RuntimeError):  # nobody has a home here
+        private.add(Path.home().resolve())
+    return [
+        above
+        for above in (folder, *folder.parents)[:ENCLOSING]
+        if len(above.parts) > 2 and above not in private and not _of_a_user(above)
+    ]
+
+
+def _of_a_user(folder: Path) -> bool:
+    """Whether it is somebody's home: /home/name, C:\\Users\\name."""
+    return len(folder.parts) == 3 and folder.parts[1].lower() in ("home", "users")
+
+
+def given(packages: Mapping[str, str | Path] | None) -> dict[str, Path]:
+    """The folders of packages as the user gave them, checked."""
+    if packages is None:
+        return {}
+    if not isinstance(packages, Mapping):
+        raise ModelError(f"packages = {packages!r}; expected a mapping of names to folders, as in {{'name': 'folder'}}")
+    return {name: _folder(name, folder) for name, folder in packages.items()}
+
+
+def _folder(name: str, folder: str | Path) -> Path:
+    if not isinstance(name, str) or not isinstance(folder, (str, Path)):
+        raise ModelError(f"packages[{name!r}] = {folder!r}; expected the name of a package, and its folder as a path")
+    try:
+        path = Path(folder).resolve()
+        there = path.is_dir()
+    except (OSError, ValueError, RuntimeError):  # too long, with a NUL, a loop of links
+        there = False
+    if not there:
         raise ModelError(f"packages[{name!r}] = {str(folder)!r} is not a folder")
     return path
 
@@ -64,8 +106,7 @@ class Places:
 
     @classmethod
     def around(cls, file: str | Path, packages: Mapping[str, str | Path] | None = None) -> Places:
-        given = {name: folder_of(name, folder) for name, folder in (packages or {}).items()}
-        return cls(os.path.abspath(file), tuple((name, str(folder)) for name, folder in given.items()))
+        return cls(os.path.abspath(file), tuple((name, str(folder)) for name, folder in given(packages).items()))
 
     @cached_property
     def own(self) -> Path:
@@ -80,11 +121,11 @@ class Places:
     @cached_property
     def folders(self) -> dict[str, Path]:
         """The packages of the user, and the model's folder under its own name."""
-        given = {name: Path(folder) for name, folder in self.packages}
+        named = {name: Path(folder) for name, folder in self.packages}
         name = self.root.name or "model"
-        while given.get(name, self.root) != self.root:  # the user has another folder of this name
+        while named.get(name, self.root) != self.root:  # the user has another folder of this name
             name += "_"
-        return {name: self.root, **given}
+        return {name: self.root, **named}
 
     def kept(self, name: str) -> str:
         """A name as it is kept; `Outside` if it leads out of the folders."""
@@ -103,6 +144,8 @@ class Places:
             return text
         if text[:5].lower() == "file:":
             text = text[5:].removeprefix("//")
+            if text.startswith(SCHEME):  # file://$(find package)/, where xacro has left the package's name
+                return self.kept(text)
         return self._path(name, text)
 
     def _path(self, name: str, text: str) -> str:
@@ -126,9 +169,9 @@ class Places:
 
         if not name.startswith(SCHEME):
             raise ModelError(f"mesh {name!r} is not in a file; expected a name that starts with {SCHEME}")
-        given = {package: folder_of(package, folder) for package, folder in (packages or {}).items()}
+        folders = Folders(self.root, {**self.folders, **given(packages)}, tuple(enclosing(self.own)))
         try:
-            return Folders(self.root, {**self.folders, **given}).file(name, self.own / Path(self.file).name)
+            return folders.file(name, self.own / Path(self.file).name)
         except Refused as error:
             raise ModelError(f"{self.file}: mesh {error}") from None
 

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armwright.errors import InputError
-from armwright.formulations import find
 from armwright.model.description import (
     QUARTER_TURN,
     Description,
@@ -24,6 +23,7 @@ from armwright.model.description import (
     meeting_limits,
     right_angles,
 )
+from armwright.model.idle import idle
 
 Array: TypeAlias = NDArray[Any]
 
@@ -32,6 +32,9 @@ ROUNDING = 1e-9
 
 USUAL = (0.003, 6.0)
 """Largest moment over m L^2, with L as in `_sizes`. Of 690 links in published files all others are made up."""
+
+FARTHER = 3.0
+"""Of two middle sizes, how much the upper one may be above the lower and still be usual."""
 
 KINDS = (
     "non-positive mass",
@@ -161,7 +164,8 @@ def _sizes(robot: Description) -> tuple[list[tuple[float, float]], float]:
     Only distances that stay when frames slide along their axes: twice that of the centre of mass from either axis, that
     of the axes, and the gap that a joint always leaves between neighbouring centres of mass, of which each may bridge
     little; for the largest size also the way to the tool. A prismatic joint has a direction and no line. Nothing counts
-    as smaller than what is usual.
+    as smaller than what is usual: the lower of the two middle sizes, and for the largest size the upper one, so that
+    locking a joint, which leaves a link less, does not make the others look too heavy.
     """
     coms = [np.array(link.com) for link in robot.links]
     low, gaps = np.zeros(len(coms)), np.zeros(len(coms) + 1)
@@ -178,8 +182,9 @@ def _sizes(robot: Description) -> tuple[list[tuple[float, float]], float]:
     low = np.maximum(low, np.maximum(gaps[:-1], gaps[1:]) / 4)
     gaps[-1] = np.linalg.norm(np.asarray(compose(robot.flange, robot.tool))[:3, 3] - coms[-1])
     high = np.maximum(low, np.maximum(gaps[:-1], gaps[1:]))
-    usual = float(np.sort(high)[(len(coms) - 1) // 2])
-    return [(max(a, usual), max(b, usual)) for a, b in zip(low.tolist(), high.tolist(), strict=True)], usual
+    usual, upper = (float(np.sort(high)[i // 2]) for i in (len(coms) - 1, len(coms)))
+    most = min(upper, FARTHER * usual)
+    return [(max(a, usual), max(b, most)) for a, b in zip(low.tolist(), high.tolist(), strict=True)], usual
 
 
 def _turned(v: Array, angle: float) -> Array:
@@ -213,10 +218,9 @@ def _singular_matrix(robot: Description) -> Iterator[Problem]:
     rng = np.random.default_rng(0)
     still: set[int] = set(range(n))
     for _ in range(3):
-        M = np.array(find("mass_matrix")(chain, rng.uniform(-1, 1, n).tolist()), dtype=float)
-        still &= _joints_without_mass(M)
-    if not still:
-        return
+        still &= idle(chain, rng.uniform(-1, 1, n).tolist())
+        if not still:
+            return
     names = ", ".join(robot.joints[i].name for i in sorted(still))
     moved_by = [drive.coordinate for drive in robot.drives] or list(range(n))
     inmost = next(i for i, coordinate in enumerate(moved_by) if coordinate in still)
@@ -231,12 +235,3 @@ def _singular_matrix(robot: Description) -> Iterator[Problem]:
         robot.links[inmost].name,
         f"{what}, so the mass matrix is singular; give it a mass, a payload or a rotor inertia",
     )
-
-
-def _joints_without_mass(M: Array) -> set[int]:
-    """The joints that take part in motions without kinetic energy."""
-    diagonal = np.abs(np.diag(M))
-    scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    values, vectors = np.linalg.eigh(M / np.outer(scale, scale))
-    idle = np.abs(vectors[:, values <= 1e-13]).max(axis=1, initial=0.0)
-    return {int(i) for i in np.flatnonzero(idle > 1e-6)}

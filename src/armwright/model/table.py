@@ -8,6 +8,9 @@ from collections.abc import Sequence
 
 from armwright.model.description import NO_TRANSFORM, Description, JointModel, Transform, right_angles
 
+WIDEST = 128
+"""Columns of the lines that say where a robot is from."""
+
 
 def as_table(robot: Description) -> str:
     parts = [_title(robot), _layout(_joints(robot)), _layout(_links(robot))]
@@ -25,7 +28,9 @@ def as_table(robot: Description) -> str:
     if robot.base_visuals or any(link.visuals for link in robot.links):
         parts.append(_seen(robot))
     if robot.source:
-        parts.append("\n".join(textwrap.wrap(" ".join(robot.source.split()), 100)))
+        parts.append(
+            "\n".join(part for line in robot.source.strip().splitlines() for part in textwrap.wrap(line, WIDEST))
+        )
     return "\n\n".join(parts)
 
 
@@ -52,22 +57,24 @@ def _joints(robot: Description) -> list[list[str]]:
     variables = _variables(robot)
     for i, (joint, q) in enumerate(zip(robot.rows, variables, strict=True), start=1):
         theta, d = _angle(joint.theta), f"{joint.d:g}"
+        offset = joint.mimic.offset if joint.mimic else 0.0
         if joint.prismatic:
-            d = q + (f" {joint.d:+g}" if joint.d else "")
+            d = q + (f" {joint.d + offset:+g}" if joint.d + offset else "")
         else:
-            theta = q + (f" {'+' if joint.theta > 0 else '-'} {_angle(abs(joint.theta))}" if joint.theta else "")
+            angle = joint.theta + offset
+            theta = q + (f" {'+' if angle > 0 else '-'} {_angle(abs(angle))}" if angle else "")
         rows.append([str(i), joint.name, joint.type, _angle(joint.alpha), f"{joint.a:g}", theta, d, _limits(joint)])
     return rows
 
 
 def _variables(robot: Description) -> list[str]:
-    """q1, q2, ... and, for joints that follow others, such as -2 q1 + 0.5."""
+    """q1, q2, ... and, for joints that follow others, such as -2 q1; their offset is added to theta or d."""
     names = {joint.name: f"q{i}" for i, joint in enumerate(robot.joints, start=1)}
     found = []
     for row in robot.rows:
         m = row.mimic
         factor = "" if m is None or m.factor == 1 else "-" if m.factor == -1 else f"{m.factor:g} "
-        found.append(factor + names[m.joint if m else row.name] + (f" {m.offset:+g}" if m and m.offset else ""))
+        found.append(factor + names[m.joint if m else row.name])
     return found
 
 

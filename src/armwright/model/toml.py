@@ -23,6 +23,7 @@ from armwright.model.description import (
     compose,
 )
 from armwright.model.dh import CONVENTIONS, MIMIC, Table, read_table
+from armwright.model.files import contents
 from armwright.model.values import Reader
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 TOP_KEYS = ("name", "source", "convention", "gravity", "base", "flange", "tool", "accept", "visuals", "payload", "link")
 PAYLOAD_KEYS = ("mass", "com", "inertia")
+
+LARGEST = 32 << 20
+"""Bytes of a file."""
 
 _HEADER = re.compile(r"""^\s*(\[\[?)\s*([\w."'-]+)\s*\]""")
 _KEY = re.compile(r"""^\s*["']?([^"'=]+?)["']?\s*=""")
@@ -54,7 +58,7 @@ class Fields:
 
 def read(path: Path, packages: Mapping[str, str | Path] | None = None, visuals: bool = True) -> Fields:
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = contents(path, LARGEST).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except FileNotFoundError:
         raise ModelError(f"{path} does not exist; expected a robot file (packaged robots: armwright.load)") from None
     except IsADirectoryError:
@@ -62,7 +66,7 @@ def read(path: Path, packages: Mapping[str, str | Path] | None = None, visuals: 
     except UnicodeDecodeError as error:
         raise ModelError(f"{path} cannot be read: {error}; save it as UTF-8 text") from None
     except (OSError, ValueError) as error:
-        raise ModelError(f"{path} cannot be read: {error}") from None
+        raise ModelError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     return parse(text, path.name, path.stem, path, packages, visuals)
 
 
@@ -212,7 +216,11 @@ def write(robot: Description) -> str:
             ("type", joint.type),
             *((key, getattr(joint, key)) for key in ("alpha", "a", "d", "theta")),
             *((key, value) for key in _LIMITS if (value := getattr(joint, key)) is not None),
-            *((key, getattr(joint, key)) for key in ("viscous", "coulomb", "rotor_inertia") if getattr(joint, key)),
+            *(
+                (key, getattr(joint, key))
+                for key in ("viscous", "coulomb", "smooth", "rotor_inertia")
+                if getattr(joint, key)
+            ),
             *((key, getattr(joint, key)) for key in ("gear",) if joint.gear != 1.0),
             *([("mimic", {key: getattr(joint.mimic, key) for key in MIMIC})] if joint.mimic else []),
             *((key, getattr(link, key)) for key in ("mass", "com")),

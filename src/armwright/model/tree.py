@@ -6,8 +6,11 @@ the link they sit on. Joints that move keep their names, signs and zeros; their 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -15,10 +18,11 @@ from numpy.typing import NDArray
 
 from armwright.algebra import Symmetric, Vector
 from armwright.chain import Link
-from armwright.errors import ModelError, unknown
+from armwright.errors import ModelError, ModelWarning, unknown
 from armwright.model.canonical import Placed, canonical
 from armwright.model.description import (
     EARTH,
+    Cycle,
     Description,
     JointModel,
     LinkModel,
@@ -28,8 +32,10 @@ from armwright.model.description import (
     Triple,
     joined,
     parted,
+    resolved,
     tensor,
 )
+from armwright.model.longest import ends
 
 if TYPE_CHECKING:
     from armwright.model.visual import Visual
@@ -37,7 +43,18 @@ if TYPE_CHECKING:
 Array: TypeAlias = NDArray[Any]
 
 MOVING = ("revolute", "prismatic")
-KINDS = (*MOVING, "fixed", "floating", "planar")
+STUCK = {"floating": "floating", "planar": "planar", "ball": "a ball joint"}
+"""Kinds that have more than one freedom, in words."""
+KINDS = (*MOVING, "fixed", *STUCK)
+
+MOST_JOINTS = 10_000
+"""Of a file, fixed ones too. It takes some seconds to load as many."""
+
+BEYOND = 1e-6
+"""By so much, relatively, a position may lie beyond a limit and is not told of."""
+
+LISTED = 4
+"""Joints that are told of one by one; more are told of together."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +72,8 @@ class TreeLink:
 class TreeJoint:
     """`placement` leads from the parent's frame to the child's at q = 0; the axis is in the child's frame.
 
-    `mimic` is (joint, factor, offset): this one moves as factor q + offset of the other.
+    `mimic` is (joint, factor, offset): this one moves as factor q + offset of the other. `place` is the file and line
+    it is written in, if they are known.
     """
 
     name: str
@@ -71,6 +89,7 @@ class TreeJoint:
     coulomb: float = 0.0
     armature: float = 0.0
     mimic: tuple[str, float, float] | None = None
+    place: str = ""
 
     @property
     def moves(self) -> bool:
@@ -98,6 +117,10 @@ class Tree:
     gravity: Triple = EARTH
     file: str = ""
 
+    def at(self, joint: TreeJoint) -> str:
+        """Where a joint is, for a message."""
+        return joint.place or self.file or self.name
+
 
 @dataclass(frozen=True)
 class Picked:
@@ -120,24 +143,10 @@ def _turn(axis: Array, angle: float) -> Array:
 
 def checked(tree: Tree) -> Tree:
     """The tree, if it is one: every link is there, has at most one parent, and hangs on the root."""
-    where = f"{tree.file}: " if tree.file else ""
-    parents: dict[str, TreeJoint] = {}
-    names: set[str] = set()
-    for joint in tree.joints:
-        if joint.name in names:
-            raise ModelError(f"{where}two joints are called {joint.name!r}")
-        names.add(joint.name)
-        for end in (joint.parent, joint.child):
-            if end not in tree.links:
-                raise unknown(f"{where}link, in joint {joint.name!r},", end, tree.links)
-        if joint.child in parents:
-            both = f"{parents[joint.child].name!r} and {joint.name!r}"
-            raise ModelError(f"{where}link {joint.child!r} hangs on two joints, {both}; a chain has no loops")
-        parents[joint.child] = joint
+    few_enough(len(tree.joints), tree.file or tree.name)
+    parents = parents_of(tree.links, tree.joints, tree.file or tree.name)
     if tree.root in parents:
-        raise ModelError(
-            f"{where}the root {tree.root!r} hangs on joint {parents[tree.root].name!r}: the links form a loop"
-        )
+        raise ModelError(loop(tree.root, parents, tree.file or tree.name))
     reached, stack = {tree.root}, [tree.root]
     children = _children(tree)
     while stack:
@@ -146,8 +155,50 @@ def checked(tree: Tree) -> Tree:
             stack.append(joint.child)
     left = [name for name in tree.links if name not in reached]
     if left:
-        raise ModelError(f"{where}{len(left)} links do not hang on {tree.root!r}, the first is {left[0]!r}")
+        told = loop(left[0], parents, tree.file or tree.name)
+        raise ModelError(f"{told}; {len(left)} links do not hang on {tree.root!r}, the first is {left[0]!r}")
     return tree
+
+
+def few_enough(count: int, where: str) -> None:
+    if count > MOST_JOINTS:
+        raise ModelError(f"{where} has {count} joints; expected at most {MOST_JOINTS}")
+
+
+def parents_of(links: Mapping[str, TreeLink], joints: Sequence[TreeJoint], where: str) -> dict[str, TreeJoint]:
+    """The joint that each link hangs on, if it is one, has a name of its own, and is between links that are there."""
+    parents: dict[str, TreeJoint] = {}
+    names: dict[str, TreeJoint] = {}
+    for joint in joints:
+        for what, end in (("parent", joint.parent), ("child", joint.child)):
+            if end not in links:
+                place = f" ({joint.place})" if joint.place else ""
+                raise unknown(f"link, the {what} of joint {joint.name!r}{place}:", end, links)
+        if joint.name in names:
+            first = names[joint.name].place.rpartition(", ")[2]
+            other = f", the other in {first}" if first else ""
+            raise ModelError(f"{joint.place or where}: two joints are called {joint.name!r}{other}")
+        if joint.child in parents:
+            both = f"{parents[joint.child].name!r} and {joint.name!r}"
+            raise ModelError(
+                f"{joint.place or where}: link {joint.child!r} hangs on two joints, {both}; a chain has no loops"
+            )
+        names[joint.name] = parents[joint.child] = joint
+    return parents
+
+
+def loop(link: str, parents: Mapping[str, TreeJoint], where: str) -> str:
+    """What to say of links that hang on each other, found upwards from one that does not hang on the root."""
+    way: dict[str, TreeJoint] = {}
+    while link not in way:
+        if link not in parents:
+            return f"{where}: link {link!r} hangs on no joint"
+        way[link] = parents[link]
+        link = parents[link].parent
+    around = list(way)[list(way).index(link) :][::-1]
+    shown = [*around[:LISTED], "..."] if len(around) > LISTED + 1 else around
+    joint = way[link]
+    return f"{joint.place or where}: the links form a loop, which joint {joint.name!r} closes: {', '.join(shown)}"
 
 
 def _children(tree: Tree) -> dict[str, list[TreeJoint]]:
@@ -171,16 +222,21 @@ def pick(
     path, end = _path(tree, start, tip, held, leaders)
     free = _free(path, held, leaders)
     moving = [joint for joint in path if joint.name in free or _follows(joint, leaders, free)]
+    for joint in path:
+        if joint.kind in STUCK:
+            below = f", such as base={joint.child!r}" if moving else ""
+            raise ModelError(
+                f"{tree.at(joint)}: joint {joint.name!r} is {STUCK[joint.kind]} and cannot be part of a chain, whose "
+                f"joints turn or slide; choose base= and tip={below}"
+            )
     if not moving:
-        raise ModelError(f"{tree.name}: no joint moves between {start!r} and {end!r}; choose base= and tip=")
-    names = {joint.name for joint in tree.joints}
+        stuck = next((f"; joint {j.name!r} is {STUCK[j.kind]}" for j in tree.joints if j.kind in STUCK), "")
+        raise ModelError(f"{tree.name}: no joint moves between {start!r} and {end!r}{stuck}; choose base= and tip=")
+    names = dict.fromkeys(joint.name for joint in tree.joints)
     for joint in path:
         if joint.name in leaders and leaders[joint.name].joint not in names:
-            raise unknown(f"joint for {joint.name!r} to mimic:", leaders[joint.name].joint, names)
-        if joint.kind in ("floating", "planar"):
-            raise ModelError(
-                f"{tree.name}: joint {joint.name!r} is {joint.kind}; a chain has joints that turn or slide"
-            )
+            place = f" ({joint.place})" if joint.place else ""
+            raise unknown(f"joint for {joint.name!r} to mimic{place}:", leaders[joint.name].joint, names)
     values, notes = _values(tree, held, {joint.name for joint in moving}, leaders)
     chosen = Chosen(
         path, moving, {joint.name: leaders[joint.name] for joint in moving if joint.name in leaders}, values
@@ -191,35 +247,49 @@ def pick(
 def _leaders(tree: Tree, held: Mapping[str, float]) -> dict[str, Mimic]:
     """For each joint that mimics, the one it follows, maybe by way of others: which moves by itself, or is held."""
     joints = {joint.name: joint for joint in tree.joints}
-    found: dict[str, Mimic] = {}
-    for joint in tree.joints:
-        if joint.mimic is None or not joint.moves or joint.name in held:
-            continue
-        name, factor, offset = joint.mimic
-        seen = {joint.name}
-        while True:
-            if name in seen:
-                raise ModelError(f"{tree.name}: joint {joint.name!r} mimics itself, by way of {name!r}")
-            inner = joints[name].mimic if name in joints and name not in held and joints[name].moves else None
-            if inner is None:
-                break
-            seen.add(name)
-            name, factor, offset = inner[0], factor * inner[1], factor * inner[2] + offset
-        found[joint.name] = Mimic(name, factor, offset)
-    return found
+    follows = {j.name: Mimic(*j.mimic) for j in tree.joints if j.mimic is not None and j.moves and j.name not in held}
+    try:
+        return resolved(follows)
+    except Cycle as cycle:
+        name = cycle.names[0]
+        raise ModelError(f"{tree.at(joints[name])}: joint {name!r} mimics itself{cycle.way}") from None
 
 
 def _locked(tree: Tree, locked: Mapping[str, float]) -> dict[str, float]:
-    names = [joint.name for joint in tree.joints]
+    if not isinstance(locked, Mapping):
+        raise ModelError(f"locked = {locked!r}; expected a mapping of joints to positions, as in {{'finger': 0.04}}")
+    joints = {joint.name: joint for joint in tree.joints}
     for name, value in locked.items():
-        if name not in names:
-            raise unknown("joint to lock", name, names)
-        if not isinstance(value, (int, float)) or not np.isfinite(value):
+        if name not in joints:
+            raise unknown("joint to lock", name, joints)
+        if not isinstance(value, Real) or not math.isfinite(_float(value)):
             raise ModelError(f"locked[{name!r}] = {value!r}: expected a position, radians or metres")
+        _tell_outside(joints[name], float(value))
     return {name: float(value) for name, value in locked.items()}
 
 
-def _free(path: list[TreeJoint], held: Mapping[str, float], leaders: Mapping[str, Mimic]) -> set[str]:
+def _float(value: Real) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def _tell_outside(joint: TreeJoint, value: float) -> None:
+    """A joint locked where it cannot be: degrees, perhaps."""
+    if joint.limits is None:
+        return
+    low, high = joint.limits
+    if not low - BEYOND * (1 + abs(low)) <= value <= high + BEYOND * (1 + abs(high)):
+        unit = "m" if joint.kind == "prismatic" else "rad"
+        warnings.warn(
+            f"locked[{joint.name!r}] = {value:g} is outside of its limits, {low:g} to {high:g} {unit}",
+            ModelWarning,
+            stacklevel=6,
+        )
+
+
+def _free(path: Sequence[TreeJoint], held: Mapping[str, float], leaders: Mapping[str, Mimic]) -> set[str]:
     """The joints on a path that move by themselves."""
     return {joint.name for joint in path if joint.moves and joint.name not in held and joint.name not in leaders}
 
@@ -236,38 +306,20 @@ def _path(
     parents = {joint.child: joint for joint in tree.joints}
     if tip is not None:
         return _up(parents, base, tip), tip
-    children = _children(tree)
-    leaves, stack = [], [base]
-    while stack:
-        link = stack.pop()
-        below = children.get(link, [])
-        stack.extend(reversed([joint.child for joint in below]))
-        if not below:
-            leaves.append(link)
-    paths = {leaf: _up(parents, base, leaf) for leaf in leaves}
-    moves = {leaf: _moves_of(path, held, leaders) for leaf, path in paths.items()}
-    longest = max(len(names) for names in moves.values())
-    best = [leaf for leaf in leaves if len(moves[leaf]) == longest]
-    if len({moves[leaf] for leaf in best}) > 1:
-        listed = ", ".join(f"{leaf!r} ({len(moves[leaf])} joints)" for leaf in best[:12])
+    found = ends(base, tree.joints, _free(tree.joints, held, leaders), leaders)
+    longest = max(end.length for end in found)
+    best = [end for end in found if end.length == longest]
+    if len({end.last for end in best}) > 1:
+        listed = ", ".join(f"{end.leaf!r} ({end.length} joint{'s' if end.length > 1 else ''})" for end in best[:12])
         raise ModelError(f"{tree.name}: several chains are equally long; choose one with tip=: {listed}")
-    leaf = max(best, key=lambda leaf: len(paths[leaf]))
-    path, moved = paths[leaf], set(moves[leaf])
+    chosen = max(best, key=lambda end: end.depth)
+    path = _up(parents, base, chosen.leaf)
+    counted = [joint.name for joint in path].index(chosen.last) + 1 if chosen.last is not None else 0
+    moved = _free(path[:counted], held, leaders)
     last = max((i for i, j in enumerate(path) if j.name in moved or _follows(j, leaders, moved)), default=-1)
     stop = next((i for i, j in enumerate(path) if i > last and j.moves), len(path))
     path = path[:stop]  # the chain ends before the fingers
     return path, path[-1].child if path else base
-
-
-def _moves_of(path: list[TreeJoint], held: Mapping[str, float], leaders: Mapping[str, Mimic]) -> tuple[str, ...]:
-    """The joints on a path that move by themselves, without those at its end that lead others beside it: a hand."""
-    on_path = {joint.name for joint in path}
-    grips = {mimic.joint for name, mimic in leaders.items() if name not in on_path}
-    free = _free(path, held, leaders)
-    names = [joint.name for joint in path if joint.name in free]
-    while names and names[-1] in grips:
-        names.pop()
-    return tuple(names)
 
 
 def _up(parents: Mapping[str, TreeJoint], base: str, tip: str) -> list[TreeJoint]:
@@ -285,12 +337,12 @@ def _values(
     tree: Tree, held: Mapping[str, float], moving: set[str], leaders: Mapping[str, Mimic]
 ) -> tuple[dict[str, float], list[str]]:
     """Where every joint stands that does not move with the chain, and what to tell of it."""
-    values, notes = dict(held), []
     names = {joint.name for joint in tree.joints}
-    for joint in tree.joints:
-        if joint.moves and joint.name not in moving and joint.name not in values and joint.name not in leaders:
-            values[joint.name] = 0.0
-            notes.append(f"{joint.name} is not on the chain and stands locked at 0")
+    still = [j.name for j in tree.joints if j.moves and not (j.name in moving or j.name in held or j.name in leaders)]
+    values = {**held, **dict.fromkeys(still, 0.0)}
+    notes = [f"{name} is not on the chain and stands locked at 0" for name in still]
+    if len(still) > LISTED:
+        notes = [f"{len(still)} joints are not on the chain and stand locked at 0: {_first(still)}"]
     beside = {name: mimic for name, mimic in leaders.items() if name not in moving}
     led = [name for name, mimic in beside.items() if mimic.joint in moving and mimic.factor]
     if led:
@@ -299,11 +351,25 @@ def _values(
             f"{tree.name}: beside the chain, {', '.join(led)} would move with {followed}, and side branches stand "
             f"still; lock them, as in locked={dict.fromkeys(led, 0.0)}, or the joint they follow"
         )
-    for name, mimic in beside.items():
-        values[name] = mimic.factor * values.get(mimic.joint, 0.0) + mimic.offset
-        missing = "" if mimic.joint in names else ", which there is not; it is not on the chain"
-        notes.append(f"{name} follows {mimic.joint}{missing} and stands locked at {values[name]:g}")
+    values |= {name: m.factor * values.get(m.joint, 0.0) + m.offset for name, m in beside.items()}
+    lost = {name: None for name, mimic in beside.items() if mimic.joint not in names}
+    for name in lost:
+        notes.append(
+            f"{name} follows {beside[name].joint}, which there is not; it is not on the chain and stands locked at "
+            f"{values[name]:g}"
+        )
+    led = [name for name in beside if name not in lost]
+    if len(led) > LISTED:
+        notes.append(
+            f"{len(led)} joints follow others and stand locked: {_first([f'{n} at {values[n]:g}' for n in led])}"
+        )
+    else:
+        notes += [f"{name} follows {beside[name].joint} and stands locked at {values[name]:g}" for name in led]
     return values, notes
+
+
+def _first(names: Sequence[str]) -> str:
+    return ", ".join(names[: 2 * LISTED]) + (", ..." if len(names) > 2 * LISTED else "")
 
 
 @dataclass(frozen=True)

@@ -2,24 +2,27 @@
 
 Read: inertias, origins, axes of any sign, limits, damping and friction, mimic joints, reflected rotor inertia where a
 transmission gives it, and what a viewer shows. Meshes are never opened. Written: one link per joint with z on its axis,
-the tool and the payload fixed to the last one; an ellipsoid, which URDF has not, as a comment.
+the tool and the payload fixed to the last one as `tool`; an ellipsoid, which URDF has not, as a comment. Where a name
+is taken already, or occurs twice, it is numbered.
 """
 
 from __future__ import annotations
 
 import math
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from armwright.errors import ModelError
 from armwright.model import xml
 from armwright.model.description import NO_TENSOR, Description, JointModel, LinkModel, Triple, cos_sin
 from armwright.model.meshes import Outside, Places
-from armwright.model.tree import MOVING, Tree, TreeJoint, TreeLink, checked
+from armwright.model.tree import MOVING, Tree, TreeJoint, TreeLink, checked, few_enough, loop, parents_of
 from armwright.model.visual import (
     Box,
     Capsule,
@@ -57,7 +60,10 @@ def read(path: str | Path) -> Tree:
 def tree_of(root: xml.Element, packages: Mapping[str, str | Path] | None = None, visuals: bool = True) -> Tree:
     """The tree of a parsed URDF document; `packages` says where meshes may be, see `model.meshes`."""
     if root.tag != "robot":
-        root.fail(f"<{root.tag}> is not a URDF robot; expected <robot> as the outermost element")
+        root.fail(
+            f"<{root.tag}> is not a URDF robot; expected <robot> (URDF) or <mujoco> (MJCF) as the outermost element"
+        )
+    few_enough(len(root.all("joint")), root.file)
     links: dict[str, TreeLink] = {}
     shown = _Shown(root, packages) if visuals else None
     for element in root.all("link"):
@@ -69,10 +75,10 @@ def tree_of(root: xml.Element, packages: Mapping[str, str | Path] | None = None,
         root.fail("the robot has no links")
     rotors = _rotors(root)
     joints = [_read_joint(element, rotors) for element in root.all("joint")]
-    hanging = {joint.child for joint in joints}
-    roots = [name for name in links if name not in hanging]
+    parents = parents_of(links, joints, root.file)
+    roots = [name for name in links if name not in parents]
     if not roots:
-        root.fail("every link hangs on a joint: the links form a loop")
+        raise ModelError(loop(next(iter(links)), parents, root.file))
     if len(roots) > 1:
         listed = ", ".join(map(repr, roots[:8]))
         root.fail(f"{len(roots)} links hang on no joint ({listed}); expected one, the root")
@@ -204,6 +210,7 @@ def _read_joint(element: xml.Element, rotors: dict[str, float]) -> TreeJoint:
         coulomb=dynamics.number("friction", 0.0) if dynamics else 0.0,
         armature=rotors.get(name, 0.0),
         mimic=(mimic.text_of("joint"), mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)) if mimic else None,
+        place=f"{element.file}, line {element.line}",
     )
 
 
@@ -248,13 +255,15 @@ def _rotors(root: xml.Element) -> dict[str, float]:
 def text(robot: Description) -> str:
     """The robot as URDF. Gravity and the payload's tool frame have no place in URDF: the payload is a fixed link."""
     root = ET.Element("robot", name=robot.name)
-    _show(ET.SubElement(root, "link", name="base_link"), robot.base_visuals, np.asarray(robot.base))
-    parent, before = "base_link", np.asarray(robot.base)
+    names, joint_names = distinct(link.name for link in robot.links), distinct(joint.name for joint in robot.rows)
+    parent, before = unused("base_link", names), np.asarray(robot.base)
+    _show(ET.SubElement(root, "link", name=parent), robot.base_visuals, before)
     rotors: list[JointModel] = []
-    for joint, link in zip(robot.rows, robot.links, strict=True):
-        _link(root, link)
+    for row, name, joint_name, link in zip(robot.rows, names, joint_names, robot.links, strict=True):
+        joint = replace(row, name=joint_name)
+        _link(root, replace(link, name=name))
         kind = "prismatic" if joint.prismatic else "revolute" if joint.limits else "continuous"
-        element = _joint(root, joint.name, kind, parent, link.name, before @ at_zero(joint))
+        element = _joint(root, joint.name, kind, parent, name, before @ at_zero(joint))
         ET.SubElement(element, "axis", xyz="0 0 1")
         low, high = joint.limits or (-UNLIMITED, UNLIMITED)
         effort, velocity = (repr(x or UNLIMITED) for x in (joint.max_torque, joint.max_velocity))
@@ -268,11 +277,11 @@ def text(robot: Description) -> str:
             ET.SubElement(element, "mimic", joint=m.joint, multiplier=repr(m.factor), offset=repr(m.offset))
         if joint.armature:
             rotors.append(joint)
-        parent, before = link.name, np.eye(4)
+        parent, before = name, np.eye(4)
     tool = np.asarray(robot.flange) @ np.asarray(robot.tool)
-    held = robot.payload
-    _link(root, LinkModel("tool", *((held.mass, held.com, held.inertia) if held else (0.0, (0.0,) * 3, NO_TENSOR))))
-    _joint(root, "tool_joint", "fixed", parent, "tool", tool)
+    held, last = robot.payload, unused("tool", names)
+    _link(root, LinkModel(last, *((held.mass, held.com, held.inertia) if held else (0.0, (0.0,) * 3, NO_TENSOR))))
+    _joint(root, unused("tool_joint", joint_names), "fixed", parent, last, tool)
     for joint in rotors:
         transmission = ET.SubElement(root, "transmission", name=f"{joint.name}_transmission")
         ET.SubElement(transmission, "joint", name=joint.name)
@@ -281,6 +290,26 @@ def text(robot: Description) -> str:
         ET.SubElement(actuator, "mechanicalReduction").text = repr(joint.gear)
     ET.indent(root)
     return ET.tostring(root, encoding="unicode") + "\n"
+
+
+def distinct(names: Iterable[str], reserved: Sequence[str] = ()) -> list[str]:
+    """Names of which each occurs once, and none is reserved; the second of its kind is numbered."""
+    given = list(names)
+    taken, found, following = {*given, *reserved}, list[str](), dict.fromkeys(reserved, 2)
+    for name in given:
+        fresh = name
+        while name in following and fresh in taken:
+            fresh = f"{name}_{following[name]}"
+            following[name] += 1
+        following.setdefault(name, 2)
+        taken.add(fresh)
+        found.append(fresh)
+    return found
+
+
+def unused(name: str, names: Sequence[str]) -> str:
+    """The name, or one like it that is not among these."""
+    return distinct([*names, name])[-1]
 
 
 def at_zero(joint: JointModel) -> Array:

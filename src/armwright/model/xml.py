@@ -7,6 +7,8 @@ bounded before anything is built.
 from __future__ import annotations
 
 import math
+import re
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,12 +20,15 @@ from numpy.typing import NDArray
 
 from armwright.errors import ModelError
 from armwright.model.description import cos_sin
+from armwright.model.files import contents
 
 LARGEST = 32 << 20
 """Bytes of a file; descriptions of robots are some hundred kilobytes."""
 
 DEEPEST = 200
 MOST_ELEMENTS = 1_000_000
+
+_ENCODING = re.compile(rb"""\s*<\?xml[^>]*?encoding\s*=\s*["']([^"'>]*)""")
 
 
 @dataclass
@@ -99,9 +104,7 @@ def read(path: str | Path) -> Element:
     """The root element of a file."""
     path = Path(path)
     try:
-        if path.stat().st_size > LARGEST:
-            raise ModelError(f"{path} has {path.stat().st_size >> 20} MB; expected at most {LARGEST >> 20}")
-        data = path.read_bytes()
+        data = contents(path, LARGEST)
     except OSError as error:
         raise ModelError(f"cannot read {path}: {error.strerror or error}") from None
     except ValueError as error:
@@ -114,17 +117,38 @@ def parse(data: bytes | str, file: str = "XML") -> Element:
     raw = data.encode() if isinstance(data, str) else data
     if len(raw) > LARGEST:
         raise ModelError(f"{file} has {len(raw) >> 20} MB; expected at most {LARGEST >> 20}")
+    if not raw.removeprefix(BOM_UTF8).strip():
+        raise ModelError(f"{file} is empty; expected a robot")
     builder = _Builder(file)
     try:
         builder.parser.Parse(raw, True)
+    except ModelError:
+        raise
     except expat.ExpatError as error:
         raise ModelError(
-            f"{file}, line {error.lineno}: not well-formed XML ({expat.ErrorString(error.code)})"
+            _undecodable(raw, file)
+            or f"{file}, line {error.lineno}: not well-formed XML ({expat.ErrorString(error.code)})"
         ) from None
     except (ValueError, LookupError, UnicodeError) as error:  # an encoding that does not exist
         raise ModelError(f"{file}: cannot decode it ({error}); expected UTF-8") from None
     assert builder.root is not None
     return builder.root
+
+
+def _undecodable(raw: bytes, file: str) -> str | None:
+    """What to say of bytes that are not UTF-8 where nothing else is announced; expat only says 'invalid token'."""
+    announced = _ENCODING.match(raw)
+    if raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or (announced and announced[1].lower() not in (b"utf-8", b"utf8")):
+        return None
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        return (
+            f"{file}, line {line}: the byte 0x{raw[error.start]:02x} is not UTF-8; save the file as UTF-8, or name its "
+            'encoding in the first line: <?xml version="1.0" encoding="ISO-8859-1"?>'
+        )
+    return None
 
 
 class _Builder:

@@ -24,10 +24,10 @@ from armwright.model.meshes import Places
 from armwright.model.mjcf.pose import Array, moved, rotation, transform
 from armwright.model.mjcf.seen import visuals as visuals_of
 from armwright.model.mjcf.strip import Stripped, strip
-from armwright.model.tree import Tree, TreeJoint, TreeLink, checked
+from armwright.model.tree import STUCK, Tree, TreeJoint, TreeLink, checked
 from armwright.model.visual import Visual
 
-KINDS = {0: "floating", 1: "floating", 2: "prismatic", 3: "revolute"}
+KINDS = {0: "floating", 1: "ball", 2: "prismatic", 3: "revolute"}
 """mjtJoint: free, ball, slide, hinge."""
 
 
@@ -97,11 +97,26 @@ def _drives(mujoco: Any, spec: Any) -> dict[str, Drive]:
         gear = float(actuator.gear[0])
         drive.armature += float(np.ravel(getattr(actuator, "armature", 0.0))[0]) * gear**2
         drive.viscous += float(np.ravel(getattr(actuator, "damping", 0.0))[0]) * gear**2
-        strongest = float(np.abs(actuator.forcerange).max()) * abs(gear)
-        if strongest and int(actuator.forcelimited):  # on, or automatic
-            drive.effort = max(drive.effort or 0.0, strongest)
+        strongest = _strongest(mujoco, actuator)
+        if strongest is not None:
+            drive.effort = max(drive.effort or 0.0, strongest * abs(gear))
         spec.delete(actuator)
     return drives
+
+
+def _strongest(mujoco: Any, actuator: Any) -> float | None:
+    """The largest force of an actuator before its gear: its own limit, or what a motor makes of the largest control."""
+    bounds = []
+    if int(actuator.forcelimited):  # on, or automatic
+        bounds.append(float(np.abs(actuator.forcerange).max()))
+    motor = (
+        actuator.gaintype == mujoco.mjtGain.mjGAIN_FIXED
+        and actuator.biastype == mujoco.mjtBias.mjBIAS_NONE
+        and actuator.dyntype == mujoco.mjtDyn.mjDYN_NONE
+    )
+    if motor and int(actuator.ctrllimited):
+        bounds.append(float(np.abs(actuator.ctrlrange).max()) * abs(float(actuator.gainprm[0])))
+    return min((bound for bound in bounds if bound), default=None)
 
 
 @dataclass
@@ -172,7 +187,7 @@ class _Reader:
 
     def _joint(self, j: int, parent: str, child: str, placement: Array) -> TreeJoint:
         m, name, kind = self.model, self.joint_names[j], KINDS[int(self.model.jnt_type[j])]
-        if kind == "floating":
+        if kind in STUCK:
             return TreeJoint(name, kind, parent, child, placement, np.array([0.0, 0.0, 1.0]))
         dof, axis = int(m.jnt_dofadr[j]), np.array(m.jnt_axis[j])
         drive = self.drives.get(name, Drive())

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from xml.sax.saxutils import quoteattr
 
+from armwright.model.files import contents
 from armwright.model.xml import Element
 
 LARGEST_MESHES = 256 << 20
@@ -123,14 +124,12 @@ def _mesh(mesh: Element, root: Element, folder: Path, meshes: dict[str, bytes]) 
             mesh.fail(f"mesh {file!r} in {under!r}: expected a path below the model's folder, without '..'")
     path = folder / under / file
     try:
-        data = path.read_bytes() if path.stat().st_size < LARGEST_MESHES else None
+        data = contents(path, LARGEST_MESHES - sum(map(len, meshes.values())))
     except (OSError, ValueError) as error:
         mesh.fail(
             f"cannot read {path} ({getattr(error, 'strerror', None) or error}), which a body takes its mass from; give "
             "the body an <inertial> and no mesh is needed"
         )
-    if data is None or sum(map(len, meshes.values())) + len(data) > LARGEST_MESHES:
-        mesh.fail(f"the meshes have more than {LARGEST_MESHES >> 20} MB")
     name = f"mesh{len(meshes)}{path.suffix}"
     meshes[name] = data
     return replace(mesh, attributes={**mesh.attributes, "name": mesh_name(mesh), "file": name})

@@ -1,5 +1,7 @@
 """A robot as MJCF: one body per link with z on its joint's axis, the payload a body of its own, the tool a site.
 
+Names that occur twice, or that are taken (`world` by MuJoCo, `tool` by a link), are numbered.
+
 What cannot be written, because MuJoCo computes with none:
 
 - a moving link without mass, or with a principal moment of inertia of zero; it gets LEAST in place of zero
@@ -17,14 +19,15 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from armwright.errors import ModelError
 from armwright.model.description import Description, JointModel, LinkModel, Tensor, Triple
-from armwright.model.urdf import at_zero
+from armwright.model.urdf import at_zero, distinct, unused
 from armwright.model.visual import Box, Capsule, Cylinder, Ellipsoid, Mesh, Shape, Sphere, Visual
 
 Array: TypeAlias = NDArray[Any]
@@ -32,12 +35,17 @@ Array: TypeAlias = NDArray[Any]
 LEAST = 1e-14
 """Mass and moments of inertia of a link that has none; MuJoCo's own limit is 1e-15."""
 
+MOST_LINKS = 490
+"""Bodies are within each other, and MuJoCo reads 500 elements deep."""
+
 SMALLEST = 1e-12
 """Metres: the size of a shape that can be written."""
 
 
 def text(robot: Description) -> str:
     """The robot as MJCF; 17 digits wherever they are needed, so that nothing is lost."""
+    if len(robot.links) > MOST_LINKS:
+        raise ModelError(f"{robot.name} has {len(robot.links)} links; MuJoCo reads chains of {MOST_LINKS} at most")
     root = ET.Element("mujoco", model=robot.name)
     compiler = ET.SubElement(root, "compiler", angle="radian", balanceinertia="false")
     if any(_least(link) < LEAST for link in robot.links):
@@ -45,9 +53,9 @@ def text(robot: Description) -> str:
     ET.SubElement(root, "option", gravity=_numbers(robot.gravity))
     body = ET.SubElement(root, "worldbody")
     _show(body, robot.base_visuals, np.asarray(robot.base))
-    names = _distinct(link.name for link in robot.links)
+    names = distinct((link.name for link in robot.links), reserved=("world",))
     before = np.asarray(robot.base)
-    joint_names = _distinct(joint.name for joint in robot.rows)
+    joint_names = distinct(joint.name for joint in robot.rows)
     for joint, joint_name, link, name in zip(robot.rows, joint_names, robot.links, names, strict=True):
         body = _body(body, name, before @ at_zero(joint))
         _inertial(body, link.mass, link.com, link.inertia)
@@ -56,9 +64,11 @@ def text(robot: Description) -> str:
         before = np.eye(4)
     tool = np.asarray(robot.flange) @ np.asarray(robot.tool)
     if robot.payload is not None:
-        held = _body(body, _distinct([*names, "payload"])[-1], tool)
+        names.append(unused("payload", names))
+        held = _body(body, names[-1], tool)
         _inertial(held, robot.payload.mass, robot.payload.com, robot.payload.inertia)
-    ET.SubElement(body, "site", name="tool", pos=_numbers(tool[:3, 3]), quat=_numbers(quaternion(tool[:3, :3])))
+    site = {"name": unused("tool", names), "pos": _numbers(tool[:3, 3]), "quat": _numbers(quaternion(tool[:3, :3]))}
+    ET.SubElement(body, "site", site)
     if robot.followers:
         equality = ET.SubElement(root, "equality")
         for joint, name in zip(robot.rows, joint_names, strict=True):
@@ -168,17 +178,6 @@ def quaternion(R: Array) -> Array:
         q[k] = R[k - 1, i - 1] + R[i - 1, k - 1]
     unit: Array = q / np.linalg.norm(q)
     return unit
-
-
-def _distinct(names: Iterable[str]) -> list[str]:
-    """MuJoCo wants a name once; the second of its kind is numbered."""
-    found: list[str] = []
-    for name in names:
-        fresh, i = name, 2
-        while fresh in found:
-            fresh, i = f"{name}_{i}", i + 1
-        found.append(fresh)
-    return found
 
 
 def _numbers(values: ArrayLike) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from pathlib import Path
 from typing import NoReturn
 
@@ -26,20 +27,40 @@ PREFIX = "xacro:"
 _TAG = re.compile(r"[A-Za-z_][\w.:-]*")
 
 
-def expand(path: str | Path, arguments: Mapping[str, str] = {}, packages: Mapping[str, Path] = {}) -> Element:
+def expand(
+    path: str | Path,
+    arguments: Mapping[str, str | float] | None = None,
+    packages: Mapping[str, str | Path] | None = None,
+) -> Element:
     """The root element of a xacro file with everything xacro done; elements keep the file and line they came from.
 
     `arguments` are those of <xacro:arg>, `packages` the folders of the packages that the file includes from.
     """
     path = Path(path)
     budget = Budget(MOST_STEPS)
-    given = {name: str(value) for name, value in arguments.items()}
+    given = _given(arguments)
     texts = Texts(Folders.around(path, packages), dict(given), budget)
     root = _Walk(texts, budget).document(path)
     for name in given:
         if name not in texts.used:
             raise ModelError(f"{path} has no argument {name!r}; {_guess(name, sorted(texts.used))}")
     return root
+
+
+def _given(arguments: Mapping[str, str | float] | None) -> dict[str, str]:
+    """The arguments as the texts that xacro would have got on its command line."""
+    if arguments is None:
+        return {}
+    if not isinstance(arguments, Mapping):
+        raise ModelError(
+            f"mappings = {arguments!r}; expected a mapping of arguments to values, as in {{'prefix': 'left_'}}"
+        )
+    for name, value in arguments.items():
+        if not isinstance(name, str) or not isinstance(value, (str, Real)):
+            raise ModelError(
+                f"mappings[{name!r}] = {value!r}; expected the name of an argument, and a text or a number"
+            )
+    return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in arguments.items()}
 
 
 @dataclass(frozen=True)
@@ -233,6 +254,7 @@ class _Walk:
     def _argument(self, visit: Visit) -> None:
         name = visit.element.text_of("name")
         self.texts.used.add(name)
+        self.texts.declared.add(name)
         if name not in self.texts.arguments and "default" in visit.element.attributes:
             self.texts.arguments[name] = self._evaluated(visit, "default")
 

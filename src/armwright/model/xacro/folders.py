@@ -1,12 +1,18 @@
-"""Which files a robot file may read: those of its own package and of the packages that the user named."""
+"""Which files a robot file may read: those of its own package and of the packages that the user named.
+
+A package that nobody named is a folder called like it: within the robot's own package, above or beside the file that
+asks; else one that holds the robot file itself, if `model.meshes.enclosing` has it: at most three levels above the
+file's own folder, and never a folder at the root of the file system, a home folder or one for temporary files. Nothing
+outside of these is read, nor through a link that leads out of them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from armwright.model.meshes import SCHEME, folder_of, package_above
+from armwright.model.meshes import SCHEME, enclosing, given, package_above
 from armwright.model.xacro.evaluate import Refused
 
 
@@ -16,15 +22,20 @@ class Missing(Refused):
 
 @dataclass(frozen=True)
 class Folders:
-    """`root` is the package of the robot file: the nearest folder above it with a package.xml, else its own folder."""
+    """`root` is the package of the robot file: the nearest folder above it with a package.xml, else its own folder.
+
+    `around_it` are the folders it lies in that are packages once a file names them, `used` those that were named.
+    """
 
     root: Path
     packages: Mapping[str, Path]
+    around_it: tuple[Path, ...] = ()
+    used: set[Path] = field(default_factory=set)
 
     @classmethod
-    def around(cls, path: Path, packages: Mapping[str, Path]) -> Folders:
+    def around(cls, path: Path, packages: Mapping[str, str | Path] | None) -> Folders:
         own = path.resolve().parent
-        return cls(package_above(own) or own, {name: folder_of(name, folder) for name, folder in packages.items()})
+        return cls(package_above(own) or own, given(packages), tuple(enclosing(own)))
 
     def package(self, name: str, file: Path) -> Path | None:
         """The folder of a package: as the user named it, or one of that name above or beside the file, in the root."""
@@ -37,7 +48,7 @@ class Folders:
         path = self._path(name, file)
         try:
             path = path.resolve()
-            inside = any(path.is_relative_to(folder) for folder in (self.root, *self.packages.values()))
+            inside = any(path.is_relative_to(folder) for folder in (self.root, *self.packages.values(), *self.used))
             there = inside and path.is_file()
         except (OSError, ValueError, RuntimeError) as error:  # too long, with a NUL, a loop of links
             raise Missing(f"{name[:80]!r} is not the name of a file: {error}") from None
@@ -51,13 +62,21 @@ class Folders:
         return path
 
     def _path(self, name: str, file: Path) -> Path:
+        name = name.removeprefix("file://")
         if not name.startswith(SCHEME):
-            return file.parent / name.removeprefix("file://")
+            return file.parent / name
         package, _, rest = name.removeprefix(SCHEME).partition("/")
-        folder = self.package(package, file)
+        folder = self.package(package, file) or self._enclosing(package)
         if folder is None:
             raise Missing(f"unknown package {package!r}; {self._advice(package, file)}")
         return folder / rest
+
+    def _enclosing(self, name: str) -> Path | None:
+        """A folder of that name that the robot file lies in; from now on files in it may be read."""
+        found = next((folder for folder in self.around_it if folder.name == name), None)
+        if found is not None:
+            self.used.add(found)
+        return found
 
     def _advice(self, package: str, file: Path) -> str:
         """Where the package probably is: a folder of that name that may not be used unasked."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
-from armwright.errors import ModelWarning
+from armwright.errors import ModelWarning, nearest
 from armwright.model.meshes import SCHEME
 from armwright.model.xacro import yaml
 from armwright.model.xacro.evaluate import (
@@ -30,7 +30,6 @@ from armwright.model.xacro.evaluate import (
     Refused,
     Value,
     evaluate,
-    look_up,
     text_of,
 )
 from armwright.model.xacro.folders import Folders
@@ -43,15 +42,30 @@ SEARCH = 20
 _PIECE = re.compile(r"\$\$+[{(]|\$\{[^}]*\}|\$|[^$]+")
 
 
+@dataclass(frozen=True)
+class Asked(Namespace):
+    """Names of which it is kept which were asked for."""
+
+    used: set[str]
+
+    def value_of(self, name: str) -> Value:
+        self.used.add(name)
+        return super().value_of(name)
+
+
 @dataclass
 class Texts:
-    """Texts of one document. `file` is the one being expanded, `used` the arguments it has asked for."""
+    """Texts of one document. `file` is the one being expanded.
+
+    `used` are the arguments it has asked for or declared, `declared` those of <xacro:arg>.
+    """
 
     folders: Folders
     arguments: dict[str, str]
     budget: Budget
     file: Path = Path()
     used: set[str] = field(default_factory=set)
+    declared: set[str] = field(default_factory=set)
     loaded: dict[Path, Value] = field(default_factory=dict)
     nesting: int = 0
 
@@ -119,7 +133,13 @@ class Texts:
 
     def _argument(self, name: str) -> str:
         self.used.add(name)
-        return str(look_up(Namespace(self.arguments), name, "argument"))
+        if name in self.arguments:
+            return self.arguments[name]
+        give = f"give it to load: mappings={{{name!r}: value}}"
+        if name in self.declared:
+            raise Refused(f"argument {name!r} has no default; {give}")
+        near = nearest(name, self.arguments)
+        raise Refused(f"unknown argument {name!r}; " + (f"did you mean {near!r}? Or {give}" if near else give))
 
     def _found(self, package: str) -> str:
         """A folder, or a name that says what is missing once a file in it is to be read; meshes never are."""
@@ -129,14 +149,13 @@ class Texts:
     def _arguments(self) -> Namespace:
         """What $(eval ...) knows: the arguments as names, or through arg('name')."""
         self.budget.spend(SEARCH + len(self.arguments))
-        self.used.update(self.arguments)
         values = {name: literal(text) for name, text in self.arguments.items()}
         functions = {
             "arg": Function("arg", lambda name: literal(self._argument(name))),
             "find": Function("find", self._found),
             "dirname": Function("dirname", lambda: str(self.file.parent)),
         }
-        return Namespace({**BUILT_IN, **values, **functions})
+        return Asked({**BUILT_IN, **values, **functions}, self.used)
 
     def _path(self, name: Value) -> Path:
         self.budget.spend(SEARCH)

@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+from armwright.model.files import contents
 from armwright.model.xacro.evaluate import BUILT_IN, Budget, Namespace, Refused, Value, evaluate, size
 
 LARGEST = 64 << 10
@@ -27,11 +28,13 @@ def read(path: Path, budget: Budget) -> Value:
         yaml = importlib.import_module("yaml")
     except ImportError:
         raise Refused(f"{path} is YAML, which needs PyYAML: pip install pyyaml") from None
-    if path.stat().st_size > LARGEST:
-        raise Refused(f"{path} has {path.stat().st_size >> 10} kB; expected at most {LARGEST >> 10}")
     try:
-        budget.spend(path.stat().st_size)
-        found = yaml.load(path.read_bytes(), _loader(yaml, budget))
+        data = contents(path, LARGEST)
+    except OSError as error:
+        raise Refused(f"cannot read {path}: {error.strerror}") from None
+    try:
+        budget.spend(len(data))
+        found = yaml.load(data, _loader(yaml, budget))
         budget.spend(size(found))
         return _plain(found)
     except (yaml.YAMLError, OSError, ValueError, RecursionError, Refused) as error:

@@ -1,0 +1,93 @@
+"""Joints that can move without moving any mass, for which the mass matrix is singular.
+
+In a short chain they are found in the mass matrix itself: they take part in its eigenvectors of eigenvalue zero. To
+form it takes n^2 steps, so that a long chain is gone through once instead, by the factors of the matrix (as in
+`formulations.denoc`). When joints are eliminated from the tip inward, a joint whose pivot is zero can move at no cost
+if those outside of it move along as they like.
+
+    M, C     inertia of all that is outside a joint: when the joints there give way, and when they are stiff
+    pivot    what the joint feels of M; the mass matrix has a diagonal of what it feels of C
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from armwright.chain import Chain
+from armwright.formulations import find
+from armwright.formulations.composite_body import Body, to_parent
+from armwright.formulations.coupled import positions
+from armwright.formulations.spatial import NOTHING, Inertia, Pair, axis, eliminate, rigid, screw
+
+Array: TypeAlias = NDArray[Any]
+
+LONG = 50
+"""Links from which on the recursion is cheaper than the matrix."""
+
+TOO_LONG = 300
+"""Links from which on the matrix takes seconds."""
+
+NOTHING_LEFT = 1e-14
+"""Of the diagonal: a pivot as small as this is zero. In a straight chain of 10,000 equal links some are 1e-12."""
+
+TAKES_PART = 1e-6
+
+
+def idle(chain: Chain, q: list[float]) -> set[int]:
+    """The coordinates that take part in motions without kinetic energy at a position.
+
+    Where joints follow others, the recursion can only tell that there are none: it asks what every joint could do by
+    itself. Beyond TOO_LONG links that has to do.
+    """
+    if chain.n > LONG:
+        alone = in_recursion(chain, list(positions(chain, q)))
+        if not alone or not chain.drives:
+            return alone
+        if chain.n > TOO_LONG:
+            return set()
+    return in_matrix(np.array(find("mass_matrix")(chain, q), dtype=float))
+
+
+def in_matrix(M: Array) -> set[int]:
+    """From the eigenvectors of the mass matrix, scaled to ones on its diagonal."""
+    diagonal = np.abs(np.diag(M))
+    scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    values, vectors = np.linalg.eigh(M / np.outer(scale, scale))
+    part = np.abs(vectors[:, values <= 1e-13]).max(axis=1, initial=0.0)
+    return {int(i) for i in np.flatnonzero(part > TAKES_PART)}
+
+
+def in_recursion(chain: Chain, q: list[float]) -> set[int]:
+    """From the pivots, and from one motion at random among those that cost nothing."""
+    X = [screw(joint, x) for joint, x in zip(chain.joints, q, strict=True)]
+    M: Inertia | None = None
+    C: Body | None = None
+    psi: list[Pair | None] = [None] * chain.n
+    scale = np.ones(chain.n)
+    for i in reversed(range(chain.n)):
+        joint, link = chain.joints[i], chain.links[i]
+        M = rigid(link) if M is None else rigid(link).plus(M)
+        C = _with(link, C)
+        diagonal = float((C.m if joint.prismatic else C.J.zz) + joint.armature)
+        if float(M.column(joint).along(joint) + joint.armature) > NOTHING_LEFT * abs(diagonal):
+            pivot = eliminate(M, joint)
+            psi[i], M = pivot.psi, pivot.rest
+        scale[i] = np.sqrt(abs(diagonal)) or 1.0
+        M, C = X[i].inertia_to_parent(M), to_parent(C, X[i])
+    if all(part is not None for part in psi):
+        return set()
+    rates, rng, t = np.zeros(chain.n), np.random.default_rng(1), NOTHING
+    for i, part in enumerate(psi):
+        t = X[i].twist_to_child(t)
+        rates[i] = rng.normal() / scale[i] if part is None else -part.dot(t)
+        t = t.plus(axis(chain.joints[i], rates[i]))
+    part_of = np.abs(rates * scale)
+    return {int(i) for i in np.flatnonzero(part_of > TAKES_PART * part_of.max())}
+
+
+def _with(link: Any, outer: Body | None) -> Body:
+    own = Body(link.mass, link.moment, link.origin_inertia)
+    return own if outer is None else Body(own.m + outer.m, own.h + outer.h, own.J + outer.J)
