@@ -20,6 +20,7 @@ from armwright.check import Report, check, compare, fix
 from armwright.check.compare import KINDS as DIFFERENCES
 from armwright.check.joints import rounded
 from armwright.check.report import KINDS
+from armwright.check.run import read
 from armwright.check.tensors import flipped, possible, steiner
 from armwright.cli import app
 from armwright.model import urdf
@@ -258,7 +259,6 @@ def test_a_mistake_in_a_real_file_is_found(changes, kind: str, where: str, tmp_p
         "xarm_description/urdf/xarm7.urdf",
         "z1_description/urdf/z1.urdf",
         "so_arm_description/urdf/so101.urdf",
-        "talos_data/robots/talos_reduced.urdf",
         "go2_description/urdf/go2.urdf",
     ],
 )
@@ -277,6 +277,7 @@ def test_good_published_files_raise_no_alarm(file: str) -> None:
         ("ur_description/urdf/ur5_robot.urdf", "suspicious units", "wrist_3_link"),
         ("laikago_description/urdf/laikago.urdf", "inertia about the origin", "laikago"),
         ("allegro_hand_description/urdf/allegro_left_hand.urdf", "flipped products", "link_15.0"),
+        ("talos_data/robots/talos_reduced.urdf", "flipped products", "arm_left_1_link"),
         ("tiago_description/robots/tiago.urdf", "not positive definite", "base_antenna_left_link"),
         ("simple_humanoid_description/urdf/simple_humanoid.urdf", "placeholder", "LARM_LINK1"),
         ("centauro_description/urdf/centauro.urdf", "missing limits", "j_wheel_1"),
@@ -666,3 +667,164 @@ def test_a_robot_that_nothing_pulls_at_is_proved(tmp_path: Path) -> None:
     }
     aw.Robot.from_dh([row]).to_toml(tmp_path / "turntable.toml")
     assert all(proof.holds is not False for proof in check(tmp_path / "turntable.toml").proofs)
+
+
+# --- joints that follow others ----------------------------------------------------------------------------------------
+
+LEVER = {
+    "type": "revolute",
+    "alpha": 0.0,
+    "a": 0.4,
+    "d": 0.0,
+    "mass": 1.0,
+    "com": [0.2, 0, 0],
+    "inertia": np.eye(3) / 99,
+}
+
+
+def parallelogram(
+    mimic: dict[str, object] | None = None, leader: dict[str, object] | None = None, **follower
+) -> aw.Robot:
+    """Two links that swing in a vertical plane, the second led by the first."""
+    level = {"joint": "joint1", "factor": -1.0, "offset": 0.5} | (mimic or {})
+    rows = [{**LEVER, "a": 0.0, **(leader or {})}, {**LEVER, "mimic": level, **follower}]
+    return aw.Robot.from_dh(
+        rows, gravity=(0, -9.81, 0), tool=[[1, 0, 0, 0.3], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
+    )
+
+
+def test_another_ratio_of_a_follower_is_felt_by_its_leader() -> None:
+    result = compare(parallelogram(), parallelogram({"factor": -0.9}))
+    assert [(d.kind, d.where) for d in result.differences] == [("coupling", "joint2")]
+    assert all(quantity.worst > 1e-3 for quantity in result.quantities)
+    assert [felt.joint for felt in result.joints] == ["joint1"]
+    assert result.outermost == "joint1"
+
+
+def test_friction_and_rotors_between_a_leader_and_its_follower_do_not_count() -> None:
+    """A follower twice as fast feels four times the viscous friction and rotor, and twice the Coulomb friction."""
+    twice = {"factor": -2.0}
+    one = parallelogram(twice, viscous=0.1, coulomb=0.3, rotor_inertia=0.02)
+    other = parallelogram(twice, {"viscous": 0.4, "coulomb": 0.6, "rotor_inertia": 0.08})
+    result = compare(one, other)
+    assert result.same
+    assert {d.kind for d in result.differences} == {"friction", "rotor"}
+    assert all("without effect on any torque" in d.text for d in result.differences)
+    more = parallelogram(twice, {"viscous": 0.5, "coulomb": 0.6, "rotor_inertia": 0.08})
+    assert {(d.kind, d.where) for d in compare(one, more).differences if d.matters} == {
+        ("friction", "joint1"),
+        ("friction", "joint2"),
+    }
+
+
+def test_a_follower_that_counts_the_other_way_and_follows_so_is_the_same(tmp_path: Path) -> None:
+    arm = parallelogram()
+    flipped_axis = (joint("joint2", "axis"), {"xyz": "0 0 -1"})
+    mimic = {"multiplier": 1.0, "offset": -0.5}
+    assert told(arm, as_urdf(arm, tmp_path, flipped_axis, (joint("joint2", "mimic"), mimic))) == []
+    other = as_urdf(arm, tmp_path, flipped_axis)
+    assert told(arm, other) == [("sign", "joint2"), ("coupling", "joint2")]
+
+
+def test_robots_with_other_coordinates_are_compared_with_every_joint_free() -> None:
+    arm = parallelogram()
+    result = compare(arm, arm.freed())
+    assert [d.kind for d in result.differences] == ["coupling", "coupling"]
+    assert "numbers are those with every joint on its own" in result.differences[1].text
+    assert [felt.joint for felt in result.joints] == ["joint1", "joint2"]
+    assert compare(arm, arm.freed(), ignore=["coupling"]).same
+
+
+def test_the_outermost_joint_is_that_of_a_coordinate() -> None:
+    """Joint 2 leads joint 1: what differs on link 1 is felt by the joint that moves it."""
+    lead = {**LEVER, "joint": "lead"}
+    rows = [{**LEVER, "joint": "led", "mimic": {"joint": "lead"}}, lead, {**LEVER, "joint": "last"}]
+    arm = aw.Robot.from_dh(rows, gravity=(0, -9.81, 0))
+    heavy = aw.Robot.from_dh([{**rows[0], "mass": 2.0}, *rows[1:]], gravity=(0, -9.81, 0))
+    assert compare(arm, heavy).outermost == "lead"
+
+
+def test_limits_are_listed_and_never_count() -> None:
+    quick = replace(PUMA.joints[0], max_torque=1500.0, max_velocity=2.0)
+    one = replace(PUMA, joints=(quick, *PUMA.joints[1:]))
+    other = replace(PUMA, joints=(replace(quick, max_torque=100.0, max_velocity=None), *PUMA.joints[1:]))
+    result = compare(one, other)
+    assert result.same
+    assert [(d.kind, d.where, d.text) for d in result.differences] == [
+        ("limits", "joint1", "largest speed 2 here, not known there"),
+        ("limits", "joint1", "largest effort 1500 here, 100 there"),
+    ]
+    assert compare(one, one).differences == ()
+
+
+def test_results_are_printed_for_people(tmp_path: Path) -> None:
+    other = replace(PUMA, joints=(replace(PUMA.joints[0], max_torque=1.0, viscous=1.0), *PUMA.joints[1:]))
+    text = str(compare(PUMA, other))
+    assert re.search(r"joint1 +friction +viscous is 0 here and 1 there\n", text)
+    assert re.search(r"joint1 +limits .*\(does not count\)", text)
+    assert re.search(r"inverse dynamics +\S+ relative", text)
+    assert text.endswith("different")
+    assert str(compare(PUMA, PUMA)).endswith("the same to 1e-06")
+    assert repr(compare(PUMA, PUMA)) == "<puma560 and puma560: the same, 0 differences listed>"
+    report = check(write(tmp_path, planted(ARM, *IN_URDF["axis too long"][1])))
+    assert re.search(r"elbow +warning +axis length +\d+ +its axis is 2 long", str(report))
+    assert "fine: base, turret" in str(report)
+    assert re.search(r"energy is conserved +holds", str(report))
+    assert str(report).endswith("1 warning")
+    assert repr(report).endswith("robot.urdf: small, 6 links, 4 joints: 1 warning>")
+
+
+def test_a_follower_that_holds_its_leader_back_is_told(tmp_path: Path) -> None:
+    leader = {"limits": [-2.0, 2.0], "max_velocity": 3.0}
+    parallelogram(leader=leader, limits=[-1.0, 1.0], max_velocity=1.0).to_toml(tmp_path / "held.toml")
+    text = (tmp_path / "held.toml").read_text().replace("limits = [-0.5, 1.5]", "limits = [-2.0, 2.0]")
+    report = check(
+        write(tmp_path, text.replace("max_velocity = 1.0", "max_velocity = 3.0", 1), "held.toml"), prove_it=False
+    )
+    (finding,) = [f for f in report.findings if f.kind == "held back"]
+    assert (finding.severity, finding.where, finding.about) == ("note", "joint1", ("joint2",))
+    assert "goes from -0.5 to 1.5 only and is no faster than 1, by the limits of joint2" in finding.text
+
+
+# --- the whole file ---------------------------------------------------------------------------------------------------
+
+
+@needs_examples
+def test_what_a_finding_about_the_whole_names_is_not_fine() -> None:
+    report = check(EXAMPLES / "laikago_description/urdf/laikago.urdf", prove_it=False)
+    (whole,) = [f for f in report.findings if (f.kind, f.where) == ("inertia about the origin", "laikago")]
+    assert {"FL_calf", "RR_hip"} <= set(whole.about)
+    assert not set(whole.about) & set(report.fine)
+
+
+def test_links_of_one_mass_are_not_fine(tmp_path: Path) -> None:
+    report = check(write(tmp_path, planted(ARM, *IN_URDF["mass 1 everywhere"][1])), prove_it=False)
+    assert report.fine == ("base", "tool", "waist", "shoulder", "elbow", "wrist")
+    assert set(report.as_dict()["findings"][0]["about"]) == {"turret", "upper", "fore", "hand"}
+
+
+FIXED = '<link name="l{0}">{2}</link><joint name="f{0}" type="fixed"><parent link="l{1}"/><child link="l{0}"/></joint>'
+SOLID = '<inertial><origin xyz="0.05 0 0"/><mass value="{}"/><inertia ixx="0.001" iyy="0.002" izz="0.002"/></inertial>'
+
+
+@pytest.mark.parametrize("shape", ["chain", "star"])
+def test_the_time_of_a_check_grows_with_the_file(shape: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted, not timed: no link is walked over, or compared with others, once for each link."""
+    count = 3000
+    links = [FIXED.format(i, i - 1 if shape == "chain" else 0, SOLID.format(1 + i / 1000)) for i in range(1, count)]
+    turn = '<joint name="j" type="continuous"><parent link="base"/><child link="l0"/><axis xyz="0 0 1"/></joint>'
+    text = (
+        f'<robot name="big"><link name="base"/><link name="l0">{SOLID.format(1)}</link>{turn}{"".join(links)}</robot>'
+    )
+    calls = 0
+    whole = type(read(write(tmp_path, ARM)).bodies[0])
+
+    def counted(self, name: str):
+        nonlocal calls
+        calls += name == "mass"
+        return object.__getattribute__(self, name)
+
+    monkeypatch.setattr(whole, "__getattribute__", counted)
+    found = check(write(tmp_path, text), prove_it=False).findings
+    assert len(found) > count / 2  # every link has the same tensor
+    assert calls < 100 * count

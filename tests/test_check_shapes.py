@@ -15,7 +15,7 @@ import armwright as aw
 from armwright.check import check, compare, fix
 from armwright.check.extents import MOST, Hull, NotUnderstood, Part, Skin, triangles
 from armwright.check.run import read, written_findings
-from armwright.check.tensors import possible, second_moment, steiner
+from armwright.check.tensors import flipped, near, possible, second_moment, steiner
 from armwright.check.written import Body, Solid
 
 CMEEL = importlib.util.find_spec("cmeel")
@@ -351,3 +351,92 @@ def test_one_number_scales_a_mesh_in_all_directions(tmp_path: Path) -> None:
     path = robot(tmp_path, own_tensor() + steiner(2.0, MIDDLE), MIDDLE)
     path.write_text(path.read_text().replace("meshes/box.stl", 'meshes/box.stl" scale="0.001'))
     assert told(path) == [("error", "arm")]
+
+
+def test_meshes_that_are_not_found_are_told_and_packages_find_them(tmp_path: Path) -> None:
+    elsewhere = written(tmp_path, "elsewhere/meshes/box.stl", FILES["binary.stl"]).parent.parent
+    path = robot(tmp_path, own_tensor() + steiner(2.0, MIDDLE), MIDDLE, "package://box_description/meshes/box.stl")
+    (lost,) = [f for f in check(path, prove_it=False).findings if f.kind == "meshes not found"]
+    assert lost.severity == "note"
+    assert "the meshes of 1 link were not found (first: 'package://box_description/meshes/box.stl' of arm)" in lost.text
+    assert "packages={'box_description': folder}" in lost.text
+    packages = {"box_description": elsewhere}
+    report = check(path, prove_it=False, packages=packages)
+    assert [(f.severity, f.kind, f.where) for f in report.findings] == [("error", KIND, "arm")]
+    out = tmp_path / "model" / "fixed.urdf"
+    assert [f.kind for f in fix(path, out).changed] == []
+    assert [f.kind for f in fix(path, out, packages=packages).changed] == [KIND]
+    assert compare(path, out, packages=packages).outermost == "j"
+
+
+# --- signs and places of the numbers of a tensor ----------------------------------------------------------------------
+
+BENT = np.array([[0.012, -0.004, 0.001], [-0.004, 0.02, 0.002], [0.001, 0.002, 0.024]])
+PAIR = """<robot name="two"><link name="base"/>{}{}</robot>"""
+SIDE = """<link name="{name}"><inertial><origin xyz="0.1 {y} 0.02"/><mass value="2"/>
+<inertia ixx="{i[0]}" iyy="{i[1]}" izz="{i[2]}" ixy="{i[3]}" ixz="{i[4]}" iyz="{i[5]}"/></inertial></link>
+<joint name="j_{name}" type="revolute"><parent link="base"/><child link="{name}"/><axis xyz="0 0 1"/>
+<limit lower="-1" upper="1" effort="1" velocity="1"/></joint>"""
+
+
+def side(name: str, y: float, tensor: np.ndarray) -> str:
+    six = [*np.diag(tensor), tensor[0, 1], tensor[0, 2], tensor[1, 2]]
+    return SIDE.format(name=name, y=y, i=[repr(float(x)) for x in six])
+
+
+def exchanged(tensor: np.ndarray, i: int, j: int) -> np.ndarray:
+    order = np.arange(3)
+    order[[i, j]] = j, i
+    return tensor - np.diag(np.diag(tensor)) + np.diag(np.diag(tensor)[order])
+
+
+@pytest.mark.parametrize(
+    ("slip", "kind"),
+    [
+        (lambda T: T, None),
+        (flipped, "flipped products"),
+        (lambda T: exchanged(T, 0, 2), "exchanged moments"),
+        (lambda T: exchanged(T, 0, 1), "exchanged moments"),
+        (lambda T: 1.3 * T, None),
+    ],
+)
+def test_a_twin_tells_turned_signs_and_exchanged_moments(slip, kind: str | None, tmp_path: Path) -> None:
+    mirror = np.diag([1.0, -1.0, 1.0])
+    left, right = side("left", 0.03, slip(BENT)), side("right", -0.03, mirror @ BENT @ mirror)
+    path = written(tmp_path, "two.urdf", PAIR.format(left, right).encode())
+    found = [f for f in check(path, prove_it=False).findings if "twin" in f.text]
+    assert [(f.severity, f.kind, f.where) for f in found] == (
+        [("warning", kind, n) for n in ("left", "right")] if kind else []
+    )
+    assert not any(f.fixable for f in found)  # which of the two is wrong
+
+
+def test_meshes_tell_exchanged_moments(tmp_path: Path) -> None:
+    written(tmp_path, "model/meshes/box.stl", FILES["binary.stl"])
+    own = own_tensor()
+    for tensor, kinds in ((own, []), (exchanged(own, 0, 2), ["exchanged moments"])):
+        found = check(robot(tmp_path, tensor, MIDDLE), prove_it=False).findings
+        assert [f.kind for f in found if "filled evenly" in f.text] == kinds
+        assert all(f.severity == "note" and "left to a person" in f.text for f in found)
+
+
+@needs_examples
+@pytest.mark.parametrize("file", ["go2_description/urdf/go2.urdf", "hyq_description/robots/hyq_no_sensors.urdf"])
+def test_a_slip_in_one_leg_of_a_real_file_is_found(file: str) -> None:
+    whole = read(EXAMPLES / file)
+    tried = found = 0
+    for i, body in enumerate(whole.bodies):
+        for kind, slip in (("flipped products", flipped), ("exchanged moments", lambda T: exchanged(T, 0, 2))):
+            other = replace(body, tensor=slip(body.tensor))
+            if (
+                not body.given
+                or whole.minor(body)
+                or near(other.inertia, body.inertia, 0.1)
+                or not possible(other.inertia)
+            ):
+                continue
+            bodies = (*whole.bodies[:i], other, *whole.bodies[i + 1 :])
+            told = {(f.kind, f.where) for f in written_findings(replace(whole, bodies=bodies))}
+            tried, found = tried + 1, found + ((kind, body.name) in told)
+    assert tried >= 8
+    assert found >= 0.7 * tried, (found, tried)

@@ -1,6 +1,8 @@
 """Identification: torque is linear in the parameters, base parameters are as many as published, estimates keep their word."""
 
 import importlib.util
+import re
+import warnings
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -375,10 +377,75 @@ def test_a_payload_of_which_not_everything_shows() -> None:
     assert np.isnan(found.com_deviation[2]) and np.isfinite(found.com_deviation[:2]).all()
     assert found.inertia[2, 2] == pytest.approx(0.1)
     close(found.robot.inverse_dynamics(q, qd, qdd), tau, 1e-9)
-    with pytest.raises(aw.InputError, match="2 torques for 2 numbers of the payload; expected more rows"):
+    with pytest.raises(
+        aw.InputError, match="1 rows with 2 torques for 2 numbers of the payload; expected at least 8 rows"
+    ):
         estimate_payload(arm, q[:1], qd[:1], qdd[:1], tau[:1])
     with pytest.raises(aw.InputError, match="numbers of rows differ"):
         estimate_payload(arm, q, qd, qdd, tau[:-1])
+
+
+def test_a_payload_that_is_nothing_or_no_body_is_told() -> None:
+    arm = aw.load("panda")
+    still = np.zeros((1, 7))
+    with pytest.raises(aw.InputError, match=r"1 rows with 7 torques for 2 numbers .* expected at least 8 rows"):
+        estimate_payload(arm, still, still, still, still)
+    still = np.zeros((8, 7))
+    with pytest.warns(aw.ModelWarning, match=r"payload of panda: a mass of -7.95 .* is that of no body: signs, units"):
+        found = estimate_payload(arm, still, still, still, still)
+    assert not found.possible and found.remark in str(found)
+    with pytest.raises(aw.InputError, match=r"there is no body to hold: a mass of -7\.95"):
+        _ = found.robot
+    rng = np.random.default_rng(0)
+    state = random_states(arm, 300)
+    tau = arm.inverse_dynamics(*state)
+    for noise in (0.0, 1.0):
+        with pytest.warns(aw.ModelWarning, match="may as well be nothing"):
+            found = estimate_payload(arm, *state, tau + noise * rng.normal(size=tau.shape))
+        assert found.possible
+        assert found.robot.payload.mass == pytest.approx(0.0, abs=max(3 * found.mass_deviation, 1e-12))
+    hollow = arm.with_payload(1.0, [0, 0, 0.1], -0.05 * np.eye(3)).inverse_dynamics(*state)
+    with pytest.warns(
+        aw.ModelWarning, match="no body has these numbers; the nearest one is .* standard deviations away"
+    ):
+        found = estimate_payload(arm, *state, hollow + 0.01 * rng.normal(size=tau.shape))
+    assert not found.possible and found.departure > 10
+    assert np.linalg.eigvalsh(np.array(found.robot.payload.inertia)).min() > 0
+
+
+@pytest.mark.parametrize("count", [8, 20, 200])
+def test_a_payload_that_can_be_is_not_doubted(count: int) -> None:
+    arm, rng = aw.load("puma560"), np.random.default_rng(0)
+    held = arm.with_payload(1.0, [0, 0, 0.1], 0.005 * np.eye(3))
+    remarks = []
+    for seed in range(20):
+        state = random_states(arm, count, seed)
+        tau = held.inverse_dynamics(*state)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            remarks.append(estimate_payload(arm, *state, tau + 0.3 * rng.normal(size=tau.shape)).remark)
+    assert sum(map(bool, remarks)) <= 2, remarks
+
+
+def test_parameters_are_named_for_a_robot_or_a_number_of_links() -> None:
+    arm = aw.load("rr")
+    assert parameter_names(arm) == parameter_names(2)
+    assert len(parameter_names(arm)) == len(parameters(arm)) == 26
+    for wrong in ("rr", 2.0, 0, None, True):
+        with pytest.raises(aw.InputError, match=r"parameter_names got .*; expected a Robot, or how many"):
+            parameter_names(wrong)
+
+
+@pytest.mark.parametrize("name", ["puma560", "ur10", "stanford"])
+def test_an_excitation_keeps_to_its_limits_to_rounding(name: str) -> None:
+    arm = aw.load(name)
+    slow = replace(arm, joints=tuple(replace(j, max_velocity=0.2 + 0.1 * i) for i, j in enumerate(arm.joints)))
+    rates = (np.minimum(1.5, [j.max_velocity for j in slow.joints]), 5.0)
+    for seed in range(3):
+        motion = excitation(slow, velocity=1.5, acceleration=5.0, starts=2, iterations=1, seed=seed)
+        assert not check_limits(motion, slow, *rates, samples=20011)
+        top = np.abs(motion(np.linspace(0, 10, 5000))[1]).max(axis=0)
+        assert (top > 0.05).all()
 
 
 def test_files_are_read_as_they_are_written(tmp_path: Path) -> None:
@@ -514,3 +581,55 @@ def test_the_commands_excite_and_identify(tmp_path: Path, monkeypatch: pytest.Mo
     assert found.joints[0].viscous == pytest.approx(arm.joints[0].viscous, rel=0.1)
     assert "Identified from data.csv" in found.source
     assert "has qd of 2 joints; expected all 6" in run("identify", "puma560", "data.csv", code=2)
+
+
+@pytest.fixture
+def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Measurement:
+    """What the joints of `rr` do in random states, in data.csv of the current folder."""
+    monkeypatch.chdir(tmp_path)
+    arm = aw.load("rr")
+    state = random_states(arm, 300)
+    data = Measurement(np.arange(300) * 0.01, *state, arm.inverse_dynamics(*state))
+    data.to_csv("data.csv")
+    return data
+
+
+@pytest.mark.parametrize(("ending", "begins"), [("toml", "name ="), ("urdf", "<robot"), ("xml", "<mujoco")])
+@pytest.mark.filterwarnings("ignore::armwright.ModelWarning")
+def test_the_robot_found_is_written_as_its_name_says(measured: Measurement, ending: str, begins: str) -> None:
+    run("identify", "rr", "data.csv", "--write", f"found.{ending}")
+    assert begins in Path(f"found.{ending}").read_text()[:300]
+    assert aw.load(f"found.{ending}").n == 2
+
+
+def test_a_robot_cannot_be_written_under_any_name(measured: Measurement) -> None:
+    output = run("identify", "rr", "data.csv", "--write", "found.txt", code=2)
+    assert "--write found.txt: expected a name that ends in .toml, .urdf, .xml" in output
+    assert not Path("found.txt").exists()
+
+
+def test_a_folder_is_no_data(tmp_path: Path) -> None:
+    assert "is a folder; expected a .csv or .parquet file" in run("identify", "rr", str(tmp_path), code=2)
+
+
+def test_a_model_that_does_not_explain_the_torques_is_told(measured: Measurement) -> None:
+    assert "warning: the model leaves" not in run("identify", "rr", "data.csv")
+    replace(measured, q=np.degrees(measured.q)).to_csv("degrees.csv")
+    output = run("identify", "rr", "degrees.csv", "--write", "found.toml")
+    assert "warning: the model leaves more than 20% of the torque of joint1 (" in output
+    assert "Look for angles in degrees" in output and Path("found.toml").exists()
+
+
+def test_a_model_that_is_worse_than_none_fails(measured: Measurement) -> None:
+    replace(measured, tau=measured.tau * [1, -1]).to_csv("turned.csv")  # the sign of a torque
+    output = run("identify", "rr", "turned.csv", "--write", "found.toml", code=1)
+    assert re.search(r"of the torque of .*joint2 \(1\d\d%\) unexplained.* no robot is written", output)
+    assert not Path("found.toml").exists()
+
+
+def test_an_excitation_is_no_faster_than_the_joints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    aw.load("rr").each_joint(lambda joint: replace(joint, max_velocity=0.5)).to_toml("slow.toml")
+    run("excite", "slow.toml", "-o", "motion.csv")
+    speeds = np.loadtxt("motion.csv", delimiter=",", skiprows=1)[:, 3:5]
+    assert 0.3 < np.abs(speeds).max() <= 0.5

@@ -1,5 +1,6 @@
 """Every kind of problem is found, named and told to the user; good robots raise none."""
 
+import importlib.util
 import re
 import warnings
 from dataclasses import replace
@@ -207,3 +208,31 @@ def test_loading_warns_of_what_can_still_be_computed(tmp_path: Path) -> None:
     replace(arm, accept=("triangle",)).to_toml(tmp_path / "known.toml")
     with pytest.raises(aw.UnknownNameError, match=r"kind of problem under accept: 'triangle'.*triangle inequality"):
         aw.load(tmp_path / "known.toml")
+
+
+CMEEL = importlib.util.find_spec("cmeel")
+EXAMPLES = Path(CMEEL.origin).parent.parent / "cmeel.prefix/share/example-robot-data/robots" if CMEEL else Path("none")
+
+
+@pytest.mark.skipif(not EXAMPLES.exists(), reason="example-robot-data is not installed")
+@pytest.mark.parametrize(
+    "file",
+    [
+        *(f"panda_description/urdf/{name}.urdf" for name in ("panda", "panda_collision")),
+        *(f"ur_description/urdf/{name}_robot.urdf" for name in ("ur3", "ur5", "ur10")),
+        "kinova_description/robots/kinova.urdf",
+        "xarm_description/urdf/xarm7.urdf",
+        "z1_description/urdf/z1.urdf",
+        "so_arm_description/urdf/so101.urdf",
+    ],
+)
+def test_locking_a_joint_makes_no_other_link_look_wrong(file: str) -> None:
+    def loaded(**locked: float) -> aw.Robot:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return aw.load(EXAMPLES / file, locked=locked, visuals=False)
+
+    before = units(loaded())
+    for joint in loaded().joints:
+        for position in (0.0, -1.5, 1.0):
+            assert units(loaded(**{joint.name: position})) <= before

@@ -8,6 +8,8 @@ on the other side of the robot, the meshes of the link, or the joints that a sle
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -28,6 +30,9 @@ BEYOND, WITHIN = 1.1, 0.9
 WIDE = 0.55
 """Of that largest spread: what evenly filled links, with 0.2 to 0.4, seldom have."""
 
+MOST = 50
+"""Twins that are looked at."""
+
 ALIKE, BETTER, AMID = 1.5, 0.6, 0.5
 """How far a tensor is from that of the filled meshes, at most; how much nearer, at least; how far its centre is off.
 
@@ -35,8 +40,45 @@ Of 450 links with meshes in published files, only those of Romeo and Laikago pas
 """
 
 
-def about_origin(body: Body, others: Sequence[Body] = ()) -> Evidence | None:
-    """What speaks for it, if anything does; `others` are the bodies of the robot."""
+@dataclass(frozen=True, eq=False)
+class Twins:
+    """The bodies of a robot as arrays: names, masses, centres of mass, tensors, principal moments."""
+
+    names: tuple[str, ...]
+    masses: Array
+    coms: Array
+    tensors: Array
+    moments: Array
+
+    @classmethod
+    def among(cls, bodies: Sequence[Body]) -> Twins:
+        solid = [body for body in bodies if body.mass > 0 and np.isfinite(body.inertia).all()]
+        tensors = np.array([body.inertia for body in solid]).reshape(-1, 3, 3)
+        coms = np.array([body.com for body in solid]).reshape(-1, 3)
+        masses = np.array([body.mass for body in solid])
+        return cls(tuple(body.name for body in solid), masses, coms, tensors, np.linalg.eigvalsh(tensors))
+
+    @cached_property
+    def distances(self) -> Array:
+        distances: Array = np.linalg.norm(self.coms, axis=1)
+        return distances
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.names)}
+
+    def of(self, body: Body, same: float = 0.02) -> Array:
+        """The places of the first that weigh the same, with the centre of mass as far away, but of itself."""
+        distance = np.linalg.norm(body.com)
+        alike = (np.abs(self.masses - body.mass) <= same * body.mass) & (self.moments[:, 2] > 0)
+        alike &= np.abs(self.distances - distance) <= 0.03 * distance
+        if body.name in self.places:
+            alike[self.places[body.name]] = False
+        return np.flatnonzero(alike)[:MOST]
+
+
+def about_origin(body: Body, twins: Twins) -> Evidence | None:
+    """What speaks for it, if anything does; `twins` are the bodies of the robot."""
     inertia, added = body.inertia, steiner(body.mass, body.com)
     if np.trace(added) < SHARE * np.trace(inertia) or not possible(inertia):
         return None
@@ -45,7 +87,7 @@ def about_origin(body: Body, others: Sequence[Body] = ()) -> Evidence | None:
     own = inertia - added
     return (
         _by_numbers(body, added)
-        or (_by_twin(body, own, others) if possible(own, CLOSE) else None)
+        or (_by_twin(body, own, twins) if possible(own, CLOSE) else None)
         or (_by_shapes(body, own) if possible(own) else None)
         or (_too_long(body, own) if possible(own) else None)
     )
@@ -78,22 +120,17 @@ def _matching_products(inertia: Array, added: Array, sign: float) -> str:
     return "likely" if off <= CLOSE else ""
 
 
-def _by_twin(body: Body, own: Array, others: Sequence[Body]) -> Evidence | None:
+def _by_twin(body: Body, own: Array, twins: Twins) -> Evidence | None:
     """Another leg or arm has the same link, mirrored or turned, with the tensor about its centre of mass."""
-    moments, given = np.linalg.eigvalsh(own), np.linalg.eigvalsh(body.inertia)
-    distance = float(np.linalg.norm(body.com))
-    for other in others:
-        if other is body or abs(other.mass - body.mass) > 0.02 * body.mass:
-            continue
-        if abs(float(np.linalg.norm(other.com)) - distance) > 0.03 * distance:
-            continue
-        theirs = np.linalg.eigvalsh(other.inertia)
-        if not theirs[2] > 0:
-            continue
-        off, as_given = (float(np.max(np.abs(values - theirs))) / theirs[2] for values in (moments, given))
-        if off <= 0.05 and as_given > 2 * off + 0.05:
-            sure = "certain" if off <= CLOSE else "likely"
-            return sure, f"less the parallel-axis term it has the principal moments of its twin {other.name}", own
+    found = twins.of(body)
+    theirs = twins.moments[found]
+    off, as_given = (
+        np.max(np.abs(np.linalg.eigvalsh(inertia) - theirs), axis=1, initial=0.0) / theirs[:, 2]
+        for inertia in (own, body.inertia)
+    )
+    for i in np.flatnonzero((off <= 0.05) & (as_given > 2 * off + 0.05)):
+        sure, name = "certain" if off[i] <= CLOSE else "likely", twins.names[found[i]]
+        return sure, f"less the parallel-axis term it has the principal moments of its twin {name}", own
     return None
 
 

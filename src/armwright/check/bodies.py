@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from armwright.check.about_origin import about_origin
+from armwright.check.about_origin import Twins, about_origin
+from armwright.check.mistaken import SLIPS, by_meshes, by_twin
 from armwright.check.report import Edit, Finding
 from armwright.check.tensors import (
     CLOSE,
@@ -38,11 +39,12 @@ LONGEST = 10.0
 
 
 def body_findings(written: Written) -> Iterator[Finding]:
+    twins = Twins.among(written.bodies)
     for body in written.bodies:
         if body.given:
             yield from _mass(written, body)
             yield from _asymmetry(body)
-            yield from _tensor(written, body)
+            yield from _tensor(written, body, twins)
             yield from _centre(written, body)
             if written.format != "toml":  # of whose links all are on the chain, which `aw.problems` has sizes of
                 yield from _units(written, body)
@@ -116,12 +118,12 @@ def _asymmetry(body: Body) -> Iterator[Finding]:
     )
 
 
-def _tensor(written: Written, body: Body) -> Iterator[Finding]:
+def _tensor(written: Written, body: Body, twins: Twins) -> Iterator[Finding]:
     if _none(body) or _only_spins(body):
         return
     if not possible(body.inertia):
         yield from _impossible(body)
-    elif body.mass > 0 and (evidence := about_origin(body, written.bodies)) is not None:
+    elif body.mass > 0 and (evidence := about_origin(body, twins)) is not None:
         sure, why, own = evidence
         yield found(
             "error" if sure == "certain" else "warning",
@@ -130,8 +132,26 @@ def _tensor(written: Written, body: Body) -> Iterator[Finding]:
             f"its tensor seems to be about the origin of the link frame, not about the centre of mass: {why}",
             tensor_edits(body, own) if sure == "certain" and np.any(own) else (),
         )
+    elif body.mass > 0 and (slip := _slip(written, body, twins)) is not None:
+        yield slip
     elif body.mass > 0:
         yield from _turned(body)
+
+
+def _slip(written: Written, body: Body, twins: Twins) -> Finding | None:
+    """Signs or moments that a twin or the meshes have otherwise. Which of two is wrong is for a person to say."""
+    if written.format != "toml" and (told := by_twin(body, twins)) is not None:  # of which no chain has any
+        how, twin = told
+        text = f"{how} its tensor would be that of its twin {twin}; as it stands it is not, so one of the two is wrong"
+        return found("note" if written.minor(body) else "warning", SLIPS[how][0], body, text)
+    if not written.minor(body) and (seen := by_meshes(body)) is not None:
+        how, given, then = seen
+        text = (
+            f"{how} its tensor would be much nearer to that of its meshes, filled evenly ({then:.1f} instead of "
+            f"{given:.1f}); links are not filled evenly, so that it is left to a person"
+        )
+        return found("note", SLIPS[how][0], body, text)
+    return None
 
 
 def _impossible(body: Body) -> Iterator[Finding]:
@@ -143,7 +163,10 @@ def _impossible(body: Body) -> Iterator[Finding]:
         text = f"no body has this tensor: {moments}, one is larger than the sum of the others"
         yield found("error", "triangle inequality", body, text)
     if possible(flipped(body.inertia)):
-        text = "with the signs of its products turned a body could have it: SolidWorks prints them with the other sign"
+        text = (
+            "with the signs of its products turned a body could have it: SolidWorks prints them with the other sign; "
+            "another number may as well be wrong, so that it is left to a person"
+        )
         yield found("warning", "flipped products", body, text)
     elif body.mass > 0 and possible(body.inertia + steiner(body.mass, body.com)):
         text = "with m (r^2 1 - r r^T) added a body could have it: the parallel-axis term was subtracted once too often"
@@ -166,7 +189,7 @@ def _turned(body: Body) -> Iterator[Finding]:
     if given > 20 and mirrored < min(5.0, given / 4):
         text = (
             f"its mass is stretched {given:.0f} degrees away from the next joint, and along it ({mirrored:.0f}) "
-            "if the signs of its products are turned"
+            "if the signs of its products are turned; links may be made so, so that it is left to a person"
         )
         yield found("note", "flipped products", body, text)
     elif given > 70 and _squeezed(body):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,11 @@ import numpy as np
 
 from armwright.chain import Drive
 from armwright.check.align import Alignment, Shape, Skeleton, align, apart
-from armwright.check.numbers import evaluate, states
+from armwright.check.numbers import evaluate, evaluated, states
+from armwright.check.text import columns
 from armwright.check.written import Array
 from armwright.errors import InputError, ModelError, unknown
+from armwright.formulations.actuators import friction, rotor_torque
 from armwright.load import load
 from armwright.model.description import Description, JointModel
 
@@ -36,12 +38,16 @@ KINDS = {
     "gravity": "another gravity",
     "coupling": "a joint follows another one here and not there, or in another way",
     "rotor": "another rotor inertia, as the joint feels it",
-    "friction": "another viscous or Coulomb friction",
+    "friction": "another viscous or Coulomb friction, or speed at which it is smooth",
     "torque": "torques differ though nothing above does",
-    "limits": "other limits; never counts as a difference of motion",
+    "limits": "other limits of position, speed or effort; never counts",
     "names": "other names; never counts",
 }
 SILENT = ("limits", "names")
+
+IDLE = ", without effect on any torque"
+
+DRIVES = (("rotor", "armature"), ("friction", "viscous"), ("friction", "coulomb"), ("friction", "smooth"))
 
 
 @dataclass(frozen=True)
@@ -81,7 +87,7 @@ class Felt:
     torque: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """How two robots differ. `outermost` is the joint nearest to the tip that feels it when it moves alone."""
 
@@ -95,6 +101,31 @@ class Comparison:
     @property
     def same(self) -> bool:
         return not any(difference.matters for difference in self.differences)
+
+    def __repr__(self) -> str:
+        verdict = "the same" if self.same else "different"
+        return f"<{' and '.join(self.names)}: {verdict}, {len(self.differences)} differences listed>"
+
+    def __str__(self) -> str:
+        here, there = self.names
+        parts = [f"{here} (here) and {there} (there)"]
+        rows = [(d.where, d.kind, d.text + ("" if d.matters else " (does not count)")) for d in self.differences]
+        parts[0] += f"\n{columns(('where', 'kind', 'what'), rows)}" if rows else ""
+        if self.quantities:
+            heads = ("quantity", "largest difference", "signs, zeros and base taken over", "allowed")
+            numbers = [
+                (q.name, f"{q.worst:.2e} {q.unit}", f"{q.mapped:.2e}", f"{q.allowed:.0e}") for q in self.quantities
+            ]
+            parts.append(columns(heads, numbers))
+        if self.outermost is not None:
+            felt = [(j.joint, *(f"{x:.1e}" for x in (j.gravity, j.mass_matrix, j.torque))) for j in self.joints]
+            parts.append(
+                "felt by each joint, relative to its own torque\n"
+                f"{columns(('joint', 'gravity', 'mass matrix', 'torque'), felt)}\n"
+                f"The outermost joint that feels a difference is {self.outermost}."
+            )
+        parts.append(f"the same to {self.tolerance:g}" if self.same else "different")
+        return "\n\n".join(parts)
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -117,13 +148,14 @@ def compare(
     *,
     tolerance: float = TOLERANCE,
     ignore: Sequence[str] = (),
+    packages: Mapping[str, str | Path] | None = None,
 ) -> Comparison:
     """Two robots, or files of robots, held against each other joint by joint.
 
     Joints are matched in their order; names may differ. `ignore` lists kinds of differences that do not count, such
-    as "tool" where one file ends at the flange.
+    as "tool" where one file ends at the flange. `packages` are those of `armwright.load`, for both files.
     """
-    a, b = (_robot(which) for which in (one, two))
+    a, b = (_robot(which, packages) for which in (one, two))
     led = (a, b)
     a, b = a.freed(), b.freed()
     for kind in ignore:
@@ -142,12 +174,12 @@ def compare(
     return _Pair(led, tolerance).comparison(set(ignore) | set(SILENT))
 
 
-def _robot(which: str | Path | Description) -> Description:
+def _robot(which: str | Path | Description, packages: Mapping[str, str | Path] | None) -> Description:
     if isinstance(which, Description):
         return which
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is wrong with a file is for `check` to say
-        return load(which, visuals=False)
+        return load(which, packages=packages, visuals=False)
 
 
 def _types(a: Description, b: Description) -> Iterator[Difference]:
@@ -161,29 +193,43 @@ def both(x: str, y: str) -> str:
     return x if x == y else f"{x} / {y}"
 
 
+def _leaders(robot: Description) -> list[int]:
+    """The places in the chain of the joints that move by themselves."""
+    return [i for i, row in enumerate(robot.rows) if row.mimic is None]
+
+
 class _Pair:
-    """Two robots with the same joints, on the same random states; `a` and `b` are they with every joint on its own."""
+    """Two robots with the same joints, on the same random states.
+
+    `a` and `b` are they with every joint on its own: these chains are laid over each other. Numbers are those of the
+    coordinates: `led` are the robots as they are if both have the same joints in charge, else `a` and `b`; `own` are
+    the places in the chain of the joints that the coordinates belong to.
+    """
 
     def __init__(self, robots: tuple[Description, Description], tolerance: float) -> None:
         self.robots, self.tolerance = robots, tolerance
         self.a, self.b = a, b = robots[0].freed(), robots[1].freed()
-        self.q, self.qd, self.qdd = states(a)
-        self.tips = tuple(evaluate(robot, "forward_kinematics", self.q) for robot in (a, b))
         one, two = Skeleton.of(a), Skeleton.of(b)
         self.reach = max(one.reach, two.reach)
         self.skeletons = (one, two)
         self.found: Alignment = align(one, two, tolerance, self._whole())
-        self.signs, self.offsets = np.array(self.found.signs), np.array(self.found.offsets)
+        self.alike = _leaders(robots[0]) == _leaders(robots[1])
+        self.led = robots if self.alike else (a, b)
+        self.own = _leaders(self.led[0])
+        self.signs, self.offsets = (np.array(x)[self.own] for x in (self.found.signs, self.found.offsets))
+        self.q, self.qd, self.qdd = states(self.led[0])
 
     def _whole(self) -> Array | None:
         """The motion between the two worlds, if one and the same explains all poses of the tool."""
-        X = self.tips[1] @ np.linalg.inv(self.tips[0])
+        q = states(self.a)[0]
+        here, there = (evaluate(robot, "forward_kinematics", q) for robot in (self.a, self.b))
+        X = there @ np.linalg.inv(here)
         steady = np.max(np.abs(X - X[0])) <= self.tolerance * max(1.0, self.reach)
         return X[0] if steady else None
 
     @property
     def taken(self) -> Array:
-        """The positions of the second robot that are those of the first."""
+        """The coordinates of the second robot that are those of the first."""
         taken: Array = self.signs * self.q + self.offsets
         return taken
 
@@ -191,7 +237,9 @@ class _Pair:
         quantities = tuple(self._quantities())
         felt = tuple(self._felt())
         different = any(max(f.gravity, f.mass_matrix, f.torque) > self.tolerance for f in felt)
-        found = [*self._kinematics(), *self._bodies(different), *self._couplings(), *self._drives(), *self._rest()]
+        couplings = dict(self._couplings())
+        found = [*self._kinematics(couplings), *self._bodies(different), *couplings.values()]
+        found += [*self._coordinates(), *self._gravity(), *self._drives(different), *self._rest()]
         moves = any(quantity.worst > quantity.allowed for quantity in quantities)
         if moves and not any(difference.matters for difference in found):
             worst = max(quantities, key=lambda quantity: quantity.worst / quantity.allowed)
@@ -202,21 +250,26 @@ class _Pair:
         return Comparison(names, self.tolerance, listed, quantities, felt, self._outermost())
 
     def joint(self, i: int) -> str:
+        """The name of a joint by its place in the chain."""
         return both(self.a.joints[i].name, self.b.joints[i].name)
 
     def link(self, i: int) -> str:
         return both(self.a.links[i].name, self.b.links[i].name)
 
-    def _kinematics(self) -> Iterator[Difference]:
+    def _kinematics(self, couplings: Mapping[int, Difference]) -> Iterator[Difference]:
+        """What a follower counts does not matter, if it follows as the other one does."""
         for i, (sign, offset) in enumerate(zip(self.found.signs, self.found.offsets, strict=True)):
+            matters = i in self.own or i in couplings
+            follows = "" if matters else ", and follows accordingly"
             if sign < 0:
-                yield Difference("sign", self.joint(i), "it counts the other way: q there is minus q here")
+                text = f"it counts the other way: q there is minus q here{follows}"
+                yield Difference("sign", self.joint(i), text, matters)
             if offset:
                 unit = "m" if self.a.joints[i].prismatic else "rad"
                 turned = "" if unit == "m" else f" ({math.degrees(offset):.4g} degrees)"
                 other = ", or the tool is set otherwise" if i == self.a.n - 1 else ""
-                text = f"q = 0 here is {offset:.6g} {unit}{turned} there{other}"
-                yield Difference("offset", self.joint(i), text)
+                text = f"q = 0 here is {offset:.6g} {unit}{turned} there{other}{follows}"
+                yield Difference("offset", self.joint(i), text, matters)
         for shape in self.found.shapes:
             yield self._shape(shape)
 
@@ -254,7 +307,7 @@ class _Pair:
         for i, (one, two) in enumerate(zip(self.a.chain().bodies, self.b.chain().bodies, strict=True)):
             poses = (self.found.moves[i] @ frames[0][i], frames[1][i])
             (m, c, inertia), (n, d, other) = (_seen(body, T) for body, T in zip((one, two), poses, strict=True))
-            heavy, idle = max(abs(m), abs(n)), "" if different else ", without effect on any torque"
+            heavy, idle = max(abs(m), abs(n)), "" if different else IDLE
             if abs(m - n) > self.tolerance * heavy:
                 yield Difference("mass", self.link(i), f"{m:.6g} kg here, {n:.6g} kg there{idle}", different)
             away = float(np.linalg.norm(c - d))
@@ -266,35 +319,66 @@ class _Pair:
                 text = f"entries differ by up to {off:.4g} kg m^2 ({off / scale:.2g} of the largest){idle}"
                 yield Difference("inertia", self.link(i), text, different)
 
-    def _drives(self) -> Iterator[Difference]:
+    def _gravity(self) -> Iterator[Difference]:
         g = self.found.base[:3, :3] @ np.array(self.a.gravity)
         h = np.array(self.b.gravity)
         if np.max(np.abs(g - h)) > self.tolerance * max(np.linalg.norm(g), np.linalg.norm(h)):
             text = f"{_vector(g)} here, {_vector(h)} there, in m/s^2 and the second robot's axes"
             yield Difference("gravity", "base", text)
-        for i, (x, y) in enumerate(zip(self.a.joints, self.b.joints, strict=True)):
-            for kind, name in (("rotor", "armature"), ("friction", "viscous"), ("friction", "coulomb")):
-                one, two = getattr(x, name), getattr(y, name)
-                if abs(one - two) > self.tolerance * max(abs(one), abs(two)):
-                    yield Difference(kind, self.joint(i), f"{name} is {one:g} here and {two:g} there")
 
-    def _couplings(self) -> Iterator[Difference]:
-        """How joints follow each other, in the coordinates of the second robot."""
+    def _drives(self, different: bool) -> Iterator[Difference]:
+        """Friction and rotors. What a coordinate feels is a sum over its joints, and may differ in its parts only."""
+        movers = list(zip(*map(_driven, self.led), strict=True))
+        felt = {"friction": self._rubbing(), "rotor": self._rotors() & different}
+        for kind, name in DRIVES:
+            for i, (x, y) in enumerate(zip(self.a.joints, self.b.joints, strict=True)):
+                one, two = getattr(x, name), getattr(y, name)
+                if self._apart(one, two):
+                    matters = bool(felt[kind][list(movers[i])].any())
+                    text = f"{name} is {one:g} here and {two:g} there" + ("" if matters else IDLE)
+                    yield Difference(kind, self.joint(i), text, matters)
+
+    def _rubbing(self) -> Array:
+        """Whether the friction of each coordinate differs, at speeds of every size; it is the same both ways."""
+        speeds = self.qd * np.logspace(-4, 0, len(self.qd))[:, None]
+        return self._differs(friction, speeds)
+
+    def _rotors(self) -> Array:
+        return self._differs(rotor_torque, self.qdd)
+
+    def _differs(self, torque: Callable[..., object], rates: Array) -> Array:
+        ours, theirs = (evaluated(torque, robot, rates) for robot in self.led)
+        differs: Array = _relative(ours, theirs, 0.0) > self.tolerance
+        return differs
+
+    def _apart(self, one: float, two: float) -> bool:
+        return abs(one - two) > self.tolerance * max(abs(one), abs(two))
+
+    def _coordinates(self) -> Iterator[Difference]:
+        if not self.alike:
+            here, there = (", ".join(joint.name for joint in robot.joints) for robot in self.robots)
+            text = (
+                f"what moves by itself is {here} here and {there} there; numbers are those with every joint on its own"
+            )
+            yield Difference("coupling", both(self.a.name, self.b.name), text)
+
+    def _couplings(self) -> Iterator[tuple[int, Difference]]:
+        """How joints follow each other, in the coordinates of the second robot; by the place in the chain."""
         if not any(robot.followers for robot in self.robots):
             return
         here, there = (robot.drives or tuple(map(Drive, range(self.a.n))) for robot in self.robots)
-        leaders = [[i for i, row in enumerate(robot.rows) if row.mimic is None] for robot in self.robots]
+        leaders, signs, offsets = [_leaders(robot) for robot in self.robots], self.found.signs, self.found.offsets
         for i, (x, y) in enumerate(zip(here, there, strict=True)):
             one, two = leaders[0][x.coordinate], leaders[1][y.coordinate]
-            factor = self.signs[i] * self.signs[one] * x.factor
-            offset = self.signs[i] * x.offset - factor * self.offsets[one] + self.offsets[i]
+            factor = signs[i] * signs[one] * x.factor
+            offset = signs[i] * x.offset - factor * offsets[one] + offsets[i]
             mapped = (factor, offset if one != i else 0.0)
             apart = mapped[1] - y.offset
             if not self.a.joints[i].prismatic:
                 apart = math.remainder(apart, math.tau)
             if one != two or max(abs(factor - y.factor), abs(apart)) > self.tolerance:
                 text = f"{self._led(i, one, *mapped)} here, {self._led(i, two, y.factor, y.offset)} there"
-                yield Difference("coupling", self.joint(i), text)
+                yield i, Difference("coupling", self.joint(i), text)
 
     def _led(self, i: int, leader: int, factor: float, offset: float) -> str:
         return "it moves by itself" if i == leader else f"it is at {factor:g} {self.joint(leader)} {offset:+g}"
@@ -302,17 +386,22 @@ class _Pair:
     def _rest(self) -> Iterator[Difference]:
         """What makes no difference to any motion."""
         for i, (x, y) in enumerate(zip(self.a.joints, self.b.joints, strict=True)):
-            one, two = _limits(x), _mapped(_limits(y), self.signs[i], self.offsets[i])
+            one, two = _limits(x), _mapped(_limits(y), self.found.signs[i], self.found.offsets[i])
             if one != two and not np.allclose(one, two, rtol=0, atol=self.tolerance):
                 text = f"{one[0]:g} to {one[1]:g} here, {two[0]:g} to {two[1]:g} there, counted as here"
                 yield Difference("limits", self.joint(i), text, False)
+            for what, name in (("largest speed", "max_velocity"), ("largest effort", "max_torque")):
+                most = [getattr(joint, name) for joint in (x, y)]
+                if most[0] != most[1] and (None in most or self._apart(*most)):
+                    here, there = ("not known" if value is None else f"{value:g}" for value in most)
+                    yield Difference("limits", self.joint(i), f"{what} {here} here, {there} there", False)
         others = [self.joint(i) for i in range(self.a.n) if self.a.joints[i].name != self.b.joints[i].name]
         if others:
             yield Difference("names", both(self.a.name, self.b.name), f"joints matched: {', '.join(others)}", False)
 
     def _quantities(self) -> Iterator[Quantity]:
-        here, there = self.tips
-        taken = evaluate(self.b, "forward_kinematics", self.taken)
+        here, there = (evaluate(robot, "forward_kinematics", self.q) for robot in self.led)
+        taken = evaluate(self.led[1], "forward_kinematics", self.taken)
         raw = [apart(x, y) for x, y in zip(here, there, strict=True)]
         mapped = [apart(self.found.base @ x, y) for x, y in zip(here, taken, strict=True)]
         for i, name, unit, allowed in (
@@ -326,15 +415,14 @@ class _Pair:
             ("mass matrix", "mass_matrix", ()),
             ("inverse dynamics", "inverse_dynamics", state),
         ):
-            ours = evaluate(self.a, problem, self.q, *speeds)
-            plain = evaluate(self.b, problem, self.q, *speeds)
+            ours, plain = (evaluate(robot, problem, self.q, *speeds) for robot in self.led)
             worst = float(np.max(_relative(ours, plain)))
             yield Quantity(name, "relative", worst, float(np.max(self._torques(problem, *speeds))), self.tolerance)
 
     def _torques(self, problem: str, *speeds: Array) -> Array:
         """The difference of torques for each joint, relative to that joint's largest, signs and zeros taken over."""
-        ours = evaluate(self.a, problem, self.q, *speeds)
-        theirs = evaluate(self.b, problem, self.taken, *(self.signs * x for x in speeds))
+        ours = evaluate(self.led[0], problem, self.q, *speeds)
+        theirs = evaluate(self.led[1], problem, self.taken, *(self.signs * x for x in speeds))
         theirs = theirs * (self.signs[:, None] * self.signs if problem == "mass_matrix" else self.signs)
         return _relative(ours, theirs)
 
@@ -345,21 +433,29 @@ class _Pair:
             self._torques("inverse_dynamics", self.qd, self.qdd),
         )
         for i, row in enumerate(zip(*columns, strict=True)):
-            yield Felt(self.joint(i), *map(float, row))
+            yield Felt(self.joint(self.own[i]), *map(float, row))
 
     def _outermost(self) -> str | None:
         """The joint nearest to the tip whose torque differs when it, or one beyond it, moves alone.
 
-        Its own torque, and what it does to the joints beyond it, depends on the bodies from its link outwards only.
+        Its own torque, and what it does to the joints beyond it, depends on the bodies from its link outwards only;
+        with followers, from the innermost link that moves with it.
         """
-        M = evaluate(self.a, "mass_matrix", self.q)
-        N = evaluate(self.b, "mass_matrix", self.taken) * self.signs[:, None] * self.signs
+        M = evaluate(self.led[0], "mass_matrix", self.q)
+        N = evaluate(self.led[1], "mass_matrix", self.taken) * self.signs[:, None] * self.signs
         weight = self._torques("gravity_torque")
-        for i in reversed(range(self.a.n)):
-            block = _relative(M[:, i:, i:], N[:, i:, i:])[0]
-            if max(float(block), float(weight[i])) > self.tolerance:
-                return self.joint(i)
+        driven = _driven(self.led[0])
+        order = sorted(range(len(self.own)), key=driven.index)
+        for i in reversed(range(len(order))):
+            block = np.ix_(range(len(M)), order[i:], order[i:])
+            if max(float(_relative(M[block], N[block])[0]), float(weight[order[i]])) > self.tolerance:
+                return self.joint(self.own[order[i]])
         return None
+
+
+def _driven(robot: Description) -> list[int]:
+    """Which coordinate moves each joint of the chain."""
+    return [drive.coordinate for drive in robot.drives] or list(range(robot.n))
 
 
 def _seen(body: Any, T: Array) -> tuple[float, Array, Array]:
@@ -371,11 +467,14 @@ def _seen(body: Any, T: Array) -> tuple[float, Array, Array]:
     return float(body.mass), com, inertia
 
 
-def _relative(one: Array, two: Array) -> Array:
-    """For each joint the largest difference of its torques over the largest torque; of a matrix, of its row."""
+def _relative(one: Array, two: Array, least: float = 1e-6) -> Array:
+    """For each joint the largest difference of its torques over the largest torque; of a matrix, of its row.
+
+    A joint that hardly has any counts as having `least` of the largest of all.
+    """
     axes = tuple(i for i in range(one.ndim) if i != 1)
     largest = np.maximum(np.max(np.abs(one), axis=axes), np.max(np.abs(two), axis=axes))
-    floor = 1e-6 * float(np.max(largest, initial=0.0))
+    floor = least * float(np.max(largest, initial=0.0))
     off: Array = np.max(np.abs(one - two), axis=axes) / np.maximum(largest, max(floor, 1e-300))
     return off
 

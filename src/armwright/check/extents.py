@@ -49,13 +49,15 @@ class NotUnderstood(Exception):  # noqa: N818
 class Part:
     """A box, cylinder (along z), sphere or mesh on a link: the sides of the first, the scale of the last, and its pose.
 
-    Another kind of shape, and a mesh whose file may not be read, are parts that are not understood.
+    Another kind of shape, and a mesh whose file may not be read, are parts that are not understood. `name` is that of
+    the mesh in the file.
     """
 
     kind: str
     sides: Array
     pose: Array
     file: Path | None = None
+    name: str = ""
 
     @property
     def triangles(self) -> Array:
@@ -99,6 +101,11 @@ class Skin:
     @property
     def meshes(self) -> bool:
         return any(part.kind == "mesh" for part in self.parts)
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """The meshes that are not there, or may not be read."""
+        return tuple(part.name for part in self.parts if part.kind == "mesh" and part.file is None)
 
     @cached_property
     def hull(self) -> Hull | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,29 +19,85 @@ from armwright.model.tree import Tree, TreeJoint
 SIX = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
-def from_urdf(root: xml.Element, data: bytes) -> Written:
+@dataclass(frozen=True)
+class Family:
+    """The joints of a tree by the link they hang on and by the link they carry, and the links that some joint moves."""
+
+    below: dict[str, list[Hinge]]
+    above: dict[str, list[Hinge]]
+    moving: set[str]
+
+    @classmethod
+    def of(cls, hinges: Sequence[Hinge]) -> Family:
+        below: dict[str, list[Hinge]] = {}
+        above: dict[str, list[Hinge]] = {}
+        for hinge in hinges:
+            below.setdefault(hinge.parent, []).append(hinge)
+            above.setdefault(hinge.child, []).append(hinge)
+        return cls(below, above, _moved_by(hinges))
+
+    def ends(self, link: str, solids: Sequence[Solid] = ()) -> Array:
+        joints = [hinge.offset for hinge in self.below.get(link, ())]
+        return np.vstack([np.zeros(3), *joints, *(solid.corners for solid in solids)])
+
+    def about(self, link: str) -> dict[str, Any]:
+        """What the joints say about a link."""
+        before = self.above.get(link, ())
+        return {
+            "stem": max((float(np.linalg.norm(hinge.offset)) for hinge in before), default=0.0),
+            "spin": self._spin(before),
+            "moves": link in self.moving,
+            "welded": any(hinge.kind == "fixed" for hinge in before),
+        }
+
+    def _spin(self, before: Sequence[Hinge]) -> Array | None:
+        """The axis of a link that turns on something that stands still."""
+        for hinge in before:
+            if hinge.turns and hinge.parent not in self.moving:
+                axis = hinge.axis if hinge.axis is not None else np.array([1.0, 0.0, 0.0])
+                length = np.linalg.norm(axis)
+                return axis / length if length else None
+        return None
+
+
+def _moved_by(hinges: Sequence[Hinge]) -> set[str]:
+    """The links that some joint moves. What is found for a link holds for all on the way up to it."""
+    parents = {hinge.child: hinge for hinge in hinges}
+    moved: dict[str, bool] = {}
+    for link in parents:
+        way, at, found = [], link, False
+        while at in parents and at not in moved and not found:
+            moved[at] = False  # until it is known, so that a ring ends
+            way.append(at)
+            found = parents[at].kind != "fixed"
+            at = parents[at].parent
+        moved |= dict.fromkeys(way, found or moved.get(at, False))
+    return {link for link, moves in moved.items() if moves}
+
+
+def from_urdf(root: xml.Element, data: bytes, packages: Mapping[str, str | Path] | None = None) -> Written:
     """A URDF document. It need not be a good one: what is missing or reversed is for the checks to tell."""
     if root.tag != "robot":
         root.fail(f"<{root.tag}> is not a URDF robot; expected <robot> as the outermost element")
+    packages = packages or {}
     places = {id(element): i for i, element in enumerate(root.walk())}
     hinges = tuple(_hinge(element, places) for element in root.all("joint"))
-    moving = _moved_by(hinges)
-    skins = _skins(root, hinges)
-    bodies = tuple(_body(element, hinges, moving, places, skins) for element in root.all("link"))
+    family = Family.of(hinges)
+    skins = _skins(root, hinges, Places.around(root.file, packages))
+    bodies = tuple(_body(element, family, places, skins) for element in root.all("link"))
     angles = tuple(_angles(root, places))
     name = root.attributes.get("name", "robot") or "robot"
-    return Written(root.file, "urdf", name, bodies, hinges, angles, data=data)
+    return Written(root.file, "urdf", name, bodies, hinges, angles, data=data, packages=packages)
 
 
 def from_tree(tree: Tree, format_: str) -> Written:
     """What is left of a file after its own reader: nothing of it can be repaired, everything physical be checked."""
     hinges = tuple(_tree_hinge(joint) for joint in tree.joints)
-    moving = _moved_by(hinges)
+    family = Family.of(hinges)
     bodies = tuple(
         Body(
-            link.name, link.mass, np.array(link.com), np.array(link.inertia), _ends(link.name, hinges, ()),
-            stem=_stem(link.name, hinges), spin=_spin(link.name, hinges, moving), moves=link.name in moving,
-            welded=_welded(link.name, hinges),
+            link.name, link.mass, np.array(link.com), np.array(link.inertia), family.ends(link.name),
+            **family.about(link.name),
         )
         for link in tree.links.values()
     )  # fmt: skip
@@ -66,61 +123,14 @@ def _tree_hinge(joint: TreeJoint) -> Hinge:
     )
 
 
-def _moved_by(hinges: tuple[Hinge, ...]) -> set[str]:
-    """The links that some joint moves."""
-    parents = {hinge.child: hinge for hinge in hinges}
-    moved: set[str] = set()
-    for link in parents:
-        seen, at = set(), link
-        while at in parents and at not in seen:
-            seen.add(at)
-            if parents[at].kind != "fixed":
-                moved.add(link)
-                break
-            at = parents[at].parent
-    return moved
-
-
-def _welded(link: str, hinges: tuple[Hinge, ...]) -> bool:
-    return any(hinge.child == link and hinge.kind == "fixed" for hinge in hinges)
-
-
-def _stem(link: str, hinges: tuple[Hinge, ...]) -> float:
-    return max((float(np.linalg.norm(hinge.offset)) for hinge in hinges if hinge.child == link), default=0.0)
-
-
-def _spin(link: str, hinges: tuple[Hinge, ...], moving: set[str]) -> Array | None:
-    """The axis of a link that turns on something that stands still."""
-    for hinge in hinges:
-        if hinge.child == link and hinge.turns and hinge.parent not in moving:
-            axis = hinge.axis if hinge.axis is not None else np.array([1.0, 0.0, 0.0])
-            length = np.linalg.norm(axis)
-            return axis / length if length else None
-    return None
-
-
-def _ends(link: str, hinges: tuple[Hinge, ...], solids: tuple[Solid, ...]) -> Array:
-    joints = [hinge.offset for hinge in hinges if hinge.parent == link]
-    return np.vstack([np.zeros(3), *joints, *(solid.corners for solid in solids)])
-
-
-def _body(
-    element: xml.Element,
-    hinges: tuple[Hinge, ...],
-    moving: set[str],
-    places: dict[int, int],
-    skins: dict[str, tuple[Skin, ...]],
-) -> Body:
+def _body(element: xml.Element, family: Family, places: dict[int, int], skins: dict[str, tuple[Skin, ...]]) -> Body:
     name = element.text_of("name")
     solids = tuple(_solids(element))
     common: dict[str, Any] = {
-        "points": _ends(name, hinges, solids),
+        "points": family.ends(name, solids),
         "solids": solids,
         "skins": skins.get(name, ()),
-        "stem": _stem(name, hinges),
-        "spin": _spin(name, hinges, moving),
-        "moves": name in moving,
-        "welded": _welded(name, hinges),
+        **family.about(name),
     }
     inertial = element.one("inertial")
     if inertial is None:
@@ -142,9 +152,8 @@ def _solids(link: xml.Element) -> Iterator[Solid]:
                 yield Solid(shape.tag, sides, urdf.origin_of(part))
 
 
-def _skins(root: xml.Element, hinges: tuple[Hinge, ...]) -> dict[str, tuple[Skin, ...]]:
+def _skins(root: xml.Element, hinges: tuple[Hinge, ...], files: Places) -> dict[str, tuple[Skin, ...]]:
     """Of links that weigh what they show: those are not welded to them that have shapes and no mass of their own."""
-    files = Places.around(root.file)
     links = {link.text_of("name"): link for link in root.all("link")}
     bare = {name for name, link in links.items() if not link.all("inertial") and _shown(link)}
     covered = {hinge.parent for hinge in hinges if hinge.kind == "fixed" and hinge.child in bare}
@@ -163,12 +172,8 @@ def _parts(shown: list[xml.Element], files: Places) -> Iterator[Part]:
     for part in shown:
         for shape in (child for geometry in part.all("geometry") for child in geometry.children):
             if shape.tag == "mesh":
-                yield Part(
-                    "mesh",
-                    np.array(urdf.scale_of(shape)),
-                    urdf.origin_of(part),
-                    _mesh(shape.attributes.get("filename", ""), files),
-                )
+                name = shape.attributes.get("filename", "")
+                yield Part("mesh", np.array(urdf.scale_of(shape)), urdf.origin_of(part), _mesh(name, files), name)
             elif (sides := _sides(shape)) is not None:
                 yield Part(shape.tag, sides, urdf.origin_of(part))
             else:

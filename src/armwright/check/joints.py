@@ -107,7 +107,7 @@ def _no_limits(written: Written) -> Iterator[Finding]:
     bare = [hinge.name for hinge in written.hinges if hinge.lower is None]
     if bare:
         text = "no joint has limits" if len(bare) == len(written.hinges) else f"no limits: {', '.join(bare)}"
-        yield Finding("note", "missing limits", written.name, text)
+        yield Finding("note", "missing limits", written.name, text, about=tuple(bare))
 
 
 def _angles(written: Written, angles: Angles) -> Iterator[Finding]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,9 +28,18 @@ class Fixed:
     left: tuple[Finding, ...]
 
 
-def fix(path: str | Path, out: str | Path) -> Fixed:
-    """Write a copy of a .toml, .urdf or .xacro file (the latter as URDF) with everything fixable repaired."""
-    written = read(path)
+def fix(
+    path: str | Path,
+    out: str | Path,
+    *,
+    packages: Mapping[str, str | Path] | None = None,
+    mappings: Mapping[str, str | float] | None = None,
+) -> Fixed:
+    """Write a copy of a .toml, .urdf or .xacro file (the latter as URDF) with everything fixable repaired.
+
+    `packages` is where packages are, `mappings` are the arguments of a xacro file, as for `check`.
+    """
+    written = read(path, packages, mappings)
     target = Path(out)
     if not written.data:
         raise ModelError(f"{path} cannot be repaired: only .toml, .urdf and .xacro files are written")
@@ -62,4 +72,4 @@ def repaired(written: Written) -> tuple[bytes, tuple[Finding, ...], tuple[Findin
 def _again(written: Written) -> Written:
     if written.format == "toml":
         return from_toml(written.data, written.file, written.name)
-    return from_urdf(xml.parse(written.data, written.file), written.data)
+    return from_urdf(xml.parse(written.data, written.file), written.data, written.packages)

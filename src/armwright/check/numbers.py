@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -32,8 +33,12 @@ def evaluate(robot: Description, problem: str, *arrays: Array, formulation: str 
     """A problem of dynamics or kinematics on states (k, n): (k, n), (k, n, n) or (k, 4, 4)."""
     name = formulation or default_name(problem, bool(robot.followers))
     f: Formulation = QUANTITIES[problem] if problem in QUANTITIES else find(problem, name)
-    result = f(robot.chain(), *(list(array.T) for array in arrays))
-    return _stacked(result, len(arrays[0]))
+    return evaluated(f, robot, *arrays)
+
+
+def evaluated(f: Callable[..., object], robot: Description, *arrays: Array) -> Array:
+    """A function of a chain and of coordinates, on states (k, n)."""
+    return _stacked(f(robot.chain(), *(list(array.T) for array in arrays)), len(arrays[0]))
 
 
 def _stacked(result: object, count: int) -> Array:

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from armwright.check.text import columns
+
 SEVERITIES = ("error", "warning", "note")
 """Wrong; suspicious; worth knowing. The first two make a check fail."""
 
@@ -17,11 +19,13 @@ KINDS = {
     "coaxial joints": "neighbouring joints that do the same motion",
     "degrees": "an angle, limit or speed that looks like degrees",
     "DH convention": "a table that looks like another convention's",
+    "exchanged moments": "Ixx, Iyy or Izz that seem to stand in each other's place",
     "flipped products": "products of inertia with the other sign, as SolidWorks prints them",
     "gravity": "gravity that points up, or is not that of the Earth",
     "identical inertia": "the same tensor on links of different mass",
     "inertia about the origin": "a tensor about the link frame's origin in place of the centre of mass",
     "inertia without mass": "a tensor on a link without mass",
+    "meshes not found": "meshes that are not where the file says, so that less can be told",
     "millimetres": "lengths of tens of metres and more",
     "missing inertia": "a mass whose tensor is all zero",
     "missing limits": "a joint without limits where the format wants them",
@@ -39,6 +43,7 @@ KINDS = {
     "turned tensor": "a body stretched across its link, not along it",
     "visuals": "shapes that cannot be read, or meshes outside of the model's folder",
     "zero effort": "an effort or speed limit of zero",
+    "held back": "a joint that goes less far than its own limits say, because of one that follows it",
     "locked": "a joint beside the chain that stands locked",
     "not loaded": "a file that no chain could be taken from",
     "not proved": "a proof that failed",
@@ -56,7 +61,10 @@ class Edit:
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong or odd, and the edits that repair it where that needs no guess."""
+    """One thing that is wrong or odd, and the edits that repair it where that needs no guess.
+
+    `about` are the links and joints that a finding about more than one of them concerns.
+    """
 
     severity: str
     kind: str
@@ -64,6 +72,7 @@ class Finding:
     text: str
     line: int | None = None
     edits: tuple[Edit, ...] = ()
+    about: tuple[str, ...] = ()
 
     @property
     def fixable(self) -> bool:
@@ -75,7 +84,7 @@ class Finding:
 
     def as_dict(self) -> dict[str, Any]:
         keys = ("severity", "kind", "where", "line", "text", "fixable")
-        return {key: getattr(self, key) for key in keys}
+        return {key: getattr(self, key) for key in keys} | {"about": list(self.about)}
 
     def __str__(self) -> str:
         return f"{self.where}: {self.text}"
@@ -95,7 +104,7 @@ class Proof:
         return {key: getattr(self, key) for key in ("name", "holds", "value", "allowed", "text")}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
     """Everything there is to say about a file. `links` and `joints` are what was looked at."""
 
@@ -105,6 +114,22 @@ class Report:
     joints: tuple[str, ...]
     findings: tuple[Finding, ...]
     proofs: tuple[Proof, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<{self.file}: {self.robot}, {len(self.links)} links, {len(self.joints)} joints: {self.summary}>"
+
+    def __str__(self) -> str:
+        parts = [f"{self.file}: {self.robot}, {len(self.links)} links, {len(self.joints)} joints"]
+        if self.findings:
+            rows = [(f.where, f.severity, f.kind, str(f.line or ""), f.text) for f in self.findings]
+            parts[0] += f"\n{columns(('where', '', 'kind', 'line', 'what'), rows)}"
+        if self.fine:
+            parts.append(f"fine: {', '.join(self.fine)}")
+        if self.proofs:
+            verdicts = {True: "holds", False: "fails", None: "not tried"}
+            proved = [(proof.name, verdicts[proof.holds], proof.text) for proof in self.proofs]
+            parts.append(columns(("proof", "", "how"), proved))
+        return "\n\n".join([*parts, self.summary])
 
     def of(self, severity: str) -> tuple[Finding, ...]:
         return tuple(finding for finding in self.findings if finding.severity == severity)
@@ -117,7 +142,7 @@ class Report:
     @property
     def fine(self) -> tuple[str, ...]:
         """The links and joints nothing was found about."""
-        told = {finding.where for finding in self.findings}
+        told = {name for finding in self.findings for name in (finding.where, *finding.about)}
         return tuple(name for name in (*self.links, *self.joints) if name not in told)
 
     @property

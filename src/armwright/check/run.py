@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 
@@ -16,12 +16,13 @@ from armwright.check.from_tree import from_tree, from_urdf
 from armwright.check.joints import joint_findings
 from armwright.check.proofs import Peer, prove
 from armwright.check.report import KINDS, SEVERITIES, Finding, Proof, Report, softened
-from armwright.check.whole import chain_findings, whole_findings
+from armwright.check.whole import chain_findings, follower_findings, whole_findings
 from armwright.check.written import Written
 from armwright.errors import ArmwrightError, InputError, LockedWarning, ModelError, unknown
 from armwright.load import READERS, load, packaged
 from armwright.model import xml
 from armwright.model.problems import problems
+from armwright.model.tree import few_enough
 from armwright.robot import Robot
 
 PROBLEM_SEVERITY = {
@@ -39,11 +40,21 @@ PROBLEM_SEVERITY = {
 
 @dataclass(frozen=True)
 class Chosen:
-    """Which chain of a tree is meant, as for `armwright.load`."""
+    """Which chain of a tree is meant, and where packages are, as for `armwright.load`."""
 
     base: str | None = None
     tip: str | None = None
     locked: Mapping[str, float] | None = None
+    packages: Mapping[str, str | Path] | None = None
+    mappings: Mapping[str, str | float] | None = None
+
+    def load(self, path: str | Path, visuals: bool) -> Robot:
+        return load(path, self.base, self.tip, self.locked, self.packages, visuals, self.mappings)
+
+    @property
+    def given(self) -> bool:
+        """Whether a chain was chosen."""
+        return (self.base, self.tip, self.locked) != (None, None, None)
 
 
 def check(
@@ -55,21 +66,26 @@ def check(
     accept: Sequence[str] = (),
     peers: Mapping[str, Peer] | None = None,
     prove_it: bool = True,
+    packages: Mapping[str, str | Path] | None = None,
+    mappings: Mapping[str, str | float] | None = None,
 ) -> Report:
     """What is wrong, suspicious or fine in a robot file, and whether its numbers can be computed with.
 
     accept    kinds of findings, or "where: kind", that are known and become notes; a TOML file has its own list too
     peers     other programs to compare torques with, by name (the command line passes Pinocchio and MuJoCo)
     prove_it  False leaves out the proofs, which take a second or two
+    packages  where packages are that meshes are in, or that a xacro file names: with meshes more can be told
+    mappings  the arguments of a xacro file
     """
     _check_accepted(accept)
-    written = read(path)
-    chosen = Chosen(base, tip, locked or None)
+    written = read(path, packages, mappings)
+    chosen = Chosen(base, tip, locked or None, packages, mappings)
     found = list(written_findings(written))
     robot, told = _loaded(path, written, chosen, found)
     found += told
     if robot is not None:
-        found += _merged(found, [*_problem_findings(robot, written), *chain_findings(robot)])
+        more = (*_problem_findings(robot, written), *chain_findings(robot), *follower_findings(robot, written))
+        found += _merged(found, more)
     proofs = prove(robot, peers) if robot is not None and prove_it else ()
     found += _failed(proofs, robot)
     known = (*written.accept, *accept)
@@ -83,24 +99,31 @@ def check(
     )
 
 
-def read(path: str | Path) -> Written:
+def read(
+    path: str | Path,
+    packages: Mapping[str, str | Path] | None = None,
+    mappings: Mapping[str, str | float] | None = None,
+) -> Written:
     """A file as it is written, or the file of a packaged robot."""
     file = _file(path)
-    if file.suffix == ".toml":
+    suffix = file.suffix.lower()
+    if suffix == ".toml":
         return from_toml(_bytes(file), str(path), file.stem)
-    if file.suffix == ".xacro":
+    if suffix == ".xacro":
         from armwright.model import xacro  # noqa: PLC0415
 
-        data = as_text(xacro.expand(file))
-        return from_urdf(xml.parse(data, str(path)), data)
-    if file.suffix not in READERS:
+        folders = {name: Path(folder) for name, folder in (packages or {}).items()}
+        data = as_text(xacro.expand(file, mappings, folders))
+        return from_urdf(xml.parse(data, str(path)), data, packages)
+    if suffix not in READERS:
         raise ModelError(f"{path}: cannot read {file.suffix or 'a file without ending'}; expected {', '.join(READERS)}")
     root = xml.read(file)
     if root.tag == "mujoco":
         from armwright.model import mjcf  # noqa: PLC0415
 
         return from_tree(mjcf.read(file), "mjcf")
-    return from_urdf(root, _bytes(file))
+    few_enough(len(root.all("joint")), str(path))
+    return from_urdf(root, _bytes(file), packages)
 
 
 def _file(path: str | Path) -> Path:
@@ -146,7 +169,7 @@ def _loaded(
         return repaired
     wrong = any(finding.severity == "error" for finding in found)
     undecided = "choose" in str(refused)  # which chain of a tree is meant
-    if chosen != Chosen() or not (wrong or undecided):
+    if chosen.given or not (wrong or undecided):
         raise refused
     severity = "note" if undecided else "error"
     return None, [Finding(severity, "not loaded", written.name, f"nothing was proved: {refused}")]
@@ -160,28 +183,25 @@ def _load_repaired(written: Written, chosen: Chosen, found: list[Finding]) -> tu
         copy = Path(folder) / f"robot.{written.format}"
         try:
             copy.write_bytes(edited(written.data, written.format, edits))
-            return _load(copy, chosen)
+            return _load(copy, replace(chosen, mappings=None), visuals=False)
         except ArmwrightError:
             return None
 
 
-def _load(path: str | Path, chosen: Chosen) -> tuple[Robot, list[Finding]]:
+def _load(path: str | Path, chosen: Chosen, visuals: bool = True) -> tuple[Robot, list[Finding]]:
+    """The robot, and which joints stand locked. One that loads only without what it looks like is told of."""
+    found = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        robot = load(path, chosen.base, chosen.tip, chosen.locked, visuals=False)
+        try:
+            robot = chosen.load(path, visuals)
+        except ModelError as error:
+            caught.clear()
+            robot = chosen.load(path, visuals=False)
+            found.append(Finding("warning", "visuals", robot.name, str(error)))
     locked = [str(warning.message) for warning in caught if issubclass(warning.category, LockedWarning)]
-    found = [Finding("note", "locked", robot.name, text.removeprefix(f"{robot.name}: ")) for text in locked]
-    return robot, [*found, *_visual_findings(path, chosen, robot.name)]
-
-
-def _visual_findings(path: str | Path, chosen: Chosen, name: str) -> Iterator[Finding]:
-    """A robot that loads without what it looks like, and not with it."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            load(path, chosen.base, chosen.tip, chosen.locked)
-    except ModelError as error:
-        yield Finding("warning", "visuals", name, str(error))
+    found += [Finding("note", "locked", robot.name, text.removeprefix(f"{robot.name}: ")) for text in locked]
+    return robot, found
 
 
 def _problem_findings(robot: Robot, written: Written) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -32,6 +33,7 @@ def whole_findings(written: Written) -> Iterator[Finding]:
     yield from _same_tensors(written)
     yield from _all_about_origins(written)
     yield from _gravity(written)
+    yield from _lost_meshes(written)
     if written.rows:
         yield from _convention(written)
 
@@ -48,7 +50,8 @@ def _masses(written: Written) -> Iterator[Finding]:
     reach = sum(float(np.linalg.norm(hinge.offset)) for hinge in written.hinges)
     if 0 < reach < LONGEST and written.mass > DENSEST * reach**3 and written.mass > 50:
         text = f"it weighs {written.mass:.4g} kg with a reach of some {reach:.2g} m; are its masses in grams?"
-        yield Finding("warning", "suspicious units", written.name, text)
+        heavy = tuple(body.name for body in _weighty(written))
+        yield Finding("warning", "suspicious units", written.name, text, about=heavy)
         return
     masses = sorted(body.mass for body in written.bodies if body.moves and body.mass > 0)
     usual = masses[len(masses) // 2] if masses else 0.0
@@ -72,7 +75,7 @@ def _placeholders(written: Written) -> Iterator[Finding]:
     mass = bodies[0].mass if bodies else 0.0
     if len(bodies) > 2 and all(body.mass == mass for body in bodies) and _power_of_ten(mass):
         text = f"all {len(bodies)} links have a mass of {mass:g} kg, as exporters write where they know nothing"
-        yield Finding("warning", "placeholder", written.name, text)
+        yield Finding("warning", "placeholder", written.name, text, about=tuple(body.name for body in bodies))
 
 
 def _round(body: Body) -> bool:
@@ -91,12 +94,15 @@ def _same_tensors(written: Written) -> Iterator[Finding]:
         if np.any(body.tensor) and not _round(body):
             groups.setdefault(body.tensor.tobytes(), []).append(body)
     for group in groups.values():
+        ordered = sorted(group, key=lambda body: body.mass)
+        masses = [body.mass for body in ordered]
         for body in group:
-            others = [other for other in group if abs(other.mass - body.mass) > 0.01 * body.mass]
+            lighter, heavier = bisect_left(masses, 0.99 * body.mass), bisect_right(masses, 1.01 * body.mass)
+            others = [*ordered[: min(lighter, 4)], *ordered[heavier:][:4]][:4]
             if others:
-                names = ", ".join(other.name for other in others[:4])
+                names = ", ".join(other.name for other in others)
                 text = f"its tensor is that of {names}, though the masses differ ({body.mass:g}, {others[0].mass:g} kg)"
-                soft = written.minor(body) or all(abs(o.mass - body.mass) <= SLIGHT * body.mass for o in others)
+                soft = written.minor(body) or max(body.mass - masses[0], masses[-1] - body.mass) <= SLIGHT * body.mass
                 yield Finding("note" if soft else "warning", "identical inertia", body.name, text, body.line)
 
 
@@ -105,16 +111,17 @@ def _all_about_origins(written: Written) -> Iterator[Finding]:
 
     Of the URDF files of example-robot-data only those of Laikago and Romeo are like that.
     """
-    counted = (remoteness(body) for body in written.bodies if body.moves and body.given and not written.minor(body))
-    remote = [value for value in counted if value is not None]
-    away = sum(value > 0.25 for value in remote)
-    beyond = sum(value > 1 for value in remote)
+    major = [body for body in written.bodies if body.moves and body.given and not written.minor(body)]
+    remote = {body.name: value for body in major if (value := remoteness(body)) is not None}
+    away = sum(value > 0.25 for value in remote.values())
+    beyond = sum(value > 1 for value in remote.values())
     if away >= max(4, 0.5 * len(remote)) and beyond <= 0.1 * len(remote):
         text = (
             f"of {away} tensors whose centre of mass is well off the origin, {away - beyond} could be about the origin "
             "of the link frame, where usually most could not; are all of them?"
         )
-        yield Finding("warning", "inertia about the origin", written.name, text)
+        suspects = tuple(name for name, value in remote.items() if value <= 1)
+        yield Finding("warning", "inertia about the origin", written.name, text, about=suspects)
 
 
 def _gravity(written: Written) -> Iterator[Finding]:
@@ -133,6 +140,23 @@ def _gravity(written: Written) -> Iterator[Finding]:
         axis = "xyz"[int(np.argmax(np.abs(g)))]
         text = f"gravity points along {axis}, not against it" + ("; do things fall up?" if axis == "z" else "")
         yield Finding("warning" if axis == "z" else "note", "gravity", written.name, text, written.gravity_line)
+
+
+def _lost_meshes(written: Written) -> Iterator[Finding]:
+    """Links that weigh something and of which nothing can be seen that has all its meshes."""
+    lost = {}
+    for body in written.bodies:
+        shown = [skin for skin in body.skins if skin.meshes]
+        if body.given and body.mass > 0 and shown and all(skin.lost for skin in shown):
+            lost[body.name] = shown[-1].lost[0]
+    if lost:
+        (link, mesh), count = next(iter(lost.items())), len(lost)
+        package = mesh.partition("://")[2].partition("/")[0] if mesh.startswith(("package://", "model://")) else "name"
+        text = (
+            f"the meshes of {count} link{'s' if count > 1 else ''} were not found (first: {mesh[:80]!r} of {link}); "
+            f"with them more can be told: packages={{{package!r}: folder}}"
+        )
+        yield Finding("note", "meshes not found", written.name, text)
 
 
 def _convention(written: Written) -> Iterator[Finding]:
@@ -154,7 +178,8 @@ def _convention(written: Written) -> Iterator[Finding]:
     )
     if here > 2 * there:
         text += f"; and centres of mass would lie on the links ({there:.2g} m off in the mean, not {here:.2g})"
-    yield Finding("warning", "DH convention", written.name, text)
+    about = tuple(hinge.name for hinge in written.hinges)
+    yield Finding("warning", "DH convention", written.name, text, about=about)
 
 
 def _distances(written: Written, distal: bool) -> float:
@@ -183,4 +208,23 @@ def chain_findings(robot: Description) -> Iterator[Finding]:
         if parallel and before.prismatic == joint.prismatic and (joint.prismatic or abs(joint.a) < 1e-9):
             what = "slides along the same direction" if joint.prismatic else "turns about the same line"
             text = f"it {what} as {before.name}, so that the two do the work of one"
-            yield Finding("warning", "coaxial joints", joint.name, text)
+            yield Finding("warning", "coaxial joints", joint.name, text, about=(before.name,))
+
+
+def follower_findings(robot: Description, written: Written) -> Iterator[Finding]:
+    """Joints that go less far, or less fast, than their own limits say, because those that follow them cannot."""
+    hinges = {hinge.name: hinge for hinge in written.hinges}
+    for joint in robot.joints:
+        own = hinges.get(joint.name)
+        behind = tuple(f.name for f in robot.followers if f.mimic is not None and f.mimic.joint == joint.name)
+        if own is None or not behind:
+            continue
+        who, less = f"{', '.join(behind)}, which follow{'s' if len(behind) == 1 else ''} it", []
+        low, high = own.lower if own.lower is not None else -math.inf, own.upper if own.upper is not None else math.inf
+        if joint.limits is not None and (joint.limits[0] > low + 1e-9 or joint.limits[1] < high - 1e-9):
+            less.append(f"goes from {joint.limits[0]:.6g} to {joint.limits[1]:.6g} only")
+        if joint.max_velocity is not None and joint.max_velocity < (own.velocity or math.inf) * (1 - 1e-9):
+            less.append(f"is no faster than {joint.max_velocity:.6g}")
+        if less:
+            text = f"it {' and '.join(less)}, by the limits of {who}"
+            yield Finding("note", "held back", joint.name, text, own.line, about=behind)

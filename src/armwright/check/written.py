@@ -7,8 +7,10 @@ in the file, so that a finding can name its line and a repair can replace it.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,6 +22,9 @@ Array: TypeAlias = NDArray[Any]
 
 NOWHERE = -1
 """The place of a number that cannot be replaced."""
+
+MANY = 200
+"""Points of a link of which not every pair is looked at."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +91,12 @@ class Body:
 
     @cached_property
     def length(self) -> float:
-        """The largest distance between two of its points."""
-        return float(np.max(np.linalg.norm(self.points[:, None] - self.points[None], axis=-1)))
+        """The largest distance between two of its points; of very many, between two that lie outermost somewhere."""
+        points = self.points
+        if len(points) > MANY:
+            along = points @ np.random.default_rng(0).normal(size=(3, MANY // 2))
+            points = points[np.unique([along.argmin(axis=0), along.argmax(axis=0)])]
+        return float(np.max(np.linalg.norm(points[:, None] - points[None], axis=-1)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +155,10 @@ class DHRow:
 
 @dataclass(frozen=True, eq=False)
 class Written:
-    """A whole file. `format` is "urdf", "toml" or "mjcf"; `data` is the text that can be repaired."""
+    """A whole file. `format` is "urdf", "toml" or "mjcf"; `data` is the text that can be repaired.
+
+    `packages` is where the user says that packages are, for meshes.
+    """
 
     file: str
     format: str
@@ -160,6 +172,7 @@ class Written:
     rows: tuple[DHRow, ...] = ()
     accept: tuple[str, ...] = ()
     data: bytes = b""
+    packages: Mapping[str, str | Path] = field(default_factory=dict)
 
     @cached_property
     def mass(self) -> float:

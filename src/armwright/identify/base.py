@@ -64,7 +64,7 @@ class BaseParameters:
         return np.asarray(parameters, float) @ self.combination.T
 
     def columns(self, Y: Array) -> Array:
-        """What is left of a regressor (..., n, 13 n)."""
+        """What is left of a regressor (..., n, 13 links)."""
         return Y[..., list(self.kept)]
 
 
@@ -99,7 +99,7 @@ def _found(robot: Description, friction: bool, rotors: bool, by: str) -> BasePar
     else:
         kept, combination = by_rules(robot, friction, rotors)
     combination.flags.writeable = False
-    return BaseParameters(parameter_names(len(robot.links)), kept, combination)
+    return BaseParameters(parameter_names(robot), kept, combination)
 
 
 def random_states(robot: Description, count: int, seed: int = 0) -> tuple[Array, Array, Array]:

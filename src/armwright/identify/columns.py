@@ -14,12 +14,13 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from armwright.algebra import ZERO, Scalar, Symmetric, Vector, sign
+from armwright.algebra import ZERO, Scalar, Symmetric, Vector
 from armwright.arrays import Array, checked, common_shape, scalars, stacked
 from armwright.chain import Chain, MomentLink, Wrench
 from armwright.compile import Function
 from armwright.errors import InputError
 from armwright.formulations import Formulation, khalil
+from armwright.formulations.actuators import rubbing
 from armwright.formulations.coupled import gathered
 from armwright.formulations.types import Coordinates
 from armwright.identify.vector import TEN
@@ -47,11 +48,11 @@ def link_columns(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates
             yield khalil.inverse_dynamics(inner, q[:i], qd[:i], qdd[:i], (Wrench(),) * i) + [0] * (n - i)
 
 
-def joint_columns(qd: Coordinates, qdd: Coordinates) -> Iterator[list[Scalar]]:
+def joint_columns(chain: Chain, qd: Coordinates, qdd: Coordinates) -> Iterator[list[Scalar]]:
     """The torques of all joints for the viscous and Coulomb friction and the rotor of each joint."""
     n = len(qd)
-    for i in range(n):
-        for torque in (qd[i], sign(qd[i]), qdd[i]):
+    for i, joint in enumerate(chain.joints):
+        for torque in (qd[i], rubbing(replace(joint, viscous=0, coulomb=1), qd[i]), qdd[i]):
             yield [torque if j == i else 0 for j in range(n)]
 
 
@@ -59,7 +60,7 @@ def rows(
     chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, _loads: tuple[Wrench, ...] = ()
 ) -> list[list[Scalar]]:
     """Y by rows, over any scalar; q, qd and qdd are those of the joints of the chain."""
-    columns = [gathered(chain, column) for column in (*link_columns(chain, q, qd, qdd), *joint_columns(qd, qdd))]
+    columns = [gathered(chain, column) for column in (*link_columns(chain, q, qd, qdd), *joint_columns(chain, qd, qdd))]
     return [list(row) for row in zip(*columns, strict=True)]
 
 
@@ -80,7 +81,7 @@ def compiled(robot: Description) -> Regressor:
 
 
 def regressor(robot: Description, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
-    """Y with tau = Y pi, shape (..., n, 13 links); the columns are named by `parameter_names(links)`.
+    """Y with tau = Y pi, shape (..., n, 13 links); the columns are named by `parameter_names(robot)`.
 
     Compiled on first use, and depends on the geometry and the gravity of the robot only.
     """

@@ -180,8 +180,8 @@ def automatic_cutoff(x: Array, step: float) -> float:
 
 def read(path: str | Path, n: int, cutoff: float | None = None) -> Measurement:
     """The measurement of n joints in a .csv or .parquet file."""
-    columns = _columns(Path(path))
-    found = {name: _joints(columns, name, n, path) for name in ("q", "qd", "qdd", "tau")}
+    columns = columns_of(Path(path))
+    found = {name: joints_of(columns, name, n, path) for name in ("q", "qd", "qdd", "tau")}
     missing = [] if "t" in columns else ["t"]
     for name in ("q", "tau"):
         missing += [f"{name}{i + 1}" for i in range(n) if f"{name}{i + 1}" not in columns]
@@ -199,7 +199,7 @@ def read(path: str | Path, n: int, cutoff: float | None = None) -> Measurement:
         raise InputError(f"{path}: {error}") from None
 
 
-def _joints(columns: Mapping[str, Array], name: str, n: int, path: str | Path) -> Array | None:
+def joints_of(columns: Mapping[str, Array], name: str, n: int, path: str | Path) -> Array | None:
     """The columns of one quantity, or None if there are none."""
     there = [int(m[1]) for column in columns if (m := re.fullmatch(rf"{name}(\d+)", column))]
     if there and max(there) > n:
@@ -210,9 +210,11 @@ def _joints(columns: Mapping[str, Array], name: str, n: int, path: str | Path) -
     return np.column_stack([columns[x] for x in names]) if set(names) <= set(columns) else None
 
 
-def _columns(path: Path) -> dict[str, Array]:
+def columns_of(path: Path) -> dict[str, Array]:
+    """The columns of a .csv or .parquet file by name."""
     if not path.is_file():
-        raise InputError(f"{path} does not exist; expected measured data in a .csv or .parquet file")
+        state = "is a folder" if path.is_dir() else "does not exist"
+        raise InputError(f"{path} {state}; expected a .csv or .parquet file with a row for each time")
     readers = {".csv": _csv, ".parquet": _parquet}
     if path.suffix not in readers:
         raise InputError(f"{path}: cannot read {path.suffix or 'a file without ending'}; expected .csv or .parquet")

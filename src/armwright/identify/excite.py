@@ -36,7 +36,7 @@ from armwright.trajectory.inputs import numbers, one_per_joint, positive, second
 
 STEP = 1e-5  # of the differences, for coefficients of size one
 DENSE = 4001  # samples in which the peaks of the final motion are looked for
-MARGIN = 1 - 1e-5  # what may hide between them
+MARGIN = 1 - 1e-9  # for rounding
 WORST = 1e12  # stands for the condition number of a motion that does not show everything
 
 
@@ -106,7 +106,8 @@ def limits_of(robot: Robot, position: ArrayLike | None, velocity: ArrayLike, acc
     for name, rate in zip(("velocity", "acceleration"), rates, strict=True):
         if not (rate > 0).all():
             raise InputError(f"{name} = {rate.tolist()}: expected limits above zero")
-    return Limits(low, high, *rates)
+    fastest = np.minimum(rates[0], [joint.max_velocity or math.inf for joint in robot.joints])
+    return Limits(low, high, fastest, rates[1])
 
 
 def condition(
@@ -183,15 +184,22 @@ class Search:
         k = np.arange(1, self.harmonics + 1)
         return null_space(np.ones((1, self.harmonics))) / k[:, None], null_space(k[None, :]) / k[:, None]
 
-    def coefficients(self, x: Array, t: Array) -> tuple[Array, Array, Array]:
-        """centre (..., n), sine and cosine (..., n, harmonics): as large as the limits allow at the times t."""
+    def coefficients(self, x: Array, t: Array, gap: float = 0.0) -> tuple[Array, Array, Array]:
+        """centre (..., n), sine and cosine (..., n, harmonics): as large as the limits allow at the times t.
+
+        With the `gap` between two times, also between them: a peak that is at most gap / 2 from one of them is at most
+        gap^2 / 8 times the largest second derivative above it.
+        """
         free = self.harmonics - 1
         sine, cosine = x[..., :free] @ self._free[0].T, x[..., free:-1] @ self._free[1].T
         q, qd, qdd = self._motion(np.zeros(x.shape[:-1]), sine, cosine, t)
-        lowest, highest = q.min(-2), q.max(-2)
+        rates = self.w * np.arange(1, self.harmonics + 1)
+        hidden = [np.hypot(sine, cosine) @ rates ** (order + 2) * gap**2 / 8 for order in range(3)]
+        lowest, highest = q.min(-2) - hidden[0], q.max(-2) + hidden[0]
         room = self.limits.high - self.limits.low
         needs = [(highest - lowest) / room]
-        needs += [np.abs(r).max(-2) / most for r, most in ((qd, self.limits.velocity), (qdd, self.limits.acceleration))]
+        for rate, more, most in ((qd, hidden[1], self.limits.velocity), (qdd, hidden[2], self.limits.acceleration)):
+            needs.append((np.abs(rate).max(-2) + more) / most)
         scale = MARGIN / np.maximum(np.max(needs, axis=0), 1e-300)
         left = room - scale * (highest - lowest)
         centre = self.limits.low - scale * lowest + left * (0.5 + 0.5 * np.sin(x[..., -1]))
@@ -248,7 +256,7 @@ class Search:
 
     def trajectory(self, x: Array, periods: int) -> Fourier:
         period = 2 * np.pi / self.w
-        centre, sine, cosine = self.coefficients(x, np.linspace(0, period, DENSE))
+        centre, sine, cosine = self.coefficients(x, np.linspace(0, period, DENSE), period / (DENSE - 1))
         a, b = (tuple(map(tuple, part.tolist())) for part in (sine, cosine))
         return Fourier(tuple(centre.tolist()), a, b, self.w, (0.0, periods * period))
 
@@ -273,7 +281,7 @@ def excitation(
     """A motion that shows the base parameters of a robot, from rest to rest, within limits.
 
     period, harmonics       seconds of one period, and how many multiples of its frequency there are
-    velocity, acceleration  the largest allowed, one number or one per joint
+    velocity, acceleration  the largest allowed, one number or one per joint; no joint is faster than its max_velocity
     position                (lowest, highest); by default the robot's limits, a turn or a metre in all where it has none
     friction, rotors        whether these are to be identified too
     noise                   of the measured torque, per joint; by default in proportion to the torque a joint needs

@@ -101,7 +101,7 @@ class Identification:
 
     @cached_property
     def parameters(self) -> Array:
-        """All parameters (13 n,), such as bodies can have: nearest to the measured base parameters."""
+        """All parameters (13 links,), such as bodies can have: nearest to the measured base parameters."""
         return _full(self)
 
     @cached_property

@@ -6,6 +6,8 @@ frame.
 
 from __future__ import annotations
 
+import math
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.arrays import Array, checked
-from armwright.errors import InputError
+from armwright.errors import InputError, ModelWarning
 from armwright.identify.base import independent
 from armwright.identify.columns import regressor
 from armwright.identify.consistent import Problem, nearest, plausible
@@ -23,6 +25,9 @@ from armwright.robot import Robot
 
 ROUNDS = 5
 DIFFERENCE = 1e-6  # relative step for the spread of centre of mass and tensor
+FEWEST = 8  # states, and twice as many torques as numbers: with fewer the standard deviations are too small
+SURE = 2.0  # standard deviations at least for a number to be different from zero
+RANK = 1e-12  # of the eigenvalues of the correlations: below, it is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +39,9 @@ class PayloadEstimate:
     *_deviation           their standard deviations
     noise                 the standard deviation of what is left of each joint's torque (n,)
     unseen                the names of parameters that the motion did not show
+    states                how many there were
+    possible              whether a body can have these numbers, as far as their standard deviations tell
+    remark                what is odd about them, or nothing
     """
 
     held_by: Robot
@@ -41,11 +49,13 @@ class PayloadEstimate:
     covariance: Array
     noise: Array
     unseen: tuple[str, ...]
+    states: int
 
     def __str__(self) -> str:
         com = ", ".join(f"{x:.4g} +- {sd:.1g}" for x, sd in zip(self.com, self.com_deviation, strict=True))
         unseen = f"; not seen: {', '.join(self.unseen)}" if self.unseen else ""
-        return f"{self.mass:.4g} +- {self.mass_deviation:.1g} kg, centre of mass ({com}) m{unseen}"
+        remark = f"; {self.remark}" if self.remark else ""
+        return f"{self.mass:.4g} +- {self.mass_deviation:.1g} kg, centre of mass ({com}) m{unseen}{remark}"
 
     @cached_property
     def _derived(self) -> Array:
@@ -86,17 +96,57 @@ class PayloadEstimate:
     def inertia_deviation(self) -> Array:
         return self._deviations[4:].reshape(3, 3)
 
+    @property
+    def remark(self) -> str:
+        if self.mass < -SURE * self.mass_deviation:
+            return (
+                f"a mass of {self.mass:.3g} +- {self.mass_deviation:.1g} kg is that of no body: signs, units, another "
+                "robot, or a model that is off (tau_without= does without it)"
+            )
+        if not self.mass > SURE * self.mass_deviation:
+            return f"{self.mass:.2g} +- {self.mass_deviation:.1g} kg may as well be nothing"
+        if not self.possible:
+            return f"no body has these numbers; the nearest one is {self.departure:.1f} standard deviations away"
+        return ""
+
+    @property
+    def possible(self) -> bool:
+        """The true body is some sqrt(count) standard deviations away; they are less sure the fewer states there are."""
+        count = TEN - len(self.unseen)
+        most = (count + 4 * math.sqrt(2 * count)) * (1 + FEWEST / self.states)
+        return self.mass >= -SURE * self.mass_deviation and self.departure**2 <= most
+
+    @property
+    def departure(self) -> float:
+        """How many standard deviations all that was measured is from `body`."""
+        return math.sqrt(2 * self._problem.misfit(self._nearest))
+
+    @cached_property
+    def _problem(self) -> Problem:
+        """In the directions that were seen: numbers known to rounding only have no say."""
+        seen = np.array([name not in self.unseen for name in LINK])
+        deviations = np.sqrt(np.diagonal(self.covariance)[seen])
+        values, vectors = np.linalg.eigh(self.covariance[np.ix_(seen, seen)] / np.outer(deviations, deviations))
+        R = (vectors / np.sqrt(np.maximum(values, RANK * values.max()))).T / deviations
+        known = np.where(seen, self.ten, 0.0)
+        return Problem(R @ np.eye(TEN)[seen], R @ known[seen], plausible(known[None]), np.empty(0))
+
+    @cached_property
+    def _nearest(self) -> Array:
+        try:
+            found = nearest(self._problem)
+        except np.linalg.LinAlgError:
+            found = np.full(TEN, np.nan)
+        if not np.isfinite(found).all():
+            raise InputError(f"no body is near to {self.mass:.3g} kg with {self.com.tolist()}; expected other torques")
+        return found
+
     @cached_property
     def body(self) -> LinkModel:
         """The body nearest to what was measured: its tensor is one that a body can have."""
-        seen = np.array([name not in self.unseen for name in LINK])
-        deviations = np.sqrt(np.diagonal(self.covariance)[seen])
-        correlations = self.covariance[np.ix_(seen, seen)] / np.outer(deviations, deviations)
-        R = np.linalg.inv(np.linalg.cholesky(correlations)) / deviations
-        known = np.where(seen, self.ten, 0.0)
-        K = np.eye(TEN)[seen]
-        problem = Problem(R @ K, R @ known[seen], plausible(known[None]), np.empty(0))
-        return body("payload", nearest(problem))
+        if self.mass < -SURE * self.mass_deviation:
+            raise InputError(f"there is no body to hold: {self.remark}")
+        return body("payload", self._nearest)
 
     @property
     def robot(self) -> Robot:
@@ -123,7 +173,7 @@ def estimate_payload(
     """What a robot holds, from torques (k, n) measured along a motion while it holds it.
 
     `tau_without` are the torques of the same motion with an empty hand; without them, those of the robot as described
-    (and without its payload) are taken, friction and rotors included.
+    (and without its payload) are taken, friction and rotors included. Warns where what is found is nothing or no body.
     """
     n = robot.n
     named = {"q": q, "qd": qd, "qdd": qdd, "tau": tau, "tau_without": tau_without}
@@ -137,7 +187,11 @@ def estimate_payload(
     links = len(robot.links)
     last = Y[..., TEN * (links - 1) : TEN * links]
     W = last @ in_frame(np.array(compose(robot.flange, robot.tool)))
-    return _fitted(empty, W, arrays["tau"] - before)
+    size = float(np.sqrt(np.mean(arrays["tau"] ** 2 + before**2)))
+    found = _fitted(empty, W, arrays["tau"] - before, size)
+    if found.remark:
+        warnings.warn(f"payload of {robot.name}: {found.remark}", ModelWarning, stacklevel=2)
+    return found
 
 
 def _rows(name: str, value: ArrayLike, n: int) -> Array:
@@ -147,16 +201,23 @@ def _rows(name: str, value: ArrayLike, n: int) -> Array:
     return array
 
 
-def _fitted(robot: Robot, W: Array, tau: Array) -> PayloadEstimate:
-    """Weighted least squares over the parameters that show, joints weighed by what is left of their torque."""
+def _fitted(robot: Robot, W: Array, tau: Array, size: float) -> PayloadEstimate:
+    """Weighted least squares over the parameters that show, joints weighed by what is left of their torque.
+
+    `size` is that of the torques that were subtracted from each other: what is left below its rounding means nothing.
+    """
     n = robot.n
     seen = independent(W.reshape(-1, TEN), list(range(TEN)))
     if 0 not in seen:
         raise InputError(f"no torque of {robot.name} depends on what it holds in these states; expected others")
-    if tau.size <= len(seen):
-        raise InputError(f"{tau.size} torques for {len(seen)} numbers of the payload; expected more rows, hundreds")
+    fewest = max(FEWEST, math.ceil(2 * len(seen) / n))
+    if len(tau) < fewest:
+        raise InputError(
+            f"{len(tau)} rows with {tau.size} torques for {len(seen)} numbers of the payload; expected at least "
+            f"{fewest} rows of different states, and hundreds to average the noise"
+        )
     sizes = np.sqrt((tau**2).mean(axis=0))
-    least = 1e-12 * max(float(sizes.max()), 1e-300)
+    least = 1e-12 * max(float(sizes.max()), size, 1e-3)
     noise = np.full(n, max(float(sizes.max()), least))
     for _ in range(ROUNDS):
         A = (W[..., seen] / noise[:, None]).reshape(-1, len(seen))
@@ -170,4 +231,5 @@ def _fitted(robot: Robot, W: Array, tau: Array) -> PayloadEstimate:
     ten, covariance = np.zeros(TEN), np.full((TEN, TEN), np.nan)
     ten[seen] = values
     covariance[np.ix_(seen, seen)] = inverse @ inverse.T
-    return PayloadEstimate(robot, ten, covariance, noise, tuple(LINK[k] for k in range(TEN) if k not in seen))
+    unseen = tuple(LINK[k] for k in range(TEN) if k not in seen)
+    return PayloadEstimate(robot, ten, covariance, noise, unseen, len(tau))

@@ -3,8 +3,8 @@
 link i    m, mx my mz, Ixx Iyy Izz Ixy Ixz Iyz    mass, first moment, inertia about the link origin, in link frame i
 joint i   viscous, coulomb, armature              tau += viscous qd + coulomb sign(qd) + armature qdd
 
-The vector has the ten of link 1, those of link 2, ..., and after all links the three of joint 1, of joint 2, ... What a
-robot holds counts as a part of its last link.
+The vector has the ten of link 1, those of link 2, ..., and after all links the three of joint 1, of joint 2, ...: one
+joint for each link, those that follow others among them. What a robot holds counts as a part of its last link.
 
 The ten as one matrix are the pseudo-inertia (P. Wensing, S. Kim, J.-J. Slotine, 'Linear matrix inequalities for
 physically consistent inertial parameter identification', IEEE Robotics and Automation Letters 3 (2018)): the second
@@ -28,14 +28,21 @@ JOINT = ("viscous", "coulomb", "armature")
 TEN, THREE = len(LINK), len(JOINT)
 
 
-def parameter_names(n: int) -> tuple[str, ...]:
-    """Of every parameter of n joints and links, in order: m1, mx1, ..., Iyz1, m2, ..., viscous1, coulomb1, ..."""
-    links = [f"{name}{i + 1}" for i in range(n) for name in LINK]
-    return (*links, *(f"{name}{i + 1}" for i in range(n) for name in JOINT))
+def parameter_names(robot: Description | int) -> tuple[str, ...]:
+    """Of every parameter of a robot, in order: m1, mx1, ..., Iyz1, m2, ..., viscous1, coulomb1, ...
+
+    A number stands for any robot with so many links. Joints that follow others count: there is a joint for each link.
+    """
+    if isinstance(robot, Description):
+        robot = len(robot.links)
+    if isinstance(robot, bool) or not isinstance(robot, int) or robot < 1:
+        raise InputError(f"parameter_names got {robot!r}; expected a Robot, or how many links it has")
+    links = [f"{name}{i + 1}" for i in range(robot) for name in LINK]
+    return (*links, *(f"{name}{i + 1}" for i in range(robot) for name in JOINT))
 
 
 def parameters(robot: Description) -> Array:
-    """The parameters of a robot as it is described, shape (13 n,), its payload as a part of the last link."""
+    """The parameters of a robot as it is described, shape (13 links,), its payload as a part of the last link."""
     if not isinstance(robot, Description):
         raise InputError(f"parameters got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
     chain = robot.chain()
@@ -45,7 +52,7 @@ def parameters(robot: Description) -> Array:
 
 
 def with_parameters(robot: Robot, values: ArrayLike) -> Robot:
-    """The same robot with other parameters (13 n,), and nothing in its hand: that is a part of its last link."""
+    """The same robot with other parameters (13 links,), and nothing in its hand: that is a part of its last link."""
     n = len(robot.links)
     vector = checked("values", values, ((TEN + THREE) * n,), np.dtype(float), "the parameters of `parameters(robot)`")
     if vector.ndim != 1 or not np.isfinite(vector).all():
