@@ -1,8 +1,10 @@
 """The command line, as typed."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -98,3 +100,132 @@ def test_bench_times_every_peer_that_is_there() -> None:
     for word in ("inverse dynamics", "armwright, rows", "pin.rneaInParallel", "times ours", "llvmlite"):
         assert word in text
     run("bench", "rr", "--batch", "0", code=2)
+
+
+TWO_ARMS = """<robot name="two">
+  <link name="base"/><link name="left"><inertial><mass value="1"/><origin xyz="0.2 0 0"/>
+    <inertia ixx="0.01" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="right"><inertial><mass value="2"/><origin xyz="0.2 0 0"/>
+    <inertia ixx="0.02" iyy="0.04" izz="0.04" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="tool"><inertial><mass value="0.5"/><origin xyz="0.1 0 0"/>
+    <inertia ixx="0.001" iyy="0.002" izz="0.002" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  {joints}
+</robot>"""
+JOINT = """<joint name="{0}" type="revolute"><parent link="{1}"/><child link="{2}"/><axis xyz="0 1 0"/>
+  <origin xyz="{3} 0 0"/><limit lower="-1" upper="1" effort="50" velocity="2"/></joint>"""
+
+
+@pytest.fixture
+def two_arms(tmp_path: Path) -> str:
+    """A file with a left arm of two joints and a right arm of one."""
+    joints = [("a", "base", "left", 0.1), ("b", "left", "tool", 0.4), ("c", "base", "right", -0.1)]
+    path = tmp_path / "two.urdf"
+    path.write_text(TWO_ARMS.format(joints="\n".join(JOINT.format(*joint) for joint in joints)))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["show"], ["count"], ["torques"], ["simulate"], ["excite"], ["check", "--quick"],
+        ["bench", "--rounds", "1", "--batch", "8"], ["precision", "--states", "2"], ["integrators", "--duration", "0.01"],
+    ],
+    ids=lambda words: words[0],
+)  # fmt: skip
+def test_every_command_takes_a_chain_of_a_file(
+    two_arms: str, command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    which = ["--base", "base", "--tip", "right", "--lock", "a=0.3", "--lock", "b=-0.2", "--package", f"two={tmp_path}"]
+    run(command[0], two_arms, *which, *command[1:])
+    assert "unknown link 'hand'" in run(command[0], two_arms, "--tip", "hand", *command[1:], code=2)
+
+
+def test_compare_takes_a_chain_of_either_file(two_arms: str) -> None:
+    assert "the same" in run("compare", two_arms, two_arms, "--tip", "right", "--tip-there", "right")
+    locked = ("--tip", "right", "--tip-there", "right", "--lock", "a=0.3", "--lock-there", "a=0.3")
+    assert "the same" in run("compare", two_arms, two_arms, *locked)
+    assert "choose the same chain" in run("compare", two_arms, two_arms, "--tip", "right", code=2)
+
+
+def test_arguments_of_a_xacro_file_and_the_packages_it_includes_from(two_arms: str, tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    text = Path(two_arms).read_text().replace("<robot ", '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" ')
+    (shared / "arms.xacro").write_text(text.replace('mass value="2"', 'mass value="$(arg mass)"'))
+    file = tmp_path / "robot.xacro"
+    file.write_text(
+        '<robot name="two" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:arg name="mass" default="2"/>'
+        '<xacro:include filename="$(find parts)/arms.xacro"/></robot>'
+    )
+    which = (str(file), "--tip", "right", "--lock", "a=0", "--lock", "b=0")
+    assert "on the command line: --package NAME=FOLDER" in run("show", *which, code=2)
+    which += ("--package", f"parts={shared}")
+    assert " 7.25 " in run("show", *which, "--arg", "mass=7.25")
+    assert "--arg mass: expected an argument and its value" in run("show", *which, "--arg", "mass", code=2)
+    run("check", *which, "--arg", "mass=7.25", "--quick")
+    assert "and no mass" in run("check", *which, "--arg", "mass=0", "--quick", code=1)
+
+
+def test_messages_name_the_options_of_the_command_line(two_arms: str) -> None:
+    assert "(on the command line: --lock JOINT=POSITION)" in run("show", two_arms, "--tip", "right")
+    assert "(on the command line: --base LINK, --tip LINK" in run("compare", two_arms, "rr", "--tip", "right", code=2)
+    assert "on the command line" not in run("show", "rr")
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (("--lock", "a"), "--lock a: expected a joint and its position"),
+        (("--lock", "a=far"), "--lock a=far: expected a joint and its position"),
+        (("--package", "two"), "--package two: expected a package and its folder"),
+    ],
+)
+def test_options_of_a_robot_that_are_half_given_are_told(two_arms: str, option: tuple[str, str], message: str) -> None:
+    assert message in run("show", two_arms, *option, code=2)
+
+
+def test_of_many_names_the_nearest_are_told() -> None:
+    text = run("show", "ur5f", code=2)
+    assert f" and {len(aw.robots()) - 6} more. A file is given by a path that ends in .toml, .urdf" in text
+    assert "ur5, ur5e" in text and "ascher" not in text
+
+
+def shown(monkeypatch: pytest.MonkeyPatch, width: int, *arguments: str) -> list[str]:
+    """The lines a terminal of this width is given."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", str(width))
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", run(*arguments))
+    return [line.rsplit("\r", 1)[-1].rstrip() for line in text.splitlines()]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_words_fold_to_the_width_of_the_terminal(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    for command in (["robots"], ["check", "panda", "--quick"], ["compare", "puma560", "rr", "--json"]):
+        code = 2 if command[0] == "compare" else 0
+        monkeypatch.setenv("FORCE_COLOR", "1")
+        monkeypatch.setenv("COLUMNS", str(width))
+        text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", run(*command, code=code))
+        assert max(len(line.rstrip()) for line in re.split(r"[\r\n]+", text)) <= width
+    names = " ".join(shown(monkeypatch, width, "robots"))
+    assert all(f"{name} " in names for name in aw.robots())
+
+
+def test_numbers_and_names_are_never_cut(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    wide = shown(monkeypatch, 60, "precision", "rr", "--states", "2")
+    assert any(re.match(r"natural_orthogonal_complement_gauss_jordan( +\d\.\de-\d+){8}$", line) for line in wide)
+    assert max(map(len, shown(monkeypatch, 80, "torques", "panda"))) <= 80
+
+
+def test_a_pipe_gets_long_lines() -> None:
+    assert any(len(line.rstrip()) > 100 for line in run("robots").splitlines())
+
+
+def test_a_proof_that_was_not_tried_says_so_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def peer(*_: object) -> np.ndarray:
+        raise ValueError("no such body")
+
+    monkeypatch.setattr("armwright.cli.check.installed_peers", lambda *_: {"Nobody": peer})
+    line = next(line for line in run("check", "rr").splitlines() if "Nobody agrees" in line)
+    assert line.split() == ["Nobody", "agrees", "not", "tried", "ValueError:", "no", "such", "body"]

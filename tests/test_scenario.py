@@ -1,15 +1,19 @@
 """Scenario files, and the commands that run them."""
 
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import close
 from typer.testing import CliRunner
 
 import armwright as aw
 from armwright import torque
 from armwright.cli import app
-from armwright.scenario import parse, pick_and_place, read
+from armwright.identify.data import write_csv
+from armwright.scenario import along, parse, pick_and_place, read
 from armwright.trajectory import check_limits
 
 FULL = """
@@ -60,6 +64,8 @@ def test_a_scenario_says_everything() -> None:
 def test_pick_and_place_stays_within_the_limits_of_every_robot(name: str) -> None:
     made = pick_and_place(aw.load(name))
     assert not check_limits(made.trajectory, made.robot)
+    peaks = np.abs(aw.torques_along(made.robot, made.trajectory, every=0.1).tau).max(axis=0)
+    assert all(peak <= (joint.max_torque or np.inf) for peak, joint in zip(peaks, made.robot.joints, strict=True))
     again = parse(made.text, name)
     t = np.linspace(0, made.trajectory.end, 7)
     assert np.array_equal(again.trajectory(t)[0], made.trajectory(t)[0])
@@ -127,3 +133,102 @@ def test_a_motion_that_breaks_off_leaves_its_page(tmp_path: Path, monkeypatch: p
     (tmp_path / "s.toml").write_text(text + '[torque]\nlaw = "spring_damper"\nstiffness = -1e5\ndamping = 0')
     assert "diverges" in run("simulate", "rr", "s.toml", code=2)
     assert (tmp_path / "rr.html").exists()
+
+
+def test_pick_and_place_takes_the_time_that_joints_need() -> None:
+    arm = aw.load("rr")
+
+    def lasting(**limits: float) -> float:
+        made = pick_and_place(arm.each_joint(lambda joint: replace(joint, **limits)))
+        assert not check_limits(made.trajectory, made.robot)
+        return made.trajectory.end
+
+    assert lasting() == 4.0
+    assert lasting(max_velocity=1.0) == pytest.approx(4 * 2.49 / 0.95, rel=0.02)  # the first joint would do 2.49 rad/s
+    held = np.abs(arm.gravity_torque(pick_and_place(arm).trajectory(np.linspace(0, 4, 99))[0])).max()
+    assert 4.0 < lasting(max_torque=1.2 * held) < lasting(max_torque=1.1 * held) < 40.0
+    assert lasting(max_torque=0.5 * held) == 4.0  # it cannot be held up, however slowly
+
+
+def motion_file(folder: Path, parts: str = "q qd qdd") -> aw.trajectory.Trajectory:
+    """A motion of two joints, written as a table of 101 rows to motion.csv."""
+    motion = aw.trajectory.quintic([0, 0.5, 1], [[0, 0], [0.4, -0.3], [0.1, 0.2]])
+    t = np.linspace(0, 1, 101)
+    columns = {"t": t}
+    for part, values in zip(("q", "qd", "qdd"), motion(t), strict=True):
+        if part in parts.split():
+            columns |= {f"{part}{i + 1}": column for i, column in enumerate(values.T)}
+    write_csv(folder / "motion.csv", columns)
+    return motion
+
+
+@pytest.mark.parametrize("parts", ["q", "q qd", "q qd qdd"])
+def test_a_scenario_follows_the_motion_in_a_file(tmp_path: Path, parts: str) -> None:
+    motion = motion_file(tmp_path, parts)
+    (tmp_path / "scenario.toml").write_text('[trajectory]\ntype = "sampled"\nfile = "motion.csv"\n')
+    made = read(tmp_path / "scenario.toml", "rr")
+    t = np.linspace(0, 1, 37)
+    for order, tolerance in ((0, 1e-7), (1, 1e-5), (2, 1e-2)):
+        close(made.trajectory(t)[order], motion(t)[order], tolerance)
+    assert made.law.traceable  # in few pieces, which are as good
+    result = aw.simulate(made.robot, made.law)
+    close(result.q, motion(result.t)[0], 1e-3)
+
+
+def test_a_motion_that_few_pieces_do_not_show_is_followed_row_by_row(tmp_path: Path) -> None:
+    t = np.linspace(0, 1, 201)
+    write_csv(tmp_path / "fast.csv", {"t": t, "q1": 0.1 * np.sin(150 * t), "q2": 0 * t})
+    assert not along(tmp_path / "fast.csv", aw.load("rr")).law.traceable
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "does not exist; expected a .csv or .parquet file"),
+        ("t,q1\n0,0\n1,0\n", "has the columns t, q1; expected t, q1 to q2"),
+        ("q1,q2\n0,0\n1,0\n", "has the columns q1, q2; expected t, q1 to q2"),
+        ("t,q1,q2,q3\n0,0,0,0\n1,0,0,0\n", "has a column q3, but the robot has 2 joints"),
+        ("t,q1,q2\n1,0,0\n0,0,0\n", "times"),
+    ],
+)
+def test_a_file_that_is_no_motion_is_told(tmp_path: Path, text: str | None, message: str) -> None:
+    if text is not None:
+        (tmp_path / "motion.csv").write_text(text)
+    scenario = '[trajectory]\ntype = "sampled"\nfile = "motion.csv"\n'
+    with pytest.raises(aw.ModelError, match=rf"\[trajectory\] file.*{message}"):
+        parse(scenario, "rr", folder=tmp_path)
+
+
+def test_excite_simulate_identify_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run("excite", "rr", "-o", "motion.csv")
+    output = run("simulate", "rr", "--motion", "motion.csv", "--data", "run.csv", "--noise", "0.02")
+    assert "run.csv: t, q, qd, qdd, tau in 1001 rows, torques with 0.02 of their RMS as noise" in output
+    output = run("identify", "rr", "run.csv")
+    assert re.search(r"joint1 .* (1\.9|2\.0)\d%", output) and "warning: the model leaves" not in output
+    pytest.importorskip("pyarrow")
+    run("torques", "rr", "--motion", "motion.csv", "--data", "run.parquet")
+    assert "0.00%" in run("identify", "rr", "run.parquet")
+
+
+def test_options_of_a_motion_that_do_not_fit_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    motion_file(tmp_path)
+    (tmp_path / "scenario.toml").write_text(FULL)
+    both = run("torques", "rr", "scenario.toml", "--motion", "motion.csv", code=2)
+    assert '[trajectory] type = "sampled"' in both
+    assert "expected a name that ends in .csv or .parquet" in run("simulate", "rr", "--data", "run.txt", code=2)
+    assert "expected a part of the torque" in run("simulate", "rr", "--noise", "-1", code=2)
+
+
+def test_speeds_and_torques_beyond_those_of_the_joints_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    motion_file(tmp_path)
+    weak = aw.load("rr").each_joint(lambda joint: replace(joint, max_velocity=0.5, max_torque=10.0))
+    weak.to_toml(tmp_path / "weak.toml")
+    for command in ("torques", "simulate"):
+        output = run(command, "weak.toml", "--motion", "motion.csv")
+        assert "above the limit 0.5 rad/s" in output
+        assert re.search(r"joint1 needs \d+(\.\d+)? N m, more than the 10 N m it has", output)

@@ -325,6 +325,14 @@ def test_limits_exceeded_are_told_with_joint_amount_and_time() -> None:
     assert "is 0.5 below the limit -1 rad" in text
 
 
+def test_the_speeds_of_the_robot_are_limits_where_none_are_given() -> None:
+    arm = limited([None, None]).each_joint(lambda joint: replace(joint, max_velocity=0.9))
+    motion = tr.trapezoidal([0.0, 1.0], [2.0, 0.5], velocity=1.0, acceleration=2.0)
+    assert {(e.joint, e.quantity, e.limit) for e in tr.check_limits(motion, arm)} == {(0, "velocity", 0.9)}
+    assert not tr.check_limits(motion, arm, velocity=1.1)
+    assert not tr.check_limits(motion, arm.each_joint(lambda joint: replace(joint, max_velocity=0.0)))  # not known
+
+
 def test_a_jump_of_acceleration_at_a_knot_is_seen() -> None:
     motion = tr.PiecewisePolynomial([0.0, 1.0, 1.001, 2.0], [[[0.0, 0.0]], [[0.0, 0.0]], [[0.0, 1.0]]])
     spike = replace(motion, coefficients=[[[0, 0, 0.0]], [[0, 0, 50.0]], [[5e-5, 0.1, 0.0]]])

@@ -1,7 +1,7 @@
 """Every error armwright raises on purpose. A message says what was got, what was expected and what to do."""
 
 from collections.abc import Iterable
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from typing import Any
 
 
@@ -68,9 +68,29 @@ def nearest(got: object, names: Iterable[str]) -> str | None:
     return lowered[near[0]] if near else None
 
 
+MOST_NAMES = 12
+"""Names that a message lists; of more it tells the nearest."""
+
+
 def unknown(what: str, got: object, known: Iterable[str], hint: str = "") -> UnknownNameError:
-    """'Unknown WHAT GOT', with the nearest known name and the whole list."""
+    """'Unknown WHAT GOT', with the nearest known name and the others, or how many there are."""
     names = list(known)
     near = nearest(got, names)
     guess = f" Did you mean {near!r}?" if near else ""
-    return UnknownNameError(f"unknown {what} {got!r}.{guess} Known: {', '.join(names)}.{' ' + hint if hint else ''}")
+    shown = names if len(names) <= MOST_NAMES else _alike(got, names)
+    more = f" and {len(names) - len(shown)} more" if len(shown) < len(names) else ""
+    return UnknownNameError(
+        f"unknown {what} {got!r}.{guess} Known: {', '.join(shown)}{more}.{' ' + hint if hint else ''}"
+    )
+
+
+def _alike(got: object, names: list[str]) -> list[str]:
+    """Half a dozen names, those most like what was got, in their order."""
+    like = SequenceMatcher(b=str(got).lower())
+
+    def likeness(name: str) -> float:
+        like.set_seq1(name.lower())
+        return like.ratio()
+
+    chosen = sorted(names, key=likeness, reverse=True)[: MOST_NAMES // 2]
+    return [name for name in names if name in chosen]

@@ -14,7 +14,7 @@ rtol = 1e-9                            # or step = 0.001
 
 [trajectory]
 type = "quintic"                       # cubic quintic spline: times, points; cycloidal normal_spline: from, to,
-times = [0, 1, 2]                      # duration; trapezoidal: from, to, velocity, acceleration
+times = [0, 1, 2]                      # duration; trapezoidal: from, to, velocity, acceleration; sampled: file
 points = [[0, 0], [1, 0.5], [0, 0]]
 
 [torque]
@@ -27,6 +27,8 @@ friction = {viscous = 0.1, coulomb = 0.0, smooth = 0.0}
 
 from __future__ import annotations
 
+import json
+import math
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -37,6 +39,8 @@ import numpy as np
 
 from armwright import torque, trajectory
 from armwright.errors import InputError, ModelError
+from armwright.formulations import default_name, find
+from armwright.identify.data import columns_of, joints_of
 from armwright.load import load
 from armwright.model.values import Reader
 from armwright.robot import Robot
@@ -51,6 +55,7 @@ MOTIONS: dict[str, tuple[str, ...]] = {
     "cycloidal": ("from", "to", "duration"),
     "normal_spline": ("from", "to", "duration"),
     "trapezoidal": ("from", "to", "velocity", "acceleration"),
+    "sampled": ("file",),
 }
 LAWS: dict[str, tuple[str, ...]] = {
     "free": (),
@@ -70,6 +75,9 @@ REQUIRED = {
     "pd_gravity": ("kp", "kd"),
     "computed_torque": ("kp", "kd"),
 }
+FAITHFUL = 1e-4
+"""Radians or metres by which a motion from a file may be smoothed so that it can be compiled."""
+
 TRACKING = ("pd", "pd_gravity", "computed_torque", "feed_forward")
 
 
@@ -84,7 +92,7 @@ class Scenario:
     text: str = ""
 
 
-def read(path: str | Path, robot: str | None = None) -> Scenario:
+def read(path: str | Path, robot: str | Robot | None = None) -> Scenario:
     """The scenario of a file, for the robot it names or the one given."""
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
@@ -93,19 +101,15 @@ def read(path: str | Path, robot: str | None = None) -> Scenario:
     return parse(text, robot, str(path), Path(path).parent)
 
 
-def parse(text: str, robot: str | None = None, file: str = "scenario", folder: Path = Path()) -> Scenario:
+def parse(text: str, robot: str | Robot | None = None, file: str = "scenario", folder: Path = Path()) -> Scenario:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ModelError(f"{file}: {error}") from None
     top = Reader(data, lambda key: f"{file}{f', {key}' if key else ''}")
     top.check_keys(TOP)
-    name = robot or top.text("robot", "")
-    if not name:
-        raise ModelError(f'{file}: no robot; give robot = "puma560", or name one on the command line')
-    beside = folder / name
-    arm = _changed(load(beside if robot is None and Path(name).suffix and beside.exists() else name), top)
-    motion = _trajectory(_part(top, file, "trajectory"), arm) if "trajectory" in data else None
+    arm = _changed(robot if isinstance(robot, Robot) else _loaded(robot, top, file, folder), top)
+    motion = _trajectory(_part(top, file, "trajectory"), arm, folder) if "trajectory" in data else None
     law = _told(_part(top, file, "torque"), motion) if "torque" in data else _default_law(motion)
     options: dict[str, Any] = {key: data[key] for key in ("duration", "every", "q0", "qd0") if key in data}
     if "integrator" in data:
@@ -114,6 +118,14 @@ def parse(text: str, robot: str | None = None, file: str = "scenario", folder: P
         options |= {"integrator": part.text("method", "dop853")}
         options |= {key: part.number(key) for key in ("rtol", "atol", "step") if key in part.data}
     return Scenario(arm, torque.as_law(law, arm.n), motion, options, text)
+
+
+def _loaded(robot: str | None, top: Reader, file: str, folder: Path) -> Robot:
+    name = robot or top.text("robot", "")
+    if not name:
+        raise ModelError(f'{file}: no robot; give robot = "puma560", or name one on the command line')
+    beside = folder / name
+    return load(beside if robot is None and Path(name).suffix and beside.exists() else name)
 
 
 def _part(top: Reader, file: str, name: str) -> Reader:
@@ -143,8 +155,13 @@ def _choice(part: Reader, key: str, choices: Mapping[str, tuple[str, ...]], also
     return str(kind)
 
 
-def _trajectory(part: Reader, arm: Robot) -> Trajectory:
+def _trajectory(part: Reader, arm: Robot, folder: Path) -> Trajectory:
     kind = _choice(part, "type", MOTIONS)
+    if kind == "sampled":
+        try:
+            return motion_of(folder / part.text("file", part.need("file")), arm)
+        except InputError as error:
+            part.fail("file", str(error))
     values = [part.need(key) for key in MOTIONS[kind]]
     make: Callable[..., Trajectory] = getattr(trajectory, kind)
     try:
@@ -154,6 +171,38 @@ def _trajectory(part: Reader, arm: Robot) -> Trajectory:
     if motion.n != arm.n:
         part.fail("points" if "points" in part.data else "from", f"{motion.n} joints; {arm.name} has {arm.n}")
     return motion
+
+
+def motion_of(path: Path, arm: Robot) -> Trajectory:
+    """The motion in a .csv or .parquet file: columns t, q1 ... qn, and if they are known qd1 ... and qdd1 ..."""
+    columns = columns_of(path)
+    q, qd, qdd = (joints_of(columns, name, arm.n, path) for name in ("q", "qd", "qdd"))
+    if "t" not in columns or q is None:
+        raise InputError(
+            f"{path} has the columns {', '.join(columns)}; expected t, q1 to q{arm.n}, and if they are known qd1 to "
+            f"qd{arm.n} and qdd1 to qdd{arm.n}"
+        )
+    try:
+        if qd is None:
+            return trajectory.spline(columns["t"], q)
+        return trajectory.hermite(columns["t"], q, qd, qdd)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def along(path: Path, arm: Robot) -> Scenario:
+    """Computed torque along the motion in a file."""
+    return parse(f'[trajectory]\ntype = "sampled"\nfile = {json.dumps(str(path.absolute()))}\n', arm, str(path))
+
+
+def _followed(motion: Trajectory) -> Trajectory:
+    """A motion for a law to follow: in few pieces, which compile, where that is (nearly) the same."""
+    if motion.traceable:
+        return motion.holding()
+    few = trajectory.sampled(motion)
+    times = np.array(motion.knots)
+    near = float(np.max(np.abs(few(times)[0] - motion(times)[0]))) <= FAITHFUL
+    return (few if near else motion).holding()
 
 
 def _told(part: Reader, motion: Trajectory | None) -> torque.Law:
@@ -175,7 +224,7 @@ def _law(part: Reader, motion: Trajectory | None) -> torque.Law:
             part.fail(
                 "law", f"{kind} follows a trajectory: add [trajectory]" + (", or target =" if "pd" in kind else "")
             )
-        law = getattr(torque, kind)(motion.holding() if target is None and motion else target, **given)
+        law = getattr(torque, kind)(_followed(motion) if target is None and motion else target, **given)
     else:
         law = torque.Free() if kind == "free" else getattr(torque, kind)(**given)
     driving: torque.Law = law.limited(part.data["limit"]) if "limit" in part.data else law
@@ -193,11 +242,14 @@ def _friction(part: Reader) -> torque.Friction | None:
 
 
 def _default_law(motion: Trajectory | None) -> torque.Law:
-    return torque.Free() if motion is None else torque.computed_torque(motion.holding(), kp=100.0, kd=20.0)
+    return torque.Free() if motion is None else torque.computed_torque(_followed(motion), kp=100.0, kd=20.0)
 
 
 def pick_and_place(arm: Robot, seconds: float = 4.0) -> Scenario:
-    """A motion for any robot: from the middle of its range down to one side, up, over to the other side, and back."""
+    """A motion for any robot: from the middle of its range down to one side, up, over to the other side, and back.
+
+    It takes longer where joints would be too fast or torques too large for their limits.
+    """
     middle, reach = np.array([_range(joint) for joint in arm.joints]).T
     swing = reach * np.where(np.arange(arm.n) == 0, 1.0, 0.5)
     side = np.where(np.arange(arm.n) == 0, 1.0, 0.0)
@@ -205,16 +257,46 @@ def pick_and_place(arm: Robot, seconds: float = 4.0) -> Scenario:
     points = [middle]
     for across, lowered in ((1, 0.4), (1, 1.0), (1, 0.4), (-1, 0.4), (-1, 1.0), (-1, 0.4), (0, 0.0)):
         points.append(middle + swing * (across * side + lowered * down))
-    times = seconds * np.array([0, 0.16, 0.26, 0.36, 0.64, 0.74, 0.84, 1.0])
+    parts = np.array([0, 0.16, 0.26, 0.36, 0.64, 0.74, 0.84, 1.0])
+    seconds = math.ceil(10 * seconds * _slower(arm, trajectory.quintic(seconds * parts, points)) - 1e-9) / 10
+    times = np.round(seconds * parts, 4)
     rows = ",\n    ".join(str([round(float(x), 4) for x in row]) for row in points)
     text = (
         "# Pick and place: down to one side, up, over to the other side, down, up and back.\n"
         f'every = 0.01\n\n[integrator]\nmethod = "dop853"\nrtol = 1e-9\n\n'
-        f'[trajectory]\ntype = "quintic"\ntimes = {[round(float(t), 4) for t in times]}\npoints = [\n    {rows},\n]\n\n'
+        f'[trajectory]\ntype = "quintic"\ntimes = {times.tolist()}\npoints = [\n    {rows},\n]\n\n'
         '[torque]\nlaw = "computed_torque"\nkp = 100\nkd = 20\n'
     )
-    motion = trajectory.quintic(np.round(times, 4), np.round(points, 4))
+    motion = trajectory.quintic(times, np.round(points, 4))
     return Scenario(arm, _default_law(motion), motion, {"every": 0.01}, text)
+
+
+SPARE = 0.95
+"""The part of a limit that is used, as neither the robot nor its model is perfect."""
+
+SLOWEST = 10.0
+"""Times as long: what is too heavy then is too heavy to be held, however slowly."""
+
+
+def _slower(arm: Robot, motion: Trajectory) -> float:
+    """How many times as long a motion has to take for the speeds and torques of the joints to stay below their limits.
+
+    Torques are seen along the motion by inverse dynamics as it is written, on arrays: nothing need be compiled.
+    """
+    q, qd, qdd = motion(np.linspace(motion.start, motion.end, 201))
+    speed, effort = (
+        SPARE * np.array([getattr(joint, name) or np.inf for joint in arm.joints])
+        for name in ("max_velocity", "max_torque")
+    )
+    factor = max(1.0, float(np.max(np.abs(qd) / speed)))
+    if np.isinf(effort).all():
+        return factor
+    dynamics = find("inverse_dynamics", default_name("inverse_dynamics", bool(arm.followers)))
+    for slow in np.geomspace(factor, SLOWEST * factor, 25):
+        tau = dynamics(arm.chain(), *(list(x.T) for x in (q, qd / slow, qdd / slow**2)))
+        if all(np.max(np.abs(x)) <= most for x, most in zip(tau, effort, strict=True)):
+            return float(slow)
+    return factor
 
 
 def _range(joint: Any) -> tuple[float, float]:

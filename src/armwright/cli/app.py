@@ -16,11 +16,11 @@ from armwright.cli.check import run_check
 from armwright.cli.compare import run_compare
 from armwright.cli.crossing import print_crossing
 from armwright.cli.identify import run_excitation, run_identification
-from armwright.cli.motion import run_integrators, run_simulation, run_torques
+from armwright.cli.motion import Wanted, run_integrators, run_simulation, run_torques
 from armwright.cli.output import console, table, told
 from armwright.cli.precision import run_precision
 from armwright.cli.reproduce import reproduce_papers
-from armwright.cli.robots import robot_of
+from armwright.cli.robots import FILES, Chosen, NamedRobot, about_a_robot, robot_of
 from armwright.errors import InputError, ModelWarning
 from armwright.formulations import PROBLEMS, Formulation
 from armwright.study.bench import BATCH, ROUNDS
@@ -64,11 +64,12 @@ def robots() -> None:
 
 
 @app.command()
-def show(robot: Annotated[str, typer.Argument(help="A packaged robot, or the path of a .toml file.")]) -> None:
+@about_a_robot
+def show(robot: NamedRobot) -> None:
     """Print a robot as the tables a robotics book would print, and what looks wrong with it."""
     with told(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)  # shown below, in full
-        arm = aw.load(robot)
+        arm = robot_of(robot)
         typer.echo(str(arm))
         found = aw.problems(arm)
         out = console()
@@ -90,27 +91,27 @@ def formulations() -> None:
 
 
 @app.command()
+@about_a_robot
 def count(
-    robot: Annotated[
-        str,
-        typer.Argument(help="A number of joints or types like RRPRRR, a packaged robot, or a .toml file."),
-    ],
+    robot: Annotated[Chosen, f"A number of joints or types like RRPRRR, a packaged robot, or {FILES}."],
 ) -> None:
     """Count operations: every formulation, beside what the papers published."""
     with told():
-        if robot.isdecimal():
-            _count_general("R" * _joints(robot))
-        elif set(robot) <= set("RP") and robot:
-            _count_general(robot)
-        elif robot.replace(".", "", 1).isdecimal():
-            raise InputError(f"{robot} joints cannot be; expected a whole number, types like RRPRRR, a robot or a file")
+        name = robot.name
+        if name.isdecimal():
+            _count_general("R" * _joints(name))
+        elif set(name) <= set("RP") and name:
+            _count_general(name)
+        elif name.replace(".", "", 1).isdecimal():
+            raise InputError(f"{name} joints cannot be; expected a whole number, types like RRPRRR, a robot or a file")
         else:
             _count_robot(robot_of(robot))
 
 
 @app.command()
+@about_a_robot
 def bench(
-    robot: Annotated[str, typer.Argument(help="A packaged robot, or the path of a .toml file.")],
+    robot: NamedRobot,
     batch: Annotated[int, typer.Option(help="States in a batch.")] = BATCH,
     rounds: Annotated[int, typer.Option(help="How many times each is timed, in turns.")] = ROUNDS,
 ) -> None:
@@ -121,30 +122,56 @@ def bench(
         print_bench(robot_of(robot), batch, rounds)
 
 
-_ROBOT = Annotated[str, typer.Argument(help="A packaged robot, or the path of a .toml file.")]
 _SCENARIO = Annotated[
     Path | None, typer.Argument(help="A scenario file (docs/simulation.md); without, pick and place.")
 ]
 _OUTPUT = Annotated[Path | None, typer.Option("--output", "-o", help="Where to write the page; NAME.html by default.")]
 
 
+_MOTION = Annotated[
+    Path | None, typer.Option(help="A .csv or .parquet file to move along: t, q1.., if known qd1.., qdd1..")
+]
+_DATA = Annotated[Path | None, typer.Option(help="A .csv or .parquet file to write, for `armwright identify`.")]
+_NOISE = Annotated[float, typer.Option(help="Noise of the torques in --data, as a part of each joint's RMS torque.")]
+_SEED = Annotated[int, typer.Option(help="Which noise.")]
+
+
 @app.command()
-def simulate(robot: _ROBOT, scenario: _SCENARIO = None, output: _OUTPUT = None) -> None:
+@about_a_robot
+def simulate(
+    robot: NamedRobot,
+    scenario: _SCENARIO = None,
+    output: _OUTPUT = None,
+    motion: _MOTION = None,
+    data: _DATA = None,
+    noise: _NOISE = 0.0,
+    seed: _SEED = 0,
+) -> None:
     """Simulate a robot: a table of torques, speeds and power, the energy audit, and a page with curves."""
     with told():
-        run_simulation(robot, scenario, output)
+        run_simulation(Wanted(robot, scenario, motion, output, data, noise, seed))
 
 
 @app.command()
-def torques(robot: _ROBOT, scenario: _SCENARIO = None, output: _OUTPUT = None) -> None:
+@about_a_robot
+def torques(
+    robot: NamedRobot,
+    scenario: _SCENARIO = None,
+    output: _OUTPUT = None,
+    motion: _MOTION = None,
+    data: _DATA = None,
+    noise: _NOISE = 0.0,
+    seed: _SEED = 0,
+) -> None:
     """The torques and powers of a motion, by inverse dynamics along it."""
     with told():
-        run_torques(robot, scenario, output)
+        run_torques(Wanted(robot, scenario, motion, output, data, noise, seed))
 
 
 @app.command()
+@about_a_robot
 def integrators(
-    robot: _ROBOT,
+    robot: NamedRobot,
     duration: Annotated[float, typer.Option(help="Seconds of motion.")] = 1.0,
     output: _OUTPUT = None,
 ) -> None:
@@ -165,8 +192,9 @@ def reproduce(
 
 
 @app.command()
+@about_a_robot
 def excite(
-    robot: _ROBOT,
+    robot: NamedRobot,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The .csv file to write.")] = None,
     period: Annotated[float, typer.Option(help="Seconds.")] = 10.0,
     velocity: Annotated[float, typer.Option(help="The largest speed of a joint, rad/s or m/s.")] = 2.0,
@@ -180,21 +208,24 @@ def excite(
 
 
 @app.command()
+@about_a_robot
 def identify(
-    robot: _ROBOT,
+    robot: NamedRobot,
     data: Annotated[Path, typer.Argument(help="A .csv or .parquet file: t, q1.., tau1.., and if known qd1.., qdd1..")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write the page.")] = None,
-    write: Annotated[Path | None, typer.Option(help="A .toml file for the robot that was found.")] = None,
+    write: Annotated[Path | None, typer.Option(help="A .toml, .urdf or .xml file for the robot found.")] = None,
     cutoff: Annotated[float | None, typer.Option(help="Hz, of the filter if derivatives are not in the data.")] = None,
 ) -> None:
     """Find the parameters of a robot in measured torques, with standard deviations."""
     with told():
-        run_identification(robot, data, output, write, cutoff)
+        if not run_identification(robot, data, output, write, cutoff):
+            raise typer.Exit(1)
 
 
 @app.command()
+@about_a_robot
 def precision(
-    robot: _ROBOT,
+    robot: NamedRobot,
     sweep: Annotated[int | None, typer.Option(help="Sweep this joint (1, 2, ...) instead of random states.")] = None,
     states: Annotated[int, typer.Option(help="How many random states.")] = STATES,
     seed: Annotated[int, typer.Option(help="Which random states.")] = 0,
@@ -216,17 +247,13 @@ def crossing(
         print_crossing(joints, measure, output)
 
 
-_BASE = Annotated[str | None, typer.Option(help="The link the chain starts at; the root by default.")]
-_TIP = Annotated[str | None, typer.Option(help="The link the chain ends at; the longest chain by default.")]
 _JSON = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
 
 @app.command("check")
+@about_a_robot
 def check_file(
-    file: Annotated[str, typer.Argument(help="A .toml, .urdf, .xacro or .xml (MJCF) file, or a packaged robot.")],
-    base: _BASE = None,
-    tip: _TIP = None,
-    lock: Annotated[list[str] | None, typer.Option(help="JOINT=POSITION of a joint that stands still.")] = None,
+    file: NamedRobot,
     accept: Annotated[list[str] | None, typer.Option(help="A KIND, or 'LINK: KIND', that is known and fine.")] = None,
     fix: Annotated[Path | None, typer.Option(help="Write a copy with what needs no guess repaired.")] = None,
     json: _JSON = False,
@@ -234,25 +261,22 @@ def check_file(
 ) -> None:
     """Say what is wrong, suspicious or fine in a robot file, link by link, and prove its numbers (docs/checking.md)."""
     with told():
-        if not run_check(file, base, tip, lock or (), accept or (), fix, json, quick):
+        if not run_check(file, accept or (), fix, json, quick):
             raise typer.Exit(1)
 
 
 @app.command("compare")
+@about_a_robot
 def compare_files(
-    here: Annotated[str, typer.Argument(help="A file, or a packaged robot.")],
-    there: Annotated[str, typer.Argument(help="Another description of the same robot.")],
+    here: NamedRobot,
+    there: Annotated[Chosen, "Another description of the same robot."],
     tolerance: Annotated[float, typer.Option(help="Relative; radians for angles.")] = TOLERANCE,
     ignore: Annotated[list[str] | None, typer.Option(help="A kind of difference that does not count.")] = None,
-    base: _BASE = None,
-    tip: _TIP = None,
-    base_there: _BASE = None,
-    tip_there: _TIP = None,
     json: _JSON = False,
 ) -> None:
     """Say where two descriptions of one robot differ, by how much, and at which joint or link."""
     with told():
-        if not run_compare((here, there), (base, base_there), (tip, tip_there), tolerance, ignore or (), json):
+        if not run_compare(here, there, tolerance, ignore or (), json):
             raise typer.Exit(1)
 
 

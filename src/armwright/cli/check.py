@@ -17,8 +17,8 @@ from rich.markup import escape
 
 from armwright.check import Finding, Fixed, Report, check, fix
 from armwright.check.proofs import Peer
-from armwright.cli.output import console, table
-from armwright.errors import InputError
+from armwright.cli.output import command_line, console, table
+from armwright.cli.robots import Chosen
 from armwright.robot import Robot
 
 Array = NDArray[Any]
@@ -27,22 +27,16 @@ _COLOURS = {"error": "bold red", "warning": "yellow", "note": "dim"}
 _VERDICTS = {True: "[green]holds[/]", False: "[bold red]fails[/]", None: "[dim]not tried[/]"}
 
 
-def run_check(
-    file: str,
-    base: str | None,
-    tip: str | None,
-    lock: Sequence[str],
-    accept: Sequence[str],
-    out: Path | None,
-    as_json: bool,
-    quick: bool,
-) -> bool:
+def run_check(chosen: Chosen, accept: Sequence[str], out: Path | None, as_json: bool, quick: bool) -> bool:
     """Check a file, print what was found, and write the repaired copy if one is asked for; True if all is well."""
-    locked = _positions(lock)
-    peers = {} if quick else installed_peers(file, base, locked)
-    with console(stderr=True).status(f"checking {file}"):
-        report = check(file, base, tip, locked, accept=accept, peers=peers, prove_it=not quick)
-        fixed = fix(file, out) if out is not None else None
+    file, locked, packages, mappings = chosen.name, chosen.locked, chosen.packages, chosen.mappings
+    peers = {} if quick else installed_peers(file, chosen.base, locked)
+    with console(stderr=True).status(f"checking {Path(file).name}"):
+        report = check(
+            file, chosen.base, chosen.tip, locked,
+            accept=accept, peers=peers, prove_it=not quick, packages=packages, mappings=mappings,
+        )  # fmt: skip
+        fixed = fix(file, out, packages=packages, mappings=mappings) if out is not None else None
     if as_json:
         typer.echo(_json(report, fixed))
     else:
@@ -50,20 +44,6 @@ def run_check(
         if fixed is not None:
             _show_fixed(fixed)
     return report.ok
-
-
-def _positions(lock: Sequence[str]) -> dict[str, float]:
-    """--lock joint=0.5, as often as needed."""
-    locked = {}
-    for entry in lock:
-        name, equals, value = entry.rpartition("=")
-        try:
-            locked[name] = float(value)
-        except ValueError:
-            equals = ""
-        if not equals or not name:
-            raise InputError(f"--lock {entry}: expected a joint and its position, such as --lock elbow=0.5")
-    return locked
 
 
 def _json(report: Report, fixed: Fixed | None) -> str:
@@ -92,6 +72,8 @@ def _show(report: Report) -> None:
             made.add_row(escape(proof.name), _VERDICTS[proof.holds], escape(proof.text))
         out.print()
         out.print(made)
+    if options := command_line("; ".join(finding.text for finding in report.findings)):
+        out.print(f"\n{options}", style="dim", soft_wrap=True)
     fixable = sum(finding.fixable for finding in report.findings)
     hint = f"; --fix can repair {fixable} of them" if fixable else ""
     out.print(f"\n{report.summary}{hint}", style="bold" if not report.ok else "green")

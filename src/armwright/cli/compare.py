@@ -10,21 +10,13 @@ from rich.markup import escape
 
 from armwright.check import Comparison, compare
 from armwright.cli.output import console, table
-from armwright.cli.robots import robot_of
+from armwright.cli.robots import Chosen, robot_of
 from armwright.robot import Robot
 
 
-def run_compare(
-    files: tuple[str, str],
-    bases: tuple[str | None, str | None],
-    tips: tuple[str | None, str | None],
-    tolerance: float,
-    ignore: Sequence[str],
-    as_json: bool,
-) -> bool:
+def run_compare(here: Chosen, there: Chosen, tolerance: float, ignore: Sequence[str], as_json: bool) -> bool:
     """Compare two robots and print the result; True if they are the same."""
-    one, two = (_load(file, base, tip) for file, base, tip in zip(files, bases, tips, strict=True))
-    found = compare(one, two, tolerance=tolerance, ignore=ignore)
+    found = compare(_load(here), _load(there), tolerance=tolerance, ignore=ignore)
     if as_json:
         typer.echo(found.to_json())
     else:
@@ -32,10 +24,10 @@ def run_compare(
     return found.same
 
 
-def _load(file: str, base: str | None, tip: str | None) -> Robot:
+def _load(chosen: Chosen) -> Robot:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is wrong with a file is for `armwright check` to say
-        return robot_of(file, base, tip)
+        return robot_of(chosen)
 
 
 def _show(found: Comparison) -> None:

@@ -8,12 +8,12 @@ from rich.markup import escape
 
 from armwright.cli.motion import safe_name
 from armwright.cli.output import console, table, write_page
-from armwright.cli.robots import robot_of
+from armwright.cli.robots import Chosen, robot_of
 from armwright.errors import InputError
 from armwright.study.precision import DIGITS, precision
 
 
-def run_precision(robot: str, joint: int | None, states: int, seed: int, output: Path | None) -> None:
+def run_precision(robot: Chosen, joint: int | None, states: int, seed: int, output: Path | None) -> None:
     """Compare every formulation with fifty digits, print the table and what to trust, write the page."""
     arm = robot_of(robot)
     if joint is not None and not 1 <= joint <= arm.n:

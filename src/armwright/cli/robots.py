@@ -1,11 +1,120 @@
-"""The robot a command is about."""
+"""The robot a command is about: its name or file, and the options that say which chain of a file is meant.
+
+A command has a parameter of type `Chosen`; `about_a_robot` puts in its place an argument and the options below, the
+same for every command. Those of a second robot end in -there.
+"""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from typing import Annotated, Any, TypeAlias, get_args, get_type_hints
+
+import typer
+
+from armwright.errors import InputError
 from armwright.load import load
 from armwright.robot import Robot
 
+FILES = "a .toml, .urdf, .xacro or .xml (MuJoCo) file"
+PANELS = {"": "Which robot of a file", "_there": "Which robot of the second file"}
 
-def robot_of(name: str, base: str | None = None, tip: str | None = None) -> Robot:
+OPTIONS: dict[str, tuple[Any, str, str]] = {
+    "base": (str, "LINK", "Where the chain starts; the root by default."),
+    "tip": (str, "LINK", "Where the chain ends; the longest chain by default."),
+    "lock": (list[str], "JOINT=POSITION", "A joint that stands still. Repeat for more."),
+    "package": (list[str], "NAME=FOLDER", "Where a package is that the file names. Repeat for more."),
+    "arg": (list[str], "NAME=VALUE", "An argument of a xacro file. Repeat for more."),
+}
+"""Of every option its type, what it takes, and what it says."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A packaged robot by name, or a file and which robot of it, as the options say it."""
+
+    name: str
+    base: str | None = None
+    tip: str | None = None
+    lock: Sequence[str] = ()
+    package: Sequence[str] = ()
+    arg: Sequence[str] = ()
+
+    @property
+    def locked(self) -> dict[str, float]:
+        locked = {}
+        for name, value in _pairs("--lock", self.lock, "a joint and its position, such as --lock elbow=0.5"):
+            try:
+                locked[name] = float(value)
+            except ValueError:
+                raise InputError(
+                    f"--lock {name}={value}: expected a joint and its position, such as --lock elbow=0.5"
+                ) from None
+        return locked
+
+    @property
+    def packages(self) -> dict[str, str]:
+        return dict(_pairs("--package", self.package, "a package and its folder, such as --package arm_description=."))
+
+    @property
+    def mappings(self) -> dict[str, str]:
+        return dict(_pairs("--arg", self.arg, "an argument and its value, such as --arg hand=true"))
+
+
+NamedRobot: TypeAlias = Annotated[Chosen, f"A packaged robot, or {FILES}."]
+"""The type of a parameter of a command; a command may say something else of it."""
+
+
+def robot_of(chosen: Chosen) -> Robot:
     """A packaged robot or one from a file, without what it looks like: where its meshes lie is of no concern."""
-    return load(name, base, tip, visuals=False)
+    where = (chosen.locked, chosen.packages, False, chosen.mappings)
+    return load(chosen.name, chosen.base, chosen.tip, *where)
+
+
+def _pairs(option: str, given: Sequence[str], expected: str) -> list[tuple[str, str]]:
+    pairs = []
+    for entry in given:
+        name, equals, value = entry.partition("=")
+        if not (name and equals and value):
+            raise InputError(f"{option} {entry}: expected {expected}")
+        pairs.append((name, value))
+    return pairs
+
+
+def about_a_robot(command: Callable[..., None]) -> Callable[..., None]:
+    """A command as typer reads it: an argument and options in place of every parameter that is a robot."""
+    hints = get_type_hints(command, include_extras=True)
+    robots = [name for name, hint in hints.items() if Chosen in get_args(hint)]
+    suffixes = dict(zip(robots, PANELS, strict=False))
+    written = list(inspect.signature(command).parameters.values())
+    parameters = [_plain(p, hints[p.name], p.name in suffixes) for p in written]
+    for suffix in suffixes.values():
+        parameters += [_option(name, suffix) for name in OPTIONS]
+
+    @wraps(command)
+    def called(**given: Any) -> None:
+        for name, suffix in suffixes.items():
+            parts = {option: given.pop(option + suffix) for option in OPTIONS}
+            given[name] = Chosen(given[name], **{key: value for key, value in parts.items() if value is not None})
+        command(**given)
+
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return called
+
+
+def _plain(parameter: inspect.Parameter, hint: Any, robot: bool) -> inspect.Parameter:
+    if robot:
+        hint = Annotated[str, typer.Argument(help=get_args(hint)[1])]
+    return parameter.replace(annotation=hint, kind=inspect.Parameter.KEYWORD_ONLY)
+
+
+def _option(name: str, suffix: str) -> inspect.Parameter:
+    kind, takes, text = OPTIONS[name]
+    flag = f"--{name}{suffix.replace('_', '-')}"
+    option = typer.Option(flag, help=text, metavar=takes, rich_help_panel=PANELS[suffix], show_default=False)
+    return inspect.Parameter(
+        name + suffix, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option]
+    )

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from armwright.compile import Function
 from armwright.compile import compile as compile_function
+from armwright.errors import InputError
 from armwright.robot import Robot
 
 Array = NDArray[Any]
@@ -139,7 +140,8 @@ def of_pinocchio(arm: Robot, states: States, _folder: Path) -> Iterator[Job]:
     model, data, pool = peer.model, peer.data, pin.ModelPool(peer.model, 1)
     columns = [np.asfortranarray(x.T) for x in states.rows]
     result, count = np.zeros_like(columns[0]), len(states.rows[0])
-    for problem, name in (("inverse_dynamics", "rneaInParallel"), ("forward_dynamics", "abaInParallel")):
+    together = (("inverse_dynamics", "rneaInParallel"), ("forward_dynamics", "abaInParallel"))
+    for problem, name in together if arm.n > 1 else ():  # a single row is taken for a column, and written past its end
         yield Job(problem, f"pin.{name}", count, partial(getattr(pin, name), 1, pool, *columns, result))
     names = ("rnea", "aba", "crba", "computeRNEADerivatives", "computeABADerivatives")
     for (problem, arguments), name in zip(PROBLEMS.items(), names, strict=True):
@@ -190,6 +192,8 @@ def of_casadi(arm: Robot, states: States, folder: Path) -> Iterator[Job]:
 def of_toolbox(arm: Robot, states: States, _folder: Path) -> Iterator[Job]:
     from armwright.study.peers.toolbox import Toolbox  # noqa: PLC0415
 
+    if arm.n == 1:
+        raise InputError("its accel fails for one joint")
     peer = Toolbox(arm)
     for problem, name in (("inverse_dynamics", "rne"), ("forward_dynamics", "accel"), ("mass_matrix", "inertia")):
         job = states.in_loop(getattr(peer, problem), PROBLEMS[problem])

@@ -22,7 +22,7 @@ UNITS = {False: ("rad", "rad/s", "rad/s^2"), True: ("m", "m/s", "m/s^2")}
 
 
 class Jointed(Protocol):
-    """What is needed of a robot: joints with a name, `prismatic`, and limits (low, high) or None."""
+    """What is needed of a robot: joints with a name, `prismatic`, `limits` (low, high) or None, and `max_velocity`."""
 
     @property
     def joints(self) -> Sequence[Any]: ...
@@ -87,16 +87,18 @@ def check_limits(
 ) -> LimitReport:
     """Which joints leave their limits, by how much and when. The report is false if none does.
 
-    Position limits are those of the robot. Limits on velocity and acceleration are magnitudes, one for all joints or
-    one for each, inf where there is none. The motion is looked at in `samples` equal steps and around every knot, and
-    more closely around each peak; what happens between two samples and is over before the next can be missed.
+    Limits of position are those of the robot, and of velocity too if none are given. Limits of velocity and
+    acceleration are magnitudes, one for all joints or one for each, inf where there is none. The motion is looked at in
+    `samples` equal steps and around every knot, and more closely around each peak; what happens between two samples and
+    is over before the next can be missed.
     """
     n = len(robot.joints)
     if trajectory.n != n:
         raise InputError(f"the trajectory has {trajectory.n} joints and the robot {n}; expected equal numbers")
     if not isinstance(samples, int) or samples < 2:
         raise InputError(f"samples = {samples!r}; expected a whole number, 2 or more")
-    bounds = [_positions(robot), _magnitudes("velocity", velocity, n), _magnitudes("acceleration", acceleration, n)]
+    speeds = [joint.max_velocity or math.inf for joint in robot.joints] if velocity is None else velocity
+    bounds = [_positions(robot), _magnitudes("velocity", speeds, n), _magnitudes("acceleration", acceleration, n)]
     times = _sample_times(trajectory, samples)
     found = [
         excess
