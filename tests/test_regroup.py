@@ -1,12 +1,14 @@
 """Regrouped inertial parameters: the same robot with fewer numbers."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from conftest import close, random_case
 
 import armwright as aw
+from armwright import trace
 from armwright.algebra import Vector
 from armwright.chain import Chain, Wrench
 from armwright.formulations import find
@@ -139,3 +141,24 @@ def test_no_dust_is_left_where_zeros_should_be(robot_name: str) -> None:
 )
 def test_what_is_compiled_takes_no_more_operations_than_this(name: str, most: int) -> None:
     assert count(cheapest("inverse_dynamics", aw.load(name)).program.outputs).total <= most
+
+
+def test_which_formulation_was_cheapest_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ARMWRIGHT_CACHE", str(tmp_path))
+    calls: list[object] = []
+    monkeypatch.setattr(trace, "traced", lambda *args, **more: calls.append(args) or traced(*args, **more))
+    arm = aw.load("panda")
+    first = cheapest("inverse_dynamics", arm)
+    assert len(calls) > 1
+    calls.clear()
+    again = cheapest("inverse_dynamics", arm)
+    assert len(calls) == 1
+    assert again.program.digest() == first.program.digest()
+    heavier = cheapest("inverse_dynamics", arm.with_payload(1.0))  # another robot, another question
+    assert len(calls) > 2
+    assert heavier.program.digest() != first.program.digest()
+    for file in tmp_path.iterdir():
+        file.write_bytes(b"damaged")
+    calls.clear()
+    assert cheapest("inverse_dynamics", arm).program.digest() == first.program.digest()
+    assert len(calls) > 1

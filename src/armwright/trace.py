@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from numbers import Integral
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from armwright import derivatives
 from armwright.algebra import Symmetric, Vector
+from armwright.backends.cache import name_of, read, write
 from armwright.chain import Chain, Joint, Link, Wrench
 from armwright.errors import InputError, SingularError
 from armwright.formulations import Formulation, find
@@ -171,26 +176,78 @@ def derivative_of(problem: str) -> Formulation:
     return Formulation("traced", problem, "-", "n^3", DERIVATIVES[problem], True)
 
 
+class Choice(NamedTuple):
+    """A way to trace a problem: the formulation, and what `traced` is told of base parameters and frames."""
+
+    formulation: str
+    base_parameters: str = ""
+    level: bool = True
+    meet: bool = False
+
+
 def cheapest(problem: str, robot: Description, loads: tuple[str, ...] = (), vary: tuple[str, ...] = ()) -> Traced:
-    """The formulation that takes the fewest operations for this robot, with or without regrouped parameters."""
+    """The formulation that takes the fewest operations for this robot, with or without regrouped parameters.
+
+    Which one it was is kept on disk, so that later runs trace that one only.
+    """
+    name = _question(problem, robot, loads, vary)
+    known = _answer(read(name))
+    if known is not None:
+        return _traced(problem, robot, loads, vary, known)
+    choice, best = _cheapest(problem, robot, loads, vary)
+    write(name, json.dumps(choice).encode())
+    return best
+
+
+def _cheapest(problem: str, robot: Description, loads: tuple[str, ...], vary: tuple[str, ...]) -> tuple[Choice, Traced]:
     candidates = CANDIDATES[problem]
     if problem == "forward_dynamics" and robot.followers:
         candidates = tuple(pair for pair in candidates if find(problem, pair[0]).together)
     elif problem == "forward_dynamics" and robot.n > MANY_JOINTS:
         candidates = (("articulated_body", "inertia"),)
-    tried = [(traced(find(problem, name), robot, loads, tensor, vary), tensor) for name, tensor in candidates]
-    best, tensor = min(tried, key=lambda pair: _cost(pair[0]))
-    others = [traced(best.formulation, robot, loads, vary=vary)]
-    chain = robot.chain()
+
+    def tried(choices: list[Choice]) -> list[tuple[Choice, Traced]]:
+        return [(choice, _traced(problem, robot, loads, vary, choice)) for choice in choices]
+
+    best = min(tried([Choice(*pair) for pair in candidates]), key=_cost)
+    others, chain = [best[0]._replace(base_parameters="")], robot.chain()
     if levelled(chain) is not chain:
-        others.append(traced(best.formulation, robot, loads, tensor, vary, level=False))
-    if best.formulation.name in BY_OFFSETS and "link_wrenches" not in loads and leaving(levelled(chain)) is not None:
-        others.append(traced(best.formulation, robot, loads, tensor, vary, meet=True))
-    return min(best, *others, key=_cost)
+        others.append(best[0]._replace(level=False))
+    if best[0].formulation in BY_OFFSETS and "link_wrenches" not in loads and leaving(levelled(chain)) is not None:
+        others.append(best[0]._replace(meet=True))
+    return min([best, *tried(others)], key=_cost)
 
 
-def _cost(candidate: Traced) -> int:
-    return count(candidate.program.outputs).total
+def _traced(problem: str, robot: Description, loads: tuple[str, ...], vary: tuple[str, ...], choice: Choice) -> Traced:
+    formulation = find(problem, choice.formulation)
+    return traced(formulation, robot, loads, choice.base_parameters, vary, choice.level, choice.meet)
+
+
+@cache
+def _writers() -> str:
+    """A name for the code that formulations, regrouping and simplifying are written in."""
+    here = Path(__file__).parent
+    alone = (here / f"{name}.py" for name in ("algebra", "chain", "regroup", "trace"))
+    return name_of([*alone, *sorted(here.glob("formulations/*.py")), *sorted(here.glob("graph/*.py"))])
+
+
+def _question(problem: str, robot: Description, loads: tuple[str, ...], vary: tuple[str, ...]) -> str:
+    """What the answer depends on, as the name of a file: the numbers of the robot, and the code that is traced."""
+    bodies = [(link.name, link.mass, link.com, link.inertia) for link in robot.links]
+    numbers = (robot.rows, bodies, robot.gravity, robot.base, robot.flange, robot.tool, robot.payload)
+    text = repr((_writers(), problem, loads, vary, numbers))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _answer(content: bytes | None) -> Choice | None:
+    try:
+        return None if content is None else Choice(*json.loads(content))
+    except (ValueError, TypeError):
+        return None
+
+
+def _cost(candidate: tuple[Choice, Traced]) -> int:
+    return count(candidate[1].program.outputs).total
 
 
 def flattened(values: Any) -> Iterable[Operand]:

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import os
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import wait
@@ -26,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armwright.backends.block import Lanes
+from armwright.backends.cache import name_of, read, write
 from armwright.backends.ir import module
 from armwright.backends.rolled import Rolled
 from armwright.backends.rolled import module as rolled_module
@@ -39,10 +38,7 @@ from armwright.graph.program import Program
 @cache
 def _generator() -> str:
     """A name for the code that writes code: what an older one has left in the cache is not used."""
-    sha = hashlib.sha256()
-    for file in sorted(Path(__file__).parent.glob("*.py")):
-        sha.update(file.read_bytes())
-    return sha.hexdigest()
+    return name_of(sorted(Path(__file__).parent.glob("*.py")))
 
 
 _SMALLEST_SHARE = 512  # states below which another thread costs more than it brings
@@ -231,10 +227,10 @@ def _cached(digest: str, dtype: str, text: Callable[[], str]) -> _Code:
     with _LOCK:
         code = _LOADED.get(name)
         if code is None:
-            machine_code = _read(name)
+            machine_code = read(name)
             if machine_code is None:
                 machine_code = _compiled(text())
-                _write(name, machine_code)
+                write(name, machine_code)
             code = _LOADED[name] = _Code(_linked(machine_code))
         return code
 
@@ -258,37 +254,3 @@ def _linked(code: bytes) -> Any:
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
     return engine
-
-
-def cache_directory() -> Path | None:
-    """Where compiled code is kept: ARMWRIGHT_CACHE, or the user's cache folder; None if ARMWRIGHT_CACHE is empty."""
-    given = os.environ.get("ARMWRIGHT_CACHE")
-    if given is not None:
-        return Path(given) if given else None
-    root = os.environ.get("LOCALAPPDATA") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(root) / "armwright"
-
-
-def _read(name: str) -> bytes | None:
-    """The cached code, if it is there and whole: a file starts with the checksum of the rest."""
-    folder = cache_directory()
-    try:
-        content = (folder / name).read_bytes() if folder else b""
-    except OSError:
-        return None
-    checksum, code = content[:32], content[32:]
-    return code if code and hashlib.sha256(code).digest() == checksum else None
-
-
-def _write(name: str, code: bytes) -> None:
-    """Written beside and then renamed, so that no process ever reads half a file; a full disk only costs time later."""
-    folder = cache_directory()
-    if folder is None:
-        return
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
-            file.write(hashlib.sha256(code).digest() + code)
-        Path(file.name).replace(folder / name)
-    except OSError:
-        pass
