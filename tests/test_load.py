@@ -11,6 +11,7 @@ import pytest
 from conftest import close, random_case
 
 import armwright as aw
+from armwright.check import check
 from armwright.errors import LockedWarning, ModelWarning
 from armwright.formulations import find
 from armwright.model import toml, urdf
@@ -130,8 +131,11 @@ def test_pipes_and_devices_are_refused_at_once(tmp_path: Path, ending: str) -> N
     os.mkfifo(tmp_path / f"pipe.{ending}")
     (tmp_path / f"zero.{ending}").symlink_to("/dev/zero")
     for name in ("pipe", "zero"):
-        with pytest.raises(aw.ModelError, match=r"it is a pipe or a device; expected a regular file|cannot read \.dat"):
-            aw.load(tmp_path / f"{name}.{ending}")
+        for read in (aw.load, check):
+            with pytest.raises(
+                aw.ModelError, match=r"it is a pipe or a device; expected a regular file|cannot read \.dat"
+            ):
+                read(tmp_path / f"{name}.{ending}")
 
 
 def test_no_more_of_a_file_is_read_than_the_limit(tmp_path: Path) -> None:

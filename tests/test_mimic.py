@@ -255,26 +255,16 @@ def test_a_missing_leader_beside_the_chain_is_warned_of(tmp_path: Path) -> None:
     assert any("follows gone, which there is not" in str(w.message) for w in told)
 
 
-ROWS = [
-    {
-        "type": "revolute",
-        "alpha": 0.0,
-        "a": 0.0,
-        "d": 0.0,
-        "mass": 1.0,
-        "com": [0.2, 0, 0],
-        "inertia": np.eye(3) * 0.01,
-    },
-    {
-        "type": "revolute",
-        "alpha": 0.0,
-        "a": 0.4,
-        "d": 0.0,
-        "mass": 1.0,
-        "com": [0.2, 0, 0],
-        "inertia": np.eye(3) * 0.01,
-    },
-]
+ROW = {
+    "type": "revolute",
+    "alpha": 0.0,
+    "a": 0.0,
+    "d": 0.0,
+    "mass": 1.0,
+    "com": [0.2, 0, 0],
+    "inertia": np.eye(3) * 0.01,
+}
+ROWS = [ROW, {**ROW, "a": 0.4}]
 
 
 def test_a_table_may_have_followers() -> None:

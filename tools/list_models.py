@@ -6,19 +6,19 @@ pip install . pin example-robot-data rtb-data frax && python tools/list_models.p
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-import pinocchio as pin
 
 import armwright as aw
+from armwright.check.numbers import bare, difference
 from armwright.graph import OperationCount
 from armwright.model import urdf, xacro, xml
 from armwright.model.tree import Picked, pick
 from armwright.study.frames import Savings, savings
+from armwright.study.peers.pinocchio import Reading
 
 TIPS = {  # where several chains are equally long
     "alex_nub_hands.urdf": "leftNub",
@@ -80,33 +80,20 @@ def deviation(path: Path, arm: aw.Robot) -> str:
     """From Pinocchio reading the same URDF, on 100 random states: the worst of torque, mass matrix, gravity and pose."""
     if path.suffix != ".urdf":
         return "-"
-    whole = pin.buildModelFromUrdf(str(path))
-    names = [joint.name for joint in arm.joints]
-    others = [whole.getJointId(name) for name in list(whole.names)[1:] if name not in names]
     try:
-        model = pin.buildReducedModel(whole, others, pin.neutral(whole))
+        theirs = Reading(path, arm)
     except ValueError:
         return "it refuses the file"  # a link and a joint of the same name
-    data, joints = model.createData(), [model.joints[model.getJointId(name)] for name in names]
-    order, tip = [joint.idx_v for joint in joints], arm.source.split("\n")[0].split(" to ")[1]
-    still = arm.each_joint(lambda joint: replace(joint, viscous=0.0, coulomb=0.0, rotor_inertia=0.0))
+    ours, tip = bare(arm), arm.source.split("\n")[0].split(" to ")[1]
     worst = 0.0
     for q, qd, qdd in np.random.default_rng(0).uniform(-1, 1, (100, 3, arm.n)):
-        c, speeds = np.empty(model.nq), np.empty((2, arm.n))
-        for x, joint in zip(q, joints, strict=True):
-            c[joint.idx_q : joint.idx_q + joint.nq] = [x] if joint.nq == 1 else [np.cos(x), np.sin(x)]
-        speeds[:, order] = qd, qdd
-        M = np.triu(pin.crba(model, data, c))
-        tau, weight = pin.rnea(model, data, c, *speeds), pin.computeGeneralizedGravity(model, data, c)
-        pin.framesForwardKinematics(model, data, c)
-        for ours, theirs in (
-            (still.inverse_dynamics(q, qd, qdd), tau[order]),
-            (still.gravity_torque(q), weight[order]),
-            (still.mass_matrix(q), (M + np.triu(M, 1).T)[np.ix_(order, order)]),
-            (still.forward_kinematics(q), data.oMf[model.getFrameId(tip, pin.FrameType.BODY)].homogeneous),
+        for got, expected in (
+            (ours.inverse_dynamics(q, qd, qdd), theirs.inverse_dynamics(q, qd, qdd)),
+            (ours.gravity_torque(q), theirs.gravity_torque(q)),
+            (ours.mass_matrix(q), theirs.mass_matrix(q)),
+            (ours.forward_kinematics(q), theirs.pose(q, tip)),
         ):
-            scale = np.abs(theirs).max()
-            worst = max(worst, float(np.abs(ours - theirs).max() / scale) if scale else float(np.abs(ours).max()))
+            worst = max(worst, difference(got, expected) if np.any(expected) else float(np.abs(got).max()))
     return f"{worst:.0e}"
 
 

@@ -109,7 +109,7 @@ def _tree(path: Path, packages: Mapping[str, Path], visuals: bool, mappings: Map
     if (root := xml.read(path)).tag == "mujoco":
         from armwright.model import mjcf  # noqa: PLC0415
 
-        return mjcf.read(path, packages, visuals)
+        return mjcf.tree_of(root, packages, visuals)
     return urdf.tree_of(root, packages, visuals)
 
 

@@ -14,10 +14,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from armwright.algebra import Scalar, elementary, sign
+from armwright.algebra import Scalar
 from armwright.chain import Chain
 from armwright.errors import InputError
 from armwright.formulations import QUANTITIES, find
+from armwright.formulations.actuators import rubbed
 from armwright.model.description import Description
 from armwright.regroup import regrouped
 
@@ -270,12 +271,8 @@ class Friction(Law):
 
     def torques(self, at: Moment) -> list[Scalar]:
         n = len(at.q)
-        side = elementary("tanh")
         rows = zip(_each(self.viscous, n), _each(self.coulomb, n), at.qd, strict=True)
-        return [
-            -(v * qd) - (c * (side(qd * (1 / self.smooth)) if self.smooth else sign(qd)) if c else 0)
-            for v, c, qd in rows
-        ]
+        return [-rubbed(v, c, self.smooth, qd) for v, c, qd in rows]
 
     @property
     def n(self) -> int | None:

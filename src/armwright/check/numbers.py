@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from armwright.formulations import QUANTITIES, Formulation, default_name, find
 from armwright.model.description import Description
 
 STATES = 20
+
+AnyRobot = TypeVar("AnyRobot", bound=Description)
 
 
 def states(robot: Description, count: int = STATES, seed: int = 0) -> tuple[Array, Array, Array]:
@@ -48,7 +51,7 @@ def _stacked(result: object, count: int) -> Array:
     return np.broadcast_to(np.asarray(result, dtype=float), (count,))
 
 
-def bare(robot: Description) -> Description:
+def bare(robot: AnyRobot) -> AnyRobot:
     """Without friction and rotors, which other programs have in other forms or not at all."""
     return robot.each_joint(lambda joint: replace(joint, viscous=0.0, coulomb=0.0, rotor_inertia=0.0))
 

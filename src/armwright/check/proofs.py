@@ -107,7 +107,7 @@ def _conserved(robot: Robot) -> Proof:
 
 
 def _peers(robot: Robot, peers: Mapping[str, Peer]) -> Iterator[Proof]:
-    model, chain = Robot.from_description(bare(robot)).freed(), robot.chain()
+    model, chain = bare(robot).freed(), robot.chain()
     q, qd, qdd = (
         np.stack(np.broadcast_arrays(*moved(chain, list(x.T))), axis=-1)
         for moved, x in zip((positions, rates, rates), states(robot), strict=True)

@@ -20,7 +20,8 @@ from armwright.check.whole import chain_findings, follower_findings, whole_findi
 from armwright.check.written import Written
 from armwright.errors import ArmwrightError, InputError, LockedWarning, ModelError, unknown
 from armwright.load import READERS, load, packaged
-from armwright.model import xml
+from armwright.model import toml, xml
+from armwright.model.files import robot_file
 from armwright.model.problems import problems
 from armwright.model.tree import few_enough
 from armwright.robot import Robot
@@ -108,7 +109,7 @@ def read(
     file = _file(path)
     suffix = file.suffix.lower()
     if suffix == ".toml":
-        return from_toml(_bytes(file), str(path), file.stem)
+        return from_toml(robot_file(file, toml.LARGEST), str(path), file.stem)
     if suffix == ".xacro":
         from armwright.model import xacro  # noqa: PLC0415
 
@@ -117,13 +118,14 @@ def read(
         return from_urdf(xml.parse(data, str(path)), data, packages)
     if suffix not in READERS:
         raise ModelError(f"{path}: cannot read {file.suffix or 'a file without ending'}; expected {', '.join(READERS)}")
-    root = xml.read(file)
+    data = robot_file(file, xml.LARGEST)
+    root = xml.parse(data, str(file))
     if root.tag == "mujoco":
         from armwright.model import mjcf  # noqa: PLC0415
 
-        return from_tree(mjcf.read(file), "mjcf")
+        return from_tree(mjcf.tree_of(root), "mjcf")
     few_enough(len(root.all("joint")), str(path))
-    return from_urdf(root, _bytes(file), packages)
+    return from_urdf(root, data, packages)
 
 
 def _file(path: str | Path) -> Path:
@@ -132,13 +134,6 @@ def _file(path: str | Path) -> Path:
     if str(path) in packaged():
         return Path(str(resources.files("armwright.model").joinpath("library", f"{path}.toml")))
     return Path(path)
-
-
-def _bytes(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except (OSError, ValueError) as error:
-        raise ModelError(f"cannot read {file}: {error}") from None
 
 
 def _check_accepted(accept: Iterable[str]) -> None:

@@ -113,16 +113,6 @@ def _peer(module: str, name: str, arm: Robot, q: Array, qd: Array, qdd: Array) -
 
 
 def _pinocchio_reads(file: Path, arm: Robot, q: Array, qd: Array, qdd: Array) -> Array:
-    """Pinocchio's own reading, every joint but the chain's locked at zero."""
-    pin = importlib.import_module("pinocchio")
-    whole = pin.buildModelFromUrdf(str(file))
-    names = [joint.name for joint in arm.joints]
-    others = [whole.getJointId(name) for name in list(whole.names)[1:] if name not in names]
-    model = pin.buildReducedModel(whole, others, pin.neutral(whole))
-    data, order = model.createData(), [names.index(name) for name in list(model.names)[1:]]
-    wide = [model.joints[model.getJointId(names[i])].nq == 2 for i in order]  # continuous: cosine and sine
-    torques = np.empty_like(q)
-    for k in range(len(q)):
-        parts = [[np.cos(q[k, i]), np.sin(q[k, i])] if two else [q[k, i]] for i, two in zip(order, wide, strict=True)]
-        torques[k, order] = pin.rnea(model, data, np.concatenate(parts), qd[k, order], qdd[k, order])
-    return torques
+    """Torques by Pinocchio's own reading of the file."""
+    reading = importlib.import_module("armwright.study.peers.pinocchio").Reading(file, arm)
+    return np.array([reading.inverse_dynamics(*state) for state in zip(q, qd, qdd, strict=True)])

@@ -12,10 +12,15 @@ from armwright.formulations.coupled import gathered, rates
 from armwright.formulations.types import Coordinates, SquareMatrix
 
 
+def rubbed(viscous: Scalar, coulomb: Scalar, smooth: Scalar, qd: Scalar) -> Scalar:
+    """Viscous and dry friction; the latter jumps at rest, or rounds off within the speed `smooth`."""
+    jumps = isinstance(smooth, (int, float)) and smooth == 0
+    return viscous * qd + coulomb * (sign(qd) if jumps else tanh(qd * (1 / smooth)))
+
+
 def rubbing(joint: Joint, qd: Scalar) -> Scalar:
     """The friction of one joint."""
-    smooth = not (isinstance(joint.smooth, (int, float)) and joint.smooth == 0)
-    return joint.viscous * qd + joint.coulomb * (tanh(qd * (1 / joint.smooth)) if smooth else sign(qd))
+    return rubbed(joint.viscous, joint.coulomb, joint.smooth, qd)
 
 
 def friction(chain: Chain, qd: Coordinates) -> list[Scalar]:

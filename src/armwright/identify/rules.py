@@ -141,7 +141,8 @@ def by_rules(robot: Description, friction: bool, rotors: bool) -> tuple[tuple[in
             where = inertia if _rotor_acts_as_inertia(layout, i) else row["armature"]
             rows[where] = rows.get(where, 0) + actuators[i, JOINT.index("armature")]
     kept = tuple(sorted(rows))
-    return kept, np.array([rows[k] for k in kept])
+    combination = np.array([rows[k] for k in kept])
+    return kept, np.where(np.abs(combination) < 1e-14, 0.0, combination)  # what rounding left of a zero
 
 
 def _link(ten: Array) -> MomentLink:

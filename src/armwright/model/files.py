@@ -7,6 +7,18 @@ import os
 import stat
 from pathlib import Path
 
+from armwright.errors import ModelError
+
+
+def robot_file(path: str | Path, largest: int) -> bytes:
+    """All of a file that is said to be a robot; a ModelError says why it cannot be read."""
+    try:
+        return contents(path, largest)
+    except OSError as error:
+        raise ModelError(f"cannot read {path}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise ModelError(f"cannot read {str(path)!r}: {error}") from None
+
 
 def contents(path: str | Path, largest: int) -> bytes:
     """All of a regular file. An OSError says that it is missing, a folder, a pipe, a device, or too large.

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from armwright.errors import ModelError
 from armwright.model.description import cos_sin
-from armwright.model.files import contents
+from armwright.model.files import robot_file
 
 LARGEST = 32 << 20
 """Bytes of a file; descriptions of robots are some hundred kilobytes."""
@@ -102,14 +102,7 @@ class Element:
 
 def read(path: str | Path) -> Element:
     """The root element of a file."""
-    path = Path(path)
-    try:
-        data = contents(path, LARGEST)
-    except OSError as error:
-        raise ModelError(f"cannot read {path}: {error.strerror or error}") from None
-    except ValueError as error:
-        raise ModelError(f"cannot read {str(path)!r}: {error}") from None
-    return parse(data, str(path))
+    return parse(robot_file(path, LARGEST), str(path))
 
 
 def parse(data: bytes | str, file: str = "XML") -> Element:

@@ -20,6 +20,7 @@ import numpy as np
 
 from armwright.algebra import IDENTITY, ZERO, InverseRotation, Matrix, Rotation, Scalar, Symmetric, Vector, cos, sin
 from armwright.chain import AnyLink, Chain, Joint, Link
+from armwright.check.numbers import bare
 from armwright.formulations import find
 from armwright.formulations.composite_body import Body
 from armwright.graph import OperationCount, count
@@ -51,7 +52,7 @@ class Savings:
 
 def savings(placed: Sequence[Placed], robot: Description) -> Savings:
     """`placed` are the joints as the file has them, `robot` the same in canonical frames."""
-    links_alone = robot.each_joint(lambda joint: replace(joint, viscous=0.0, coulomb=0.0, rotor_inertia=0.0))
+    links_alone = bare(robot)
     chain = replace(placed_chain(placed, robot.gravity), drives=robot.drives)
     on_base = (_counted(name, _regrouped(chain, euler)) for name, euler in ON_BASE_PARAMETERS)
     return Savings(

@@ -9,7 +9,7 @@
 | `write` | a robot as MJCF                                                                      |
 """
 
-from armwright.model.mjcf.read import read
+from armwright.model.mjcf.read import read, tree_of
 from armwright.model.mjcf.write import text
 
-__all__ = ["read", "text"]
+__all__ = ["read", "text", "tree_of"]

@@ -32,12 +32,16 @@ KINDS = {0: "floating", 1: "ball", 2: "prismatic", 3: "revolute"}
 
 
 def read(path: str | Path, packages: Mapping[str, str | Path] | None = None, visuals: bool = True) -> Tree:
-    """The tree of an MJCF file. Warns of what acts on the robot and has no place in a chain of rigid bodies.
+    """The tree of an MJCF file."""
+    return tree_of(xml.read(path), packages, visuals)
+
+
+def tree_of(root: xml.Element, packages: Mapping[str, str | Path] | None = None, visuals: bool = True) -> Tree:
+    """The tree of a parsed MJCF file. Warns of what acts on the robot and has no place in a chain of rigid bodies.
 
     `packages` says where meshes may be besides the model's folder, see `model.meshes`.
     """
-    path = Path(path)
-    root = xml.read(path)
+    path = Path(root.file)
     stripped = strip(root, path.parent)
     mujoco = _mujoco(path)
     with _quiet(mujoco):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -63,3 +64,43 @@ class Pinocchio:
     def energies(self, q: Array, qd: Array) -> tuple[float, float]:
         kinetic = pin.computeKineticEnergy(self.model, self.data, q, qd)
         return kinetic, pin.computePotentialEnergy(self.model, self.data, q)
+
+
+class Reading:
+    """Pinocchio's own reading of a URDF file, every joint but those of a chain locked at zero."""
+
+    def __init__(self, file: str | Path, arm: Robot) -> None:
+        whole = pin.buildModelFromUrdf(str(file))
+        names = [joint.name for joint in arm.joints]
+        others = [whole.getJointId(name) for name in list(whole.names)[1:] if name not in names]
+        self.model = pin.buildReducedModel(whole, others, pin.neutral(whole))
+        self.data = self.model.createData()
+        self.joints = [self.model.joints[self.model.getJointId(name)] for name in names]
+        self.order = [joint.idx_v for joint in self.joints]
+
+    def _configuration(self, q: Array) -> Array:
+        c = np.empty(self.model.nq)
+        for x, joint in zip(q, self.joints, strict=True):  # a continuous joint is its cosine and sine
+            c[joint.idx_q : joint.idx_q + joint.nq] = [x] if joint.nq == 1 else [np.cos(x), np.sin(x)]
+        return c
+
+    def _rates(self, x: Array) -> Array:
+        rates = np.empty(self.model.nv)
+        rates[self.order] = x
+        return rates
+
+    def inverse_dynamics(self, q: Array, qd: Array, qdd: Array) -> Array:
+        speeds = (self._rates(x) for x in (qd, qdd))
+        return pin.rnea(self.model, self.data, self._configuration(q), *speeds)[self.order]
+
+    def gravity_torque(self, q: Array) -> Array:
+        return pin.computeGeneralizedGravity(self.model, self.data, self._configuration(q))[self.order]
+
+    def mass_matrix(self, q: Array) -> Array:
+        M = np.triu(pin.crba(self.model, self.data, self._configuration(q)))
+        return (M + np.triu(M, 1).T)[np.ix_(self.order, self.order)]
+
+    def pose(self, q: Array, link: str) -> Array:
+        """Of the frame of a link, seen from the world."""
+        pin.framesForwardKinematics(self.model, self.data, self._configuration(q))
+        return self.data.oMf[self.model.getFrameId(link, pin.FrameType.BODY)].homogeneous
