@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from dataclasses import dataclass, replace
 
@@ -11,15 +10,22 @@ import numpy as np
 import pytest
 
 import armwright as aw
-from armwright.formulations import FORMULATIONS
-
-compile_module = sys.modules["armwright.compile"]  # armwright.compile itself is the function
+from armwright.formulations import FORMULATIONS, Formulation, find, problem_of
+from armwright.trace import form
 
 ROBOTS = aw.robots()
 INVERSE = aw.formulations("inverse_dynamics")
 MATRICES = aw.formulations("mass_matrix")
 FORWARD = aw.formulations("forward_dynamics")
 BIASES = aw.formulations("bias")
+EVERY = [
+    find(f"{f.problem}[1]", f.name) if problem_of(f.problem).indexed else f for f in FORMULATIONS
+]  # one of what is asked for one joint
+
+
+def state_of(formulation: Formulation, case: Case) -> list[np.ndarray]:
+    """As many of q, qd and qdd as the problem has arguments."""
+    return [case.q, case.qd, case.qdd][: len(problem_of(formulation.problem).arguments)]
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -42,13 +48,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "robot_name" in metafunc.fixturenames:
         metafunc.parametrize("robot_name", ROBOTS)
     if "formulation" in metafunc.fixturenames:
-        metafunc.parametrize("formulation", FORMULATIONS, ids=lambda f: f"{f.problem}-{f.name}")
+        metafunc.parametrize("formulation", EVERY, ids=lambda f: f"{f.problem}-{f.name}")
 
 
 @pytest.fixture
 def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Formulations run as they are written, on many robots, without waiting for a compiler."""
-    monkeypatch.setattr(compile_module, "UNROLLED", 0)
+    monkeypatch.setattr(form, "UNROLLED", 0)
 
 
 @dataclass(frozen=True)

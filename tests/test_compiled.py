@@ -14,8 +14,8 @@ import pytest
 from conftest import FORMULATIONS, close, random_case, with_actuators
 
 import armwright as aw
-from armwright.backends import llvm
-from armwright.backends.llvm import Kernel
+from armwright.backends.interface import Kernel, backend
+from armwright.backends.llvm import native
 from armwright.graph import Graph
 from armwright.graph.interpret import interpret
 from armwright.graph.program import Program
@@ -28,11 +28,11 @@ def kernel(function, dtype: str = "float64") -> Kernel:
     graph = Graph()
     x = tuple(graph.input(f"x{i}") for i in range(3))
     outputs = tuple(function(*x))
-    return Kernel(Program((("x", x),), outputs, (len(outputs),)), dtype)
+    return backend("cpu").kernel(Program((("x", x),), outputs, (len(outputs),)), dtype)
 
 
 def run(k: Kernel, x: np.ndarray) -> np.ndarray:
-    out = np.empty((len(x), k.outputs), k.dtype)
+    out = np.empty((len(x), *k.shape), k.dtype)
     k.run([np.ascontiguousarray(x, dtype=k.dtype)], out)
     return out
 
@@ -189,8 +189,8 @@ def test_sine_and_cosine_are_right_to_two_units_in_the_last_place(
     dtype: str, digits: int, fma: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With fused multiply-add and, as on older machines, without."""
-    usual = llvm.lanes(dtype)
-    monkeypatch.setattr(llvm, "lanes", lambda _dtype: replace(usual, fma=fma and usual.fma))
+    usual = native.lanes(dtype)
+    monkeypatch.setattr(native, "lanes", lambda _dtype: replace(usual, fma=fma and usual.fma))
     rng = np.random.default_rng(1)
     k = kernel(lambda a, b, c: (a.sin(), a.cos(), b.sin(), b.cos(), c.sin(), c.cos()), dtype)
     quarters = np.rint(rng.uniform(-6e5, 6e5, 600)) * (np.pi / 2)  # as near to a zero of one of them as a number can be
@@ -260,7 +260,7 @@ def test_a_random_graph_computes_what_it_means(seed: int) -> None:
         nodes.append(made.tanh() if rng.random() < 0.3 else made)
     outputs = tuple(nodes[-12:])
     values = rng.uniform(-2, 2, (50, 3))
-    k = Kernel(Program((("x", x),), outputs, (12,)))
+    k = backend("cpu").kernel(Program((("x", x),), outputs, (12,)), "float64")
     got = run(k, values)
     means = interpret(outputs, {f"x{i}": values[:, i] for i in range(3)})
     expected = (
@@ -274,7 +274,7 @@ def test_a_random_graph_computes_what_it_means(seed: int) -> None:
 
 def test_a_damaged_cache_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ARMWRIGHT_CACHE", str(tmp_path / "deep" / "cache"))
-    monkeypatch.setattr(llvm, "_LOADED", WeakValueDictionary())
+    monkeypatch.setattr(native, "_LOADED", WeakValueDictionary())
     f = aw.compile(PUMA, "mass_matrix")
     expected = f(np.ones(6))
     entries = {entry: entry.read_bytes() for entry in (tmp_path / "deep" / "cache").iterdir()}
@@ -282,11 +282,11 @@ def test_a_damaged_cache_is_made_anew(tmp_path: Path, monkeypatch: pytest.Monkey
     for entry, whole in entries.items():
         for damaged in (b"", whole[:100][:-1], whole[:-1], b"\0" * len(whole)):
             entry.write_bytes(damaged)
-            monkeypatch.setattr(llvm, "_LOADED", WeakValueDictionary())
+            monkeypatch.setattr(native, "_LOADED", WeakValueDictionary())
             assert np.array_equal(aw.compile(PUMA, "mass_matrix")(np.ones(6)), expected)
             assert entry.read_bytes() == whole
-    monkeypatch.setattr(llvm, "_LOADED", WeakValueDictionary())
-    monkeypatch.setattr(llvm, "_compiled", lambda text: pytest.fail("compiled although it is cached"))
+    monkeypatch.setattr(native, "_LOADED", WeakValueDictionary())
+    monkeypatch.setattr(native, "_compiled", lambda text: pytest.fail("compiled although it is cached"))
     assert np.array_equal(aw.compile(PUMA, "mass_matrix")(np.ones(6)), expected)
 
 
@@ -294,7 +294,7 @@ def test_without_a_place_to_write_there_is_no_cache(tmp_path: Path, monkeypatch:
     (tmp_path / "file").write_text("not a folder")
     for place in ("", str(tmp_path / "file" / "below")):
         monkeypatch.setenv("ARMWRIGHT_CACHE", place)
-        monkeypatch.setattr(llvm, "_LOADED", WeakValueDictionary())
+        monkeypatch.setattr(native, "_LOADED", WeakValueDictionary())
         assert aw.compile(PUMA, "bias")(np.ones(6), np.ones(6)).shape == (6,)
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
 

@@ -18,7 +18,6 @@ from armwright.identify import (
     Fourier,
     Measurement,
     base_parameters,
-    columns,
     condition,
     estimate,
     estimate_payload,
@@ -33,13 +32,14 @@ from armwright.identify import (
 )
 from armwright.identify.base import random_states
 from armwright.identify.vector import in_frame, pseudo_inertia, ten_of
+from armwright.trace import form
 from armwright.trajectory import check_limits
 
 
 @pytest.fixture
 def as_written(monkeypatch: pytest.MonkeyPatch) -> None:
     """The regressor of many robots, without waiting for a compiler."""
-    monkeypatch.setattr(columns, "COMPILED", 0)
+    monkeypatch.setattr(form, "UNROLLED", 0)
 
 
 def torques(arm: aw.Robot, *state: np.ndarray) -> np.ndarray:

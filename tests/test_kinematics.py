@@ -11,12 +11,11 @@ import pytest
 from conftest import close, random_case, random_rotation
 
 import armwright as aw
-from armwright.compile import Function
-from armwright.formulations import QUANTITIES
+from armwright.formulations import find, problem_of
+from armwright.function import Function
 from armwright.kinematics.search import Solver
 from armwright.kinematics.step import DAMPING, as_written, compiled
 from armwright.study.peers.pinocchio import Pinocchio
-from armwright.trace import ARGUMENTS
 
 BODY = {"mass": 1.0, "com": [0, 0, 0], "inertia": [1, 1, 1, 0, 0, 0]}
 PUMA = aw.load("puma560")
@@ -66,7 +65,7 @@ def positions(arm: aw.Robot, count: int, seed: int = 0) -> np.ndarray:
 
 
 def quantity(arm: aw.Robot, name: str) -> Function:
-    return Function(arm, name, QUANTITIES[name], "float64")
+    return aw.compile(arm, name)
 
 
 def misses(T: np.ndarray, wanted: np.ndarray, orientation: str) -> np.ndarray:
@@ -127,10 +126,10 @@ def test_the_jacobian_is_the_derivative_of_the_pose_and_has_the_derivative_it_sa
     with mpmath.workdps(60):
         chain = case.arm.chain(mpmath.mpf)
         q, qd = ([mpmath.mpf(x) for x in values] for values in (case.q, case.qd))
-        T = np.array(QUANTITIES["forward_kinematics"](chain, q), dtype=float)
-        Td = np.array(difference(lambda x: QUANTITIES["forward_kinematics"](chain, x), q, qd), dtype=float)
+        T = np.array(find("forward_kinematics")(chain, q), dtype=float)
+        Td = np.array(difference(lambda x: find("forward_kinematics")(chain, x), q, qd), dtype=float)
         rates = {
-            name: np.array(difference(lambda x, f=QUANTITIES[name]: f(chain, x), q, qd), dtype=float)
+            name: np.array(difference(lambda x, name=name: find(name)(chain, x), q, qd), dtype=float)
             for name in ("jacobian", "tip_jacobian")
         }
     spin = Td[:3, :3] @ T[:3, :3].T
@@ -179,7 +178,10 @@ def test_what_is_constant_is_not_computed() -> None:
     ],
 )
 def test_shapes_follow_the_input(name: str, shape: tuple) -> None:
-    f, state = quantity(PUMA, name), np.random.default_rng(0).normal(size=(2, 4, 3, 6))[: len(ARGUMENTS[name])]
+    f, state = (
+        quantity(PUMA, name),
+        np.random.default_rng(0).normal(size=(2, 4, 3, 6))[: len(problem_of(name).arguments)],
+    )
     result = f(*state)
     assert result.shape == (4, 3, *shape)
     assert f(*state[:, 1, 2]).shape == shape

@@ -5,15 +5,15 @@ from dataclasses import replace
 import mpmath
 import numpy as np
 import pytest
-from conftest import INVERSE, close, random_case, random_rotation
+from conftest import EVERY, INVERSE, close, random_case, random_rotation
 
 import armwright as aw
 from armwright.algebra import Symmetric, Vector
 from armwright.chain import MomentLink
 from armwright.errors import InputError
-from armwright.formulations import find
-from armwright.formulations.coriolis import coriolis_matrix
-from armwright.formulations.energy import kinetic_energy, potential_energy
+from armwright.formulations import find, problem_of
+from armwright.formulations.quantities.coriolis import coriolis_matrix
+from armwright.formulations.quantities.energy import kinetic_energy, potential_energy
 
 pytestmark = pytest.mark.usefixtures("uncompiled")
 
@@ -155,8 +155,8 @@ def test_formulations_that_need_a_centre_of_mass_say_so() -> None:
     case = random_case(3, 1)
     chain = moments(case.arm.chain())
     state = [column.tolist() for column in case.state]
-    for f in aw.formulations():
-        arguments = state[: {"mass_matrix": 1, "bias": 2}.get(f.problem, 3)]
+    for f in (f for f in EVERY if not f.traced):
+        arguments = state[: len(problem_of(f.problem).arguments)]
         if f.any_link:
             f(chain, *arguments)
         else:

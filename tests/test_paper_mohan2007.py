@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import armwright as aw
 from armwright.cli import app
 from armwright.formulations import denoc, find
-from armwright.formulations.spatial import Pair
+from armwright.formulations.parts.spatial import Pair
 from armwright.study import crossing, papers
 from armwright.study.operation_counts import count_without_bias
 from armwright.study.papers import mohan2007

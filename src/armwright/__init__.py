@@ -1,7 +1,6 @@
 """armwright: the dynamics of serial robots, by every published formulation, checked against each other."""
 
 from armwright import integrate, torque, trajectory
-from armwright.compile import compile  # noqa: A004
 from armwright.errors import (
     ArmwrightError,
     InputError,
@@ -15,6 +14,7 @@ from armwright.errors import (
 )
 from armwright.export import export
 from armwright.formulations import formulations
+from armwright.function import compile  # noqa: A004
 from armwright.graph import OperationCount
 from armwright.load import load
 from armwright.load import packaged as robots

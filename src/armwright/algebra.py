@@ -13,9 +13,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 Scalar: TypeAlias = Any
 """float | numpy.floating | numpy.ndarray | mpmath.mpf | graph.Expr: known only by its arithmetic."""
+
+Array: TypeAlias = NDArray[Any]
+"""An array of numbers of any kind and shape."""
 
 
 def elementary(name: str) -> Callable[[Scalar], Scalar]:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from numbers import Integral
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from armwright.algebra import Scalar, Vector
+from armwright.algebra import Array, Scalar, Vector
 from armwright.chain import Wrench
 from armwright.errors import InputError
-
-Array: TypeAlias = NDArray[Any]
 
 _LINE = 64  # bytes of a line of the cache
 

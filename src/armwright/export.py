@@ -1,27 +1,31 @@
-"""A robot's dynamics for use elsewhere: as C, as Python, or as a function of another package."""
+"""A robot's dynamics for use elsewhere: as C, as Python, or as a function of another package.
+
+`EXPORTS` is the one list of forms that tests, documents and the command line run over.
+"""
 
 from __future__ import annotations
 
 import keyword
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from armwright.backends import c, python, symbolic
-from armwright.compile import DTYPES, UNROLLED, Function
+from armwright.backends import replay
+from armwright.backends.text import c, python
 from armwright.errors import InputError, ModelError, unknown
-from armwright.formulations import PROBLEMS, QUANTITIES
+from armwright.formulations import problem_of
+from armwright.function import Function
+from armwright.function import compile as compile_function
 from armwright.graph.angles import written_out
 from armwright.graph.program import Program
 from armwright.model.description import Description
-from armwright.trace import DERIVATIVES
+from armwright.trace.form import straight, too_long
 
-TARGETS = ("c", "python", "casadi", "jax", "sympy")
-FUNCTIONS = (*PROBLEMS, *QUANTITIES, *DERIVATIVES)
 _WORDS = """
 auto break case char const continue default do double else enum extern float for goto if inline int long register
 restrict return short signed sizeof static struct switch typedef union unsigned void volatile while main
@@ -35,6 +39,75 @@ RESERVED = frozenset(_WORDS.split())
 _CHECKS = 3  # states stored in a self-test
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be exported: functions of a robot by their names outside."""
+
+    robot: Description
+    functions: Mapping[str, Function]
+    dtype: str
+
+    @property
+    def prefix(self) -> str:
+        return identifier(self.robot.name)
+
+    @property
+    def title(self) -> str:
+        """Into comments: nothing that could end one."""
+        return re.sub(r"[^\w .,()-]", " ", self.robot.name)
+
+    @property
+    def programs(self) -> dict[str, Program]:
+        return {name: f.program for name, f in self.functions.items()}
+
+    @property
+    def written(self) -> dict[str, Program]:
+        """The programs with sines of sums written out, where that is cheaper."""
+        return {name: written_out(program) for name, program in self.programs.items()}
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form in which functions leave the house: texts by file name, or native functions by name.
+
+    `package` is what must be installed, `dtypes` the kinds of numbers it can be asked for.
+    """
+
+    make: Callable[[Wanted], Mapping[str, Any]]
+    files: bool = False
+    package: str = ""
+    dtypes: tuple[str, ...] = ("float64",)
+    about: str = ""
+
+
+def _c(wanted: Wanted) -> dict[str, str]:
+    double = wanted.dtype == "float64"
+    loosest, factor = (1e-10, 1e-6) if double else (1e-4, 50.0)
+    checks = {
+        name: [(state, exact, max(loosest, factor * error)) for state, exact, error in _checks(wanted.robot, f)]
+        for name, f in wanted.functions.items()
+    }
+    return c.files(wanted.prefix, wanted.title, wanted.written, checks, double)
+
+
+def _python(wanted: Wanted) -> dict[str, str]:
+    return {f"{wanted.prefix}.py": python.module(wanted.title, wanted.written)}
+
+
+def _natively(convert: Callable[[str, Program], Any]) -> Callable[[Wanted], dict[str, Any]]:
+    return lambda wanted: {name: convert(name, program) for name, program in wanted.programs.items()}
+
+
+EXPORTS = {
+    "c": Form(_c, True, dtypes=("float64", "float32"), about="header, source, self-test and a CMakeLists"),
+    "python": Form(_python, True, about="a module that needs nothing but math"),
+    "casadi": Form(_natively(replay.casadi), package="casadi", about="casadi.Function"),
+    "jax": Form(_natively(replay.jax), package="jax", about="functions of jax.numpy arrays"),
+    "sympy": Form(_natively(replay.sympy), package="sympy", about="symbols and a matrix"),
+}
+"""Every form by its name."""
+
+
 def export(
     robot: Description,
     to: str,
@@ -42,7 +115,7 @@ def export(
     functions: Sequence[str] = ("inverse_dynamics", "forward_dynamics", "mass_matrix"),
     dtype: str = "float64",
 ) -> Any:
-    """Write or return the given functions of a robot.
+    """Write or return the given functions of a robot: any problem that `armwright.compile` knows.
 
     to="c"        <name>.h, <name>.c, a self-test and a CMakeLists in `directory`; returns the paths
     to="python"   <name>.py in `directory`; returns the path in a list
@@ -50,26 +123,26 @@ def export(
     """
     if not isinstance(robot, Description):
         raise InputError(f"export got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
-    if to not in TARGETS:
-        raise unknown("export target", to, TARGETS)
-    if dtype not in DTYPES:
-        raise unknown("dtype", dtype, DTYPES)
+    if to not in EXPORTS:
+        raise unknown("export target", to, EXPORTS)
+    form = EXPORTS[to]
+    if dtype not in form.dtypes:
+        raise unknown(f"dtype of {to} code:", dtype, form.dtypes)
+    if form.files == (directory is None):
+        what = "writes files: give a directory" if form.files else "returns functions: leave directory= out"
+        raise InputError(f"export to {to} {what}")
+    wanted = Wanted(robot, _functions(robot, functions), dtype)
+    made = form.make(wanted)
+    return _kept(Path(directory), made) if directory is not None else made
+
+
+def _functions(robot: Description, functions: Sequence[str]) -> dict[str, Function]:
     if isinstance(functions, str) or not functions:
         raise InputError(f"functions = {functions!r}: expected a list of names such as ['inverse_dynamics']")
     for name in functions:
-        if name not in FUNCTIONS:
-            raise unknown("function", name, FUNCTIONS)
-    if len(robot.links) > UNROLLED:
-        raise InputError(
-            f"export writes straight code, for up to {UNROLLED} joints; {robot.name} has {len(robot.links)}"
-        )
-    made = {name: Function(robot, name, QUANTITIES.get(name), "float64") for name in functions}
-    programs = {name: f.program for name, f in made.items()}
-    if to in ("c", "python"):
-        cheap = {name: written_out(program) for name, program in programs.items()}
-        return _written(robot, to, directory, made, cheap, dtype)
-    convert = {"casadi": symbolic.casadi, "jax": symbolic.jax, "sympy": symbolic.sympy}[to]
-    return {name: convert(name, program) for name, program in programs.items()}
+        if not straight(robot, problem_of(name)):
+            raise InputError(too_long(robot, f"export writes straight code, {name}", problem_of(name)))
+    return {re.sub(r"\W+", "_", name).strip("_"): compile_function(robot, name) for name in functions}
 
 
 def identifier(name: str) -> str:
@@ -79,28 +152,7 @@ def identifier(name: str) -> str:
     return plain if plain and not plain[0].isdigit() and not taken else f"robot_{plain}".rstrip("_")
 
 
-def _written(
-    robot: Description,
-    to: str,
-    directory: str | Path | None,
-    made: dict[str, Function],
-    programs: dict[str, Program],
-    dtype: str,
-) -> list[Path]:
-    if directory is None:
-        raise InputError(f"export to {to} writes files: give a directory")
-    prefix = identifier(robot.name)
-    title = re.sub(r"[^\w .,()-]", " ", robot.name)  # into comments: nothing that could end one
-    if to == "python":
-        texts = {f"{prefix}.py": python.module(title, programs)}
-    else:
-        loosest, factor = (1e-10, 1e-6) if dtype == "float64" else (1e-4, 50.0)
-        checks = {
-            name: [(state, exact, max(loosest, factor * error)) for state, exact, error in _checks(robot, f)]
-            for name, f in made.items()
-        }
-        texts = c.files(prefix, title, programs, checks, dtype == "float64")
-    folder = Path(directory)
+def _kept(folder: Path, texts: Mapping[str, str]) -> list[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
@@ -113,7 +165,7 @@ def _written(
 def _checks(robot: Description, f: Function) -> list[c.Vectors]:
     """A few states with their results, and what rounding makes of them: seen from single precision."""
     rng = np.random.default_rng(0)
-    single = Function(robot, f.problem, QUANTITIES.get(f.problem), "float32")
+    single = compile_function(robot, f.problem, dtype="float32")
     checks: list[c.Vectors] = []
     for _ in range(_CHECKS):
         state = [rng.uniform(-1, 1, robot.n) for _ in f.arguments]

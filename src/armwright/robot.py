@@ -12,11 +12,10 @@ from typing import Any, Literal, NoReturn, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from armwright.arrays import Array
-from armwright.compile import Function
-from armwright.compile import compile as compile_function
+from armwright.algebra import Array
 from armwright.errors import InputError, ModelError, unknown
-from armwright.formulations import QUANTITIES, single_torque
+from armwright.function import Function
+from armwright.function import compile as compile_function
 from armwright.kinematics import Solver, inverse_kinematics, joint_rates
 from armwright.model import toml
 from armwright.model.description import EARTH, NO_TENSOR, NO_TRANSFORM, Description, compose
@@ -24,8 +23,6 @@ from armwright.model.dh import read_table
 from armwright.model.random_robot import random_description
 from armwright.model.table import as_table
 from armwright.model.values import Reader, as_transform
-
-_FLOAT64 = np.dtype("float64")
 
 
 class Robot(Description):
@@ -169,7 +166,7 @@ class Robot(Description):
         """The torques that produce the accelerations qdd."""
         if tip_wrench is None and link_wrenches is None and formulation is None:
             return self._inverse_dynamics(q, qd, qdd)
-        f = self._function("inverse_dynamics", formulation)
+        f = self._solved("inverse_dynamics", formulation)
         return f(q, qd, qdd, tip_wrench=tip_wrench, link_wrenches=link_wrenches)
 
     def forward_dynamics(
@@ -185,22 +182,22 @@ class Robot(Description):
         """The accelerations that the torques tau produce."""
         if tip_wrench is None and link_wrenches is None and formulation is None:
             return self._forward_dynamics(q, qd, tau)
-        f = self._function("forward_dynamics", formulation)
+        f = self._solved("forward_dynamics", formulation)
         return f(q, qd, tau, tip_wrench=tip_wrench, link_wrenches=link_wrenches)
 
     def inverse_dynamics_derivatives(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> tuple[Array, Array, Array]:
         """dtau/dq, dtau/dqd and M = dtau/dqdd, each of shape (..., n, n): row i for torque i."""
-        return self._matrices("inverse_dynamics_derivatives", q, qd, qdd)
+        return _three(self._solved("inverse_dynamics_derivatives")(q, qd, qdd))
 
     def forward_dynamics_derivatives(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> tuple[Array, Array, Array]:
         """dqdd/dq, dqdd/dqd and M^-1 = dqdd/dtau, each of shape (..., n, n): row i for acceleration i."""
-        return self._matrices("forward_dynamics_derivatives", q, qd, tau)
+        return _three(self._solved("forward_dynamics_derivatives")(q, qd, tau))
 
     def mass_matrix(self, q: ArrayLike, *, formulation: str | None = None) -> Array:
         """M(q), shape (..., n, n), rotors included."""
         if formulation is None:
             return self._mass_matrix(q)
-        return self._function("mass_matrix", formulation)(q)
+        return self._solved("mass_matrix", formulation)(q)
 
     def bias(
         self,
@@ -212,7 +209,7 @@ class Robot(Description):
         formulation: str | None = None,
     ) -> Array:
         """The torques that hold zero acceleration: gravity, velocity products, friction, wrenches."""
-        return self._function("bias", formulation)(q, qd, tip_wrench=tip_wrench, link_wrenches=link_wrenches)
+        return self._solved("bias", formulation)(q, qd, tip_wrench=tip_wrench, link_wrenches=link_wrenches)
 
     def joint_torque(
         self,
@@ -227,38 +224,36 @@ class Robot(Description):
         """The torque of one joint (counted from 0) computed without those of the others (Grigorov 2013)."""
         if not isinstance(joint, Integral) or isinstance(joint, bool) or not 0 <= joint < self.n:
             raise InputError(f"joint = {joint!r}: expected a whole number from 0 to {self.n - 1}")
-        key = ("joint_torque", str(joint))
-        if key not in self._functions:
-            self._functions[key] = Function(self, "joint_torque", single_torque(int(joint)), "float64")
-        return self._functions[key](q, qd, qdd, tip_wrench=tip_wrench, link_wrenches=link_wrenches)
+        f = self._solved(f"joint_torque[{joint}]")
+        return f(q, qd, qdd, tip_wrench=tip_wrench, link_wrenches=link_wrenches)
 
     def gravity_torque(self, q: ArrayLike) -> Array:
         """g(q): the torques that hold the robot still against gravity."""
-        return self._quantity("gravity_torque")(q)
+        return self._solved("gravity_torque")(q)
 
     def coriolis_matrix(self, q: ArrayLike, qd: ArrayLike) -> Array:
         """C(q, qd) of Christoffel symbols, shape (..., n, n): dM/dt - 2C is skew-symmetric."""
-        return self._quantity("coriolis_matrix")(q, qd)
+        return self._solved("coriolis_matrix")(q, qd)
 
     def kinetic_energy(self, q: ArrayLike, qd: ArrayLike) -> Array:
         """Shape (...): joules, rotors included."""
-        return self._quantity("kinetic_energy")(q, qd)
+        return self._solved("kinetic_energy")(q, qd)
 
     def potential_energy(self, q: ArrayLike) -> Array:
         """Shape (...): joules of gravity, zero where every centre of mass is level with the world's origin."""
-        return self._quantity("potential_energy")(q)
+        return self._solved("potential_energy")(q)
 
     def forward_kinematics(self, q: ArrayLike) -> Array:
         """The pose of the tool frame seen from the world, shape (..., 4, 4)."""
-        return self._quantity("forward_kinematics")(q)
+        return self._solved("forward_kinematics")(q)
 
     def link_poses(self, q: ArrayLike) -> Array:
         """The poses of the link frames seen from the world, shape (..., links, 4, 4)."""
-        return self._quantity("link_poses")(q)
+        return self._solved("link_poses")(q)
 
     def link_positions(self, q: ArrayLike) -> Array:
         """The origins of frame 0, of each link frame and of the tool frame in the world, shape (..., links + 2, 3)."""
-        return self._quantity("link_positions")(q)
+        return self._solved("link_positions")(q)
 
     def jacobian(self, q: ArrayLike, frame: str = "base") -> Array:
         """J with J qd = velocity of the tool's origin, then angular velocity of the tool; shape (..., 6, n).
@@ -266,11 +261,11 @@ class Robot(Description):
         `frame` says in which axes: "base" for those of the world, "tip" for those of the tool frame. The torques that
         balance a tip wrench are -J^T tip_wrench, with J of the tip.
         """
-        return self._quantity(_in_axes(frame, "jacobian"))(q)
+        return self._solved(_in_axes(frame, "jacobian"))(q)
 
     def jacobian_derivative(self, q: ArrayLike, qd: ArrayLike, frame: str = "base") -> Array:
         """dJ/dt of `jacobian`, shape (..., 6, n)."""
-        return self._quantity(_in_axes(frame, "jacobian_derivative"))(q, qd)
+        return self._solved(_in_axes(frame, "jacobian_derivative"))(q, qd)
 
     def joint_velocities(self, q: ArrayLike, twist: ArrayLike, frame: str = "base", *, damping: float = 0.0) -> Array:
         """qd with J qd = twist (..., 6): velocity of the tool's origin, then its angular velocity.
@@ -351,15 +346,15 @@ class Robot(Description):
 
     @cached_property
     def _inverse_dynamics(self) -> Callable[..., Array]:
-        return self._function("inverse_dynamics", None).single
+        return self._solved("inverse_dynamics").single
 
     @cached_property
     def _mass_matrix(self) -> Callable[..., Array]:
-        return self._function("mass_matrix", None).single
+        return self._solved("mass_matrix").single
 
     @cached_property
     def _forward_dynamics(self) -> Callable[..., Array]:
-        return self._function("forward_dynamics", None).single
+        return self._solved("forward_dynamics").single
 
     @cached_property
     def _functions(self) -> dict[tuple[str, str], Function]:
@@ -375,24 +370,16 @@ class Robot(Description):
             self._solvers[key] = Solver(self, *key)
         return self._solvers[key]
 
-    def _function(self, problem: str, formulation: str | None) -> Function:
+    def _solved(self, problem: str, formulation: str | None = None) -> Function:
+        """A problem of this robot, compiled once."""
         key = (problem, formulation if isinstance(formulation, str) else repr(formulation))
         if key not in self._functions:
             self._functions[key] = compile_function(self, problem, formulation)
         return self._functions[key]
 
-    def _matrices(self, problem: str, *state: ArrayLike) -> tuple[Array, Array, Array]:
-        key = (problem, "")
-        if key not in self._functions:
-            self._functions[key] = Function(self, problem, None, "float64")
-        result = self._functions[key](*state)
-        return result[..., 0, :, :], result[..., 1, :, :], result[..., 2, :, :]
 
-    def _quantity(self, problem: str) -> Function:
-        key = (problem, "")
-        if key not in self._functions:
-            self._functions[key] = Function(self, problem, QUANTITIES[problem], "float64")
-        return self._functions[key]
+def _three(result: Array) -> tuple[Array, Array, Array]:
+    return result[..., 0, :, :], result[..., 1, :, :], result[..., 2, :, :]
 
 
 def _kept(text: str, path: str | Path | None) -> str:

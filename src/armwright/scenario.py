@@ -39,7 +39,7 @@ import numpy as np
 
 from armwright import torque, trajectory
 from armwright.errors import InputError, ModelError
-from armwright.formulations import default_name, find
+from armwright.formulations import default_for
 from armwright.identify.data import columns_of, joints_of
 from armwright.load import load
 from armwright.model.values import Reader
@@ -291,7 +291,7 @@ def _slower(arm: Robot, motion: Trajectory) -> float:
     factor = max(1.0, float(np.max(np.abs(qd) / speed)))
     if np.isinf(effort).all():
         return factor
-    dynamics = find("inverse_dynamics", default_name("inverse_dynamics", bool(arm.followers)))
+    dynamics = default_for("inverse_dynamics", bool(arm.followers))
     for slow in np.geomspace(factor, SLOWEST * factor, 25):
         tau = dynamics(arm.chain(), *(list(x.T) for x in (q, qd / slow, qdd / slow**2)))
         if all(np.max(np.abs(x)) <= most for x, most in zip(tau, effort, strict=True)):

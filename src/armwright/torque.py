@@ -17,10 +17,10 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Scalar
 from armwright.chain import Chain
 from armwright.errors import InputError
-from armwright.formulations import QUANTITIES, find
-from armwright.formulations.actuators import rubbed
+from armwright.formulations import find
+from armwright.formulations.parts.actuators import rubbed
 from armwright.model.description import Description
-from armwright.regroup import regrouped
+from armwright.trace.regroup import regrouped
 
 MOST_PIECES = 32
 """A table with more intervals is looked up in Python: compiled, every step would compare with all of them."""
@@ -367,7 +367,7 @@ class PDGravity(Tracking):
 
     def torques(self, at: Moment) -> list[Scalar]:
         q, qd, _ = self.target.at(at.t)
-        weight = QUANTITIES["gravity_torque"](regrouped(self.known(at), euler=True), list(at.q))
+        weight = find("gravity_torque")(regrouped(self.known(at), euler=True), list(at.q))
         return [a + b for a, b in zip(self.correction(at, q, qd), weight, strict=True)]
 
 

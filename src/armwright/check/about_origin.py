@@ -14,9 +14,10 @@ from typing import TypeAlias
 
 import numpy as np
 
+from armwright.algebra import Array
 from armwright.check.extents import Hull
 from armwright.check.tensors import CLOSE, EXACT, FULL, flipped, near, possible, products, second_moment, steiner
-from armwright.check.written import Array, Body
+from armwright.check.written import Body
 
 Evidence: TypeAlias = tuple[str, str, Array]
 """("certain" | "likely", why, the tensor about the centre of mass)."""

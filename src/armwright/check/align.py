@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from armwright.algebra import Array
 from armwright.check.numbers import evaluate
-from armwright.check.written import Array
 from armwright.model.description import Description
 
 KEPT = 32

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from armwright.algebra import Array
 from armwright.check.about_origin import Twins, about_origin
 from armwright.check.mistaken import SLIPS, by_meshes, by_twin
 from armwright.check.report import Edit, Finding
@@ -20,7 +21,7 @@ from armwright.check.tensors import (
     steiner,
     turned_away,
 )
-from armwright.check.written import NOWHERE, Array, Body, Written
+from armwright.check.written import NOWHERE, Body, Written
 from armwright.model.problems import ROUNDING
 
 TYPICAL = 0.08

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from armwright.algebra import Array
 from armwright.chain import Drive
 from armwright.check.align import Alignment, Shape, Skeleton, align, apart
 from armwright.check.numbers import evaluate, evaluated, states
-from armwright.check.text import columns
-from armwright.check.written import Array
+from armwright.check.wording import columns
 from armwright.errors import InputError, ModelError, unknown
-from armwright.formulations.actuators import friction, rotor_torque
+from armwright.formulations.parts.actuators import friction, rotor_torque
 from armwright.load import load
 from armwright.model.description import Description, JointModel
 

@@ -12,15 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from armwright.algebra import Array
 from armwright.errors import ModelError
 from armwright.model import xml
-
-Array: TypeAlias = NDArray[Any]
 
 LARGEST = 16 << 20
 """Bytes of a mesh file."""

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from armwright.algebra import Array
 from armwright.check.edits import toml_lines
-from armwright.check.written import NOWHERE, Angles, Array, Body, DHRow, Hinge, Written
+from armwright.check.written import NOWHERE, Angles, Body, DHRow, Hinge, Written
 from armwright.errors import ModelError
 from armwright.model.description import EARTH, cos_sin
 from armwright.model.values import Reader

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from armwright.algebra import Array
 from armwright.check.extents import Part, Skin
-from armwright.check.written import NOWHERE, Angles, Array, Body, Hinge, Solid, Written
+from armwright.check.written import NOWHERE, Angles, Body, Hinge, Solid, Written
 from armwright.errors import ModelError
 from armwright.model import urdf, xml
 from armwright.model.meshes import Outside, Places

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from armwright.check.written import Array
-from armwright.formulations import QUANTITIES, Formulation, default_name, find
+from armwright.algebra import Array
+from armwright.formulations import default_for, find
 from armwright.model.description import Description
 
 STATES = 20
@@ -34,8 +34,7 @@ def _range(limits: tuple[float, float] | None, prismatic: bool) -> tuple[float, 
 
 def evaluate(robot: Description, problem: str, *arrays: Array, formulation: str | None = None) -> Array:
     """A problem of dynamics or kinematics on states (k, n): (k, n), (k, n, n) or (k, 4, 4)."""
-    name = formulation or default_name(problem, bool(robot.followers))
-    f: Formulation = QUANTITIES[problem] if problem in QUANTITIES else find(problem, name)
+    f = find(problem, formulation) if formulation else default_for(problem, bool(robot.followers))
     return evaluated(f, robot, *arrays)
 
 

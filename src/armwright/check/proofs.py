@@ -10,12 +10,12 @@ from typing import TypeAlias
 
 import numpy as np
 
+from armwright.algebra import Array
 from armwright.check.numbers import bare, difference, evaluate, states
 from armwright.check.report import Proof
-from armwright.check.written import Array
 from armwright.errors import ArmwrightError
-from armwright.formulations import default_name, formulations
-from armwright.formulations.coupled import positions, rates
+from armwright.formulations import default_for, formulations
+from armwright.formulations.parts.coupled import positions, rates
 from armwright.robot import Robot
 from armwright.simulation import simulate
 
@@ -58,7 +58,7 @@ def _agreement(robot: Robot) -> Iterator[Proof]:
         name = f"{problem.replace('_', ' ')} agrees"
         reference = qdd if problem == "forward_dynamics" else evaluate(robot, problem, *state)
         allowed = AGREE * max(1.0, 1e-2 * condition) if problem == "forward_dynamics" else AGREE
-        default = default_name(problem, bool(robot.followers))
+        default = default_for(problem, bool(robot.followers)).name
         others = [f.name for f in formulations(problem) if f.name != default and (f.together or not robot.followers)]
         least = float(np.max(np.abs(tau))) if problem == "bias" else 0.0  # without gravity there is none
         worst, who = max((_off(robot, problem, other, state, reference, least), other) for other in others)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from armwright.check.text import columns
+from armwright.check.wording import columns
 
 SEVERITIES = ("error", "warning", "note")
 """Wrong; suspicious; worth knowing. The first two make a check fail."""

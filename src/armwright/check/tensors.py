@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from armwright.check.written import Array, Body
+from armwright.algebra import Array
+from armwright.check.written import Body
 from armwright.model.problems import ROUNDING
 
 EXACT, CLOSE = 1e-5, 2e-3

@@ -9,11 +9,12 @@ from itertools import pairwise
 
 import numpy as np
 
+from armwright.algebra import Array
 from armwright.check.bodies import LONGEST
 from armwright.check.from_toml import DISTAL, far_end, near_end
 from armwright.check.report import Finding
 from armwright.check.tensors import remoteness
-from armwright.check.written import Array, Body, Written
+from armwright.check.written import Body, Written
 from armwright.model.description import Description, right_angles
 
 DENSEST = 2000.0

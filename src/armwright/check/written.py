@@ -11,14 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from armwright.algebra import Array
 from armwright.check.extents import Skin
-
-Array: TypeAlias = NDArray[Any]
 
 NOWHERE = -1
 """The place of a number that cannot be replaced."""

@@ -25,7 +25,7 @@ from armwright.errors import InputError, ModelWarning
 from armwright.formulations import PROBLEMS, Formulation
 from armwright.study.bench import BATCH, ROUNDS
 from armwright.study.crossing import MOST_JOINTS as MOST_COUNTED
-from armwright.study.operation_counts import VALID_FROM, compare, formula
+from armwright.study.operation_counts import VALID_FROM, compare, counted, formula
 from armwright.study.precision import STATES
 from armwright.study.published import CUSTOMISED
 
@@ -84,9 +84,9 @@ def show(robot: NamedRobot) -> None:
 @app.command()
 def formulations() -> None:
     """List every formulation: what it solves, after whom, and how its cost grows."""
-    made = table("problem", "formulation", "cost", "joints", "status", "after")
+    made = table("problem", "formulation", "cost", "joints", "after")
     for f in aw.formulations():
-        made.add_row(f.problem, f.name, f"O({f.order})", f.joints, f.status, f.paper)
+        made.add_row(f.problem, f.name, f"O({f.order})", f.joints, f.paper)
     console().print(made)
 
 
@@ -300,7 +300,7 @@ def _count_general(types: str) -> None:
         title=f"A general robot with {kind}: every parameter known off line, gravity in any direction",
     )
     with out.status("counting"):
-        for f in aw.formulations():
+        for f in counted(n):
             c = aw.count_operations(f.problem, f.name, joints=types)
             numbers = (c.multiplications, c.additions, c.divisions, c.trigonometric)
             made.add_row(f.problem, f.name, *map(str, numbers), *(formula(f) if formulas else ()))
@@ -339,9 +339,9 @@ def _count_robot(arm: aw.Robot) -> None:
         "problem", "formulation", "mul", "add", "div", "trig", "general mul", "general add",
         title=f"{name}: all that is known of it folded away; general: any robot with these joints, each on its own",
     )  # fmt: skip
-    for problem in PROBLEMS:
-        taking = [f for f in aw.formulations(problem) if f.together or not arm.followers]
-        for f in sorted(taking, key=lambda f: _customised(f, arm).total):
+    taking = counted(len(types), bool(arm.followers))
+    for problem in dict.fromkeys(f.problem for f in taking):
+        for f in sorted((f for f in taking if f.problem == problem), key=lambda f: _customised(f, arm).total):
             c, general = _customised(f, arm), aw.count_operations(problem, f.name, joints=types)
             numbers = (c.multiplications, c.additions, c.divisions, c.trigonometric)
             made.add_row(problem, f.name, *map(str, numbers), str(general.multiplications), str(general.additions))
@@ -353,7 +353,7 @@ def _count_robot(arm: aw.Robot) -> None:
         title="Where no formulation is asked for: base parameters, and what is then cheapest",
     )  # fmt: skip
     notes = []
-    for problem in PROBLEMS:
+    for problem in (p.name for p in PROBLEMS.values() if len(p.candidates) > 1):
         compiled = aw.compile(arm, problem)
         c = compiled.operations
         beside = [p for p in CUSTOMISED if (p.robot, p.problem) == (arm.name, problem)]

@@ -7,7 +7,7 @@ import platform
 from rich.markup import escape
 
 from armwright.cli.output import console, table
-from armwright.compile import compile as compile_function
+from armwright.function import compile as compile_function
 from armwright.robot import Robot
 from armwright.study.bench import BATCH, ROUNDS, bench, versions
 

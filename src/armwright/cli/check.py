@@ -8,20 +8,17 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 from rich.markup import escape
 
+from armwright.algebra import Array
 from armwright.check import Finding, Fixed, Report, check, fix
 from armwright.check.proofs import Peer
 from armwright.cli.output import command_line, console, table
 from armwright.cli.robots import Chosen
 from armwright.robot import Robot
-
-Array = NDArray[Any]
 
 _COLOURS = {"error": "bold red", "warning": "yellow", "note": "dim"}
 _VERDICTS = {True: "[green]holds[/]", False: "[bold red]fails[/]", None: "[dim]not tried[/]"}

@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 from armwright.algebra import ZERO, Matrix, Scalar, Vector, Z, acceleration_tensor
 from armwright.chain import AnyLink, Chain, Joint, Wrench
-from armwright.formulations.recursion import inward, outward
-from armwright.formulations.spatial import NOTHING, Inertia, Pair, Screw, axis, eliminate, rigid, screw
-from armwright.formulations.types import Coordinates
+from armwright.formulations.parts.recursion import inward, outward
+from armwright.formulations.parts.spatial import NOTHING, Inertia, Pair, Screw, axis, eliminate, rigid, screw
+from armwright.formulations.parts.types import Coordinates
 
 
 class Motion(NamedTuple):

@@ -26,9 +26,9 @@ from armwright.algebra import (
     point_euler,
 )
 from armwright.chain import AnyLink, Chain, Joint, Wrench
-from armwright.formulations.motion import Motion, base_motion, tensor_step
-from armwright.formulations.recursion import inward, outward
-from armwright.formulations.types import Coordinates
+from armwright.formulations.parts.motion import Motion, base_motion, tensor_step
+from armwright.formulations.parts.recursion import inward, outward
+from armwright.formulations.parts.types import Coordinates
 
 
 class Augmented(NamedTuple):

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from armwright.algebra import Scalar, Symmetric, Vector, Z
 from armwright.chain import AnyLink, Chain, Joint
-from armwright.formulations.recursion import inward
-from armwright.formulations.spatial import Pair, Screw, screw
-from armwright.formulations.types import Coordinates, SquareMatrix
+from armwright.formulations.parts.recursion import inward
+from armwright.formulations.parts.spatial import Pair, Screw, screw
+from armwright.formulations.parts.types import Coordinates, SquareMatrix
 
 
 class Body(NamedTuple):

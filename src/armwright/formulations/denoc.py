@@ -20,9 +20,9 @@ from typing import NamedTuple
 
 from armwright.algebra import ZERO, Scalar, Vector, Z
 from armwright.chain import AnyLink, Chain, Joint, Wrench
-from armwright.formulations.recursion import inward, outward
-from armwright.formulations.spatial import NOTHING, Inertia, Pair, Pivot, Screw, axis, eliminate, rigid, screw
-from armwright.formulations.types import Coordinates, SquareMatrix
+from armwright.formulations.parts.recursion import inward, outward
+from armwright.formulations.parts.spatial import NOTHING, Inertia, Pair, Pivot, Screw, axis, eliminate, rigid, screw
+from armwright.formulations.parts.types import Coordinates, SquareMatrix
 
 
 class Motion(NamedTuple):

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from armwright.algebra import IDENTITY, ZERO, Matrix, Rotation, Scalar, Vector, Z
 from armwright.chain import Chain, Link, Wrench
-from armwright.formulations.motion import PointMotion, point_motion
-from armwright.formulations.types import Coordinates, SquareMatrix
+from armwright.formulations.parts.motion import PointMotion, point_motion
+from armwright.formulations.parts.types import Coordinates, SquareMatrix
 
 
 class Place(NamedTuple):

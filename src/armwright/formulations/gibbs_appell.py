@@ -29,9 +29,9 @@ from armwright.algebra import (
     point_inertia,
 )
 from armwright.chain import Chain, Joint, Link, Wrench
-from armwright.formulations.motion import Motion, tensor_motion
-from armwright.formulations.recursion import inward
-from armwright.formulations.types import Coordinates, SquareMatrix
+from armwright.formulations.parts.motion import Motion, tensor_motion
+from armwright.formulations.parts.recursion import inward
+from armwright.formulations.parts.types import Coordinates, SquareMatrix
 
 
 class Sums(NamedTuple):

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from armwright.algebra import IDENTITY, ZERO, Matrix, Rotation, Scalar, Vector, Z, acceleration_tensor
 from armwright.chain import Chain, Joint, Link, Wrench
-from armwright.formulations.recursion import inward, outward
-from armwright.formulations.types import Coordinates
+from armwright.formulations.parts.recursion import inward, outward
+from armwright.formulations.parts.types import Coordinates
 
 
 class Motion(NamedTuple):

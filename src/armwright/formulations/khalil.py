@@ -18,9 +18,9 @@ from armwright.algebra import (
     euler_moment,
 )
 from armwright.chain import AnyLink, Chain, Joint, Wrench
-from armwright.formulations.motion import Motion, tensor_motion
-from armwright.formulations.recursion import inward
-from armwright.formulations.types import Coordinates
+from armwright.formulations.parts.motion import Motion, tensor_motion
+from armwright.formulations.parts.recursion import inward
+from armwright.formulations.parts.types import Coordinates
 
 
 class Force(NamedTuple):

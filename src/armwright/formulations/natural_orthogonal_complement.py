@@ -14,7 +14,7 @@ mass or without inertia about some axis are allowed.
 
 from armwright.algebra import ZERO, Scalar, Vector, Z
 from armwright.chain import Chain
-from armwright.formulations.types import Coordinates, SquareMatrix
+from armwright.formulations.parts.types import Coordinates, SquareMatrix
 
 
 def mass_matrix(chain: Chain, q: Coordinates) -> SquareMatrix:

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from armwright.algebra import ZERO, Scalar, Vector
 from armwright.chain import Chain, Joint, Link, Wrench
-from armwright.formulations.motion import PointMotion, point_motion
-from armwright.formulations.recursion import inward
-from armwright.formulations.types import Coordinates
+from armwright.formulations.parts.motion import PointMotion, point_motion
+from armwright.formulations.parts.recursion import inward
+from armwright.formulations.parts.types import Coordinates
 
 
 class Force(NamedTuple):

@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from armwright.arrays import Array
+from armwright.algebra import Array
 from armwright.errors import InputError, unknown
 from armwright.identify.columns import as_written
 from armwright.identify.rules import by_rules

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from armwright.arrays import Array
+from armwright.algebra import Array
 from armwright.identify.vector import BASIS, TEN, pseudo_inertia, ten_of
 
 LAST_WEIGHT = 1e-4

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from armwright.arrays import Array, checked
+from armwright.algebra import Array
+from armwright.arrays import checked
 from armwright.errors import InputError
 
 EVEN = 0.01

@@ -24,8 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from armwright.algebra import Scalar, cos, sin
-from armwright.arrays import Array
+from armwright.algebra import Array, Scalar, cos, sin
 from armwright.errors import InputError
 from armwright.identify.base import BaseParameters, base_parameters, random_states
 from armwright.identify.columns import regressor

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from armwright.arrays import Array
+from armwright.algebra import Array
 from armwright.errors import InputError
 from armwright.identify.base import BaseParameters, base_parameters
 from armwright.identify.columns import regressor

@@ -14,7 +14,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from armwright.arrays import Array, checked
+from armwright.algebra import Array
+from armwright.arrays import checked
 from armwright.errors import InputError, ModelWarning
 from armwright.identify.base import independent
 from armwright.identify.columns import regressor

@@ -26,14 +26,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from armwright.algebra import ZERO, Scalar, Symmetric, Vector
-from armwright.arrays import Array
+from armwright.algebra import ZERO, Array, Scalar, Symmetric, Vector
 from armwright.chain import AnyLink, Chain, Joint, MomentLink
 from armwright.formulations.composite_body import Body, to_parent
-from armwright.formulations.spatial import Screw
+from armwright.formulations.parts.spatial import Screw
 from armwright.identify.vector import JOINT, LINK, TEN, THREE
 from armwright.model.description import Description
-from armwright.regroup import regrouped
+from armwright.trace.regroup import regrouped
 
 PARALLEL = 1e-9
 """Axes count as parallel, square or crossing if they miss it by no more than this (radians, metres)."""

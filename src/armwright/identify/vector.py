@@ -18,7 +18,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from armwright.arrays import Array, checked
+from armwright.algebra import Array
+from armwright.arrays import checked
 from armwright.errors import InputError
 from armwright.model.description import Description, JointModel, LinkModel, Tensor, parted
 from armwright.robot import Robot

@@ -13,8 +13,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from armwright.algebra import Array
 from armwright.errors import InputError, unknown
-from armwright.integrate.scalars import Array, Scalars
+from armwright.integrate.scalars import Scalars
 from armwright.integrate.tableaus import Tableau
 
 SAFETY = 0.9

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from armwright.algebra import Array
 from armwright.errors import InputError
-from armwright.integrate.scalars import Array, Scalars
+from armwright.integrate.scalars import Scalars
 from armwright.integrate.solution import IntegrationError, Occurrence
 
 

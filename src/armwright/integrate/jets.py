@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from armwright.algebra import Scalar, cos, elementary, sin
+from armwright.algebra import Array, Scalar, cos, elementary, sin
 from armwright.errors import InputError
 from armwright.graph.angles import written_out
 from armwright.graph.expression import Expr, Operand
@@ -28,7 +28,7 @@ from armwright.graph.program import Program
 from armwright.integrate import march
 from armwright.integrate.events import Event, Step
 from armwright.integrate.runge_kutta import MAX_STEPS, step_count
-from armwright.integrate.scalars import Array, Scalars, state
+from armwright.integrate.scalars import Scalars, state
 from armwright.integrate.solution import Counts, IntegrationError, Solution
 
 Series: TypeAlias = "list[Scalar]"

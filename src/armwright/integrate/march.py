@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from armwright.algebra import Array
 from armwright.errors import InputError
 from armwright.integrate.events import Event, Step, Watch
-from armwright.integrate.scalars import Array, Scalars
+from armwright.integrate.scalars import Scalars
 from armwright.integrate.solution import Counts, IntegrationError, Occurrence, Solution, Statistics
 
 OnStep = Callable[[Any, Array], object]

@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from armwright.algebra import Array
 from armwright.errors import InputError
 from armwright.integrate import control, march
 from armwright.integrate.events import Event, Step
-from armwright.integrate.scalars import Array, Scalars, state
+from armwright.integrate.scalars import Scalars, state
 from armwright.integrate.solution import Counts, IntegrationError, Solution
 from armwright.integrate.tableaus import Tableau, methods
 from armwright.integrate.tableaus import method as find

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from armwright.algebra import Array
 from armwright.errors import InputError
-
-Array: TypeAlias = NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from armwright.algebra import Array
 from armwright.errors import InputError
 from armwright.integrate import march
 from armwright.integrate.events import Event, Step
 from armwright.integrate.runge_kutta import MAX_STEPS, step_count
-from armwright.integrate.scalars import Array, Scalars, state
+from armwright.integrate.scalars import Scalars, state
 from armwright.integrate.solution import Counts, IntegrationError, Solution
 
 Acceleration = Callable[[Any, Array, Array], ArrayLike]

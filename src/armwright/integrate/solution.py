@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from armwright.algebra import Array
 from armwright.errors import ArmwrightError
-from armwright.integrate.scalars import Array
 
 
 @dataclass

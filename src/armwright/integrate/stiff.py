@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from armwright.algebra import Array
 from armwright.errors import ArmwrightError, InputError, unknown
 from armwright.integrate import control, march
 from armwright.integrate.events import Event, Step
 from armwright.integrate.runge_kutta import Derivative
-from armwright.integrate.scalars import Array, state
+from armwright.integrate.scalars import state
 from armwright.integrate.solution import Counts, IntegrationError, Solution
 
 STIFF = {"radau": "Radau", "bdf": "BDF", "lsoda": "LSODA"}

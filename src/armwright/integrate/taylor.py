@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from armwright.algebra import Array
 from armwright.errors import ArmwrightError, InputError
 from armwright.graph.expression import Expr
 from armwright.graph.program import Program
@@ -26,7 +27,7 @@ from armwright.graph.replay import replay
 from armwright.integrate import march
 from armwright.integrate.events import Event, Step
 from armwright.integrate.runge_kutta import MAX_STEPS
-from armwright.integrate.scalars import Array, state
+from armwright.integrate.scalars import state
 from armwright.integrate.solution import Counts, IntegrationError, Solution
 
 EPS = float(np.finfo(float).eps)

@@ -16,10 +16,10 @@ from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+
+from armwright.algebra import Array
 
 Tree: TypeAlias = "tuple[Tree, ...]"
-Array: TypeAlias = NDArray[Any]
 
 DIGITS = 60
 """The conditions are evaluated with this many decimal digits."""

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from armwright.arrays import Array, checked, common_shape
+from armwright.algebra import Array
+from armwright.arrays import checked, common_shape
 from armwright.errors import InputError, SingularError, UnreachableError
 from armwright.kinematics.search import Found, Options, Solver
 from armwright.model.description import Description

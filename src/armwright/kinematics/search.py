@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from armwright.arrays import Array
-from armwright.compile import UNROLLED, Function
+from armwright.algebra import Array
 from armwright.errors import ModelError, unknown
-from armwright.formulations import QUANTITIES
+from armwright.function import compile as compile_function
 from armwright.kinematics.step import DAMPING, ROWS, Range, Task, as_written, compiled
 from armwright.model.description import Description, JointModel
+from armwright.trace.form import straight
 
 _AT_ONCE = 4096  # targets whose numbers fit in the cache
 _TABLE = 256  # random positions to start from
@@ -102,8 +102,8 @@ class Solver:
         self.task = Task(orientation, self.length, ranges, tuple(joint.prismatic for joint in robot.joints))
         self.low, self.high = np.array([(joint.low, joint.high) for joint in self.task.joints]).T
         self.turning = np.array([not joint.prismatic for joint in robot.joints])
-        self.forward_kinematics = Function(robot, "forward_kinematics", QUANTITIES["forward_kinematics"], "float64")
-        self.run = (compiled if len(robot.links) <= UNROLLED else as_written)(robot.chain(), self.task)
+        self.forward_kinematics = compile_function(robot, "forward_kinematics")
+        self.run = (compiled if straight(robot) else as_written)(robot.chain(), self.task)
         self.starts = lru_cache(maxsize=4)(self._starts)
 
     def solve(self, T: Array, q0: Array | None, options: Options) -> Found:

@@ -22,13 +22,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from armwright.algebra import Matrix, Scalar, Vector, Z, elementary
-from armwright.arrays import Array
+from armwright.algebra import Array, Matrix, Scalar, Vector, Z, elementary
+from armwright.backends.interface import backend
 from armwright.chain import Chain, Pose
-from armwright.formulations.coupled import gathered, positions
-from armwright.formulations.kinematics import link_frames, tip_columns, tool_frame
-from armwright.formulations.linear import cholesky
-from armwright.formulations.types import Coordinates
+from armwright.formulations.parts.coupled import gathered, positions
+from armwright.formulations.parts.linear import cholesky
+from armwright.formulations.parts.types import Coordinates
+from armwright.formulations.quantities.kinematics import link_frames, tip_columns, tool_frame
 from armwright.graph.angles import written_out
 from armwright.graph.expression import Expr, Graph
 from armwright.graph.program import Program
@@ -196,14 +196,12 @@ Run = Callable[[tuple[Array, Array], Array], object]
 
 def compiled(chain: Chain, task: Task) -> Run:
     """The step as machine code."""
-    from armwright.backends.llvm import Kernel  # noqa: PLC0415  (LLVM is loaded only when something is compiled)
-
     graph = Graph()
     q = tuple(graph.input(f"q{i + 1}") for i in range(chain.coordinates))
     wanted = tuple(graph.input(f"wanted{k}") for k in range(13))
     values = step(chain, task, q, wanted)
     program = Program((("q", q), ("wanted", wanted)), tuple(values), (len(values),))
-    kernel = Kernel(written_out(program))
+    kernel = backend("cpu").kernel(written_out(program), "float64")
 
     def one(*state: Array) -> Array:
         out: Array = np.empty(len(values))

@@ -13,16 +13,13 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from armwright.algebra import Symmetric
+from armwright.algebra import Array, Symmetric
 from armwright.errors import ModelError, ModelWarning
 from armwright.model.description import QUARTER_TURN, LinkModel, Tensor, Transform, tensor
-
-Array: TypeAlias = NDArray[Any]
 
 SNAP = 1e-11
 """Angles this close to a right angle and lengths this close to zero are taken to be so."""

@@ -11,18 +11,16 @@ if those outside of it move along as they like.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from armwright.algebra import Array
 from armwright.chain import Chain
 from armwright.formulations import find
 from armwright.formulations.composite_body import Body, to_parent
-from armwright.formulations.coupled import positions
-from armwright.formulations.spatial import NOTHING, Inertia, Pair, axis, eliminate, rigid, screw
-
-Array: TypeAlias = NDArray[Any]
+from armwright.formulations.parts.coupled import positions
+from armwright.formulations.parts.spatial import NOTHING, Inertia, Pair, axis, eliminate, rigid, screw
 
 LONG = 50
 """Links from which on the recursion is cheaper than the matrix."""

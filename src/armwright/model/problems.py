@@ -7,11 +7,10 @@ a first link that turns on the base and of which only Izz is given, as nothing e
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from armwright.algebra import Array
 from armwright.errors import InputError
 from armwright.model.description import (
     QUARTER_TURN,
@@ -24,8 +23,6 @@ from armwright.model.description import (
     right_angles,
 )
 from armwright.model.idle import idle
-
-Array: TypeAlias = NDArray[Any]
 
 ROUNDING = 1e-9
 """Relative slack: published tensors are rounded to a few digits, and rods and plates sit exactly on the boundary."""

@@ -11,12 +11,11 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from armwright.algebra import Symmetric, Vector
+from armwright.algebra import Array, Symmetric, Vector
 from armwright.chain import Link
 from armwright.errors import ModelError, ModelWarning, unknown
 from armwright.model.canonical import Placed, canonical
@@ -40,7 +39,6 @@ from armwright.model.longest import ends
 if TYPE_CHECKING:
     from armwright.model.visual import Visual
 
-Array: TypeAlias = NDArray[Any]
 
 MOVING = ("revolute", "prismatic")
 STUCK = {"floating": "floating", "planar": "planar", "ball": "a ball joint"}

@@ -13,11 +13,11 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from armwright.algebra import Array
 from armwright.errors import ModelError
 from armwright.model import xml
 from armwright.model.description import NO_TENSOR, Description, JointModel, LinkModel, Triple, cos_sin
@@ -35,8 +35,6 @@ from armwright.model.visual import (
     Visual,
     as_pose,
 )
-
-Array: TypeAlias = NDArray[Any]
 
 UNLIMITED = 1e6
 """Effort and velocity of a joint whose limits are not known; URDF wants numbers there."""

@@ -18,14 +18,13 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from armwright.algebra import Array
 from armwright.errors import ModelError
 from armwright.model.description import NO_TRANSFORM, Transform, Triple
 from armwright.model.meshes import Outside, Places
 from armwright.model.values import Reader
 
-Array: TypeAlias = NDArray[Any]
 Colour: TypeAlias = tuple[float, float, float, float]
 
 

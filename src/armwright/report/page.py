@@ -9,9 +9,8 @@ from importlib import resources
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from armwright.algebra import Array
 
 MOST_POINTS = 2000
 """Curves with more points are thinned: a screen has no more columns."""

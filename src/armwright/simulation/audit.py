@@ -9,15 +9,13 @@ target    the distance from the trajectory the law was to follow, if it had one
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from armwright.formulations.actuators import friction
+from armwright.algebra import Array
+from armwright.formulations.parts.actuators import friction
 from armwright.robot import Robot
-
-Array = NDArray[Any]
 
 SAMPLES = 400
 """At most so many mass matrices are looked at along a run."""

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from armwright.algebra import Array
 from armwright.arrays import thread_count
-from armwright.compile import DTYPES, UNROLLED
+from armwright.backends.interface import backend
 from armwright.errors import InputError, SimulationWarning, unknown
 from armwright.integrate import method, methods
 from armwright.model.vary import check
@@ -18,8 +19,7 @@ from armwright.robot import Robot
 from armwright.simulation.plan import SMOOTH, Plan, plan
 from armwright.simulation.rollouts import Rollouts, kernel_of, viewer_of
 from armwright.simulation.run import BatchRun
-
-Array = NDArray[Any]
+from armwright.trace.form import straight, unrolled
 
 
 def simulate_batch(
@@ -52,13 +52,13 @@ def simulate_batch(
     planned = plan(robot, torque, duration, integrator, rtol, atol, step, every, start, None, smooth)
     if integrator not in methods():
         raise InputError(f"{integrator} is not compiled; simulate_batch takes {', '.join(methods())}")
-    if not planned.law.traceable or len(robot.links) > UNROLLED:
+    if not planned.law.traceable or not straight(robot):
         raise InputError(
             "simulate_batch compiles the law with the dynamics: it takes the laws of armwright.torque (with at most 32 "
-            f"pieces) and robots of up to {UNROLLED} joints; use simulate for anything else"
+            f"pieces) and robots of up to {unrolled()} joints; use simulate for anything else"
         )
-    if dtype not in DTYPES:
-        raise unknown("dtype", dtype, DTYPES)
+    if dtype not in backend("cpu").dtypes:
+        raise unknown("dtype", dtype, backend("cpu").dtypes)
     thread_count(threads)
     names, values = _varied(vary)
     y, p = _batch(planned, q0, qd0, values)

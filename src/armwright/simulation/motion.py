@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from armwright.algebra import Scalar
 from armwright.chain import Chain
-from armwright.formulations import QUANTITIES
-from armwright.formulations.actuators import friction
+from armwright.formulations import find
+from armwright.formulations.parts.actuators import friction
 from armwright.graph.angles import written_out
 from armwright.graph.differentiate import derivatives
 from armwright.graph.expression import Expr, Graph
@@ -21,7 +21,8 @@ from armwright.graph.replay import replaced
 from armwright.model.description import Description
 from armwright.model.vary import check, varied
 from armwright.torque import Law, Moment
-from armwright.trace import cheapest
+from armwright.trace.choose import cheapest
+from armwright.trace.tracing import Request
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Driven:
 
 
 def driven(robot: Description, law: Law, vary: tuple[str, ...] = ()) -> Driven:
-    program = cheapest("forward_dynamics", robot, (), vary).program
+    program = cheapest(Request("forward_dynamics", robot, (), vary)).program
     (_, q), (_, qd), (_, tau), *opened = program.arguments
     graph: Graph = q[0].graph
     time = graph.input("t")
@@ -82,8 +83,8 @@ def jacobian(program: Program) -> Program:
 def view(motion: Driven) -> Program:
     """Torques of the drives, accelerations, torques of friction laws, kinetic and potential energy."""
     q, qd = list(motion.q), list(motion.qd)
-    kinetic = QUANTITIES["kinetic_energy"](motion.chain, q, qd)
-    potential = QUANTITIES["potential_energy"](motion.chain, q)
+    kinetic = find("kinetic_energy")(motion.chain, q, qd)
+    potential = find("potential_energy")(motion.chain, q)
     outputs = (*motion.torques, *motion.accelerations, *motion.drag, kinetic, potential)
     arguments = (("t", (motion.time,)), ("q", motion.q), ("qd", motion.qd), *motion.arguments)
     return written_out(Program(arguments, outputs, (len(outputs),)))

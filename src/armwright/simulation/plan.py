@@ -8,14 +8,13 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from armwright.algebra import Array
 from armwright.errors import InputError, unknown
 from armwright.integrate import STIFF, method, methods
 from armwright.robot import Robot
 from armwright.torque import Law, as_law
-
-Array = NDArray[Any]
 
 MOST_RECORDS = 5_000_000
 MOST_STEPS = 1_000_000

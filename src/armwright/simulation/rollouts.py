@@ -7,16 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from armwright.backends.rollout import LANES, Steps
+from armwright.algebra import Array
+from armwright.backends.interface import LANES, Steps, backend
 from armwright.integrate import Tableau, method
 from armwright.robot import Robot
 from armwright.simulation.motion import Driven, derivative, driven, view
 from armwright.simulation.plan import MOST_STEPS, Plan
 from armwright.torque import Law
-
-Array = NDArray[Any]
 
 FIRST_STEP = 1e-3
 """Seconds to begin with; the step control finds the right length within a few steps."""
@@ -57,16 +55,13 @@ def motion_of(robot: Robot, law: Law, vary: tuple[str, ...] = ()) -> Driven:
 
 @remembered
 def kernel_of(robot: Robot, law: Law, vary: tuple[str, ...], integrator: str, fixed: bool, dtype: str) -> Any:
-    from armwright.backends.llvm import RolloutKernel  # noqa: PLC0415
-
-    return RolloutKernel(derivative(motion_of(robot, law, vary)), _steps(method(integrator), fixed), 2 * robot.n, dtype)
+    program, steps = derivative(motion_of(robot, law, vary)), _steps(method(integrator), fixed)
+    return backend("cpu").rollout(program, steps, 2 * robot.n, dtype)
 
 
 @remembered
 def viewer_of(robot: Robot, law: Law, vary: tuple[str, ...], dtype: str) -> Any:
-    from armwright.backends.llvm import Kernel  # noqa: PLC0415
-
-    return Kernel(view(motion_of(robot, law, vary)), dtype)
+    return backend("cpu").kernel(view(motion_of(robot, law, vary)), dtype)
 
 
 def _steps(tableau: Tableau, fixed: bool) -> Steps:

@@ -10,15 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from armwright.algebra import Array
 from armwright.errors import InputError
 from armwright.model import toml
 from armwright.report.page import page
 from armwright.robot import Robot
 from armwright.simulation.audit import Audit, Difference, audited
-
-Array = NDArray[Any]
 
 VERSION = 1
 """Of the Parquet files: raised when their columns or metadata change."""

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from armwright.compile import UNROLLED
+from armwright.algebra import Array
 from armwright.simulation.plan import Plan
 from armwright.simulation.rollouts import viewer_of
 from armwright.simulation.run import Run, Statistics
 from armwright.torque import Moment
-
-Array = NDArray[Any]
+from armwright.trace.form import straight
 
 
 def seen(plan: Plan, times: Array, records: Array, statistics: Statistics, message: str = "") -> Run:
     """A run from its states (k, 2n + 2)."""
     n = plan.robot.n
     q, qd = records[:, :n], records[:, n : 2 * n]
-    if plan.law.traceable and len(plan.robot.links) <= UNROLLED:
+    if plan.law.traceable and straight(plan.robot):
         viewer = viewer_of(plan.robot, plan.law, (), "float64")
         out = np.empty((len(times), 3 * n + 2))
         viewer.run([np.ascontiguousarray(x) for x in (times[:, None], q, qd)], out)

@@ -15,12 +15,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from armwright.backends.rollout import BROKEN, TOO_MANY, TOO_SMALL
-from armwright.compile import UNROLLED
+from armwright.algebra import Array
+from armwright.backends.interface import BROKEN, TOO_MANY, TOO_SMALL
 from armwright.errors import InputError, SimulationError, SlowWarning
-from armwright.formulations.actuators import friction
+from armwright.formulations.parts.actuators import friction
 from armwright.integrate import Event, method, methods
 from armwright.robot import Robot
 from armwright.simulation.plan import MOST_STEPS, SMOOTH, Plan, plan, start_of
@@ -29,8 +29,7 @@ from armwright.simulation.run import Run, Statistics, integral
 from armwright.simulation.seen import seen
 from armwright.simulation.stepwise import stepwise
 from armwright.torque import Friction, Law, Moment
-
-Array = NDArray[Any]
+from armwright.trace.form import straight
 
 
 def simulate(
@@ -68,7 +67,7 @@ def simulate(
     if isinstance(events, Event) or not all(isinstance(event, Event) for event in _listed(events)):
         raise InputError(f"events = {events!r}: expected a list of armwright.integrate.Event")
     y0 = start_of(planned, q0, qd0)
-    compiled = planned.law.traceable and len(robot.links) <= UNROLLED and not events and integrator in methods()
+    compiled = planned.law.traceable and straight(robot) and not events and integrator in methods()
     if not planned.law.traceable:
         warnings.warn(
             f"the torque law is called from Python at every evaluation, which is slower: {planned.law!r}",

@@ -9,11 +9,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from armwright.compile import UNROLLED
+from armwright.algebra import Array
+from armwright.backends.interface import backend
 from armwright.errors import InputError, SimulationError, SingularError
-from armwright.formulations.actuators import friction
+from armwright.formulations.parts.actuators import friction
 from armwright.integrate import (
     STIFF,
     Event,
@@ -31,8 +31,7 @@ from armwright.simulation.rollouts import motion_of, remembered
 from armwright.simulation.run import Found, Run, Statistics, integral
 from armwright.simulation.seen import seen
 from armwright.torque import Law, Moment
-
-Array = NDArray[Any]
+from armwright.trace.form import straight, unrolled
 
 
 def stepwise(plan: Plan, y0: tuple[Array, Array], events: Sequence[Event]) -> Run:
@@ -65,7 +64,7 @@ def stepwise(plan: Plan, y0: tuple[Array, Array], events: Sequence[Event]) -> Ru
 def _rate(plan: Plan) -> Callable[[float, Array], Array]:
     """dy/dt of y = (q, qd, work, losses), compiled where the law can be."""
     robot, n, law = plan.robot, plan.robot.n, plan.law
-    if law.traceable and len(robot.links) <= UNROLLED:
+    if law.traceable and straight(robot):
         return _evaluated(_slopes(robot, law), 2 * n + 2)
     chain = robot.chain()
 
@@ -80,16 +79,12 @@ def _rate(plan: Plan) -> Callable[[float, Array], Array]:
 
 @remembered
 def _slopes(robot: Robot, law: Law) -> Any:
-    from armwright.backends.llvm import Kernel  # noqa: PLC0415
-
-    return Kernel(derivative(motion_of(robot, law)))
+    return backend("cpu").kernel(derivative(motion_of(robot, law)), "float64")
 
 
 @remembered
 def _jacobian(robot: Robot, law: Law) -> Any:
-    from armwright.backends.llvm import Kernel  # noqa: PLC0415
-
-    return Kernel(jacobian(derivative(motion_of(robot, law))))
+    return backend("cpu").kernel(jacobian(derivative(motion_of(robot, law))), "float64")
 
 
 @remembered
@@ -114,7 +109,7 @@ def _solved(
 ) -> Solution:
     t0, t1, n = float(plan.times[0]), float(plan.times[-1]), plan.robot.n
     y = np.concatenate([*y0, np.zeros(2)])
-    traced = plan.law.traceable and len(plan.robot.links) <= UNROLLED
+    traced = plan.law.traceable and straight(plan.robot)
     output: dict[str, Any] = {"times": plan.times, "events": events}
     if plan.integrator in STIFF:
         size = 2 * n + 2
@@ -126,7 +121,7 @@ def _solved(
         return solve_stiff(rate, t0, y, t1, plan.integrator, jacobian=matrix, **tolerances, **output)
     if plan.integrator == "taylor":
         if not traced:
-            raise InputError(f"the Taylor method needs a law that can be compiled, for up to {UNROLLED} joints")
+            raise InputError(f"the Taylor method needs a law that can be compiled, for up to {unrolled()} joints")
         series: Taylor = _taylor(plan.robot, plan.law, max(plan.rtol, 2.3e-16))
         return series.solve(t0, y, t1, **output)
     if plan.integrator == "semi_implicit_euler":

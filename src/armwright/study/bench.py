@@ -16,14 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from armwright.compile import Function
-from armwright.compile import compile as compile_function
+from armwright.algebra import Array
 from armwright.errors import InputError
+from armwright.function import Function
+from armwright.function import compile as compile_function
 from armwright.robot import Robot
-
-Array = NDArray[Any]
 
 BATCH = 4096
 ROUNDS = 20

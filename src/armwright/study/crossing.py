@@ -10,23 +10,19 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from armwright.compile import UNROLLED
-from armwright.compile import compile as compile_function
-from armwright.formulations import Formulation, find, formulations
+from armwright.algebra import Array
+from armwright.formulations import Formulation, find, formulations, problem_of
+from armwright.function import compile as compile_function
 from armwright.graph import OperationCount
 from armwright.report.plot import Curve, Plot, figures
 from armwright.robot import Robot, random_robot
 from armwright.study.bench import best_of
 from armwright.study.operation_counts import DEGREE, VALID_FROM, count_operations, polynomial
 from armwright.study.published import evaluate
-from armwright.trace import ARGUMENTS
-
-Array = NDArray[Any]
+from armwright.trace.form import UNROLLED
 
 PROBLEMS = ("forward_dynamics", "mass_matrix", "inverse_dynamics")
 
@@ -245,7 +241,7 @@ def _timed(problem: str, how: str, names: Sequence[str], sizes: Sequence[int], r
     for n in sizes:
         robot = ROBOTS["random"](n)
         rng = np.random.default_rng(0)
-        states = [rng.uniform(-1, 1, (STATES[how], n)) for _ in ARGUMENTS[problem]]
+        states = [rng.uniform(-1, 1, (STATES[how], n)) for _ in problem_of(problem).arguments]
         jobs = {name: (STATES[how], runner(robot, problem, name, states)) for name in names}
         for name, seconds in best_of(jobs, ROUNDS).items():
             best[name].append(seconds)

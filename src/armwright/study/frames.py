@@ -27,8 +27,9 @@ from armwright.graph import OperationCount, count
 from armwright.graph.expression import Graph
 from armwright.model.canonical import SNAP, Placed, moved
 from armwright.model.description import Description, symmetric
-from armwright.regroup import split, with_body
-from armwright.trace import cheapest, flattened, inputs, traced
+from armwright.trace.choose import cheapest
+from armwright.trace.regroup import split, with_body
+from armwright.trace.tracing import Request, flattened, inputs, traced
 
 PUBLISHED = "newton_euler"
 ON_BASE_PARAMETERS = (("cartesian_tensor", True), ("khalil", False))
@@ -52,14 +53,14 @@ class Savings:
 
 def savings(placed: Sequence[Placed], robot: Description) -> Savings:
     """`placed` are the joints as the file has them, `robot` the same in canonical frames."""
-    links_alone = bare(robot)
+    alone = Request("inverse_dynamics", bare(robot))
     chain = replace(placed_chain(placed, robot.gravity), drives=robot.drives)
     on_base = (_counted(name, _regrouped(chain, euler)) for name, euler in ON_BASE_PARAMETERS)
     return Savings(
         _counted(PUBLISHED, chain),
-        count(traced(find("inverse_dynamics", PUBLISHED), links_alone).program.outputs),
+        count(traced(find("inverse_dynamics", PUBLISHED), alone).program.outputs),
         min(on_base, key=lambda counted: counted.total),
-        count(cheapest("inverse_dynamics", links_alone).program.outputs),
+        count(cheapest(alone).program.outputs),
     )
 
 

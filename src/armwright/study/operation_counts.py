@@ -9,12 +9,13 @@ from functools import cache
 
 from armwright.algebra import ZERO
 from armwright.errors import InputError
-from armwright.formulations import Formulation, find
-from armwright.formulations.linear import factor, gauss_jordan, substitute
+from armwright.formulations import FORMULATIONS, Formulation, default_for, find, problem_of
+from armwright.formulations.parts.linear import factor, gauss_jordan, substitute
+from armwright.formulations.problem import MANY_JOINTS
 from armwright.graph import Graph, OperationCount, count
 from armwright.model.description import Description
 from armwright.study.published import PUBLISHED, Published
-from armwright.trace import flattened, general_chain, inputs, traced
+from armwright.trace.tracing import Request, flattened, general_chain, inputs, traced
 
 VALID_FROM = 3
 """The formulas, ours and the papers', hold from three joints on: savings at the first two links are part of them."""
@@ -36,16 +37,32 @@ def count_operations(
              run-time vector (`vertical_gravity`: a known one along z of the base), as in the papers' tables
     robot    this robot: everything known of it folded into the code
     """
-    method = find(problem, formulation)
+    together = isinstance(robot, Description) and bool(robot.followers)
+    method = default_for(problem, together) if formulation is None else find(problem, formulation)
     if (joints is None) == (robot is None):
         raise InputError("give either joints= (a general robot) or robot= (a robot with numbers)")
     if robot is not None:
         if not isinstance(robot, Description):
             raise InputError(f"robot is {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
-        return count(traced(method, robot).program.outputs)
+        return count(traced(method, Request(problem, robot)).program.outputs)
     graph = Graph()
     chain = general_chain(graph, joints if joints is not None else 0, bool(vertical_gravity))
     return count(flattened(method(chain, *inputs(graph, problem, chain.n))))
+
+
+def counted(n: int, together: bool = False) -> list[Formulation]:
+    """What is worth counting for n joints: every formulation, of one joint's torque that of the first.
+
+    What is computed in one way only and grows faster than n would take minutes for many joints. `together` says that
+    some joints follow others.
+    """
+    listed = (find(f"{f.problem}[0]", f.name) if problem_of(f.problem).indexed else f for f in FORMULATIONS)
+    return [
+        f
+        for f in listed
+        if (f.together or not together)
+        and (f.order == "n" or n <= MANY_JOINTS or len(problem_of(f.problem).candidates) > 1)
+    ]
 
 
 def count_without_bias(formulation: str, joints: int | str) -> OperationCount:

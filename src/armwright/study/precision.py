@@ -19,15 +19,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from armwright.compile import compile as compile_function
+from armwright.algebra import Array
 from armwright.errors import InputError, SingularError
-from armwright.formulations import default_name, find, formulations
+from armwright.formulations import default_for, find, formulations
+from armwright.function import compile as compile_function
 from armwright.report.plot import Curve, Plot, figures
 from armwright.robot import Robot
-
-Array = NDArray[Any]
 
 DIGITS = 50
 STATES = 200
@@ -221,7 +219,7 @@ def accelerations(robot: Robot, formulation: str, states: States, dtype: str) ->
 def exact_accelerations(robot: Robot, states: States, digits: int = DIGITS) -> Array:
     """The same with so many digits: (k, n) numbers of mpmath."""
     mpmath = _mpmath()
-    solve = find("forward_dynamics", default_name("forward_dynamics", bool(robot.followers)))
+    solve = default_for("forward_dynamics", bool(robot.followers))
     with mpmath.workdps(digits):
         chain = robot.chain(mpmath.mpf)
         moments = zip(states.q.tolist(), states.qd.tolist(), states.tau.tolist(), strict=True)

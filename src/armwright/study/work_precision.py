@@ -20,11 +20,10 @@ from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from armwright.backends.llvm import RolloutKernel
-from armwright.backends.rollout import OPTIONS, Steps
-from armwright.compile import UNROLLED
+from armwright.algebra import Array
+from armwright.backends.interface import OPTIONS, Rollout, Steps, backend
 from armwright.errors import ArmwrightError, InputError, SimulationError
 from armwright.graph.program import Program
 from armwright.integrate import Tableau, Taylor, method, methods
@@ -35,8 +34,7 @@ from armwright.simulation.motion import derivative
 from armwright.simulation.plan import plan, rounded
 from armwright.simulation.rollouts import Rollouts, motion_of
 from armwright.torque import as_law
-
-Array = NDArray[Any]
+from armwright.trace.form import straight, unrolled
 
 ACCURACIES = tuple(10.0**-k for k in (3, 4, 5, 6, 7, 8, 9, 10, 11, 12))
 RECORDS = 5
@@ -202,16 +200,16 @@ class Motion:
         robot = rounded(robot)  # as `simulate` does
         self.robot, self.duration, self.every, self.repeats = robot, duration, duration / records, repeats
         self.law = as_law(torque, robot.n)
-        if not self.law.traceable or len(robot.links) > UNROLLED:
+        if not self.law.traceable or not straight(robot):
             raise InputError(
                 "integrators are timed compiled: with the laws of armwright.torque, and robots of up to "
-                f"{UNROLLED} joints; got {self.law!r} and {len(robot.links)} joints"
+                f"{unrolled()} joints; got {self.law!r} and {len(robot.links)} joints"
             )
         self.program = derivative(motion_of(robot, self.law))
         given = np.atleast_2d(np.full(robot.n, 0.3) if q0 is None else np.asarray(q0, dtype=float))
         self.starts = np.zeros((2 * robot.n + 2, len(given)))
         self.starts[: robot.n] = given.T
-        self._kernels: dict[Any, RolloutKernel] = {}
+        self._kernels: dict[Any, Rollout] = {}
         tight = self._rollouts(self._kernel("exact", pair_steps(method("dop853"))), "dop853", rtol=1e-14, atol=1e-15)
         _timed(tight)
         if tight.broken.any():
@@ -270,16 +268,16 @@ class Motion:
                 break
         return self._point(tolerance, found, best, steps, steps, 0) if len(found) == len(times) else None
 
-    def _kernel(self, key: Any, steps: Steps) -> RolloutKernel:
+    def _kernel(self, key: Any, steps: Steps) -> Rollout:
         if key not in self._kernels:
             self._kernels[key] = self._compiled(self.program, steps)
         return self._kernels[key]
 
-    def _compiled(self, program: Program, steps: Steps) -> RolloutKernel:
-        return RolloutKernel(program, steps, 2 * self.robot.n)
+    def _compiled(self, program: Program, steps: Steps) -> Rollout:
+        return backend("cpu").rollout(program, steps, 2 * self.robot.n, "float64")
 
     def _rollouts(
-        self, kernel: RolloutKernel, integrator: str, copies: int = 1, *, rtol: float = 1e-9,
+        self, kernel: Rollout, integrator: str, copies: int = 1, *, rtol: float = 1e-9,
         atol: float | None = None, step: float | None = None, parameter: float = 0.0,
     ) -> Rollouts:  # fmt: skip
         """The motion, so many times one after the other, each time filling the lanes of a vector."""

@@ -12,8 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from armwright.algebra import Scalar, cos, sin
-from armwright.arrays import Array
+from armwright.algebra import Array, Scalar, cos, sin
 from armwright.errors import InputError
 from armwright.trajectory.base import State, Traced, Trajectory, numeric_trace
 from armwright.trajectory.inputs import FLOAT64, ends, number, one_per_joint, positive, seconds, short

@@ -17,8 +17,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from armwright.algebra import Scalar
-from armwright.arrays import Array, stacked
+from armwright.algebra import Array, Scalar
+from armwright.arrays import stacked
 from armwright.errors import InputError
 from armwright.trajectory.inputs import FLOAT64, is_numeric, number, numbers, positive, seconds, short
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from armwright.arrays import Array, checked
+from armwright.algebra import Array
+from armwright.arrays import checked
 from armwright.errors import InputError
 
 FLOAT64 = np.dtype("float64")

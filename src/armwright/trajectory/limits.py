@@ -10,7 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from armwright.arrays import Array, checked
+from armwright.algebra import Array
+from armwright.arrays import checked
 from armwright.errors import InputError
 from armwright.trajectory.base import Trajectory
 from armwright.trajectory.inputs import FLOAT64

@@ -19,8 +19,7 @@ from typing import NoReturn, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from armwright.algebra import Scalar
-from armwright.arrays import Array
+from armwright.algebra import Array, Scalar
 from armwright.errors import InputError, unknown
 from armwright.model.values import as_transform
 from armwright.trajectory.base import State, Traced, Trajectory, numeric_trace

@@ -11,8 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from armwright.algebra import Scalar
-from armwright.arrays import Array
+from armwright.algebra import Array, Scalar
 from armwright.errors import InputError
 from armwright.trajectory.base import Traced, Trajectory
 from armwright.trajectory.inputs import (

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from armwright.arrays import Array
+from armwright.algebra import Array
 from armwright.errors import InputError
 from armwright.trajectory.base import MOST_PIECES, Trajectory
 from armwright.trajectory.inputs import increasing, one_per_joint, table

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 import numpy as np
-from numpy.typing import NDArray
 
-Array: TypeAlias = NDArray[Any]
+from armwright.algebra import Array
 
 
 def rotation(quaternion: Array) -> Array:

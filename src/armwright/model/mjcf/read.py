@@ -17,13 +17,14 @@ from typing import Any
 
 import numpy as np
 
+from armwright.algebra import Array
 from armwright.errors import ModelError, ModelWarning
 from armwright.model import xml
 from armwright.model.description import NO_TENSOR, Tensor, Triple
 from armwright.model.meshes import Places
-from armwright.model.mjcf.pose import Array, moved, rotation, transform
-from armwright.model.mjcf.seen import visuals as visuals_of
+from armwright.model.mjcf.pose import moved, rotation, transform
 from armwright.model.mjcf.strip import Stripped, strip
+from armwright.model.mjcf.visuals import visuals as visuals_of
 from armwright.model.tree import STUCK, Tree, TreeJoint, TreeLink, checked
 from armwright.model.visual import Visual
 

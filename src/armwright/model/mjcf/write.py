@@ -20,17 +20,15 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from armwright.algebra import Array
 from armwright.errors import ModelError
 from armwright.model.description import Description, JointModel, LinkModel, Tensor, Triple
 from armwright.model.urdf import at_zero, distinct, unused
 from armwright.model.visual import Box, Capsule, Cylinder, Ellipsoid, Mesh, Shape, Sphere, Visual
-
-Array: TypeAlias = NDArray[Any]
 
 LEAST = 1e-14
 """Mass and moments of inertia of a link that has none; MuJoCo's own limit is 1e-15."""

@@ -16,10 +16,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import armwright as aw
 from armwright import trajectory
+from armwright.algebra import Array
 from armwright.formulations import find, formulations
 from armwright.graph import Graph, OperationCount, count
 from armwright.report.plot import COLOURS, Curve, Plot, per_joint
@@ -27,9 +27,8 @@ from armwright.robot import Robot
 from armwright.study.operation_counts import count_operations
 from armwright.study.papers.finding import Finding, Study, Verdict, claim, compare, relative, rough, stored, unchecked
 from armwright.study.published import PUBLISHED, Published, evaluate
-from armwright.trace import flattened, general_chain, inputs
+from armwright.trace.tracing import flattened, general_chain, inputs
 
-Array = NDArray[Any]
 Row = Mapping[str, Any]
 Part = tuple[list[Finding], list[Plot]]
 

@@ -7,14 +7,11 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from armwright.algebra import Array
 from armwright.report.plot import Plot, figures
-
-Array: TypeAlias = NDArray[Any]
 
 
 class Verdict(Enum):

@@ -15,19 +15,18 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import armwright as aw
 from armwright import torque, trajectory
-from armwright.formulations import find, formulations, single_torque
+from armwright.algebra import Array
+from armwright.formulations import find, formulations
 from armwright.graph import Graph, count
 from armwright.report.plot import Curve, Plot, per_joint
 from armwright.robot import Robot
 from armwright.study.operation_counts import count_operations, formula
 from armwright.study.papers.finding import Finding, Study, Verdict, claim, compare, relative, rough, stored, unchecked
-from armwright.trace import flattened, general_chain, inputs
+from armwright.trace.tracing import flattened, general_chain, inputs
 
-Array = NDArray[Any]
 Part = tuple[list[Finding], list[Plot]]
 
 CLOSED = "equilibrium"
@@ -373,7 +372,9 @@ def _piecewise(arm: Robot, motion: trajectory.Trajectory) -> Part:
 def operations_alone(n: int, joint: int) -> int:
     """Products and sums of the torque of one joint (counted from 0) of a general robot."""
     graph = Graph()
-    counted = count(flattened(single_torque(joint)(general_chain(graph, n), *inputs(graph, "inverse_dynamics", n))))
+    counted = count(
+        flattened(find(f"joint_torque[{joint}]")(general_chain(graph, n), *inputs(graph, "joint_torque", n)))
+    )
     return counted.multiplications + counted.additions
 
 

@@ -18,10 +18,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import armwright as aw
-from armwright.algebra import Scalar, cos, sin
+from armwright.algebra import Array, Scalar, cos, sin
 from armwright.graph import Graph, OperationCount, count
 from armwright.integrate import Tableau, method
 from armwright.report.plot import COLOURS, Curve, Plot
@@ -40,8 +39,6 @@ from armwright.study.work_precision import (
     polynomial_line,
     series_line,
 )
-
-Array = NDArray[Any]
 
 TABLE_1 = {
     1: ("rk1",),

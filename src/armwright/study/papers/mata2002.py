@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import expm
 
 import armwright as aw
+from armwright.algebra import Array
 from armwright.report.plot import Curve, Plot
 from armwright.study.bench import best_of
 from armwright.study.operation_counts import compare as compare_counts
@@ -30,7 +30,6 @@ from armwright.study.precision import States, accelerations, sweep
 from armwright.study.published import PUBLISHED, Published
 from armwright.trajectory import Trajectory, cartesian_line, linear, sampled
 
-Array = NDArray[Any]
 Part = tuple[list[Finding], list[Plot]]
 
 STEPS_4_1 = ((8, 4), (0, 1), (10, 7), (6, 9), (17, 13), (9, 9), (3, 0), (15, 15), (8, 7), (20, 19))

@@ -18,7 +18,7 @@ import numpy as np
 from armwright.algebra import ZERO, Symmetric, Vector
 from armwright.chain import MomentLink
 from armwright.formulations import find
-from armwright.formulations.spatial import Inertia, eliminate, rigid, screw
+from armwright.formulations.parts.spatial import Inertia, eliminate, rigid, screw
 from armwright.graph import Graph, OperationCount, count
 from armwright.report.plot import Curve, Plot
 from armwright.robot import Robot
@@ -29,7 +29,7 @@ from armwright.study.papers.finding import Finding, Study, Verdict, claim, compa
 from armwright.study.papers.mohan2007_claim import arithmetic, cause
 from armwright.study.papers.mohan2007_runs import JOINTS, PERIOD, Part, arm, joint_curve, simulations, wanted
 from armwright.study.published import PUBLISHED, evaluate
-from armwright.trace import flattened, general_chain, inputs
+from armwright.trace.tracing import flattened, general_chain, inputs
 
 ROWS = {row.authors: row for row in PUBLISHED if row.table == "Mohan 1"}
 PROPOSED, EARLIER, WALKER = (ROWS[authors] for authors in ("Mohan, Saha", "Saha", "Walker, Orin"))

@@ -14,10 +14,10 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from armwright.compile import compile as compile_function
+from armwright.algebra import Array
 from armwright.formulations import find
+from armwright.function import compile as compile_function
 from armwright.integrate import solve
 from armwright.report.plot import Curve, Plot
 from armwright.study.papers.finding import Finding, Verdict, claim, unchecked
@@ -38,8 +38,6 @@ from armwright.study.papers.mohan2007_runs import (
     rate,
     wanted,
 )
-
-Array = NDArray[Any]
 
 TURNING = 5.0
 """Seconds: q2 + q3 = pi, and link 3 comes above the horizontal."""

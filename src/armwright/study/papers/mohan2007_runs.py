@@ -14,9 +14,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from armwright.compile import compile as compile_function
+from armwright.algebra import Array
+from armwright.function import compile as compile_function
 from armwright.integrate import solve
 from armwright.load import load
 from armwright.report.plot import COLOURS, Curve, Plot
@@ -24,7 +24,6 @@ from armwright.robot import Robot
 from armwright.study.papers.finding import Finding, Verdict, claim, compare
 from armwright.trajectory import Trajectory, cycloidal
 
-Array = NDArray[Any]
 Part = tuple[list[Finding], list[Plot]]
 
 FORMULATION = {"recursive": "denoc", "nonrecursive": "denoc_cholesky"}

@@ -6,13 +6,11 @@ from typing import Any
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
 
+from armwright.algebra import Array
 from armwright.model.description import compose
 from armwright.model.urdf import at_zero
 from armwright.robot import Robot
-
-Array = NDArray[Any]
 
 
 class MuJoCo:

@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 import pinocchio as pin
-from numpy.typing import NDArray
 
+from armwright.algebra import Array
 from armwright.model.description import compose
 from armwright.model.urdf import at_zero
 from armwright.robot import Robot
-
-Array = NDArray[Any]
 
 
 class Pinocchio:

@@ -1,7 +1,7 @@
 """Solving M x = b for a symmetric positive definite M over any scalar; no pivoting, as it would branch on values."""
 
 from armwright.algebra import Scalar
-from armwright.formulations.types import Coordinates, SquareMatrix
+from armwright.formulations.parts.types import Coordinates, SquareMatrix
 
 
 def cholesky(M: SquareMatrix, b: Coordinates) -> list[Scalar]:

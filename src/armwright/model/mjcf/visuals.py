@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from armwright.algebra import Array
 from armwright.model.description import Triple
 from armwright.model.meshes import Outside, Places
-from armwright.model.mjcf.pose import Array, rotation, transform
+from armwright.model.mjcf.pose import rotation, transform
 from armwright.model.mjcf.strip import compiler, mesh_name, written
 from armwright.model.visual import Box, Capsule, Colour, Cylinder, Ellipsoid, Mesh, Shape, Sphere, Visual, as_pose
 from armwright.model.xml import Element

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from armwright.backends.text import Notation, Statements, infix
-from armwright.backends.trigonometry import (
+from armwright.backends.llvm.trigonometry import (
     DOUBLE_COSINE,
     DOUBLE_SINE,
     DOUBLE_SPLIT,
@@ -18,6 +17,7 @@ from armwright.backends.trigonometry import (
     SINGLE_SINE,
     SINGLE_SPLIT,
 )
+from armwright.backends.text.notation import Notation, Statements, infix
 from armwright.graph.angles import rounds
 from armwright.graph.count import count
 from armwright.graph.program import Program

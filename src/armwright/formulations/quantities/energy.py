@@ -2,7 +2,7 @@
 
 from armwright.algebra import IDENTITY, ZERO, Matrix, Scalar, Vector, Z
 from armwright.chain import Chain
-from armwright.formulations.types import Coordinates
+from armwright.formulations.parts.types import Coordinates
 
 
 def kinetic_energy(chain: Chain, q: Coordinates, qd: Coordinates) -> Scalar:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from armwright.backends.block import Block, Lanes, library
+from armwright.backends.llvm.block import Block, Lanes, library
 
 LARGEST = 1e6
 LARGEST_SINGLE_SPLIT = 8e3  # k must leave room for the digits of the first part

@@ -8,42 +8,11 @@ in two kinds, for revolute and prismatic joints.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
-from armwright.backends.block import Block, Lanes, library
-from armwright.backends.ir import answer, compute, number, pack_any, unpack_any
-from armwright.backends.trigonometry import careful
-from armwright.graph.program import Program
-
-KINDS = ("revolute", "prismatic")
-
-
-@dataclass(frozen=True)
-class Sweep:
-    """One way along the chain: step(carry, parameters, *inputs, *records of earlier sweeps) -> carry, record.
-
-    The last sweep has its result in place of a record: one number.
-    """
-
-    outward: bool
-    steps: Mapping[str, Program]
-    carry: int
-    record: int
-    reads: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Rolled:
-    """Sweeps over a chain; `inputs` are the arrays they read, with the entries each has per joint."""
-
-    sweeps: tuple[Sweep, ...]
-    inputs: Mapping[str, int]
-    parameters: int
-
-    def digest(self) -> str:
-        """A name for exactly this computation."""
-        steps = [f"{s.outward} {s.reads} {s.steps[kind].digest()}" for s in self.sweeps for kind in KINDS]
-        return "|".join([repr(self.inputs), *steps])
+from armwright.backends.interface import KINDS, Rolled, Sweep
+from armwright.backends.llvm.block import Block, Lanes, library
+from armwright.backends.llvm.ir import answer, compute, number, pack_any, unpack_any
+from armwright.backends.llvm.trigonometry import careful
 
 
 def module(rolled: Rolled, lanes: Lanes) -> str:

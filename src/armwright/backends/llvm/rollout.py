@@ -9,43 +9,12 @@ in the error; what follows is carried along (integrals of power, say).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
-from armwright.backends.block import Block, Lanes, library
-from armwright.backends.ir import write_body
-from armwright.backends.trigonometry import careful
+from armwright.backends.interface import BROKEN, FIELDS, LANES, OPTIONS, TOO_MANY, TOO_SMALL, Steps
+from armwright.backends.llvm.block import Block, Lanes, library
+from armwright.backends.llvm.ir import write_body
+from armwright.backends.llvm.trigonometry import careful
 from armwright.graph.program import Program
-
-LANES = ("t", "h", "previous", "accepted", "rejected", "state")
-"""What each rollout has one number of."""
-
-FIELDS = ("y", "p", *LANES, "records", "times", "count", "stride", "substeps", "limit", "options")
-"""What the layout holds, eight bytes each: addresses, and the whole numbers count, stride and limit."""
-
-OPTIONS = ("rtol", "atol", "longest", "safety", "alpha", "beta", "shrink", "grow")
-"""What the options hold, one number each."""
-
-BROKEN, TOO_SMALL, TOO_MANY = 1, 2, 3
-"""Why a rollout cannot go on, in `state`: a derivative is not finite; a step below rounding; too many steps."""
-
-
-@dataclass(frozen=True)
-class Steps:
-    """An explicit Runge-Kutta method. `error` is None for fixed steps; `error2` is for two estimators (DOP853)."""
-
-    a: tuple[tuple[float, ...], ...]
-    b: tuple[float, ...]
-    c: tuple[float, ...]
-    error: tuple[float, ...] | None = None
-    error2: tuple[float, ...] | None = None
-    fsal: bool = False
-
-    @property
-    def stages(self) -> int:
-        """How many derivatives a step takes; with fixed steps none that only the error needs."""
-        if self.error is not None:
-            return len(self.b)
-        return max(j for j, x in enumerate(self.b) if x) + 1
 
 
 def module(program: Program, steps: Steps, controlled: int, lanes: Lanes) -> str:

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-from armwright.backends.block import Block, Lanes, each_lane, library
-from armwright.backends.single import single_call
-from armwright.backends.trigonometry import careful, sine_cosine
+from armwright.backends.llvm.block import Block, Lanes, each_lane, library
+from armwright.backends.llvm.single import single_call
+from armwright.backends.llvm.trigonometry import careful, sine_cosine
 from armwright.graph.angles import rounds
 from armwright.graph.expression import Expr, Operand, schedule
 from armwright.graph.program import Program

@@ -8,38 +8,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from armwright.algebra import ZERO, Matrix, Rotation, Scalar, Symmetric, Vector
-from armwright.backends.rolled import KINDS, Rolled, Sweep
+from armwright.backends.interface import KINDS, Rolled, Sweep, Tables
 from armwright.chain import Chain, Joint, MomentLink, Wrench
 from armwright.formulations import articulated_body
-from armwright.formulations.actuators import rubbing
 from armwright.formulations.articulated_body import Articulated, Solved, accelerate_step, articulate_step, motion_step
 from armwright.formulations.cartesian_tensor import Augmented, Carried, Loaded, augmented, force_step, load_step
-from armwright.formulations.motion import Motion, base_motion
-from armwright.formulations.spatial import NOTHING, Inertia, Pair, Screw
+from armwright.formulations.parts.actuators import rubbing
+from armwright.formulations.parts.motion import Motion, base_motion
+from armwright.formulations.parts.spatial import NOTHING, Inertia, Pair, Screw
 from armwright.graph.expression import Expr, Graph, Operand
 from armwright.graph.program import Program
 from armwright.model.description import Description
-from armwright.regroup import regrouped
+from armwright.trace.regroup import regrouped
 
 PARAMETERS = 18
 """Of a joint and its link: ca, sa, a, d, theta; mass, first moment, tensor; armature, viscous, coulomb."""
 
 Values = tuple[Scalar, ...]
-
-
-@dataclass(frozen=True)
-class Tables:
-    """One row of parameters per joint, its kind (0 revolute, 1 prismatic), and what each sweep starts with."""
-
-    parameters: NDArray[Any]
-    kinds: NDArray[np.uint8]
-    starts: NDArray[Any]
 
 
 @dataclass(frozen=True)

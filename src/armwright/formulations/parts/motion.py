@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from armwright.algebra import IDENTITY, ZERO, Matrix, Rotation, Scalar, Vector, Z, acceleration_tensor
 from armwright.chain import Chain, Joint
-from armwright.formulations.recursion import outward
-from armwright.formulations.types import Coordinates
+from armwright.formulations.parts.recursion import outward
+from armwright.formulations.parts.types import Coordinates
 
 
 class PointMotion(NamedTuple):

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from armwright.algebra import ZERO, Matrix, Scalar, Vector, Z
 from armwright.chain import Chain, Joint, Pose
-from armwright.formulations.recursion import inward, outward
-from armwright.formulations.types import Coordinates
+from armwright.formulations.parts.recursion import inward, outward
+from armwright.formulations.parts.types import Coordinates
 
 Rows = list[list[Scalar]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from armwright.backends.text import Notation, Statements, infix
+from armwright.backends.text.notation import Notation, Statements, infix
 from armwright.graph.count import count
 from armwright.graph.program import Program
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from armwright.backends.block import Lanes
+from armwright.backends.llvm.block import Lanes
 from armwright.graph.program import Program
 
 # Fields of a NumPy array object, in bytes from its start: part of NumPy's stable binary interface

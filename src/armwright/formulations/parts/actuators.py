@@ -8,8 +8,8 @@ gyroscopic coupling with the motion of the links is neglected, as is usual for g
 
 from armwright.algebra import Scalar, sign, tanh
 from armwright.chain import Chain, Joint
-from armwright.formulations.coupled import gathered, rates
-from armwright.formulations.types import Coordinates, SquareMatrix
+from armwright.formulations.parts.coupled import gathered, rates
+from armwright.formulations.parts.types import Coordinates, SquareMatrix
 
 
 def rubbed(viscous: Scalar, coulomb: Scalar, smooth: Scalar, qd: Scalar) -> Scalar:

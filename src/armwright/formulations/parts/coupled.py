@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from armwright.algebra import Scalar
 from armwright.chain import Chain
-from armwright.formulations.types import Coordinates, SquareMatrix
+from armwright.formulations.parts.types import Coordinates, SquareMatrix
 
 
 def positions(chain: Chain, q: Coordinates) -> Coordinates:

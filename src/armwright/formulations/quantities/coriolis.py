@@ -13,7 +13,7 @@ and Wensing 2021).
 
 from armwright.algebra import IDENTITY, ZERO, Matrix, Vector, Z
 from armwright.chain import Chain
-from armwright.formulations.types import Coordinates, SquareMatrix
+from armwright.formulations.parts.types import Coordinates, SquareMatrix
 
 
 def coriolis_matrix(chain: Chain, q: Coordinates, qd: Coordinates) -> SquareMatrix:

@@ -12,28 +12,40 @@ from collections.abc import Sequence
 
 from armwright.algebra import Scalar
 from armwright.chain import Chain
-from armwright.formulations import find
-from armwright.formulations.linear import factor, substitute
-from armwright.formulations.types import Coordinates, SquareMatrix
+from armwright.formulations import cartesian_tensor, composite_body
+from armwright.formulations.parts import wrapped
+from armwright.formulations.parts.assembled import bias_of
+from armwright.formulations.parts.linear import factor, substitute
+from armwright.formulations.parts.types import Coordinates, SquareMatrix
 from armwright.graph.differentiate import derivatives
 from armwright.graph.replay import replaced
+
+_BIAS = bias_of(cartesian_tensor.inverse_dynamics)
+
+
+def _torques(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates) -> list[Scalar]:
+    return wrapped.torques(cartesian_tensor.inverse_dynamics, chain, q, qd, qdd, chain.wrenches())
+
+
+def _matrix(chain: Chain, q: Coordinates) -> SquareMatrix:
+    return wrapped.matrix(composite_body.mass_matrix, chain, q, chain.wrenches())
 
 
 def of_inverse_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates) -> list[SquareMatrix]:
     """[dtau/dq, dtau/dqd, M] for traced q, qd and qdd."""
-    tau = find("inverse_dynamics", "cartesian_tensor")(chain, q, qd, qdd)
-    return [_jacobian(tau, q), _jacobian(tau, qd), find("mass_matrix", "composite_body")(chain, q)]
+    tau = _torques(chain, q, qd, qdd)
+    return [_jacobian(tau, q), _jacobian(tau, qd), _matrix(chain, q)]
 
 
 def of_forward_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, tau: Coordinates) -> list[SquareMatrix]:
     """[dqdd/dq, dqdd/dqd, M^-1] for traced q, qd and tau."""
     n, graph = chain.coordinates, q[0].graph
-    bias = find("bias", "cartesian_tensor")(chain, q, qd)
-    L, pivots = factor(find("mass_matrix", "composite_body")(chain, q))
+    bias = wrapped.bias(_BIAS, chain, q, qd, chain.wrenches())
+    L, pivots = factor(_matrix(chain, q))
     inverse = [substitute(L, pivots, [int(i == j) for i in range(n)]) for j in range(n)]
     qdd = substitute(L, pivots, [t - b for t, b in zip(tau, bias, strict=True)])
     held = [graph.input(f"qdd{i + 1}") for i in range(n)]  # differentiated as constants, then replaced by what they are
-    torques = find("inverse_dynamics", "cartesian_tensor")(chain, q, qd, held)
+    torques = _torques(chain, q, qd, held)
     values = dict(zip(held, qdd, strict=True))
     by_q, by_qd = ([replaced(row, values) for row in _jacobian(torques, x)] for x in (q, qd))
     return [_negative_product(inverse, by_q), _negative_product(inverse, by_qd), inverse]

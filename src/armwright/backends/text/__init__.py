@@ -1,0 +1,1 @@
+"""Programs as source text: C and Python."""

@@ -1,0 +1,188 @@
+"""What can be asked of a robot: one record for each problem, and the table of them.
+
+`PROBLEMS` is the one list that compiling, exporting, counting, the command line, documents and tests run over. A
+problem is added by an entry here and a formulation of it in `registry`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from armwright.chain import Chain
+from armwright.errors import InputError, unknown
+from armwright.formulations.parts import wrapped
+
+MEANING = {
+    "q": "one position per joint",
+    "qd": "one velocity per joint",
+    "qdd": "one acceleration per joint",
+    "tau": "one generalised force per joint",
+    "tip_wrench": "force and moment on the tool frame, in the tool frame",
+    "link_wrenches": "force and moment on each link frame, in that frame",
+}
+"""The arguments that problems have."""
+
+MANY_JOINTS = 12
+"""Above this O(n) forward dynamics is the cheapest, and others take long to trace; so does the regressor to compile."""
+
+PARAMETERS = 13
+"""Of a link and its joint that torque is linear in: ten of the body, two of friction, one of the rotor."""
+
+
+class Candidate(NamedTuple):
+    """A formulation that is the cheapest for one robot or another, and the tensor in which it likes zeros.
+
+    `most` is the number of joints up to which it is tried.
+    """
+
+    formulation: str
+    tensor: str = ""
+    most: int | None = None
+
+
+class Loop(NamedTuple):
+    """How a chain too long for straight code has the problem: by the sweeps of a problem that `trace.loops` has.
+
+    By `columns`, each is the torque of a unit acceleration, at rest and without gravity.
+    """
+
+    sweeps: str
+    formulation: str
+    columns: bool = False
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One question about a robot.
+
+    `shape` is that of the result for one state: numbers, or names of sizes (`sizes`). `around` puts rotors, friction
+    and couplings around a rigid formulation. `default` is the formulation that is meant where none is named and none is
+    searched for; where code is compiled, `candidates` are searched for the cheapest, or, if there is only one,
+    taken. `unrolled` is the longest chain of straight code, where it is shorter than others'. `indexed` names what
+    the problem is asked for one of, as in "joint_torque[2]".
+    """
+
+    name: str
+    arguments: tuple[str, ...]
+    shape: tuple[int | str, ...]
+    around: Callable[..., Any]
+    default: str
+    candidates: tuple[Candidate, ...] = ()
+    wrenches: bool = False
+    loop: Loop | None = None
+    unrolled: int | None = None
+    indexed: str = ""
+    about: str = ""
+
+    @property
+    def solves(self) -> bool:
+        """Whether it solves with the mass matrix, which may be singular."""
+        return self.name.startswith("forward_dynamics")
+
+    def sizes(self, chain: Chain) -> tuple[int, ...]:
+        """The shape of the result for a chain."""
+        named = {"n": chain.coordinates, "links": chain.n, "points": chain.n + 2, "parameters": PARAMETERS * chain.n}
+        return tuple(named[size] if isinstance(size, str) else size for size in self.shape)
+
+
+_INVERSE = (Candidate("cartesian_tensor", "euler"), Candidate("denoc", "inertia"))
+_FORWARD = (
+    Candidate("composite_body", "inertia", MANY_JOINTS),
+    Candidate("composite_body", "euler", MANY_JOINTS),
+    Candidate("articulated_body", "inertia"),
+)
+_BY_INVERSE = Loop("inverse_dynamics", "cartesian_tensor")
+
+_TABLE = (
+    Problem(
+        "inverse_dynamics", ("q", "qd", "qdd"), ("n",), wrapped.torques, "newton_euler", _INVERSE, wrenches=True,
+        loop=_BY_INVERSE, about="the torques that produce accelerations",
+    ),
+    Problem(
+        "mass_matrix", ("q",), ("n", "n"), wrapped.matrix, "composite_body",
+        (Candidate("composite_body", "inertia"), Candidate("gibbs_appell", "inertia")),
+        loop=Loop("inverse_dynamics", "composite_body", columns=True), about="M(q), rotors included",
+    ),
+    Problem(
+        "forward_dynamics", ("q", "qd", "tau"), ("n",), wrapped.accelerations, "articulated_body", _FORWARD,
+        wrenches=True, loop=Loop("forward_dynamics", "articulated_body"),
+        about="the accelerations that torques produce",
+    ),
+    Problem(
+        "bias", ("q", "qd"), ("n",), wrapped.bias, "newton_euler", _INVERSE, wrenches=True, loop=_BY_INVERSE,
+        about="the torques that hold zero acceleration",
+    ),
+    Problem(
+        "joint_torque", ("q", "qd", "qdd"), (), wrapped.all_rates, "equilibrium", wrenches=True, indexed="joint",
+        about="the torque of one joint without those of the others",
+    ),
+    Problem(
+        "gravity_torque", ("q",), ("n",), wrapped.holding, "cartesian_tensor", loop=_BY_INVERSE,
+        about="the torques that hold the robot still against gravity",
+    ),
+    Problem(
+        "coriolis_matrix", ("q", "qd"), ("n", "n"), wrapped.squares, "christoffel",
+        about="C(q, qd) of Christoffel symbols: dM/dt - 2C is skew-symmetric",
+    ),
+    Problem("kinetic_energy", ("q", "qd"), (), wrapped.moving, "velocities", about="joules, rotors included"),
+    Problem("potential_energy", ("q",), (), wrapped.place, "heights", about="joules of gravity"),
+    Problem(
+        "forward_kinematics", ("q",), (4, 4), wrapped.place, "frames", about="the tool frame seen from the world"
+    ),
+    Problem("link_poses", ("q",), ("links", 4, 4), wrapped.place, "frames", about="each link frame in the world"),
+    Problem(
+        "link_positions", ("q",), ("points", 3), wrapped.place, "frames",
+        about="the origins of frame 0, of each link frame and of the tool frame in the world",
+    ),
+    Problem(
+        "jacobian", ("q",), (6, "n"), wrapped.columns, "axes", about="of the tool's velocity, in the axes of the world"
+    ),
+    Problem("tip_jacobian", ("q",), (6, "n"), wrapped.columns, "axes", about="the same in the axes of the tool"),
+    Problem("jacobian_derivative", ("q", "qd"), (6, "n"), wrapped.columns, "axes", about="dJ/dt of jacobian"),
+    Problem("tip_jacobian_derivative", ("q", "qd"), (6, "n"), wrapped.columns, "axes", about="dJ/dt of tip_jacobian"),
+    Problem(
+        "inverse_dynamics_derivatives", ("q", "qd", "qdd"), (3, "n", "n"), wrapped.coupled, "traced",
+        (Candidate("traced", "euler"),), about="dtau/dq, dtau/dqd and M",
+    ),
+    Problem(
+        "forward_dynamics_derivatives", ("q", "qd", "tau"), (3, "n", "n"), wrapped.coupled, "traced",
+        (Candidate("traced", "euler"),), about="dqdd/dq, dqdd/dqd and the inverse of M",
+    ),
+    Problem(
+        "regressor", ("q", "qd", "qdd"), ("n", "parameters"), wrapped.all_rates, "khalil, by columns",
+        unrolled=MANY_JOINTS, about="Y with tau = Y pi, columns as identify.parameter_names",
+    ),
+)  # fmt: skip
+
+PROBLEMS = {problem.name: problem for problem in _TABLE}
+"""Every problem by its name."""
+
+_INDEXED = re.compile(r"(\w+)\[(\d+)\]")
+
+
+def problem_of(name: object) -> Problem:
+    """The problem of that name; one of which one of many is asked for has its number behind it in brackets."""
+    plain, _ = parted(name)
+    if plain not in PROBLEMS:
+        raise unknown("problem", name, PROBLEMS)
+    return PROBLEMS[plain]
+
+
+def parted(name: object) -> tuple[str, int | None]:
+    """ "joint_torque[2]" as its name and number; any other name as it is."""
+    found = _INDEXED.fullmatch(str(name))
+    if found and found[1] in PROBLEMS and PROBLEMS[found[1]].indexed:
+        return found[1], int(found[2])
+    return str(name), None
+
+
+def numbered(name: str, count: int) -> int:
+    """Which one is asked for by "joint_torque[2]"; an error if none is, or one that there is not."""
+    plain, number = parted(name)
+    if number is None or number >= count:
+        what = PROBLEMS[plain].indexed
+        raise InputError(f"{name}: expected which {what}, {plain}[0] to {plain}[{count - 1}]")
+    return number

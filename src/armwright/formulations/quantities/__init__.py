@@ -1,0 +1,1 @@
+"""What is computed in one way only: kinematics, energies, Coriolis matrix, regressor, derivatives."""

@@ -1,0 +1,216 @@
+"""Every formulation, by problem and name.
+
+`FORMULATIONS` is the one list that tests, counts, benchmarks and the command line run over; `CONTRIBUTING.md`
+says how to add an entry. A formulation is called with a chain and one scalar per coordinate; its problem says how
+rotors, friction and joints that move together stand around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from armwright.algebra import Scalar
+from armwright.chain import Chain, Drive, Wrench
+from armwright.errors import InputError, unknown
+from armwright.formulations import (
+    articulated_body,
+    cartesian_tensor,
+    composite_body,
+    denoc,
+    equilibrium,
+    gibbs_appell,
+    kane,
+    khalil,
+    lagrange,
+    natural_orthogonal_complement,
+    newton_euler,
+    walker_orin,
+)
+from armwright.formulations.parts.actuators import rubbing
+from armwright.formulations.parts.assembled import bias_of, forward_dynamics_of
+from armwright.formulations.parts.types import Coordinates
+from armwright.formulations.problem import numbered, parted, problem_of
+from armwright.formulations.quantities import coriolis, derivatives, energy, kinematics, regressor
+
+
+@dataclass(frozen=True)
+class Formulation:
+    """One way to solve one problem.
+
+    `order` is the growth of its cost with the number of joints. `any_link` says that it works in the ten linear
+    parameters and so accepts regrouped links without a centre of mass. `together` says that it takes joints that
+    move together; a recursion that solves for one joint after the other does not. `traced` says that it takes no
+    scalars but those of a trace.
+    """
+
+    name: str
+    problem: str
+    paper: str
+    order: str
+    rigid: Callable[..., Any]
+    any_link: bool = False
+    joints: str = "revolute, prismatic"
+    together: bool = True
+    traced: bool = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By name: the functions inside are made here and cannot be pickled."""
+        return find, (self.problem, self.name)
+
+    def __call__(self, chain: Chain, *state: Coordinates, loads: tuple[Wrench, ...] | None = None) -> Any:
+        """tau, M, qdd or bias, rotors and friction included; `state` is q, then qd, then qdd or tau."""
+        if chain.drives and not self.together:
+            raise InputError(
+                f"{self.name} solves for one joint after the other, and this chain has joints that move together; "
+                "expected one that forms the mass matrix, such as 'composite_body', or none, to have it chosen"
+            )
+        loads = chain.wrenches() if loads is None else loads
+        return problem_of(self.problem).around(self.rigid, chain, *state, loads)
+
+
+_LUH = "Luh, Walker, Paul 1980"
+_KANE = "Angeles, Ma, Rojas 1989"
+_MATA = "Mata, Provenzano, Valero, Cuadrado 2002"
+_BALAFOUTIS = "Balafoutis, Patel 1991"
+_HOLLERBACH = "Hollerbach 1980"
+_KHALIL = "Khalil, Kleinfinger, Gautier 1986"
+_GRIGOROV = "Grigorov 2013"
+_MOHAN = "Mohan, Saha 2007"
+_WALKER = "Walker, Orin 1982"
+_ANGELES_MA = "Angeles, Ma 1988"
+_FEATHERSTONE = "Featherstone 1983"
+
+_TORQUES = (
+    Formulation("newton_euler", "inverse_dynamics", _LUH, "n", newton_euler.inverse_dynamics),
+    Formulation("kane", "inverse_dynamics", _KANE, "n", kane.inverse_dynamics),
+    Formulation("gibbs_appell", "inverse_dynamics", _MATA, "n", gibbs_appell.inverse_dynamics),
+    Formulation("cartesian_tensor", "inverse_dynamics", _BALAFOUTIS, "n", cartesian_tensor.inverse_dynamics, True),
+    Formulation("lagrange", "inverse_dynamics", _HOLLERBACH, "n", lagrange.inverse_dynamics, True),
+    Formulation("khalil", "inverse_dynamics", _KHALIL, "n", khalil.inverse_dynamics, True),
+    Formulation("equilibrium", "inverse_dynamics", _GRIGOROV, "n^2", equilibrium.inverse_dynamics),
+    Formulation("denoc", "inverse_dynamics", _MOHAN, "n", denoc.inverse_dynamics, True),
+)
+
+_BIASES = tuple(replace(f, problem="bias", rigid=bias_of(f.rigid)) for f in _TORQUES)
+
+_MATRICES = (
+    Formulation("composite_body", "mass_matrix", _WALKER, "n^2", composite_body.mass_matrix, True),
+    Formulation("gibbs_appell", "mass_matrix", _MATA, "n^2", gibbs_appell.mass_matrix, True),
+    Formulation("equilibrium", "mass_matrix", _GRIGOROV, "n^3", equilibrium.mass_matrix),
+    Formulation("denoc", "mass_matrix", _MOHAN, "n^2", denoc.mass_matrix, True),
+    Formulation(
+        "natural_orthogonal_complement", "mass_matrix", _ANGELES_MA, "n^3", natural_orthogonal_complement.mass_matrix
+    ),
+)
+
+# The inverse dynamics that gives each mass matrix its bias: the one its authors use; for composite_body the cheapest.
+_BIAS_FOR = {
+    "composite_body": cartesian_tensor.inverse_dynamics,
+    "gibbs_appell": gibbs_appell.inverse_dynamics,
+    "equilibrium": equilibrium.inverse_dynamics,
+    "denoc": denoc.inverse_dynamics,
+    "natural_orthogonal_complement": kane.inverse_dynamics,
+}
+
+
+def _solved(matrix: Formulation, solver: str) -> Formulation:
+    """Forward dynamics that forms this matrix. The plain name means Cholesky, except for the recursive denoc."""
+    plain = solver == "cholesky" and matrix.name != "denoc"
+    name = matrix.name if plain else f"{matrix.name}_{solver}"
+    function = forward_dynamics_of(matrix.rigid, _BIAS_FOR[matrix.name], solver)
+    any_link = matrix.name in ("composite_body", "denoc")
+    return Formulation(name, "forward_dynamics", matrix.paper, "n^3", function, any_link)
+
+
+def _one_by_one(name: str, paper: str, function: Callable[..., Any]) -> Formulation:
+    """Forward dynamics that solves for one joint after the other."""
+    return Formulation(name, "forward_dynamics", paper, "n", function, True, together=False)
+
+
+_ACCELERATIONS = (
+    _one_by_one("articulated_body", _FEATHERSTONE, articulated_body.forward_dynamics),
+    _one_by_one("denoc", _MOHAN, denoc.forward_dynamics),
+    *(_solved(matrix, "cholesky") for matrix in _MATRICES),
+    *(_solved(matrix, "gauss_jordan") for matrix in _MATRICES),
+    Formulation("walker_orin", "forward_dynamics", _WALKER, "n^3", walker_orin.forward_dynamics),
+)
+
+
+def _gravity_torque(chain: Chain, q: Coordinates) -> list[Scalar]:
+    return cartesian_tensor.inverse_dynamics(chain, q, [0] * chain.n, [0] * chain.n, (Wrench(),) * chain.n)
+
+
+def _joint_torque(joint: int, chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Any) -> Scalar:
+    """The torque of one coordinate, from the joints it moves."""
+    parts: Scalar = 0
+    for i, moved in enumerate(chain.joints):
+        drive = chain.drives[i] if chain.drives else Drive(i)
+        if drive.coordinate == joint:
+            links = equilibrium.joint_torque(chain, i, q, qd, qdd, loads)
+            parts = parts + drive.factor * (links + moved.armature * qdd[i] + rubbing(moved, qd[i]))
+    return parts
+
+
+def _only(name: str, problem: str, rigid: Callable[..., Any], paper: str = "-", order: str = "n") -> Formulation:
+    """The one way in which something is computed."""
+    return Formulation(name, problem, paper, order, rigid, any_link=True)
+
+
+_QUANTITIES = (
+    Formulation("equilibrium", "joint_torque", _GRIGOROV, "n", _joint_torque),
+    _only("cartesian_tensor", "gravity_torque", _gravity_torque, _BALAFOUTIS),
+    Formulation("christoffel", "coriolis_matrix", "Echeandia, Wensing 2021", "n^3", coriolis.coriolis_matrix),
+    _only("velocities", "kinetic_energy", energy.kinetic_energy),
+    _only("heights", "potential_energy", energy.potential_energy),
+    _only("frames", "forward_kinematics", kinematics.forward_kinematics),
+    _only("frames", "link_poses", kinematics.link_poses),
+    _only("frames", "link_positions", kinematics.link_positions),
+    _only("axes", "jacobian", kinematics.jacobian),
+    _only("axes", "tip_jacobian", kinematics.tip_jacobian),
+    _only("axes", "jacobian_derivative", kinematics.jacobian_derivative),
+    _only("axes", "tip_jacobian_derivative", kinematics.tip_jacobian_derivative),
+    replace(_only("traced", "inverse_dynamics_derivatives", derivatives.of_inverse_dynamics, order="n^2"), traced=True),
+    replace(_only("traced", "forward_dynamics_derivatives", derivatives.of_forward_dynamics, order="n^3"), traced=True),
+    _only("khalil, by columns", "regressor", regressor.rows, "Khalil, Dombre 2002, 9.6", "n^2"),
+)
+
+FORMULATIONS: tuple[Formulation, ...] = (*_TORQUES, *_MATRICES, *_ACCELERATIONS, *_BIASES, *_QUANTITIES)
+
+
+def formulations(problem: str | None = None) -> tuple[Formulation, ...]:
+    """Every formulation, or those of one problem."""
+    if problem is None:
+        return FORMULATIONS
+    name = problem_of(problem).name
+    return tuple(f for f in FORMULATIONS if f.problem == name)
+
+
+def find(problem: str, name: str | None = None) -> Formulation:
+    """The formulation of that name for that problem; the problem's default when no name is given."""
+    choices, wanted = formulations(str(problem)), problem_of(problem).default if name is None else name
+    chosen = next((f for f in choices if f.name == wanted), None)
+    if chosen is not None:
+        _, number = parted(problem)
+        return chosen if number is None else _for_one(chosen, str(problem), number)
+    elsewhere = sorted({f.problem for f in FORMULATIONS if f.name == name})
+    hint = f"{name!r} solves {', '.join(elsewhere)} only." if elsewhere else ""
+    raise unknown(f"{problem} formulation", name, [f.name for f in choices], hint)
+
+
+def _for_one(formulation: Formulation, problem: str, number: int) -> Formulation:
+    """A formulation that is asked for one joint, for that one."""
+
+    def rigid(chain: Chain, *state: Any) -> Any:
+        return formulation.rigid(numbered(problem, chain.coordinates), chain, *state)
+
+    return replace(formulation, problem=problem, rigid=rigid)
+
+
+def default_for(problem: str, together: bool = False) -> Formulation:
+    """The formulation that is meant where none is named; `together` says that some joints follow others."""
+    chosen = find(problem)
+    if chosen.together or not together:
+        return chosen
+    return next(f for c in problem_of(problem).candidates if (f := find(problem, c.formulation)).together)

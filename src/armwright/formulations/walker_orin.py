@@ -1,0 +1,29 @@
+"""Forward dynamics by repeated inverse dynamics, after Walker and Orin (1982), method 1.
+
+M. W. Walker, D. E. Orin, 'Efficient dynamic computer simulation of robotic mechanisms', J. Dyn. Syst. Meas.
+Control 104 (1982). One call of inverse dynamics without acceleration gives the bias; one with a unit acceleration of a
+joint, at rest and without gravity, gives the column of that joint in the mass matrix.
+"""
+
+from dataclasses import replace
+
+from armwright.algebra import ZERO, Scalar
+from armwright.chain import Chain, Wrench
+from armwright.formulations import newton_euler
+from armwright.formulations.parts.actuators import with_rotors
+from armwright.formulations.parts.coupled import congruent, gathered, positions, rates
+from armwright.formulations.parts.linear import cholesky
+from armwright.formulations.parts.types import Coordinates
+
+
+def forward_dynamics(
+    chain: Chain, q: Coordinates, qd: Coordinates, tau: Coordinates, loads: tuple[Wrench, ...]
+) -> list[Scalar]:
+    n, x = chain.n, positions(chain, q)
+    bias = gathered(chain, newton_euler.inverse_dynamics(chain, x, rates(chain, qd), [0] * n, loads))
+    still, unloaded = replace(chain, gravity=ZERO), (Wrench(),) * n
+    columns = [
+        newton_euler.inverse_dynamics(still, x, [0] * n, [int(i == j) for i in range(n)], unloaded) for j in range(n)
+    ]
+    force = [t - b for t, b in zip(tau, bias, strict=True)]
+    return cholesky(congruent(chain, with_rotors(chain, columns)), force)

@@ -1,0 +1,269 @@
+"""The front door: a robot, a problem and a formulation become a function of arrays, compiled for a target.
+
+The formulation is traced with everything known of the robot folded in, and the program is handed to the backend of the
+target. What is too long for that is a compiled loop over the joints, or runs as it is written (`trace.form` decides).
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from armwright.algebra import Array
+from armwright.arrays import checked, common_shape, direct, empty, thread_count, viewed
+from armwright.backends.interface import Kernel, backend
+from armwright.errors import InputError, SingularError, unknown
+from armwright.evaluate import Call, Evaluate, Subject, as_written, by_columns, by_kernel, by_loop, loop_kernel
+from armwright.formulations import PROBLEMS, Formulation, default_for, find, problem_of
+from armwright.formulations.problem import MEANING, numbered
+from armwright.graph import OperationCount, count
+from armwright.graph.angles import written_out
+from armwright.graph.program import Program
+from armwright.model.description import Description
+from armwright.model.vary import check
+from armwright.trace.choose import cheapest
+from armwright.trace.form import Form, form_of, too_long
+from armwright.trace.tracing import Request, Traced, traced
+
+_MANY_STATES = 16384  # from here on all cores are used unless told otherwise
+
+
+class Function:
+    """A compiled problem of one robot: call it with arrays of shape (n,) or (..., n)."""
+
+    def __init__(
+        self, robot: Description, problem: str, formulation: str | None, target: str, dtype: str, vary: tuple[str, ...]
+    ) -> None:
+        self.robot, self.problem, self.target, self.dtype, self.vary = robot, problem, target, np.dtype(dtype), vary
+        self._wanted = None if formulation is None else find(problem, formulation)
+        self._record = record = problem_of(problem)
+        self._form = form_of(record, robot, formulation is not None, vary)
+        self._subject = Subject(robot, record, self.dtype)
+        self.arguments = (*record.arguments, *vary)
+        # a varied parameter of one number has no axis of its own
+        sizes = {name: () if size == 1 else (size,) for name, size in check(robot, vary).items()}
+        self._shapes: dict[str, tuple[int, ...]] = {name: sizes.get(name, (robot.n,)) for name in self.arguments}
+        self._kernels: dict[tuple[str, ...], Kernel] = {}
+        self._evaluators: dict[tuple[str, ...], Evaluate] = {}
+
+    def __repr__(self) -> str:
+        try:
+            by = f" by {self.formulation.name}"
+        except SingularError:
+            by = ""
+        return f"<{self.problem} of {self.robot.name}{by}: f({', '.join(self.arguments)})>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        named = None if self._wanted is None else self._wanted.name
+        return Function, (self.robot, self.problem, named, self.target, self.dtype.name, self.vary)
+
+    def __call__(
+        self,
+        *state: ArrayLike,
+        tip_wrench: ArrayLike | None = None,
+        link_wrenches: ArrayLike | None = None,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """The result for one state or for every state of a batch.
+
+        `out` is an array to fill; `threads` is how many to use (by default one, or all cores for a large batch). The
+        result of a state depends on nothing but that state.
+        """
+        if tip_wrench is not None or link_wrenches is not None:
+            wrenches = {"tip_wrench": tip_wrench, "link_wrenches": link_wrenches}
+            return self._checked(state, {k: v for k, v in wrenches.items() if v is not None}, out, threads)
+        if out is None and threads is None:
+            return self.single(*state)
+        return self._any_layout(*state, out=out, threads=threads)
+
+    @cached_property
+    def single(self) -> Callable[..., Array]:
+        """The function without options: fastest for one state given as plain arrays, the same for everything else."""
+        if self._form is not Form.STRAIGHT:
+            return self._any_layout
+        made: Callable[..., Array] = self._kernel(()).single(self._any_layout)
+        return made
+
+    def _any_layout(self, *state: ArrayLike, out: Array | None = None, threads: int | None = None) -> Array:
+        done = self._quick(state, out, threads)
+        return done if done is not None else self._checked(state, {}, out, threads)
+
+    def _quick(self, state: tuple[ArrayLike, ...], out: Array | None, threads: int | None) -> Array | None:
+        """The commonest batch, equal arrays (states, n) of the right type, with little overhead; None for any other."""
+        n, dtype = self.robot.n, self.dtype
+        first = state[0] if state else None
+        if (
+            not self._one_kernel
+            or self.vary
+            or len(state) != len(self.arguments)
+            or type(first) is not np.ndarray
+            or first.ndim != 2
+        ):
+            return None
+        shape = first.shape
+        if shape[1] != n or not shape[0]:
+            return None
+        for array in state:
+            if type(array) is not np.ndarray or array.shape != shape or array.dtype != dtype or not array.flags.aligned:
+                return None
+        kernel = self._kernel(())
+        wanted = (shape[0], *kernel.shape)
+        result = out if out is not None else empty(wanted, dtype, first.strides[0] == dtype.itemsize)
+        if out is not None and (type(out) is not np.ndarray or out.shape != wanted or not direct(out, dtype, state)):
+            return None
+        view = result if len(kernel.shape) == 1 else viewed(result, (shape[0], math.prod(kernel.shape)))
+        if view is None or not (threads is None or (type(threads) is int and threads >= 1)):
+            return None
+        shares = _default_threads(shape[:1]) if threads is None else threads
+        finite = kernel.run(state, view, shares)  # type: ignore[arg-type]
+        return result if finite else None  # what is wrong is found, and told, on the other path
+
+    @cached_property
+    def _one_kernel(self) -> bool:
+        """Whether one kernel has all arguments of the problem and all of its result."""
+        loop = self._record.loop
+        return self._form is Form.STRAIGHT or (
+            self._form is Form.LOOP and loop is not None and loop.sweeps == self._record.name
+        )
+
+    @cached_property
+    def _plain(self) -> Traced:
+        return self._traced(())
+
+    def _traced(self, loads: tuple[str, ...]) -> Traced:
+        asked = Request(self.problem, self.robot, loads, self.vary)
+        return cheapest(asked) if self._wanted is None else traced(self._wanted, asked)
+
+    @property
+    def formulation(self) -> Formulation:
+        """The one that was asked for, or the cheapest for this robot; of a long chain what is written for it."""
+        if self._wanted is not None:
+            return self._wanted
+        if self._form is Form.STRAIGHT:
+            return self._plain.formulation
+        loop, together = self._record.loop, bool(self.robot.followers)
+        by_loop = None if loop is None else find(self.problem, loop.formulation)
+        return by_loop if by_loop and (by_loop.together or not together) else default_for(self.problem, together)
+
+    @property
+    def program(self) -> Program:
+        """The traced computation, before it is compiled."""
+        return self._plain.program
+
+    @property
+    def operations(self) -> OperationCount:
+        """What one evaluation costs once everything known of this robot is folded away."""
+        return count(self._plain.program.outputs)
+
+    @property
+    def source(self) -> str:
+        """The generated code: LLVM IR for the CPU."""
+        if self._form is Form.WRITTEN:
+            raise InputError(f"{too_long(self.robot, f'{self.problem} is compiled')}: it has no source")
+        return self._kernel(()).source
+
+    def _kernel(self, loads: tuple[str, ...]) -> Kernel:
+        if loads not in self._kernels:
+            made = backend(self.target)
+            if self._form is Form.STRAIGHT:
+                program = (self._traced(loads) if loads else self._plain).program
+                self._kernels[loads] = made.kernel(written_out(program), self.dtype.name)
+            else:
+                assert self._record.loop is not None
+                self._kernels[loads] = loop_kernel(made, self._record.loop, self._subject, loads)
+        return self._kernels[loads]
+
+    def _checked(
+        self, state: tuple[ArrayLike, ...], wrenches: dict[str, ArrayLike], out: Array | None, threads: int | None
+    ) -> Array:
+        if len(state) != len(self.arguments):
+            raise InputError(f"{self!r} got {len(state)} arguments; expected {len(self.arguments)}")
+        if wrenches and not self._record.wrenches:
+            raise InputError(f"{self.problem} does not depend on wrenches; leave {' and '.join(wrenches)} out")
+        given = dict(zip(self.arguments, state, strict=True)) | wrenches
+        shapes = {**self._shapes, "tip_wrench": (6,), "link_wrenches": (len(self.robot.links), 6)}
+        arrays = {
+            name: checked(name, value, shapes[name], self.dtype, MEANING.get(name, "a parameter that varies"))
+            for name, value in given.items()
+        }
+        batch = common_shape({name: (array, len(shapes[name])) for name, array in arrays.items()})
+        shares = thread_count(threads) if threads is not None else _default_threads(batch)
+        return self._evaluator(tuple(wrenches))(Call(arrays, shapes, batch, out, shares))
+
+    def _evaluator(self, loads: tuple[str, ...]) -> Evaluate:
+        if loads not in self._evaluators:
+            self._evaluators[loads] = self._made_evaluator(loads)
+        return self._evaluators[loads]
+
+    def _made_evaluator(self, loads: tuple[str, ...]) -> Evaluate:
+        if self._form is Form.STRAIGHT:
+            return by_kernel(self._kernel(loads), self._subject)
+        if self._form is Form.LOOP and self._record.loop is not None:
+            return (by_columns if self._record.loop.columns else by_loop)(self._kernel(loads), self._subject)
+        if self.vary:
+            raise InputError(too_long(self.robot, "parameters can vary"))
+        if self.formulation.traced:
+            raise InputError(too_long(self.robot, "derivatives are"))
+        return as_written(self.formulation, self._subject)
+
+
+def _default_threads(batch: tuple[int, ...]) -> int:
+    return (os.cpu_count() or 1) if math.prod(batch) >= _MANY_STATES else 1
+
+
+def compile(  # noqa: A001  (the public name is aw.compile)
+    robot: Description,
+    problem: str,
+    formulation: str | None = None,
+    target: str = "cpu",
+    dtype: Any = "float64",
+    vary: Sequence[str] = (),
+) -> Function:
+    """The given problem of the given robot as a function of arrays.
+
+    problem      {problems}
+    formulation  a name from `formulations(problem)`; by default whichever takes the fewest operations for this robot
+    target       "cpu", or "python": the interpreter that says what compiled code must compute
+    dtype        "float64" or "float32"
+    vary         robot parameters that stay open and are further arguments, in this order: "payload.mass", "gravity",
+                 "<link>.com", "<joint>.viscous", ... (`armwright.model.vary` lists them)
+    """
+    if not isinstance(robot, Description):
+        raise InputError(f"compile got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
+    if problem_of(problem).indexed:
+        numbered(problem, robot.n)
+    name = _dtype(dtype, target)
+    if isinstance(vary, str):
+        raise InputError(f"vary = {vary!r}: expected a list of names, such as ['payload.mass']")
+    return Function(robot, problem, formulation, target, name, tuple(vary))
+
+
+def _dtype(dtype: Any, target: str) -> str:
+    """The name of a kind of numbers that the target computes with."""
+    known = backend(target).dtypes
+    try:
+        name: str = np.dtype(dtype).name
+    except TypeError:
+        name = str(dtype)
+    if name not in known:
+        raise unknown("dtype", name, known)
+    return name
+
+
+def _listed() -> str:
+    """Every problem with its arguments, for the docstring of `compile`."""
+    return "\n                 ".join(
+        f"{p.name}{f'[{p.indexed}]' if p.indexed else ''} ({', '.join(p.arguments)}): {p.about}"
+        for p in PROBLEMS.values()
+    )
+
+
+if compile.__doc__:
+    compile.__doc__ = compile.__doc__.format(problems=_listed())

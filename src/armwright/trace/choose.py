@@ -1,0 +1,94 @@
+"""The formulation that takes the fewest operations for one robot, and where that is kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+
+from armwright.cache import name_of, read, write
+from armwright.formulations import default_for, find, problem_of
+from armwright.graph.count import count
+from armwright.trace.reframe import leaving, levelled
+from armwright.trace.tracing import Choice, Request, Traced, traced
+
+BY_OFFSETS = ("cartesian_tensor",)
+"""Of the candidates, those that know a joint by its rotation and offset only, and so can have any frames."""
+
+
+def cheapest(asked: Request) -> Traced:
+    """The candidate of the problem with the fewest operations for this robot, with or without regrouped parameters.
+
+    Which one it was is kept on disk, so that later runs trace that one only.
+    """
+    candidates = _candidates(asked)
+    if len(problem_of(asked.problem).candidates) < 2:
+        return _traced(asked, candidates[0])
+    name = _question(asked)
+    known = _answer(read(name))
+    if known is not None:
+        return _traced(asked, known)
+    choice, best = _search(asked, candidates)
+    write(name, json.dumps(choice).encode())
+    return best
+
+
+def _candidates(asked: Request) -> list[Choice]:
+    """Those of the problem that can have this robot; where it names none, its default as it is."""
+    together, n = bool(asked.robot.followers), asked.robot.n
+    listed = problem_of(asked.problem).candidates
+    able = [c for c in listed if find(asked.problem, c.formulation).together or not together]
+    few = [c for c in able if c.most is None or n <= c.most] or able
+    return [Choice(c.formulation, c.tensor) for c in few] or [Choice(default_for(asked.problem, together).name)]
+
+
+def _search(asked: Request, candidates: list[Choice]) -> tuple[Choice, Traced]:
+    """The best of the candidates, then that one without regrouping and in other frames."""
+    costs = dict[Choice, tuple[int, Traced]]()
+
+    def best_of(choices: list[Choice]) -> Choice:
+        for choice in choices:
+            if choice not in costs:
+                found = _traced(asked, choice)
+                costs[choice] = count(found.program.outputs).total, found
+        return min(choices, key=lambda choice: costs[choice][0])
+
+    best = best_of(candidates)
+    others, chain = [best._replace(tensor="")], asked.robot.chain()
+    level = levelled(chain)
+    if level is not chain:
+        others.append(best._replace(level=False))
+    if best.formulation in BY_OFFSETS and "link_wrenches" not in asked.loads and leaving(level) is not None:
+        others.append(best._replace(meet=True))
+    best = best_of([best, *others])
+    return best, costs[best][1]
+
+
+def _traced(asked: Request, choice: Choice) -> Traced:
+    return traced(find(asked.problem, choice.formulation), asked, choice)
+
+
+@cache
+def _writers() -> str:
+    """A name for the code that formulations, regrouping and simplifying are written in."""
+    root = Path(__file__).parents[1]
+    alone = (root / f"{name}.py" for name in ("algebra", "chain"))
+    rooms = (sorted(root.glob(f"{room}/**/*.py")) for room in ("formulations", "graph", "trace"))
+    return name_of([*alone, *(file for room in rooms for file in room)])
+
+
+def _question(asked: Request) -> str:
+    """What the answer depends on, as the name of a file: the numbers of the robot, and the code that is traced."""
+    robot = asked.robot
+    bodies = [(link.name, link.mass, link.com, link.inertia) for link in robot.links]
+    numbers = (robot.rows, bodies, robot.gravity, robot.base, robot.flange, robot.tool, robot.payload)
+    text = repr((_writers(), asked.problem, asked.loads, asked.vary, numbers))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _answer(content: bytes | None) -> Choice | None:
+    try:
+        return None if content is None else Choice(*json.loads(content))
+    except (ValueError, TypeError):
+        return None

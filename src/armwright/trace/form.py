@@ -1,0 +1,42 @@
+"""Straight code, a loop or neither: the one place that decides how a problem of a robot is computed."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from armwright.formulations import Problem
+from armwright.model.description import Description
+
+UNROLLED = 24
+"""The longest chain that is compiled as straight code: longer ones would take long to compile."""
+
+
+class Form(Enum):
+    """How a problem is computed."""
+
+    STRAIGHT = "straight code, everything known of the robot folded in"
+    LOOP = "a compiled loop over the joints"
+    WRITTEN = "the formulation as it is written, with arrays as scalars"
+
+
+def unrolled(problem: Problem | None = None) -> int:
+    """The longest chain that has straight code: of one problem, or of anything else that is traced."""
+    return UNROLLED if problem is None or problem.unrolled is None else min(UNROLLED, problem.unrolled)
+
+
+def straight(robot: Description, problem: Problem | None = None) -> bool:
+    """Whether a robot is short enough for straight code."""
+    return len(robot.links) <= unrolled(problem)
+
+
+def form_of(problem: Problem, robot: Description, chosen: bool = False, vary: tuple[str, ...] = ()) -> Form:
+    """How to compute a problem; `chosen` says that a formulation was asked for by name, of which no loop exists."""
+    if straight(robot, problem):
+        return Form.STRAIGHT
+    plain = not robot.followers and not any(joint.smooth for joint in robot.joints)
+    return Form.LOOP if problem.loop is not None and plain and not chosen and not vary else Form.WRITTEN
+
+
+def too_long(robot: Description, what: str, problem: Problem | None = None) -> str:
+    """What is said where only straight code would do."""
+    return f"{what} for up to {unrolled(problem)} joints; {robot.name} has {len(robot.links)}"

@@ -1,0 +1,75 @@
+"""Inertial parameters regrouped to base parameters, after Gautier and Khalil: same torques, fewer of them.
+
+M. Gautier, W. Khalil, 'Direct calculation of minimum set of inertial parameters of serial robots', IEEE Trans.
+Robotics and Automation 6 (1990). Of a link on a revolute joint, whatever is unchanged when the link turns might
+as well be fixed to the link before it: its mass, the first moment along the axis, and any moment I about both x
+and y. Of a link on a prismatic joint, its tensor might. What is moved inward leaves zeros behind, and zeros
+cost nothing.
+
+The moment I is free to choose: Iyy leaves a zero in the inertia tensor, as the paper has it, the integral of
+z^2 leaves a zero in Euler's tensor, for formulations that work with that one.
+
+Torque, mass matrix and accelerations stay the same; potential energy changes by a constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from armwright.algebra import ZERO, Rotation, Scalar, Symmetric, Vector
+from armwright.chain import AnyLink, Chain, EulerLink, Joint, MomentLink
+from armwright.formulations.composite_body import Body, to_parent
+from armwright.formulations.parts.spatial import Screw
+
+DUST = 1e-14
+"""Of the largest entry: what rounding has left where terms cancel. It would be computed with, and cost operations."""
+
+
+def regrouped(chain: Chain, euler: bool = False) -> Chain:
+    """The chain with every link reduced to its base parameters, from the tip inward.
+
+    `euler` makes zeros in Euler's tensors instead of the inertia tensors.
+    """
+    links: list[AnyLink] = list(chain.links)
+    for i in reversed(range(1, chain.n)):
+        joint = chain.joints[i]
+        links[i], unchanged = split(joint, links[i], euler)
+        R = joint.rotation(0) if joint.prismatic else Rotation(joint.ca, joint.sa, 1, 0)
+        links[i - 1] = with_body(links[i - 1], to_parent(unchanged, Screw(R, joint.a, joint.d)))
+    return replace(chain, links=tuple(links))
+
+
+def split(joint: Joint, link: AnyLink, euler: bool) -> tuple[AnyLink, Body]:
+    """What stays with a link, and what might as well be fixed to the link before it; both in the frame of this one."""
+    h, J = _without_dust(link.moment), _without_dust(link.origin_inertia)
+    if joint.prismatic:
+        return MomentLink(link.mass, h, Symmetric(0, 0, 0, 0, 0, 0)), Body(0, ZERO, J)
+    stays: AnyLink
+    if euler:
+        K = _without_dust(J.euler)
+        moment = K.zz
+        stays = EulerLink(0, Vector(h.x, h.y, 0), Symmetric(K.xx, K.yy, 0, K.xy, K.xz, K.yz))
+    else:
+        moment = J.yy
+        stays = MomentLink(0, Vector(h.x, h.y, 0), Symmetric(J.xx - moment, 0, J.zz, J.xy, J.xz, J.yz))
+    return stays, Body(link.mass, Vector(0, 0, h.z), Symmetric(moment, moment, 0, 0, 0, 0))
+
+
+def with_body(link: AnyLink, body: Body) -> MomentLink:
+    """A link and what is fixed to it, as one."""
+    return MomentLink(link.mass + body.m, link.moment + body.h, link.origin_inertia + body.J)
+
+
+def _without_dust(entries: Any) -> Any:
+    """A vector or tensor of plain numbers with zeros where rounding left next to nothing; any other as it is."""
+    if not plain(entries):
+        return entries
+    least = DUST * max(map(abs, entries))
+    return type(entries)(*(0 if abs(x) <= least else x for x in entries))
+
+
+def plain(numbers: Sequence[Scalar]) -> bool:
+    """Whether all of them are known."""
+    return all(isinstance(x, (int, float)) for x in numbers)

@@ -1,0 +1,150 @@
+"""Running a formulation with tracing scalars: on the chain of one robot, or on one whose every number is a symbol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, NamedTuple
+
+from armwright.algebra import Symmetric, Vector
+from armwright.chain import Chain, Joint, Link, Wrench
+from armwright.errors import InputError, SingularError
+from armwright.formulations import Formulation, problem_of
+from armwright.graph.expression import Expr, Graph, Operand
+from armwright.graph.program import Program
+from armwright.model.description import Description
+from armwright.model.vary import check, varied
+from armwright.trace.reframe import meeting, reframed
+from armwright.trace.regroup import regrouped
+
+
+def inputs(graph: Graph, problem: str, n: int) -> list[list[Expr]]:
+    """One input per joint for each argument of the problem: q1, q2, ..., qd1, ..."""
+    return [[graph.input(f"{name}{i + 1}") for i in range(n)] for name in problem_of(problem).arguments]
+
+
+def general_chain(graph: Graph, joints: int | str, vertical: bool = False) -> Chain:
+    """A robot of which only the joint types are known: every length, angle, mass and moment is an off-line parameter.
+
+    `joints` is a number of revolute joints, or types like "RRPRRR". Gravity is a run-time vector, or, if
+    `vertical`, a parameter against z of the base.
+    """
+    types = _types(joints)
+    p = graph.parameter
+    gravity = Vector(0, 0, -p("g")) if vertical else Vector(*(graph.input(f"g{axis}") for axis in "xyz"))
+    return Chain(
+        joints=tuple(
+            Joint(
+                prismatic=kind == "P",
+                ca=p(f"ca{i}"),
+                sa=p(f"sa{i}"),
+                a=p(f"a{i}"),
+                d=0 if kind == "P" else p(f"d{i}"),
+                theta=p(f"theta{i}") if kind == "P" else 0,
+            )
+            for i, kind in enumerate(types, start=1)
+        ),
+        links=tuple(
+            Link(
+                mass=p(f"m{i}"),
+                com=Vector(*(p(f"r{axis}{i}") for axis in "xyz")),
+                inertia=Symmetric(*(p(f"I{pair}{i}") for pair in ("xx", "yy", "zz", "xy", "xz", "yz"))),
+            )
+            for i in range(1, len(types) + 1)
+        ),
+        gravity=gravity,
+    )
+
+
+def _types(joints: int | str) -> str:
+    if isinstance(joints, str):
+        if joints and set(joints.upper()) <= set("RP"):
+            return joints.upper()
+    elif isinstance(joints, Integral) and not isinstance(joints, bool) and joints >= 1:
+        return "R" * int(joints)
+    raise InputError(f"joints = {joints!r}: expected a number of joints, 1 or more, or types such as 'RRPRRR'")
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A formulation traced for one robot."""
+
+    formulation: Formulation
+    program: Program
+
+
+class Choice(NamedTuple):
+    """How to trace: the name of a formulation, and what is done to parameters and frames first.
+
+    The inertial parameters are regrouped if `tensor` is "inertia" or "euler", by which one is to get zeros, in better
+    frames where no wrench is given in those of the links; `level` is about those of parallel axes, `meet` about those
+    of axes that meet in a point, for formulations that can have them.
+    """
+
+    formulation: str
+    tensor: str = ""
+    level: bool = True
+    meet: bool = False
+
+
+class Request(NamedTuple):
+    """What is to be traced: a problem of a robot, the wrenches and robot parameters that are further arguments.
+
+    `loads` are "tip_wrench" and "link_wrenches", `vary` are names of `model.vary`.
+    """
+
+    problem: str
+    robot: Description
+    loads: tuple[str, ...] = ()
+    vary: tuple[str, ...] = ()
+
+
+def traced(formulation: Formulation, asked: Request, choice: Choice | None = None) -> Traced:
+    """A formulation for one robot, everything known of it folded in."""
+    graph, robot = Graph(), asked.robot
+    state = inputs(graph, formulation.problem, robot.n)
+    arguments = list(zip(problem_of(formulation.problem).arguments, map(tuple, state), strict=True))
+    opened = {
+        name: tuple(graph.input(f"{name}.{k}") for k in range(size)) for name, size in check(robot, asked.vary).items()
+    }
+    arguments += opened.items()
+    chain = varied(robot, opened) if opened else robot.chain()
+    if choice is not None and choice.tensor:
+        chain = _prepared(chain, choice, asked.loads)
+    wrenches: dict[str, list[Wrench]] = {}
+    for name in asked.loads:
+        count = 1 if name == "tip_wrench" else chain.n
+        entries = [[graph.input(f"{name}{i}.{k}") for k in range(6)] for i in range(count)]
+        wrenches[name] = [Wrench(Vector(*e[:3]), Vector(*e[3:])) for e in entries]
+        arguments.append((name, tuple(x for entry in entries for x in entry)))
+    tip = wrenches["tip_wrench"][0] if "tip_wrench" in wrenches else None
+    try:
+        values = formulation(chain, *state, loads=chain.wrenches(tip, wrenches.get("link_wrenches")))
+    except ZeroDivisionError:
+        raise SingularError(
+            f"{formulation.problem} of {robot.name} by {formulation.name} divides by zero at every state: the mass "
+            "matrix is singular; armwright.problems(robot) tells links without mass"
+        ) from None
+    return Traced(formulation, Program(tuple(arguments), tuple(flattened(values)), _shape(values)))
+
+
+def _prepared(chain: Chain, choice: Choice, loads: tuple[str, ...]) -> Chain:
+    """The chain in base parameters, and in the frames of the choice where wrenches allow it."""
+    if "link_wrenches" not in loads:
+        chain = reframed(chain, choice.level, turn="tip_wrench" not in loads)
+    chain = regrouped(chain, euler=choice.tensor == "euler")
+    return meeting(chain) if choice.meet else chain
+
+
+def flattened(values: Any) -> Iterable[Operand]:
+    """The scalars of a number, vector, matrix or list of matrices, in order."""
+    if isinstance(values, list):
+        for value in values:
+            yield from flattened(value)
+    else:
+        yield values
+
+
+def _shape(values: Any) -> tuple[int, ...]:
+    return (len(values), *_shape(values[0])) if isinstance(values, list) else ()
