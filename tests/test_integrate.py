@@ -28,7 +28,7 @@ from armwright.integrate import (
     solve,
     solve_stiff,
 )
-from armwright.integrate.control import Machado
+from armwright.integrate.control import find_rule
 from armwright.integrate.scalars import state
 from armwright.integrate.trees import density, trees
 
@@ -222,7 +222,8 @@ def test_the_error_follows_the_tolerance(name, rule):
 
 def test_the_step_rule_of_machado_is_equation_14():
     _, scalars = state("y0", [1.0])
-    printed, consistent = (Machado(method("rkf45"), scalars, 1e-6, consistent=flag) for flag in (False, True))
+    names = ("machado", "machado_consistent")
+    printed, consistent = (find_rule(name, method("rkf45"), scalars, 1e-6, 1e-6, 2) for name in names)
     assert printed.factor(1 / 5, True) == pytest.approx(0.9 * 5 ** (1 / 6))
     assert consistent.factor(1 / 5, True) == pytest.approx(0.9 * 5 ** (1 / 5))
     assert printed.norm(np.array([1e-6, -3e-6]), np.ones(2), np.ones(2)) == pytest.approx(3)

@@ -48,6 +48,27 @@ def run(*arguments: str, code: int = 0) -> str:
     return result.output
 
 
+@pytest.mark.parametrize("name", torque.LAWS)
+def test_every_law_can_be_written_in_a_file(name: str) -> None:
+    kind = torque.LAWS[name]
+    given = {**kind.example, **({"target": [0.1, 0.2]} if kind.follows else {})}
+    if "torques" in given:
+        given["torques"] = np.repeat(given["torques"], 2, axis=1).tolist()
+    text = "".join(f"{key} = {value}\n" for key, value in given.items())
+    made = parse(f'robot = "rr"\nduration = 0.1\n[torque]\nlaw = "{name}"\n{text}')
+    target = (given.pop("target"),) if kind.follows else ()
+    assert made.law == kind.make(*target, **given)
+    assert f"`{name}" in (Path(__file__).parents[1] / "docs/simulation.md").read_text()
+    for key in (key for key, needed in kind.parameters.items() if needed):
+        without = "".join(f"{k} = {v}\n" for k, v in given.items() if k != key)
+        with pytest.raises(aw.ModelError, match=f"'{key}'.*the law '{name}' needs it"):
+            parse(
+                f'robot = "rr"\n[torque]\nlaw = "{name}"\ntarget = [0.1, 0.2]\n{without}'.replace(
+                    "target = [0.1, 0.2]\n" if not kind.follows else "?", ""
+                )
+            )
+
+
 def test_a_scenario_says_everything() -> None:
     made = parse(FULL)
     assert made.robot.name == "rr"

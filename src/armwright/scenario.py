@@ -18,9 +18,9 @@ times = [0, 1, 2]                      # duration; trapezoidal: from, to, veloci
 points = [[0, 0], [1, 0.5], [0, 0]]
 
 [torque]
-law = "computed_torque"                # free constant table spring_damper pd pd_gravity computed_torque feed_forward
-kp = 100                               # and their parameters: values | times, torques | stiffness, damping, rest
-kd = 20
+law = "computed_torque"                # free constant table spring_damper friction pd pid pd_gravity computed_torque
+kp = 100                               # feed_forward, with their parameters (docs/simulation.md); target = [...]
+kd = 20                                # in place of a trajectory
 limit = 200                            # of every torque, or one per joint
 friction = {viscous = 0.1, coulomb = 0.0, smooth = 0.0}
 """
@@ -57,28 +57,8 @@ MOTIONS: dict[str, tuple[str, ...]] = {
     "trapezoidal": ("from", "to", "velocity", "acceleration"),
     "sampled": ("file",),
 }
-LAWS: dict[str, tuple[str, ...]] = {
-    "free": (),
-    "constant": ("values",),
-    "table": ("times", "torques"),
-    "spring_damper": ("stiffness", "damping", "rest"),
-    "pd": ("kp", "kd", "target"),
-    "pd_gravity": ("kp", "kd", "target"),
-    "computed_torque": ("kp", "kd"),
-    "feed_forward": ("kp", "kd"),
-}
-REQUIRED = {
-    "constant": ("values",),
-    "table": ("times", "torques"),
-    "spring_damper": ("stiffness", "damping"),
-    "pd": ("kp", "kd"),
-    "pd_gravity": ("kp", "kd"),
-    "computed_torque": ("kp", "kd"),
-}
 FAITHFUL = 1e-4
 """Radians or metres by which a motion from a file may be smoothed so that it can be compiled."""
-
-TRACKING = ("pd", "pd_gravity", "computed_torque", "feed_forward")
 
 
 @dataclass(frozen=True)
@@ -214,19 +194,16 @@ def _told(part: Reader, motion: Trajectory | None) -> torque.Law:
 
 
 def _law(part: Reader, motion: Trajectory | None) -> torque.Law:
-    kind = _choice(part, "law", LAWS, ("limit", "friction"))
-    given = {key: part.data[key] for key in LAWS[kind] if key in part.data}
-    for key in REQUIRED.get(kind, ()):
-        part.need(key, f"; the law {kind!r} needs it")
-    if kind in TRACKING:
-        target = given.pop("target", None)
-        if motion is None and target is None:
-            part.fail(
-                "law", f"{kind} follows a trajectory: add [trajectory]" + (", or target =" if "pd" in kind else "")
-            )
-        law = getattr(torque, kind)(_followed(motion) if target is None and motion else target, **given)
-    else:
-        law = torque.Free() if kind == "free" else getattr(torque, kind)(**given)
+    keys = {name: (*law.parameters, *(("target",) if law.follows else ())) for name, law in torque.LAWS.items()}
+    name = _choice(part, "law", keys, ("limit", "friction"))
+    kind = torque.LAWS[name]
+    given = {key: part.data[key] for key in kind.parameters if key in part.data}
+    for key in (key for key, needed in kind.parameters.items() if needed):
+        part.need(key, f"; the law {name!r} needs it")
+    target = part.data.get("target", motion and _followed(motion))
+    if kind.follows and target is None:
+        part.fail("law", f"{name} follows a trajectory: add [trajectory], or target =")
+    law = kind.make(*((target,) if kind.follows else ()), **given)
     driving: torque.Law = law.limited(part.data["limit"]) if "limit" in part.data else law
     return driving + friction if (friction := _friction(part)) is not None else driving
 

@@ -16,8 +16,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from armwright.algebra import Array
 from armwright.errors import unknown
 from armwright.graph.program import Program
+from armwright.integrate.control import Gains
+from armwright.integrate.tableaus import Steps
 
 BACKENDS = {"cpu": "armwright.backends.llvm.backend", "python": "armwright.backends.interpreter"}
 """The module of each target; one is imported when something is compiled for it."""
@@ -36,7 +39,7 @@ class Kernel(Protocol):
     def source(self) -> str:
         """The generated code."""
 
-    def run(self, arrays: Sequence[NDArray[Any]], out: NDArray[Any], threads: int = 1) -> bool:
+    def run(self, arrays: Sequence[Array], out: Array, threads: int = 1) -> bool:
         """Fill `out` (states, outputs) from arrays (states, entries); False if a result is not finite."""
 
     def single(self, ask: Callable[..., Any]) -> Callable[..., Any]:
@@ -57,7 +60,7 @@ class Rollout(Protocol):
     def entries(self) -> int: ...
     @property
     def source(self) -> str: ...
-    def run(self, fields: Mapping[str, NDArray[Any] | int], rollouts: int, threads: int = 1) -> None:
+    def run(self, fields: Mapping[str, Array | int], rollouts: int, threads: int = 1) -> None:
         """Go on to the times of the records; arrays are changed in place (see `FIELDS`)."""
 
 
@@ -118,40 +121,33 @@ class Rolled:
 class Tables:
     """One row of parameters per joint, its kind (0 revolute, 1 prismatic), and what each sweep starts with."""
 
-    parameters: NDArray[Any]
+    parameters: Array
     kinds: NDArray[np.uint8]
-    starts: NDArray[Any]
+    starts: Array
 
 
 # Motions of many rollouts
 
-LANES = ("t", "h", "previous", "accepted", "rejected", "state")
-"""What each rollout has one number of."""
+LANES = ("t", "h", "previous", "held", "accepted", "rejected", "state")
+"""What each rollout has one number of: `previous` and `held` are the memory of `integrate.control.Rule`."""
 
 FIELDS = ("y", "p", *LANES, "records", "times", "count", "stride", "substeps", "limit", "options")
-"""What a rollout is given: arrays, and the whole numbers count, stride and limit."""
+"""What a rollout is given: arrays, and the whole numbers count, stride and limit.
 
-OPTIONS = ("rtol", "atol", "longest", "safety", "alpha", "beta", "shrink", "grow")
-"""What the options hold, one number each."""
+y (entries, stride), p (parameters, stride) and the lanes (stride,) are where the rollouts are, and are changed in
+place; records (count, entries, stride) are filled at `times` (count,), which are reached in `substeps` (count,) equal
+steps, or in as many as the error estimate needs, at most `limit` from one record to the next.
+"""
+
+OPTIONS = ("rtol", "atol", "longest", "safety", "alpha", "beta", "retry", "shrink", "grow", "hold")
+"""What the options hold, one number each: tolerances, the longest step, and `integrate.control.Gains`."""
+
+
+def options_of(gains: Gains, rtol: float, atol: float, longest: float, dtype: str) -> Array:
+    """The numbers of `OPTIONS`; a step without bound is one that no motion lasts."""
+    given = {"rtol": rtol, "atol": atol, "longest": min(longest, 1e30), **vars(gains)}
+    return np.array([given[name] for name in OPTIONS], dtype=dtype)
+
 
 BROKEN, TOO_SMALL, TOO_MANY = 1, 2, 3
 """Why a rollout cannot go on, in `state`: a derivative is not finite; a step below rounding; too many steps."""
-
-
-@dataclass(frozen=True)
-class Steps:
-    """An explicit Runge-Kutta method. `error` is None for fixed steps; `error2` is for two estimators (DOP853)."""
-
-    a: tuple[tuple[float, ...], ...]
-    b: tuple[float, ...]
-    c: tuple[float, ...]
-    error: tuple[float, ...] | None = None
-    error2: tuple[float, ...] | None = None
-    fsal: bool = False
-
-    @property
-    def stages(self) -> int:
-        """How many derivatives a step takes; with fixed steps none that only the error needs."""
-        if self.error is not None:
-            return len(self.b)
-        return max(j for j, x in enumerate(self.b) if x) + 1

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.backends.interface import KINDS, Rolled, Tables
+from armwright.backends.interface import BROKEN, KINDS, OPTIONS, TOO_MANY, TOO_SMALL, Backend, Rolled, Tables
 from armwright.graph.draw import listing
 from armwright.graph.interpret import interpret
 from armwright.graph.program import Program
+from armwright.integrate.control import Gains, Rule, mean_square
+from armwright.integrate.runge_kutta import Adaptive, Scheme
+from armwright.integrate.scalars import state
+from armwright.integrate.solution import IntegrationError
+from armwright.integrate.tableaus import Steps
 
 
 def computed(program: Program, arrays: Sequence[Array]) -> list[Any]:
@@ -82,12 +87,80 @@ class Swept:
         return bool(np.isfinite(out).all())
 
 
+class Stepped:
+    """Rollouts one after the other, each by the steps of `integrate.runge_kutta`."""
+
+    width = 1
+
+    def __init__(self, program: Program, steps: Steps, controlled: int, dtype: str) -> None:
+        self.entries, self.dtype = len(program.outputs), np.dtype(dtype)
+        self._program, self._steps, self._controlled = program, steps, controlled
+
+    @property
+    def source(self) -> str:
+        return listing(self._program.outputs)
+
+    def run(self, fields: Mapping[str, Any], rollouts: int, threads: int = 1) -> None:
+        travel = self._fixed if self._steps.error is None else self._adaptive
+        with np.errstate(all="ignore"):  # what is not finite is told by `state` or by the records
+            for i in range(rollouts):
+                if not fields["state"][i]:
+                    travel(self._scheme(fields, i), float(fields["t"][i]), fields["y"][:, i].copy(), fields, i)
+
+    def _scheme(self, fields: Mapping[str, Any], i: int) -> Scheme:
+        """The method applied to the derivative of one rollout."""
+        opened = [fields["p"][None, :, i]] if len(self._program.sizes) > 2 else []
+
+        def derivative(t: float, y: Array) -> Array:
+            values = computed(self._program, [np.full((1, 1), t, self.dtype), y[None], *opened])
+            return np.array([np.reshape(x, -1)[0] for x in values], self.dtype)
+
+        _, scalars = state("y", np.zeros(1, self.dtype))
+        return Scheme(derivative, self._steps, scalars, self.entries)
+
+    def _fixed(self, scheme: Scheme, t: float, y: Array, fields: Mapping[str, Any], i: int) -> None:
+        """In as many equal steps as `substeps` says."""
+        for r, (goal, count) in enumerate(zip(fields["times"].tolist(), fields["substeps"].tolist(), strict=True)):
+            h = (goal - t) / count
+            for k in range(count):
+                slopes = scheme.stages(t + k * h, y, h, scheme.slope(t + k * h, y, np.empty_like(y)))
+                y = y * np.nan if slopes is None else y + h * scheme.b.dot(slopes)
+            t, fields["records"][r, :, i] = goal, y
+        fields["y"][:, i], fields["t"][i] = y, t
+
+    def _adaptive(self, scheme: Scheme, t: float, y: Array, fields: Mapping[str, Any], i: int) -> None:
+        """In as many steps as it needs for its error to stay below the tolerance."""
+        option = dict(zip(OPTIONS, fields["options"].tolist(), strict=True))
+        norm = mean_square(scheme.scalars, option["rtol"], option["atol"], self._controlled)
+        rule = Rule(Gains(**{name: option[name] for name in OPTIONS[3:]}), norm, order=1)
+        rule.before, rule.held = float(fields["previous"][i]), bool(fields["held"][i])
+        adaptive = Adaptive(scheme, rule, 0, float(fields["h"][i]), option["longest"])
+        for r, goal in enumerate(fields["times"].tolist()):
+            adaptive.max_steps = scheme.counts.accepted + (scheme.counts.rejected or 0) + fields["limit"]
+            try:
+                for step in adaptive.steps(t, y, [goal]):
+                    t, y = step.t_end, step.y_end
+            except IntegrationError as error:
+                fields["state"][i] = STATES[error.reason]
+            fields["records"][r, :, i] = y
+            if fields["state"][i]:
+                break
+        fields["y"][:, i], fields["t"][i] = y, t
+        fields["h"][i], fields["previous"][i], fields["held"][i] = adaptive.h, rule.before, rule.held
+        fields["accepted"][i] += scheme.counts.accepted
+        fields["rejected"][i] += scheme.counts.rejected or 0
+
+
+STATES = {"not finite": BROKEN, "too small": TOO_SMALL, "too many": TOO_MANY}
+
+
 class Interpreter:
     """The backend that computes programs node by node."""
 
     dtypes = ("float64", "float32")
     kernel = staticmethod(Interpreted)
     loop = staticmethod(Swept)
+    rollout = staticmethod(Stepped)
 
 
-BACKEND = Interpreter()
+BACKEND: Backend = Interpreter()

@@ -1,14 +1,17 @@
 """Step size control: how large an error estimate is, and how long the next step should be.
 
-A rule is asked for the `ratio` of the estimated error of a step to what is tolerated, which must not exceed 1, and
-then for the `factor` by which to change the step.
+A rule is asked for the `ratio` of the estimated error of a step to what is tolerated, which must not exceed 1, and then
+for the `factor` by which to change the step. The same rule runs in Python (`runge_kutta`) and in compiled loops
+(`backends`), which take their numbers from `Gains` and the length of a step from `ahead`: a motion has the same
+steps either way.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,89 +21,134 @@ from armwright.errors import InputError, unknown
 from armwright.integrate.scalars import Scalars
 from armwright.integrate.tableaus import Tableau
 
-SAFETY = 0.9
+STRETCH = 1.01
+"""A step may be so much longer if it then ends at a stop: what would be left of the way is not worth a step."""
+
+ROUNDED = 1 + 1e-12
+"""By as much the longest step may be exceeded, so that a whole number of them fits between two stops."""
+
+SMALLEST, FORGIVEN = 1e-10, 1e-4
+"""Ratios below count as these: that of a step, and that of the step before."""
 
 
-class Rule(Protocol):
-    """`whole` tells steps as long as was proposed from those cut short to end at a given time."""
+@dataclass(frozen=True)
+class Gains:
+    """The numbers of a step rule.
 
-    def norm(self, x: Array, y: Array, y_end: Array) -> float: ...
-    def factor(self, ratio: float, whole: bool) -> float: ...
-
-
-def ratio(rule: Rule, errors: Sequence[Array], y: Array, y_end: Array) -> float:
-    """The size of an error estimate; two are combined to e^2 / sqrt(e^2 + 0.01 e2^2), as in Hairer's DOP853."""
-    sizes = [rule.norm(error, y, y_end) for error in errors]
-    if len(sizes) == 1 or not sizes[0]:
-        return sizes[0]
-    return sizes[0] ** 2 / math.hypot(sizes[0], 0.1 * sizes[1])
-
-
-class PI:
-    """Proportional-integral control (Gustafsson; Hairer and Wanner, Solving ODEs II, IV.2).
-
-    The error is measured by the root mean square of its entries, each over atol + rtol |y|; it goes as h^k, and is
-    aimed at 0.9^k. After an accepted step h is changed by (ratio / aim)^(-0.7/k) (ratio before / aim)^(0.4/k); after
-    a rejected one by (ratio / aim)^(-1/k), and then it does not grow at once. The change is limited to 0.2 ... 10.
+    After an accepted step h is changed by safety ratio^-alpha before^beta, `before` being the ratio of the step before
+    that was as long as proposed; after a rejected one by safety ratio^-retry, and the first accepted step after
+    it changes h by at most `hold`. Every change is limited to shrink ... grow.
     """
 
-    SHRINK, GROW = 0.2, 10.0
+    alpha: float
+    beta: float
+    retry: float
+    safety: float = 0.9
+    shrink: float = 0.2
+    grow: float = 10.0
+    hold: float = 1.0
 
-    def __init__(self, tableau: Tableau, scalars: Scalars, rtol: Any, atol: Any) -> None:
-        self.k, self.scalars, self.rtol, self.atol = tableau.estimate_order, scalars, rtol, atol
-        self.aim: float = SAFETY**self.k
-        self.before = self.aim
-        self.rejected = False
+    @classmethod
+    def pi(cls, tableau: Tableau) -> Gains:
+        """Proportional-integral control (Gustafsson; Hairer and Wanner, Solving ODEs II, IV.2).
 
-    def norm(self, x: Array, y: Array, y_end: Array) -> float:
-        entries = self.scalars.floats(x / (self.atol + self.rtol * np.maximum(abs(y), abs(y_end))))
+        The error goes as h^k. The exponents are 0.7/k and 0.4/k; from k = 7 on the memory is left out, as in Hairer's
+        DOP853.
+        """
+        k = tableau.estimate_order
+        return cls(1 / k, 0.0, 1 / k) if k >= 7 else cls(0.7 / k, 0.4 / k, 1 / k)
+
+    @classmethod
+    def machado(cls, tableau: Tableau, consistent: bool = False) -> Gains:
+        """Equation (14) of Machado and Galhano 1995: h is changed by 0.9 (TOL / LTE)^(1 / (max(p, q) + 1)).
+
+        By their own (13) the exponent should be 1 / (min(p, q) + 1): that is `consistent`. They give no limits, but LTE
+        may vanish: here 0.1 ... 10.
+        """
+        printed = max(tableau.order, tableau.embedded or 0) + 1
+        power = 1 / (tableau.estimate_order if consistent else printed)
+        return cls(power, 0.0, power, shrink=0.1, hold=10.0)
+
+
+Norm = Callable[[Array, Array, Array], float]
+
+
+class Rule:
+    """How steps are chosen: the size of an error, and the memory of what was tried.
+
+    `before` and `held` (whether the last try was rejected) may be set, to go on where a run was left.
+    """
+
+    def __init__(self, gains: Gains, norm: Norm, order: int) -> None:
+        self.gains, self.norm, self.order = gains, norm, order
+        self.before, self.held = FORGIVEN, False
+
+    def ratio(self, errors: Sequence[Array], y: Array, y_end: Array) -> float:
+        """The size of an error estimate; two are combined to e^2 / sqrt(e^2 + 0.01 e2^2), as in Hairer's DOP853."""
+        sizes = [self.norm(error, y, y_end) for error in errors]
+        if len(sizes) == 1 or not sizes[0]:
+            return sizes[0]
+        return sizes[0] ** 2 / math.hypot(sizes[0], 0.1 * sizes[1])
+
+    def factor(self, ratio: float, whole: bool) -> float:
+        """`whole` tells steps as long as was proposed from those cut short to end at a given time."""
+        g = self.gains
+        if not ratio <= 1:
+            self.held = True
+            return max(g.shrink, g.safety * ratio**-g.retry) if math.isfinite(ratio) else g.shrink
+        size = max(ratio, SMALLEST)
+        factor: float = g.safety * size**-g.alpha * self.before**g.beta
+        most = g.hold if self.held else g.grow
+        self.held = False
+        if whole:
+            self.before = max(ratio, FORGIVEN)
+        return min(max(factor, g.shrink), most)
+
+
+def ahead(left: float, h: float, longest: float) -> tuple[float, bool, bool]:
+    """How far to go if a stop is `left` away: the length, whether it ends there, and whether it is shorter than h.
+
+    What is left before a stop is never very short: of less than two steps half is gone.
+    """
+    if left <= min(STRETCH * h, ROUNDED * longest):
+        return left, True, left < h
+    return (left / 2, False, True) if left < 2 * h else (h, False, False)
+
+
+def mean_square(scalars: Scalars, rtol: Any, atol: Any, controlled: int) -> Norm:
+    """The root mean square of the first `controlled` entries, each over atol + rtol |y|."""
+    part = slice(controlled)
+    allowed = atol if np.ndim(atol) == 0 else atol[part]
+
+    def norm(x: Array, y: Array, y_end: Array) -> float:
+        largest = np.maximum(abs(y[part]), abs(y_end[part]))
+        entries = scalars.floats(x[part] / (allowed + rtol * largest))
         return math.sqrt(float(entries @ entries) / entries.size)
 
-    def factor(self, ratio: float, whole: bool) -> float:
-        if not ratio <= 1:
-            self.rejected = True
-            return max(self.SHRINK, (self.aim / ratio) ** (1 / self.k)) if math.isfinite(ratio) else self.SHRINK
-        size = max(ratio, 1e-10)
-        factor: float = (self.aim / size) ** (0.7 / self.k) * (self.before / self.aim) ** (0.4 / self.k)
-        most = 1.0 if self.rejected else self.GROW
-        self.rejected = False
-        if whole:
-            self.before = size
-        return min(max(factor, self.SHRINK), most)
+    return norm
 
 
-class Machado:
-    """Equation (14) of Machado and Galhano 1995: h is changed by 0.9 (TOL / LTE)^(1 / (max(p, q) + 1)).
+def largest(scalars: Scalars, tolerance: Any, controlled: int) -> Norm:
+    """The largest of the first `controlled` entries over one tolerance for all: Machado and Galhano's LTE."""
 
-    LTE is the largest entry of |y - yhat|, against one tolerance for all entries. By their own (13) the exponent
-    should be 1 / (min(p, q) + 1): that is `consistent`. They give no limits, but LTE may vanish: here 0.1 ... 10.
-    """
+    def norm(x: Array, _y: Array, _y_end: Array) -> float:
+        return float(max(abs(scalars.floats(x[:controlled] / tolerance))))
 
-    SHRINK, GROW = 0.1, 10.0
-
-    def __init__(self, tableau: Tableau, scalars: Scalars, tolerance: Any, consistent: bool) -> None:
-        printed = max(tableau.order, tableau.embedded or 0) + 1
-        self.power = -1 / (tableau.estimate_order if consistent else printed)
-        self.scalars, self.tolerance = scalars, tolerance
-
-    def norm(self, x: Array, y: Array, y_end: Array) -> float:
-        return float(max(abs(self.scalars.floats(x / self.tolerance))))
-
-    def factor(self, ratio: float, whole: bool) -> float:
-        if not math.isfinite(ratio):
-            return self.SHRINK
-        return min(max(SAFETY * ratio**self.power, self.SHRINK), self.GROW) if ratio else self.GROW
+    return norm
 
 
-RULES: dict[str, Callable[[Tableau, Scalars, Any, Any], Rule]] = {
-    "pi": PI,
-    "machado": lambda tableau, scalars, rtol, atol: Machado(tableau, scalars, rtol, consistent=False),
-    "machado_consistent": lambda tableau, scalars, rtol, atol: Machado(tableau, scalars, rtol, consistent=True),
+RULES: dict[str, Callable[[Tableau], Gains]] = {
+    "pi": Gains.pi,
+    "machado": Gains.machado,
+    "machado_consistent": lambda tableau: Gains.machado(tableau, consistent=True),
 }
 """The step rules by name."""
 
 
-def find_rule(name: str, tableau: Tableau, scalars: Scalars, rtol: Any, atol: ArrayLike, size: int) -> Rule:
+def find_rule(
+    name: str, tableau: Tableau, scalars: Scalars, rtol: Any, atol: ArrayLike, size: int, controlled: int | None = None
+) -> Rule:
+    """A rule for a state of this size, of which the first `controlled` entries count in the error (None: all)."""
     if name not in RULES:
         raise unknown("step rule", name, RULES)
     relative, absolute = tolerances(scalars, rtol, atol, size)
@@ -110,7 +158,16 @@ def find_rule(name: str, tableau: Tableau, scalars: Scalars, rtol: Any, atol: Ar
             f"rtol = {rtol} is finer than {scalars.dtype} numbers are ({coarse:.1e}); give a larger rtol, or a state "
             "of finer numbers: float64, or mpmath.mpf with enough digits"
         )
-    return RULES[name](tableau, scalars, relative, absolute)
+    count = counting(size, controlled)
+    norm = mean_square(scalars, relative, absolute, count) if name == "pi" else largest(scalars, relative, count)
+    return Rule(RULES[name](tableau), norm, tableau.estimate_order)
+
+
+def counting(size: int, controlled: int | None) -> int:
+    """How many of the entries of a state count in its error."""
+    if controlled is not None and not 1 <= controlled <= size:
+        raise InputError(f"controlled = {controlled!r}: expected 1 to {size}, how many entries of y count in the error")
+    return size if controlled is None else controlled
 
 
 def tolerances(scalars: Scalars, rtol: Any, atol: ArrayLike, size: int) -> tuple[Any, Any]:

@@ -27,7 +27,6 @@ from armwright.graph.expression import Expr, Operand
 from armwright.graph.program import Program
 from armwright.integrate import march
 from armwright.integrate.events import Event, Step
-from armwright.integrate.runge_kutta import MAX_STEPS, step_count
 from armwright.integrate.scalars import Scalars, state
 from armwright.integrate.solution import Counts, IntegrationError, Solution
 
@@ -166,7 +165,7 @@ def solve_jets(
     step: Any,
     times: ArrayLike | None = None,
     events: Iterable[Event] = (),
-    max_steps: int = MAX_STEPS,
+    max_steps: int = march.MAX_STEPS,
     on_step: march.OnStep | None = None,
 ) -> Solution:
     """The solution of y' = program(t, y) by Taylor polynomials of these orders in steps of this length.
@@ -177,15 +176,9 @@ def solve_jets(
     y, scalars = state("y0", y0)
     _check(program, y.size)
     each = _orders(orders, y.size)
-    start, end, sign = march.interval(scalars, t0, t1)
-    wanted = march.output_times(scalars, times, start, end, sign)
-    length = march.positive("step", step, scalars)
-    count = step_count(start, end, length, max_steps)
-    stops = march.fixed_stops(wanted, start, end, sign * length, count)
-    counts = Counts()
-    steps = partial(_steps, program, each, scalars, counts, start, y, stops)
-    record = march.Record(scalars, wanted, start, y, sign)
-    return march.follow(steps, record, counts, (start, y), events, on_step)
+    way, counts = march.Way(scalars, t0, t1, times), Counts()
+    steps = partial(_steps, program, each, scalars, counts, way.start, y, way.fixed(step, max_steps))
+    return way.follow(steps, y, counts, events, on_step)
 
 
 def _steps(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -51,36 +52,112 @@ class Record:
         return Solution(np.array(self.t, dtype), y, statistics, tuple(self.events), status, message)
 
 
-def follow(
-    steps: Callable[[], Iterator[Step]],
-    record: Record,
-    counts: Counts,
-    start: tuple[Any, Array],
-    events: Iterable[Event],
-    on_step: OnStep | None,
-) -> Solution:
-    """Take the steps until they end, a terminal event happens, or `on_step` returns True."""
-    t, y = start
-    status, message = "finished", "the end was reached"
-    try:
-        # numbers that overflow are told by errors that say where, not by warnings
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            watch = Watch(events, record.scalars, t, y)
-            for whole in steps():
-                found, ended = watch.passed(whole)
-                record.events += found
-                step = replace(whole, t_end=found[-1].t, y_end=found[-1].y) if ended else whole
-                record.step(step)
-                stopped = on_step is not None and _true(on_step(step.t_end, step.y_end))
-                if ended or stopped:
-                    record.add(step.t_end, step.y_end)
-                    status, what = ("event", f"event {found[-1].name!r}") if ended else ("stopped", "on_step ended it")
-                    message = f"{what} at t = {step.t_end}"
-                    break
-    except IntegrationError as error:
-        error.solution = record.solution(counts, "failed", str(error))
-        raise
-    return record.solution(counts, status, message)
+MAX_STEPS = 1_000_000
+
+
+class Way:
+    """From where to where an integration goes, forwards (sign 1) or backwards, and where there is output."""
+
+    def __init__(self, scalars: Scalars, t0: Any, t1: Any, times: Any) -> None:
+        self.scalars = scalars
+        self.start, self.end = scalars.time("t0", t0), scalars.time("t1", t1)
+        if self.start == self.end:
+            raise InputError(f"t0 and t1 are both {t0}: there is nothing to integrate; expected two different times")
+        self.sign = 1 if self.end > self.start else -1
+        self.times = None if times is None else self._within("times", times)
+
+    def _within(self, name: str, times: Any) -> list[Any]:
+        """Times the user gave as numbers, in the order in which they are passed."""
+        if np.ndim(times) != 1 or len(times) == 0:
+            raise InputError(f"{name} has shape {np.shape(times)}; expected one or more times, or None for every step")
+        numbers = [self.scalars.time(f"{name}[{k}]", time) for k, time in enumerate(times)]
+        for k, time in enumerate(numbers):
+            if (time - self.start) * self.sign < 0 or (self.end - time) * self.sign < 0:
+                raise InputError(
+                    f"{name}[{k}] = {time} is outside of the integration from t0 = {self.start} to t1 = {self.end}"
+                )
+            if k and (time - numbers[k - 1]) * self.sign <= 0:
+                how = "increase" if self.sign > 0 else "decrease, as the integration goes backwards"
+                raise InputError(
+                    f"{name}[{k}] = {time} comes after {name}[{k - 1}] = {numbers[k - 1]}; {name} must {how}"
+                )
+        return numbers
+
+    def length(self, name: str, value: Any) -> Any:
+        """A length of time the user gave."""
+        length = self.scalars.time(name, value)
+        if not length > 0:
+            raise InputError(f"{name} = {value} must be positive; the direction of time follows from t0 and t1")
+        return length
+
+    def stops(self) -> Iterator[Any]:
+        """Where a step must end: at the times of the output, and at the end."""
+        yield from (time for time in self.times or () if time not in (self.start, self.end))
+        yield self.end
+
+    def fixed(self, step: Any, max_steps: int) -> Iterator[Any]:
+        """Where fixed steps end: at given times, or on the grid t0 + k step, at the times of the output and at the end.
+
+        A time so near to a point of the grid that only rounding can be the reason takes its place.
+        """
+        if np.ndim(step):
+            ends = self._within("step", step)
+            missing = [time for time in self.stops() if time not in ends]
+            if missing:
+                raise InputError(f"no step ends at t = {missing[0]}, where one must; add it to the times in step")
+            return (time for time in ends if time != self.start)
+        length = self.length("step", step)
+        return self._grid(self.sign * length, step_count(self.start, self.end, length, max_steps))
+
+    def _grid(self, step: Any, count: int) -> Iterator[Any]:
+        near = abs(step) / 10**7  # less than step_count allows for
+        wanted = self.stops()
+        stop = next(wanted)
+        for k in range(1, count):
+            point = self.start + k * step
+            while abs(stop - self.start) < abs(point - self.start) - near:
+                yield stop
+                stop = next(wanted)
+            if abs(stop - point) <= near:
+                yield stop
+                stop = next(wanted)
+            else:
+                yield point
+        yield stop
+        yield from wanted
+
+    def follow(
+        self,
+        steps: Callable[[], Iterator[Step]],
+        y: Array,
+        counts: Counts,
+        events: Iterable[Event],
+        on_step: OnStep | None,
+    ) -> Solution:
+        """Take the steps until they end, a terminal event happens, or `on_step` returns True."""
+        record = Record(self.scalars, self.times, self.start, y, self.sign)
+        status, message = "finished", "the end was reached"
+        try:
+            # numbers that overflow are told by errors that say where, not by warnings
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                watch = Watch(events, self.scalars, self.start, y)
+                for whole in steps():
+                    found, ended = watch.passed(whole)
+                    record.events += found
+                    step = replace(whole, t_end=found[-1].t, y_end=found[-1].y) if ended else whole
+                    record.step(step)
+                    stopped = on_step is not None and _true(on_step(step.t_end, step.y_end))
+                    if ended or stopped:
+                        record.add(step.t_end, step.y_end)
+                        status, what = (
+                            ("event", f"event {found[-1].name!r}") if ended else ("stopped", "on_step ended it")
+                        )
+                        message = f"{what} at t = {step.t_end}"
+                        break
+        except IntegrationError as error:
+            error.solution = record.solution(counts, "failed", str(error))
+            raise
+        return record.solution(counts, status, message)
 
 
 def _true(answer: object) -> bool:
@@ -88,61 +165,13 @@ def _true(answer: object) -> bool:
     return isinstance(answer, (bool, np.bool_)) and bool(answer)
 
 
-def interval(scalars: Scalars, t0: Any, t1: Any) -> tuple[Any, Any, int]:
-    """The start, the end, and 1 or -1 for the direction of time."""
-    start, end = scalars.time("t0", t0), scalars.time("t1", t1)
-    if start == end:
-        raise InputError(f"t0 and t1 are both {t0}: there is nothing to integrate; expected two different times")
-    return start, end, 1 if end > start else -1
-
-
-def output_times(scalars: Scalars, times: Any, t0: Any, t1: Any, sign: int) -> list[Any] | None:
-    """The times of the output as numbers, in the order in which they are passed."""
-    if times is None:
-        return None
-    if np.ndim(times) != 1 or len(times) == 0:
-        raise InputError(f"times has shape {np.shape(times)}; expected one or more times, or None for every step")
-    numbers = [scalars.time(f"times[{k}]", time) for k, time in enumerate(times)]
-    for k, time in enumerate(numbers):
-        if (time - t0) * sign < 0 or (t1 - time) * sign < 0:
-            raise InputError(f"times[{k}] = {time} is outside of the integration from t0 = {t0} to t1 = {t1}")
-        if k and (time - numbers[k - 1]) * sign <= 0:
-            how = "increase" if sign > 0 else "decrease, as the integration goes backwards"
-            raise InputError(f"times[{k}] = {time} comes after times[{k - 1}] = {numbers[k - 1]}; times must {how}")
-    return numbers
-
-
-def stops(times: Sequence[Any] | None, t0: Any, t1: Any) -> Iterator[Any]:
-    """Where a step must end: at the times of the output, and at the end."""
-    yield from (time for time in times or () if time not in (t0, t1))
-    yield t1
-
-
-def fixed_stops(times: Sequence[Any] | None, t0: Any, t1: Any, step: Any, count: int) -> Iterator[Any]:
-    """Where fixed steps end: on the grid t0 + k step, at the times of the output, and at the end.
-
-    A time so near to a point of the grid that only rounding can be the reason takes its place.
-    """
-    near = abs(step) / 10**7  # less than step_count allows for
-    wanted = stops(times, t0, t1)
-    stop = next(wanted)
-    for k in range(1, count):
-        point = t0 + k * step
-        while abs(stop - t0) < abs(point - t0) - near:
-            yield stop
-            stop = next(wanted)
-        if abs(stop - point) <= near:
-            yield stop
-            stop = next(wanted)
-        else:
-            yield point
-    yield stop
-    yield from wanted
-
-
-def positive(name: str, value: Any, scalars: Scalars) -> Any:
-    """A length of time the user gave."""
-    length = scalars.time(name, value)
-    if not length > 0:
-        raise InputError(f"{name} = {value} must be positive; the direction of time follows from t0 and t1")
-    return length
+def step_count(t0: Any, t1: Any, step: Any, max_steps: int) -> int:
+    """How many steps of this length it takes; a last one that only rounding makes necessary is not counted."""
+    ratio = float(abs(t1 - t0) / step)
+    if ratio - 1e-6 > max_steps:
+        raise InputError(f"step = {step} makes {ratio:.3g} steps, more than max_steps = {max_steps}; raise one of them")
+    count = max(1, math.ceil(ratio - 1e-6))
+    for name, t in (("t0", t0), ("t1", t1)):
+        if count > 1 and t + step / 10 == t:
+            raise InputError(f"step = {step} is below rounding at {name} = {t}; take a longer one, or shift the time")
+    return count

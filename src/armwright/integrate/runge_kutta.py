@@ -24,19 +24,17 @@ from armwright.integrate import control, march
 from armwright.integrate.events import Event, Step
 from armwright.integrate.scalars import Scalars, state
 from armwright.integrate.solution import Counts, IntegrationError, Solution
-from armwright.integrate.tableaus import Tableau, methods
+from armwright.integrate.tableaus import Steps, Tableau, methods
 from armwright.integrate.tableaus import method as find
 
 Derivative = Callable[[Any, Array], ArrayLike]
-
-MAX_STEPS = 1_000_000
 
 
 class Scheme:
     """A tableau in the numbers of the state, applied to a derivative."""
 
-    def __init__(self, derivative: Derivative, tableau: Tableau, scalars: Scalars, size: int) -> None:
-        self.derivative, self.tableau, self.scalars, self.shape = derivative, tableau, scalars, (size,)
+    def __init__(self, derivative: Derivative, tableau: Tableau | Steps, scalars: Scalars, size: int) -> None:
+        self.derivative, self.scalars, self.shape = derivative, scalars, (size,)
         self.fsal = tableau.fsal
         self.counts = Counts()
         entries = tableau.exact(scalars.number)
@@ -58,7 +56,9 @@ class Scheme:
         """The derivative at the start of a step, which no smaller step can make finite."""
         slope = self.slope(t, y, np.empty(self.shape, self.scalars.dtype))
         if not self.scalars.finite(slope):
-            raise IntegrationError(f"the derivative is not finite at t = {t}: it is {slope} for y = {y}", t, y)
+            raise IntegrationError(
+                f"the derivative is not finite at t = {t}: it is {slope} for y = {y}", t, y, "not finite"
+            )
         return slope
 
     def stages(self, t: Any, y: Array, h: Any, first: Array) -> Array | None:
@@ -102,15 +102,18 @@ def solve(
     rule: str = "pi",
     times: ArrayLike | None = None,
     events: Iterable[Event] = (),
-    max_steps: int = MAX_STEPS,
+    controlled: int | None = None,
+    max_steps: int = march.MAX_STEPS,
     on_step: march.OnStep | None = None,
 ) -> Solution:
     """The solution of y' = derivative(t, y) from y(t0) = y0 to t1, which may be earlier than t0.
 
-    With `step`, all steps have this length, only the last one and those that would pass one of `times` are shorter.
+    With `step`, all steps have this length, only the last one and those that would pass one of `times` are shorter; or
+    `step` is an array of the times at which steps end.
     Without, a pair chooses them: by rule "pi", the error of each step stays below atol + rtol |y|, root mean square;
     by rule "machado", the largest entry of it below rtol (`control` says more). In either case the formula `b` of the
-    pair is propagated, so rkf45 is a method of order 4.
+    pair is propagated, so rkf45 is a method of order 4. The first `controlled` entries of y count in the error (all, if
+    none is given); what follows is carried along.
 
     The output is at `times`, where steps end exactly, or at every step. `events` are located to rounding by steps of
     the same method from the start of the step in which they happen. `on_step(t, y)` is called after every step and
@@ -118,35 +121,21 @@ def solve(
     """
     tableau = find(method) if not isinstance(method, Tableau) else method
     y, scalars = state("y0", y0)
-    start, end, sign = march.interval(scalars, t0, t1)
-    wanted = march.output_times(scalars, times, start, end, sign)
+    way = march.Way(scalars, t0, t1, times)
     scheme = Scheme(derivative, tableau, scalars, y.size)
     steps: Callable[[], Iterator[Step]]
     if step is not None:
-        length = march.positive("step", step, scalars)
-        count = step_count(start, end, length, max_steps)
-        steps = partial(_fixed, scheme, start, y, march.fixed_stops(wanted, start, end, sign * length, count))
+        steps = partial(_fixed, scheme, way.start, y, way.fixed(step, max_steps))
     elif not tableau.adaptive:
         pairs = ", ".join(methods(adaptive=True))
         raise InputError(f"{tableau.name} cannot choose its steps: give `step`, or take one that can: {pairs}")
     else:
-        found = control.find_rule(rule, tableau, scalars, rtol, atol, y.size)
-        adaptive = Adaptive(scheme, found, first_step, max_step, max_steps)
-        steps = partial(adaptive.steps, start, y, list(march.stops(wanted, start, end)))
-    record = march.Record(scalars, wanted, start, y, sign)
-    return march.follow(steps, record, scheme.counts, (start, y), events, on_step)
-
-
-def step_count(t0: Any, t1: Any, step: Any, max_steps: int) -> int:
-    """How many steps of this length it takes; a last one that only rounding makes necessary is not counted."""
-    ratio = float(abs(t1 - t0) / step)
-    if ratio - 1e-6 > max_steps:
-        raise InputError(f"step = {step} makes {ratio:.3g} steps, more than max_steps = {max_steps}; raise one of them")
-    count = max(1, math.ceil(ratio - 1e-6))
-    for name, t in (("t0", t0), ("t1", t1)):
-        if count > 1 and t + step / 10 == t:
-            raise InputError(f"step = {step} is below rounding at {name} = {t}; take a longer one, or shift the time")
-    return count
+        found = control.find_rule(rule, tableau, scalars, rtol, atol, y.size, controlled)
+        lengths = {"first_step": first_step, "max_step": max_step}
+        given = {name: float(way.length(name, x)) for name, x in lengths.items() if x is not None}
+        adaptive = Adaptive(scheme, found, max_steps, **given)
+        steps = partial(adaptive.steps, way.start, y, list(way.stops()))
+    return way.follow(steps, y, scheme.counts, events, on_step)
 
 
 def _fixed(scheme: Scheme, t: Any, y: Array, stops: Iterable[Any]) -> Iterator[Step]:
@@ -165,62 +154,53 @@ def _fixed(scheme: Scheme, t: Any, y: Array, stops: Iterable[Any]) -> Iterator[S
 
 
 class Adaptive:
-    """Steps whose length follows from an error estimate."""
+    """Steps whose length follows from an error estimate; `h` is that of the next one.
 
-    def __init__(self, scheme: Scheme, rule: control.Rule, first_step: Any, max_step: Any, max_steps: int) -> None:
-        self.scheme, self.rule, self.max_steps = scheme, rule, max_steps
-        self.first_step = None if first_step is None else self._length("first_step", first_step)
-        self.max_step = math.inf if max_step is None else self._length("max_step", max_step)
+    Lengths are plain floats whatever the state is made of: they need no precision.
+    """
 
-    def _length(self, name: str, value: Any) -> float:
-        """Lengths of steps are plain floats whatever the state is made of: they need no precision."""
-        return float(march.positive(name, value, self.scheme.scalars))
+    def __init__(
+        self, scheme: Scheme, rule: control.Rule, max_steps: int, first_step: float = 0.0, max_step: float = math.inf
+    ) -> None:
+        self.scheme, self.rule, self.max_steps, self.h, self.max_step = scheme, rule, max_steps, first_step, max_step
 
     def steps(self, t: Any, y: Array, stops: list[Any]) -> Iterator[Step]:
-        scheme, span = self.scheme, stops[-1] - t
+        scheme = self.scheme
         slope = scheme.first(t, y)
-        h = self.first_step or self._guess(t, y, slope, span)
+        self.h = min(self.h or self._guess(t, y, slope, stops[-1] - t), self.max_step)
         first: Array | None = slope
         for stop in stops:
             while t != stop:
                 if first is None:
                     first = scheme.first(t, y)
-                h = min(h, self.max_step)
-                t_end, y_end, k, h = self._accepted(t, y, first, stop, h)
+                t_end, y_end, k = self._accepted(t, y, first, stop)
                 yield scheme.step(t, y, first, t_end, y_end)
                 t, y, first = t_end, y_end, scheme.next_first(k)
 
-    def _accepted(self, t: Any, y: Array, first: Array, stop: Any, h: float) -> tuple[Any, Array, Array, float]:
-        """The end of the next step, and how long the one after should be."""
+    def _accepted(self, t: Any, y: Array, first: Array, stop: Any) -> tuple[Any, Array, Array]:
+        """The end of the next step; `h` is then how long the one after should be."""
         scheme, finite = self.scheme, True
         while True:
-            self._check(t, y, h, finite)
-            t_end, cut = self._end(t, stop, h)
-            length = t_end - t
-            k = scheme.stages(t, y, length, first)
+            self._check(t, y, self.h, finite)
+            left = stop - t
+            way, arrives, short = control.ahead(abs(float(left)), self.h, self.max_step)
+            t_end = stop if arrives else t + (left / 2 if short else scheme.scalars.number(math.copysign(way, left)))
+            k = scheme.stages(t, y, t_end - t, first)
             finite = k is not None
-            y_end, ratio = (y, math.inf) if k is None else self._tried(y, length, k)
-            taken = abs(float(length))
-            factor = self.rule.factor(ratio, not cut)
-            if k is not None and ratio <= 1:
-                return t_end, y_end, k, max(h, taken * factor) if cut else taken * factor
-            h = taken * factor
+            y_end, ratio = (y, math.inf) if k is None else self._tried(y, t_end - t, k)
+            wanted = abs(float(t_end - t)) * self.rule.factor(ratio, not short)
+            accepted = k is not None and ratio <= 1
+            # a step cut short says little of how long the next may be
+            self.h = min(max(self.h, wanted) if short and accepted else wanted, self.max_step)
+            if k is not None and accepted:
+                return t_end, y_end, k
             scheme.counts.rejected = (scheme.counts.rejected or 0) + 1
 
     def _tried(self, y: Array, length: Any, k: Array) -> tuple[Array, float]:
         """The end of a step, and the size of its error over what is tolerated."""
         y_end = y + length * self.scheme.b.dot(k)
         errors = [length * error.dot(k) for error in self.scheme.errors]
-        return y_end, control.ratio(self.rule, errors, y, y_end) if self.scheme.scalars.finite(y_end) else math.inf
-
-    def _end(self, t: Any, stop: Any, h: float) -> tuple[Any, bool]:
-        """Where the step ends, and whether it is shorter than h. What is left before a stop is never very short."""
-        left = abs(float(stop - t))
-        if left <= 1.01 * h:
-            return stop, left < h
-        if left < 2 * h:
-            return t + (stop - t) / 2, True
-        return t + self.scheme.scalars.number(h if stop > t else -h), False
+        return y_end, self.rule.ratio(errors, y, y_end) if self.scheme.scalars.finite(y_end) else math.inf
 
     def _check(self, t: Any, y: Array, h: float, finite: bool) -> None:
         counts = self.scheme.counts
@@ -230,12 +210,14 @@ class Adaptive:
                 "raise max_steps or the tolerances, or take an implicit method (solve_stiff) if the problem is stiff",
                 t,
                 y,
+                "too many",
             )
         if t + self.scheme.scalars.number(h / 10) == t:
             why = "the error estimate stays too large: the tolerances are too fine, or the solution is singular"
+            reason = "too small" if finite else "not finite"
             if not finite:
                 why = "the derivative is not finite right after it"
-            raise IntegrationError(f"the step at t = {t} would be {h:.3g}, below rounding: {why}", t, y)
+            raise IntegrationError(f"the step at t = {t} would be {h:.3g}, below rounding: {why}", t, y, reason)
 
     def _guess(self, t: Any, y: Array, first: Array, span: Any) -> float:
         """A first step (Hairer, Norsett and Wanner, Solving ODEs I, II.4)."""
@@ -247,7 +229,7 @@ class Adaptive:
         if not self.scheme.scalars.finite(slope):
             return h0
         largest = max(d1, norm(slope - first, y, y) / h0)
-        h1 = (0.01 / largest) ** (1 / self.scheme.tableau.estimate_order) if largest > 1e-15 else max(1e-6, 1e-3 * h0)
+        h1 = (0.01 / largest) ** (1 / self.rule.order) if largest > 1e-15 else max(1e-6, 1e-3 * h0)
         return min(100 * h0, h1, limit)
 
 

@@ -13,11 +13,10 @@ from armwright.algebra import Array
 from armwright.errors import InputError
 from armwright.integrate import march
 from armwright.integrate.events import Event, Step
-from armwright.integrate.runge_kutta import MAX_STEPS, step_count
 from armwright.integrate.scalars import Scalars, state
 from armwright.integrate.solution import Counts, IntegrationError, Solution
 
-Acceleration = Callable[[Any, Array, Array], ArrayLike]
+Acceleration = Callable[..., ArrayLike]
 
 
 def semi_implicit_euler(
@@ -28,49 +27,48 @@ def semi_implicit_euler(
     t1: Any,
     *,
     step: Any,
+    z0: ArrayLike | None = None,
     times: ArrayLike | None = None,
     events: Iterable[Event] = (),
-    max_steps: int = MAX_STEPS,
+    max_steps: int = march.MAX_STEPS,
     on_step: march.OnStep | None = None,
 ) -> Solution:
     """The solution of q'' = acceleration(t, q, qd); each row of the result's y is q followed by qd.
 
     qd moves first and q with the new qd. That is of order 1, like Euler's method, at the same cost; but where forces
     come from a potential the map is symplectic, so that the energy swings about its true value instead of growing.
+    `step` is a length, or the times at which steps end. With z0 there are further entries, which stand behind qd in y
+    and move by their rates at the start of a step; acceleration(t, q, qd, z) then returns q'' followed by these rates.
     """
     q, scalars = state("q0", q0)
     qd, other = state("qd0", qd0)
     if qd.shape != q.shape or other.dtype != scalars.dtype:
         raise InputError(f"qd0 is {other.dtype} {qd.shape}; expected {scalars.dtype} {q.shape}, as q0")
-    start, end, sign = march.interval(scalars, t0, t1)
-    wanted = march.output_times(scalars, times, start, end, sign)
-    length = march.positive("step", step, scalars)
-    count = step_count(start, end, length, max_steps)
-    stops = march.fixed_stops(wanted, start, end, sign * length, count)
-    counts, y = Counts(), np.concatenate([q, qd])
-    steps = partial(_steps, acceleration, scalars, counts, start, y, stops)
-    record = march.Record(scalars, wanted, start, y, sign)
-    return march.follow(steps, record, counts, (start, y), events, on_step)
+    y = np.concatenate([q, qd] if z0 is None else [q, qd, state("z0", z0)[0]])
+    way, counts = march.Way(scalars, t0, t1, times), Counts()
+    steps = partial(_steps, acceleration, scalars, counts, (way.start, y, q.size), way.fixed(step, max_steps))
+    return way.follow(steps, y, counts, events, on_step)
 
 
 def _steps(
-    acceleration: Acceleration, scalars: Scalars, counts: Counts, t: Any, y: Array, stops: Iterable[Any]
+    acceleration: Acceleration, scalars: Scalars, counts: Counts, begin: tuple[Any, Array, int], stops: Iterable[Any]
 ) -> Iterator[Step]:
-    n = y.size // 2
+    t, y, n = begin
     for stop in stops:
         counts.evaluations += 1
-        qdd = np.array(acceleration(t, y[:n], y[n:]), scalars.dtype)
-        if qdd.shape != (n,):
-            raise InputError(f"the acceleration has shape {qdd.shape} at t = {t}; expected {(n,)}, as q0")
-        if not scalars.finite(qdd):
-            raise IntegrationError(f"the acceleration is not finite at t = {t}: it is {qdd}", t, y)
-        at = partial(_moved, t, y, qdd)
+        parts = [y[:n], y[n : 2 * n], y[2 * n :]]
+        rates = np.array(acceleration(t, *parts[: 2 + (y.size > 2 * n)]), scalars.dtype)
+        if rates.shape != (y.size - n,):
+            raise InputError(f"the acceleration has shape {rates.shape} at t = {t}; expected {(y.size - n,)}, as q0")
+        if not scalars.finite(rates):
+            raise IntegrationError(f"the acceleration is not finite at t = {t}: it is {rates}", t, y)
+        at = partial(_moved, t, y, rates, n)
         counts.accepted += 1
         yield Step(t, y, stop, at(stop), at)
         t, y = stop, at(stop)
 
 
-def _moved(t: Any, y: Array, qdd: Array, time: Any) -> Array:
-    n, h = y.size // 2, time - t
-    qd = y[n:] + h * qdd
-    return np.concatenate([y[:n] + h * qd, qd])
+def _moved(t: Any, y: Array, rates: Array, n: int, time: Any) -> Array:
+    h = time - t
+    rest = y[n:] + h * rates
+    return np.concatenate([y[:n] + h * rest[:n], rest])

@@ -58,8 +58,12 @@ class Solution:
 
 
 class IntegrationError(ArmwrightError, ArithmeticError):
-    """The integration cannot go on. `t` and `y` say where, `solution` is what was computed until then."""
+    """The integration cannot go on. `t` and `y` say where, `solution` is what was computed until then.
 
-    def __init__(self, message: str, t: Any, y: Array, solution: Solution | None = None) -> None:
+    `reason` is "not finite", "too small" (a step) or "too many" (steps), where it is one of these.
+    """
+
+    def __init__(self, message: str, t: Any, y: Array, reason: str = "") -> None:
         super().__init__(message)
-        self.t, self.y, self.solution = t, y, solution
+        self.t, self.y, self.reason = t, y, reason
+        self.solution: Solution | None = None

@@ -28,6 +28,9 @@ STIFF = {"radau": "Radau", "bdf": "BDF", "lsoda": "LSODA"}
 MOST_STEPS = 20_000
 """Implicit methods take few and long steps; where they need more than these, the equation jumps."""
 
+CARELESS = 1e100
+"""What is tolerated of entries that do not count."""
+
 FINEST = 100 * float(np.finfo(float).eps)
 
 Jacobian = Callable[[float, Array], ArrayLike]
@@ -43,6 +46,7 @@ def solve_stiff(
     jacobian: Jacobian | None = None,
     rtol: float = 1e-9,
     atol: ArrayLike = 1e-12,
+    controlled: int | None = None,
     first_step: float | None = None,
     max_step: float | None = None,
     times: ArrayLike | None = None,
@@ -60,21 +64,25 @@ def solve_stiff(
     y, scalars = state("y0", y0)
     if scalars.dtype != np.float64:
         raise InputError(f"y0 holds {scalars.dtype} values; {method} integrates in double precision, give floats")
-    start, end, sign = march.interval(scalars, t0, t1)
-    wanted = march.output_times(scalars, times, start, end, sign)
+    way, counts = march.Way(scalars, t0, t1, times), Counts(rejected=None)
     relative, absolute = control.tolerances(scalars, rtol, atol, y.size)
     if relative < FINEST:
         raise InputError(f"rtol = {rtol} is too fine for {method}; expected {FINEST:.1e} or more")
-    counts = Counts(rejected=None)
-    options = {"rtol": relative, "atol": absolute}
+    options = _scaled(relative, absolute, y.size, control.counting(y.size, controlled))
     for name, value in (("first_step", first_step), ("max_step", max_step)):
         if value is not None:
-            options[name] = march.positive(name, value, scalars)
+            options[name] = way.length(name, value)
     if jacobian is not None:
         options["jac"] = partial(_jacobian, jacobian, counts, y.size)
-    make = partial(_solver(method), partial(_slope, derivative, counts, y.size), start, y, end, **options)
-    record = march.Record(scalars, wanted, start, y, sign)
-    return march.follow(partial(_steps, make, counts, max_steps), record, counts, (start, y), events, on_step)
+    make = partial(_solver(method), partial(_slope, derivative, counts, y.size), way.start, y, way.end, **options)
+    return way.follow(partial(_steps, make, counts, max_steps), y, counts, events, on_step)
+
+
+def _scaled(rtol: float, atol: Any, size: int, controlled: int) -> dict[str, Any]:
+    """Tolerances with which SciPy's root mean square over all entries is that over the first `controlled` ones."""
+    share = np.sqrt(controlled / size)
+    each = np.where(np.arange(size) < controlled, np.broadcast_to(atol, size) * share, CARELESS)
+    return {"rtol": rtol * share, "atol": each} if controlled < size else {"rtol": rtol, "atol": atol}
 
 
 def _solver(method: str) -> Any:

@@ -27,6 +27,29 @@ Row = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
+class Steps:
+    """What of a method a step needs. `error` is None for fixed steps; `error2` is for two estimators (DOP853)."""
+
+    a: tuple[Row, ...]
+    b: Row
+    c: Row
+    error: Row | None = None
+    error2: Row | None = None
+    fsal: bool = False
+
+    @property
+    def stages(self) -> int:
+        """How many derivatives a step takes; with fixed steps none that only the error needs."""
+        if self.error is not None:
+            return len(self.b)
+        return max(j for j, x in enumerate(self.b) if x) + 1
+
+    def exact(self, _number: Callable[[Any], Any]) -> Steps:
+        """The same: only a tableau knows its numbers better."""
+        return self
+
+
+@dataclass(frozen=True)
 class Tableau:
     """k_i = f(t + c_i h, y + h sum_j a_ij k_j), y(t + h) = y + h sum_i b_i k_i, for a formula b of this order.
 
@@ -92,6 +115,12 @@ class Tableau:
     def fsal(self) -> bool:
         """First same as last: the last stage is the derivative at the end of the step, the first of the next one."""
         return self.stages > 1 and self.a[-1] == self.b[:-1] and self.b[-1] == 0 and self.c[-1] == 1
+
+    def steps(self, fixed: bool = False) -> Steps:
+        """What a step needs: of given length, or of one that the error estimate sets."""
+        if fixed:
+            return Steps(self.a, self.b, self.c)
+        return Steps(self.a, self.b, self.c, self.error, self.error2, self.fsal)
 
     @property
     def estimate_order(self) -> int:

@@ -11,7 +11,7 @@ dense output, so results at many times cost little. Compiling takes from tenths 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -25,12 +25,15 @@ from armwright.graph.expression import Expr
 from armwright.graph.program import Program
 from armwright.graph.replay import replay
 from armwright.integrate import march
+from armwright.integrate.control import counting
 from armwright.integrate.events import Event, Step
-from armwright.integrate.runge_kutta import MAX_STEPS
 from armwright.integrate.scalars import state
 from armwright.integrate.solution import Counts, IntegrationError, Solution
 
 EPS = float(np.finfo(float).eps)
+
+CARRIED = 2.0**-200
+"""By which entries that do not count in the error are made smaller: a power of two, so that no digit is lost."""
 
 COMPACT = 200
 """Programs with more operations than this are compiled with loops: unrolled, they would take minutes."""
@@ -45,16 +48,22 @@ ARITHMETIC: Mapping[str, Callable[..., Any]] = {
 
 
 class Taylor:
-    """A compiled integrator of y' = program(t, y), for any number of solutions, one after the other."""
+    """A compiled integrator of y' = program(t, y), for any number of solutions, one after the other.
 
-    def __init__(self, program: Program, tolerance: float = EPS) -> None:
+    The tolerance is of the largest entry; the first `controlled` ones count (all, if none is given). Those that do not
+    are carried along so much smaller that they never are the largest.
+    """
+
+    def __init__(self, program: Program, tolerance: float = EPS, controlled: int | None = None) -> None:
         _check(program)
         if not EPS <= tolerance < 1:
             raise InputError(f"tolerance = {tolerance!r}; expected a number from {EPS:.2e} to 1")
         self.size = len(program.outputs)
         heyoka = _heyoka()
         self._outcome = heyoka.taylor_outcome
-        y, slopes = _replayed(program, heyoka)
+        carried = np.arange(self.size) >= counting(self.size, controlled)
+        self._scale = np.where(carried, CARRIED, 1.0)
+        y, slopes = _replayed(program, heyoka, self._scale.tolist())
         self._integrator = heyoka.taylor_adaptive(
             sys=list(zip(y, slopes, strict=True)),
             state=[0.0] * self.size,
@@ -76,30 +85,27 @@ class Taylor:
         times: ArrayLike | None = None,
         events: Iterable[Event] = (),
         max_step: float | None = None,
-        max_steps: int = MAX_STEPS,
+        max_steps: int = march.MAX_STEPS,
         on_step: march.OnStep | None = None,
     ) -> Solution:
         """The solution from y(t0) = y0 to t1, as `armwright.integrate.solve` gives it."""
         y, scalars = state("y0", y0)
         if scalars.dtype != np.float64 or y.shape != (self.size,):
             raise InputError(f"y0 is {scalars.dtype} {y.shape}; expected float64 {(self.size,)}, as the program's y")
-        start, end, sign = march.interval(scalars, t0, t1)
-        wanted = march.output_times(scalars, times, start, end, sign)
-        longest = np.inf if max_step is None else march.positive("max_step", max_step, scalars)
-        counts = Counts()
-        steps = partial(self._steps, start, y, end, longest, max_steps, counts)
-        record = march.Record(scalars, wanted, start, y, sign)
-        return march.follow(steps, record, counts, (start, y), events, on_step)
+        way, counts = march.Way(scalars, t0, t1, times), Counts()
+        longest = np.inf if max_step is None else way.length("max_step", max_step)
+        steps = partial(self._steps, way.start, y, way.end, longest, max_steps, counts)
+        return way.follow(steps, y, counts, events, on_step)
 
     def _steps(self, t: float, y: Array, t1: float, longest: float, most: int, counts: Counts) -> Iterator[Step]:
         integrator, outcome = self._integrator, self._outcome
-        integrator.time, integrator.state[:] = t, y
+        integrator.time, integrator.state[:] = t, y * self._scale
         while t != t1:
             if counts.accepted >= most:
                 raise IntegrationError(f"{most} steps were not enough: they led to t = {t}; raise max_steps", t, y)
             left = t1 - t
             result, _ = integrator.step(max_delta_t=float(np.clip(left, -longest, longest)), write_tc=True)
-            t_end, y_end = float(integrator.time), integrator.state.copy()
+            t_end, y_end = float(integrator.time), integrator.state / self._scale
             if result == outcome.err_nf_state or not np.isfinite(y_end).all():
                 raise IntegrationError(f"the series is not finite at t = {t}, y = {y}", t, y)
             if result == outcome.time_limit and abs(left) <= longest:
@@ -108,7 +114,7 @@ class Taylor:
                 raise IntegrationError(f"the step at t = {t} is below rounding: the solution is singular there", t, y)
             counts.accepted += 1
             counts.evaluations += 1
-            yield Step(t, y, t_end, y_end, lambda time: integrator.update_d_output(float(time)).copy())
+            yield Step(t, y, t_end, y_end, lambda time: integrator.update_d_output(float(time)) / self._scale)
             t, y = t_end, y_end
 
 
@@ -137,8 +143,8 @@ def _check(program: Program) -> None:
         raise InputError("the program has open parameters; trace it for one robot, with its numbers")
 
 
-def _replayed(program: Program, heyoka: Any) -> tuple[list[Any], list[Any]]:
-    """The variables y and their derivatives as heyoka's expressions."""
+def _replayed(program: Program, heyoka: Any, scale: Sequence[float]) -> tuple[list[Any], list[Any]]:
+    """The variables y and their derivatives as heyoka's expressions, each so many times as large."""
     places = program.places()
     y = heyoka.make_vars(*(f"y{k}" for k in range(program.sizes[1])))
     y = list(y) if program.sizes[1] > 1 else [y]
@@ -148,7 +154,8 @@ def _replayed(program: Program, heyoka: Any) -> tuple[list[Any], list[Any]]:
         if node.op == "constant":
             return heyoka.expression(node.value)
         argument, k = places[node.index]
-        return y[k] if argument else heyoka.time
+        return heyoka.time if not argument else y[k] if scale[k] == 1 else y[k] / scale[k]
 
     slopes = replay(program.outputs, leaf, lambda op, *args: operations[op](*args))
-    return y, [heyoka.expression(x) if isinstance(x, (int, float)) else x for x in slopes]
+    slopes = [heyoka.expression(x) if isinstance(x, (int, float)) else x for x in slopes]
+    return y, [x if factor == 1 else x * factor for x, factor in zip(slopes, scale, strict=True)]

@@ -5,10 +5,11 @@ batch = simulate_batch(robot, law, q0=states)     many at once
 run = torques_along(robot, trajectory)            inverse dynamics along a motion
 """
 
+from armwright.simulation.along import torques_along
 from armwright.simulation.audit import Audit, Difference, Doubt
 from armwright.simulation.batch import simulate_batch
 from armwright.simulation.run import BatchRun, Found, Run, Statistics
-from armwright.simulation.simulate import limits, simulate, torques_along
+from armwright.simulation.simulate import limits, simulate
 
 __all__ = [
     "Audit",

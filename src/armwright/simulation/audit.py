@@ -28,7 +28,7 @@ DEPARTED = 1e-3
 """Radians or metres from the target at which a robot has left it, where the law is meant to follow it exactly."""
 
 
-class Motion(Protocol):
+class Audited(Protocol):
     """What an audit looks at (`run.Run`)."""
 
     @property
@@ -113,7 +113,7 @@ class Audit:
         return "\n".join([*lines, *(f"do not trust it {doubt}" for doubt in self.doubts)])
 
 
-def _beyond_limits(run: Motion) -> list[Doubt]:
+def _beyond_limits(run: Audited) -> list[Doubt]:
     """A real joint would have hit its stop."""
     doubts = []
     for i, joint in enumerate(run.robot.joints):
@@ -156,13 +156,13 @@ class Difference:
         return float(self.t[late[0]]) if late.size else None
 
     @classmethod
-    def between(cls, one: Motion, other: Motion, factor: float) -> Difference:
+    def between(cls, one: Audited, other: Audited, factor: float) -> Difference:
         count = min(len(one.t), len(other.t))
         q, qd = (np.abs(getattr(one, name)[:count] - getattr(other, name)[:count]) for name in ("q", "qd"))
         return cls(factor, one.t[:count], q, qd)
 
 
-def audited(run: Motion) -> Audit:
+def audited(run: Audited) -> Audit:
     robot = run.robot
     change = run.energy - run.energy[0]
     energy_defect = run.work - run.losses - change
@@ -187,7 +187,7 @@ _TINY = 1e-6
 """Joules and watts below which nothing is worth a doubt."""
 
 
-def _energy_rate(run: Motion) -> Array:
+def _energy_rate(run: Audited) -> Array:
     """d(energy)/dt from positions, velocities and accelerations: qd . (M qdd + C qd + g), by the unloaded robot."""
     robot = run.robot
     torques = robot.inverse_dynamics(run.q, run.qd, run.qdd)
@@ -195,12 +195,12 @@ def _energy_rate(run: Motion) -> Array:
     return rate
 
 
-def _friction(run: Motion) -> Array:
+def _friction(run: Audited) -> Array:
     return np.stack(np.broadcast_arrays(*friction(run.robot.chain(), list(run.qd.T))), axis=-1)
 
 
 def _doubts(
-    run: Motion, scale: float, energy: Array, _power: Array, _power_scale: float, at: Array, condition: Array,
+    run: Audited, scale: float, energy: Array, _power: Array, _power_scale: float, at: Array, condition: Array,
     target: Array | None,
 ) -> list[Doubt]:  # fmt: skip
     doubts = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,15 @@ from armwright.errors import InputError, SimulationWarning, unknown
 from armwright.integrate import method, methods
 from armwright.model.vary import check
 from armwright.robot import Robot
-from armwright.simulation.plan import SMOOTH, Plan, plan
-from armwright.simulation.rollouts import Rollouts, kernel_of, viewer_of
+from armwright.simulation.kernels import TARGET, rollout_of, view_of
+from armwright.simulation.motion import View
+from armwright.simulation.plan import SMOOTH, Plan, plan, settings, start_of
+from armwright.simulation.rollouts import Rollouts
 from armwright.simulation.run import BatchRun
-from armwright.trace.form import straight, unrolled
+from armwright.trace.form import unrolled
+
+STEP, RTOL = 1e-3, 1e-6
+"""Seconds of a fixed step and error allowed of a chosen one, if nothing else is said."""
 
 
 def simulate_batch(
@@ -30,7 +36,7 @@ def simulate_batch(
     duration: float | None = None,
     integrator: str = "rk4",
     step: float | None = None,
-    rtol: float = 1e-6,
+    rtol: float | None = None,
     atol: float | None = None,
     every: float | None = None,
     vary: Mapping[str, ArrayLike] | None = None,
@@ -39,30 +45,34 @@ def simulate_batch(
     dtype: str = "float64",
     progress: bool | None = None,
     smooth: float = SMOOTH,
+    max_step: float | None = None,
 ) -> BatchRun:
     """Many motions at once, compiled whole: `q0` and `qd0` are (rollouts, n), or (n,) for all.
 
-    integrator  a fixed-step method with `step` (rk4, 0.001 s, by default) or an embedded pair with rtol and atol
+    integrator  a fixed-step method with `step` (rk4, 0.001 s, by default) or an embedded pair with rtol (1e-6) and atol
+    q0, qd0     by default where the law's trajectory starts, else zero
+    max_step    the longest step that may be chosen
     every       seconds between records; by default only start and end are kept, so memory does not grow with time
     vary        robot parameters that differ: {"payload.mass": (rollouts,), ...}; the law's model does not know of them
     smooth      the speed within which the robot's own dry friction rounds off, as in `simulate`
     """
-    if integrator in methods() and method(integrator).error is None and step is None:
-        step = 1e-3
-    planned = plan(robot, torque, duration, integrator, rtol, atol, step, every, start, None, smooth)
+    if integrator in methods() and step is None:
+        adaptive = method(integrator).adaptive
+        step, rtol = (None, RTOL if rtol is None else rtol) if adaptive else (STEP, rtol)
+    planned = plan(robot, torque, settings(integrator, rtol, atol, step, max_step), duration, every, start, smooth)
     if integrator not in methods():
         raise InputError(f"{integrator} is not compiled; simulate_batch takes {', '.join(methods())}")
-    if not planned.law.traceable or not straight(robot):
+    if not planned.traced:
         raise InputError(
             "simulate_batch compiles the law with the dynamics: it takes the laws of armwright.torque (with at most 32 "
             f"pieces) and robots of up to {unrolled()} joints; use simulate for anything else"
         )
-    if dtype not in backend("cpu").dtypes:
-        raise unknown("dtype", dtype, backend("cpu").dtypes)
+    if dtype not in backend(TARGET).dtypes:
+        raise unknown("dtype", dtype, backend(TARGET).dtypes)
     thread_count(threads)
     names, values = _varied(vary)
-    y, p = _batch(planned, q0, qd0, values)
-    kernel = kernel_of(planned.robot, planned.law, names, integrator, step is not None, dtype)
+    y, p = _batch(planned, start_of(planned, q0, qd0, many=True), values)
+    kernel = rollout_of(planned.robot, planned.law, names, integrator, planned.how.step is not None, dtype)
     rollouts = Rollouts(planned, kernel, y, p)
     seconds, message = rollouts.travel(threads, progress)
     return _batch_run(planned, rollouts, names, seconds, message)
@@ -83,84 +93,61 @@ def _varied(vary: Any) -> tuple[tuple[str, ...], dict[str, Array]]:
     return tuple(values), values
 
 
-def _batch(plan: Plan, q0: ArrayLike | None, qd0: ArrayLike | None, values: Mapping[str, Array]) -> tuple[Array, Array]:
-    """States (2n + 2, rollouts) and open parameters (m, rollouts) to begin with."""
-    robot, n = plan.robot, plan.robot.n
-    sizes = check(robot, tuple(values))
-    counts = {}
-    given = {}
-    for name, value in (("q0", q0), ("qd0", qd0)):
-        array = np.zeros(n) if value is None else np.asarray(value, dtype=float)
-        if array.ndim not in (1, 2) or array.shape[-1] != n or not array.size:
-            raise InputError(f"{name} has shape {array.shape}; expected (rollouts, {n}), or ({n},) for all of them")
-        if not np.isfinite(array).all():
-            raise InputError(f"{name} has a number that is not finite")
-        given[name] = array
-        if array.ndim == 2:
-            counts[name] = len(array)
-    if plan.law.reference is not None and q0 is None:
-        begin = plan.law.reference(float(plan.times[0]))
-        given["q0"], given["qd0"] = (np.asarray(x, dtype=float) for x in begin[:2])
-    rows = {}
-    for name, size in sizes.items():
+def _batch(plan: Plan, begin: tuple[Array, Array], values: Mapping[str, Array]) -> tuple[Array, Array]:
+    """States (rollouts, entries) and open parameters (rollouts, m) to begin with."""
+    given = dict(zip(("q0", "qd0"), begin, strict=True))
+    for name, size in check(plan.robot, tuple(values)).items():
         array = values[name]
-        rows[name] = array[..., None] if size == 1 and (array.ndim < 2 or array.shape[-1] != 1) else array
-        if rows[name].ndim not in (1, 2) or rows[name].shape[-1] != size or not np.isfinite(array).all():
+        row = array[..., None] if size == 1 and (array.ndim < 2 or array.shape[-1] != 1) else array
+        if row.ndim not in (1, 2) or row.shape[-1] != size:
             raise InputError(
                 f"vary[{name!r}] has shape {array.shape}; expected (rollouts,{f' {size}' if size > 1 else ''})"
             )
-        if rows[name].ndim == 2:
-            counts[f"vary[{name!r}]"] = len(rows[name])
+        given[f"vary[{name!r}]"] = row
+    counts = {name: len(array) for name, array in given.items() if array.ndim == 2}
     many = max(counts.values(), default=1)
     for name, count in counts.items():
         if count not in (1, many):
             raise InputError(f"{name} is for {count} rollouts, others are for {many}; expected equal, or one for all")
-    y = np.zeros((2 * n + 2, many))
-    y[:n], y[n : 2 * n] = (np.broadcast_to(given[name], (many, n)).T for name in ("q0", "qd0"))
-    columns = [np.broadcast_to(row, (many, row.shape[-1])).T for row in rows.values()]
-    return y, np.concatenate(columns) if columns else np.zeros((1, many))
+    q, qd, *rows = (np.broadcast_to(array, (many, array.shape[-1])) for array in given.values())
+    memory = np.array(plan.law.start(plan.robot.n))
+    y = plan.layout.joined({"q": q, "qd": qd, "memory": memory}, (many,))
+    return y, np.concatenate(rows, axis=1) if rows else np.zeros((many, 1))
 
 
 def _batch_run(plan: Plan, rollouts: Rollouts, names: tuple[str, ...], seconds: float, message: str) -> BatchRun:
-    n, count = plan.robot.n, rollouts.count
-    times = plan.times[: rollouts.done]
-    records = np.moveaxis(rollouts.records[: rollouts.done, :, :count], -1, 0)
-    total = int(rollouts.steps.sum())
+    states, times, count = rollouts.states, plan.times[: rollouts.done], rollouts.count
     failed = rollouts.broken
-    finite = np.isfinite(records).all(axis=2)
+    finite = np.isfinite(states).all(axis=2)
     reached = np.minimum(rollouts.lanes["t"][:count], times[np.maximum(finite.sum(axis=1) - 1, 0)])
     if failed.any():
         message = (
             f"{int(failed.sum())} of {count} rollouts could not go on, the first is number {int(np.argmax(failed))}"
         )
         warnings.warn(f"{message}; see .failed and .reached", SimulationWarning, stacklevel=3)
-    dtype = rollouts.y.dtype.name
-
-    def look() -> tuple[Array, Array, Array, Array]:
-        viewer = viewer_of(plan.robot, plan.law, names, dtype)
-        states = count * len(times)
-        q, qd = (records[..., a : a + n].reshape(states, n) for a in (0, n))
-        arrays = [np.tile(times.astype(dtype), count)[:, None], q, qd]
-        if names:
-            arrays.append(np.repeat(rollouts.p[:, :count].T, len(times), axis=0))
-        out = np.empty((states, 3 * n + 2), dtype)
-        viewer.run([np.ascontiguousarray(x) for x in arrays], out)
-        out = out.reshape(count, len(times), -1)
-        return out[..., :n], out[..., n : 2 * n], out[..., -2], out[..., -1]
-
     return BatchRun(
         robot=plan.robot,
         t=times,
-        q=records[..., :n],
-        qd=records[..., n : 2 * n],
-        work=records[..., 2 * n],
-        losses=records[..., 2 * n + 1],
+        **plan.layout.split(states),
         reached=reached,
         failed=failed,
         accepted=rollouts.steps,
-        rejected=rollouts.lanes["rejected"][:count].astype(np.int64),
+        rejected=rollouts.rejected,
         seconds=seconds,
-        steps_per_second=total / max(seconds, 1e-12),
-        look=look,
+        steps_per_second=int(rollouts.steps.sum()) / max(seconds, 1e-12),
+        look=partial(_viewed, plan, rollouts, names),
         message=message,
     )
+
+
+def _viewed(plan: Plan, rollouts: Rollouts, names: tuple[str, ...]) -> View:
+    """What there is to see of every rollout at every record."""
+    states, count, n, dtype = rollouts.states, rollouts.count, plan.robot.n, rollouts.y.dtype
+    times = plan.times[: rollouts.done].astype(dtype)
+    arrays = [np.tile(times, count)[:, None], states.reshape(count * len(times), -1)]
+    if names:
+        arrays.append(np.repeat(rollouts.p[:, :count].T, len(times), axis=0))
+    out = np.empty((count * len(times), 3 * n + 2), dtype)
+    kernel = view_of(plan.robot, plan.law, names, dtype.name)
+    kernel.run([np.ascontiguousarray(x) for x in arrays], out)
+    return View.of(out.reshape(count, len(times), -1), n)

@@ -1,23 +1,25 @@
 """A robot and what drives it as programs: its motion as a differential equation, and what there is to see of a motion.
 
-state        y = (q, qd, work, losses): with work, what the torques have put in, and losses, what friction has taken
+state        y as its layout says: q, qd, what the law remembers, work (what the torques have put in), losses (what
+             friction has taken)
 derivative   (t, y, open parameters) -> dy/dt
-view         (t, q, qd, open parameters) -> torques, accelerations, kinetic and potential energy
+view         (t, y, open parameters) -> torques, accelerations, torques of friction laws, kinetic and potential energy
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from armwright.algebra import Scalar
+from armwright.algebra import Array, Scalar
 from armwright.chain import Chain
 from armwright.formulations import find
 from armwright.formulations.parts.actuators import friction
 from armwright.graph.angles import written_out
 from armwright.graph.differentiate import derivatives
-from armwright.graph.expression import Expr, Graph
+from armwright.graph.expression import Expr, Graph, Operand
 from armwright.graph.program import Program
 from armwright.graph.replay import replaced
+from armwright.layout import Layout
 from armwright.model.description import Description
 from armwright.model.vary import check, varied
 from armwright.torque import Law, Moment
@@ -29,46 +31,55 @@ from armwright.trace.tracing import Request
 class Driven:
     """Forward dynamics of a robot with the torques of a law in place of its last argument, in one graph."""
 
-    time: Expr
-    q: tuple[Expr, ...]
-    qd: tuple[Expr, ...]
+    at: Moment
     parameters: tuple[Expr, ...]
     torques: list[Scalar]
     drag: list[Scalar]
     accelerations: list[Scalar]
+    rates: list[Scalar]
     chain: Chain
 
     @property
-    def arguments(self) -> tuple[tuple[str, tuple[Expr, ...]], ...]:
-        return (("p", self.parameters),) if self.parameters else ()
+    def layout(self) -> Layout:
+        return Layout.of_motion(len(self.at.q), len(self.at.qd), len(self.at.memory))
+
+    def program(self, *outputs: Operand) -> Program:
+        """A program of time, state and open parameters."""
+        graph = self.at.t.graph
+        y = (*self.at.q, *self.at.qd, *self.at.memory, graph.input("work"), graph.input("losses"))
+        opened = (("p", self.parameters),) if self.parameters else ()
+        return written_out(Program((("t", (self.at.t,)), ("y", y), *opened), outputs, (len(outputs),)))
+
+
+def layout_of(robot: Description, law: Law) -> Layout:
+    """The state of a robot under a law."""
+    return Layout.of_motion(robot.n, robot.n, len(law.start(robot.n)))
 
 
 def driven(robot: Description, law: Law, vary: tuple[str, ...] = ()) -> Driven:
     program = cheapest(Request("forward_dynamics", robot, (), vary)).program
     (_, q), (_, qd), (_, tau), *opened = program.arguments
     graph: Graph = q[0].graph
-    time = graph.input("t")
-    torques, drag = law.shared(Moment(time, q, qd, robot.chain()))
+    memory = [graph.input(f"memory{k + 1}") for k in range(len(law.start(robot.n)))]
+    at = Moment(graph.input("t"), q, qd, robot.chain(), memory)
+    torques, drag = law.shared(at)
     total = [a + b for a, b in zip(torques, drag, strict=True)]
     accelerations = replaced(program.outputs, dict(zip(tau, total, strict=True)))
     values = dict(opened)
     chain = varied(robot, values) if check(robot, vary) else robot.chain()
     parameters = tuple(x for symbols in values.values() for x in symbols)
-    return Driven(time, q, qd, parameters, torques, drag, accelerations, chain)
+    return Driven(at, parameters, torques, drag, accelerations, law.rates(at), chain)
 
 
 def derivative(motion: Driven) -> Program:
-    """dy/dt of y = (q, qd, work, losses)."""
-    graph = motion.time.graph
+    """dy/dt."""
     power: Scalar = 0
     loss: Scalar = 0
-    rubbing = friction(motion.chain, motion.qd)
-    for tau, drag, rub, speed in zip(motion.torques, motion.drag, rubbing, motion.qd, strict=True):
+    qd = motion.at.qd
+    rubbing = friction(motion.chain, qd)
+    for tau, drag, rub, speed in zip(motion.torques, motion.drag, rubbing, qd, strict=True):
         power, loss = power + tau * speed, loss + (rub - drag) * speed
-    carried = (graph.input("work"), graph.input("losses"))
-    y = (*motion.q, *motion.qd, *carried)
-    outputs = (*motion.qd, *motion.accelerations, power, loss)
-    return written_out(Program((("t", (motion.time,)), ("y", y), *motion.arguments), outputs, (len(outputs),)))
+    return motion.program(*qd, *motion.accelerations, *motion.rates, power, loss)
 
 
 def jacobian(program: Program) -> Program:
@@ -81,10 +92,25 @@ def jacobian(program: Program) -> Program:
 
 
 def view(motion: Driven) -> Program:
-    """Torques of the drives, accelerations, torques of friction laws, kinetic and potential energy."""
-    q, qd = list(motion.q), list(motion.qd)
+    q, qd = list(motion.at.q), list(motion.at.qd)
     kinetic = find("kinetic_energy")(motion.chain, q, qd)
     potential = find("potential_energy")(motion.chain, q)
-    outputs = (*motion.torques, *motion.accelerations, *motion.drag, kinetic, potential)
-    arguments = (("t", (motion.time,)), ("q", motion.q), ("qd", motion.qd), *motion.arguments)
-    return written_out(Program(arguments, outputs, (len(outputs),)))
+    return motion.program(*motion.torques, *motion.accelerations, *motion.drag, kinetic, potential)
+
+
+@dataclass(frozen=True)
+class View:
+    """What there is to see of states (..., n): torques, accelerations, torques of friction laws; energies (...)."""
+
+    tau: Array
+    qdd: Array
+    drag: Array
+    kinetic: Array
+    potential: Array
+
+    @classmethod
+    def of(cls, columns: Array, n: int) -> View:
+        """From the results of the program `view` (..., 3 n + 2)."""
+        layout = Layout((("tau", n), ("qdd", n), ("drag", n), ("kinetic", 1), ("potential", 1)), 0)
+        tau, qdd, drag, kinetic, potential = (columns[..., layout[name]] for name, _ in layout.parts)
+        return cls(tau, qdd, drag, kinetic[..., 0], potential[..., 0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from numbers import Real
 from typing import Any
 
@@ -13,8 +14,11 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Array
 from armwright.errors import InputError, unknown
 from armwright.integrate import STIFF, method, methods
+from armwright.layout import Layout
 from armwright.robot import Robot
+from armwright.simulation.motion import layout_of
 from armwright.torque import Law, as_law
+from armwright.trace.form import straight
 
 MOST_RECORDS = 5_000_000
 MOST_STEPS = 1_000_000
@@ -22,6 +26,37 @@ MOST_STEPS = 1_000_000
 
 FINEST = 1e-16
 LATEST = 1e9
+
+RTOL = 1e-9
+"""The error allowed per step, if nothing else is said."""
+
+FIRST_STEP = 1e-3
+"""Seconds to begin with; the step control finds the right length within a few steps."""
+
+FIXED = ("step",)
+CHOSEN = ("rtol", "atol", "max_step")
+OTHERS = {**dict.fromkeys(STIFF, CHOSEN), "taylor": ("rtol", "max_step"), "semi_implicit_euler": FIXED}
+"""Integrators besides the Runge-Kutta methods, and which options each can honour."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to integrate. `step` is None where the steps are chosen; rtol and atol are None where it is not."""
+
+    integrator: str
+    rtol: float | None = None
+    atol: float | None = None
+    step: float | None = None
+    max_step: float | None = None
+
+    @property
+    def longest(self) -> float:
+        return math.inf if self.max_step is None else self.max_step
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """Those that have a meaning, by name."""
+        return {name: value for name, value in vars(self).items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -31,17 +66,38 @@ class Plan:
     robot: Robot
     law: Law
     times: Array
-    integrator: str
-    rtol: float
-    atol: float
-    step: float | None
-    longest: float = np.inf
+    how: Settings
+
+    @property
+    def layout(self) -> Layout:
+        return layout_of(self.robot, self.law)
+
+    @property
+    def traced(self) -> bool:
+        """Whether robot and law can be one compiled program."""
+        return self.law.traceable and straight(self.robot)
+
+    @property
+    def first_step(self) -> float:
+        return float(min(FIRST_STEP, (self.times[-1] - self.times[0]) / 10, self.how.longest))
+
+    @property
+    def substeps(self) -> Array:
+        """Between two records as many equal steps as make none longer than `step`; one if the steps are chosen."""
+        counts = np.ceil(np.diff(self.times) / (self.how.step or np.inf) - 1e-9)
+        return np.maximum(1, counts).astype(np.int64)
+
+    @property
+    def stops(self) -> Array:
+        """Where fixed steps end."""
+        gaps = zip(self.times[:-1], self.times[1:], self.substeps, strict=True)
+        ends = [[*(a + np.arange(1, k) * ((b - a) / k)), b] for a, b, k in gaps]
+        return np.array([t for part in ends for t in part])
 
     @property
     def settings(self) -> dict[str, Any]:
-        how = {"step": self.step} if self.step is not None else {"rtol": self.rtol, "atol": self.atol}
         dry = max((joint.smooth for joint in self.robot.rows if joint.coulomb), default=0.0)
-        return {"integrator": self.integrator, **how, **({"smooth": dry} if dry else {}), "law": repr(self.law)}
+        return {**self.how.said, **({"smooth": dry} if dry else {}), "law": repr(self.law)}
 
 
 SMOOTH = 1e-3
@@ -57,40 +113,85 @@ def rounded(robot: Robot, smooth: float = SMOOTH) -> Robot:
         raise InputError(f"smooth = {smooth!r}: expected a speed, rad/s or m/s, zero for friction that jumps")
     if not smooth or not any(joint.coulomb and not joint.smooth for joint in robot.rows):
         return robot
-    return robot.each_joint(lambda joint: replace(joint, smooth=joint.smooth or float(smooth)))
+    return _rounded(robot, float(smooth))
+
+
+@lru_cache(maxsize=32)
+def _rounded(robot: Robot, smooth: float) -> Robot:
+    """The same one for an equal robot, so that it is traced once."""
+    return robot.each_joint(lambda joint: replace(joint, smooth=joint.smooth or smooth))
+
+
+def settings(integrator: str, rtol: Any = None, atol: Any = None, step: Any = None, max_step: Any = None) -> Settings:
+    """How to integrate, checked; an option that the method cannot honour is an error."""
+    if integrator not in methods() and integrator not in OTHERS:
+        raise unknown("integrator", integrator, [*methods(), *OTHERS])
+    pair = integrator in methods() and method(integrator).adaptive
+    honoured = OTHERS.get(integrator, CHOSEN if pair and step is None else FIXED)
+    given = {"rtol": rtol, "atol": atol, "step": step, "max_step": max_step}
+    for name, value in given.items():
+        if value is not None and name not in honoured:
+            how = "with step= its steps are given" if pair else "its steps are given" if honoured == FIXED else ""
+            how = how or ("it chooses its steps; max_step= bounds them" if name == "step" else "rtol= is all it knows")
+            raise InputError(f"{name} = {value!r} has no meaning for {integrator}: {how}; leave {name}= out")
+    if honoured == FIXED and step is None:
+        raise InputError(f"{integrator} has no error estimate: give step=, such as step=0.001")
+    _check_tolerances(rtol, atol)
+    for name in ("step", "max_step"):
+        _check_seconds(name, given[name])
+    if honoured == FIXED:
+        return Settings(integrator, step=float(step))
+    relative = RTOL if rtol is None else float(rtol)
+    absolute = relative / 1000 if atol is None else float(atol)
+    longest = None if max_step is None else float(max_step)
+    return Settings(integrator, relative, absolute if "atol" in honoured else None, None, longest)
 
 
 def plan(
-    robot: Robot, torque: Any, duration: float | None, integrator: str, rtol: float, atol: float | None,
-    step: float | None, every: float | None, start: float, max_step: float | None = None, smooth: float = SMOOTH,
-) -> Plan:  # fmt: skip
+    robot: Robot,
+    torque: Any,
+    how: Settings,
+    duration: float | None = None,
+    every: float | None = None,
+    start: float = 0.0,
+    smooth: float = SMOOTH,
+) -> Plan:
+    """A simulation to be made; `every` is None where only its start and end are wanted."""
     if not isinstance(robot, Robot):
         raise InputError(f"simulate got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
     robot = rounded(robot, smooth)
     law = as_law(torque, robot.n)
-    known = [*methods(), *STIFF, "taylor", "semi_implicit_euler"]
-    if integrator not in known:
-        raise unknown("integrator", integrator, known)
-    fixed = integrator == "semi_implicit_euler" or (integrator in methods() and method(integrator).error is None)
-    if fixed and step is None:
-        raise InputError(f"{integrator} has no error estimate: give step=, such as step=0.001")
-    _check_tolerances(rtol, atol)
     if not _is_number(start) or abs(start) > LATEST:
         raise InputError(f"start = {start!r}: expected seconds, at most {LATEST:g}")
-    if duration is None:
-        if law.span is None:
-            raise InputError("duration is missing: this torque law does not say how long it lasts; give duration=")
-        ends = law.span[1] if np.isfinite(law.span[1]) else max(law.reference.knots) if law.reference else np.inf
-        duration = float(ends) - start
-    for name, value in (("duration", duration), ("every", every), ("step", step), ("max_step", max_step)):
-        if value is not None and not (_is_number(value) and value > 0):
-            raise InputError(f"{name} = {value!r}: expected seconds, above zero")
-    end = start + duration
+    lasts = _duration(law, start) if duration is None else duration
+    for name, value in (("duration", lasts), ("every", every)):
+        _check_seconds(name, value)
+    _check_span(law, start, start + lasts)
+    _check_records(lasts, every, how.step)
+    count = 1 if every is None else max(1, math.ceil(lasts / every - 1e-9))
+    times = start + (every or lasts) * np.arange(count + 1)
+    times[-1] = start + lasts
+    return Plan(robot, law, times, how)
+
+
+def _duration(law: Law, start: float) -> float:
+    """As long as the law lasts."""
+    if law.span is None:
+        raise InputError("duration is missing: this torque law does not say how long it lasts; give duration=")
+    ends = law.span[1] if np.isfinite(law.span[1]) else max(law.reference.knots) if law.reference else np.inf
+    return float(ends) - start
+
+
+def _check_span(law: Law, start: float, end: float) -> None:
     if law.span is not None and (start < law.span[0] - 1e-9 or end > law.span[1] + 1e-9):
         raise InputError(
             f"the run lasts from {start:g} to {end:g} s, but its torque law is defined from {law.span[0]:g} to "
             f"{law.span[1]:g} s; shorten duration=, or let the trajectory rest at its ends with .holding()"
         )
+
+
+def _check_records(duration: float, every: float | None, step: float | None) -> None:
+    """Not more records than there is memory for, nor more steps between two of them than anybody would wait for."""
     if every is not None and every > duration * (1 + 1e-9):
         raise InputError(f"every = {every:g} s is longer than the run of {duration:g} s; peaks between would be missed")
     if every is not None and duration / every > MOST_RECORDS:
@@ -98,17 +199,16 @@ def plan(
             f"{duration:g} s recorded every {every:g} s would keep more than {MOST_RECORDS} records; choose a longer "
             "every="
         )
-    gap = min(duration, every or duration)
-    if step is not None and gap / step > MOST_STEPS:
+    if step is not None and min(duration, every or duration) / step > MOST_STEPS:
         raise InputError(
             f"step = {step:g} s makes more than {MOST_STEPS} steps between two records; choose a longer step= or a "
             "shorter every="
         )
-    count = 1 if every is None else max(1, math.ceil(duration / every - 1e-9))
-    times = start + (every or duration) * np.arange(count + 1)
-    times[-1] = end
-    absolute = float(rtol / 1000 if atol is None else atol)
-    return Plan(robot, law, times, integrator, float(rtol), absolute, step, max_step or np.inf)
+
+
+def _check_seconds(name: str, value: Any) -> None:
+    if value is not None and not (_is_number(value) and value > 0):
+        raise InputError(f"{name} = {value!r}: expected seconds, above zero")
 
 
 def _is_number(value: Any) -> bool:
@@ -117,27 +217,30 @@ def _is_number(value: Any) -> bool:
 
 def _check_tolerances(rtol: Any, atol: Any) -> None:
     for name, tolerance, least in (("rtol", rtol, FINEST), ("atol", atol, 0.0)):
-        if (name == "atol" and tolerance is None) or (_is_number(tolerance) and least < tolerance < 1):
+        if tolerance is None or (_is_number(tolerance) and least < tolerance < 1):
             continue
         above = f"{least:g}, which is rounding," if least else "0"
         raise InputError(f"{name} = {tolerance!r}: expected a number above {above} and below 1, such as 1e-9")
 
 
-def start_of(plan: Plan, q0: ArrayLike | None, qd0: ArrayLike | None) -> tuple[Array, Array]:
-    """Positions and velocities to begin with, each (n,)."""
-    n, wanted = plan.robot.n, (q0, qd0)
-    begin = (np.zeros(n), np.zeros(n))
+def start_of(plan: Plan, q0: ArrayLike | None, qd0: ArrayLike | None, many: bool = False) -> tuple[Array, Array]:
+    """Positions and velocities to begin with: given, or where the law's motion starts, else zero.
+
+    Each is (n,), or also (rollouts, n) where there are `many`.
+    """
+    n = plan.robot.n
+    wanted = f"(rollouts, {n}), or ({n},) for all of them" if many else f"({n},), one number per joint"
+    begin: tuple[Array, ...] = (np.zeros(n), np.zeros(n))
     if plan.law.reference is not None:
-        q, qd, _ = plan.law.reference(float(plan.times[0]))
-        begin = (np.asarray(q, dtype=float), np.asarray(qd, dtype=float))
+        begin = tuple(np.asarray(x, dtype=float) for x in plan.law.reference(float(plan.times[0]))[:2])
     given = []
-    for name, value, default in zip(("q0", "qd0"), wanted, begin, strict=True):
+    for name, value, default in zip(("q0", "qd0"), (q0, qd0), begin, strict=True):
         try:
             array = default if value is None else np.asarray(value, dtype=float)
         except (TypeError, ValueError):
             raise InputError(f"{name} = {value!r} is not a list of numbers; expected {n}, one per joint") from None
-        if array.shape != (n,):
-            raise InputError(f"{name} has shape {array.shape}; expected ({n},), one number per joint")
+        if array.shape[-1:] != (n,) or array.ndim > 1 + many or not array.size:
+            raise InputError(f"{name} has shape {array.shape}; expected {wanted}")
         if not np.isfinite(array).all():
             raise InputError(f"{name} = {array.tolist()} has a number that is not finite")
         given.append(array)

@@ -17,6 +17,7 @@ from armwright.model import toml
 from armwright.report.page import page
 from armwright.robot import Robot
 from armwright.simulation.audit import Audit, Difference, audited
+from armwright.simulation.motion import View
 
 VERSION = 1
 """Of the Parquet files: raised when their columns or metadata change."""
@@ -51,9 +52,9 @@ class Run:
     """One motion: time `t` (k,), and per time and joint q, qd, qdd, tau (k, n); energies, work and losses (k,).
 
     `tau` is what the drives give, `drag` what laws of friction take. `work` is what the drives have put in since the
-    start, `losses` what all friction has taken out, the robot's own included. `reference` is the
-    motion the law was to produce (q, qd, qdd), `exact` whether it should do so without error. `settings` say how it was
-    made.
+    start, `losses` what all friction has taken out, the robot's own included. `memory` (k, m) is what the law
+    remembers, such as an integral. `reference` is the motion the law was to produce (q, qd, qdd), `exact` whether it
+    should do so without error. `settings` say how it was made.
     """
 
     robot: Robot
@@ -69,6 +70,7 @@ class Run:
     losses: Array
     statistics: Statistics
     settings: Mapping[str, Any] = field(default_factory=dict)
+    memory: Array = field(default_factory=lambda: np.zeros((0, 0)))
     events: tuple[Found, ...] = ()
     reference: tuple[Array, Array, Array] | None = None
     exact: bool = False
@@ -117,7 +119,7 @@ class Run:
     def columns(self) -> dict[str, Array]:
         """Everything with one number per time, by name: t, q1, ..., qd1, ..., kinetic, ..."""
         columns = {"t": self.t}
-        for name in ("q", "qd", "qdd", "tau", "drag"):
+        for name in ("q", "qd", "qdd", "tau", "drag", "memory"):
             columns |= {f"{name}{i + 1}": column for i, column in enumerate(getattr(self, name).T)}
         columns |= {name: getattr(self, name) for name in ("kinetic", "potential", "work", "losses")}
         if self.reference is not None:
@@ -159,6 +161,7 @@ class Run:
         robot = Robot.from_fields(toml.parse(meta["robot"]))
         n = robot.n
         arrays: dict[str, Any] = {name: _stacked(columns, name, n) for name in ("q", "qd", "qdd", "tau", "drag")}
+        arrays["memory"] = _stacked(columns, "memory", sum(name.startswith("memory") for name in columns))
         reference = None
         if "reference_q1" in columns:
             reference = tuple(_stacked(columns, f"reference_{name}", n) for name in ("q", "qd", "qdd"))
@@ -210,7 +213,8 @@ class BatchRun:
     rejected: Array
     seconds: float
     steps_per_second: float
-    look: Callable[[], tuple[Array, Array, Array, Array]] = field(repr=False)
+    look: Callable[[], View] = field(repr=False)
+    memory: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
     message: str = ""
 
     def __repr__(self) -> str:
@@ -218,24 +222,24 @@ class BatchRun:
         return f"<{len(self.q)} runs of {self.robot.name}, {self.t[0]:g} to {self.t[-1]:g} s{wrong}>"
 
     @cached_property
-    def _seen(self) -> tuple[Array, Array, Array, Array]:
+    def _viewed(self) -> View:
         return self.look()
 
     @property
     def tau(self) -> Array:
-        return self._seen[0]
+        return self._viewed.tau
 
     @property
     def qdd(self) -> Array:
-        return self._seen[1]
+        return self._viewed.qdd
 
     @property
     def kinetic(self) -> Array:
-        return self._seen[2]
+        return self._viewed.kinetic
 
     @property
     def potential(self) -> Array:
-        return self._seen[3]
+        return self._viewed.potential
 
     @property
     def energy(self) -> Array:
@@ -251,7 +255,8 @@ def integral(t: Array, values: Array) -> Array:
 
 
 def _stacked(columns: Mapping[str, Array], name: str, n: int) -> Array:
-    return np.stack([columns[f"{name}{i + 1}"] for i in range(n)], axis=-1)
+    listed = [columns[f"{name}{i + 1}"] for i in range(n)]
+    return np.stack(listed, axis=-1) if listed else np.zeros((len(columns["t"]), 0))
 
 
 def _needed(package: str) -> Any:

@@ -1,46 +1,36 @@
-"""The same integration, one evaluation at a time from Python: for what cannot be compiled as a whole."""
+"""The same integration, one evaluation at a time from Python: for what cannot be compiled as a whole.
+
+Every integrator has one way in here, `WAYS`, and honours every option that `plan.settings` lets through.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.backends.interface import backend
+from armwright.backends.interface import Kernel
 from armwright.errors import InputError, SimulationError, SingularError
 from armwright.formulations.parts.actuators import friction
-from armwright.integrate import (
-    STIFF,
-    Event,
-    IntegrationError,
-    Solution,
-    Taylor,
-    semi_implicit_euler,
-    solve,
-    solve_stiff,
-)
-from armwright.robot import Robot
-from armwright.simulation.motion import derivative, jacobian
-from armwright.simulation.plan import Plan
-from armwright.simulation.rollouts import motion_of, remembered
-from armwright.simulation.run import Found, Run, Statistics, integral
-from armwright.simulation.seen import seen
-from armwright.torque import Law, Moment
-from armwright.trace.form import straight, unrolled
+from armwright.integrate import STIFF, Event, IntegrationError, Solution, semi_implicit_euler, solve, solve_stiff
+from armwright.simulation.kernels import jacobian_of, slopes_of, taylor_of
+from armwright.simulation.plan import MOST_STEPS, Plan
+from armwright.simulation.run import Found, Run, Statistics
+from armwright.simulation.view import run_of
+from armwright.torque import Moment
+from armwright.trace.form import unrolled
 
 
-def stepwise(plan: Plan, y0: tuple[Array, Array], events: Sequence[Event]) -> Run:
-    """The same integration, one evaluation at a time from Python."""
-    n = plan.robot.n
+def stepwise(plan: Plan, y0: Array, events: Sequence[Event]) -> Run:
+    """The motion from y0, and the events on the way."""
     begin = time.perf_counter()
     error: IntegrationError | None = None
     try:
-        solution = _solved(plan, _rate(plan), y0, tuple(events))
+        solution = WAYS.get(plan.how.integrator, _runge_kutta)(Asked(plan, _rate(plan), y0, tuple(events)))
     except IntegrationError as caught:
         if caught.solution is None:
             raise SimulationError(str(caught), None, float(caught.t)) from None
@@ -49,99 +39,103 @@ def stepwise(plan: Plan, y0: tuple[Array, Array], events: Sequence[Event]) -> Ru
         raise SimulationError(str(caught), None, float(plan.times[0])) from None
     found = solution.statistics
     statistics = Statistics(found.accepted, found.rejected or 0, found.evaluations, time.perf_counter() - begin)
-    records = np.asarray(solution.y)
-    if records.shape[1] == 2 * n:
-        records = _with_work(plan, np.asarray(solution.t), records)
     message = solution.message if error is not None else ""
-    run = seen(plan, np.asarray(solution.t), records, statistics, message)
-    hits = tuple(Found(e.name, float(e.t), e.y[:n].copy(), e.y[n : 2 * n].copy()) for e in solution.events)
-    run = replace(run, events=hits)
+    run = run_of(plan, np.asarray(solution.t), np.asarray(solution.y), statistics, message)
+    q, qd = plan.layout["q"], plan.layout["qd"]
+    run = replace(run, events=tuple(Found(e.name, float(e.t), e.y[q].copy(), e.y[qd].copy()) for e in solution.events))
     if error is not None:
         raise SimulationError(str(error), run, float(error.t)) from None
     return run
 
 
 def _rate(plan: Plan) -> Callable[[float, Array], Array]:
-    """dy/dt of y = (q, qd, work, losses), compiled where the law can be."""
-    robot, n, law = plan.robot, plan.robot.n, plan.law
-    if law.traceable and straight(robot):
-        return _evaluated(_slopes(robot, law), 2 * n + 2)
+    """dy/dt, compiled where the law can be."""
+    robot, law, layout = plan.robot, plan.law, plan.layout
+    if plan.traced:
+        return _evaluated(slopes_of(robot, law), (layout.size,))
     chain = robot.chain()
 
     def rate(t: float, y: Array) -> Array:
-        q, qd = np.ascontiguousarray(y[:n]), np.ascontiguousarray(y[n : 2 * n])
-        tau, drag = np.array(law.shared(Moment(t, q.tolist(), qd.tolist(), chain)), dtype=float)
-        rub = np.array(friction(chain, qd.tolist())) - drag
-        return np.concatenate([qd, robot.forward_dynamics(q, qd, tau + drag), [tau @ qd, rub @ qd]])
+        parts = layout.split(np.ascontiguousarray(y))
+        q, qd = parts["q"], parts["qd"]
+        at = Moment(t, q.tolist(), qd.tolist(), chain, parts["memory"].tolist())
+        tau, drag = np.array(law.shared(at), dtype=float)
+        rub = np.array(friction(chain, at.qd)) - drag
+        return np.concatenate([qd, robot.forward_dynamics(q, qd, tau + drag), law.rates(at), [tau @ qd, rub @ qd]])
 
     return rate
 
 
-@remembered
-def _slopes(robot: Robot, law: Law) -> Any:
-    return backend("cpu").kernel(derivative(motion_of(robot, law)), "float64")
-
-
-@remembered
-def _jacobian(robot: Robot, law: Law) -> Any:
-    return backend("cpu").kernel(jacobian(derivative(motion_of(robot, law))), "float64")
-
-
-@remembered
-def _taylor(robot: Robot, law: Law, tolerance: float) -> Taylor:
-    return Taylor(derivative(motion_of(robot, law)), tolerance)
-
-
-def _evaluated(kernel: Any, size: int) -> Callable[[float, Array], Array]:
+def _evaluated(kernel: Kernel, shape: tuple[int, ...]) -> Callable[[float, Array], Array]:
     """A kernel of (t, y) for one state at a time."""
 
     def call(t: float, y: Array) -> Array:
-        out = np.empty((1, size))
-        kernel.run([np.array([[t]], dtype=float), np.ascontiguousarray(y, dtype=float)[None, :]], out)
-        result: Array = out[0]
-        return result
+        out = np.empty(shape)
+        kernel.run([np.array([[t]], dtype=float), np.ascontiguousarray(y, dtype=float)[None, :]], out.reshape(1, -1))
+        return out
 
     return call
 
 
-def _solved(
-    plan: Plan, rate: Callable[[float, Array], Array], y0: tuple[Array, Array], events: tuple[Event, ...]
-) -> Solution:
-    t0, t1, n = float(plan.times[0]), float(plan.times[-1]), plan.robot.n
-    y = np.concatenate([*y0, np.zeros(2)])
-    traced = plan.law.traceable and straight(plan.robot)
-    output: dict[str, Any] = {"times": plan.times, "events": events}
-    if plan.integrator in STIFF:
-        size = 2 * n + 2
-        matrix = None
-        if traced:
-            flat = _evaluated(_jacobian(plan.robot, plan.law), size * size)
-            matrix = partial(_shaped, flat, (size, size))
-        tolerances: dict[str, Any] = {"rtol": plan.rtol, "atol": plan.atol}
-        return solve_stiff(rate, t0, y, t1, plan.integrator, jacobian=matrix, **tolerances, **output)
-    if plan.integrator == "taylor":
-        if not traced:
-            raise InputError(f"the Taylor method needs a law that can be compiled, for up to {unrolled()} joints")
-        series: Taylor = _taylor(plan.robot, plan.law, max(plan.rtol, 2.3e-16))
-        return series.solve(t0, y, t1, **output)
-    if plan.integrator == "semi_implicit_euler":
+@dataclass(frozen=True)
+class Asked:
+    """What is to be integrated."""
 
-        def acceleration(t: float, q: Array, qd: Array) -> Array:
-            return rate(t, np.concatenate([q, qd, np.zeros(2)]))[n : 2 * n]
+    plan: Plan
+    rate: Callable[[float, Array], Array]
+    y0: Array
+    events: tuple[Event, ...]
 
-        return semi_implicit_euler(acceleration, t0, *y0, t1, step=plan.step, **output)
-    how: dict[str, Any] = {"step": plan.step} if plan.step is not None else {"rtol": plan.rtol, "atol": plan.atol}
-    return solve(rate, t0, y, t1, plan.integrator, **how, **output)
+    @property
+    def span(self) -> tuple[float, Array, float]:
+        return float(self.plan.times[0]), self.y0, float(self.plan.times[-1])
+
+    @property
+    def output(self) -> dict[str, Any]:
+        return {"times": self.plan.times, "events": self.events}
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """The options of a method that chooses its steps."""
+        how, most = self.plan.how, MOST_STEPS * (len(self.plan.times) - 1)
+        limits = {"max_step": how.max_step, "max_steps": most, "controlled": self.plan.layout.controlled}
+        return {"rtol": how.rtol, "atol": how.atol, **limits, **self.output}
 
 
-def _shaped(call: Callable[[float, Array], Array], shape: tuple[int, int], t: float, y: Array) -> Array:
-    return call(t, y).reshape(shape)
+def _runge_kutta(asked: Asked) -> Solution:
+    plan = asked.plan
+    if plan.how.step is not None:
+        return solve(asked.rate, *asked.span, plan.how.integrator, step=plan.stops, **asked.output)
+    return solve(asked.rate, *asked.span, plan.how.integrator, first_step=plan.first_step, **asked.chosen)
 
 
-def _with_work(plan: Plan, times: Array, records: Array) -> Array:
-    """States (k, 2n) with work and losses beside them, integrated over the records."""
-    rate = _rate(plan)
-    power = np.array(
-        [rate(float(t), np.concatenate([y, np.zeros(2)]))[-2:] for t, y in zip(times, records, strict=True)]
-    )
-    return np.concatenate([records, np.stack([integral(times, p) for p in power.T], axis=-1)], axis=1)
+def _implicit(asked: Asked) -> Solution:
+    plan, size = asked.plan, asked.plan.layout.size
+    jacobian = _evaluated(jacobian_of(plan.robot, plan.law), (size, size)) if plan.traced else None
+    options = {name: value for name, value in asked.chosen.items() if name != "max_steps"}  # it takes few and long ones
+    return solve_stiff(asked.rate, *asked.span, plan.how.integrator, jacobian=jacobian, **options)
+
+
+def _taylor(asked: Asked) -> Solution:
+    plan = asked.plan
+    if not plan.traced:
+        raise InputError(f"the Taylor method needs a law that can be compiled, for up to {unrolled()} joints")
+    assert plan.how.rtol is not None
+    series = taylor_of(plan.robot, plan.law, max(plan.how.rtol, 2.3e-16))
+    solution: Solution = series.solve(*asked.span, max_step=plan.how.max_step, **asked.output)
+    return solution
+
+
+def _semi_implicit(asked: Asked) -> Solution:
+    layout, (t0, y0, t1) = asked.plan.layout, asked.span
+    q, qd = layout["q"], layout["qd"]
+
+    def rates(t: float, *parts: Array) -> Array:
+        return asked.rate(t, np.concatenate(parts))[qd.start :]
+
+    further = y0[qd.stop :]
+    return semi_implicit_euler(rates, t0, y0[q], y0[qd], t1, step=asked.plan.stops, z0=further, **asked.output)
+
+
+WAYS = {**dict.fromkeys(STIFF, _implicit), "taylor": _taylor, "semi_implicit_euler": _semi_implicit}
+"""How integrators are called that are no Runge-Kutta method."""

@@ -23,16 +23,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.backends.interface import OPTIONS, Rollout, Steps, backend
+from armwright.backends.interface import Rollout, backend, options_of
 from armwright.errors import ArmwrightError, InputError, SimulationError
 from armwright.graph.program import Program
 from armwright.integrate import Tableau, Taylor, method, methods
+from armwright.integrate.control import RULES, Gains
 from armwright.integrate.jets import increment
+from armwright.integrate.tableaus import Steps
 from armwright.report.plot import Curve, Plot, figures
 from armwright.robot import Robot
-from armwright.simulation.motion import derivative
-from armwright.simulation.plan import plan, rounded
-from armwright.simulation.rollouts import Rollouts, motion_of
+from armwright.simulation.kernels import motion_of
+from armwright.simulation.motion import derivative, layout_of
+from armwright.simulation.plan import plan, rounded, settings
+from armwright.simulation.rollouts import Rollouts
 from armwright.torque import as_law
 from armwright.trace.form import straight, unrolled
 
@@ -207,10 +210,10 @@ class Motion:
             )
         self.program = derivative(motion_of(robot, self.law))
         given = np.atleast_2d(np.full(robot.n, 0.3) if q0 is None else np.asarray(q0, dtype=float))
-        self.starts = np.zeros((2 * robot.n + 2, len(given)))
-        self.starts[: robot.n] = given.T
+        self.layout = layout_of(robot, self.law)
+        self.starts = self.layout.joined({"q": given}, (len(given),))
         self._kernels: dict[Any, Rollout] = {}
-        tight = self._rollouts(self._kernel("exact", pair_steps(method("dop853"))), "dop853", rtol=1e-14, atol=1e-15)
+        tight = self._rollouts(self._kernel("exact", method("dop853").steps()), "dop853", rtol=1e-14, atol=1e-15)
         _timed(tight)
         if tight.broken.any():
             t = float(tight.lanes["t"].min())
@@ -224,18 +227,20 @@ class Motion:
 
     def fixed(self, tableau: Tableau, step: float) -> Point | None:
         """Steps of this length by a method, or by the propagated formula of a pair."""
-        steps = Steps(tableau.a, tableau.b, tableau.c)
+        steps = tableau.steps(fixed=True)
         kernel = self._kernel((tableau.name, "fixed"), steps)
         return self._measured(step, lambda copies: self._rollouts(kernel, "rk1", copies, step=step), steps.stages)
 
     def pair(self, tableau: Tableau, tolerance: float, rule: str = "pi") -> Point | None:
         """Steps chosen by the error estimate: the rule of `simulate` ("pi"), or one of `MACHADO`."""
-        kernel = self._kernel((tableau.name, "pair"), pair_steps(tableau))
+        kernel = self._kernel((tableau.name, "pair"), tableau.steps())
+
+        gains = RULES[rule](tableau)
 
         def make(copies: int) -> Rollouts:
-            rollouts = self._rollouts(kernel, tableau.name, copies, rtol=tolerance)
+            rollouts = self._rollouts(kernel, tableau.name, copies, rtol=tolerance, gains=gains)
             if rule in MACHADO:
-                rollouts.options = machado_options(tableau, tolerance, rule, 2 * self.robot.n)
+                rollouts.options = machado_options(gains, tolerance, self.layout.controlled)
             return rollouts
 
         return self._measured(tolerance, make, tableau.stages - tableau.fsal)
@@ -251,7 +256,7 @@ class Motion:
 
     def increment(self, orders: tuple[int, int]) -> Program:
         n = self.robot.n
-        return increment(self.program, [orders[0]] * n + [orders[1]] * (n + 2))
+        return increment(self.program, [orders[0]] * n + [orders[1]] * (self.layout.size - n))
 
     def series(self, tolerance: float) -> Point | None:
         """heyoka's Taylor series of an order that follows from the tolerance."""
@@ -259,7 +264,7 @@ class Motion:
         times = np.linspace(0.0, self.duration, len(self.exact))
         best, spent, steps, found = np.inf, 0.0, 0, self.exact
         for _ in range(max(1, self.repeats)):
-            integrator.time, integrator.state[:] = 0.0, self.starts[:, 0]
+            integrator.time, integrator.state[:] = 0.0, self.starts[0]
             begin = clock()
             *_, steps, _, states = integrator.propagate_grid(times)
             took = clock() - begin
@@ -274,16 +279,16 @@ class Motion:
         return self._kernels[key]
 
     def _compiled(self, program: Program, steps: Steps) -> Rollout:
-        return backend("cpu").rollout(program, steps, 2 * self.robot.n, "float64")
+        return backend("cpu").rollout(program, steps, self.layout.controlled, "float64")
 
     def _rollouts(
-        self, kernel: Rollout, integrator: str, copies: int = 1, *, rtol: float = 1e-9,
-        atol: float | None = None, step: float | None = None, parameter: float = 0.0,
+        self, kernel: Rollout, integrator: str, copies: int = 1, *, rtol: float | None = None,
+        atol: float | None = None, step: float | None = None, parameter: float = 0.0, gains: Gains | None = None,
     ) -> Rollouts:  # fmt: skip
         """The motion, so many times one after the other, each time filling the lanes of a vector."""
-        planned = plan(self.robot, self.law, self.duration, integrator, rtol, atol, step, self.every, 0.0)
-        y = np.tile(self.starts, copies * max(1, kernel.width // self.starts.shape[1]))
-        return Rollouts(planned, kernel, y, np.full((1, y.shape[1]), parameter))
+        planned = plan(self.robot, self.law, settings(integrator, rtol, atol, step), self.duration, self.every)
+        y = np.tile(self.starts, (copies * max(1, kernel.width // len(self.starts)), 1))
+        return Rollouts(planned, kernel, y, np.full((len(y), 1), parameter), gains)
 
     def _measured(self, setting: float, make: Callable[[int], Rollouts], stages: int) -> Point | None:
         """The time of one motion: the least of several calls, each of enough copies to last a while."""
@@ -324,23 +329,16 @@ def _records(rollouts: Rollouts) -> Array:
 EULER = Steps(((),), (1.0,), (0.0,))
 
 
-def pair_steps(tableau: Tableau) -> Steps:
-    return Steps(tableau.a, tableau.b, tableau.c, tableau.error, tableau.error2, tableau.fsal)
-
-
 MACHADO = ("machado", "machado_consistent")
 
 
-def machado_options(tableau: Tableau, tolerance: float, rule: str, entries: int) -> Array:
-    """Rule (14) in the compiled loop: as `integrate.control.Machado`, but for the norm.
+def machado_options(gains: Gains, tolerance: float, entries: int) -> Array:
+    """Rule (14) in the compiled loop: as `integrate.control` has it, but for the norm.
 
     The paper compares each variable with TOL; the loop knows the root mean square of all, which here is made their
     length: never less than the largest, and at most sqrt(entries) times as much.
     """
-    printed = max(tableau.order, tableau.embedded or 0) + 1
-    alpha = 1 / (tableau.estimate_order if rule == "machado_consistent" else printed)
-    chosen = {"rtol": 0.0, "atol": tolerance / np.sqrt(entries), "longest": 1e30, "safety": 0.9, "alpha": alpha}
-    return np.array([{**chosen, "beta": 0.0, "shrink": 0.1, "grow": 10.0}[name] for name in OPTIONS])
+    return options_of(gains, 0.0, tolerance / np.sqrt(entries), np.inf, "float64")
 
 
 def swept(

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from armwright.backends.interface import FIELDS, Rolled, Steps, Tables
+from armwright.backends.interface import FIELDS, Rolled, Tables
 from armwright.backends.llvm import ir, loop, rollout
 from armwright.backends.llvm.native import engine_of, lanes, loaded
 from armwright.backends.llvm.single import bind
 from armwright.backends.llvm.threads import python_pool, workers
 from armwright.graph.program import Program
+from armwright.integrate.tableaus import Steps
 
 _SMALLEST_SHARE = 512  # states below which another thread costs more than it brings
 

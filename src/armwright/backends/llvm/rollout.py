@@ -2,19 +2,21 @@
 
 The derivative is a program (t, y, parameters) -> dy. Every lane is a rollout of its own: with an embedded pair each has
 its own step size, its own rejected steps and its own time, and waits for the others only where a record is due. Steps
-are shortened to end at the times of the records, so nothing is interpolated. The first `controlled` entries of y count
-in the error; what follows is carried along (integrals of power, say).
+are chosen as `integrate.control` says and end at the times of the records, so nothing is interpolated. The first
+`controlled` entries of y count in the error; what follows is carried along (integrals of power, say).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from armwright.backends.interface import BROKEN, FIELDS, LANES, OPTIONS, TOO_MANY, TOO_SMALL, Steps
+from armwright.backends.interface import BROKEN, FIELDS, LANES, OPTIONS, TOO_MANY, TOO_SMALL
 from armwright.backends.llvm.block import Block, Lanes, library
 from armwright.backends.llvm.ir import write_body
 from armwright.backends.llvm.trigonometry import careful
 from armwright.graph.program import Program
+from armwright.integrate.control import FORGIVEN, ROUNDED, SMALLEST, STRETCH
+from armwright.integrate.tableaus import Steps
 
 
 def module(program: Program, steps: Steps, controlled: int, lanes: Lanes) -> str:
@@ -231,9 +233,10 @@ class _Writer:
         some = self.let(f"call i1 @llvm.vector.reduce.or.v{t.width}i1({t.truths} {active})")
         self.put(f"br i1 {some}, label %try, label %arrive")
         self.block.label("try")
-        size = self.call("fabs", lane["h"])
-        cut = self.true("ole", self.call("fabs", left), self.of("fmul", size, t.splat(1.01)))
-        length = self.choose(active, self.choose(cut, left, lane["h"]), t.splat(0.0))
+        size, way = self.call("fabs", lane["h"]), self.call("fabs", left)
+        arrives, short = self.ahead(size, way)
+        whole = self.choose(short, self.of("fmul", left, t.splat(0.5)), self.call("copysign", size, left))
+        length = self.choose(active, self.choose(arrives, left, whole), t.splat(0.0))
         self.stages(lane["t"], length, first=1 if self.steps.fsal else 0)
         err = self.error(length)
         accept = self.both(active, self.true("ole", err, t.splat(1.0)))
@@ -246,14 +249,17 @@ class _Writer:
             self.each(
                 "keep", lambda e: self.store("%k", e, self.choose(accept, self.load(last, e), self.load("%k", e)))
             )
-        time = self.choose(accept, self.choose(cut, "%goal", self.of("fadd", lane["t"], length)), lane["t"])
+        time = self.choose(accept, self.choose(arrives, "%goal", self.of("fadd", lane["t"], length)), lane["t"])
         self.write(time, "%t.here")
         for name, which in (("accepted", accept), ("rejected", reject)):
             more = self.of("fadd", lane[name], t.splat(1.0))
             self.write(self.choose(which, more, lane[name]), f"%{name}.here")
-        kept = self.choose(accept, self.call("maxnum", err, t.splat(1e-4)), lane["previous"])
+        remember = self.let(f"and {t.truths} {accept}, {self.opposite(short)}")
+        kept = self.choose(remember, self.call("maxnum", err, t.splat(FORGIVEN)), lane["previous"])
         self.write(kept, "%previous.here")
-        following = self.next_step(lane, err, length, cut, accept)
+        held = self.choose(reject, t.splat(1.0), self.choose(accept, t.splat(0.0), lane["held"]))
+        self.write(held, "%held.here")
+        following = self.next_step(lane, err, length, short, accept)
         signed = self.call("copysign", following, left)
         self.write(self.choose(active, signed, lane["h"]), "%h.here")
         self.judge(lane, err, following, time, active, reject)
@@ -285,19 +291,32 @@ class _Writer:
         nothing = self.true("oeq", squares, "zeroinitializer")
         return self.choose(nothing, t.splat(0.0), self.of("fdiv", squares, root))
 
-    def next_step(self, lane: dict[str, str], err: str, length: str, cut: str, accept: str) -> str:
-        """How long the next step may be, by the error of this one and of the one before (PI control)."""
+    def ahead(self, size: str, way: str) -> tuple[str, str]:
+        """Whether a step ends at the next stop, and whether it is shorter than `size` (`integrate.control.ahead`)."""
+        longest = self.of("fmul", self.options["longest"], self.t.splat(ROUNDED))
+        arrives = self.true("ole", way, self.call("minnum", self.of("fmul", size, self.t.splat(STRETCH)), longest))
+        near = self.true("olt", way, self.of("fmul", size, self.t.splat(2.0)))
+        under = self.true("olt", way, size)
+        return arrives, self.let(f"select {self.t.truths} {arrives}, {self.t.truths} {under}, {self.t.truths} {near}")
+
+    def opposite(self, truths: str) -> str:
+        ones = "<" + ", ".join(["i1 true"] * self.t.width) + ">"
+        return self.let(f"xor {self.t.truths} {truths}, {ones}")
+
+    def next_step(self, lane: dict[str, str], err: str, length: str, short: str, accept: str) -> str:
+        """How long the next step may be, by the error of this one and of the one before (`integrate.control.Rule`)."""
         t, option = self.t, self.options
-        power = self.call("pow", self.call("maxnum", err, t.splat(1e-10)), option["alpha"])
-        memory = self.call("pow", lane["previous"], option["beta"])
+        exponent = self.choose(accept, option["alpha"], option["retry"])
+        power = self.call("pow", self.call("maxnum", err, t.splat(SMALLEST)), exponent)
+        memory = self.choose(accept, self.call("pow", lane["previous"], option["beta"]), t.splat(1.0))
         wanted = self.of("fdiv", self.of("fmul", option["safety"], memory), power)
         wanted = self.choose(self.true("uno", err, "zeroinitializer"), option["shrink"], wanted)
-        factor = self.call("minnum", self.call("maxnum", wanted, option["shrink"]), option["grow"])
-        factor = self.choose(accept, factor, self.call("minnum", factor, t.splat(1.0)))
+        most = self.choose(self.true("one", lane["held"], "zeroinitializer"), option["hold"], option["grow"])
+        factor = self.call("minnum", self.call("maxnum", wanted, option["shrink"]), most)
         following = self.call("fabs", self.of("fmul", length, factor))
-        # a step cut short to reach a record says little of how long the next may be
+        # a step cut short says little of how long the next may be
         size = self.call("fabs", lane["h"])
-        resume = self.both(self.both(cut, accept), self.true("ogt", size, following))
+        resume = self.both(self.both(short, accept), self.true("ogt", size, following))
         return self.call("minnum", self.choose(resume, size, following), option["longest"])
 
     def judge(self, lane: dict[str, str], err: str, following: str, time: str, active: str, reject: str) -> None:

@@ -1,0 +1,72 @@
+"""What is compiled of a robot and its law, kept for the next time it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from armwright.backends.interface import Kernel, Rollout, backend
+from armwright.integrate import Taylor, method
+from armwright.robot import Robot
+from armwright.simulation.motion import Driven, derivative, driven, jacobian, view
+from armwright.torque import Law
+
+KEPT = 32
+"""How many of each are kept."""
+
+TARGET = "cpu"
+
+
+def kept(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Keeps the last results for an equal robot and an equal law (the same one, if it holds arrays or functions)."""
+    known: dict[tuple[Any, ...], tuple[Any, Any]] = {}
+
+    def call(robot: Robot, law: Law, *rest: Any) -> Any:
+        try:
+            same: Any = (hash(law), law)
+        except TypeError:
+            same = id(law)
+        key = (robot, same, *rest)
+        if key not in known:
+            while len(known) >= KEPT:
+                known.pop(next(iter(known)))
+            known[key] = (law, make(robot, law, *rest))  # the law too, so that its id is not given to another
+        return known[key][1]
+
+    return call
+
+
+@kept
+def motion_of(robot: Robot, law: Law, vary: tuple[str, ...] = ()) -> Driven:
+    return driven(robot, law, vary)
+
+
+@kept
+def rollout_of(
+    robot: Robot, law: Law, vary: tuple[str, ...], integrator: str, fixed: bool, dtype: str, target: str = TARGET
+) -> Rollout:
+    """The whole motion as one loop."""
+    motion = motion_of(robot, law, vary)
+    steps = method(integrator).steps(fixed)
+    return backend(target).rollout(derivative(motion), steps, motion.layout.controlled, dtype)
+
+
+@kept
+def view_of(robot: Robot, law: Law, vary: tuple[str, ...], dtype: str) -> Kernel:
+    return backend(TARGET).kernel(view(motion_of(robot, law, vary)), dtype)
+
+
+@kept
+def slopes_of(robot: Robot, law: Law) -> Kernel:
+    return backend(TARGET).kernel(derivative(motion_of(robot, law)), "float64")
+
+
+@kept
+def jacobian_of(robot: Robot, law: Law) -> Kernel:
+    return backend(TARGET).kernel(jacobian(derivative(motion_of(robot, law))), "float64")
+
+
+@kept
+def taylor_of(robot: Robot, law: Law, tolerance: float) -> Taylor:
+    motion = motion_of(robot, law)
+    return Taylor(derivative(motion), tolerance, motion.layout.controlled)

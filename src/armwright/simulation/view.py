@@ -1,0 +1,49 @@
+"""A run from its states: torques, accelerations and energies are looked up along it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from armwright.algebra import Array
+from armwright.simulation.kernels import view_of
+from armwright.simulation.motion import View
+from armwright.simulation.plan import Plan
+from armwright.simulation.run import Run, Statistics
+from armwright.torque import Moment
+
+
+def viewed(plan: Plan, times: Array, states: Array) -> View:
+    """What there is to see of states (k, entries) at some times."""
+    robot, n, parts = plan.robot, plan.robot.n, plan.layout.split(states)
+    if plan.traced:
+        out = np.empty((len(times), 3 * n + 2))
+        columns = [np.ascontiguousarray(x) for x in (times[:, None], states)]
+        view_of(robot, plan.law, (), "float64").run(columns, out)
+        return View.of(out, n)
+    chain, q, qd = robot.chain(), parts["q"], parts["qd"]
+    rows = zip(times.tolist(), q.tolist(), qd.tolist(), parts["memory"].tolist(), strict=True)
+    both = np.array([plan.law.shared(Moment(t, a, b, chain, m)) for t, a, b, m in rows], dtype=float)
+    tau, drag = both.reshape(len(times), 2, n).swapaxes(0, 1)
+    qdd = robot.forward_dynamics(q, qd, tau + drag)
+    return View(tau, qdd, drag, robot.kinetic_energy(q, qd), robot.potential_energy(q))
+
+
+def run_of(plan: Plan, times: Array, states: Array, statistics: Statistics, message: str = "") -> Run:
+    """A run from its states (k, entries)."""
+    arrays: dict[str, Any] = {name: part.copy() for name, part in plan.layout.split(states).items()}
+    arrays |= {name: np.ascontiguousarray(x) for name, x in vars(viewed(plan, times, states)).items()}
+    reference = None
+    if plan.law.reference is not None:
+        reference = tuple(np.asarray(x, dtype=float) for x in plan.law.reference(times))
+    return Run(
+        robot=plan.robot,
+        t=times.copy(),
+        **arrays,
+        statistics=statistics,
+        settings=plan.settings,
+        reference=reference,  # type: ignore[arg-type]
+        exact=plan.law.exact,
+        message=message,
+    )

@@ -1,0 +1,122 @@
+"""What drives a robot: torque laws, written over any scalar so that they compile together with the dynamics.
+
+A law gives the torques of one moment (t, q, qd). Laws add up (`a + b`) and can be limited (`a.limited(...)`), and they
+may remember: what a law remembers is integrated with the motion. `LAWS` is the one list of them that tests, scenario
+files and documents run over.
+
+| here       | which laws                                     |
+|------------|------------------------------------------------|
+| `given`    | none, numbers, a table, a Python function      |
+| `passive`  | springs, dampers, friction                     |
+| `tracking` | controllers that follow a position or a motion |
+| `combined` | sums and limits                                |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from inspect import Parameter, signature
+from typing import Any
+
+from armwright.errors import InputError
+from armwright.torque.combined import Limited, Sum
+from armwright.torque.given import MOST_PIECES, Called, Constant, Free, Table, constant, table
+from armwright.torque.law import Law, Moment, Reference, is_motion
+from armwright.torque.passive import Friction, SpringDamper, friction, spring_damper
+from armwright.torque.tracking import (
+    PD,
+    PID,
+    ComputedTorque,
+    FeedForward,
+    PDGravity,
+    Tracking,
+    computed_torque,
+    feed_forward,
+    pd,
+    pd_gravity,
+    pid,
+)
+
+__all__ = [
+    "LAWS",
+    "MOST_PIECES",
+    "PD",
+    "PID",
+    "Called",
+    "ComputedTorque",
+    "Constant",
+    "FeedForward",
+    "Free",
+    "Friction",
+    "Kind",
+    "Law",
+    "Limited",
+    "Moment",
+    "PDGravity",
+    "Reference",
+    "SpringDamper",
+    "Sum",
+    "Table",
+    "Tracking",
+    "as_law",
+    "computed_torque",
+    "constant",
+    "feed_forward",
+    "friction",
+    "pd",
+    "pd_gravity",
+    "pid",
+    "spring_damper",
+    "table",
+]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How a law is made from numbers; `follows` says that a target comes first. `example` is one for any robot."""
+
+    make: Callable[..., Law]
+    example: Mapping[str, Any] = field(default_factory=dict)
+    follows: bool = False
+
+    @property
+    def parameters(self) -> dict[str, bool]:
+        """The names of the numbers, and whether each must be given."""
+        listed = list(signature(self.make).parameters.values())[1 if self.follows else 0 :]
+        return {p.name: p.default is Parameter.empty for p in listed if p.name != "model"}
+
+
+LAWS = {
+    "free": Kind(Free),
+    "constant": Kind(constant, {"values": 1.0}),
+    "table": Kind(table, {"times": [0, 0.3, 2.0], "torques": [[0], [1], [0.5]]}),
+    "spring_damper": Kind(spring_damper, {"stiffness": 20.0, "damping": 1.0, "rest": 0.2}),
+    "friction": Kind(friction, {"viscous": 0.5, "coulomb": 0.2, "smooth": 0.01}),
+    "pd": Kind(pd, {"kp": 20.0, "kd": 2.0}, follows=True),
+    "pid": Kind(pid, {"kp": 20.0, "ki": 10.0, "kd": 2.0}, follows=True),
+    "pd_gravity": Kind(pd_gravity, {"kp": 20.0, "kd": 2.0}, follows=True),
+    "computed_torque": Kind(computed_torque, {"kp": 100.0, "kd": 20.0}, follows=True),
+    "feed_forward": Kind(feed_forward, {"kp": 10.0, "kd": 1.0}, follows=True),
+}
+"""Every law by its name; the example of a table has one column, which tests repeat for every joint."""
+
+
+def as_law(torque: Any, n: int) -> Law:
+    """None (free), numbers, a law or a Python function as a law for n joints."""
+    if torque is None:
+        return Free()
+    if isinstance(torque, Law):
+        law: Law = torque
+    elif is_motion(torque):
+        raise InputError(
+            "torque is a trajectory, which says where to be, not how to get there; use "
+            "torque.computed_torque(trajectory, kp, kd) or torque.feed_forward(trajectory)"
+        )
+    elif callable(torque):
+        law = Called(torque)
+    else:
+        law = constant(torque)
+    if law.n not in (None, n):
+        raise InputError(f"the torque law is for {law.n} joints; the robot has {n}")
+    return law

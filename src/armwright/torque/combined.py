@@ -1,0 +1,113 @@
+"""Laws made of other laws: a sum of several, or one with its torques kept within limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from armwright.algebra import Scalar
+from armwright.errors import InputError
+from armwright.torque.law import Law, Moment, Reference, common, each
+
+
+@dataclass(frozen=True)
+class Limited(Law):
+    """Another law, each torque kept between -limit and limit."""
+
+    law: Law
+    limit: tuple[float, ...]
+
+    def torques(self, at: Moment) -> list[Scalar]:
+        limits = each(self.limit, len(at.q))
+        return [_clipped(tau, limit) for tau, limit in zip(self.law.torques(at), limits, strict=True)]
+
+    def __post_init__(self) -> None:
+        if min(self.limit) < 0:
+            raise InputError(f"limit = {list(self.limit)}: a torque limit is zero or more")
+
+    def start(self, n: int) -> tuple[float, ...]:
+        return self.law.start(n)
+
+    def rates(self, at: Moment) -> list[Scalar]:
+        return self.law.rates(at)
+
+    @property
+    def n(self) -> int | None:
+        sizes = {size for size in (self.law.n, common(self.limit)) if size is not None}
+        if len(sizes) > 1:
+            raise InputError(f"a law for {self.law.n} joints and limits for {common(self.limit)}")
+        return sizes.pop() if sizes else None
+
+    @property
+    def traceable(self) -> bool:
+        return self.law.traceable
+
+    @property
+    def span(self) -> tuple[float, float] | None:
+        return self.law.span
+
+    @property
+    def reference(self) -> Reference | None:
+        return self.law.reference
+
+
+def _clipped(x: Scalar, limit: float) -> Scalar:
+    if hasattr(x, "minimum"):
+        return x.minimum(limit).maximum(-limit)
+    return min(max(x, -limit), limit)
+
+
+def _added(rows: Iterable[list[Scalar]]) -> list[Scalar]:
+    return [sum(column, start=0) for column in zip(*rows, strict=True)]
+
+
+@dataclass(frozen=True)
+class Sum(Law):
+    """Several laws at once."""
+
+    laws: tuple[Law, ...]
+
+    def torques(self, at: Moment) -> list[Scalar]:
+        return _added(law.torques(part) for law, part in self._each(at))
+
+    def shared(self, at: Moment) -> tuple[list[Scalar], list[Scalar]]:
+        drives, drags = zip(*(law.shared(part) for law, part in self._each(at)), strict=True)
+        return _added(drives), _added(drags)
+
+    def start(self, n: int) -> tuple[float, ...]:
+        return tuple(x for law in self.laws for x in law.start(n))
+
+    def rates(self, at: Moment) -> list[Scalar]:
+        return [rate for law, part in self._each(at) for rate in law.rates(part)]
+
+    def _each(self, at: Moment) -> Iterator[tuple[Law, Moment]]:
+        """Every law, with its own part of what they remember."""
+        begin = 0
+        for law in self.laws:
+            end = begin + len(law.start(len(at.q)))
+            yield law, at._replace(memory=at.memory[begin:end])
+            begin = end
+
+    @property
+    def parts(self) -> tuple[Law, ...]:
+        return self.laws
+
+    @property
+    def n(self) -> int | None:
+        sizes = {law.n for law in self.laws if law.n is not None}
+        if len(sizes) > 1:
+            raise InputError(f"laws for {' and '.join(map(str, sorted(sizes)))} joints cannot be added")
+        return sizes.pop() if sizes else None
+
+    @property
+    def traceable(self) -> bool:
+        return all(law.traceable for law in self.laws)
+
+    @property
+    def span(self) -> tuple[float, float] | None:
+        spans = [law.span for law in self.laws if law.span is not None]
+        return (max(a for a, _ in spans), min(b for _, b in spans)) if spans else None
+
+    @property
+    def reference(self) -> Reference | None:
+        return next((law.reference for law in self.laws if law.reference is not None), None)

@@ -1,0 +1,116 @@
+"""Torques that are given: none, numbers, a table, a Python function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from armwright.algebra import Scalar
+from armwright.errors import InputError
+from armwright.torque.law import Law, Moment, common, each, numbers
+
+MOST_PIECES = 32
+"""A table with more intervals is looked up in Python: compiled, every step would compare with all of them."""
+
+
+@dataclass(frozen=True)
+class Free(Law):
+    """No torque: the robot falls."""
+
+    def torques(self, at: Moment) -> list[Scalar]:
+        return [0] * len(at.q)
+
+
+@dataclass(frozen=True)
+class Constant(Law):
+    values: tuple[float, ...]
+
+    def torques(self, at: Moment) -> list[Scalar]:
+        return list(each(self.values, len(at.q)))
+
+    @property
+    def n(self) -> int | None:
+        return common(self.values)
+
+
+def constant(values: ArrayLike) -> Constant:
+    """The same torques at all times: one number, or one per joint."""
+    return Constant(numbers("values", values))
+
+
+@dataclass(frozen=True)
+class Table(Law):
+    """Torques at given times, straight lines between them."""
+
+    times: tuple[float, ...]
+    rows: tuple[tuple[float, ...], ...]
+
+    def torques(self, at: Moment) -> list[Scalar]:
+        if isinstance(at.t, (int, float)):
+            columns = zip(*self.rows, strict=True)
+            return [float(np.interp(at.t, self.times, column)) for column in columns]
+        return [self._traced(at.t, column) for column in zip(*self.rows, strict=True)]
+
+    def _traced(self, t: Scalar, values: tuple[float, ...]) -> Scalar:
+        result: Scalar = None
+        for i in range(len(self.times) - 1):
+            slope = (values[i + 1] - values[i]) / (self.times[i + 1] - self.times[i])
+            line = slope * (t - self.times[i]) + values[i]
+            result = line if result is None else (t - self.times[i]).select(line, result)
+        return result
+
+    @property
+    def n(self) -> int:
+        return len(self.rows[0])
+
+    @property
+    def traceable(self) -> bool:
+        return len(self.times) <= MOST_PIECES + 1
+
+    @property
+    def span(self) -> tuple[float, float]:
+        return self.times[0], self.times[-1]
+
+
+def table(times: ArrayLike, torques: ArrayLike) -> Table:
+    """Torques (times, n) at the given times, straight lines between them."""
+    try:
+        t, tau = np.asarray(times, dtype=float), np.asarray(torques, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError("times and torques must be arrays of numbers, (k,) and (k, n)") from None
+    if t.ndim != 1 or tau.ndim != 2 or len(t) != len(tau) or len(t) < 2:
+        raise InputError(f"times {t.shape} and torques {tau.shape}; expected (k,) and (k, n), k at least 2")
+    if not np.isfinite(t).all() or not np.isfinite(tau).all():
+        raise InputError("the torque table has a number that is not finite")
+    if not (np.diff(t) > 0).all():
+        raise InputError(f"times must increase; entry {int(np.argmin(np.diff(t) > 0)) + 1} does not")
+    return Table(tuple(t.tolist()), tuple(tuple(row) for row in tau.tolist()))
+
+
+@dataclass(frozen=True)
+class Called(Law):
+    """Any Python function (t, q, qd) -> torques; it is called from Python at every evaluation."""
+
+    call: Callable[[float, Any, Any], ArrayLike]
+
+    def torques(self, at: Moment) -> list[Scalar]:
+        n = len(at.q)
+        given = self.call(at.t, np.asarray(at.q, dtype=float), np.asarray(at.qd, dtype=float))
+        if np.asarray(given).dtype.kind not in "fiu":
+            raise InputError(f"the torque function returned {given!r} at t = {at.t}; expected {n} numbers")
+        result = np.asarray(given, dtype=float)
+        if result.shape != (n,):
+            raise InputError(f"the torque function returned shape {result.shape} at t = {at.t}; expected ({n},)")
+        if not np.isfinite(result).all():
+            joint = int(np.argmin(np.isfinite(result)))
+            raise InputError(f"the torque function returned {result[joint]} for joint {joint + 1} at t = {at.t}")
+        torques: list[Scalar] = result.tolist()
+        return torques
+
+    @property
+    def traceable(self) -> bool:
+        return False

@@ -1,0 +1,143 @@
+"""What a torque law is: the torques of one moment, over any scalar, so that it compiles together with the dynamics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol, TypeGuard
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from armwright.algebra import Scalar
+from armwright.chain import Chain
+from armwright.errors import InputError
+from armwright.model.description import Description
+
+
+class Moment(NamedTuple):
+    """When and where the torques are asked for; `chain` is the controller's model of the robot.
+
+    `memory` are the states of the law itself, such as the integral of a PID controller.
+    """
+
+    t: Scalar
+    q: Sequence[Scalar]
+    qd: Sequence[Scalar]
+    chain: Chain
+    memory: Sequence[Scalar] = ()
+
+
+class Reference(Protocol):
+    """What a law needs of a trajectory (`armwright.trajectory`)."""
+
+    @property
+    def n(self) -> int: ...
+    @property
+    def start(self) -> float: ...
+    @property
+    def end(self) -> float: ...
+    @property
+    def knots(self) -> Sequence[float]: ...
+    @property
+    def traceable(self) -> bool: ...
+    def trace(self, t: Any, /) -> tuple[list[Any], list[Any], list[Any]]: ...
+    def __call__(self, t: Any, /) -> tuple[Any, Any, Any]: ...
+
+
+class Law:
+    """Base of all laws. `n` is the number of joints, None for any; `reference` the motion it is meant to produce."""
+
+    model: Description | None = None
+
+    def torques(self, at: Moment) -> list[Scalar]:
+        """One torque per joint."""
+        raise NotImplementedError
+
+    def shared(self, at: Moment) -> tuple[list[Scalar], list[Scalar]]:
+        """The torques as what the drives give and what friction laws take: their sum is `torques`."""
+        return self.torques(at), [0] * len(at.q)
+
+    def start(self, n: int) -> tuple[float, ...]:
+        """What the law remembers at first, for n joints; most remember nothing."""
+        return ()
+
+    def rates(self, at: Moment) -> list[Scalar]:
+        """How fast what the law remembers changes."""
+        return []
+
+    @property
+    def n(self) -> int | None:
+        return None
+
+    @property
+    def traceable(self) -> bool:
+        """Whether it can be compiled with the dynamics; otherwise it is called from Python, step by step."""
+        return True
+
+    @property
+    def span(self) -> tuple[float, float] | None:
+        """The times it is defined for; None for all."""
+        return None
+
+    @property
+    def reference(self) -> Reference | None:
+        return None
+
+    @property
+    def exact(self) -> bool:
+        """Whether the robot should follow the reference without error, as far as the model is right."""
+        return False
+
+    @property
+    def parts(self) -> tuple[Law, ...]:
+        return (self,)
+
+    def __add__(self, other: Law) -> Law:
+        from armwright.torque.combined import Sum  # noqa: PLC0415  (a sum is a law itself)
+
+        if not isinstance(other, Law):
+            return NotImplemented
+        total = Sum((*self.parts, *other.parts))
+        _ = total.n  # do they fit together
+        return total
+
+    def limited(self, limit: ArrayLike) -> Law:
+        """The same law with every torque kept between -limit and limit (one number, or one per joint)."""
+        from armwright.torque.combined import Limited  # noqa: PLC0415
+
+        kept = Limited(self, numbers("limit", limit))
+        _ = kept.n
+        return kept
+
+
+def is_motion(value: object) -> TypeGuard[Reference]:
+    """Whether something is a trajectory; arrays have a `trace` too."""
+    return hasattr(value, "knots") and hasattr(value, "trace")
+
+
+def numbers(name: str, values: ArrayLike) -> tuple[float, ...]:
+    """One number, or one per joint, all finite."""
+    try:
+        given = np.asarray(values)
+    except (TypeError, ValueError):
+        given = np.asarray("")
+    if given.dtype.kind not in "fiu":
+        raise InputError(f"{name} = {values!r} is not a number nor a list with one number per joint")
+    array = np.atleast_1d(given.astype(float))
+    if array.ndim != 1 or not array.size:
+        raise InputError(f"{name} has shape {array.shape}; expected one number, or one per joint")
+    if not np.isfinite(array).all():
+        raise InputError(f"{name} = {array.tolist()} has a number that is not finite")
+    return tuple(array.tolist())
+
+
+def common(*parameters: tuple[float, ...]) -> int | None:
+    """The number of joints several parameters agree on; a single number fits any."""
+    sizes = {len(p) for p in parameters if len(p) > 1}
+    if len(sizes) > 1:
+        raise InputError(f"parameters for {' and '.join(map(str, sorted(sizes)))} joints do not fit together")
+    return sizes.pop() if sizes else None
+
+
+def each(values: tuple[float, ...], n: int) -> tuple[float, ...]:
+    return values * n if len(values) == 1 else values

@@ -1,0 +1,219 @@
+"""Controllers that follow a position or a trajectory.
+
+They know a model of the robot: by default the robot that is simulated, as it is described (what `vary` changes of it is
+a surprise to them), or another one given as `model`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from armwright.algebra import Scalar
+from armwright.chain import Chain
+from armwright.errors import InputError
+from armwright.formulations import find
+from armwright.model.description import Description
+from armwright.torque.law import Law, Moment, Reference, common, each, is_motion, numbers
+from armwright.trace.regroup import regrouped
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a controller wants to be: a fixed position, or a trajectory."""
+
+    position: tuple[float, ...] = ()
+    motion: Reference | None = None
+
+    def at(self, t: Scalar) -> tuple[Sequence[Scalar], Sequence[Scalar], Sequence[Scalar]]:
+        if self.motion is None:
+            rest = [0] * len(self.position)
+            return self.position, rest, rest
+        return self.motion.trace(t)
+
+    @property
+    def n(self) -> int:
+        return self.motion.n if self.motion is not None else len(self.position)
+
+
+def _target(value: ArrayLike | Reference) -> Target:
+    if is_motion(value):
+        return Target(motion=value)
+    return Target(position=numbers("target", value))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Tracking(Law):
+    """Base of the laws that follow a target."""
+
+    target: Target
+    kp: tuple[float, ...] = (0.0,)
+    kd: tuple[float, ...] = (0.0,)
+    model: Description | None = None
+
+    @property
+    def gains(self) -> tuple[tuple[float, ...], ...]:
+        return self.kp, self.kd
+
+    @property
+    def n(self) -> int | None:
+        sizes = {self.target.n, common(*self.gains) or self.target.n}
+        if len(sizes) > 1:
+            raise InputError(f"gains for {max(sizes - {self.target.n})} joints and a target for {self.target.n}")
+        return self.target.n
+
+    @property
+    def traceable(self) -> bool:
+        return self.target.motion is None or self.target.motion.traceable
+
+    @property
+    def span(self) -> tuple[float, float] | None:
+        motion = self.target.motion
+        return None if motion is None else (motion.start, motion.end)
+
+    @property
+    def reference(self) -> Reference | None:
+        return self.target.motion
+
+    def known(self, at: Moment) -> Chain:
+        """The robot as the controller knows it."""
+        return at.chain if self.model is None else self.model.chain()
+
+    def correction(self, at: Moment, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
+        """kp (q_d - q) + kd (qd_d - qd)."""
+        n = len(at.q)
+        rows = zip(each(self.kp, n), each(self.kd, n), q, at.q, qd, at.qd, strict=True)
+        return [kp * (a - b) + kd * (c - d) for kp, kd, a, b, c, d in rows]
+
+
+class PD(Tracking):
+    """Proportional and derivative feedback."""
+
+    def torques(self, at: Moment) -> list[Scalar]:
+        q, qd, _ = self.target.at(at.t)
+        return self.correction(at, q, qd)
+
+
+@dataclass(frozen=True)
+class PID(Tracking):
+    """PD feedback, and ki times the integral of the error, which is what the law remembers."""
+
+    ki: tuple[float, ...] = (0.0,)
+
+    @property
+    def gains(self) -> tuple[tuple[float, ...], ...]:
+        return self.kp, self.kd, self.ki
+
+    def start(self, n: int) -> tuple[float, ...]:
+        return (0.0,) * n
+
+    def rates(self, at: Moment) -> list[Scalar]:
+        q, _, _ = self.target.at(at.t)
+        return [wanted - is_ for wanted, is_ in zip(q, at.q, strict=True)]
+
+    def torques(self, at: Moment) -> list[Scalar]:
+        q, qd, _ = self.target.at(at.t)
+        rows = zip(self.correction(at, q, qd), each(self.ki, len(at.q)), at.memory, strict=True)
+        return [pd + ki * integral for pd, ki, integral in rows]
+
+
+class PDGravity(Tracking):
+    """PD feedback, and the torques that hold the robot against gravity where it is."""
+
+    def torques(self, at: Moment) -> list[Scalar]:
+        q, qd, _ = self.target.at(at.t)
+        weight = find("gravity_torque")(regrouped(self.known(at), euler=True), list(at.q))
+        return [a + b for a, b in zip(self.correction(at, q, qd), weight, strict=True)]
+
+
+class ComputedTorque(Tracking):
+    """Inverse dynamics at the measured state with the acceleration qdd_d + kd (qd_d - qd) + kp (q_d - q)."""
+
+    @property
+    def exact(self) -> bool:
+        return self.model is None
+
+    def torques(self, at: Moment) -> list[Scalar]:
+        q, qd, qdd = self.target.at(at.t)
+        wanted = [a + b for a, b in zip(qdd, self.correction(at, q, qd), strict=True)]
+        return _inverse_dynamics(self.known(at), at.q, at.qd, wanted)
+
+
+class FeedForward(Tracking):
+    """Inverse dynamics along the target, whatever the robot does (plus PD feedback if gains are given)."""
+
+    @property
+    def exact(self) -> bool:
+        return self.model is None
+
+    def torques(self, at: Moment) -> list[Scalar]:
+        q, qd, qdd = self.target.at(at.t)
+        planned = _inverse_dynamics(self.known(at), q, qd, qdd)
+        if not any(self.kp) and not any(self.kd):
+            return planned
+        return [a + b for a, b in zip(planned, self.correction(at, q, qd), strict=True)]
+
+
+def _inverse_dynamics(chain: Chain, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar]) -> list[Scalar]:
+    formulation = find("inverse_dynamics", "cartesian_tensor")
+    torques: list[Scalar] = formulation(
+        regrouped(chain, euler=True), list(q), list(qd), list(qdd), loads=chain.wrenches()
+    )
+    return torques
+
+
+def _tracking(
+    kind: type[Tracking],
+    target: ArrayLike | Reference,
+    kp: ArrayLike,
+    kd: ArrayLike,
+    model: Description | None = None,
+    **gains: ArrayLike,
+) -> Any:
+    if model is not None and not isinstance(model, Description):
+        raise InputError(f"model = {model!r}: expected a Robot, such as armwright.load('puma560')")
+    further = {name: numbers(name, values) for name, values in gains.items()}
+    law = kind(_target(target), numbers("kp", kp), numbers("kd", kd), model, **further)
+    if model is not None and model.n != law.n:
+        raise InputError(f"the model has {model.n} joints, the target {law.n}")
+    _ = law.n  # do the sizes fit
+    return law
+
+
+def pd(target: ArrayLike | Reference, kp: ArrayLike, kd: ArrayLike) -> PD:
+    """kp (q_d - q) + kd (qd_d - qd) for a position or a trajectory."""
+    law: PD = _tracking(PD, target, kp, kd)
+    return law
+
+
+def pid(target: ArrayLike | Reference, kp: ArrayLike, ki: ArrayLike, kd: ArrayLike) -> PID:
+    """PD feedback and ki times the integral of q_d - q, which starts at zero; limits do not stop it from growing."""
+    law: PID = _tracking(PID, target, kp, kd, ki=ki)
+    return law
+
+
+def pd_gravity(
+    target: ArrayLike | Reference, kp: ArrayLike, kd: ArrayLike, model: Description | None = None
+) -> PDGravity:
+    """PD feedback with gravity compensated."""
+    law: PDGravity = _tracking(PDGravity, target, kp, kd, model)
+    return law
+
+
+def computed_torque(
+    trajectory: ArrayLike | Reference, kp: ArrayLike, kd: ArrayLike, model: Description | None = None
+) -> ComputedTorque:
+    """Feedback linearisation: the error obeys e'' + kd e' + kp e = 0 if the model is right."""
+    law: ComputedTorque = _tracking(ComputedTorque, trajectory, kp, kd, model)
+    return law
+
+
+def feed_forward(
+    trajectory: ArrayLike | Reference, kp: ArrayLike = 0.0, kd: ArrayLike = 0.0, model: Description | None = None
+) -> FeedForward:
+    """The torques of inverse dynamics along a trajectory; with gains, PD feedback besides."""
+    law: FeedForward = _tracking(FeedForward, trajectory, kp, kd, model)
+    return law
