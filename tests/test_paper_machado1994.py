@@ -12,7 +12,7 @@ from armwright.graph.interpret import interpret
 from armwright.integrate import method, solve
 from armwright.integrate.jets import solve_jets
 from armwright.simulation.motion import derivative
-from armwright.simulation.rollouts import motion_of
+from armwright.simulation.kernels import motion_of
 from armwright.study import papers
 from armwright.study.papers import machado1994
 from armwright.study.papers.finding import Verdict
