@@ -27,7 +27,7 @@ def computed(program: Program, arrays: Sequence[Array]) -> list[Any]:
         for k, symbol in enumerate(symbols)
     }
     with np.errstate(all="ignore"):  # what is not finite is told by the result
-        return interpret(program.outputs, values)
+        return interpret(program.outputs, values, arrays[0].dtype.type)
 
 
 class Interpreted:

@@ -25,14 +25,16 @@ MEANING: dict[str, Callable[..., Scalar]] = {
     "tanh": elementary("tanh"),
     "min": np.minimum,
     "max": np.maximum,
-    "select": lambda a, b, c: np.where(a > 0, b, c),
+    "select": lambda a, b, c: np.asarray(np.where(a > 0, b, c))[()],  # of scalars a scalar, not an array
 }
 
 
-def interpret(outputs: Iterable[Operand], values: Mapping[str, Scalar]) -> list[Any]:
-    """The outputs, given a scalar for every input and parameter by name."""
+def interpret(
+    outputs: Iterable[Operand], values: Mapping[str, Scalar], number: Callable[[Any], Scalar] = float
+) -> list[Any]:
+    """The outputs, given a scalar for every input and parameter by name; `number` makes one of a constant."""
 
     def leaf(node: Expr) -> Scalar:
-        return node.value if node.op == "constant" else values[str(node.key)]
+        return number(node.value) if node.op == "constant" else values[str(node.key)]
 
     return replay(outputs, leaf, lambda op, *args: MEANING[op](*args))

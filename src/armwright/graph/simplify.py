@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from armwright.graph.expression import Expr, Graph
 
-UnaryRule: TypeAlias = "Callable[[Graph, Expr], Expr | None]"
-BinaryRule: TypeAlias = "Callable[[Graph, Expr, Expr], Expr | None]"
+Rule: TypeAlias = "Callable[..., Expr | None]"
 
 _FOLD: dict[str, Callable[..., float]] = {
     "add": lambda a, b: a + b,
@@ -139,7 +138,7 @@ def add_gathered(g: Graph, x: Expr, y: Expr) -> Expr | None:
     return None
 
 
-def factored(op: str) -> BinaryRule:
+def factored(op: str) -> Rule:
     """c x + p x = (c + p) x, and the same for a difference, for off-line c and p."""
 
     def rule(g: Graph, x: Expr, y: Expr) -> Expr | None:
@@ -165,7 +164,7 @@ def _turned(term: Expr) -> list[tuple[Expr | None, Expr, Expr]]:
     return found
 
 
-def angles(op: str) -> BinaryRule:
+def angles(op: str) -> Rule:
     """k sin a cos b + k cos a sin b = k sin(a + b), and its three sisters: the angles of parallel joints add up."""
 
     def rule(g: Graph, x: Expr, y: Expr) -> Expr | None:
@@ -196,7 +195,8 @@ def _merged(op: str, of_a: str, of_b: str, a: Expr, b: Expr) -> Expr | None:
 
 
 def div_zero(g: Graph, x: Expr, y: Expr) -> Expr | None:
-    return g.constant(0) if x.value == 0 else None
+    """0 / x = 0, but not 0 / 0."""
+    return g.constant(0) if x.value == 0 and y.value != 0 else None
 
 
 def div_negated(g: Graph, x: Expr, y: Expr) -> Expr | None:
@@ -212,7 +212,7 @@ def div_offline(g: Graph, x: Expr, y: Expr) -> Expr | None:
     return x * (1 / y) if y.offline and not x.offline and y.value != 0 else None
 
 
-def commuted(op: str) -> BinaryRule:
+def commuted(op: str) -> Rule:
     """Operands in one order, what is off line first, so that a+b and b+a are one node."""
 
     def rule(g: Graph, x: Expr, y: Expr) -> Expr | None:
@@ -258,7 +258,7 @@ def select_decided(g: Graph, x: Expr, positive: Expr, otherwise: Expr) -> Expr |
     return None if x.value is None else positive if x.value > 0 else otherwise
 
 
-BINARY_RULES: dict[str, list[BinaryRule]] = {
+RULES: dict[str, list[Rule]] = {
     "add": [add_zero, add_negated, add_gathered, factored("add"), angles("add"), commuted("add")],
     "sub": [sub_zero, sub_same, sub_negated, factored("sub"), angles("sub"), sub_ordered],
     "mul": [
@@ -273,8 +273,6 @@ BINARY_RULES: dict[str, list[BinaryRule]] = {
     "div": [div_zero, div_negated, div_offline],
     "min": [same_twice, commuted("min")],
     "max": [same_twice, commuted("max")],
-}
-UNARY_RULES: dict[str, list[UnaryRule]] = {
     "neg": [neg_neg],
     "sin": [sin_odd],
     "cos": [cos_even],
@@ -282,7 +280,9 @@ UNARY_RULES: dict[str, list[UnaryRule]] = {
     "tanh": [tanh_odd],
     "abs": [abs_even],
     "sqrt": [],
+    "select": [select_decided],
 }
+"""The rules of each operation, in the order in which they are tried."""
 
 
 def simplify(g: Graph, op: str, args: tuple[Expr, ...]) -> Expr | None:
@@ -290,10 +290,4 @@ def simplify(g: Graph, op: str, args: tuple[Expr, ...]) -> Expr | None:
     folded = fold(g, op, args)
     if folded is not None:
         return folded
-    if op in BINARY_RULES:
-        x, y = args
-        return next((r for rule in BINARY_RULES[op] if (r := rule(g, x, y)) is not None), None)
-    if op == "select":
-        return select_decided(g, *args)
-    (x,) = args
-    return next((r for rule in UNARY_RULES[op] if (r := rule(g, x)) is not None), None)
+    return next((r for rule in RULES[op] if (r := rule(g, *args)) is not None), None)

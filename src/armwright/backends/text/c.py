@@ -39,9 +39,9 @@ def notation(double: bool) -> Notation:
         **infix("{}" + suffix),
         "constant": constant,
         "abs": lambda x: f"fabs{suffix}({x})",
-        "sign": lambda x: f"({x} > 0) - ({x} < 0)",
-        "min": lambda x, y: f"{x} < {y} ? {x} : {y}",
-        "max": lambda x, y: f"{x} > {y} ? {x} : {y}",
+        "sign": lambda x: f"{x} == {x} ? ({x} > 0) - ({x} < 0) : {x}",  # a nan stays a nan
+        "min": lambda x, y: f"{x} < {y} || {x} != {x} ? {x} : {y}",
+        "max": lambda x, y: f"{x} > {y} || {x} != {x} ? {x} : {y}",
         "select": lambda x, y, z: f"{x} > 0 ? {y} : {z}",
         "neg": lambda x: f"-({x})" if x.startswith("-") else f"-{x}",
     }

@@ -13,9 +13,9 @@ NOTATION: Notation = {
     **infix(),
     "constant": lambda x: f"({x!r})" if x < 0 else repr(x),
     "abs": lambda x: f"abs({x})",
-    "sign": lambda x: f"(float({x} > 0) - float({x} < 0))",
-    "min": lambda x, y: f"min({x}, {y})",
-    "max": lambda x, y: f"max({x}, {y})",
+    "sign": lambda x: f"float({x} > 0) - float({x} < 0) if {x} == {x} else {x}",  # a nan stays a nan
+    "min": lambda x, y: f"{x} if {x} < {y} or {x} != {x} else {y}",
+    "max": lambda x, y: f"{x} if {x} > {y} or {x} != {x} else {y}",
     "select": lambda x, y, z: f"{y} if {x} > 0 else {z}",
 }
 
