@@ -26,7 +26,7 @@ def computed(program: Program, arrays: Sequence[Array]) -> list[Any]:
         for (_, symbols), array in zip(program.arguments, arrays, strict=True)
         for k, symbol in enumerate(symbols)
     }
-    with np.errstate(all="ignore"):  # what is not finite is told by the result
+    with np.errstate(all="ignore"):  # the result says what is not finite
         return interpret(program.outputs, values, arrays[0].dtype.type)
 
 

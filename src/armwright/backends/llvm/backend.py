@@ -9,9 +9,9 @@ from concurrent.futures import wait
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from armwright.backends.interface import FIELDS, Rolled, Tables
+from armwright.algebra import Array
+from armwright.backends.interface import FIELDS, Backend, Rolled, Tables
 from armwright.backends.llvm import ir, loop, rollout
 from armwright.backends.llvm.native import engine_of, lanes, loaded
 from armwright.backends.llvm.single import bind
@@ -67,7 +67,7 @@ class Straight(_Native):
     def single(self, ask: Callable[..., Any]) -> Callable[..., Any]:
         return bind(self._code.engine, self.dtype, ask)
 
-    def run(self, arrays: Sequence[NDArray[Any]], out: NDArray[Any], threads: int = 1) -> bool:
+    def run(self, arrays: Sequence[Array], out: Array, threads: int = 1) -> bool:
         layout = self._layout(*_fields((*arrays, out), self.dtype.itemsize))
         return not self._shared(layout, len(out), threads)
 
@@ -83,7 +83,7 @@ class Looped(_Native):
     def single(self, ask: Callable[..., Any]) -> Callable[..., Any]:
         return ask
 
-    def run(self, arrays: Sequence[NDArray[Any]], out: NDArray[Any], threads: int = 1) -> bool:
+    def run(self, arrays: Sequence[Array], out: Array, threads: int = 1) -> bool:
         (joints,) = self.shape
         fields = [*_fields((*arrays, out), self.dtype.itemsize), *map(_place, self._tables), joints]
         answer = self._shared((ctypes.c_int64 * len(fields))(*fields), len(out), threads)
@@ -100,7 +100,7 @@ class Travelling(_Native):
         digest = f"rollout|{program.digest()}|{steps!r}|{controlled}"
         super().__init__(digest, lambda t: rollout.module(program, steps, controlled, t), dtype)
 
-    def run(self, fields: Mapping[str, NDArray[Any] | int], rollouts: int, threads: int = 1) -> None:
+    def run(self, fields: Mapping[str, Array | int], rollouts: int, threads: int = 1) -> None:
         values = [x if isinstance(x, int) else _place(x) for x in (fields[name] for name in FIELDS)]
         self._shared((ctypes.c_int64 * len(values))(*values), rollouts, threads, smallest=self.width)
 
@@ -114,27 +114,27 @@ class LLVM:
     rollout = staticmethod(Travelling)
 
 
-BACKEND = LLVM()
+BACKEND: Backend = LLVM()
 
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
-def _place_told(array: NDArray[Any]) -> int:
-    """Where the numbers of an array are, as NumPy tells."""
+def _address(array: Array) -> int:
+    """Where the numbers of an array are, by NumPy's interface."""
     return int(array.__array_interface__["data"][0])
 
 
-def _place_seen(array: NDArray[Any]) -> int:
+def _quick_address(array: Array) -> int:
     """The same, read from the array object, where it follows the two words every object has: six times as fast."""
     return ctypes.c_ssize_t.from_address(id(array) + 16).value
 
 
 _PROBE = np.zeros(3)
-_SEEN = sys.implementation.name == "cpython" and _place_seen(_PROBE) == _place_told(_PROBE)
-_place = _place_seen if _SEEN else _place_told
+_READABLE = sys.implementation.name == "cpython" and _quick_address(_PROBE) == _address(_PROBE)
+_place = _quick_address if _READABLE else _address
 
 
-def _fields(arrays: Sequence[NDArray[Any]], size: int) -> list[int]:
+def _fields(arrays: Sequence[Array], size: int) -> list[int]:
     """Address, distance of states and distance of entries of each array, the distances in numbers."""
     fields: list[int] = []
     for array in arrays:

@@ -72,8 +72,15 @@ class Block:
         self.lines.append(f"%v{self._count} = {text}")
         return f"%v{self._count}"
 
+    def function(self, header: str) -> str:
+        """What has been written, as a function that returns nothing."""
+        return f"define internal void {header} {{\n" + "\n".join(self.lines) + "\nret void\n}"
+
     def label(self, name: str) -> None:
         self.lines.append(f"{name}:")
+
+    def branch(self, condition: str, yes: str, no: str) -> None:
+        self.put(f"br i1 {self.let(condition)}, label %{yes}, label %{no}")
 
     def fresh(self, name: str) -> str:
         self._count += 1
@@ -125,3 +132,26 @@ def each_lane(block: Block, name: str, x: str) -> str:
 def library(name: str, lanes: Lanes) -> str:
     """The C library's name for a function of this precision."""
     return name if lanes.double else f"{name}f"
+
+
+def declarations(declared: set[str], t: Lanes) -> list[str]:
+    """What code calls: intrinsics that it has declared, and the C library; and the weights of a rare branch."""
+    return [
+        *sorted(declared),
+        *(f"declare {t.scalar} @{library(name, t)}({t.scalar})" for name in ("sin", "cos", "tanh")),
+        f"declare i1 @llvm.vector.reduce.or.v{t.width}i1({t.truths})",
+        '!0 = !{!"branch_weights", i32 1, i32 1000000}',
+    ]
+
+
+def repeated(label: str, index: str, count: int | str, body: str, before: str, last: str, after: str) -> str:
+    """A loop with this label: `body` for each index from 0 to below `count`.
+
+    It is entered from the label `before`; its last part has the label `last`, and it goes on at `after`.
+    """
+    return f"""{label}:
+  {index} = phi i64 [ 0, %{before} ], [ {index}.next, %{last} ]
+{body}
+  {index}.next = add i64 {index}, 1
+  {index}.more = icmp slt i64 {index}.next, {count}
+  br i1 {index}.more, label %{label}, label %{after}"""

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from armwright.backends.interface import KINDS, Rolled, Sweep
-from armwright.backends.llvm.block import Block, Lanes, library
-from armwright.backends.llvm.ir import answer, compute, number, pack_any, unpack_any
+from armwright.backends.llvm.batch import HEADER, Batch, packers
+from armwright.backends.llvm.block import Block, Lanes, declarations
+from armwright.backends.llvm.ir import compute, number
 from armwright.backends.llvm.trigonometry import careful
 
 
@@ -28,22 +29,9 @@ def module(rolled: Rolled, lanes: Lanes) -> str:
             block = Block(lanes)
             parts.append(_step(sweep, kind, block, f"sweep{k}_{kind}"))
             declared |= block.declared
-    t = lanes
-    functions = [f"declare {t.scalar} @{library(name, t)}({t.scalar})" for name in ("sin", "cos", "tanh")]
-    return "\n\n".join(
-        [
-            *parts,
-            careful(lanes),
-            pack_any(lanes),
-            unpack_any(lanes),
-            "\n".join(_run(rolled, lanes)),
-            *sorted(declared),
-            *functions,
-            f"declare i1 @llvm.vector.reduce.or.v{t.width}i1({t.truths})",
-            "declare ptr @malloc(i64)\ndeclare void @free(ptr)",
-            '!0 = !{!"branch_weights", i32 1, i32 1000000}',
-        ]
-    )
+    run = "\n".join(_run(rolled, lanes))
+    memory = "declare ptr @malloc(i64)\ndeclare void @free(ptr)"
+    return "\n\n".join([*parts, careful(lanes), *packers(lanes), run, memory, *declarations(declared, lanes)])
 
 
 def _step(sweep: Sweep, kind: str, block: Block, name: str) -> str:
@@ -56,66 +44,33 @@ def _step(sweep: Sweep, kind: str, block: Block, name: str) -> str:
         block.put(f"store {t.vector} {number(x, values, block)}, ptr {target}, align {t.bytes}")
     arguments = [f"ptr %p{a}, i64 %s{a}" for a in range(len(program.arguments))]
     signature = ", ".join([*arguments, "ptr noalias %new, ptr noalias %record"])
-    return f"define internal void @{name}({signature}) noinline {{\n" + "\n".join(block.lines) + "\nret void\n}"
+    return block.function(f"@{name}({signature}) noinline")
 
 
 def _run(rolled: Rolled, t: Lanes) -> Iterator[str]:
     entries = {**rolled.inputs, "out": 1}
-    yield "define i32 @run(ptr %layout, i64 %begin, i64 %end) {\nstart:"
-    yield from _fields(entries)
-    yield from _memory(rolled, entries, t)
-    yield f"""  %some = icmp slt i64 %begin, %end
-  br i1 %some, label %chunk, label %finish
-chunk:
-  %at = phi i64 [ %begin, %place ], [ %then, %after ]
-  %left = sub i64 %end, %at
-  %full = icmp sge i64 %left, {t.width}
-  %count = select i1 %full, i64 {t.width}, i64 %left"""
+    batch = Batch({**{name: f"%n.{name}" for name in rolled.inputs}, "out": "%n"}, t)
+    yield HEADER
     for name in entries:
-        yield f"""  %shift.{name} = mul i64 %at, %state.{name}
-  %here.{name} = getelementptr {t.scalar}, ptr %address.{name}, i64 %shift.{name}
-  %direct.{name} = and i1 %full, %side.{name}
-  %read.{name} = select i1 %direct.{name}, ptr %here.{name}, ptr %tile.{name}
-  %step.{name} = select i1 %direct.{name}, i64 %entry.{name}, i64 {t.width}"""
-    names = list(rolled.inputs)
-    yield f"  br label %fetch.{names[0]}"
-    for name, following in zip(names, [*(f"fetch.{name}" for name in names[1:]), "start0"], strict=True):
-        source = f"ptr %here.{name}, i64 %state.{name}, i64 %entry.{name}"
-        yield f"""fetch.{name}:
-  br i1 %direct.{name}, label %{following}, label %copy.{name}
-copy.{name}:
-  call void @pack_any({source}, i64 %n.{name}, i64 %count, ptr %tile.{name})
-  br label %{following}"""
-    begin = 0
-    for k, sweep in enumerate(rolled.sweeps):
-        yield from _sweep(rolled, k, begin, t)
-        begin += sweep.carry
-    yield f"""start{len(rolled.sweeps)}:
-  br i1 %direct.out, label %after, label %scatter
-scatter:
-  call void @unpack_any(ptr %tile.out, i64 %n, i64 %count, ptr %here.out, i64 %state.out, i64 %entry.out)
-  br label %after
-after:
-  %then = add i64 %at, {t.width}
-  %again = icmp slt i64 %then, %end
-  br i1 %again, label %chunk, label %finish
-finish:
-  call void @free(ptr %memory)"""
-    yield from answer(t)
-    yield "}"
-
-
-def _fields(entries: Mapping[str, int]) -> Iterator[str]:
-    """The layout in registers."""
-    for i, name in enumerate(entries):
-        for j, field in enumerate(("address", "state", "entry")):
-            yield f"  %{field}.{name}.at = getelementptr i64, ptr %layout, i64 {3 * i + j}"
-            kind = "ptr" if field == "address" else "i64"
-            yield f"  %{field}.{name} = load {kind}, ptr %{field}.{name}.at, align 8"
-        yield f"  %side.{name} = icmp eq i64 %state.{name}, 1"
+        yield from batch.fields(name)
     for j, (field, kind) in enumerate((("parameters", "ptr"), ("kinds", "ptr"), ("starts", "ptr"), ("n", "i64"))):
         yield f"  %{field}.at = getelementptr i64, ptr %layout, i64 {3 * len(entries) + j}"
         yield f"  %{field} = load {kind}, ptr %{field}.at, align 8"
+    yield from _memory(rolled, entries, t)
+    yield from batch.over("place", _sweeps(rolled, batch))
+    yield "  call void @free(ptr %memory)"
+    yield batch.answer()
+
+
+def _sweeps(rolled: Rolled, batch: Batch) -> Iterator[str]:
+    """All sweeps for W states."""
+    yield from batch.fetch("start0")
+    begin = 0
+    for k, sweep in enumerate(rolled.sweeps):
+        yield from _sweep(rolled, k, begin, batch.lanes)
+        begin += sweep.carry
+    yield f"start{len(rolled.sweeps)}:"
+    yield from batch.deliver()
 
 
 def _memory(rolled: Rolled, entries: Mapping[str, int], t: Lanes) -> Iterator[str]:

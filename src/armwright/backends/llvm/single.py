@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from armwright.backends.llvm.block import Lanes
+from armwright.backends.llvm.block import Block, Lanes
 from armwright.graph.program import Program
 
 # Fields of a NumPy array object, in bytes from its start: part of NumPy's stable binary interface
@@ -26,109 +26,95 @@ ARRAY_TYPE, NEW_ARRAY = 2, 93  # entries of NumPy's table of C functions
 METH_FASTCALL = 0x0080
 
 
-def single_call(program: Program, lanes: Lanes) -> str:
-    """The IR of `call`."""
-    t, sizes, m = lanes, program.sizes, len(program.outputs)
-    lines = [
-        "@array_type = global ptr null",
-        "@description = global ptr null",
-        "@new_array = global ptr null",
-        "@vectorcall = global ptr null",
-        f"@shape = internal constant [{max(1, len(program.shape))} x i64] "
-        f"[{', '.join(f'i64 {n}' for n in program.shape or (0,))}]",
-        "define ptr @call(ptr %self, ptr %args, i64 %given) {",
-        "start:",
-        f"  %status = alloca {t.vector}, align 64",
-        *(f"  %tile{name} = alloca [{n * t.width} x {t.scalar}], align 64" for name, n in _tiles(sizes, m)),
-        "  %type = load ptr, ptr @array_type, align 8",
-        "  %kind = load ptr, ptr @description, align 8",
-        f"  %expected = icmp eq i64 %given, {len(sizes)}",
-        "  br i1 %expected, label %check0, label %ask",
-    ]
+def single_call(program: Program, t: Lanes) -> str:
+    """The IR of `call`, and of what `bind` fills in."""
+    block, sizes = Block(t), program.sizes
+    tiles = {**{f"%tile{a}": n for a, n in enumerate(sizes)}, "%tileo": len(program.outputs)}
+    block.put(f"%status = alloca {t.vector}, align 64")
+    for tile, n in tiles.items():
+        block.put(f"{tile} = alloca [{n * t.width} x {t.scalar}], align 64")
+    block.put("%type = load ptr, ptr @array_type, align 8")
+    block.put("%kind = load ptr, ptr @description, align 8")
+    block.branch(f"icmp eq i64 %given, {len(sizes)}", "check0", "ask")
     for a, n in enumerate(sizes):
-        following = f"check{a + 1}" if a + 1 < len(sizes) else "read"
-        lines += [
-            f"check{a}:",
-            f"  %arg{a}.at = getelementptr ptr, ptr %args, i64 {a}",
-            f"  %arg{a} = load ptr, ptr %arg{a}.at, align 8",
-            *_field(f"type{a}", f"%arg{a}", TYPE, "ptr"),
-            f"  %array{a} = icmp eq ptr %type{a}, %type",
-            f"  br i1 %array{a}, label %inspect{a}, label %ask",
-            f"inspect{a}:",
-            *_field(f"kind{a}", f"%arg{a}", DESCRIPTION, "ptr"),
-            *_field(f"rank{a}", f"%arg{a}", RANK, "i32"),
-            *_field(f"flags{a}", f"%arg{a}", FLAGS, "i32"),
-            f"  %same{a} = icmp eq ptr %kind{a}, %kind",
-            f"  %line{a} = icmp eq i32 %rank{a}, 1",
-            f"  %bits{a} = and i32 %flags{a}, {PLAIN}",
-            f"  %plain{a} = icmp eq i32 %bits{a}, {PLAIN}",
-            f"  %both{a} = and i1 %same{a}, %line{a}",
-            f"  %good{a} = and i1 %both{a}, %plain{a}",
-            f"  br i1 %good{a}, label %measure{a}, label %ask",
-            f"measure{a}:",
-            *_field(f"dimensions{a}", f"%arg{a}", DIMENSIONS, "ptr"),
-            f"  %length{a} = load i64, ptr %dimensions{a}, align 8",
-            f"  %fits{a} = icmp eq i64 %length{a}, {n}",
-            f"  br i1 %fits{a}, label %{following}, label %ask",
-        ]
-    lines.append("read:")
+        _check(block, a, n, f"check{a + 1}" if a + 1 < len(sizes) else "read")
+    block.label("read")
     for a, n in enumerate(sizes):
-        lines += _field(f"data{a}", f"%arg{a}", DATA, "ptr")
-        for k in range(n):
-            x = f"x{a}.{k}"
-            lines += [
-                f"  %{x}.at = getelementptr {t.scalar}, ptr %data{a}, i64 {k}",
-                f"  %{x} = load {t.scalar}, ptr %{x}.at, align {t.bytes}",
-                f"  %{x}.one = insertelement {t.vector} poison, {t.scalar} %{x}, i32 0",
-                f"  %{x}.all = shufflevector {t.vector} %{x}.one, {t.vector} poison, <{t.width} x i32> zeroinitializer",
-                f"  %{x}.to = getelementptr {t.scalar}, ptr %tile{a}, i64 {k * t.width}",
-                f"  store {t.vector} %{x}.all, ptr %{x}.to, align {t.bytes * t.width}",
-            ]
-    arguments = ", ".join(f"ptr %tile{name}, i64 {t.width}" for name, _ in _tiles(sizes, m))
-    lines += [
-        f"  store {t.vector} zeroinitializer, ptr %status, align 64",
-        f"  call void @body({arguments}, ptr %status)",
-        f"  %told = load {t.scalar}, ptr %status, align 64",
-        f"  %broken = fcmp uno {t.scalar} %told, {t.number(0.0)}",
-        "  br i1 %broken, label %ask, label %answer",
-        "answer:",
-        "  %new = load ptr, ptr @new_array, align 8",
-        f"  %result = call ptr %new(ptr %type, i32 {len(program.shape)}, ptr @shape, i32 {12 if t.double else 11}, "
-        "ptr null, ptr null, i32 0, i32 0, ptr null)",
-        "  %failed = icmp eq ptr %result, null",
-        "  br i1 %failed, label %end, label %write",
-        "write:",
-        *_field("target", "%result", DATA, "ptr"),
-    ]
-    for k in range(m):
-        lines += [
-            f"  %y{k}.at = getelementptr {t.scalar}, ptr %tileo, i64 {k * t.width}",
-            f"  %y{k} = load {t.scalar}, ptr %y{k}.at, align {t.bytes}",
-            f"  %y{k}.to = getelementptr {t.scalar}, ptr %target, i64 {k}",
-            f"  store {t.scalar} %y{k}, ptr %y{k}.to, align {t.bytes}",
+        _read(block, a, n)
+    arguments = ", ".join(f"ptr {tile}, i64 {t.width}" for tile in tiles)
+    block.put(f"store {t.vector} zeroinitializer, ptr %status, align 64")
+    block.put(f"call void @body({arguments}, ptr %status)")
+    status = block.let(f"load {t.scalar}, ptr %status, align 64")
+    block.branch(f"fcmp uno {t.scalar} {status}, {t.number(0.0)}", "ask", "answer")
+    _answer(block, program)
+    shape = program.shape or (0,)
+    return "\n".join(
+        [
+            *(f"@{name} = global ptr null" for name in ("array_type", "description", "new_array", "vectorcall")),
+            f"@shape = internal constant [{len(shape)} x i64] [{', '.join(f'i64 {n}' for n in shape)}]",
+            "define ptr @call(ptr %self, ptr %args, i64 %given) {\nstart:",
+            *block.lines,
+            "ask:",
+            "  %python = load ptr, ptr @vectorcall, align 8",
+            "  %other = call ptr %python(ptr %self, ptr %args, i64 %given, ptr null)",
+            "  ret ptr %other\n}",
         ]
-    lines += [
-        "  br label %end",
-        "end:",
-        "  ret ptr %result",
-        "ask:",
-        "  %python = load ptr, ptr @vectorcall, align 8",
-        "  %other = call ptr %python(ptr %self, ptr %args, i64 %given, ptr null)",
-        "  ret ptr %other",
-        "}",
-    ]
-    return "\n".join(lines)
+    )
 
 
-def _tiles(sizes: tuple[int, ...], outputs: int) -> list[tuple[str, int]]:
-    return [*((str(a), n) for a, n in enumerate(sizes)), ("o", outputs)]
+def _check(block: Block, a: int, n: int, following: str) -> None:
+    """Whether argument a is a plain array of n numbers of the right type; otherwise it is Python's to deal with."""
+    block.label(f"check{a}")
+    place = block.let(f"getelementptr ptr, ptr %args, i64 {a}")
+    block.put(f"%arg{a} = load ptr, ptr {place}, align 8")
+    block.branch(f"icmp eq ptr {_field(block, f'%arg{a}', TYPE)}, %type", f"inspect{a}", "ask")
+    block.label(f"inspect{a}")
+    kind = _field(block, f"%arg{a}", DESCRIPTION)
+    rank, flags = (_field(block, f"%arg{a}", field, "i32") for field in (RANK, FLAGS))
+    same = block.let(f"icmp eq ptr {kind}, %kind")
+    line = block.let(f"icmp eq i32 {rank}, 1")
+    bits = block.let(f"and i32 {flags}, {PLAIN}")
+    plain = block.let(f"icmp eq i32 {bits}, {PLAIN}")
+    both = block.let(f"and i1 {same}, {line}")
+    block.branch(f"and i1 {both}, {plain}", f"measure{a}", "ask")
+    block.label(f"measure{a}")
+    dimensions = _field(block, f"%arg{a}", DIMENSIONS)
+    length = block.let(f"load i64, ptr {dimensions}, align 8")
+    block.branch(f"icmp eq i64 {length}, {n}", following, "ask")
 
 
-def _field(name: str, pointer: str, offset: int, kind: str) -> list[str]:
-    return [
-        f"  %{name}.at = getelementptr i8, ptr {pointer}, i64 {offset}",
-        f"  %{name} = load {kind}, ptr %{name}.at, align {4 if kind == 'i32' else 8}",
-    ]
+def _read(block: Block, a: int, n: int) -> None:
+    """The numbers of argument a into its tile, each in every lane."""
+    t, data = block.lanes, _field(block, f"%arg{a}", DATA)
+    for k in range(n):
+        value = block.spread(block.let(f"getelementptr {t.scalar}, ptr {data}, i64 {k}"))
+        place = block.let(f"getelementptr {t.scalar}, ptr %tile{a}, i64 {k * t.width}")
+        block.put(f"store {t.vector} {value}, ptr {place}, align {t.bytes * t.width}")
+
+
+def _answer(block: Block, program: Program) -> None:
+    """A new array with the first lane of every output."""
+    t, kind = block.lanes, 12 if block.lanes.double else 11
+    block.label("answer")
+    new = block.let("load ptr, ptr @new_array, align 8")
+    arguments = f"i32 {len(program.shape)}, ptr @shape, i32 {kind}, ptr null, ptr null, i32 0, i32 0, ptr null"
+    block.put(f"%result = call ptr {new}(ptr %type, {arguments})")
+    block.branch("icmp eq ptr %result, null", "end", "write")
+    block.label("write")
+    target = _field(block, "%result", DATA)
+    for k in range(len(program.outputs)):
+        source = block.let(f"getelementptr {t.scalar}, ptr %tileo, i64 {k * t.width}")
+        value = block.let(f"load {t.scalar}, ptr {source}, align {t.bytes}")
+        place = block.let(f"getelementptr {t.scalar}, ptr {target}, i64 {k}")
+        block.put(f"store {t.scalar} {value}, ptr {place}, align {t.bytes}")
+    block.put("br label %end")
+    block.label("end")
+    block.put("ret ptr %result")
+
+
+def _field(block: Block, pointer: str, offset: int, kind: str = "ptr") -> str:
+    place = block.let(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+    return block.let(f"load {kind}, ptr {place}, align {4 if kind == 'i32' else 8}")
 
 
 class _Method(ctypes.Structure):

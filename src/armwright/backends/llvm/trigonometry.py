@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from armwright.backends.llvm.block import Block, Lanes, library
+from armwright.backends.llvm.block import Block, Lanes, library, repeated
 
 LARGEST = 1e6
 LARGEST_SINGLE_SPLIT = 8e3  # k must leave room for the digits of the first part
@@ -85,13 +85,7 @@ def careful(lanes: Lanes) -> str:
     """A function that replaces sine and cosine by those of the C library in every lane whose angle is too large."""
     t = lanes
     sine, cosine = library("sin", t), library("cos", t)
-    return f"""define internal void @careful(ptr %memory, i64 %n) noinline {{
-start:
-  %total = mul i64 %n, {t.width}
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %start ], [ %i1, %next ]
-  %angle = udiv i64 %i, {t.width}
+    step = f"""  %angle = udiv i64 %i, {t.width}
   %lane = urem i64 %i, {t.width}
   %row = mul i64 %angle, {3 * t.width}
   %at = add i64 %row, %lane
@@ -108,10 +102,12 @@ ask:
   store {t.scalar} %s, ptr %s.at, align {t.bytes}
   store {t.scalar} %c, ptr %c.at, align {t.bytes}
   br label %next
-next:
-  %i1 = add i64 %i, 1
-  %more = icmp slt i64 %i1, %total
-  br i1 %more, label %loop, label %end
+next:"""
+    return f"""define internal void @careful(ptr %memory, i64 %n) noinline {{
+start:
+  %total = mul i64 %n, {t.width}
+  br label %loop
+{repeated("loop", "%i", "%total", step, "start", "next", "end")}
 end:
   ret void
 }}

@@ -1,0 +1,251 @@
+"""The `run` of a module: over the states of a batch, W at a time, in whatever layout they lie.
+
+`run(layout, begin, end)` computes the states begin..end and answers 1 if any result is not finite. The layout holds,
+for each argument and then for the output: address, distance of states, distance of entries, the distances counted in
+numbers. Where W states lie side by side, code reads and writes the array itself; otherwise they pass through a tile,
+which has one vector of W states per number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from armwright.backends.llvm.block import Block, Lanes, repeated
+
+HEADER = "define i32 @run(ptr %layout, i64 %begin, i64 %end) {\nstart:"
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The arrays of a `run` by name, each with the text of how many numbers it has per state; the last is the output.
+
+    With `rows`, the numbers are known when the code is written, and states that are whole rows are turned at once.
+    """
+
+    sizes: Mapping[str, str]
+    lanes: Lanes
+    rows: bool = False
+
+    def fields(self, name: str) -> Iterator[str]:
+        """The layout of one array, in registers."""
+        for j, field in enumerate(("address", "state", "entry"), start=3 * list(self.sizes).index(name)):
+            yield f"  %{field}.{name}.at = getelementptr i64, ptr %layout, i64 {j}"
+            yield f"  %{field}.{name} = load {'ptr' if field == 'address' else 'i64'}, ptr %{field}.{name}.at, align 8"
+        yield f"  %side.{name} = icmp eq i64 %state.{name}, 1"
+        if self.rows:
+            yield f"  %rows.{name} = icmp eq i64 %entry.{name}, 1"
+
+    def over(self, before: str, work: Iterable[str]) -> Iterator[str]:
+        """From label `before` to label finish: `work` for every W states; it ends by jumping to label after.
+
+        Array x is read or written at %read.x, with its numbers %step.x apart.
+        """
+        t = self.lanes
+        yield f"""  %some = icmp slt i64 %begin, %end
+  br i1 %some, label %chunk, label %finish
+chunk:
+  %at = phi i64 [ %begin, %{before} ], [ %then, %after ]
+  %left = sub i64 %end, %at
+  %full = icmp sge i64 %left, {t.width}
+  %count = select i1 %full, i64 {t.width}, i64 %left"""
+        for name in self.sizes:
+            yield f"""  %shift.{name} = mul i64 %at, %state.{name}
+  %here.{name} = getelementptr {t.scalar}, ptr %address.{name}, i64 %shift.{name}
+  %direct.{name} = and i1 %full, %side.{name}"""
+            if self.rows:
+                yield f"  %turned.{name} = and i1 %full, %rows.{name}"
+            yield f"""  %read.{name} = select i1 %direct.{name}, ptr %here.{name}, ptr %tile.{name}
+  %step.{name} = select i1 %direct.{name}, i64 %entry.{name}, i64 {t.width}"""
+        yield from work
+        yield f"""after:
+  %then = add i64 %at, {t.width}
+  %again = icmp slt i64 %then, %end
+  br i1 %again, label %chunk, label %finish
+finish:"""
+
+    def fetch(self, following: str) -> Iterator[str]:
+        """The inputs into tiles, those that need it; then on to a label."""
+        *names, _ = self.sizes
+        yield f"  br label %fetch.{names[0]}"
+        for name, then in zip(names, [*(f"fetch.{name}" for name in names[1:]), following], strict=True):
+            n, there = self.sizes[name], f"ptr %here.{name}, i64 %state.{name}"
+            yield f"fetch.{name}:"
+            yield from self._copied(
+                name,
+                then,
+                f"call void @pack{n}({there}, ptr %tile.{name})",
+                f"call void @pack_any({there}, i64 %entry.{name}, i64 {n}, i64 %count, ptr %tile.{name})",
+            )
+
+    def deliver(self) -> Iterator[str]:
+        """The output out of its tile, if it is in one; then on to label after."""
+        *_, (name, n) = self.sizes.items()
+        there = f"ptr %here.{name}, i64 %state.{name}"
+        yield from self._copied(
+            name,
+            "after",
+            f"call void @unpack{n}(ptr %tile.{name}, {there})",
+            f"call void @unpack_any(ptr %tile.{name}, i64 {n}, i64 %count, {there}, i64 %entry.{name})",
+        )
+
+    def _copied(self, name: str, then: str, whole_rows: str, any_layout: str) -> Iterator[str]:
+        yield f"  br i1 %direct.{name}, label %{then}, label %copy.{name}\ncopy.{name}:"
+        if self.rows:
+            yield f"""  br i1 %turned.{name}, label %turn.{name}, label %gather.{name}
+turn.{name}:
+  {whole_rows}
+  br label %{then}
+gather.{name}:"""
+        yield f"  {any_layout}\n  br label %{then}"
+
+    def answer(self) -> str:
+        """The end of a `run`: 1 if any lane of the status is not a number, else 0."""
+        t = self.lanes
+        return f"""  %sum = load {t.vector}, ptr %status, align 64
+  %broken = fcmp uno {t.vector} %sum, zeroinitializer
+  %any = call i1 @llvm.vector.reduce.or.v{t.width}i1({t.truths} %broken)
+  %answer = zext i1 %any to i32
+  ret i32 %answer
+}}"""
+
+
+# Between arrays and tiles
+
+
+def tile_size(n: int, t: Lanes) -> int:
+    """Scalars in a tile of n vectors, with room for the whole last group of a transposition."""
+    return -(-n // t.width) * t.width * t.width
+
+
+def packers(t: Lanes) -> list[str]:
+    """Functions that pack and unpack states in any layout."""
+    return [_pack_any(t), _unpack_any(t)]
+
+
+def row_packers(sizes: Iterable[int], t: Lanes) -> list[str]:
+    """Functions that pack and unpack whole rows of these sizes."""
+    return [
+        *(text for n in sizes for text in (_pack_rows(n, t), _unpack_rows(n, t))),
+        f"declare {t.vector} @llvm.masked.load.{t.suffix}.p0(ptr, i32, {t.truths}, {t.vector})",
+        f"declare void @llvm.masked.store.{t.suffix}.p0({t.vector}, ptr, i32, {t.truths})",
+    ]
+
+
+def _pack_any(t: Lanes) -> str:
+    """States in any layout, or fewer than W of them (the last one repeated), into a tile."""
+    array, tile = _places("%lane", t)
+    step = f"""  %short = icmp slt i64 %i, %last
+  %lane = select i1 %short, i64 %i, i64 %last
+{array}
+  %x = load {t.scalar}, ptr %there, align {t.bytes}
+{tile}
+  store {t.scalar} %x, ptr %here, align {t.bytes}"""
+    signature = "ptr %array, i64 %state, i64 %entry, i64 %n, i64 %count, ptr %tile"
+    return _each_number(f"@pack_any({signature})", "  %last = sub i64 %count, 1\n", step, t.width, t)
+
+
+def _unpack_any(t: Lanes) -> str:
+    """A tile, or the first few states of it, to an array in any layout."""
+    array, tile = _places("%i", t)
+    step = f"""{tile}
+  %x = load {t.scalar}, ptr %here, align {t.bytes}
+{array}
+  store {t.scalar} %x, ptr %there, align {t.bytes}"""
+    signature = "ptr %tile, i64 %n, i64 %count, ptr %array, i64 %state, i64 %entry"
+    return _each_number(f"@unpack_any({signature})", "", step, "%count", t)
+
+
+def _places(state: str, t: Lanes) -> tuple[str, str]:
+    """Where the array has number %k of a state, and where the tile has that of state %i."""
+    array = f"""  %offset = mul i64 {state}, %state
+  %place = add i64 %base, %offset
+  %there = getelementptr {t.scalar}, ptr %array, i64 %place"""
+    tile = f"""  %slot = add i64 %row, %i
+  %here = getelementptr {t.scalar}, ptr %tile, i64 %slot"""
+    return array, tile
+
+
+def _each_number(function: str, first: str, step: str, states: int | str, t: Lanes) -> str:
+    """A function that does `step` for every number %k of every state %i."""
+    row = f"""  %base = mul i64 %k, %entry
+  %row = mul i64 %k, {t.width}
+  br label %states
+{repeated("states", "%i", states, step, "entries", "states", "next")}
+next:"""
+    return f"""define internal void {function} noinline {{
+start:
+{first}  br label %entries
+{repeated("entries", "%k", "%n", row, "start", "next", "end")}
+end:
+  ret void
+}}"""
+
+
+def _pack_rows(n: int, t: Lanes) -> str:
+    """W states, each a row of n numbers side by side, into a tile with one vector per number."""
+    block = Block(t)
+    for start, mask in _groups(n, t.width):
+        rows = [
+            block.let(
+                f"call {t.vector} @llvm.masked.load.{t.suffix}.p0"
+                f"(ptr {_row(block, i, start)}, i32 {t.bytes}, {t.truths} {mask}, {t.vector} zeroinitializer)"
+            )
+            for i in range(t.width)
+        ]
+        for j, column in enumerate(_transposed(block, rows)):
+            block.put(f"store {t.vector} {column}, ptr {_column(block, start + j)}, align {t.bytes * t.width}")
+    return block.function(f"@pack{n}(ptr noalias %array, i64 %stride, ptr noalias %tile) alwaysinline")
+
+
+def _unpack_rows(n: int, t: Lanes) -> str:
+    """The reverse of `_pack_rows`."""
+    block = Block(t)
+    for start, mask in _groups(n, t.width):
+        columns = [
+            block.let(f"load {t.vector}, ptr {_column(block, start + j)}, align {t.bytes * t.width}")
+            for j in range(t.width)
+        ]
+        for i, row in enumerate(_transposed(block, columns)):
+            block.put(
+                f"call void @llvm.masked.store.{t.suffix}.p0"
+                f"({t.vector} {row}, ptr {_row(block, i, start)}, i32 {t.bytes}, {t.truths} {mask})"
+            )
+    return block.function(f"@unpack{n}(ptr noalias %tile, ptr noalias %array, i64 %stride) alwaysinline")
+
+
+def _row(block: Block, state: int, start: int) -> str:
+    """Where the array has the numbers of a state, from `start` on."""
+    offset = block.let(f"mul i64 %stride, {state}")
+    place = block.let(f"add i64 {offset}, {start}")
+    return block.let(f"getelementptr {block.lanes.scalar}, ptr %array, i64 {place}")
+
+
+def _column(block: Block, k: int) -> str:
+    """Where the tile has number k of all states."""
+    return block.let(f"getelementptr {block.lanes.scalar}, ptr %tile, i64 {k * block.lanes.width}")
+
+
+def _groups(n: int, width: int) -> Iterator[tuple[int, str]]:
+    """Columns taken W at a time: where each group starts, and a mask of those that exist."""
+    for start in range(0, n, width):
+        yield start, "<" + ", ".join(f"i1 {str(start + j < n).lower()}" for j in range(width)) + ">"
+
+
+def _transposed(block: Block, rows: list[str]) -> list[str]:
+    """W vectors as the rows of a square, turned into its columns by log2(W) rounds of exchanges."""
+    t, step = block.lanes, 1
+    while step < t.width:
+        turned = list(rows)
+        for i in range(t.width):
+            if i & step:
+                continue
+            low = [j if not j & step else t.width + j - step for j in range(t.width)]
+            high = [j + step if not j & step else t.width + j for j in range(t.width)]
+            for target, mask in ((i, low), (i + step, high)):
+                indices = ", ".join(f"i32 {m}" for m in mask)
+                turned[target] = block.let(
+                    f"shufflevector {t.vector} {rows[i]}, {t.vector} {rows[i + step]}, <{t.width} x i32> <{indices}>"
+                )
+        rows, step = turned, 2 * step
+    return rows
