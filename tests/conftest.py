@@ -1,4 +1,4 @@
-"""What the tests run over: one list of formulations, of packaged robots and of random states."""
+"""What the tests run over: one list of problems, of formulations, of packaged robots and of random states."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 import armwright as aw
-from armwright.formulations import FORMULATIONS, Formulation, find, problem_of
+from armwright.formulations import FORMULATIONS, PROBLEMS, Formulation, find, problem_of
+from armwright.model.description import Mimic, parted
 from armwright.trace import form
 
 ROBOTS = aw.robots()
+ASKED = [f"{p.name}[1]" if p.indexed else p.name for p in PROBLEMS.values()]
 INVERSE = aw.formulations("inverse_dynamics")
 MATRICES = aw.formulations("mass_matrix")
 FORWARD = aw.formulations("forward_dynamics")
@@ -44,9 +46,11 @@ CACHE = pytest.StashKey[tempfile.TemporaryDirectory]()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """`robot_name` runs over the packaged robots, `formulation` over every formulation."""
+    """`robot_name` runs over the packaged robots, `problem_name` over every problem, `formulation` over every one."""
     if "robot_name" in metafunc.fixturenames:
         metafunc.parametrize("robot_name", ROBOTS)
+    if "problem_name" in metafunc.fixturenames:
+        metafunc.parametrize("problem_name", ASKED)
     if "formulation" in metafunc.fixturenames:
         metafunc.parametrize("formulation", EVERY, ids=lambda f: f"{f.problem}-{f.name}")
 
@@ -102,6 +106,19 @@ def with_actuators(arm: aw.Robot, rng: np.random.Generator) -> aw.Robot:
         for j, (v, c, r) in zip(arm.joints, rng.uniform(0.1, 1.0, (arm.n, 3)).tolist(), strict=True)
     )
     return replace(arm, joints=joints)
+
+
+def led(seed: int, friction: bool = True, links: int = 7) -> aw.Robot:
+    """Seven random joints, or more, of which three follow others: one by way of another follower."""
+    arm = aw.random_robot(links, seed, prismatic=0.3)
+    rows = list(arm.rows)
+    for i, leader, factor, offset in ((2, 0, -1.5, 0.2), (3, 2, 2.0, 0.3), (5, 4, 0.5, -0.1)):
+        rows[i] = replace(rows[i], mimic=Mimic(rows[leader].name, factor, offset))
+    joints, followers = parted(rows)
+    coupled = replace(arm, joints=joints, followers=followers, name="led")
+    if not friction:
+        return coupled
+    return coupled.each_joint(lambda j: replace(j, viscous=0.3, coulomb=0.1, rotor_inertia=0.02, gear=2.0))
 
 
 def close(got: object, expected: object, tolerance: float) -> None:

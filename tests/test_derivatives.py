@@ -6,7 +6,6 @@ import pinocchio as pin
 import pytest
 from conftest import close, random_case
 
-import armwright as aw
 from armwright.formulations import find
 from armwright.graph import Graph
 from armwright.graph.differentiate import derivatives
@@ -70,16 +69,6 @@ def test_pinocchio_has_the_same_derivatives() -> None:
     close(inverse, upper + np.triu(upper, 1).T, 1e-12 * condition)
 
 
-def test_derivatives_of_a_batch() -> None:
-    arm = aw.load("puma560")
-    q, qd, x = np.random.default_rng(0).normal(size=(3, 4, 5, 6))
-    for f in (arm.inverse_dynamics_derivatives, arm.forward_dynamics_derivatives):
-        batch = f(q, qd, x)
-        assert [part.shape for part in batch] == [(4, 5, 6, 6)] * 3
-        for part, alone in zip(batch, f(q[1, 2], qd[1, 2], x[1, 2]), strict=True):
-            assert np.array_equal(part[1, 2], alone)
-
-
 def test_every_operation_has_its_derivative() -> None:
     graph = Graph()
     x, y = graph.input("x"), graph.input("y")
@@ -99,9 +88,3 @@ def test_symbols_are_replaced_by_expressions() -> None:
     x, y = graph.input("x"), graph.input("y")
     assert replaced([x * y + 1, x, 3.0], {y: x.sin()}) == [x * x.sin() + 1, x, 3.0]
     assert replaced([x * y], {y: 0})[0].value == 0
-
-
-def test_derivatives_of_a_long_chain_are_refused() -> None:
-    arm = aw.random_robot(25, 0)
-    with pytest.raises(aw.InputError, match="up to 24 joints"):
-        arm.inverse_dynamics_derivatives(*np.zeros((3, 25)))

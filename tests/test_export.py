@@ -10,11 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import ASKED as FUNCTIONS
 from conftest import close, random_case
 
 import armwright as aw
 from armwright.export import identifier
-from armwright.formulations import PROBLEMS, problem_of
+from armwright.formulations import problem_of
 from armwright.graph.angles import written_out
 from armwright.graph.count import count
 
@@ -24,7 +25,6 @@ needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C compiler on t
 
 PUMA = aw.load("puma560")
 ARM = random_case(5, 3, actuators=True).arm
-FUNCTIONS = [f"{p.name}[1]" if p.indexed else p.name for p in PROBLEMS.values()]
 STATE = np.random.default_rng(0).uniform(-1, 1, (3, 5))
 
 

@@ -11,7 +11,7 @@ import pytest
 from conftest import close, random_case, random_rotation
 
 import armwright as aw
-from armwright.formulations import find, problem_of
+from armwright.formulations import find
 from armwright.function import Function
 from armwright.kinematics.search import Solver
 from armwright.kinematics.step import DAMPING, as_written, compiled
@@ -163,30 +163,6 @@ def test_what_is_constant_is_not_computed() -> None:
     used = {x.key for x in axes.nodes if x.op == "input"}
     assert used == {"q2", "q3", "q4", "q5", "q6"}  # nothing changes as the whole arm turns
     assert str(quantity(RR, "jacobian").operations) == "2 mul, 3 add, 4 trig"
-
-
-@pytest.mark.parametrize(
-    ("name", "shape"),
-    [
-        ("forward_kinematics", (4, 4)),
-        ("link_poses", (6, 4, 4)),
-        ("link_positions", (8, 3)),
-        ("jacobian", (6, 6)),
-        ("tip_jacobian", (6, 6)),
-        ("jacobian_derivative", (6, 6)),
-        ("tip_jacobian_derivative", (6, 6)),
-    ],
-)
-def test_shapes_follow_the_input(name: str, shape: tuple) -> None:
-    f, state = (
-        quantity(PUMA, name),
-        np.random.default_rng(0).normal(size=(2, 4, 3, 6))[: len(problem_of(name).arguments)],
-    )
-    result = f(*state)
-    assert result.shape == (4, 3, *shape)
-    assert f(*state[:, 1, 2]).shape == shape
-    close(result[1, 2], f(*state[:, 1, 2]), 1e-15)
-    assert f(*state[:, :0]).shape == (0, 3, *shape)
 
 
 # Rates of the joints

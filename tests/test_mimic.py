@@ -7,29 +7,15 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 import pytest
-from conftest import close
+from conftest import close, led
 from test_urdf import EXAMPLES, TREE, load, needs_examples, written
 
 import armwright as aw
 from armwright import check, identify
 from armwright.formulations import Formulation
-from armwright.model.description import Mimic, parted
-from armwright.robot import random_robot
+from armwright.model.description import Mimic
 
 STATES = 8
-
-
-def led(seed: int, friction: bool = True) -> aw.Robot:
-    """Seven random joints, of which three follow others: one by way of another follower."""
-    arm = random_robot(7, seed, prismatic=0.3)
-    rows = list(arm.rows)
-    for i, leader, factor, offset in ((2, 0, -1.5, 0.2), (3, 2, 2.0, 0.3), (5, 4, 0.5, -0.1)):
-        rows[i] = replace(rows[i], mimic=Mimic(rows[leader].name, factor, offset))
-    joints, followers = parted(rows)
-    coupled = replace(arm, joints=joints, followers=followers, name="led")
-    if not friction:
-        return coupled
-    return coupled.each_joint(lambda j: replace(j, viscous=0.3, coulomb=0.1, rotor_inertia=0.02, gear=2.0))
 
 
 class Coupled:

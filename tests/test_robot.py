@@ -85,9 +85,12 @@ def test_a_robot_is_frozen_equal_and_picklable() -> None:
         PUMA.name = "other"
     assert aw.load("puma560") == PUMA
     assert PUMA.with_gravity([0, 0, -1.62]) != PUMA
-    PUMA.bias(ZERO, ZERO)
-    PUMA.forward_dynamics(ZERO, ZERO, ZERO, formulation="composite_body")
-    assert pickle.loads(pickle.dumps(PUMA)) == PUMA
+    arm = replace(PUMA)
+    unused = pickle.dumps(arm)
+    arm.bias(ZERO, ZERO)
+    arm.forward_dynamics(ZERO, ZERO, ZERO, formulation="composite_body")
+    assert pickle.dumps(arm) == unused  # nothing that was made of it goes along
+    assert pickle.loads(unused) == PUMA
     for f in aw.formulations():
         assert pickle.loads(pickle.dumps(f)) is f
     with pytest.raises(AttributeError):
@@ -142,7 +145,6 @@ def test_the_caller_s_arrays_are_not_touched() -> None:
         (lambda: PUMA.joint_torque(6, ZERO, ZERO, ZERO), "expected a whole number from 0 to 5"),
         (lambda: aw.random_robot(0, 1), "1 or more"),
         (lambda: aw.random_robot(3, 1, prismatic=2), "between 0 and 1"),
-        (lambda: aw.compile(PUMA, "mass_matrix")(ZERO, tip_wrench=ZERO), "does not depend on wrenches"),
         (lambda: aw.compile(PUMA, "bias")(ZERO), "got 1 arguments; expected 2"),
         (lambda: aw.compile(PUMA, "bias")(ZERO, ZERO, out=np.empty(5)), r"out is float64 \(5,\); expected an array of float64 with shape \(6,\)"),
         (lambda: aw.compile(PUMA, "bias")(ZERO, ZERO, out=np.empty(6, int)), "out is int64"),
@@ -243,8 +245,7 @@ def test_formulations_list_what_they_are() -> None:
     listed = aw.formulations()
     assert len({(f.problem, f.name) for f in listed}) == len(listed)
     for f in listed:
-        assert f.paper and f.order in ("n", "n^2", "n^3") and f.joints == "revolute, prismatic"
-        assert f in aw.formulations(f.problem)
+        assert f.paper and f in aw.formulations(f.problem)
 
 
 def test_a_robot_is_mounted_as_a_whole() -> None:

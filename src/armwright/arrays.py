@@ -86,9 +86,9 @@ def stacked(values: Any, batch: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     return result
 
 
-def by_state(array: Array, shape: tuple[int, ...], states: int) -> Array:
-    """The array as (states, numbers), copied only if its layout leaves no other way."""
-    flat = np.broadcast_to(array, shape).reshape(states, -1) if states else np.empty((0, 1), array.dtype)
+def by_state(array: Array, batch: tuple[int, ...], shape: tuple[int, ...]) -> Array:
+    """An array (..., *shape) as (states, numbers), copied only if its layout leaves no other way."""
+    flat = np.broadcast_to(array, (*batch, *shape)).reshape(math.prod(batch), math.prod(shape))
     regular = all(stride % flat.itemsize == 0 for stride in flat.strides) and flat.flags.aligned
     return flat if regular else np.ascontiguousarray(flat)
 

@@ -48,7 +48,7 @@ def by_kernel(kernel: Kernel, subject: Subject) -> Evaluate:
     def evaluate(call: Call) -> Array:
         arrays, shapes, batch, out, threads = call
         states = math.prod(batch)
-        columns = [by_state(array, (*batch, *shapes[name]), states) for name, array in arrays.items()]
+        columns = [by_state(array, batch, shapes[name]) for name, array in arrays.items()]
         beside = bool(batch) and states > 1 and all(c.strides[0] in (0, c.itemsize) for c in columns)
         result = out if out is not None else empty((*batch, *shape), dtype, beside and len(batch) == 1)
         if out is not None:
@@ -113,7 +113,7 @@ def by_columns(kernel: Kernel, subject: Subject) -> Evaluate:
             check_out(call.out, (*batch, n, n), dtype)
         states = math.prod(batch)
         result = np.empty((n, n, states), dtype)
-        q = by_state(call.arrays["q"], (*batch, n), states)
+        q = by_state(call.arrays["q"], batch, (n,))
         rest, unit = np.zeros(n, dtype), np.eye(n, dtype=dtype)
         for j in range(n):
             columns = (q, *(np.broadcast_to(x, (states, n)) for x in (rest, unit[j])))

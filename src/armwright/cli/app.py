@@ -84,9 +84,9 @@ def show(robot: NamedRobot) -> None:
 @app.command()
 def formulations() -> None:
     """List every formulation: what it solves, after whom, and how its cost grows."""
-    made = table("problem", "formulation", "cost", "joints", "after")
+    made = table("problem", "formulation", "cost", "after")
     for f in aw.formulations():
-        made.add_row(f.problem, f.name, f"O({f.order})", f.joints, f.paper)
+        made.add_row(f.problem, f.name, f"O({f.order})", f.paper)
     console().print(made)
 
 

@@ -160,7 +160,7 @@ _TABLE = (
 PROBLEMS = {problem.name: problem for problem in _TABLE}
 """Every problem by its name."""
 
-_INDEXED = re.compile(r"(\w+)\[(\d+)\]")
+_INDEXED = re.compile(r"(\w+)\[(\d+)\]", re.ASCII)
 
 
 def problem_of(name: object) -> Problem:

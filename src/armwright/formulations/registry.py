@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from armwright.algebra import Scalar
@@ -51,7 +52,6 @@ class Formulation:
     order: str
     rigid: Callable[..., Any]
     any_link: bool = False
-    joints: str = "revolute, prismatic"
     together: bool = True
     traced: bool = False
 
@@ -66,8 +66,10 @@ class Formulation:
                 f"{self.name} solves for one joint after the other, and this chain has joints that move together; "
                 "expected one that forms the mass matrix, such as 'composite_body', or none, to have it chosen"
             )
-        loads = chain.wrenches() if loads is None else loads
-        return problem_of(self.problem).around(self.rigid, chain, *state, loads)
+        problem, rigid = problem_of(self.problem), self.rigid
+        if problem.indexed:
+            rigid = partial(rigid, numbered(self.problem, chain.coordinates))
+        return problem.around(rigid, chain, *state, chain.wrenches() if loads is None else loads)
 
 
 _LUH = "Luh, Walker, Paul 1980"
@@ -192,20 +194,10 @@ def find(problem: str, name: str | None = None) -> Formulation:
     choices, wanted = formulations(str(problem)), problem_of(problem).default if name is None else name
     chosen = next((f for f in choices if f.name == wanted), None)
     if chosen is not None:
-        _, number = parted(problem)
-        return chosen if number is None else _for_one(chosen, str(problem), number)
+        return chosen if parted(problem)[1] is None else replace(chosen, problem=problem)
     elsewhere = sorted({f.problem for f in FORMULATIONS if f.name == name})
     hint = f"{name!r} solves {', '.join(elsewhere)} only." if elsewhere else ""
     raise unknown(f"{problem} formulation", name, [f.name for f in choices], hint)
-
-
-def _for_one(formulation: Formulation, problem: str, number: int) -> Formulation:
-    """A formulation that is asked for one joint, for that one."""
-
-    def rigid(chain: Chain, *state: Any) -> Any:
-        return formulation.rigid(numbered(problem, chain.coordinates), chain, *state)
-
-    return replace(formulation, problem=problem, rigid=rigid)
 
 
 def default_for(problem: str, together: bool = False) -> Formulation:

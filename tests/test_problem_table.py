@@ -1,0 +1,300 @@
+"""Everything in the table of problems is what its record says: for every backend, arm and way to ask."""
+
+import importlib.util
+import inspect
+import math
+import pickle
+import re
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import ASKED, close, led, random_case
+
+import armwright as aw
+from armwright.backends.interface import BACKENDS, backend
+from armwright.formulations import FORMULATIONS, PROBLEMS, default_for, find, problem_of
+from armwright.formulations.problem import MEANING
+from armwright.function import Function
+from armwright.graph import Graph
+from armwright.graph.program import Program
+from armwright.trace.form import Form, form_of, unrolled
+from armwright.trace.loops import LONG_CHAINS
+from armwright.trace.tracing import flattened
+
+CASE = random_case(5, 3, actuators=True)
+LONG = random_case(26, 1, actuators=True)
+ARM, LED = CASE.arm, led(3)
+LOADS = {"tip_wrench": CASE.tip_wrench, "link_wrenches": CASE.link_wrenches}
+COMPILED = [target for target in BACKENDS if target != "python"]
+LOOPED = [name for name, record in PROBLEMS.items() if record.loop is not None]
+BATCH = np.random.default_rng(0).uniform(-1, 1, (3, 2, 3, 5))
+FEW = np.random.default_rng(1).uniform(-1, 1, (3, 3, 26))
+
+
+@cache
+def asked(arm: aw.Robot, name: str, target: str = "python", dtype: str = "float64") -> Function:
+    return aw.compile(arm, name, target=target, dtype=dtype)
+
+
+def state_of(name: str, states: np.ndarray, dtype: str = "float64") -> list[np.ndarray]:
+    return list(states[: len(problem_of(name).arguments)].astype(dtype))
+
+
+def rounding(name: str, arm: aw.Robot, q: np.ndarray, dtype: str = "float64") -> float:
+    """What rounding may make of a result: more where a matrix is solved with."""
+    condition = np.linalg.cond(arm.mass_matrix(q)).max() if problem_of(name).solves else 10.0
+    return 100 * float(np.finfo(dtype).eps) * max(float(condition), 10.0)
+
+
+# The records
+
+
+def test_every_problem_has_what_its_record_names(problem_name: str) -> None:
+    record = problem_of(problem_name)
+    assert PROBLEMS[record.name] is record and record.about
+    assert set(record.arguments) <= set(MEANING)
+    assert find(problem_name) == find(problem_name, record.default)
+    assert default_for(problem_name, together=True).together
+    for candidate in record.candidates:
+        found = find(problem_name, candidate.formulation)
+        assert found.any_link or not candidate.tensor
+    if record.loop is not None:
+        assert find(problem_name, record.loop.formulation) in aw.formulations(record.name)
+        assert record.loop.sweeps in LONG_CHAINS
+
+
+def test_problems_and_formulations_are_of_each_other() -> None:
+    assert {f.problem for f in FORMULATIONS} == set(PROBLEMS)
+    assert {record.name for record in PROBLEMS.values()} == set(PROBLEMS)
+
+
+@pytest.mark.parametrize("arm", [ARM, LED], ids=lambda arm: arm.name)
+def test_programs_and_results_have_the_shapes_of_the_record(problem_name: str, arm: aw.Robot) -> None:
+    record, f = problem_of(problem_name), asked(arm, problem_name)
+    assert f.arguments == record.arguments == tuple(name for name, _ in f.program.arguments)
+    assert {len(symbols) for _, symbols in f.program.arguments} == {arm.n}
+    shape = record.sizes(arm.chain())
+    assert f.program.shape == shape
+    assert len(f.program.outputs) == math.prod(shape)
+    batch = state_of(problem_name, BATCH[..., : arm.n])
+    assert f(*batch).shape == (2, 3, *shape)
+    assert f(*(x[0, 1] for x in batch)).shape == shape
+    assert f(*(x[:0] for x in batch)).shape == (0, 3, *shape)
+    close(f(*batch)[0, 1], f(*(x[0, 1] for x in batch)), 1e-13)
+
+
+# Every way to ask
+
+
+@pytest.mark.parametrize("target", COMPILED)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_compiled_code_computes_what_the_interpreter_does(problem_name: str, target: str, dtype: str) -> None:
+    f, meant = (asked(ARM, problem_name, where, dtype) for where in (target, "python"))
+    batch = state_of(problem_name, BATCH, dtype)
+    got, expected = f(*batch), meant(*batch)
+    assert got.dtype == expected.dtype == dtype
+    close(got, expected, rounding(problem_name, ARM, BATCH[0], dtype))
+    for place in ((0, 0), (1, 2)):
+        assert np.array_equal(f(*(x[place] for x in batch)), got[place])
+    out = np.empty_like(got)
+    assert f(*batch, out=out) is out and np.array_equal(out, got)
+    assert f.operations == meant.operations and f.formulation == meant.formulation
+
+
+def test_a_robot_gives_what_is_compiled_for_it(problem_name: str) -> None:
+    """By the method of that name; what is in the axes of the tip is asked for by a frame."""
+    record, plain = problem_of(problem_name), problem_of(problem_name).name.removeprefix("tip_")
+    if not hasattr(ARM, plain):
+        pytest.skip("no method of a robot")
+    method, state = getattr(ARM, plain), state_of(problem_name, BATCH)
+    options = {"frame": "tip"} if plain != record.name else {}
+    got = method(*([1] if record.indexed else []), *state, **options)
+    whole = np.stack(got, axis=2) if isinstance(got, tuple) else got
+    assert np.array_equal(whole, asked(ARM, problem_name, "cpu")(*state))
+    accepts = {"tip_wrench", "link_wrenches"} <= set(inspect.signature(method).parameters)
+    assert accepts == record.wrenches
+
+
+@pytest.mark.parametrize("target", BACKENDS)
+def test_wrenches_count_where_the_record_says_so(problem_name: str, target: str) -> None:
+    f, state = asked(ARM, problem_name, target), state_of(problem_name, BATCH)
+    if not problem_of(problem_name).wrenches:
+        for given in ({"tip_wrench"}, {"link_wrenches"}, {"tip_wrench", "link_wrenches"}):
+            loads = {name: x for name, x in LOADS.items() if name in given}
+            message = f"{problem_name} does not depend on wrenches; leave {' and '.join(loads)} out"
+            with pytest.raises(aw.InputError, match=re.escape(message)):
+                f(*state, **loads)
+        return
+    meant = aw.compile(ARM, problem_name, find(problem_name).name, target="python")
+    expected, tolerance = meant(*state, **LOADS), rounding(problem_name, ARM, BATCH[0])
+    close(f(*state, **LOADS), expected, tolerance)
+    parts = [f(*state, **{name: x}) for name, x in LOADS.items()]
+    close(sum(parts) - f(*state), expected, 10 * tolerance)
+
+
+def test_a_function_is_pickled_by_what_was_asked(problem_name: str) -> None:
+    f = aw.compile(ARM, problem_name, target="python", dtype="float32")
+    again = pickle.loads(pickle.dumps(f))
+    for name in ("robot", "problem", "target", "dtype", "vary", "arguments"):
+        assert getattr(again, name) == getattr(f, name)
+    state = state_of(problem_name, BATCH, "float32")
+    assert np.array_equal(again(*state), f(*state))
+    assert pickle.loads(pickle.dumps(find(problem_name))) == find(problem_name)
+
+
+def test_counts_are_those_of_the_default(problem_name: str) -> None:
+    record = problem_of(problem_name)
+    assert aw.count_operations(problem_name, joints=3) == aw.count_operations(problem_name, record.default, joints=3)
+    assert asked(ARM, problem_name).operations.total <= aw.count_operations(problem_name, robot=ARM).total
+    own = aw.count_operations(problem_name, default_for(problem_name, together=True).name, robot=LED)
+    assert aw.count_operations(problem_name, robot=LED) == own
+
+
+def test_followers_are_exported_with_every_problem(tmp_path: Path) -> None:
+    (path,) = aw.export(LED, to="python", directory=tmp_path, functions=ASKED)
+    spec = importlib.util.spec_from_file_location("led", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for name in ASKED:
+        state = [x[0, 0, : LED.n] for x in state_of(name, BATCH)]
+        exported = getattr(module, re.sub(r"\W+", "_", name).strip("_"))
+        close(exported(*state), asked(LED, name)(*state), rounding(name, LED, state[0]))
+
+
+@pytest.mark.parametrize("name", [name for name, record in PROBLEMS.items() if record.indexed])
+def test_one_of_many_is_asked_for_by_its_number(name: str, tmp_path: Path) -> None:
+    for wrong, n in ((name, 5), (f"{name}[5]", 5), (f"{name}[99]", 5), (name, 3), (f"{name}[3]", 3)):
+        ways = [lambda wrong=wrong, n=n: aw.count_operations(wrong, joints=n)]
+        if n == ARM.n:
+            ways += [
+                lambda wrong=wrong: aw.compile(ARM, wrong),
+                lambda wrong=wrong: aw.count_operations(wrong, robot=ARM),
+                lambda wrong=wrong: aw.export(ARM, to="python", directory=tmp_path, functions=[wrong]),
+            ]
+        expected = f"{wrong}: expected which {PROBLEMS[name].indexed}, {name}[0] to {name}[{n - 1}]"
+        for way in ways:
+            with pytest.raises(aw.InputError, match=f"^{re.escape(expected)}$"):
+                way()
+    for unknown in (f"{name}[-1]", f"{name}[]", f"{name}[1][2]", f"{name}[x]"):
+        with pytest.raises(aw.UnknownNameError, match=f"unknown problem '{re.escape(unknown)}'"):
+            aw.compile(ARM, unknown)
+
+
+def test_no_other_problem_takes_a_number() -> None:
+    for name in (name for name, record in PROBLEMS.items() if not record.indexed):
+        with pytest.raises(aw.UnknownNameError, match=rf"unknown problem '{name}\[0\]'. Did you mean"):
+            aw.compile(ARM, f"{name}[0]")
+
+
+# Long chains
+
+
+def test_the_form_follows_from_the_record(problem_name: str) -> None:
+    record = problem_of(problem_name)
+    longest = unrolled(record)
+    short, longer = (aw.random_robot(n, 1) for n in (longest, longest + 1))
+    beyond = Form.WRITTEN if record.loop is None else Form.LOOP
+    assert (form_of(record, short), form_of(record, longer)) == (Form.STRAIGHT, beyond)
+    assert form_of(record, longer, chosen=True) == form_of(record, longer, vary=("gravity",)) == Form.WRITTEN
+    smooth = longer.each_joint(lambda joint: replace(joint, smooth=0.1))
+    assert form_of(record, smooth) == form_of(record, led(1, links=longest + 1)) == Form.WRITTEN
+
+
+@pytest.mark.parametrize("target", BACKENDS)
+def test_a_long_chain_has_every_problem(problem_name: str, target: str) -> None:
+    arm, f, state = LONG.arm, asked(LONG.arm, problem_name, target), state_of(problem_name, FEW)
+    if find(problem_name).traced:
+        with pytest.raises(aw.InputError, match=f"derivatives are for up to 24 joints; {arm.name} has 26"):
+            f(*state)
+        return
+    got, expected = f(*state), written(arm, problem_name, state)
+    close(got, expected, rounding(problem_name, arm, FEW[0]))
+    alone = f(*(x[2] for x in state))
+    close(alone, got[2], 0.0 if target in COMPILED else 1e-12)
+    out = np.empty_like(got)
+    assert f(*state, out=out) is out and np.array_equal(out, got)
+    if problem_of(problem_name).loop is None:
+        with pytest.raises(aw.InputError, match=f"{re.escape(problem_name)} is compiled for up to .*it has no source"):
+            _ = f.source
+
+
+@pytest.mark.parametrize("target", BACKENDS)
+@pytest.mark.parametrize("name", LOOPED)
+def test_a_loop_takes_wrenches_and_single_precision(name: str, target: str) -> None:
+    """One wrench for the tool of all states, others for the links of each."""
+    arm, f, state, record = LONG.arm, asked(LONG.arm, name, target), state_of(name, FEW), PROBLEMS[name]
+    assert f.source and f.formulation.name == record.loop.formulation
+    single = asked(arm, name, target, "float32")(*(x.astype("float32") for x in state))
+    assert single.dtype == np.float32
+    close(single, f(*state), rounding(name, arm, FEW[0], "float32"))
+    if record.wrenches:
+        both = {"tip_wrench": LONG.tip_wrench, "link_wrenches": np.random.default_rng(2).normal(size=(3, 26, 6))}
+        meant = aw.compile(arm, name, find(name).name)
+        for loads in (both, *({key: x} for key, x in both.items())):
+            close(f(*state, **loads), meant(*state, **loads), rounding(name, arm, FEW[0]))
+
+
+@pytest.mark.parametrize("name", LOOPED)
+def test_a_long_chain_with_followers_runs_as_it_is_written(name: str) -> None:
+    arm = led(2, links=26)
+    state = state_of(name, FEW[..., : arm.n])
+    close(aw.compile(arm, name)(*state), written(arm, name, state), rounding(name, arm, state[0]))
+
+
+def written(arm: aw.Robot, name: str, state: list[np.ndarray]) -> np.ndarray:
+    """The default formulation itself, with a number for each scalar."""
+    chain, formulation = arm.chain(), default_for(name, bool(arm.followers))
+    results = (formulation(chain, *(x[k].tolist() for x in state)) for k in range(len(state[0])))
+    return np.array([list(flattened(result)) for result in results]).reshape(-1, *problem_of(name).sizes(chain))
+
+
+# Backends
+
+
+KINDS = [(target, dtype) for target in BACKENDS for dtype in backend(target).dtypes]
+
+
+@pytest.mark.parametrize(("target", "dtype"), KINDS)
+def test_a_backend_makes_kernels(target: str, dtype: str) -> None:
+    """Of a program with two arguments, in any layout; on one entry nothing depends, yet it must be finite."""
+    graph, rng = Graph(), np.random.default_rng(0)
+    x, y = (tuple(graph.input(f"{name}{k}") for k in range(size)) for name, size in (("x", 2), ("y", 3)))
+    outputs = x[0] * y[1] + 1.5, y[2].sin() - x[0], x[0] / y[0], graph.constant(2.0)
+    kernel = backend(target).kernel(Program((("x", x), ("y", y)), outputs, (2, 2)), dtype)
+    assert (kernel.dtype, kernel.shape) == (np.dtype(dtype), (2, 2)) and kernel.source
+    a, b = rng.uniform(1, 2, (19, 2)).astype(dtype), rng.uniform(1, 2, (3, 19)).astype(dtype).T
+    out = np.empty((19, 4), dtype)
+    assert kernel.run([a, b], out, 2)
+    meant = [a[:, 0] * b[:, 1] + 1.5, np.sin(b[:, 2]) - a[:, 0], a[:, 0] / b[:, 0], np.full(19, 2.0)]
+    close(out, np.stack(meant, axis=-1), 4 * np.finfo(dtype).eps)
+    first, handed = out[0].reshape(2, 2), []
+    single = kernel.single(lambda *given: handed.append(given) or first)
+    assert np.array_equal(single(a[0], b[0].copy()), first)
+    assert single("other", "things") is first and handed[-1] == ("other", "things")
+    for array in (a, b):
+        kept = array[7, 1]
+        array[7, 1] = np.nan
+        assert not kernel.run([a, b], out)
+        array[7, 1] = kept
+
+
+@pytest.mark.parametrize(("target", "dtype"), KINDS)
+@pytest.mark.parametrize("problem", LONG_CHAINS)
+def test_a_backend_makes_loops(problem: str, target: str, dtype: str) -> None:
+    sweeps = LONG_CHAINS[problem]
+    loop = backend(target).loop(sweeps.steps(False), sweeps.tables(LONG.arm, dtype), dtype)
+    assert (loop.dtype, loop.shape) == (np.dtype(dtype), (26,)) and loop.source
+    state, out = list(FEW.astype(dtype)), np.empty((3, 26), dtype)
+    assert loop.run(state, out, 2)
+    close(out, asked(LONG.arm, problem)(*FEW), rounding(problem, LONG.arm, FEW[0], dtype))
+    state[0][1, 3] = np.inf
+    assert not loop.run(state, out)
+
+
+def test_an_unknown_target_lists_what_there_is() -> None:
+    for target in ("gpu", None, ["cpu"]):
+        with pytest.raises(aw.UnknownNameError, match=r"unknown target .*Known: cpu, python"):
+            backend(target)
