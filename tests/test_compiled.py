@@ -16,8 +16,11 @@ from conftest import FORMULATIONS, close, random_case, with_actuators
 import armwright as aw
 from armwright.backends.interface import Kernel, backend
 from armwright.backends.llvm import native
+from armwright.formulations import problem_of
 from armwright.graph import Graph
 from armwright.graph.program import Program
+from armwright.model import description
+from armwright.trace import choose
 
 PUMA = aw.load("puma560")
 
@@ -177,6 +180,42 @@ def test_the_default_takes_the_fewest_operations(robot_name: str) -> None:
         assert "define internal void @body" in default.source
 
 
+@pytest.mark.parametrize("problem", ["inverse_dynamics", "forward_dynamics", "mass_matrix"])
+@pytest.mark.parametrize("name", ["puma560", "panda"])
+def test_a_first_call_does_nothing_twice(
+    name: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With an empty cache: every candidate, and every other way to have the best of them, traced once on one chain."""
+    monkeypatch.setenv("ARMWRIGHT_CACHE", str(tmp_path))
+    chains, choices = [], []
+    build, trace = description.Chain, choose.traced
+    monkeypatch.setattr(description, "Chain", lambda **parts: chains.append(parts) or build(**parts))
+    monkeypatch.setattr(choose, "traced", lambda f, asked, choice: choices.append(choice) or trace(f, asked, choice))
+    arm = replace(aw.load(name))  # a new one, of which nothing is known yet
+    chains.clear()
+    record = problem_of(problem)
+    getattr(arm, problem)(*np.zeros((len(record.arguments), arm.n)))
+    assert len(chains) == 1
+    assert len(set(choices)) == len(choices) > len(record.candidates)
+    assert {c.formulation for c in choices} == {c.formulation for c in record.candidates}
+    choices.clear()
+    getattr(replace(arm), problem)(*np.zeros((len(record.arguments), arm.n)))
+    assert len(choices) == 1  # which one it was is known
+
+
+@pytest.mark.parametrize("problem", ["inverse_dynamics", "forward_dynamics", "mass_matrix"])
+def test_a_second_call_is_one_python_frame(problem: str) -> None:
+    call, state, frames = getattr(PUMA, problem), list(np.ones((len(problem_of(problem).arguments), 6))), []
+    call(*state)
+    before = sys.getprofile()
+    sys.setprofile(lambda frame, event, _: frames.append(frame.f_code.co_name) if event == "call" else None)
+    try:
+        call(*state)
+    finally:
+        sys.setprofile(before)
+    assert frames == [problem]
+
+
 def exact(function, x: np.ndarray) -> np.ndarray:
     with mpmath.workdps(60):
         return np.array([mpmath.mpf(function(mpmath.mpf(float(v)))) for v in x.ravel()], dtype=object).reshape(x.shape)
@@ -325,29 +364,6 @@ def test_forward_dynamics_of_a_long_chain_is_a_compiled_loop(n: int, prismatic: 
     small = aw.compile(arm, "forward_dynamics", dtype="float32")(*(x[:5].astype("float32") for x in (q, qd, tau)))
     assert small.dtype == np.float32
     close(small, qdd[:5], 1e-2)
-
-
-@pytest.mark.parametrize("problem", ["inverse_dynamics", "forward_dynamics", "bias"])
-def test_wrenches_on_a_long_chain(problem: str) -> None:
-    tool = np.eye(4)
-    tool[:3, 3] = 0.1, -0.2, 0.3
-    arm = aw.random_robot(30, 2).with_tool(tool)
-    state = np.random.default_rng(0).uniform(-1, 1, (2 if problem == "bias" else 3, 4, 5, 30))
-    tip, links = np.random.default_rng(1).normal(size=6), np.random.default_rng(2).normal(size=(5, 30, 6))
-    by = "gibbs_appell" if problem != "forward_dynamics" else "denoc"
-    for loads in ({"tip_wrench": tip}, {"link_wrenches": links}, {"tip_wrench": tip, "link_wrenches": links}):
-        close(getattr(arm, problem)(*state, **loads), getattr(arm, problem)(*state, **loads, formulation=by), 1e-9)
-
-
-def test_the_mass_matrix_of_a_long_chain() -> None:
-    arm = with_actuators(aw.random_robot(40, 1), np.random.default_rng(4))
-    q = np.random.default_rng(0).uniform(-1, 1, (2, 3, 40))
-    M = arm.mass_matrix(q)
-    close(M, arm.mass_matrix(q, formulation="composite_body"), 1e-12)
-    assert np.array_equal(arm.mass_matrix(q[1, 2]), M[1, 2])
-    out = np.empty((2, 3, 40, 40))
-    assert aw.compile(arm, "mass_matrix")(q, out=out) is out
-    assert np.array_equal(out, M)
 
 
 def test_ten_thousand_joints_work() -> None:

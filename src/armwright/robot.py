@@ -109,10 +109,6 @@ class Robot(Description):
 
         return _kept(mjcf.text(self), path)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """The robot without what it has compiled."""
-        return {field.name: getattr(self, field.name) for field in fields(Description)}
-
     def __repr__(self) -> str:
         led = f", {len(self.followers)} following" if self.followers else ""
         return f"<Robot {self.name}: {self.n} joint{'s' if self.n > 1 else ''} {self.joint_types}{led}>"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Self, TypeAlias
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
@@ -136,6 +137,10 @@ class Description:
         if not all(map(math.isfinite, numbers)):
             raise ModelError(f"robot {self.name!r} has a number that is not finite: {numbers}")
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The robot without what was made of it: its chain, what it has compiled."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
     @property
     def n(self) -> int:
         """The number of coordinates: of joints that do not follow another."""
@@ -179,6 +184,14 @@ class Description:
 
     def chain(self, number: Callable[[float], Scalar] = float) -> Chain:
         """The canonical chain with every number turned into a scalar, e.g. `numpy.float32` or `mpmath.mpf`."""
+        return self._floats if number is float else self._chain(number)
+
+    @cached_property
+    def _floats(self) -> Chain:
+        """The chain that tracing asks for again and again."""
+        return self._chain(float)
+
+    def _chain(self, number: Callable[[float], Scalar]) -> Chain:
         base = _pose(self.base, number)
         tool = _pose(compose(self.flange, self.tool), number)
         links = [_link(link, number) for link in self.links]
