@@ -13,8 +13,8 @@ from armwright.graph.interpret import interpret
 from armwright.graph.program import Program
 from armwright.integrate import Event, IntegrationError, Taylor, solve
 from armwright.integrate.jets import coefficients, increment, solve_jets
-from armwright.simulation.motion import derivative
 from armwright.simulation.kernels import motion_of
+from armwright.simulation.motion import derivative
 from armwright.torque import as_law
 
 EPS = float(np.finfo(float).eps)

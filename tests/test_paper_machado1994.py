@@ -11,8 +11,8 @@ from armwright.errors import InputError, SimulationError
 from armwright.graph.interpret import interpret
 from armwright.integrate import method, solve
 from armwright.integrate.jets import solve_jets
-from armwright.simulation.motion import derivative
 from armwright.simulation.kernels import motion_of
+from armwright.simulation.motion import derivative
 from armwright.study import papers
 from armwright.study.papers import machado1994
 from armwright.study.papers.finding import Verdict
