@@ -25,7 +25,7 @@ from armwright.cache import name_of, read, write
 def _generator() -> str:
     """A name for the code that writes code: what an older one has left in the cache is not used."""
     here = Path(__file__).parent
-    return name_of([*sorted(here.glob("*.py")), here.parent / "interface.py"])
+    return name_of([*sorted(here.glob("*.py")), here.parent / "interface.py", here.parent / "sines.py"])
 
 
 @cache

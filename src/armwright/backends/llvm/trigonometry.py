@@ -1,9 +1,7 @@
 """Sine and cosine of vectors, in IR.
 
-The angle is reduced by k quarter turns, k = round(x 2/pi), with pi/2 in three parts: x - k P1 is exact for |x|
-<= 1e6 (both are multiples of the last bit of P1 and their difference is below one), so what follows rounds only
-the small rest. Two polynomials give sine and cosine of the rest, and k mod 4 says which is which and with what
-sign. Beyond 1e6, and for infinities, the C library is asked, lane by lane. A nan passes through.
+The reduction and the polynomials are those of `backends.sines`. Beyond their largest angle, and for infinities, the C
+library is asked, lane by lane. A nan passes through.
 """
 
 from __future__ import annotations
@@ -11,34 +9,7 @@ from __future__ import annotations
 import math
 
 from armwright.backends.llvm.block import Block, Lanes, library, repeated
-
-LARGEST = 1e6
-LARGEST_SINGLE_SPLIT = 8e3  # k must leave room for the digits of the first part
-
-# pi/2 = P1 + P2 + P3, each rounded to the precision in use
-DOUBLE_PARTS = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
-SINGLE_PARTS = (1.57079637050628662109375, -4.37113882867379e-08, -1.7151245100059158e-15)
-
-# The same in parts with so few digits that k times a part is exact without a fused multiply-add; the last is the rest
-DOUBLE_SPLIT = (
-    1.57079632673412561417e00,
-    6.07710050630396597660e-11,
-    2.02226624871116645580e-21,
-    8.47842766036889956997e-32,
-)
-SINGLE_SPLIT = (1.5703125, 4.837512969970703125e-4, 7.54978995489188216e-8)
-
-# Kernel polynomials of the Sun math library (double) and of Cephes (single), lowest power first, in z = r^2
-DOUBLE_SINE = (
-    -1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
-    2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10,
-)  # fmt: skip
-DOUBLE_COSINE = (
-    4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05,
-    -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11,
-)  # fmt: skip
-SINGLE_SINE = (-1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4)
-SINGLE_COSINE = (4.166664568298827e-2, -1.388731625493765e-3, 2.443315711809948e-5)
+from armwright.backends.sines import sines
 
 
 def sine_cosine(block: Block, angles: list[str]) -> list[tuple[str, str]]:
@@ -120,15 +91,14 @@ def _reduced(block: Block, x: str) -> tuple[str, str]:
     shifted = block.fma(x, t.splat(2 / math.pi), t.splat(magic))
     k = block.let(f"fsub {t.vector} {shifted}, {t.splat(magic)}")
     r = x
-    for part in _parts(t):
+    own = sines(t.double)
+    for part in own.parts if t.fma else own.split:
         r = block.fma(k, t.splat(-part), r)
     z = block.let(f"fmul {t.vector} {r}, {r}")
-    sine = block.fma(
-        block.let(f"fmul {t.vector} {z}, {r}"), _polynomial(block, z, DOUBLE_SINE if t.double else SINGLE_SINE), r
-    )
+    sine = block.fma(block.let(f"fmul {t.vector} {z}, {r}"), _polynomial(block, z, own.sine), r)
     cosine = block.fma(
         block.let(f"fmul {t.vector} {z}, {z}"),
-        _polynomial(block, z, DOUBLE_COSINE if t.double else SINGLE_COSINE),
+        _polynomial(block, z, own.cosine),
         block.fma(z, t.splat(-0.5), t.splat(1.0)),
     )
     quadrant = block.let(f"bitcast {t.vector} {shifted} to {t.integers}")
@@ -141,15 +111,9 @@ def _reduced(block: Block, x: str) -> tuple[str, str]:
     )
 
 
-def _parts(t: Lanes) -> tuple[float, ...]:
-    if t.fma:
-        return DOUBLE_PARTS if t.double else SINGLE_PARTS
-    return DOUBLE_SPLIT if t.double else SINGLE_SPLIT
-
-
 def largest(t: Lanes) -> float:
     """The largest angle that is reduced here."""
-    return LARGEST if t.fma or t.double else LARGEST_SINGLE_SPLIT
+    return sines(t.double).limit(t.fma)
 
 
 def _polynomial(block: Block, z: str, coefficients: tuple[float, ...]) -> str:

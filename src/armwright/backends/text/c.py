@@ -7,16 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from armwright.backends.llvm.trigonometry import (
-    DOUBLE_COSINE,
-    DOUBLE_SINE,
-    DOUBLE_SPLIT,
-    LARGEST,
-    LARGEST_SINGLE_SPLIT,
-    SINGLE_COSINE,
-    SINGLE_SINE,
-    SINGLE_SPLIT,
-)
+from armwright.backends.sines import sines
 from armwright.backends.text.notation import Notation, Statements, infix
 from armwright.graph.angles import rounds
 from armwright.graph.count import count
@@ -135,11 +126,8 @@ def _body(program: Program, real: str, double: bool) -> list[str]:
 
 def _sines(double: bool) -> str:
     """The C function for sine and cosine of several angles."""
-    parts, sine, cosine, limit = (
-        (DOUBLE_SPLIT, DOUBLE_SINE, DOUBLE_COSINE, LARGEST)
-        if double
-        else (SINGLE_SPLIT, SINGLE_SINE, SINGLE_COSINE, LARGEST_SINGLE_SPLIT)
-    )
+    own = sines(double)
+    limit = own.limit(fused=False)
     real, suffix = ("double", "") if double else ("float", "f")
 
     def number(x: float) -> str:
@@ -152,7 +140,7 @@ def _sines(double: bool) -> str:
         return text
 
     rest = "x"
-    for part in parts:
+    for part in own.split:
         rest = f"({rest} - k * {number(part)})"
     return f"""/* Sine and cosine of n angles. Each is reduced by whole quarter turns, with pi/2 in parts whose
    products are exact, and two polynomials give those of the rest; there is no branch, so that the compiler can
@@ -175,8 +163,8 @@ static void sines(const {real} *angle, {real} *sine, {real} *cosine, int n)
         const {real} k = ({real})quarters;
         const {real} r = {rest};
         const {real} z = r * r;
-        const {real} s = r + r * z * {polynomial(sine)};
-        const {real} c = {number(1.0)} - {number(0.5)} * z + z * z * {polynomial(cosine)};
+        const {real} s = r + r * z * {polynomial(own.sine)};
+        const {real} c = {number(1.0)} - {number(0.5)} * z + z * z * {polynomial(own.cosine)};
         const {real} a = quarters & 1 ? c : s, b = quarters & 1 ? s : c;
         sine[i] = a * ({real})(1 - (quarters & 2));
         cosine[i] = b * ({real})(1 - ((quarters + 1) & 2));
