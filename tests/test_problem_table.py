@@ -20,6 +20,7 @@ from armwright.formulations.problem import MEANING
 from armwright.function import Function
 from armwright.graph import Graph
 from armwright.graph.program import Program
+from armwright.trace import form
 from armwright.trace.form import Form, form_of, unrolled
 from armwright.trace.loops import LONG_CHAINS
 from armwright.trace.tracing import flattened
@@ -195,6 +196,7 @@ def test_no_other_problem_takes_a_number() -> None:
 def test_the_form_follows_from_the_record(problem_name: str) -> None:
     record = problem_of(problem_name)
     longest = unrolled(record)
+    assert longest == min(form.UNROLLED, record.unrolled or form.UNROLLED)
     short, longer = (aw.random_robot(n, 1) for n in (longest, longest + 1))
     beyond = Form.WRITTEN if record.loop is None else Form.LOOP
     assert (form_of(record, short), form_of(record, longer)) == (Form.STRAIGHT, beyond)
@@ -270,15 +272,32 @@ def test_a_backend_makes_kernels(target: str, dtype: str) -> None:
     assert kernel.run([a, b], out, 2)
     meant = [a[:, 0] * b[:, 1] + 1.5, np.sin(b[:, 2]) - a[:, 0], a[:, 0] / b[:, 0], np.full(19, 2.0)]
     close(out, np.stack(meant, axis=-1), 4 * np.finfo(dtype).eps)
-    first, handed = out[0].reshape(2, 2), []
-    single = kernel.single(lambda *given: handed.append(given) or first)
-    assert np.array_equal(single(a[0], b[0].copy()), first)
-    assert single("other", "things") is first and handed[-1] == ("other", "things")
     for array in (a, b):
         kept = array[7, 1]
         array[7, 1] = np.nan
         assert not kernel.run([a, b], out)
         array[7, 1] = kept
+
+
+@pytest.mark.parametrize(("target", "dtype"), KINDS)
+def test_what_a_kernel_cannot_take_it_hands_over(target: str, dtype: str) -> None:
+    graph, handed, answer = Graph(), [], np.zeros(())
+    x, y = (tuple(graph.input(f"{name}{k}") for k in range(2)) for name in "xy")
+    kernel = backend(target).kernel(Program((("x", x), ("y", y)), (x[0] / x[1] - y[0],), ()), dtype)
+    single = kernel.single(lambda *given: handed.append(given) or answer)
+    good, other = np.array([1.0, 2.0], dtype), {"float64": "float32", "float32": "float64"}[dtype]
+    odd = (
+        good[:1], np.ones(3, dtype), good[None], good.astype(other), np.ones(4, dtype)[::2], good.tolist(), None,
+        good.view(np.recarray), np.array([1.0, 0.0], dtype), np.array([np.nan, 1.0], dtype), np.array(1.0, dtype),
+        np.frombuffer(b"\0" + good.tobytes(), dtype, offset=1),
+    )  # fmt: skip
+    for given in (*((x, good) for x in odd), *((good, x) for x in odd if x is not odd[8]), (), (good,), (good,) * 3):
+        handed.clear()
+        assert single(*given) is answer
+        assert len(handed) == 1 and all(a is b for a, b in zip(handed[0], given, strict=True))
+    if target in COMPILED:
+        handed.clear()
+        assert single(good, good) == -0.5 and single(good, good).dtype == dtype and not handed
 
 
 @pytest.mark.parametrize(("target", "dtype"), KINDS)
