@@ -18,13 +18,13 @@ from typer.testing import CliRunner
 import armwright as aw
 from armwright.check import Report, check, compare, fix
 from armwright.check.compare import KINDS as DIFFERENCES
-from armwright.check.joints import rounded
 from armwright.check.report import KINDS
 from armwright.check.run import read
-from armwright.check.tensors import flipped, possible, steiner
 from armwright.cli import app
 from armwright.model import urdf
-from armwright.model.problems import KINDS as PROBLEMS
+from armwright.rules import KINDS as PROBLEMS
+from armwright.rules.joints import rounded
+from armwright.rules.tensors import flipped, possible, steiner
 
 CMEEL = importlib.util.find_spec("cmeel")
 EXAMPLES = Path(CMEEL.origin).parent.parent / "cmeel.prefix/share/example-robot-data/robots" if CMEEL else Path("none")
@@ -303,12 +303,8 @@ def test_a_file_with_all_tensors_about_the_origins_is_found(file: str, tmp_path:
     assert found(report, "inertia about the origin", root.get("name"))
 
 
-TRUE_OF_THE_SOURCE = {"ur10e": ["identical inertia"]}
-"""Universal Robots publish one tensor for both wrists; a TOML file can accept only what `aw.problems` finds."""
-
-
 def test_packaged_robots_raise_no_alarm(robot_name: str) -> None:
-    report = check(robot_name, accept=TRUE_OF_THE_SOURCE.get(robot_name, ()), prove_it=False)
+    report = check(robot_name, prove_it=False)
     assert report.ok, [str(f) for f in report.findings]
     assert report.proofs == ()
 

@@ -15,8 +15,8 @@ import armwright as aw
 from armwright.check import check, compare, fix
 from armwright.check.extents import MOST, Hull, NotUnderstood, Part, Skin, triangles
 from armwright.check.run import read, written_findings
-from armwright.check.tensors import flipped, near, possible, second_moment, steiner
 from armwright.check.written import Body, Solid
+from armwright.rules.tensors import flipped, near, possible, second_moment, steiner
 
 CMEEL = importlib.util.find_spec("cmeel")
 EXAMPLES = Path(CMEEL.origin).parent.parent / "cmeel.prefix/share/example-robot-data/robots" if CMEEL else Path("none")

@@ -16,10 +16,10 @@ from armwright.errors import LockedWarning, ModelWarning
 from armwright.formulations import find
 from armwright.model import toml, urdf
 from armwright.model.files import contents
-from armwright.model.idle import idle, in_matrix, in_recursion
 from armwright.model.tree import MOST_JOINTS
+from armwright.rules.idle import idle, in_matrix, in_recursion
 
-BODY = '<inertial><origin xyz="0.05 0 0"/><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01"/></inertial>'
+BODY = '<inertial><origin xyz="0.05 0 0"/><mass value="1"/><inertia ixx="0.012" iyy="0.01" izz="0.01"/></inertial>'
 
 
 def quiet(path: Path, **chosen) -> aw.Robot:

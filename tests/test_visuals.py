@@ -361,7 +361,7 @@ def dressed() -> aw.Robot:
             )
         return (*made, Visual(Sphere(1.0)))
 
-    arm = random_case(3, 1).arm
+    arm = random_case(3, 1).arm.with_gravity([0, 0, -9.81])
     T = np.eye(4)
     T[:3, :3], T[:3, 3] = random_rotation(rng), (1, 2, 3)
     arm = replace(arm, links=tuple(replace(link, visuals=visuals()) for link in arm.links), base_visuals=visuals())

@@ -18,8 +18,8 @@ from armwright.function import compile  # noqa: A004
 from armwright.graph import OperationCount
 from armwright.load import load
 from armwright.load import packaged as robots
-from armwright.model.problems import problems
 from armwright.robot import Robot, random_robot
+from armwright.rules import problems
 from armwright.simulation import Run, simulate, simulate_batch, torques_along
 from armwright.study.operation_counts import count_operations
 

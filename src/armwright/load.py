@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from armwright.errors import LockedWarning, ModelError, ModelWarning, unknown
 from armwright.model import toml
-from armwright.model.problems import KINDS, problems
 from armwright.robot import Robot
+from armwright.rules import KINDS, check_accepted, problems
 
 if TYPE_CHECKING:
     from armwright.model.tree import Tree
@@ -63,8 +63,8 @@ def load(
     given = [name for name, value in chosen.items() if value is not None]
     if given:
         raise ModelError(f"{robot.name} is a chain already: {', '.join(given)} is for files with a tree of links")
-    _check_accepted(robot)
-    found = [problem for problem in problems(robot) if not problem.accepted_by(robot)]
+    check_accepted(robot.accept, KINDS, "problem under accept")
+    found = [problem for problem in problems(robot) if problem.severity != "note" and not problem.accepted_by(robot)]
     if found:
         warnings.warn(f"robot {robot.name!r}: " + "; ".join(found), ModelWarning, stacklevel=2)
     return robot
@@ -118,9 +118,9 @@ def _from_tree(tree: Tree, file: str, base: str | None, tip: str | None, locked:
     from armwright.model.tree import pick  # noqa: PLC0415
 
     picked = pick(tree, base, tip, locked)
-    told = [note for note in picked.notes if "not on the chain" in note]
-    if told:
-        warnings.warn(f"{tree.name}: {'; '.join(told)}; locked= sets their positions", LockedWarning, stacklevel=3)
+    notes = [note for note in picked.notes if "not on the chain" in note]
+    if notes:
+        warnings.warn(f"{tree.name}: {'; '.join(notes)}; locked= sets their positions", LockedWarning, stacklevel=3)
     source = "\n".join([f"{file}, {picked.base} to {picked.tip}", *picked.notes])
     return Robot.from_description(replace(picked.description, source=source))
 
@@ -130,10 +130,3 @@ def _there(path: Path) -> bool:
         return path.exists()
     except (OSError, ValueError):  # too long, or with a NUL
         return False
-
-
-def _check_accepted(robot: Robot) -> None:
-    for entry in robot.accept:
-        kind = entry.rpartition(": ")[2]
-        if kind not in KINDS:
-            raise unknown("kind of problem under accept:", kind, KINDS)

@@ -16,11 +16,14 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.check.extents import Hull
-from armwright.check.tensors import CLOSE, EXACT, FULL, flipped, near, possible, products, second_moment, steiner
 from armwright.check.written import Body
+from armwright.rules.tensors import FULL, flipped, near, possible, second_moment, steiner
 
 Evidence: TypeAlias = tuple[str, str, Array]
 """("certain" | "likely", why, the tensor about the centre of mass)."""
+
+EXACT, CLOSE = 1e-5, 2e-3
+"""Relative agreement that is no chance for one number; for two or three of them."""
 
 SHARE = 0.02
 """Of the trace that the parallel-axis term has at least: below, it hardly matters."""
@@ -110,7 +113,7 @@ def _by_numbers(body: Body, added: Array) -> Evidence | None:
 
 def _matching_products(inertia: Array, added: Array, sign: float) -> str:
     """Products that are exactly those of the parallel-axis term: the body's own axes are parallel to the link's."""
-    ours, theirs = products(inertia), sign * products(added)
+    ours, theirs = inertia[[0, 0, 1], [1, 2, 2]], sign * added[[0, 0, 1], [1, 2, 2]]
     largest = float(np.max(np.abs(theirs)))
     if largest < 0.01 * np.trace(inertia):
         return ""

@@ -129,4 +129,4 @@ def _angles(row: Reader, i: int, lines: dict[Any, int]) -> Iterator[Angles]:
         value = row.data.get(key)
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             where = row.text("joint", f"joint{i + 1}")
-            yield Angles(where, key, (repr(value),), (float(value),), i, lines.get((i, key)))
+            yield Angles(where, key, (float(value),), (repr(value),), i, lines.get((i, key)))

@@ -235,4 +235,4 @@ def _angles(root: xml.Element, places: dict[int, int]) -> Iterator[Angles]:
         if origin is not None and "rpy" in origin.attributes:
             texts = tuple(origin.attributes["rpy"].split())
             values = origin.vector("rpy", (0.0, 0.0, 0.0))
-            yield Angles(owner.text_of("name"), "rpy", texts, values, places[id(origin)], origin.line)
+            yield Angles(owner.text_of("name"), "rpy", values, texts, places[id(origin)], origin.line)

@@ -1,4 +1,4 @@
-"""A repaired copy of a file: what needs no guess is changed, the rest is left and told."""
+"""A repaired copy of a file: what needs no guess is changed, the rest is left and reported."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.check.about_origin import Twins
-from armwright.check.tensors import flipped, near, possible, second_moment
 from armwright.check.written import Body
+from armwright.rules.tensors import flipped, near, possible, second_moment
 
 SAME, EQUAL, OTHER = 0.005, 0.01, 0.05
 """Relative: masses and centres of mass of twins; tensors that are the same; tensors that may still be."""

@@ -117,7 +117,7 @@ def _peers(robot: Robot, peers: Mapping[str, Peer]) -> Iterator[Proof]:
         name = f"{who} agrees"
         try:
             worst = difference(torques(model, q, qd, qdd), ours)
-        except Exception as error:  # whatever another program raises, it is told and the other proofs go on
+        except Exception as error:  # whatever another program raises, it is reported and the other proofs go on
             first = str(error).strip().split("\n")[0]
             yield Proof(name, None, f"{type(error).__name__}: {first}")
             continue

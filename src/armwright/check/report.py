@@ -8,46 +8,27 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from armwright.check.wording import columns
+from armwright.rules import KINDS as RULED
+from armwright.rules import SEVERITIES, Problem, accepted
 
-SEVERITIES = ("error", "warning", "note")
-"""Wrong; suspicious; worth knowing. The first two make a check fail."""
-
-KINDS = {
+KINDS = RULED | {
     "asymmetric inertia": "a 3x3 tensor whose mirrored entries differ",
     "axis length": "an axis that is not of unit length, or of none",
-    "centre of mass outside": "a centre of mass far from every joint and shape of its link",
-    "coaxial joints": "neighbouring joints that do the same motion",
-    "degrees": "an angle, limit or speed that looks like degrees",
     "DH convention": "a table that looks like another convention's",
     "exchanged moments": "Ixx, Iyy or Izz that seem to stand in each other's place",
     "flipped products": "products of inertia with the other sign, as SolidWorks prints them",
-    "gravity": "gravity that points up, or is not that of the Earth",
-    "identical inertia": "the same tensor on links of different mass",
     "inertia about the origin": "a tensor about the link frame's origin in place of the centre of mass",
-    "inertia without mass": "a tensor on a link without mass",
-    "meshes not found": "meshes that are not where the file says, so that less can be told",
-    "millimetres": "lengths of tens of metres and more",
-    "missing inertia": "a mass whose tensor is all zero",
+    "meshes not found": "meshes that are not where the file says, so that less can be said",
     "missing limits": "a joint without limits where the format wants them",
-    "negative damping": "friction that drives",
-    "no travel": "limits that leave no room",
-    "non-positive mass": "a link that moves and has no mass, or a negative one",
-    "not positive definite": "a tensor with a negative principal moment",
     "parallel axis twice": "a tensor from which the parallel-axis term was taken once too often",
-    "placeholder": "round values that exporters write where nothing is known",
-    "reversed limits": "the lower limit above the upper one",
-    "rounded angle": "a right angle (or half or a third of one) written with few digits",
-    "singular mass matrix": "a joint that can move without moving any mass",
-    "suspicious units": "mass or inertia hundreds of times what the size of the link lets expect",
-    "triangle inequality": "a principal moment above the sum of the other two",
     "turned tensor": "a body stretched across its link, not along it",
     "visuals": "shapes that cannot be read, or meshes outside of the model's folder",
-    "zero effort": "an effort or speed limit of zero",
     "held back": "a joint that goes less far than its own limits say, because of one that follows it",
     "locked": "a joint beside the chain that stands locked",
     "not loaded": "a file that no chain could be taken from",
     "not proved": "a proof that failed",
 }
+"""Those of the book, which any robot may have, and what only a file can say."""
 
 
 @dataclass(frozen=True)
@@ -74,13 +55,18 @@ class Finding:
     edits: tuple[Edit, ...] = ()
     about: tuple[str, ...] = ()
 
+    @classmethod
+    def of(cls, problem: Problem, line: int | None = None, edits: tuple[Edit, ...] = ()) -> Finding:
+        """What a rule of the book found, at its line."""
+        return cls(problem.severity, problem.kind, problem.where, problem.text, line, edits, problem.about)
+
     @property
     def fixable(self) -> bool:
         return bool(self.edits)
 
     def accepted_by(self, accept: Iterable[str]) -> bool:
         """Whether a list of kinds, or of "where: kind", has it."""
-        return bool({self.kind, f"{self.where}: {self.kind}"} & set(accept))
+        return accepted(self.kind, self.where, accept)
 
     def as_dict(self) -> dict[str, Any]:
         keys = ("severity", "kind", "where", "line", "text", "fixable")
@@ -142,8 +128,8 @@ class Report:
     @property
     def fine(self) -> tuple[str, ...]:
         """The links and joints nothing was found about."""
-        told = {name for finding in self.findings for name in (finding.where, *finding.about)}
-        return tuple(name for name in (*self.links, *self.joints) if name not in told)
+        reported = {name for finding in self.findings for name in (finding.where, *finding.about)}
+        return tuple(name for name in (*self.links, *self.joints) if name not in reported)
 
     @property
     def summary(self) -> str:

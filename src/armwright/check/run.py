@@ -13,30 +13,20 @@ from armwright.check.bodies import body_findings
 from armwright.check.edits import as_text, edited
 from armwright.check.from_toml import from_toml
 from armwright.check.from_tree import from_tree, from_urdf
-from armwright.check.joints import joint_findings
+from armwright.check.joints import follower_findings, joint_findings
 from armwright.check.proofs import Peer, prove
-from armwright.check.report import KINDS, SEVERITIES, Finding, Proof, Report, softened
-from armwright.check.whole import chain_findings, follower_findings, whole_findings
+from armwright.check.report import KINDS, Finding, Proof, Report, softened
+from armwright.check.whole import whole_findings
 from armwright.check.written import Written
-from armwright.errors import ArmwrightError, InputError, LockedWarning, ModelError, unknown
+from armwright.errors import ArmwrightError, InputError, LockedWarning, ModelError
 from armwright.load import READERS, load, packaged
 from armwright.model import toml, xml
 from armwright.model.files import robot_file
-from armwright.model.problems import problems
 from armwright.model.tree import few_enough
 from armwright.robot import Robot
+from armwright.rules import RULES, SEVERITIES, AngleFacts, check_accepted, problems
 
-PROBLEM_SEVERITY = {
-    "non-positive mass": "warning",
-    "missing inertia": "warning",
-    "not positive definite": "error",
-    "triangle inequality": "error",
-    "suspicious units": "warning",
-    "singular mass matrix": "error",
-    "reversed limits": "error",
-    "no travel": "warning",
-}
-"""What `aw.problems` finds; its rounded angles and degrees are told from the file itself, where they stand."""
+ANGLES = {rule.kind for rule in RULES if rule.about is AngleFacts}
 
 
 @dataclass(frozen=True)
@@ -75,18 +65,19 @@ def check(
     accept    kinds of findings, or "where: kind", that are known and become notes; a TOML file has its own list too
     peers     other programs to compare torques with, by name (the command line passes Pinocchio and MuJoCo)
     prove_it  False leaves out the proofs, which take a second or two
-    packages  where packages are that meshes are in, or that a xacro file names: with meshes more can be told
+    packages  where packages are that meshes are in, or that a xacro file names: with meshes more can be found
     mappings  the arguments of a xacro file
     """
-    _check_accepted(accept)
+    if isinstance(accept, str):
+        raise InputError(f"accept = {accept!r}: expected a list of kinds")
+    check_accepted(accept, KINDS, "finding to accept")
     written = read(path, packages, mappings)
     chosen = Chosen(base, tip, locked or None, packages, mappings)
     found = list(written_findings(written))
-    robot, told = _loaded(path, written, chosen, found)
-    found += told
+    robot, from_loading = _loaded(path, written, chosen, found)
+    found += from_loading
     if robot is not None:
-        more = (*_problem_findings(robot, written), *chain_findings(robot), *follower_findings(robot, written))
-        found += _merged(found, more)
+        found += _robot_findings(robot, written, found)
     proofs = prove(robot, peers) if robot is not None and prove_it else ()
     found += _failed(proofs, robot)
     known = (*written.accept, *accept)
@@ -136,17 +127,8 @@ def _file(path: str | Path) -> Path:
     return Path(path)
 
 
-def _check_accepted(accept: Iterable[str]) -> None:
-    if isinstance(accept, str):
-        raise InputError(f"accept = {accept!r}: expected a list of kinds")
-    for entry in accept:
-        kind = entry.rpartition(": ")[2]
-        if kind not in KINDS:
-            raise unknown("kind of finding to accept:", kind, KINDS)
-
-
 def written_findings(written: Written) -> Iterator[Finding]:
-    """What can be told from the file alone."""
+    """What the file alone says."""
     found = [*body_findings(written), *joint_findings(written)]
     yield from found
     yield from _merged(found, whole_findings(written))
@@ -184,7 +166,7 @@ def _load_repaired(written: Written, chosen: Chosen, found: list[Finding]) -> tu
 
 
 def _load(path: str | Path, chosen: Chosen, visuals: bool = True) -> tuple[Robot, list[Finding]]:
-    """The robot, and which joints stand locked. One that loads only without what it looks like is told of."""
+    """The robot, and which joints stand locked. That one loads only without what it looks like is a finding."""
     found = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -199,23 +181,20 @@ def _load(path: str | Path, chosen: Chosen, visuals: bool = True) -> tuple[Robot
     return robot, found
 
 
-def _problem_findings(robot: Robot, written: Written) -> Iterator[Finding]:
-    """What `aw.problems` says, at the line of the link it is about."""
+def _robot_findings(robot: Robot, written: Written, found: Sequence[Finding]) -> list[Finding]:
+    """What the rules say of the robot that was loaded, at the line of the link it is about.
+
+    An angle may be in another row than it was written in; where such are found in the file, that is enough.
+    """
     lines = {body.name: body.line for body in written.bodies}
-    for problem in problems(robot):
-        severity = PROBLEM_SEVERITY.get(problem.kind)
-        if severity is None:
-            continue
-        if "negative" in problem and problem.kind == "non-positive mass":
-            severity = "error"
-        text = str(problem).removeprefix(f"{problem.where}: ")
-        yield Finding(severity, problem.kind, problem.where, text, lines.get(problem.where))
+    said = {finding.kind for finding in found} & ANGLES
+    more = (Finding.of(problem, lines.get(problem.where)) for problem in problems(robot) if problem.kind not in said)
+    return _merged(found, (*more, *follower_findings(robot, written)))
 
 
 def _merged(found: Sequence[Finding], more: Iterable[Finding]) -> list[Finding]:
-    """What is not told already. A body without mass is one thing, whether it has a tensor or not."""
+    """What is not said already."""
     known = {(finding.kind, finding.where) for finding in found}
-    known |= {("non-positive mass", where) for kind, where in known if kind == "inertia without mass"}
     return [finding for finding in more if (finding.kind, finding.where) not in known]
 
 

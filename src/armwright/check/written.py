@@ -16,6 +16,9 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.check.extents import Skin
+from armwright.model.description import Triple
+from armwright.rules import AngleFacts, BodyFacts, JointFacts, RobotFacts
+from armwright.rules.facts import minor
 
 NOWHERE = -1
 """The place of a number that cannot be replaced."""
@@ -127,15 +130,24 @@ class Hinge:
     def moves(self) -> bool:
         return self.turns or self.kind == "prismatic"
 
+    @property
+    def facts(self) -> JointFacts:
+        """What rules look at. Of a fixed joint it is the length; one that is free, or follows, may have zeros."""
+        length = float(np.linalg.norm(self.offset))
+        if not self.moves:
+            return JointFacts(self.name, False, length=length)
+        free = self.kind == "continuous"
+        limited = not free and (self.lower is not None or self.upper is not None)
+        limits = (self.lower or 0.0, self.upper or 0.0) if limited else None
+        drive = (self.effort, self.velocity)
+        effort, velocity = (x or None for x in drive) if free or self.mimics else drive
+        return JointFacts(self.name, self.turns, limits, effort, velocity, self.viscous, self.coulomb, length)
+
 
 @dataclass(frozen=True)
-class Angles:
-    """Angles under one key, with their texts, as they stand in the file."""
+class Angles(AngleFacts):
+    """Angles under one key, and where they stand in the file."""
 
-    where: str
-    key: str
-    texts: tuple[str, ...]
-    values: tuple[float, ...]
     place: int
     line: int | None = None
 
@@ -163,7 +175,7 @@ class Written:
     bodies: tuple[Body, ...]
     hinges: tuple[Hinge, ...]
     angles: tuple[Angles, ...] = ()
-    gravity: tuple[float, float, float] | None = None
+    gravity: Triple | None = None
     gravity_line: int | None = None
     convention: str = ""
     rows: tuple[DHRow, ...] = ()
@@ -181,6 +193,39 @@ class Written:
         lengths = [float(np.linalg.norm(hinge.offset)) for hinge in self.hinges if hinge.moves]
         return sum(lengths) / len(lengths) if lengths else 0.0
 
+    @cached_property
+    def weighty(self) -> tuple[Body, ...]:
+        """The bodies of which something is given."""
+        return tuple(body for body in self.bodies if body.given and (body.mass or np.any(body.tensor)))
+
+    @cached_property
+    def facts(self) -> RobotFacts:
+        """What rules look at: these bodies, and all joints."""
+        bodies, joints = map(self._facts, self.weighty), (hinge.facts for hinge in self.hinges)
+        return RobotFacts(self.name, tuple(bodies), tuple(joints), self.gravity)
+
+    def _facts(self, body: Body) -> BodyFacts:
+        """A link whose joints are all in one place may lie on the way to it.
+
+        Of a table all links are on the chain, whose sizes are better known when it is loaded.
+        """
+        tree = self.format != "toml"
+        least = max(body.length, 2 * float(np.linalg.norm(body.com)), 0.5 * self.segment) if tree else 0.0
+        low, high = body.points.min(axis=0), body.points.max(axis=0)
+        return BodyFacts(
+            name=body.name,
+            mass=body.mass,
+            inertia=body.inertia,
+            least=least,
+            most=least if body.length else max(least, body.stem),
+            length=max(body.length, self.segment),
+            off=float(np.linalg.norm(np.maximum(0, np.maximum(low - body.com, body.com - high)))),
+            spin=body.spin,
+            part=tree,
+            moves=body.moves,
+            minor=self.minor(body) or body.welded,
+        )
+
     def minor(self, body: Body) -> bool:
         """Whether a body hardly matters: it does not move, or weighs less than a hundredth of what does."""
-        return not body.moves or abs(body.mass) < 0.01 * self.mass
+        return not body.moves or minor(body.mass, self.mass)

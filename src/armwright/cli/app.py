@@ -74,11 +74,12 @@ def show(robot: NamedRobot) -> None:
         found = aw.problems(arm)
         out = console()
         out.print()
-        if not found:
+        if all(problem.severity == "note" for problem in found):
             out.print("[green]No problems found.[/]")
         for problem in found:
+            word = "[dim]note:[/]" if problem.severity == "note" else "[yellow]problem:[/]"
             note = " [dim](accepted by the file)[/]" if problem.accepted_by(arm) else ""
-            out.print(f"[yellow]problem:[/] {escape(problem)}{note}", soft_wrap=True)
+            out.print(f"{word} {escape(problem)}{note}", soft_wrap=True)
 
 
 @app.command()

@@ -1,0 +1,110 @@
+"""Rules about one body: its mass, its tensor, and where its centre of mass is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from armwright.rules.facts import BodyFacts
+from armwright.rules.problem import Doubt
+from armwright.rules.tensors import FULL, ROUNDING, possible, second_moment
+
+TYPICAL = 0.08
+"""Largest moment over m L^2 of a usual link: a rod has 1/12."""
+
+USUAL = (0.003, 4.0)
+"""Largest moment over m L^2 of links of real arms, with L as long as the link may be.
+
+Of 690 links in published files all others are made up: the identified first link of a Panda has 2.9, the wrists of the
+UR5, cylinders with a radius of 0.6 m in place of 0.06 m, have 5.0.
+"""
+
+FAR = 40.0
+"""Times a usual limit: even a link that hardly matters is not so by chance."""
+
+UNITS = {1e-4: "kg cm^2", 1e-6: "kg mm^2", 1e-7: "g cm^2", 1e-9: "g mm^2"}
+
+LONGEST = 10.0
+"""Metres: links of cranes and of the arms in orbit stay below."""
+
+
+def no_mass(body: BodyFacts) -> Iterator[Doubt]:
+    if body.mass < 0:
+        yield Doubt("error", f"its mass is negative ({body.mass:g} kg)")
+    elif body.mass == 0 and not (body.part or body.only_spins):
+        yield Doubt("warning", "its mass is zero")
+
+
+def tensor_without_mass(body: BodyFacts) -> Iterator[Doubt]:
+    if body.mass == 0 and possible(body.inertia):
+        text = f"it has a tensor of up to {body.largest:.3g} kg m^2 and no mass, as no body can"
+        yield Doubt("warning" if body.moves else "note", text)
+
+
+def mass_without_tensor(body: BodyFacts) -> Iterator[Doubt]:
+    if body.mass > 0 and body.empty:
+        text = f"its inertia is missing: the tensor is zero for {body.mass:g} kg; a point, or a value nobody filled in?"
+        yield Doubt("note" if body.minor else "warning", text)
+
+
+def negative_moment(body: BodyFacts) -> Iterator[Doubt]:
+    if _impossible(body) and _indefinite(body):
+        yield Doubt("error", f"its inertia tensor is not positive definite: principal moments {_listed(body)}")
+
+
+def large_moment(body: BodyFacts) -> Iterator[Doubt]:
+    if _impossible(body) and not _indefinite(body):
+        text = f"its principal moments {_listed(body)} break the triangle inequality: one exceeds the sum of the others"
+        yield Doubt("error", text)
+
+
+def _impossible(body: BodyFacts) -> bool:
+    return not (body.empty or body.only_spins or possible(body.inertia))
+
+
+def _indefinite(body: BodyFacts) -> bool:
+    a, _, c = body.moments
+    return bool(a < -ROUNDING * max(abs(a), abs(c)))
+
+
+def _listed(body: BodyFacts) -> str:
+    return "{:.4g}, {:.4g}, {:.4g} kg m^2".format(*body.moments)
+
+
+def units(body: BodyFacts) -> Iterator[Doubt]:
+    if body.mass <= 0 or body.least <= 0 or body.empty or _impossible(body):
+        return
+    high, low = (body.largest / (body.mass * size * size) for size in (body.most, body.least))
+    if high <= USUAL[1] and low >= USUAL[0]:
+        return
+    much, ratio, size = ("large", high, body.most) if high > USUAL[1] else ("small", low, body.least)
+    far = not USUAL[0] / FAR <= ratio <= USUAL[1] * FAR
+    guess = _unit(ratio, body.mass)
+    yield Doubt(
+        "note" if not body.moves or (body.minor and not far) else "warning",
+        f"its inertia ({body.largest:.3g} kg m^2) is far too {much} for {body.mass:.3g} kg over {size:.2g} m, where "
+        f"about {TYPICAL * body.mass * size * size:.2g} is usual; check the units{f': {guess}?' if guess else ''}",
+    )
+
+
+def _unit(ratio: float, mass: float) -> str:
+    """Which unit would explain a moment that is `ratio` m L^2, if one does."""
+    wanted = math.log10(ratio / TYPICAL)
+    if wanted < 0:
+        return "grams" if abs(wanted + 3) < 1.2 and mass > 20 else ""
+    factor = min(UNITS, key=lambda factor: abs(wanted + math.log10(factor)))
+    return UNITS[factor] if abs(wanted + math.log10(factor)) < 1.2 else ""
+
+
+def centre_outside(body: BodyFacts) -> Iterator[Doubt]:
+    if body.mass <= 0:
+        return
+    spread = math.sqrt(max(0.0, float(np.linalg.eigvalsh(second_moment(body.inertia))[2])) / body.mass)
+    size = max(body.length, FULL * spread)
+    if not 0 < 3 * size < body.off:
+        return
+    guess = "; millimetres?" if body.off > LONGEST or body.off > 100 * size else ""
+    text = f"its centre of mass is {body.off:.3g} m off the joints and shapes of a link {size:.2g} m long{guess}"
+    yield Doubt("note" if body.minor and not guess else "warning", text)

@@ -1,0 +1,150 @@
+"""The book applied to a robot as it is computed with: its canonical rows and links."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from armwright.algebra import Array
+from armwright.errors import InputError
+from armwright.model.description import Description, JointModel, Payload, Transform, compose, cos_sin
+from armwright.rules.bodies import LONGEST
+from armwright.rules.book import Part, broken
+from armwright.rules.facts import AngleFacts, BodyFacts, JointFacts, RobotFacts, minor
+from armwright.rules.problem import SEVERITIES, Problem
+
+FARTHER = 3.0
+"""Of two middle sizes, how much the upper one may be above the lower and still be usual."""
+
+
+def problems(robot: Description) -> list[Problem]:
+    """Everything that looks wrong, the worst first, and base to tip.
+
+    None of it stops a computation; all of it has made somebody's simulation wrong without a word.
+    """
+    if not isinstance(robot, Description):
+        raise InputError(f"problems got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
+    sizes = Sizes.of(robot)
+    facts = RobotFacts(robot.name, tuple(_bodies(robot, sizes)), tuple(_joints(robot, sizes)), robot.gravity)
+    parts: list[Part] = []
+    for joint, angles, body in zip(facts.joints, _angles(robot), facts.bodies, strict=True):
+        parts += joint, *angles, body
+    if robot.payload is not None and np.any(robot.payload.inertia):
+        parts.append(_held(robot.payload, sizes.usual))
+    found = [problem for part in parts for problem in broken(part)]
+    known = {(problem.kind, problem.where) for problem in found}
+    found += [problem for problem in (*broken(robot), *broken(facts)) if (problem.kind, problem.where) not in known]
+    return sorted(found, key=lambda problem: SEVERITIES.index(problem.severity))
+
+
+def _bodies(robot: Description, sizes: Sizes) -> Iterator[BodyFacts]:
+    total = sum(abs(link.mass) for link in robot.links)
+    for i, link in enumerate(robot.links):
+        yield BodyFacts(
+            name=link.name,
+            mass=link.mass,
+            inertia=np.array(link.inertia),
+            least=sizes.least[i],
+            most=sizes.most[i],
+            length=sizes.segment,
+            off=sizes.off[i],
+            spin=np.array([0.0, 0.0, 1.0]) if i == 0 and not robot.rows[0].prismatic else None,
+            minor=minor(link.mass, total),
+        )
+
+
+def _held(payload: Payload, usual: float) -> BodyFacts:
+    """A payload that is more than a point."""
+    size = max(2 * math.hypot(*payload.com), usual)
+    return BodyFacts("payload", payload.mass, np.array(payload.inertia), size, size)
+
+
+def _joints(robot: Description, sizes: Sizes) -> Iterator[JointFacts]:
+    for row, length in zip(robot.rows, sizes.joints, strict=True):
+        drive = (None, None) if row.mimic else (row.max_torque, row.max_velocity)
+        yield JointFacts(row.name, not row.prismatic, row.limits, *drive, row.viscous, row.coulomb, length)
+
+
+def _angles(robot: Description) -> Iterator[list[AngleFacts]]:
+    """Those of each row; the last angle of a standard table stands in the flange."""
+    for i, row in enumerate(robot.rows):
+        found = [("alpha", row.alpha), ("theta", row.theta)]
+        ends = [("base", robot.base)] if i == 0 else []
+        ends += [("flange", robot.flange), ("tool", robot.tool)] if i == len(robot.links) - 1 else []
+        found += [(f"angle of the {key}", angle) for key, T in ends for angle in _turned_by(T)]
+        yield [AngleFacts(row.name, key, (value,), (f"{value:.15g}",)) for key, value in found]
+
+
+def _turned_by(transform: Transform) -> Iterator[float]:
+    """The angle of a rotation about x, y or z."""
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        if abs(transform[i][i] - 1) < 1e-15:
+            yield math.atan2(transform[k][j], transform[j][j])
+            return
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How large the parts of a robot are, roughly and in metres.
+
+    least, most   how long each link is
+    usual         how long links of this robot usually are
+    joints        how far each joint is from the one before, and `segment` their mean
+    off           how far the centre of mass of each link is from all its joints, 0 where one is prismatic
+
+    Links are judged by distances that stay when frames slide along their axes: twice that of the centre of mass from
+    either axis, that of the axes, and the gap that a joint always leaves between neighbouring centres of mass, of which
+    each may bridge little; for the largest size also the way to the tool. A prismatic joint has a direction and no
+    line. Nothing counts as smaller than what is usual: the lower of the two middle sizes, and for the largest size the
+    upper one, so that locking a joint, which leaves a link less, does not make the others look too heavy.
+    """
+
+    least: tuple[float, ...]
+    most: tuple[float, ...]
+    usual: float
+    joints: tuple[float, ...]
+    off: tuple[float, ...]
+
+    @property
+    def segment(self) -> float:
+        return sum(self.joints) / len(self.joints)
+
+    @classmethod
+    def of(cls, robot: Description) -> Sizes:
+        coms = [np.array(link.com) for link in robot.links]
+        tool = np.asarray(compose(robot.flange, robot.tool))[:3, 3]
+        n = len(coms)
+        low, gaps, off, joints = np.zeros(n), np.zeros(n + 1), np.full(n, np.inf), []
+        off[-1] = np.linalg.norm(tool - coms[-1])
+        for i, row in enumerate(robot.rows):
+            inner, outer = _beside(row, coms[i - 1] if i else np.zeros(3), coms[i])
+            apart = outer - inner
+            from_inner, from_outer = (0.0, 0.0) if row.prismatic else (np.hypot(*inner[:2]), np.hypot(*outer[:2]))
+            low[i], off[i] = max(low[i], 2 * from_outer), min(off[i], from_outer)
+            joints.append(_way(row, float(np.linalg.norm(apart))))
+            if i:
+                gaps[i] = np.hypot(*apart[:2]) if row.prismatic else abs(apart[2])
+                across = 0.0 if row.prismatic else abs(row.a)
+                low[i - 1], off[i - 1] = max(low[i - 1], across, 2 * from_inner), min(off[i - 1], from_inner)
+        low = np.maximum(low, np.maximum(gaps[:-1], gaps[1:]) / 4)
+        gaps[-1] = np.linalg.norm(tool - coms[-1])
+        high = np.maximum(low, np.maximum(gaps[:-1], gaps[1:]))
+        usual, upper = (float(np.sort(high)[i // 2]) for i in (n - 1, n))
+        least, most = np.maximum(low, usual), np.maximum(high, min(upper, FARTHER * usual))
+        return cls(tuple(least.tolist()), tuple(most.tolist()), usual, tuple(joints), tuple(off.tolist()))
+
+
+def _beside(row: JointModel, before: Array, after: Array) -> tuple[Array, Array]:
+    """The centres of mass before and after a joint, seen from a frame on its axis, at its zero."""
+    (ca, sa), (ct, st) = cos_sin(-row.alpha), cos_sin(row.theta)
+    (x, y, z), (u, v, w) = before, after
+    inner = np.array([x - row.a, ca * y - sa * z, sa * y + ca * z])
+    return inner, np.array([ct * u - st * v, st * u + ct * v, w + row.d])
+
+
+def _way(row: JointModel, apart: float) -> float:
+    """From the joint before. A frame may stand far off on its axis, and centres of mass be near to each other."""
+    return min(math.hypot(row.a, 0.0 if row.prismatic else row.d), max(apart, LONGEST))

@@ -1,0 +1,147 @@
+"""Rules about a robot as a whole: masses, placeholders and copies among its bodies, gravity, what its chain can do."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+
+from armwright.model.description import Description, meeting_limits, right_angles
+from armwright.rules.bodies import LONGEST
+from armwright.rules.facts import BodyFacts, RobotFacts
+from armwright.rules.idle import idle
+from armwright.rules.problem import Doubt
+from armwright.rules.tensors import near
+
+DENSEST = 2000.0
+"""kg over reach^3: real arms have 5 to 150."""
+
+HEAVY, HEAVIER = 50.0, 200.0
+"""kg that are not doubted; times what is usual on a robot."""
+
+SLIGHT = 0.1
+"""Relative difference of masses for which a copied tensor does little harm."""
+
+UNKNOWN = ", as exporters write where they know nothing"
+
+EARTH = (9.76, 9.84)
+PLANETS = {1.62: "the Moon's", 3.71: "that of Mars", 8.87: "that of Venus", 24.8: "Jupiter's"}
+
+
+def masses_in_grams(robot: RobotFacts) -> Iterator[Doubt]:
+    """Of single bodies, or else of all."""
+    bodies, mass = robot.weighty, sum(body.mass for body in robot.weighty)
+    usual = sorted(body.mass for body in bodies)[len(bodies) // 2] if len(bodies) > 2 else math.inf
+    heavy = [body for body in bodies if body.mass > max(HEAVY, HEAVIER * usual)]
+    for body in heavy:
+        text = f"its mass is {body.mass:.4g} kg where others have some {usual:.2g}; grams?"
+        yield Doubt("warning", text, body.name)
+    if not heavy and 0 < robot.reach < LONGEST and mass > max(HEAVY, DENSEST * robot.reach**3):
+        text = f"it weighs {mass:.4g} kg with a reach of some {robot.reach:.2g} m; are its masses in grams?"
+        yield Doubt("warning", text, about=tuple(body.name for body in bodies))
+
+
+def round_tensors(robot: RobotFacts) -> Iterator[Doubt]:
+    found = [body for body in robot.weighty if _round(body)]
+    for body in found:
+        text = f"its tensor is {body.largest:g} times the unit matrix{UNKNOWN}"
+        yield Doubt("note" if len(found) == 1 or body.minor else "warning", text, body.name)
+
+
+def equal_masses(robot: RobotFacts) -> Iterator[Doubt]:
+    bodies = robot.weighty
+    if len(bodies) > 2 and len({body.mass for body in bodies}) == 1 and _power_of_ten(bodies[0].mass):
+        text = f"all {len(bodies)} links have a mass of {bodies[0].mass:g} kg{UNKNOWN}"
+        yield Doubt("warning", text, about=tuple(body.name for body in bodies))
+
+
+def _round(body: BodyFacts) -> bool:
+    return _power_of_ten(body.largest) and near(body.inertia, body.largest * np.eye(3), 1e-12)
+
+
+def _power_of_ten(x: float) -> bool:
+    return x > 0 and abs(math.log10(x) - round(math.log10(x))) < 1e-12
+
+
+def copied_tensors(robot: RobotFacts) -> Iterator[Doubt]:
+    """Equal parts have equal masses; the same principal moments on unequal ones were copied, whatever the axes."""
+    groups: dict[tuple[float, ...], list[BodyFacts]] = {}
+    for body in robot.weighty:
+        if not body.empty and not _round(body):
+            groups.setdefault(tuple(float(f"{x:.9g}") for x in body.moments), []).append(body)
+    for group in groups.values():
+        ordered = sorted(group, key=lambda body: body.mass)
+        masses = [body.mass for body in ordered]
+        for body in group:
+            lighter, heavier = bisect_left(masses, 0.99 * body.mass), bisect_right(masses, 1.01 * body.mass)
+            others = [*ordered[: min(lighter, 4)], *ordered[heavier:][:4]][:4]
+            if others:
+                names = ", ".join(other.name for other in others)
+                text = f"its tensor is that of {names}, though the masses differ ({body.mass:g}, {others[0].mass:g} kg)"
+                slight = max(body.mass - masses[0], masses[-1] - body.mass) <= SLIGHT * body.mass
+                yield Doubt("note" if body.minor or slight else "warning", text, body.name)
+
+
+def gravity(robot: RobotFacts) -> Iterator[Doubt]:
+    if robot.gravity is None:
+        return
+    size, largest = math.hypot(*robot.gravity), max(robot.gravity, key=abs)
+    if not size:
+        yield Doubt("note", "it is weightless: gravity is 0 0 0")
+        return
+    if not EARTH[0] <= size <= EARTH[1]:
+        known = next((text for value, text in PLANETS.items() if abs(size - value) < 0.02 * value), None)
+        text = f"gravity is {size:.5g} m/s^2" + (f", {known}" if known else "; expected 9.81, or 0 for none")
+        yield Doubt("note" if known else "warning", text)
+    if largest > 0.5 * size:
+        axis = "xyz"[robot.gravity.index(largest)]
+        text = f"gravity points along {axis}, not against it" + ("; do things fall up?" if axis == "z" else "")
+        yield Doubt("warning" if axis == "z" else "note", text)
+
+
+def coaxial(robot: Description) -> Iterator[Doubt]:
+    """Neighbouring joints that turn about the same line, or slide along parallel ones, each by itself."""
+    for before, joint in pairwise(robot.rows):
+        if before.mimic or joint.mimic:  # a telescope
+            continue
+        quarters = right_angles(joint.alpha)
+        parallel = quarters is not None and quarters % 2 == 0
+        if parallel and before.prismatic == joint.prismatic and (joint.prismatic or abs(joint.a) < 1e-9):
+            what = "slides along the same direction" if joint.prismatic else "turns about the same line"
+            text = f"it {what} as {before.name}, so that the two do the work of one"
+            yield Doubt("warning", text, joint.name, (before.name,))
+
+
+def nowhere_to_follow(robot: Description) -> Iterator[Doubt]:
+    leaders = {joint.name: joint for joint in robot.joints}
+    for follower in robot.followers:
+        leader = leaders[follower.mimic.joint] if follower.mimic else follower
+        left = meeting_limits(leader.limits, follower)
+        if left is not None and left[0] >= left[1]:
+            text = f"its limits and those of {leader.name}, which it follows, leave no position for both"
+            yield Doubt("warning", text, follower.name)
+
+
+def moves_no_mass(robot: Description) -> Iterator[Doubt]:
+    """Tried at a few positions: a mass matrix that is singular at all of them is singular by construction."""
+    chain, n = robot.chain(), robot.n
+    rng = np.random.default_rng(0)
+    still: set[int] = set(range(n))
+    for _ in range(3):
+        still &= idle(chain, rng.uniform(-1, 1, n).tolist())
+        if not still:
+            return
+    names = ", ".join(robot.joints[i].name for i in sorted(still))
+    moved_by = [drive.coordinate for drive in robot.drives] or list(range(n))
+    inmost = next(i for i, coordinate in enumerate(moved_by) if coordinate in still)
+    outer = robot.links[inmost:]
+    empty = not any(link.mass or np.any(link.inertia) for link in outer)
+    if empty and (robot.payload is None or not robot.payload.mass):
+        what = f"nothing outside its joint has mass or inertia ({', '.join(link.name for link in outer)})"
+    else:
+        what = f"{names} can move without moving any mass"
+    text = f"{what}, so the mass matrix is singular; give it a mass, a payload or a rotor inertia"
+    yield Doubt("error", text, robot.links[inmost].name)

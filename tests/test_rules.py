@@ -1,0 +1,194 @@
+"""The book of rules: each has a robot that breaks it, found alike by `problems`, `load`, `show` and `check`."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import armwright as aw
+from armwright.check import check
+from armwright.cli import app
+from armwright.rules import KINDS, RULES, SEVERITIES, Rule, book
+
+CLEAN = aw.load("puma560")
+NAMES = [rule.name for rule in RULES]
+
+
+def joint(i: int, **values) -> aw.Robot:
+    changed = replace(CLEAN.joints[i], **values)
+    return replace(CLEAN, joints=(*CLEAN.joints[:i], changed, *CLEAN.joints[i + 1 :]))
+
+
+def link(i: int, **values) -> aw.Robot:
+    changed = replace(CLEAN.links[i], **values)
+    return replace(CLEAN, links=(*CLEAN.links[:i], changed, *CLEAN.links[i + 1 :]))
+
+
+def links(change: Callable) -> aw.Robot:
+    return replace(CLEAN, links=tuple(change(one) for one in CLEAN.links))
+
+
+def tensor(rows: object) -> tuple[tuple[float, ...], ...]:
+    return tuple(map(tuple, np.array(rows, dtype=float).tolist()))
+
+
+def following(limits: list[float]) -> aw.Robot:
+    """Two levers, the second led by the first."""
+    lever = {"type": "revolute", "alpha": 0.0, "a": 0.4, "d": 0.0, "mass": 1.5, "com": [0.2, 0, 0], "limits": [-1, 1]}
+    lever["inertia"] = [0.001, 0.02, 0.02, 0, 0, 0]
+    led = lever | {"mass": 1.2, "inertia": [0.001, 0.015, 0.016, 0, 0, 0], "limits": limits}
+    return aw.Robot.from_dh([lever, led | {"mimic": {"joint": "joint1"}}])
+
+
+NOTHING, ROUND = tensor(np.zeros((3, 3))), tensor(0.01 * np.eye(3))
+
+EXAMPLES: dict[str, tuple[aw.Robot, str]] = {
+    "reversed_limits": (joint(5, limits=(1.0, -1.0)), "joint6"),
+    "equal_limits": (joint(0, limits=(1.0, 1.0)), "joint1"),
+    "limits_in_degrees": (joint(0, limits=(-160.0, 160.0)), "joint1"),
+    "speed_in_degrees": (joint(2, max_velocity=90.0), "joint3"),
+    "cannot_drive": (joint(2, max_torque=0.0), "joint3"),
+    "drives_itself": (joint(2, viscous=-1.0), "joint3"),
+    "far_away": (joint(2, a=431.8), "joint3"),
+    "angle_in_degrees": (joint(5, alpha=-90.0), "joint6"),
+    "rounded_angle": (joint(5, alpha=-1.570), "joint6"),
+    "no_mass": (link(2, mass=0.0, inertia=NOTHING), "forearm"),
+    "tensor_without_mass": (link(2, mass=0.0), "forearm"),
+    "mass_without_tensor": (link(2, inertia=NOTHING), "forearm"),
+    "negative_moment": (link(2, inertia=tensor(np.diag([-0.1, 0.2, 0.2]))), "forearm"),
+    "large_moment": (link(2, inertia=tensor(np.diag([0.1, 0.1, 0.3]))), "forearm"),
+    "units": (link(2, inertia=tensor(1e6 * np.array(CLEAN.links[2].inertia))), "forearm"),
+    "centre_outside": (link(2, com=(2.0, 5.0, 0.0)), "forearm"),
+    "masses_in_grams": (links(lambda one: replace(one, mass=1000 * one.mass)), "puma560"),
+    "round_tensors": (links(lambda one: replace(one, inertia=ROUND) if one.mass > 1 else one), "forearm"),
+    "equal_masses": (links(lambda one: replace(one, mass=1.0 if one.mass else 0.0)), "puma560"),
+    "copied_tensors": (link(1, inertia=CLEAN.links[2].inertia), "upper_arm"),
+    "gravity": (CLEAN.with_gravity([0.0, 0.0, 9.81]), "puma560"),
+    "coaxial": (joint(5, alpha=0.0), "joint6"),
+    "nowhere_to_follow": (following([1.5, 2.0]), "joint2"),
+    "moves_no_mass": (link(5, mass=0.0, inertia=NOTHING), "hand"),
+}
+"""By the name of the rule: a robot that breaks it, and at which link or joint."""
+
+
+def example(rule: Rule) -> tuple[aw.Robot, str]:
+    assert rule.name in EXAMPLES, f"the rule {rule.name} has no example: add a robot that breaks it to EXAMPLES"
+    return EXAMPLES[rule.name]
+
+
+def ruled(found) -> set[tuple[str, str, str]]:
+    """What belongs to the book, by kind, place and severity."""
+    return {(one.kind, one.where, one.severity) for one in found if one.kind in KINDS}
+
+
+def warned(path: Path) -> tuple[aw.Robot, str]:
+    """The robot of a file, and what loading warns of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        arm = aw.load(path)
+    return arm, "".join(str(warning.message) for warning in caught)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=NAMES)
+def test_a_rule_is_needed_for_its_example(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
+    arm, where = example(rule)
+    assert (rule.kind, where) in {(p.kind, p.where) for p in aw.problems(arm)}
+    monkeypatch.setattr(book, "RULES", tuple(other for other in RULES if other is not rule))
+    assert (rule.kind, where) not in {(p.kind, p.where) for p in aw.problems(arm)}
+
+
+@pytest.mark.parametrize("rule", RULES, ids=NAMES)
+def test_a_broken_rule_is_found_alike_everywhere(rule: Rule, tmp_path: Path) -> None:
+    arm, where = example(rule)
+    path = tmp_path / "robot.toml"
+    arm.to_toml(path)
+    in_robot, in_file = aw.problems(arm), check(path, prove_it=False).findings
+    (problem, *_) = [p for p in in_robot if (p.kind, p.where) == (rule.kind, where)]
+    assert problem.severity in SEVERITIES
+    assert problem == f"{where}: {problem.text}"
+    if rule.name == "drives_itself":  # only what cannot be computed is refused
+        with pytest.raises(aw.ModelError, match=r"viscous = -1\.0 is negative"):
+            aw.load(path)
+        assert ruled([problem]) <= ruled(in_file)
+        return
+    loaded, text = warned(path)
+    assert ruled(aw.problems(loaded)) == ruled(in_robot) == ruled(in_file)
+    assert (problem in text) == (problem.severity != "note")
+    shown = CliRunner().invoke(app, ["show", str(path)]).output
+    assert f"{'note' if problem.severity == 'note' else 'problem'}: {problem}" in shown
+
+
+def test_every_example_is_of_a_rule_and_every_kind_has_one() -> None:
+    assert set(EXAMPLES) == set(NAMES)
+    assert len(NAMES) == len(set(NAMES))
+    assert {rule.kind for rule in RULES} == set(KINDS)
+
+
+@pytest.mark.parametrize("arm", [CLEAN, following([-2.0, 2.0])], ids=["puma560", "following"])
+def test_a_clean_robot_breaks_none(arm: aw.Robot, tmp_path: Path) -> None:
+    path = tmp_path / "robot.toml"
+    arm.to_toml(path)
+    assert aw.problems(arm) == []
+    assert warned(path)[1] == ""
+    assert ruled(check(path, prove_it=False).findings) == set()
+
+
+TABLE = """name = "table"
+convention = "standard"
+[[link]]
+type = "revolute"
+alpha = "pi/2"
+a = 0.0
+d = 0.3
+mass = 3.0
+com = [0.0, -0.15, 0.0]
+inertia = [0.025, 0.005, 0.026, 0.0, 0.0, 0.0]
+[[link]]
+type = "revolute"
+alpha = {}
+a = 0.3
+d = 0.0
+theta = {}
+mass = 2.0
+com = [-0.15, 0.0, 0.0]
+inertia = [0.002, 0.016, 0.017, 0.0, 0.0, 0.0]
+"""
+
+
+@pytest.mark.parametrize(
+    ("alpha", "theta", "kind", "severity"),
+    [
+        ("90", "0.0", "degrees", "warning"),
+        ("-90.0", "0.0", "degrees", "warning"),
+        ("180", "0.0", "degrees", "warning"),
+        ("45", "0.0", "degrees", "warning"),
+        ("0.0", "90", "degrees", "warning"),
+        ("1.57", "0.0", "rounded angle", "warning"),
+        ("1.570", "0.0", "rounded angle", "warning"),
+        ("-3.1415", "0.0", "rounded angle", "note"),
+        ("0.785", "0.0", "rounded angle", "warning"),
+        ("0.0", "1.5708", "rounded angle", "note"),
+    ],
+)
+def test_the_last_angles_of_a_table_are_judged_too(
+    alpha: str, theta: str, kind: str, severity: str, tmp_path: Path
+) -> None:
+    """The last alpha of a standard table is in no row of the robot: it stands in the flange, less whole turns."""
+    path = tmp_path / "table.toml"
+    path.write_text(TABLE.format(alpha, theta))
+    arm, text = warned(path)
+    assert ruled(aw.problems(arm)) == ruled(check(path, prove_it=False).findings) == {(kind, "joint2", severity)}
+    assert ("joint2: " in text) == (severity == "warning")
+    path.write_text(TABLE.format('"pi/2"', "0.3"))
+    assert warned(path)[1] == "" and aw.problems(arm.from_toml(path)) == []
+
+
+def test_an_angle_that_is_meant_is_none_of_degrees() -> None:
+    rng = np.random.default_rng(0)
+    angles = [*rng.uniform(-np.pi, np.pi, 3000), *np.round(rng.uniform(-np.pi, np.pi, 3000), 3), *np.arange(-6, 7)]
+    for angle in map(float, angles):
+        assert "degrees" not in {p.kind for p in aw.problems(joint(1, alpha=angle))}
