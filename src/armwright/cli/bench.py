@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 import platform
+from typing import Annotated
 
+import typer
 from rich.markup import escape
 
+from armwright.cli.command import NamedRobot, robot_of
 from armwright.cli.output import console, table
+from armwright.errors import InputError
 from armwright.function import compile as compile_function
 from armwright.robot import Robot
 from armwright.study.bench import BATCH, ROUNDS, bench, versions
+
+
+def run_bench(
+    robot: NamedRobot,
+    batch: Annotated[int, typer.Option(help="States in a batch.")] = BATCH,
+    rounds: Annotated[int, typer.Option(help="How many times each is timed, in turns.")] = ROUNDS,
+) -> None:
+    """Time this robot's dynamics beside every peer that is installed."""
+    if batch < 1 or rounds < 1:
+        raise InputError(f"batch = {batch}, rounds = {rounds}: expected 1 or more of each")
+    print_bench(robot_of(robot), batch, rounds)
 
 
 def print_bench(arm: Robot, batch: int = BATCH, rounds: int = ROUNDS) -> None:

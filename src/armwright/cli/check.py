@@ -4,38 +4,46 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import typer
 from rich.markup import escape
 
 from armwright.algebra import Array
-from armwright.check import Finding, Fixed, Report, check, fix
+from armwright.check import Finding, Fixed, Report, check
+from armwright.check import fix as mend
 from armwright.check.proofs import Peer
+from armwright.cli.command import AS_JSON, NamedRobot
 from armwright.cli.output import command_line, console, table
-from armwright.cli.robots import Chosen
 from armwright.robot import Robot
 
 _COLOURS = {"error": "bold red", "warning": "yellow", "note": "dim"}
 _VERDICTS = {True: "[green]holds[/]", False: "[bold red]fails[/]", None: "[dim]not tried[/]"}
 
 
-def run_check(chosen: Chosen, accept: Sequence[str], out: Path | None, as_json: bool, quick: bool) -> bool:
-    """Check a file, print what was found, and write the repaired copy if one is asked for; True if all is well."""
-    file, locked, packages, mappings = chosen.name, chosen.locked, chosen.packages, chosen.mappings
-    peers = {} if quick else installed_peers(file, chosen.base, locked)
-    with console(stderr=True).status(f"checking {Path(file).name}"):
+def run_check(
+    file: NamedRobot,
+    accept: Annotated[list[str] | None, typer.Option(help="A KIND, or 'LINK: KIND', that is known and fine.")] = None,
+    fix: Annotated[Path | None, typer.Option(help="Write a copy with what needs no guess repaired.")] = None,
+    json: AS_JSON = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Leave out the proofs.")] = False,
+) -> bool:
+    """Say what is wrong, suspicious or fine in a robot file, link by link, and prove its numbers (docs/checking.md)."""
+    name, packages, mappings = file.name, file.packages, file.mappings
+    peers = {} if quick else installed_peers(name, file.base, file.locked)
+    with console(stderr=True).status(f"checking {Path(name).name}"):
         report = check(
-            file, chosen.base, chosen.tip, locked,
-            accept=accept, peers=peers, prove_it=not quick, packages=packages, mappings=mappings,
+            name, file.base, file.tip, file.locked,
+            accept=accept or (), peers=peers, prove_it=not quick, packages=packages, mappings=mappings,
         )  # fmt: skip
-        fixed = fix(file, out, packages=packages, mappings=mappings) if out is not None else None
-    if as_json:
-        typer.echo(_json(report, fixed))
+        fixed = mend(name, fix, packages=packages, mappings=mappings) if fix is not None else None
+    if json:
+        typer.echo(_as_json(report, fixed))
     else:
         _show(report)
         if fixed is not None:
@@ -43,7 +51,7 @@ def run_check(chosen: Chosen, accept: Sequence[str], out: Path | None, as_json: 
     return report.ok
 
 
-def _json(report: Report, fixed: Fixed | None) -> str:
+def _as_json(report: Report, fixed: Fixed | None) -> str:
     data = report.as_dict()
     if fixed is not None:
         data["fixed"] = {
@@ -64,16 +72,20 @@ def _show(report: Report) -> None:
     if report.fine:
         out.print(f"\n[green]fine:[/] {escape(', '.join(report.fine))}", soft_wrap=True)
     if report.proofs:
-        made = table("proof", "", "how")
-        for proof in report.proofs:
-            made.add_row(escape(proof.name), _VERDICTS[proof.holds], escape(proof.text))
         out.print()
-        out.print(made)
+        _show_proofs(report)
     if options := command_line("; ".join(finding.text for finding in report.findings)):
         out.print(f"\n{options}", style="dim", soft_wrap=True)
     fixable = sum(finding.fixable for finding in report.findings)
     hint = f"; --fix can repair {fixable} of them" if fixable else ""
     out.print(f"\n{report.summary}{hint}", style="bold" if not report.ok else "green")
+
+
+def _show_proofs(report: Report) -> None:
+    made = table("proof", "", "how")
+    for proof in report.proofs:
+        made.add_row(escape(proof.name), _VERDICTS[proof.holds], escape(proof.text))
+    console().print(made)
 
 
 def _cells(finding: Finding) -> tuple[str, ...]:

@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from typing import Annotated
 
 import typer
 from rich.markup import escape
 
 from armwright.check import Comparison, compare
-from armwright.cli.output import console, table
-from armwright.cli.robots import Chosen, robot_of
+from armwright.check.compare import TOLERANCE
+from armwright.cli.command import AS_JSON, NamedRobot, RobotOptions, robot_of
+from armwright.cli.output import console, show_rows, table
 from armwright.robot import Robot
 
 
-def run_compare(here: Chosen, there: Chosen, tolerance: float, ignore: Sequence[str], as_json: bool) -> bool:
-    """Compare two robots and print the result; True if they are the same."""
-    found = compare(_load(here), _load(there), tolerance=tolerance, ignore=ignore)
-    if as_json:
+def run_compare(
+    here: NamedRobot,
+    there: Annotated[RobotOptions, "Another description of the same robot."],
+    tolerance: Annotated[float, typer.Option(help="Relative; radians for angles.")] = TOLERANCE,
+    ignore: Annotated[list[str] | None, typer.Option(help="A kind of difference that does not count.")] = None,
+    json: AS_JSON = False,
+) -> bool:
+    """Say where two descriptions of one robot differ, by how much, and at which joint or link."""
+    found = compare(_load(here), _load(there), tolerance=tolerance, ignore=ignore or ())
+    if json:
         typer.echo(found.to_json())
     else:
         _show(found)
     return found.same
 
 
-def _load(chosen: Chosen) -> Robot:
+def _load(chosen: RobotOptions) -> Robot:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is wrong with a file is for `armwright check` to say
         return robot_of(chosen)
@@ -45,21 +52,18 @@ def _show(found: Comparison) -> None:
 
 
 def _show_quantities(found: Comparison) -> None:
-    if not found.quantities:
-        return
-    made = table("quantity", "largest difference", "signs, zeros and base taken over", "allowed")
-    for q in found.quantities:
-        made.add_row(q.name, f"{q.worst:.2e} {q.unit}", f"{q.mapped:.2e}", f"{q.allowed:.0e}")
-    console().print()
-    console().print(made)
+    heads = ("quantity", "largest difference", "signs, zeros and base taken over", "allowed")
+    rows = [(q.name, f"{q.worst:.2e} {q.unit}", f"{q.mapped:.2e}", f"{q.allowed:.0e}") for q in found.quantities]
+    if rows:
+        console().print()
+        show_rows([heads, *rows])
 
 
 def _show_joints(found: Comparison) -> None:
-    out = console()
-    made = table("joint", "gravity", "mass matrix", "torque", title="felt by each joint, relative to its own torque")
+    rows = [("joint", "gravity", "mass matrix", "torque")]
     for joint in found.joints:
-        numbers = (joint.gravity, joint.mass_matrix, joint.torque)
-        made.add_row(escape(joint.joint), *(f"{x:.1e}" for x in numbers))
+        rows.append((joint.joint, f"{joint.gravity:.1e}", f"{joint.mass_matrix:.1e}", f"{joint.torque:.1e}"))
+    out = console()
     out.print()
-    out.print(made)
+    show_rows(rows, title="felt by each joint, relative to its own torque")
     out.print(f"The outermost joint that feels a difference is {escape(found.outermost or '')}.", soft_wrap=True)

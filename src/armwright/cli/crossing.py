@@ -2,42 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
-from rich.markup import escape
+import typer
 
-from armwright.cli.output import console, table, write_page
+from armwright.cli.output import console, show_rows, write_page
 from armwright.errors import InputError
 from armwright.study import crossing
 
 
-def print_crossing(joints: int, measure: bool, output: Path) -> None:
-    """Count and, unless told otherwise, measure; print where which formulation wins, and write the page."""
+def run_crossing(
+    joints: Annotated[int, typer.Option(help="The longest chain to count.")] = crossing.MOST_JOINTS,
+    measure: Annotated[bool, typer.Option(help="Time the formulations besides counting them.")] = True,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the page.")] = Path("crossing.html"),
+) -> None:
+    """From how many joints on the O(n) methods win: operations counted, and times measured, against n."""
     if not crossing.LEAST_JOINTS <= joints <= crossing.MOST_JOINTS:
         raise InputError(
             f"{joints} joints: expected {crossing.LEAST_JOINTS} to {crossing.MOST_JOINTS} as the longest chain"
         )
-    out = console()
-    with out.status("counting and measuring"):
+    with console().status("counting and measuring"):
         made = crossing.race(joints, min(joints, crossing.MOST_CUSTOMISED), measure)
     title = "Operations of a general robot with n revolute joints, and both together"
-    _show(title, crossing.formula_rows(made.costs, sorted({6, 12, 24, joints})))
+    tables = {title: crossing.formula_rows(made.costs, sorted({6, 12, 24, joints}))}
     for problem in crossing.PROBLEMS:
-        title = f"{problem}: fewer products / sums / both from this n on"
-        _show(title, crossing.crossing_rows(made, problem))
+        tables[f"{problem}: fewer products / sums / both from this n on"] = crossing.crossing_rows(made, problem)
     if made.timings:
-        _show("Nanoseconds per state, measured on one core, random robot", crossing.time_rows(made.timings))
-        _show("Faster from this n on, measured", crossing.measured_rows(made))
-    write_page(output, made.page())
-    out.print(f"{output}: the tables, and costs against n as curves", style="dim")
-
-
-def _show(title: str, rows: Sequence[Sequence[str]]) -> None:
-    made = table(*rows[0], title=title)
-    for column in made.columns:
-        column.justify = "right" if str(column.header).startswith("n = ") else "left"
-    for row in rows[1:]:
-        made.add_row(*map(escape, row))
-    console().print(made)
-    console().print()
+        title = "Nanoseconds per state, measured on one core, random robot"
+        tables[title] = crossing.time_rows(made.timings)
+        tables["Faster from this n on, measured"] = crossing.measured_rows(made)
+    for title, rows in tables.items():
+        show_rows(rows, title, words=("products", "sums"))
+        console().print()
+    write_page(output, made.page(), "the tables, and costs against n as curves")

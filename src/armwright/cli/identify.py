@@ -6,16 +6,17 @@ import math
 import warnings
 from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+import typer
 from rich.markup import escape
 
-from armwright.cli.motion import safe_name
-from armwright.cli.output import console, table
-from armwright.cli.robots import Chosen, robot_of
+from armwright.cli.command import NamedRobot, robot_of
+from armwright.cli.output import console, page_name, show_rows
 from armwright.errors import InputError, ModelWarning
 from armwright.identify import Identification, base_parameters, condition, estimate, excitation
-from armwright.identify.data import write_csv
+from armwright.identify.data import per_joint, write_csv
 from armwright.identify.page import HEADS, residual_rows, summary
 from armwright.robot import Robot
 
@@ -26,9 +27,15 @@ WRITERS = {".toml": Robot.to_toml, ".urdf": Robot.to_urdf, ".xml": Robot.to_mjcf
 
 
 def run_excitation(
-    robot: Chosen, output: Path | None, period: float, velocity: float, acceleration: float, every: float, seed: int
+    robot: NamedRobot,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The .csv file to write.")] = None,
+    period: Annotated[float, typer.Option(help="Seconds.")] = 10.0,
+    velocity: Annotated[float, typer.Option(help="The largest speed of a joint, rad/s or m/s.")] = 2.0,
+    acceleration: Annotated[float, typer.Option(help="The largest acceleration, rad/s^2 or m/s^2.")] = 8.0,
+    every: Annotated[float, typer.Option(help="Seconds between rows.")] = 0.01,
+    seed: Annotated[int, typer.Option(help="Another one gives another motion.")] = 0,
 ) -> None:
-    """Find a motion, write it as a table of t, q, qd, qdd, and say how well it shows what there is."""
+    """Find a motion that shows every parameter the dynamics depend on, and write it as a table."""
     arm = robot_of(robot)
     if not every > 0:
         raise InputError(f"every = {every!r}: expected seconds, above zero")
@@ -37,33 +44,34 @@ def run_excitation(
     with out.status(f"looking for a motion of {arm.name}"):
         motion = excitation(arm, period=period, velocity=most, acceleration=acceleration, seed=seed)
     t = np.linspace(motion.start, motion.end, math.ceil(motion.duration / every - 1e-9) + 1)
-    state = motion(t)
-    columns = {"t": t}
-    for name, values in zip(("q", "qd", "qdd"), state, strict=True):
-        columns |= {f"{name}{i + 1}": column for i, column in enumerate(values.T)}
-    path = write_csv(output or Path(f"{safe_name(arm.name)}_motion.csv"), columns)
-    made = table("joint", "position", "peak speed", "peak acceleration", title=f"{escape(arm.name)}, {t[-1]:g} s")
-    for joint, q, qd, qdd in zip(arm.joints, *(x.T for x in state), strict=True):
-        unit = "m" if joint.prismatic else "rad"
-        peaks = (f"{np.abs(rate).max():.4g} {unit}/s{power}" for rate, power in ((qd, ""), (qdd, "^2")))
-        made.add_row(escape(joint.name), f"{q.min():.4g} to {q.max():.4g} {unit}", *peaks)
-    out.print(made)
-    out.print(f"{len(base_parameters(arm))} base parameters, condition number {condition(arm, *state):.3g}")
+    q, qd, qdd = motion(t)
+    path = write_csv(page_name(output, arm.name, "_motion.csv"), {"t": t, **per_joint(q=q, qd=qd, qdd=qdd)})
+    rows = [("joint", "position", "peak speed", "peak acceleration")]
+    for i, joint in enumerate(arm.joints):
+        unit, speed, growth = "m" if joint.prismatic else "rad", np.abs(qd[:, i]).max(), np.abs(qdd[:, i]).max()
+        reach = f"{q[:, i].min():.4g} to {q[:, i].max():.4g} {unit}"
+        rows.append((joint.name, reach, f"{speed:.4g} {unit}/s", f"{growth:.4g} {unit}/s^2"))
+    show_rows(rows, f"{escape(arm.name)}, {t[-1]:g} s")
+    out.print(f"{len(base_parameters(arm))} base parameters, condition number {condition(arm, q, qd, qdd):.3g}")
     out.print("Only joint limits were looked at: see that nothing is in the way.", style="dim")
     out.print(f"{path}: t, q, qd, qdd in {len(t)} rows", style="dim")
 
 
 def run_identification(
-    robot: Chosen, data: Path, output: Path | None, write: Path | None, cutoff: float | None
+    robot: NamedRobot,
+    data: Annotated[Path, typer.Argument(help="A .csv or .parquet file: t, q1.., tau1.., and if known qd1.., qdd1..")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write the page.")] = None,
+    write: Annotated[Path | None, typer.Option(help="A .toml, .urdf or .xml file for the robot found.")] = None,
+    cutoff: Annotated[float | None, typer.Option(help="Hz, of the filter if derivatives are not in the data.")] = None,
 ) -> bool:
-    """Estimate, print both tables, write the page and the robot; False if the model says less than nothing would."""
+    """Find the parameters of a robot in measured torques, with standard deviations."""
     arm = robot_of(robot)
     if write is not None and write.suffix not in WRITERS:
         raise InputError(f"--write {write}: expected a name that ends in {', '.join(WRITERS)}")
     found = estimate(arm, data, cutoff=cutoff)
     _show(found)
     out = console()
-    path = found.to_html(output or Path(f"{safe_name(arm.name)}_identified.html"))
+    path = found.to_html(page_name(output, arm.name, "_identified.html"))
     out.print(f"{path}: parameters, residuals and torques", style="dim")
     good = _warn_of_residuals(found)
     if write is not None and good:
@@ -92,15 +100,10 @@ def _warn_of_residuals(found: Identification) -> bool:
 
 
 def _show(found: Identification) -> None:
+    rows = [(name, f"{value:.5g}", f"{deviation:.1g}", text) for name, value, deviation, text in found.rows]
+    show_rows([("parameter", "value", "+-", "the sum of"), *rows], escape(found.prior.name))
     out = console()
-    made = table("parameter", "value", "+-", "the sum of", title=escape(found.prior.name))
-    for name, value, deviation, text in found.rows:
-        made.add_row(name, f"{value:.5g}", f"{deviation:.1g}", escape(text))
-    out.print(made)
     out.print()
-    left = table(*HEADS)
-    for row in residual_rows(found):
-        left.add_row(*map(escape, row))
-    out.print(left)
+    show_rows([HEADS, *residual_rows(found)])
     out.print()
     out.print(escape(summary(found)), soft_wrap=True)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+import typer
 from rich.markup import escape
 
-from armwright.cli.output import console, say, table, write_page
-from armwright.cli.robots import Chosen, robot_of
+from armwright.cli.command import PAGE, NamedRobot, RobotOptions, Runner, robot_of
+from armwright.cli.output import console, page_name, report, show_rows, write_page
 from armwright.errors import InputError, SimulationError
 from armwright.identify import Measurement
 from armwright.report.page import HEADS, joint_rows, page
@@ -27,13 +30,13 @@ NO_BREAK = "\u00a0"
 class Wanted:
     """What is to be run, and what is to be written of it: a page, and the data that `armwright identify` reads."""
 
-    robot: Chosen
-    scenario: Path | None = None
-    motion: Path | None = None
-    page: Path | None = None
-    data: Path | None = None
-    noise: float = 0.0
-    seed: int = 0
+    robot: RobotOptions
+    scenario: Path | None
+    motion: Path | None
+    page: Path | None
+    data: Path | None
+    noise: float
+    seed: int
 
     def plan(self) -> Scenario:
         """The scenario of a file, or computed torque along the motion of a file, or a pick-and-place motion."""
@@ -52,31 +55,60 @@ class Wanted:
         return pick_and_place(arm) if self.motion is None else along(self.motion, arm)
 
 
+def _moving(run: Callable[[Wanted], None]) -> Runner:
+    """A command with the options of a motion."""
+
+    def command(
+        robot: NamedRobot,
+        scenario: Annotated[
+            Path | None, typer.Argument(help="A scenario file (docs/simulation.md); without, pick and place.")
+        ] = None,
+        output: PAGE = None,
+        motion: Annotated[
+            Path | None, typer.Option(help="A .csv or .parquet file to move along: t, q1.., if known qd1.., qdd1..")
+        ] = None,
+        data: Annotated[
+            Path | None, typer.Option(help="A .csv or .parquet file to write, for `armwright identify`.")
+        ] = None,
+        noise: Annotated[
+            float, typer.Option(help="Noise of the torques in --data, as a part of each joint's RMS torque.")
+        ] = 0.0,
+        seed: Annotated[int, typer.Option(help="Which noise.")] = 0,
+    ) -> None:
+        run(Wanted(robot, scenario, motion, output, data, noise, seed))
+
+    command.__doc__ = run.__doc__
+    return command
+
+
+@_moving
 def run_simulation(wanted: Wanted) -> None:
-    """Simulate, print the table, write the page; a motion that breaks off leaves the page of what there is."""
+    """Simulate a robot: a table of torques, speeds and power, the energy audit, and a page with curves."""
     plan = wanted.plan()
     try:
         run = simulate(plan.robot, plan.law, **plan.options)
     except SimulationError as error:
-        if isinstance(error.run, Run) and len(error.run.t) > 1:
+        if isinstance(error.run, Run) and len(error.run.t) > 1:  # a motion that breaks off leaves what there is
             _show(error.run, plan, wanted.page)
         raise
     _warn_of_limits(plan)
-    _finish(run, plan, wanted, wanted.page)
+    _finish(run, plan, wanted)
 
 
+@_moving
 def run_torques(wanted: Wanted) -> None:
+    """The torques and powers of a motion, by inverse dynamics along it."""
     plan = wanted.plan()
     if plan.trajectory is None:
         raise InputError("torques need a motion: the scenario has no [trajectory]")
     _warn_of_limits(plan)
     run = torques_along(plan.robot, plan.trajectory, plan.options.get("every", 0.01), friction_law=plan.law)
-    _finish(run, plan, wanted, wanted.page or Path(f"{safe_name(plan.robot.name)}_torques.html"))
+    _finish(run, plan, replace(wanted, page=page_name(wanted.page, plan.robot.name, "_torques.html")))
 
 
 def _warn_of_limits(plan: Scenario) -> None:
-    if plan.trajectory is not None and (report := check_limits(plan.trajectory, plan.robot)):
-        say("warning", "yellow", str(report))
+    if plan.trajectory is not None and (limits := check_limits(plan.trajectory, plan.robot)):
+        report("warning", "yellow", str(limits))
 
 
 def _warn_of_torques(run: Run) -> None:
@@ -84,72 +116,64 @@ def _warn_of_torques(run: Run) -> None:
         if joint.max_torque and peak > joint.max_torque * (1 + 1e-9):
             unit = "N" if joint.prismatic else "N m"
             text = f"{joint.name} needs {peak:.4g} {unit}, more than the {joint.max_torque:g} {unit} it has"
-            say("warning", "yellow", text)
+            report("warning", "yellow", text)
 
 
-def _finish(run: Run, plan: Scenario, wanted: Wanted, page: Path | None) -> None:
+def _finish(run: Run, plan: Scenario, wanted: Wanted) -> None:
     _warn_of_torques(run)
-    _show(run, plan, page)
+    _show(run, plan, wanted.page)
     if wanted.data is not None:
-        _write_data(run, wanted)
+        _write_data(run, wanted, wanted.data)
 
 
-def _write_data(run: Run, wanted: Wanted) -> None:
+def _write_data(run: Run, wanted: Wanted, path: Path) -> None:
     """What would be measured along the run: positions, their derivatives, and torques with noise."""
-    assert wanted.data is not None
     sigma = wanted.noise * np.sqrt(np.mean(run.tau**2, axis=0))
     tau = run.tau + np.random.default_rng(wanted.seed).normal(size=run.tau.shape) * sigma
-    if wanted.data.suffix == ".parquet":
-        replace(run, tau=tau).to_parquet(wanted.data)
+    if path.suffix == ".parquet":
+        replace(run, tau=tau).to_parquet(path)
     else:
-        Measurement(run.t, run.q, run.qd, run.qdd, tau).to_csv(wanted.data)
+        Measurement(run.t, run.q, run.qd, run.qdd, tau).to_csv(path)
     noise = f", torques with {wanted.noise:g} of their RMS as noise" if wanted.noise else ""
-    console().print(f"{wanted.data}: t, q, qd, qdd, tau in {len(run.t)} rows{noise}", style="dim")
+    console().print(f"{path}: t, q, qd, qdd, tau in {len(run.t)} rows{noise}", style="dim")
 
 
 def _show(run: Run, plan: Scenario, output: Path | None) -> None:
     out = console()
-    heads, rows = _rows(run)
-    made = table(*heads, title=f"{escape(run.robot.name)}, {run.t[0]:g} to {run.t[-1]:g} s")
-    for row in rows:
-        made.add_row(*map(escape, row))
-    out.print(made)
+    show_rows(_rows(run), f"{escape(run.robot.name)}, {run.t[0]:g} to {run.t[-1]:g} s")
     out.print()
     out.print(escape(str(run.audit)), highlight=False)
     if run.statistics.accepted:
         quick = (run.t[-1] - run.t[0]) / max(run.statistics.seconds, 1e-9)
         out.print(f"{run.statistics}, {quick:.3g} times real time", style="dim")
-    path = output or Path(f"{safe_name(run.robot.name)}.html")
-    write_page(path, page(run, run.robot.name, plan.text))
-    out.print(f"{path}: curves, audit and a moving picture", style="dim")
+    path = page_name(output, run.robot.name, ".html")
+    write_page(path, page(run, run.robot.name, plan.text), "curves, audit and a moving picture")
 
 
-def _rows(run: Run) -> tuple[list[str], list[tuple[str, ...]]]:
+def _rows(run: Run) -> list[tuple[str, ...]]:
     """The table of joints; units that are the same for all of them stand in the heads."""
-    heads, columns = [], []
+    columns = []
     for head, cells in zip(HEADS, zip(*joint_rows(run), strict=True), strict=True):
         units = {found[0] if (found := re.search(r" [a-zA-Z][a-zA-Z /]*$", cell)) else "" for cell in cells}
         unit = units.pop() if len(units) == 1 and head != HEADS[0] else ""
-        heads.append(head + unit.replace(" ", "\n", 1).replace(" ", NO_BREAK))
-        columns.append([cell.removesuffix(unit) for cell in cells])
-    return heads, list(zip(*columns, strict=True))
+        lines = unit.replace(" ", "\n", 1).replace(" ", NO_BREAK)
+        columns.append([head + lines, *(cell.removesuffix(unit) for cell in cells)])
+    return list(zip(*columns, strict=True))
 
 
-def safe_name(name: str) -> str:
-    return re.sub(r"[^\w.-]+", "_", name).strip("._") or "robot"
-
-
-def run_integrators(robot: Chosen, duration: float, output: Path | None) -> None:
-    """Time every integrator, print the best for each accuracy, write the page."""
+def run_integrators(
+    robot: NamedRobot,
+    duration: Annotated[float, typer.Option(help="Seconds of motion.")] = 1.0,
+    output: PAGE = None,
+) -> None:
+    """Time every integrator on this robot, and name the best for each accuracy."""
     arm = robot_of(robot)
-    out = console()
-    with out.status(f"timing integrators on {arm.name}"):
+    with console().status(f"timing integrators on {arm.name}"):
         study = work_precision(arm, duration)
-    made = table("error allowed", "best method", "microseconds", title=f"{escape(arm.name)} falling for {duration:g} s")
+    rows = [("error allowed", "best method", "microseconds")]
     for accuracy in ACCURACIES:
-        found = study.best(accuracy)
-        made.add_row(f"{accuracy:.0e}", *((found[0], f"{found[1] * 1e6:.0f}") if found else ("-", "-")))
-    out.print(made)
-    path = output or Path(f"{safe_name(arm.name)}_integrators.html")
-    write_page(path, study.page())
-    out.print(f"{path}: error against time for every method", style="dim")
+        name, seconds = study.best(accuracy) or ("-", None)
+        rows.append((f"{accuracy:.0e}", name, "-" if seconds is None else f"{seconds * 1e6:.0f}"))
+    show_rows(rows, f"{escape(arm.name)} falling for {duration:g} s")
+    path = page_name(output, arm.name, "_integrators.html")
+    write_page(path, study.page(), "error against time for every method")

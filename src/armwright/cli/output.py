@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +17,12 @@ from rich.table import Column, Table
 
 from armwright.errors import (
     ArmwrightError,
-    InputError,
     LockedWarning,
     ModelWarning,
     SimulationWarning,
     SlowWarning,
 )
+from armwright.report.plot import write
 
 WIDTH = 150
 """Columns for which tables are laid out where nobody is watching: in a pipe or a file nothing need be folded."""
@@ -97,22 +99,22 @@ def console(stderr: bool = False) -> Screen:
 
 
 @contextmanager
-def told() -> Iterator[None]:
-    """Errors and warnings of armwright as one line each, without a traceback."""
+def reporting_errors() -> Iterator[None]:
+    """Errors and warnings of armwright as one line each, without a traceback; an error ends the command."""
     with warnings.catch_warnings(record=True) as caught:
         for kind in (LockedWarning, ModelWarning, SimulationWarning, SlowWarning):
             warnings.simplefilter("always", kind)
         try:
             yield
         except ArmwrightError as error:
-            say("error", "bold red", str(error))
+            report("error", "bold red", str(error))
             raise typer.Exit(2) from None
         finally:
             for warning in caught:
-                say("warning", "yellow", str(warning.message))
+                report("warning", "yellow", str(warning.message))
 
 
-def say(word: str, colour: str, text: str) -> None:
+def report(word: str, colour: str, text: str) -> None:
     """A line on stderr."""
     whole = f"{text} {command_line(text)}".rstrip()
     console(stderr=True).print(f"[{colour}]{word}:[/] {escape(whole)}", soft_wrap=True)
@@ -127,16 +129,41 @@ def command_line(text: str) -> str:
 def table(*heads: str, title: str | None = None) -> Table:
     made = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
     for head in heads:
-        justify: JustifyMethod = "right" if head in NUMBERS else "left"
+        justify: JustifyMethod = "right" if head in NUMBERS or head.startswith("n = ") else "left"
         made.add_column(head, justify=justify, overflow="fold", no_wrap=head not in TEXTS)
     return made
 
 
-def write_page(path: Path, text: str, folders: bool = False) -> None:
-    """Write a page, with the folders it is to lie in if asked; where that cannot be done, say so in one line."""
-    try:
-        if folders:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error}") from None
+def show_rows(
+    rows: Sequence[Sequence[str]], title: str | None = None, sections: bool = False, words: Collection[str] = ()
+) -> None:
+    """Print a table, whose first row is its head; with `sections`, a gap where the first cell changes.
+
+    `words` are heads of columns that have words here and numbers elsewhere.
+    """
+    made = table(*rows[0], title=title)
+    for column in made.columns:
+        column.justify = "left" if column.header in words else column.justify
+    for row, following in zip_longest(rows[1:], rows[2:], fillvalue=rows[0]):
+        made.add_row(*map(escape, row), end_section=sections and following[0] != row[0])
+    console().print(made)
+
+
+def numbered(notes: Iterable[str]) -> dict[str, int]:
+    """Each note once, and its number from 1 on."""
+    return {note: i for i, note in enumerate(dict.fromkeys(filter(None, notes)), start=1)}
+
+
+def show_notes(notes: Mapping[str, int]) -> None:
+    for note, i in notes.items():
+        console().print(f"{i:2}  {escape(note)}", style="dim", soft_wrap=True)
+
+
+def write_page(path: Path, text: str, what: str) -> None:
+    """Write a page, and say what there is to see on it."""
+    console().print(f"{write(path, text)}: {what}", style="dim")
+
+
+def page_name(given: Path | None, robot: str, ending: str) -> Path:
+    """Where a page goes: where the user says, or into a file named after the robot."""
+    return given or Path((re.sub(r"[^\w.-]+", "_", robot).strip("._") or "robot") + ending)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.markup import escape
 
-from armwright.cli.output import console, table, write_page
+from armwright.cli.output import console, numbered, show_notes, table
+from armwright.report.plot import write
 from armwright.study.papers import PAPERS, Study, lost, study
 from armwright.study.papers.finding import Verdict, tally
 
@@ -20,33 +23,33 @@ _COLOURS = {
 }
 
 
-def reproduce_papers(paper: str, output: Path) -> bool:
-    """Run one paper or all, print and write their pages; False if something that used to hold no longer does."""
+def run_reproduction(
+    paper: Annotated[str, typer.Argument(help="mata2002, grigorov2013, angeles1989, mohan2007, machado1994 or all.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder for the pages.")] = Path(),
+) -> bool:
+    """Run a paper's tables and figures again: published beside obtained, with a verdict for each number."""
     good = True
     for name in PAPERS if paper == "all" else [paper]:
         begin = time.perf_counter()
         with console().status(f"reproducing {name}"):
             made = study(name)
-        good &= _told(made, time.perf_counter() - begin, output)
+        good &= _show(made, time.perf_counter() - begin, output)
     return good
 
 
-def _told(made: Study, seconds: float, output: Path) -> bool:
+def _show(made: Study, seconds: float, output: Path) -> bool:
+    """Print a study and write its page; False if something that used to hold no longer does."""
     out = console()
     rows = table("where", "what", "published", "obtained", "verdict", title=escape(made.title))
-    notes: list[str] = []
+    notes = numbered(finding.why for finding in made.findings)
     for finding in made.findings:
-        if finding.why and finding.why not in notes:
-            notes.append(finding.why)
-        mark = f" ({notes.index(finding.why) + 1})" if finding.why else ""
+        mark = f" ({notes[finding.why]})" if finding.why else ""
         verdict = f"[{_COLOURS[finding.verdict]}]{finding.verdict.value}[/]{mark}"
         rows.add_row(*map(escape, (finding.where, finding.what, finding.published, finding.obtained)), verdict)
     out.print(rows)
-    for i, note in enumerate(notes, start=1):
-        out.print(f"{i:2}  {escape(note)}", style="dim", soft_wrap=True)
+    show_notes(notes)
     out.print(f"\n{escape(made.summary)}", soft_wrap=True)
-    path = output / f"{made.paper}.html"
-    write_page(path, made.page(), folders=True)
+    path = write(output / f"{made.paper}.html", made.page(), folders=True)
     out.print(f"{tally(made.findings)}. {seconds:.0f} s. {path}: tables and figures\n", style="dim")
     gone = lost(made)
     for key, before, now in gone:

@@ -52,10 +52,12 @@ class Measurement:
         return f"<{len(self)} samples of {self.n} joints, {self.t[0]:g} to {self.t[-1]:g} s{note}>"
 
     def to_csv(self, path: str | Path) -> Path:
-        columns = {"t": self.t}
-        for name in ("q", "qd", "qdd", "tau"):
-            columns |= {f"{name}{i + 1}": column for i, column in enumerate(getattr(self, name).T)}
-        return write_csv(path, columns)
+        return write_csv(path, {"t": self.t, **per_joint(q=self.q, qd=self.qd, qdd=self.qdd, tau=self.tau)})
+
+
+def per_joint(**quantities: Array) -> dict[str, Array]:
+    """Arrays (k, n) as columns q1 ... qn, qd1 ..."""
+    return {f"{name}{i + 1}": column for name, values in quantities.items() for i, column in enumerate(values.T)}
 
 
 def write_csv(path: str | Path, columns: Mapping[str, Array]) -> Path:

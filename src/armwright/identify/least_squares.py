@@ -26,6 +26,7 @@ from armwright.identify.consistent import Problem, nearest, plausible
 from armwright.identify.data import Measurement, measurement, read
 from armwright.identify.page import page
 from armwright.identify.vector import JOINT, TEN, THREE, parameters, with_parameters
+from armwright.report.plot import write
 from armwright.robot import Robot
 
 CHUNK = 2048  # states whose regressor is in memory at a time
@@ -120,11 +121,7 @@ class Identification:
 
     def to_html(self, path: str | Path) -> Path:
         """One page: parameters, residuals and curves of every joint."""
-        try:
-            Path(path).write_text(page(self), encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"cannot write {path}: {error}") from None
-        return Path(path)
+        return write(path, page(self))
 
 
 def residuals(robot: Robot, data: Measurement, tau: Array, used: Array | None = None) -> tuple[Residual, ...]:

@@ -22,12 +22,11 @@ def page(run: Any, title: str, scenario: str = "") -> str:
     """The page of a `Run`; `scenario` is the text of the file that makes it again."""
     every = max(1, -(-len(run.t) // MOST_POINTS))
     pick = np.unique(np.append(np.arange(0, len(run.t), every), len(run.t) - 1))
-    joints = [joint.name for joint in run.robot.joints]
-    kinds = ["m" if joint.prismatic else "rad" for joint in run.robot.joints]
+    again = f"<details><summary>To run it again</summary><pre>{escape(scenario)}</pre></details>"
     data = {
         "title": title,
-        "joints": joints,
-        "kinds": kinds,
+        "joints": [joint.name for joint in run.robot.joints],
+        "kinds": ["m" if joint.prismatic else "rad" for joint in run.robot.joints],
         "t": _numbers(run.t[pick]),
         "charts": list(_charts(run, pick)),
         "points": [_numbers(p) for p in drawn_points(run.robot, run.q[pick]).reshape(len(pick), -1)],
@@ -39,9 +38,7 @@ def page(run: Any, title: str, scenario: str = "") -> str:
         "table": joint_table(run),
         "audit": "".join(f"<li>{escape(line)}</li>" for line in str(run.audit).splitlines()),
         "verdict": "trusted" if run.audit.trustworthy else "doubted",
-        "scenario": f"<details><summary>To run it again</summary><pre>{escape(scenario)}</pre></details>"
-        if scenario
-        else "",
+        "scenario": again if scenario else "",
         "data": json.dumps(data).replace("</", "<\\/"),
     }
     for key, value in values.items():
@@ -81,27 +78,15 @@ def _charts(run: Any, pick: Array) -> Iterable[dict[str, Any]]:
         ("Torque", "N m or N", run.tau, None),
         ("Power", "W", run.power, None),
     ):
-        chart = {"title": title, "unit": unit, "curves": [_numbers(c) for c in values[pick].T], "joint": True}
-        if target is not None:
-            chart["dashed"] = [_numbers(c) for c in target[pick].T]
-        yield chart
+        dashed = {} if target is None else {"dashed": [_numbers(c) for c in target[pick].T]}
+        yield {"title": title, "unit": unit, "curves": [_numbers(c) for c in values[pick].T], "joint": True, **dashed}
     energies = {"kinetic": run.kinetic, "potential": run.potential - run.potential[0], "work": run.work}
     if np.any(run.losses):
         energies["losses"] = run.losses
-    yield {
-        "title": "Energy",
-        "unit": "J",
-        "curves": [_numbers(c[pick]) for c in energies.values()],
-        "names": list(energies),
-        "joint": False,
-    }
-    yield {
-        "title": "Energy missing",
-        "unit": "J",
-        "curves": [_numbers(run.audit.energy_defect[pick])],
-        "names": ["work - losses - change of energy"],
-        "joint": False,
-    }
+    missing = {"work - losses - change of energy": run.audit.energy_defect}
+    for title, named in (("Energy", energies), ("Energy missing", missing)):
+        curves = [_numbers(values[pick]) for values in named.values()]
+        yield {"title": title, "unit": "J", "curves": curves, "names": list(named), "joint": False}
 
 
 def joint_rows(run: Any) -> list[tuple[str, ...]]:

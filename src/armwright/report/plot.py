@@ -6,10 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any
+from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from armwright.algebra import Array
+from armwright.errors import InputError
 
 COLOURS = (
     *("#2563eb", "#d9480f", "#0f9d58", "#a21caf", "#b8860b", "#0891b2", "#dc2626", "#64748b", "#7c3aed", "#65a30d"),
@@ -29,7 +32,7 @@ class Curve:
     colour: str = ""
 
 
-def per_joint(t: NDArray[Any], values: NDArray[Any], joints: Sequence[int] | None = None) -> list[Curve]:
+def per_joint(t: Array, values: Array, joints: Sequence[int] | None = None) -> list[Curve]:
     """One curve for each joint, or for those named, of values (times, n)."""
     shown = range(values.shape[1]) if joints is None else joints
     return [Curve(f"joint {i + 1}", t.tolist(), values[:, i].tolist(), colour=COLOURS[i]) for i in shown]
@@ -37,6 +40,8 @@ def per_joint(t: NDArray[Any], values: NDArray[Any], joints: Sequence[int] | Non
 
 @dataclass(frozen=True)
 class Plot:
+    """Curves on common axes; it is higher than asked where the legend needs it."""
+
     title: str
     x: str
     y: str
@@ -50,11 +55,12 @@ class Plot:
 
     def svg(self) -> str:
         left, top, right, bottom = self._box
-        x0, x1, y0, y1 = left, self.width - right, self.height - bottom, top
+        height = max(self.height, 90 + 17 * len(self.curves))
+        x0, x1, y0, y1 = left, self.width - right, height - bottom, top
         xs = _Axis([c.x for c in self.curves], self.x_log, x0, x1)
         ys = _Axis([c.y for c in self.curves], self.y_log, y0, y1)
         parts = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" role="img" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {height}" role="img" '
             f'aria-label="{escape(self.title)}" font-family="system-ui, sans-serif" font-size="12" '
             'fill="currentColor">',
             f'<text x="{left}" y="22" font-size="15" font-weight="600">{escape(self.title)}</text>',
@@ -67,7 +73,7 @@ class Plot:
             x = xs.at(value)
             parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{y0}" y2="{y1}" stroke="currentColor" opacity="0.13"/>')
             parts.append(f'<text x="{x:.1f}" y="{y0 + 18}" text-anchor="middle" opacity="0.7">{label}</text>')
-        parts.append(f'<text x="{(x0 + x1) / 2}" y="{self.height - 8}" text-anchor="middle">{escape(self.x)}</text>')
+        parts.append(f'<text x="{(x0 + x1) / 2}" y="{height - 8}" text-anchor="middle">{escape(self.x)}</text>')
         middle = (y0 + y1) / 2
         parts.append(
             f'<text transform="translate(16 {middle}) rotate(-90)" text-anchor="middle">{escape(self.y)}</text>'
@@ -158,3 +164,14 @@ def figures(
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{style}</style></head>\n'
         "<body>" + "\n".join(body) + "</body></html>\n"
     )
+
+
+def write(path: str | Path, page: str, folders: bool = False) -> Path:
+    """Write a page, with the folders it is to lie in if asked; an error of one line where that cannot be done."""
+    try:
+        if folders:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error}") from None
+    return Path(path)

@@ -1,7 +1,8 @@
-"""The robot a command is about: its name or file, and the options that say which chain of a file is meant.
+"""What makes a function a command: its robot as an argument and options, its errors as one line each.
 
-A command has a parameter of type `Chosen`; `about_a_robot` puts in its place an argument and the options below, the
-same for every command. Those of a second robot end in -there.
+A command has a parameter of type `RobotOptions`; `as_command` puts in its place an argument and the options below, the
+same for every command, which say which chain of a file is meant. Those of a second robot end in -there. A command that
+returns False ends with status 1.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
+from pathlib import Path
 from typing import Annotated, Any, TypeAlias, get_args, get_type_hints
 
 import typer
 
+from armwright.cli.output import reporting_errors
 from armwright.errors import InputError
 from armwright.load import load
 from armwright.robot import Robot
@@ -32,7 +35,7 @@ OPTIONS: dict[str, tuple[Any, str, str]] = {
 
 
 @dataclass(frozen=True)
-class Chosen:
+class RobotOptions:
     """A packaged robot by name, or a file and which robot of it, as the options say it."""
 
     name: str
@@ -63,11 +66,19 @@ class Chosen:
         return dict(_pairs("--arg", self.arg, "an argument and its value, such as --arg hand=true"))
 
 
-NamedRobot: TypeAlias = Annotated[Chosen, f"A packaged robot, or {FILES}."]
+Runner: TypeAlias = Callable[..., bool | None]
+"""A command as it is written; False says that something is wrong with what it looked at."""
+
+AS_JSON: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+PAGE: TypeAlias = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Where to write the page; NAME.html by default.")
+]
+
+NamedRobot: TypeAlias = Annotated[RobotOptions, f"A packaged robot, or {FILES}."]
 """The type of a parameter of a command; a command may say something else of it."""
 
 
-def robot_of(chosen: Chosen) -> Robot:
+def robot_of(chosen: RobotOptions) -> Robot:
     """A packaged robot or one from a file, without what it looks like: where its meshes lie is of no concern."""
     where = (chosen.locked, chosen.packages, False, chosen.mappings)
     return load(chosen.name, chosen.base, chosen.tip, *where)
@@ -83,22 +94,24 @@ def _pairs(option: str, given: Sequence[str], expected: str) -> list[tuple[str, 
     return pairs
 
 
-def about_a_robot(command: Callable[..., None]) -> Callable[..., None]:
+def as_command(runner: Runner) -> Callable[..., None]:
     """A command as typer reads it: an argument and options in place of every parameter that is a robot."""
-    hints = get_type_hints(command, include_extras=True)
-    robots = [name for name, hint in hints.items() if Chosen in get_args(hint)]
+    hints = get_type_hints(runner, include_extras=True)
+    robots = [name for name, hint in hints.items() if RobotOptions in get_args(hint)]
     suffixes = dict(zip(robots, PANELS, strict=False))
-    written = list(inspect.signature(command).parameters.values())
+    written = list(inspect.signature(runner).parameters.values())
     parameters = [_plain(p, hints[p.name], p.name in suffixes) for p in written]
     for suffix in suffixes.values():
         parameters += [_option(name, suffix) for name in OPTIONS]
 
-    @wraps(command)
+    @wraps(runner)
     def called(**given: Any) -> None:
         for name, suffix in suffixes.items():
             parts = {option: given.pop(option + suffix) for option in OPTIONS}
-            given[name] = Chosen(given[name], **{key: value for key, value in parts.items() if value is not None})
-        command(**given)
+            given[name] = RobotOptions(given[name], **{key: value for key, value in parts.items() if value is not None})
+        with reporting_errors():
+            if runner(**given) is False:
+                raise typer.Exit(1)
 
     called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
