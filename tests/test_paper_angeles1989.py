@@ -10,6 +10,7 @@ import pytest
 from conftest import close
 
 import armwright as aw
+from armwright.check.numbers import difference
 from armwright.study import papers
 from armwright.study.papers import Study, Verdict, angeles1989
 from armwright.study.papers.finding import Finding
@@ -62,24 +63,23 @@ def test_slopes_are_the_published_ones(study: Study) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "convention", "name"),
+    ("table", "convention", "name"),
     [(angeles1989.STANFORD, "angeles", "stanford"), (angeles1989.SIX_AXIS, "angeles", "literal")],
 )
-def test_stages_written_out_in_the_coordinates_of_the_paper(text: str, convention: str, name: str) -> None:
-    table = angeles1989.rows(text)
+def test_stages_written_out_in_the_coordinates_of_the_paper(table: list[dict], convention: str, name: str) -> None:
     arm = aw.Robot.from_dh(table, convention, name=name)
     signs = np.array([-1.0 if row["type"] == "prismatic" else 1.0 for row in table])
     for state in np.random.default_rng(5).uniform(-1, 1, (5, 3, 6)):
         exact = arm.inverse_dynamics(*state, formulation="kane")
         close(angeles1989.stages(table, *state) * signs, exact, 1e-12)
-        assert angeles1989.relative(angeles1989.stages(table, *state, stage2=-1.0) * signs, exact) > 1e-4
-        wrong = angeles1989.relative(angeles1989.stages(table, *state, stage1=-1.0) * signs, exact)
+        assert difference(angeles1989.stages(table, *state, stage2=-1.0) * signs, exact) > 1e-4
+        wrong = difference(angeles1989.stages(table, *state, stage1=-1.0) * signs, exact)
         assert wrong > 1e-2 if signs.min() < 0 else wrong < 1e-12  # stage 1 is about prismatic joints only
         close(angeles1989.frames(table, state[0]), arm.forward_kinematics(state[0]), 1e-14)
 
 
 def test_the_packaged_stanford_arm_is_the_table() -> None:
-    arm, own = aw.load("stanford"), aw.Robot.from_dh(angeles1989.rows(angeles1989.STANFORD), "angeles")
+    arm, own = aw.load("stanford"), aw.Robot.from_dh(angeles1989.STANFORD, "angeles")
     state = angeles1989.EXAMPLE_1(3.7)
     close(own.inverse_dynamics(*state), arm.inverse_dynamics(*state), 1e-13)
 
@@ -94,7 +94,7 @@ def test_joint_3_by_b_and_by_d_are_two_motions_of_one_arm() -> None:
 def test_both_readings_of_example_2() -> None:
     """The same motion of the hand, other torques; largest values on 51 samples as the digest has them."""
     distal = aw.load("thomas_tesar")
-    literal = aw.Robot.from_dh(angeles1989.rows(angeles1989.SIX_AXIS), "angeles", name="literal")
+    literal = aw.Robot.from_dh(angeles1989.SIX_AXIS, "angeles", name="literal")
     motion = angeles1989.line(distal, aw.trajectory.normal_spline(0, 1, 1.0))
     state = motion(np.linspace(0, 1, 51))
     close(distal.forward_kinematics(state[0]), literal.forward_kinematics(state[0]), 1e-14)

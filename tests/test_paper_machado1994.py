@@ -17,9 +17,9 @@ from armwright.study import papers
 from armwright.study.papers import machado1994
 from armwright.study.papers.finding import Verdict
 from armwright.study.work_precision import (
-    Line,
-    Motion,
+    MethodLine,
     Point,
+    TimedMotion,
     WorkPrecision,
     fixed_line,
     pair_line,
@@ -54,7 +54,7 @@ PROTOTYPE = {
 
 @pytest.fixture(scope="module")
 def second():
-    return Motion(aw.load("rr"), 1.0, [0.0, 0.0], records=10, repeats=0)
+    return TimedMotion(aw.load("rr"), 1.0, [0.0, 0.0], records=10, repeats=0)
 
 
 @pytest.mark.parametrize("name", PROTOTYPE, ids=str)
@@ -67,7 +67,7 @@ def test_errors_are_those_of_an_independent_program(name, second):
 
 @pytest.fixture(scope="module")
 def long():
-    return Motion(aw.load("rr"), 10.0, [0.0, 0.0], records=10, repeats=0)
+    return TimedMotion(aw.load("rr"), 10.0, [0.0, 0.0], records=10, repeats=0)
 
 
 def test_order_8_and_higher_need_a_fifth_of_the_evaluations_of_order_4(long):
@@ -143,7 +143,7 @@ def points(*rows):
 
 
 def test_costs_are_interpolated_between_runs():
-    line = Line("rk4", 4, "Fixed steps", points((1e-2, 1e-6, 10), (1e-6, 1e-5, 100), (1e-8, 1e-4, 1000)))
+    line = MethodLine("rk4", 4, "Fixed steps", points((1e-2, 1e-6, 10), (1e-6, 1e-5, 100), (1e-8, 1e-4, 1000)))
     assert line.needed(1e-4, "evaluations") == pytest.approx(10**1.5)
     assert line.needed(1e-7) == pytest.approx(10**-4.5)
     assert line.needed(0.5) == 1e-6
@@ -152,8 +152,8 @@ def test_costs_are_interpolated_between_runs():
 
 def test_the_best_of_a_family_and_of_all():
     lines = (
-        Line("rk4", 4, "Fixed steps", points((1e-3, 2e-6, 10), (1e-9, 1e-4, 100))),
-        Line("vern8", 8, "Modern", points((1e-3, 3e-6, 10), (1e-9, 1e-5, 100))),
+        MethodLine("rk4", 4, "Fixed steps", points((1e-3, 2e-6, 10), (1e-9, 1e-4, 100))),
+        MethodLine("vern8", 8, "Modern", points((1e-3, 3e-6, 10), (1e-9, 1e-5, 100))),
     )
     chart = WorkPrecision("arm", 1.0, lines)
     assert chart.best(1e-3) == ("rk4", 2e-6)
@@ -181,11 +181,11 @@ def test_a_page_has_a_plot_for_each_family():
 
 def test_what_cannot_be_timed_is_refused():
     with pytest.raises(InputError, match="integrators are timed compiled"):
-        Motion(aw.load("rr"), 1.0, torque=lambda t, q, qd: -qd)
+        TimedMotion(aw.load("rr"), 1.0, torque=lambda t, q, qd: -qd)
     arm = {"type": "revolute", "alpha": 0, "a": 0, "d": 0, "mass": 3.0, "com": [0.2, 0, 0]}
     swinging = aw.Robot.from_dh([{**arm, "inertia": [0.01, 0.05, 0.05, 0, 0, 0]}], gravity=[0, -9.81, 0])
     with pytest.raises(SimulationError, match="there is no accurate motion of robot to compare with: at t = "):
-        Motion(swinging, 3.0, torque=aw.torque.friction(coulomb=2.0))  # a law that jumps at rest
+        TimedMotion(swinging, 3.0, torque=aw.torque.friction(coulomb=2.0))  # a law that jumps at rest
 
 
 def test_labels_are_those_of_the_paper():

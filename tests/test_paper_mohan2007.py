@@ -169,7 +169,7 @@ def test_a_few_joints_are_timed_each_way(monkeypatch: pytest.MonkeyPatch) -> Non
         monkeypatch.setattr(crossing, name, value)
     monkeypatch.setattr(crossing, "MEASURED", {"forward_dynamics": (("denoc", "composite_body"), (2, 3))})
     timings = list(crossing.measured())
-    assert {t.how for t in timings} == {"straight code", "loop", "NumPy"}
+    assert {t.kind for t in timings} == {"straight code", "loop", "NumPy"}
     assert all(seconds > 0 for t in timings for seconds in t.seconds)
     cost = crossing.special(find("mass_matrix", "denoc"), "planar", 3)
     assert "Forward dynamics: measured" in crossing.Race((cost,), tuple(timings)).page()

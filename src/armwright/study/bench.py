@@ -8,7 +8,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -37,15 +37,6 @@ PROBLEMS = {
 }
 """What is measured, and how many arrays it takes."""
 
-PACKAGES = {
-    "pinocchio": "pin",
-    "mujoco": "mujoco",
-    "frax": "frax",
-    "casadi": "casadi",
-    "toolbox": "roboticstoolbox-python",
-}
-"""The peers, and the packages that bring them."""
-
 
 @dataclass(frozen=True)
 class Job:
@@ -70,14 +61,14 @@ class Timed:
 
 
 @dataclass(frozen=True)
-class States:
+class RandomStates:
     """Random states of a robot, as rows and side by side."""
 
     rows: tuple[Array, ...]
     beside: tuple[Array, ...]
 
     @classmethod
-    def random(cls, n: int, count: int) -> States:
+    def random(cls, n: int, count: int) -> RandomStates:
         rows = tuple(np.random.default_rng(0).uniform(-1, 1, (3, count, n)))
         return cls(rows, tuple(np.asfortranarray(x) for x in rows))
 
@@ -106,7 +97,7 @@ def best_of(jobs: dict[Any, tuple[int, Callable[[], object]]], rounds: int = ROU
     return best
 
 
-def ours(arm: Robot, states: States) -> Iterator[Job]:
+def ours(arm: Robot, states: RandomStates) -> Iterator[Job]:
     count = len(states.rows[0])
     for problem, arguments in PROBLEMS.items():
         method = getattr(arm, problem)
@@ -116,20 +107,20 @@ def ours(arm: Robot, states: States) -> Iterator[Job]:
             double, single = (compile_function(arm, problem, dtype=dtype) for dtype in ("float64", "float32"))
             rows, beside = states.rows[:arguments], states.beside[:arguments]
             small = tuple(x.astype(np.float32, order="F") for x in beside)
-            yield Job(problem, "armwright", count, _filling(double, beside, 1))
-            yield Job(problem, "armwright, rows", count, _filling(double, rows, 1))
-            yield Job(problem, "armwright, 2 threads", count, _filling(double, beside, 2))
-            yield Job(problem, "armwright, float32", count, _filling(single, small, 1))
+            yield Job(problem, "armwright", count, filling(double, beside))
+            yield Job(problem, "armwright, rows", count, filling(double, rows))
+            yield Job(problem, "armwright, 2 threads", count, filling(double, beside, 2))
+            yield Job(problem, "armwright, float32", count, filling(single, small))
         yield Job(problem, "armwright", *states.in_loop(method, arguments), alone=True)
 
 
-def _filling(f: Function, arrays: tuple[Array, ...], threads: int) -> Callable[[], object]:
+def filling(f: Function, arrays: Sequence[Array], threads: int = 1) -> Callable[[], object]:
     """A call that fills an array made before."""
     out = f(*arrays)
     return lambda: f(*arrays, out=out, threads=threads)
 
 
-def of_pinocchio(arm: Robot, states: States, _folder: Path) -> Iterator[Job]:
+def of_pinocchio(arm: Robot, states: RandomStates, _folder: Path) -> Iterator[Job]:
     import pinocchio as pin  # noqa: PLC0415
 
     from armwright.study.peers.pinocchio import Pinocchio  # noqa: PLC0415
@@ -147,7 +138,7 @@ def of_pinocchio(arm: Robot, states: States, _folder: Path) -> Iterator[Job]:
         yield Job(problem, f"pin.{name}", *states.in_loop(function, arguments), alone=True)
 
 
-def of_mujoco(arm: Robot, states: States, _folder: Path) -> Iterator[Job]:
+def of_mujoco(arm: Robot, states: RandomStates, _folder: Path) -> Iterator[Job]:
     import mujoco  # noqa: PLC0415
 
     from armwright.study.peers.mujoco import MuJoCo  # noqa: PLC0415
@@ -163,7 +154,7 @@ def of_mujoco(arm: Robot, states: States, _folder: Path) -> Iterator[Job]:
         yield Job(problem, name, *states.in_loop(call, 3), alone=True)
 
 
-def of_frax(arm: Robot, states: States, _folder: Path) -> Iterator[Job]:
+def of_frax(arm: Robot, states: RandomStates, _folder: Path) -> Iterator[Job]:
     from armwright.study.peers.frax import Frax  # noqa: PLC0415
 
     peer, count = Frax(arm), len(states.rows[0])
@@ -176,7 +167,7 @@ def of_frax(arm: Robot, states: States, _folder: Path) -> Iterator[Job]:
         yield Job(problem, f"frax {name}, jit(vmap)", count, partial(getattr(peer, problem), *arrays))
 
 
-def of_casadi(arm: Robot, states: States, folder: Path) -> Iterator[Job]:
+def of_casadi(arm: Robot, states: RandomStates, folder: Path) -> Iterator[Job]:
     from armwright.study.peers.casadi import CasADi  # noqa: PLC0415
 
     if shutil.which("cc") is None:
@@ -187,7 +178,7 @@ def of_casadi(arm: Robot, states: States, folder: Path) -> Iterator[Job]:
     yield Job("inverse_dynamics", "CasADi, compiled C, mapped", count, call)
 
 
-def of_toolbox(arm: Robot, states: States, _folder: Path) -> Iterator[Job]:
+def of_toolbox(arm: Robot, states: RandomStates, _folder: Path) -> Iterator[Job]:
     from armwright.study.peers.toolbox import Toolbox  # noqa: PLC0415
 
     if arm.n == 1:
@@ -198,50 +189,60 @@ def of_toolbox(arm: Robot, states: States, _folder: Path) -> Iterator[Job]:
         yield Job(problem, f"Robotics Toolbox {name}", *job, alone=True)
 
 
-_JOBS = {
-    "pinocchio": of_pinocchio,
-    "mujoco": of_mujoco,
-    "frax": of_frax,
-    "casadi": of_casadi,
-    "toolbox": of_toolbox,
+PEERS: dict[str, tuple[str, Callable[[Robot, RandomStates, Path], Iterator[Job]]]] = {
+    "pinocchio": ("pin", of_pinocchio),
+    "mujoco": ("mujoco", of_mujoco),
+    "frax": ("frax", of_frax),
+    "casadi": ("casadi", of_casadi),
+    "toolbox": ("roboticstoolbox-python", of_toolbox),
 }
+"""The peers, the packages that bring them, and what of them is timed."""
 
 
 def bench(arm: Robot, batch: int = BATCH, rounds: int = ROUNDS) -> tuple[list[Timed], list[str]]:
     """Every job timed, and what is left out and why."""
-    states = States.random(arm.n, batch)
-    left_out = []
+    states = RandomStates.random(arm.n, batch)
     with tempfile.TemporaryDirectory() as folder:
-        jobs = list(ours(arm, states))
-        for peer, package in PACKAGES.items():
-            if arm.followers:
-                left_out.append(f"{peer}: its {arm.name} has no joints that move together")
-                continue
-            try:
-                jobs += _JOBS[peer](arm, states, Path(folder))
-            except ImportError as error:
-                left_out.append(f"{peer} is not here ({error}); pip install {package}")
-            except Exception as error:
-                left_out.append(f"{peer} refuses {arm.name}: {str(error).splitlines()[0]}")
+        jobs, left_out = _of_peers(arm, states, Path(folder))
+        jobs = [*ours(arm, states), *jobs]
         best = best_of({i: (job.states, job.call) for i, job in enumerate(jobs)}, rounds)
     reference = {(job.problem, job.alone): best[i] for i, job in enumerate(jobs) if job.who == "armwright"}
-    timed = [
-        Timed(job.problem, job.who, job.alone, best[i], best[i] / reference[job.problem, job.alone])
-        for i, job in enumerate(jobs)
-    ]
-    for i, job in enumerate(jobs):  # a peer without batches is called once per state
-        first = job.who.split(".")[0]
-        if job.alone and not any(o.problem == job.problem and not o.alone and o.who.startswith(first) for o in jobs):
+    batched = {(job.problem, _program(job)) for job in jobs if not job.alone}
+    timed = []
+    for i, job in enumerate(jobs):
+        ratio = best[i] / reference[job.problem, job.alone]
+        timed.append(Timed(job.problem, job.who, job.alone, best[i], ratio))
+        if (job.problem, _program(job)) not in batched:  # a peer without batches is called once per state
             ratio = best[i] / reference[job.problem, False]
             timed.append(Timed(job.problem, f"{job.who}, in a loop", False, best[i], ratio))
     order = list(PROBLEMS)
     return sorted(timed, key=lambda t: (order.index(t.problem), t.alone, t.ratio)), left_out
 
 
+def _program(job: Job) -> str:
+    return job.who.split(".")[0]
+
+
+def _of_peers(arm: Robot, states: RandomStates, folder: Path) -> tuple[list[Job], list[str]]:
+    """The jobs of every peer that is installed and takes this robot, and why the others do not."""
+    if arm.followers:
+        return [], [f"{peer}: its {arm.name} has no joints that move together" for peer in PEERS]
+    jobs: list[Job] = []
+    left_out = []
+    for peer, (package, jobs_of) in PEERS.items():
+        try:
+            jobs += jobs_of(arm, states, folder)
+        except ImportError as error:
+            left_out.append(f"{peer} is not here ({error}); pip install {package}")
+        except Exception as error:
+            left_out.append(f"{peer} refuses {arm.name}: {str(error).splitlines()[0]}")
+    return jobs, left_out
+
+
 def versions() -> str:
     """What was measured: every package that takes part and is installed."""
     found = []
-    for package in ("armwright", *PACKAGES.values(), "jax", "llvmlite", "numpy"):
+    for package in ("armwright", *(package for package, _ in PEERS.values()), "jax", "llvmlite", "numpy"):
         try:
             found.append(f"{package} {version(package)}")
         except PackageNotFoundError:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -19,8 +20,8 @@ from armwright.function import compile as compile_function
 from armwright.graph import OperationCount
 from armwright.report.plot import Curve, Plot, figures
 from armwright.robot import Robot, random_robot
-from armwright.study.bench import best_of
-from armwright.study.operation_counts import DEGREE, VALID_FROM, count_operations, polynomial
+from armwright.study.bench import best_of, filling
+from armwright.study.operation_counts import DEGREE, VALID_FROM, count_operations, polynomial, products
 from armwright.study.published import evaluate
 from armwright.trace.form import UNROLLED
 
@@ -53,13 +54,23 @@ ROUNDS = 3
 
 
 @dataclass(frozen=True)
-class Cost:
-    """Operations of one formulation for each number of joints; products include divisions, as in the papers."""
+class Curved:
+    """One formulation against the number of joints."""
 
     problem: str
     name: str
     kind: str
     sizes: tuple[int, ...]
+
+    @property
+    def degree(self) -> int:
+        return DEGREE[find(self.problem, self.name).order]
+
+
+@dataclass(frozen=True)
+class Cost(Curved):
+    """Operations for each number of joints, of a `kind` of robot; products include divisions, as in the papers."""
+
     products: tuple[int, ...]
     sums: tuple[int, ...]
     formulas: tuple[str, str] = ("", "")
@@ -68,37 +79,23 @@ class Cost:
     def both(self) -> tuple[int, ...]:
         return tuple(a + b for a, b in zip(self.products, self.sums, strict=True))
 
-    @property
-    def degree(self) -> int:
-        return DEGREE[find(self.problem, self.name).order]
-
 
 @dataclass(frozen=True)
-class Crossing:
-    """From how many joints on `winner` takes fewer products, fewer sums, and fewer of both together; None if never."""
+class Timing(Curved):
+    """Seconds per state; its `kind` is straight code, loop or NumPy."""
 
-    kind: str
+    seconds: tuple[float, ...]
+
+
+class Crossing(NamedTuple):
+    """From how many joints on one takes fewer products, fewer sums, and fewer of both together; None if never."""
+
     products: int | None
     sums: int | None
     both: int | None
 
     def __str__(self) -> str:
-        return " / ".join("-" if n is None else str(n) for n in (self.products, self.sums, self.both))
-
-
-@dataclass(frozen=True)
-class Timing:
-    """Seconds per state of one formulation; `how` is straight code, loop or NumPy."""
-
-    problem: str
-    name: str
-    how: str
-    sizes: tuple[int, ...]
-    seconds: tuple[float, ...]
-
-    @property
-    def degree(self) -> int:
-        return DEGREE[find(self.problem, self.name).order]
+        return " / ".join("-" if n is None else str(n) for n in self)
 
 
 @dataclass(frozen=True)
@@ -111,17 +108,13 @@ class Race:
     def crossings(self, problem: str) -> list[tuple[str, str, dict[str, Crossing]]]:
         """Each formulation against each of higher order: (winner, loser, where they cross by kind of robot)."""
         found: dict[tuple[str, str], dict[str, Crossing]] = {}
-        costs = [cost for cost in self.costs if cost.problem == problem]
-        for a in costs:
-            for b in costs:
-                if a.degree < b.degree and a.kind == b.kind:
-                    found.setdefault((a.name, b.name), {})[a.kind] = crossing(a, b)
+        for a, b in _rivals([cost for cost in self.costs if cost.problem == problem]):
+            found.setdefault((a.name, b.name), {})[a.kind] = crossing(a, b)
         return [(*pair, by_kind) for pair, by_kind in found.items()]
 
     def measured_crossings(self) -> list[tuple[Timing, Timing, float | None]]:
         """The same in seconds, among what was timed in the same way."""
-        pairs = ((a, b) for a in self.timings for b in self.timings if (a.problem, a.how) == (b.problem, b.how))
-        return [(a, b, faster_from(a, b)) for a, b in pairs if a.degree < b.degree]
+        return [(a, b, faster_from(a, b)) for a, b in _rivals(self.timings)]
 
     def page(self) -> str:
         tables = [("Counted: a general robot", formula_rows(self.costs))]
@@ -130,6 +123,15 @@ class Race:
             tables += [("Measured: nanoseconds per state", time_rows(self.timings))]
             tables += [("Faster from n = ... on, measured", measured_rows(self))]
         return figures("Where the O(n) methods win", INTRODUCTION, [*_count_plots(self), *_time_plots(self)], tables)
+
+
+Raced = TypeVar("Raced", bound=Curved)
+
+
+def _rivals(lines: Sequence[Raced]) -> list[tuple[Raced, Raced]]:
+    """Each against each of higher order, for the same problem and of the same kind."""
+    pairs = ((a, b) for a in lines for b in lines if (a.problem, a.kind) == (b.problem, b.kind))
+    return [(a, b) for a, b in pairs if a.degree < b.degree]
 
 
 INTRODUCTION = (
@@ -153,21 +155,20 @@ def general(method: Formulation, most: int) -> Cost:
     """A general robot: traced where the formulas do not hold yet, by exact formulas from there on."""
     fitted = range(VALID_FROM, VALID_FROM + DEGREE[method.order] + 2)
     count = partial(count_operations, method.problem, method.name)
-    counts = [count(joints=n) for n in fitted]
-    products = polynomial(list(fitted), [_products(c) for c in counts])
-    sums = polynomial(list(fitted), [c.additions for c in counts])
+    formulas = fitted_formulas(fitted, [count(joints=n) for n in fitted])
     few = [count(joints=n) for n in range(1, min(VALID_FROM, most + 1))]
-    many = range(VALID_FROM, most + 1)
+    many = [tuple(int(evaluate(text, n)) for text in formulas) for n in range(VALID_FROM, most + 1)]
     return Cost(
         *(method.problem, method.name, "general", tuple(range(1, most + 1))),
-        (*map(_products, few), *(int(evaluate(products, n)) for n in many)),
-        (*(c.additions for c in few), *(int(evaluate(sums, n)) for n in many)),
-        (products, sums),
+        (*map(products, few), *(a for a, _ in many)),
+        (*(c.additions for c in few), *(b for _, b in many)),
+        formulas,
     )
 
 
-def _products(count: OperationCount) -> int:
-    return count.multiplications + count.divisions
+def fitted_formulas(sizes: Sequence[int], counts: Sequence[OperationCount]) -> tuple[str, str]:
+    """Products and sums as polynomials in the number of joints."""
+    return polynomial(sizes, [products(c) for c in counts]), polynomial(sizes, [c.additions for c in counts])
 
 
 def special(method: Formulation, kind: str, most: int) -> Cost:
@@ -175,7 +176,7 @@ def special(method: Formulation, kind: str, most: int) -> Cost:
     sizes = tuple(range(1, most + 1))
     counts = [count_operations(method.problem, method.name, robot=ROBOTS[kind](n)) for n in sizes]
     return Cost(
-        method.problem, method.name, kind, sizes, tuple(map(_products, counts)), tuple(c.additions for c in counts)
+        method.problem, method.name, kind, sizes, tuple(map(products, counts)), tuple(c.additions for c in counts)
     )
 
 
@@ -199,7 +200,7 @@ ROBOTS: dict[str, Callable[[int], Robot]] = {
 
 def crossing(a: Cost, b: Cost) -> Crossing:
     pairs = ((a.products, b.products), (a.sums, b.sums), (a.both, b.both))
-    return Crossing(a.kind, *(cheaper_from(a.sizes, *pair) for pair in pairs))
+    return Crossing(*(cheaper_from(a.sizes, *pair) for pair in pairs))
 
 
 def cheaper_from(sizes: Sequence[int], these: Sequence[float], those: Sequence[float]) -> int | None:
@@ -225,7 +226,7 @@ def faster_from(a: Timing, b: Timing) -> float | None:
 def measured() -> Iterator[Timing]:
     """Straight code for up to UNROLLED joints, loops for what has them, NumPy for comparison at any size."""
     for problem, (names, sizes) in MEASURED.items():
-        yield from _timed(problem, "straight code", names, sizes, _straight)
+        yield from _timed(problem, "straight code", names, sizes, _compiled)
     for problem, name in LOOPS.items():
         yield from _timed(problem, "loop", (name,), LONG, _loop)
     names, _ = MEASURED["forward_dynamics"]
@@ -249,17 +250,13 @@ def _timed(problem: str, how: str, names: Sequence[str], sizes: Sequence[int], r
         yield Timing(problem, name, how, tuple(sizes), tuple(best[name]))
 
 
-def _straight(robot: Robot, problem: str, name: str, states: list[Array]) -> Callable[[], object]:
-    f = compile_function(robot, problem, name)
-    out = f(*states)
-    return lambda: f(*states, out=out, threads=1)
+def _compiled(robot: Robot, problem: str, name: str | None, states: list[Array]) -> Callable[[], object]:
+    return filling(compile_function(robot, problem, name), states)
 
 
 def _loop(robot: Robot, problem: str, _name: str, states: list[Array]) -> Callable[[], object]:
     """Long chains have a loop for the formulation they are compiled by when none is asked for."""
-    f = compile_function(robot, problem)
-    out = f(*states)
-    return lambda: f(*states, out=out, threads=1)
+    return _compiled(robot, problem, None, states)
 
 
 def _numpy(robot: Robot, problem: str, name: str, states: list[Array]) -> Callable[[], object]:
@@ -297,7 +294,7 @@ def time_rows(timings: Sequence[Timing]) -> Rows:
     rows = [["problem", "formulation", "how", *(f"n = {n}" for n in sizes)]]
     for t in timings:
         at = dict(zip(t.sizes, t.seconds, strict=True))
-        rows.append([_words(t.problem), t.name, t.how, *(f"{at[n] * 1e9:,.0f}" if n in at else "" for n in sizes)])
+        rows.append([_words(t.problem), t.name, t.kind, *(f"{at[n] * 1e9:,.0f}" if n in at else "" for n in sizes)])
     return rows
 
 
@@ -305,7 +302,7 @@ def measured_rows(race: Race) -> Rows:
     rows = [["problem", "how", "winner", "over", "faster from n ="]]
     for a, b, n in race.measured_crossings():
         where = f"- (not up to {a.sizes[-1]})" if n is None else f"{n:.1f}" if n > a.sizes[0] else f"{n:.0f} or less"
-        rows.append([_words(a.problem), a.how, a.name, b.name, where])
+        rows.append([_words(a.problem), a.kind, a.name, b.name, where])
     return rows
 
 
@@ -331,7 +328,7 @@ def _time_plots(race: Race) -> Iterator[Plot]:
         curves = []
         for t in race.timings:
             if t.problem == problem:
-                label = "" if t.how == "straight code" else f", {t.how}"
+                label = "" if t.kind == "straight code" else f", {t.kind}"
                 nanoseconds = [1e9 * seconds for seconds in t.seconds]
                 curves.append(_per_joint(_short(t.name) + label, t.sizes, nanoseconds, dashed=bool(label), marks=True))
         if curves:
@@ -352,5 +349,4 @@ def _short(name: str) -> str:
 
 
 def _plot(title: str, y: str, curves: Sequence[Curve], note: str) -> Plot:
-    height = max(420, 90 + 17 * len(curves))
-    return Plot(title, "joints", y, curves, x_log=True, y_log=True, note=note, height=height)
+    return Plot(title, "joints", y, curves, x_log=True, y_log=True, note=note)

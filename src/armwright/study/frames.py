@@ -27,9 +27,10 @@ from armwright.graph import OperationCount, count
 from armwright.graph.expression import Graph
 from armwright.model.canonical import SNAP, Placed, moved
 from armwright.model.description import Description, symmetric
+from armwright.study.operation_counts import count_on
 from armwright.trace.choose import cheapest
 from armwright.trace.regroup import split, with_body
-from armwright.trace.tracing import Request, flattened, inputs, traced
+from armwright.trace.tracing import Request, traced
 
 PUBLISHED = "newton_euler"
 ON_BASE_PARAMETERS = (("cartesian_tensor", True), ("khalil", False))
@@ -65,8 +66,7 @@ def savings(placed: Sequence[Placed], robot: Description) -> Savings:
 
 
 def _counted(name: str, chain: Chain) -> OperationCount:
-    state = inputs(Graph(), "inverse_dynamics", chain.coordinates)
-    return count(flattened(find("inverse_dynamics", name)(chain, *state)))
+    return count_on(chain, Graph(), find("inverse_dynamics", name))
 
 
 class Turned(Rotation):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 
 from armwright.algebra import ZERO
+from armwright.chain import Chain
 from armwright.errors import InputError
 from armwright.formulations import FORMULATIONS, Formulation, default_for, find, problem_of
 from armwright.formulations.parts.linear import factor, gauss_jordan, substitute
@@ -46,8 +47,21 @@ def count_operations(
             raise InputError(f"robot is {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
         return count(traced(method, Request(problem, robot)).program.outputs)
     graph = Graph()
-    chain = general_chain(graph, joints if joints is not None else 0, bool(vertical_gravity))
-    return count(flattened(method(chain, *inputs(graph, problem, chain.n))))
+    return count_on(general_chain(graph, joints if joints is not None else 0, bool(vertical_gravity)), graph, method)
+
+
+def count_on(chain: Chain, graph: Graph, method: Formulation) -> OperationCount:
+    """One evaluation on a chain that holds symbols of this graph."""
+    return count(flattened(method(chain, *inputs(graph, method.problem, chain.coordinates))))
+
+
+def products(counted: OperationCount) -> int:
+    """Multiplications and divisions, which the papers count alike."""
+    return counted.multiplications + counted.divisions
+
+
+def products_and_sums(counted: OperationCount) -> int:
+    return counted.multiplications + counted.additions
 
 
 def counted(n: int, together: bool = False) -> list[Formulation]:
@@ -68,9 +82,14 @@ def counted(n: int, together: bool = False) -> list[Formulation]:
 def count_without_bias(formulation: str, joints: int | str) -> OperationCount:
     """Forward dynamics at rest and without gravity: what is left when the bias is known."""
     graph = Graph()
-    chain = replace(general_chain(graph, joints), gravity=ZERO)
+    return count_at_rest(general_chain(graph, joints), graph, formulation)
+
+
+def count_at_rest(chain: Chain, graph: Graph, formulation: str) -> OperationCount:
+    """Forward dynamics of a chain that holds symbols of this graph, without velocities and gravity."""
     q, _, tau = inputs(graph, "forward_dynamics", chain.n)
-    return count(flattened(find("forward_dynamics", formulation)(chain, q, [0] * chain.n, tau)))
+    method = find("forward_dynamics", formulation)
+    return count(flattened(method(replace(chain, gravity=ZERO), q, [0] * chain.n, tau)))
 
 
 def count_factorisation(n: int) -> OperationCount:
@@ -96,13 +115,10 @@ def formula(method: Formulation) -> tuple[str, str]:
 def _formula(problem: str, name: str, degree: int) -> tuple[str, str]:
     sizes = range(VALID_FROM, VALID_FROM + degree + 2)
     counts = [count_operations(problem, name, joints=n) for n in sizes]
-    return (
-        polynomial(list(sizes), [c.multiplications for c in counts]),
-        polynomial(list(sizes), [c.additions for c in counts]),
-    )
+    return polynomial(sizes, [c.multiplications for c in counts]), polynomial(sizes, [c.additions for c in counts])
 
 
-def polynomial(sizes: list[int], values: list[int]) -> str:
+def polynomial(sizes: Sequence[int], values: Sequence[int]) -> str:
     """The polynomial of degree len(sizes) - 2 through all the values, as text; '-' if there is none."""
     degree = len(sizes) - 2
     coefficients = gauss_jordan([[Fraction(n) ** k for k in range(degree, -1, -1)] for n in sizes[:-1]], values[:-1])
@@ -116,22 +132,20 @@ def polynomial_text(coefficients: list[Fraction]) -> str:
     text = ""
     degree = len(coefficients) - 1
     for power, coefficient in zip(range(degree, -1, -1), map(Fraction, coefficients), strict=True):
-        if not coefficient and degree:
-            continue
-        variable = "" if power == 0 else "n" if power == 1 else f"n^{power}"
-        size = abs(coefficient)
-        if size.denominator in (1, 2, 4):
-            number = "" if size == 1 and variable else f"{float(size):g}"
-            term = number + variable
-        else:
-            number = "" if size.numerator == 1 else str(size.numerator)
-            term = f"{number}{variable}/{size.denominator}"
-        text += ("-" if coefficient < 0 else "+" if text else "") + term
+        if coefficient or not degree:
+            text += ("-" if coefficient < 0 else "+" if text else "") + _term(abs(coefficient), power)
     return text or "0"
 
 
+def _term(size: Fraction, power: int) -> str:
+    variable = ("", "n")[power] if power < 2 else f"n^{power}"
+    if size.denominator in (1, 2, 4):
+        return variable if size == 1 and variable else f"{float(size):g}{variable}"
+    return f"{'' if size.numerator == 1 else size.numerator}{variable}/{size.denominator}"
+
+
 @dataclass(frozen=True)
-class Comparison:
+class CountComparison:
     """One published row beside ours, for n joints. Products include divisions, as the papers count them."""
 
     published: Published
@@ -160,14 +174,11 @@ _PARTS: dict[str, Callable[[Published, int], OperationCount]] = {
 }
 
 
-def compare(n: int) -> list[Comparison]:
+def compare(n: int) -> list[CountComparison]:
     """Every published row that says something about n joints, beside our count; none below three joints."""
-    rows: list[Comparison] = []
-    if n < VALID_FROM:
-        return rows
-    for row in PUBLISHED:
-        theirs = row.at(n)
-        if theirs is not None:
+    rows = []
+    for row in PUBLISHED if n >= VALID_FROM else ():
+        if (theirs := row.at(n)) is not None:
             ours = _PARTS[row.part](row, n)
-            rows.append(Comparison(row, theirs, (ours.multiplications + ours.divisions, ours.additions)))
+            rows.append(CountComparison(row, theirs, (products(ours), ours.additions)))
     return rows

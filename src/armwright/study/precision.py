@@ -50,7 +50,7 @@ class States:
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class ErrorLine:
     """One formulation in one precision: its error in each state, relative to the largest acceleration there."""
 
     formulation: str
@@ -72,9 +72,9 @@ class Case:
 
     states: States
     condition: Array
-    lines: tuple[Line, ...]
+    lines: tuple[ErrorLine, ...]
 
-    def line(self, formulation: str, dtype: str) -> Line:
+    def line(self, formulation: str, dtype: str) -> ErrorLine:
         return next(x for x in self.lines if (x.formulation, x.dtype) == (formulation, dtype))
 
     @property
@@ -117,18 +117,18 @@ class Precision:
 
     def verdict(self) -> list[str]:
         """Sentences: on which states the formulations differ in single precision, and which one to take."""
-        told = [f"Condition of M: {self.condition.min():.3g} to {self.condition.max():.3g}"]
-        told += [f"{case.states.name.capitalize()}: {case.verdict()}" for case in self.cases]
+        sentences = [f"Condition of M: {self.condition.min():.3g} to {self.condition.max():.3g}"]
+        sentences += [f"{case.states.name.capitalize()}: {case.verdict()}" for case in self.cases]
         best = self.ranking()[0]
         alike = all(len(case.trusted()) == len(case.published) for case in self.cases)
-        told.append(f"In single precision {'take any' if alike else f'trust {best}'}")
+        sentences.append(f"In single precision {'take any' if alike else f'trust {best}'}")
         loss = max(case.ratio(COMPILED, best) for case in self.cases)
         if loss > SIMILAR:
-            told.append(
+            sentences.append(
                 f"What is compiled by default, {self.compiled}, errs up to {_factor(loss)} times as much: take "
                 f'aw.compile(robot, "forward_dynamics", "{best}", dtype="float32")'
             )
-        return told
+        return sentences
 
     @property
     def condition(self) -> Array:
@@ -194,14 +194,14 @@ def sweep(robot: Robot, joint: int, count: int = SWEEP) -> States:
     """One joint through a whole turn (a prismatic one through its range), the others at zero, at rest, no torque."""
     if not 0 <= joint < robot.n:
         raise InputError(f"joint = {joint}: expected a whole number from 0 to {robot.n - 1}")
-    sliding = robot.joints[joint].prismatic
-    low, high = (robot.joints[joint].limits or _free(True)) if sliding else (0.0, math.tau)
+    swept = robot.joints[joint]
+    low, high = (swept.limits or _free(True)) if swept.prismatic else (0.0, math.tau)
     values = np.linspace(low, high, count, endpoint=False)
     q = np.zeros((count, robot.n))
     q[:, joint] = values
-    x, unit = (values, f"{robot.joints[joint].name} [m]") if sliding else _degrees(values, robot.joints[joint].name)
     rest = np.zeros_like(q)
-    return States("sweep", _single(q), rest, rest, x, unit)
+    x, unit = (values, "m") if swept.prismatic else (np.degrees(values), "deg")
+    return States("sweep", _single(q), rest, rest, x, f"{swept.name} [{unit}]")
 
 
 def accelerations(robot: Robot, formulation: str, states: States, dtype: str) -> Array:
@@ -240,10 +240,10 @@ def _case(robot: Robot, states: States) -> Case:
         for f in formulations("forward_dynamics"):
             if robot.followers and not f.together:
                 continue
-            lines.append(Line(f.name, dtype, _errors(accelerations(robot, f.name, states, dtype), exact)))
+            lines.append(ErrorLine(f.name, dtype, _errors(accelerations(robot, f.name, states, dtype), exact)))
         compiled = compile_function(robot, "forward_dynamics", dtype=dtype)
         result = compiled(*(x.astype(dtype) for x in (states.q, states.qd, states.tau)))
-        lines.append(Line(COMPILED, dtype, _errors(result.astype(float), exact)))
+        lines.append(ErrorLine(COMPILED, dtype, _errors(result.astype(float), exact)))
     return Case(states, condition, tuple(lines))
 
 
@@ -267,11 +267,8 @@ def _plot(case: Case, dtype: str) -> Plot:
     curves.append(Curve("rounding * condition", x.tolist(), ordered(limit * case.condition).tolist(), dashed=True))
     note = "" if states.x is not None else "Each curve: the errors of one formulation from the smallest to the largest."
     label = states.unit or "share of the states"
-    height = max(420, 90 + 17 * len(curves))
-    return Plot(
-        f"{dtype}, {states.name}", label, "relative error", curves, y_log=True, note=note, height=height, width=860,
-        _box=(78, 40, 320, 48),
-    )  # fmt: skip
+    box = (78, 40, 320, 48)
+    return Plot(f"{dtype}, {states.name}", label, "relative error", curves, y_log=True, note=note, width=860, _box=box)
 
 
 def _condition_plot(case: Case) -> Plot:
@@ -288,10 +285,6 @@ def _factor(x: float) -> str:
 def _free(prismatic: bool) -> tuple[float, float]:
     """Where a joint without limits is taken to move."""
     return (-1.0, 1.0) if prismatic else (-math.pi, math.pi)
-
-
-def _degrees(values: Array, name: str) -> tuple[Array, str]:
-    return np.degrees(values), f"{name} [deg]"
 
 
 def _single(x: Array) -> Array:

@@ -1,4 +1,4 @@
-"""The papers' operation counts, read from `published.toml`; each row checks its formulas against its n = 6."""
+"""What the papers print: their operation counts, each of which checks its formulas against its n = 6, and tables."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import tomllib
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import resources
+from typing import Any
 
 _TERM = re.compile(r"(?P<sign>[+-]?)(?P<number>\d+(\.\d+)?)?(?P<n>n)?(\^(?P<power>\d))?(/(?P<divisor>\d+))?")
 
@@ -67,7 +68,17 @@ class Customised:
         return self.total or self.products + self.sums
 
 
-_DATA = tomllib.loads(resources.files("armwright.study").joinpath("published.toml").read_text(encoding="utf-8"))
+def _data(file: str) -> dict[str, Any]:
+    return tomllib.loads(resources.files("armwright.study").joinpath(file).read_text(encoding="utf-8"))
+
+
+def tables(paper: str) -> dict[str, Any]:
+    """The other tables of a paper, transcribed, and what is stored to hold ours in place."""
+    found: dict[str, Any] = _data("tables.toml")[paper]
+    return found
+
+
+_DATA = _data("published.toml")
 
 PUBLISHED = tuple(Published(**{**row, "six": tuple(row["six"])}) for row in _DATA["row"])
 CUSTOMISED = tuple(Customised(**row) for row in _DATA["customised"])

@@ -66,7 +66,7 @@ ROUNDED = 1e-11
 
 _FINE_CLOCK = time.get_clock_info("thread_time").resolution < 1e-6
 clock = time.thread_time if _FINE_CLOCK else time.perf_counter
-"""Seconds this thread has worked, where the system tells finely enough."""
+"""Seconds this thread has worked, where the system measures finely enough."""
 
 Cost = Literal["seconds", "evaluations", "steps"]
 
@@ -87,7 +87,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Line:
+class MethodLine:
     """All runs of one method, from coarse to fine."""
 
     name: str
@@ -111,7 +111,7 @@ class Line:
 class WorkPrecision:
     robot: str
     duration: float
-    lines: tuple[Line, ...]
+    lines: tuple[MethodLine, ...]
 
     def best(self, accuracy: float, family: str | None = None) -> tuple[str, float] | None:
         """The quickest method (of a family) that reaches this accuracy, and its time."""
@@ -122,7 +122,7 @@ class WorkPrecision:
         ]
         return (min(reached)[1], min(reached)[0]) if reached else None
 
-    def line(self, name: str) -> Line:
+    def line(self, name: str) -> MethodLine:
         return next(line for line in self.lines if line.name == name)
 
     @property
@@ -134,7 +134,7 @@ class WorkPrecision:
         rows = [["error allowed", "best method", "time", *head]]
         for accuracy in ACCURACIES:
             found = [self.best(accuracy, family) for family in (None, *self.families)]
-            cells = [x for best in found for x in (_told(best) if best else ("-", "-"))]
+            cells = [x for best in found for x in ((best[0], f"{best[1] * 1e6:.0f} us") if best else ("-", "-"))]
             rows.append([f"{accuracy:.0e}", *cells])
         plots = [self.plot(family) for family in self.families]
         if len(plots) > 1:
@@ -164,13 +164,8 @@ class WorkPrecision:
         return log_log(title, curves, note)
 
 
-def _told(best: tuple[str, float]) -> tuple[str, str]:
-    return best[0], f"{best[1] * 1e6:.0f} us"
-
-
 def log_log(title: str, curves: Sequence[Curve], note: str = "") -> Plot:
-    height = max(420, 90 + 17 * len(curves))
-    return Plot(title, "seconds", "largest error, rad or m", curves, x_log=True, y_log=True, note=note, height=height)
+    return Plot(title, "seconds", "largest error, rad or m", curves, x_log=True, y_log=True, note=note)
 
 
 FIXED_STEPS, MODERN = "Fixed steps", "Dormand-Prince, modern"
@@ -185,7 +180,7 @@ def family_of(tableau: Tableau) -> str:
     return "Fehlberg, Verner" if tableau.name.startswith(("rkf", "rkv")) else MODERN
 
 
-class Motion:
+class TimedMotion:
     """A robot in motion, and how well and how quickly each method follows it.
 
     `q0` may be several starts (k, n): an error is then the median of theirs. With `repeats` = 0 times are rough.
@@ -307,7 +302,7 @@ class Motion:
     def _point(
         self, setting: float, found: Array, seconds: float, evaluations: int, steps: int, rejected: int
     ) -> Point | None:
-        """A run is told if it has something to do with the motion."""
+        """A run counts if it has something to do with the motion."""
         n = self.robot.n
         error = float(np.median(np.max(np.abs(found[:, :n] - self.exact[:, :n]), axis=(0, 1))))
         return Point(setting, error, seconds, evaluations, steps, rejected) if error < 1 else None
@@ -343,7 +338,7 @@ def machado_options(gains: Gains, tolerance: float, entries: int) -> Array:
 
 def swept(
     name: str, order: int, family: str, settings: Sequence[float], measure: Callable[[float], Point | None]
-) -> Line:
+) -> MethodLine:
     """A method at one setting after the other, until it takes too much or meets rounding."""
     points: list[Point] = []
     for setting in settings:
@@ -356,26 +351,26 @@ def swept(
         points.append(point)
         if point.evaluations > MOST:
             break
-    return Line(name, order, family, tuple(points))
+    return MethodLine(name, order, family, tuple(points))
 
 
-def fixed_line(motion: Motion, tableau: Tableau, substeps: Sequence[int] = SUBSTEPS) -> Line:
+def fixed_line(motion: TimedMotion, tableau: Tableau, substeps: Sequence[int] = SUBSTEPS) -> MethodLine:
     steps = [motion.every / k for k in substeps]
     return swept(tableau.name, tableau.order, FIXED_STEPS, steps, lambda h: motion.fixed(tableau, h))
 
 
-def polynomial_line(motion: Motion, orders: tuple[int, int], substeps: Sequence[int] = SUBSTEPS) -> Line:
+def polynomial_line(motion: TimedMotion, orders: tuple[int, int], substeps: Sequence[int] = SUBSTEPS) -> MethodLine:
     """The T_ij of Machado and Galhano."""
     name, steps = f"T{orders[0]},{orders[1]}", [motion.every / k for k in substeps]
     return swept(name, orders[1], "Taylor polynomials", steps, lambda h: motion.polynomials(orders, h))
 
 
-def pair_line(motion: Motion, name: str, rule: str = "pi", tolerances: Sequence[float] = TOLERANCES) -> Line:
+def pair_line(motion: TimedMotion, name: str, rule: str = "pi", tolerances: Sequence[float] = TOLERANCES) -> MethodLine:
     tableau = method(name)
     return swept(name, tableau.order, family_of(tableau), tolerances, lambda x: motion.pair(tableau, x, rule))
 
 
-def series_line(motion: Motion, tolerances: Sequence[float] = SERIES_TOLERANCES) -> Line | None:
+def series_line(motion: TimedMotion, tolerances: Sequence[float] = SERIES_TOLERANCES) -> MethodLine | None:
     """heyoka's Taylor series; None where heyoka is not installed or the torque law is not smooth."""
     begin = time.perf_counter()
     points = []
@@ -387,7 +382,7 @@ def series_line(motion: Motion, tolerances: Sequence[float] = SERIES_TOLERANCES)
         except ArmwrightError:
             return None
         points += [point] if point is not None else []
-    return Line("taylor", 20, MODERN, tuple(points)) if points else None
+    return MethodLine("taylor", 20, MODERN, tuple(points)) if points else None
 
 
 def work_precision(
@@ -398,8 +393,8 @@ def work_precision(
     torque: Any = None,
 ) -> WorkPrecision:
     """Every method (or those named) over its row of steps or tolerances; "taylor" is heyoka's, where installed."""
-    motion = Motion(robot, duration, q0, torque)
-    lines: list[Line | None] = []
+    motion = TimedMotion(robot, duration, q0, torque)
+    lines: list[MethodLine | None] = []
     for name in names or [*methods(), "taylor"]:
         if name == "taylor":
             lines.append(series_line(motion))

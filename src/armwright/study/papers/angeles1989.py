@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,76 +20,25 @@ import numpy as np
 import armwright as aw
 from armwright import trajectory
 from armwright.algebra import Array
+from armwright.check.numbers import difference
 from armwright.formulations import find, formulations
-from armwright.graph import Graph, OperationCount, count
+from armwright.graph import Graph, OperationCount
 from armwright.report.plot import COLOURS, Curve, Plot, per_joint
 from armwright.robot import Robot
-from armwright.study.operation_counts import count_operations
-from armwright.study.papers.finding import Finding, Study, Verdict, claim, compare, relative, rough, stored, unchecked
-from armwright.study.published import PUBLISHED, Published, evaluate
-from armwright.trace.tracing import flattened, general_chain, inputs
+from armwright.study.operation_counts import count_on, count_operations, products_and_sums
+from armwright.study.papers.finding import Finding, Part, Study, Verdict, claim, compare, rough, stored, unchecked
+from armwright.study.published import PUBLISHED, Published, evaluate, tables
+from armwright.trace.tracing import general_chain
 
 Row = Mapping[str, Any]
-Part = tuple[list[Finding], list[Plot]]
 
-#            alpha  a     b     mass  centre of mass     inertia, diagonal
-STANFORD = """
-    revolute    0   0    -0.1   9.0   0     0    -0.1    0.02   0.01   0.01
-    revolute   90   0    -0.1   6.0   0     0     0      0.05   0.01   0.06
-    prismatic  90   0     0     4.0   0     0     0      0.4    0.4    0.01
-    revolute    0   0    -0.6   1.0   0     0     0.1    0.001  0.0005 0.001
-    revolute   90   0     0     0.6   0     0.06  0      0.0005 0.0002 0.0005
-    revolute   90   0     0     0.5   0     0     0      0.003  0.001  0.002
-"""
-"""Example 1. Table 2 is garbled in the text at hand: its columns are a reconstruction, the bodies are printed."""
-
-SIX_AXIS = """
-    revolute    0   0    -1.5   680   0    -0.33  0      0      62     0
-    revolute   90   0     0     360  -0.87  0    -0.13   11     53     44
-    revolute    0   1.02  0     180  -0.64  0.04  0      1.1    44     44
-    revolute    0   1.02  0      55  -0.12  0.04  0      0.44   0.91   0.82
-    revolute   90   0.2   0      36   0    -0.05 -0.08   0.47   0.38   0.18
-    revolute   90   0    -0.41   68   0     0     0      0.44   0.64   0.73
-"""
-"""Example 2: table 3 and the bodies as printed, taken literally in the frames of the paper."""
-
-TABLE_3_ANGLES = (0.0, 68.5, -135.0, 39.6, 90.0, 90.0)
+TABLES = tables("angeles1989")
+TABLE_3_ANGLES = TABLES["initial_angles"]
 
 A = np.array([math.pi / 30, -math.pi / 60, 0.01, math.pi / 30, math.pi / 30, math.pi / 30])
 B = 2 * math.pi / 10
 EXAMPLE_1 = trajectory.cycloid([0, math.pi / 2, 0, 0, 0, 0], A, B)
 """q(0) + A (t - sin(B t)/B) for 10 s."""
-
-STORED_B3 = """
-0.00  0.000000 13.694760   0.000000 0.000000 -0.353160  0.000000
-1.25  0.067457 13.586499  -0.390873 0.000130 -0.352293  0.000002
-2.50  0.090723 13.087660  -2.863209 0.003409 -0.346765  0.000012
-5.00 -0.023290 10.244914 -15.548983 0.085243 -0.209627 -0.000115
-7.50 -0.072258  7.160533 -27.426088 0.207852  0.024998 -0.000138
-10.0  0.000000  6.448243 -29.920500 0.229384  0.076461  0.000000
-"""
-"""Example 1, with the force of joint 3 along z3, as (45) has it."""
-
-STORED_D3 = """
-0.00  0.000000 13.694760   0.000000 0.000000 -0.353160  0.000000
-2.50  0.107423 14.169101  -2.788071 0.003426 -0.346693  0.000012
-5.00 -0.006692 16.010628 -15.580638 0.085392 -0.209043 -0.000115
-7.50 -0.102157 16.839668 -27.515393 0.207792  0.025257 -0.000138
-10.0  0.000000 16.813009 -29.920500 0.229384  0.076461  0.000000
-"""
-"""Example 1, if the law of joint 3 moves it along z3 instead of against it."""
-
-STORED_DISTAL = """
-0.0    0.000000 2134.952163 2144.559617 492.462000 0.0 0.0
-0.5 -181.300571 2194.347854 2158.297085 462.694661 0.0 0.0
-1.0    0.000000 3634.120023 2202.214652 413.260114 0.0 0.0
-"""
-
-STORED_LITERAL = """
-0.0    0.000000  805.989211 806.772169 430.462800 0.0 0.0
-0.5 -401.356674 -360.855736 719.256846 392.751060 0.0 0.0
-1.0    0.000000  853.438292 736.745419 336.434321 0.0 0.0
-"""
 
 CURVES = "the figure is a curve without numbers"
 INFERRED = "stroke (1 m), attitude (wrist horizontal) and spline (4-5-6-7) are inferred, not printed"
@@ -97,16 +46,14 @@ INFERRED = "stroke (1 m), attitude (wrist horizontal) and spline (4-5-6-7) are i
 
 def study() -> Study:
     """All findings and figures of the paper."""
-    parts = (_table_1(), _recount(), _equations(), _example_1(), _readings_of_table_2(), _path(), _example_2())
-    return Study(
+    return Study.of(
         "angeles1989",
         "Angeles, Ma, Rojas 1989: inverse dynamics using Kane's equations",
         "Kane's equations give the same torques as every other formulation once three signs are corrected. The count "
         "has the slopes of ours and nearly its constants; counted alike, it is not the lowest of table 1. Figures 4 to "
         "8 are redrawn. The bodies of example 2 only make sense in distal frames, which changes torques up to three "
         "times, and its initial angles do not lie on its path.",
-        tuple(finding for findings, _ in parts for finding in findings),
-        tuple(plot for _, plots in parts for plot in plots),
+        (_table_1(), _recount(), _equations(), _example_1(), _readings_of_table_2(), _path(), _example_2()),
     )
 
 
@@ -120,7 +67,13 @@ def rows(text: str) -> list[Row]:
     return made
 
 
-STORED, LAST_DIGIT, NOT_THEIRS = "torques stored from a prototype", 1e-6, "not the paper's numbers"
+STANFORD, SIX_AXIS = (rows(TABLES[name]) for name in ("stanford", "six_axis"))
+
+
+def _stored(where: str, what: str, table: str, ours: Callable[[Array], Array]) -> Finding:
+    """Torques stored from a prototype, to a unit of their last digit."""
+    name = f"torques stored from a prototype, {what}"
+    return stored(where, name, TABLES[table], ours, 1e-6, "not the paper's numbers")
 
 
 # ------------------------------------------------------------------------------------------------------------- table 1
@@ -141,7 +94,7 @@ def _table_1() -> Part:
         numbers = zip(("products", "sums"), row.six, (ours.multiplications, ours.additions), strict=True)
         why = WHY.get(row.authors, row.why)
         findings += [compare("table 1", f"{row.authors}: {kind}, {what}", x, y, why) for kind, x, y in numbers]
-    kane, khalil = (_total(count_operations("inverse_dynamics", name, joints=6)) for name in ("kane", "khalil"))
+    kane, khalil = (_operations(name, 6) for name in ("kane", "khalil"))
     printed = {row.authors: sum(row.six) for row in table}
     least = 100 * (1 - printed["Angeles et al."] / printed["Khalil et al."])
     right = all(row.at(6) == row.six for row in table)
@@ -163,8 +116,8 @@ def _ours(row: Published) -> tuple[OperationCount, str]:
     return count_operations("inverse_dynamics", row.ours, joints=6), "six joints"
 
 
-def _total(counted: OperationCount) -> int:
-    return counted.multiplications + counted.additions
+def _operations(name: str, n: int) -> int:
+    return products_and_sums(count_operations("inverse_dynamics", name, joints=n))
 
 
 def _growth(table: list[Published]) -> Plot:
@@ -174,7 +127,7 @@ def _growth(table: list[Published]) -> Plot:
     curves = []
     for row, colour in zip(drawn, COLOURS, strict=False):
         theirs = [float(evaluate(row.products, n) + evaluate(row.sums, n)) / n for n in sizes]
-        ours = [_total(count_operations("inverse_dynamics", row.ours, joints=n)) / n for n in sizes]
+        ours = [_operations(row.ours, n) / n for n in sizes]
         curves.append(Curve(row.authors, sizes, theirs, dashed=True, colour=colour))
         if row.authors != "Walker, Orin":  # the same recursion as that of Luh et al.
             curves.append(Curve(f"ours: {row.ours}", sizes, ours, colour=colour))
@@ -184,23 +137,14 @@ def _growth(table: list[Published]) -> Plot:
 
 # ------------------------------------------------------------------------------------------ section 6: the count itself
 
-LINK_2_TO_N = np.array([(8, 5), (10, 7), (6, 9), (26, 25)])
-LINK_1 = np.array([(1, 0), (12, 9)])
-INWARD = np.array([(24, 18), (3, 0), (8, 4), (12, 12), (8, 7), (0, 3)])
-"""Products and sums of the steps as they are listed: stage 2 outward, stage 3 inward."""
-
-NOTHING_BEYOND_N = np.array([(8, 4), (6, 6), (8, 7), (0, 3)])
-PLANAR_LINK_1 = np.array([(16, 16)])
-LAST_CYCLE = (15, 10)
-
 
 def _recount() -> Part:
     """The listed steps added up, for six joints, and what tracing finds."""
     n = 6
-    outward = LINK_1.sum(axis=0) + (n - 1) * LINK_2_TO_N.sum(axis=0)
-    saved = NOTHING_BEYOND_N.sum(axis=0) + PLANAR_LINK_1.sum(axis=0)
-    cycle_1 = INWARD.sum(axis=0) - PLANAR_LINK_1.sum(axis=0)
-    inward = n * INWARD.sum(axis=0) - saved - (cycle_1 - LAST_CYCLE)
+    steps = ("link_1", "link_2_to_n", "inward", "nothing_beyond_n", "planar_link_1")
+    first, others, inner, saved, planar = (np.sum(TABLES[name], axis=0) for name in steps)
+    outward = first + (n - 1) * others
+    inward = n * inner - saved - planar - (inner - planar - TABLES["last_cycle"])
     unlisted = "the listed steps give 50n-37 and 46n-37; ten savings at link 2 are taken but not listed (13 exist)"
     slipped = "the listed steps give 44n-36 and, with the shorter last cycle, 44n-54"
     findings = [
@@ -229,7 +173,7 @@ def count_coincident(n: int) -> OperationCount:
     chain = general_chain(graph, n)
     first = replace(chain.joints[0], ca=1, sa=0, a=0, d=0)
     chain = replace(chain, joints=(first, *chain.joints[1:]))
-    return count(flattened(find("inverse_dynamics", "kane")(chain, *inputs(graph, "inverse_dynamics", n))))
+    return count_on(chain, graph, find("inverse_dynamics", "kane"))
 
 
 # ------------------------------------------------------------------------------------- sections 3 to 6: the equations
@@ -237,18 +181,18 @@ def count_coincident(n: int) -> OperationCount:
 
 def _equations() -> Part:
     """Stages 1 to 3 written out, with and without the signs that are printed wrongly, on the Stanford arm."""
-    table, arm = rows(STANFORD), aw.load("stanford")
+    table, arm = STANFORD, aw.load("stanford")
     q, qd, qdd = np.random.default_rng(1).uniform(-1, 1, (3, 50, 6))
     exact = arm.inverse_dynamics(q, qd, qdd)
 
     def error(stage1: float = 1, stage2: float = 1) -> float:
         tau = np.array([stages(table, *state, stage1, stage2) for state in zip(q, qd, qdd, strict=True)])
         tau[:, 2] *= -1  # (45) has the force along z3, ours belongs to b3
-        return float(np.median([relative(mine, right) for mine, right in zip(tau, exact, strict=True)]))
+        return float(np.median([difference(mine, right) for mine, right in zip(tau, exact, strict=True)]))
 
     apart = float(np.abs(frames(table, q[0]) - arm.forward_kinematics(q[0])).max())
     names = [f.name for f in formulations("inverse_dynamics")]
-    others = max(relative(arm.inverse_dynamics(q, qd, qdd, formulation=name), exact) for name in names)
+    others = max(difference(arm.inverse_dynamics(q, qd, qdd, formulation=name), exact) for name in names)
     balance, printed = _power_balance(arm)
     where = "Stanford arm, random states"
     findings = [
@@ -347,9 +291,8 @@ def _example_1() -> Part:
               "both ends", bool(np.abs(run.q - law).max() < 1e-12 and ends < 1e-12)),
         Finding("figure 5", "driving torques and force", "curves", f"largest: {peaks} Nm (N)", Verdict.UNCHECKABLE,
                 CURVES),
-        stored("figure 5", f"{STORED}, joint 3 by b3", STORED_B3, torques, LAST_DIGIT, NOT_THEIRS),
-        stored("figure 5", f"{STORED}, joint 3 by d3", STORED_D3, lambda x: other.inverse_dynamics(*EXAMPLE_1(x)),
-               LAST_DIGIT, NOT_THEIRS),
+        _stored("figure 5", "joint 3 by b3", "stored_b3", torques),
+        _stored("figure 5", "joint 3 by d3", "stored_d3", lambda x: other.inverse_dynamics(*EXAMPLE_1(x))),
         Finding("figure 5", "direction of joint 3", "b3 = A3 (t - sin(B t)/B)",
                 f"torque of joint 2 at the end: {two[0]:.3f} Nm by b3, {two[1]:.3f} Nm by d3 = -b3",
                 Verdict.UNCHECKABLE, f"{CURVES}; read literally, b3 > 0 retracts the hand"),
@@ -369,21 +312,21 @@ def _example_1() -> Part:
 
 def along_z3() -> Robot:
     """The Stanford arm with d = -b as the coordinate, so that a positive q3 extends it."""
-    table = [{**row, "d": -row["b"]} for row in rows(STANFORD)]
+    table = [{**row, "d": -row["b"]} for row in STANFORD]
     return Robot.from_dh([{k: v for k, v in row.items() if k != "b"} for row in table], "modified", name="stanford, d3")
 
 
 def _readings_of_table_2() -> Part:
     """How much hangs on what is lost of table 2 and of the body of link 6."""
-    exact = _peaks(rows(STANFORD))
+    exact = _peaks(STANFORD)
     peaks = []
     for signs in itertools.product((1, -1), repeat=4):
-        table = [dict(row) for row in rows(STANFORD)]
+        table = [dict(row) for row in STANFORD]
         for i, sign in zip((1, 2, 4, 5), signs, strict=True):
             table[i]["alpha"] *= sign
         peaks.append(_peaks(table))
     spread = np.abs(np.array(peaks) / exact - 1)[:, :5].max()
-    *arm, hand = rows(STANFORD)
+    *arm, hand = STANFORD
     moved = _peaks([*arm, {**hand, "com": [0.0, 0.0, 0.2]}])
     findings = [
         Finding("table 2", "signs of the four right angles", "lost in the text at hand",
@@ -460,7 +403,7 @@ def _path() -> Part:
 
 def _example_2() -> Part:
     """Figure 8, by both readings of the frames in which the bodies are given."""
-    distal, literal = aw.load("thomas_tesar"), Robot.from_dh(rows(SIX_AXIS), "angeles", name="literal")
+    distal, literal = aw.load("thomas_tesar"), Robot.from_dh(SIX_AXIS, "angeles", name="literal")
     motion = line(distal, trajectory.normal_spline(0, 1, 1.0))
     runs = [aw.torques_along(arm, motion, every=0.01) for arm in (distal, literal)]
     tops = [", ".join(f"{x:.0f}" for x in np.abs(run.tau).max(axis=0)) for run in runs]
@@ -469,12 +412,10 @@ def _example_2() -> Part:
     findings = [
         Finding("figure 8", "driving torques, bodies in distal frames", "curves", f"largest: {tops[0]} Nm",
                 Verdict.UNCHECKABLE, f"{CURVES}; {INFERRED}"),
-        stored("figure 8", f"{STORED}, distal frames", STORED_DISTAL, lambda t: distal.inverse_dynamics(*motion(t)),
-               LAST_DIGIT, NOT_THEIRS),
+        _stored("figure 8", "distal frames", "stored_distal", lambda t: distal.inverse_dynamics(*motion(t))),
         Finding("figure 8", "driving torques, bodies in the paper's frames", "curves", f"largest: {tops[1]} Nm",
                 Verdict.UNCHECKABLE, f"{CURVES}; {INFERRED}; the hand moves alike, to {rough(same)}"),
-        stored("figure 8", f"{STORED}, paper's frames", STORED_LITERAL, lambda t: literal.inverse_dynamics(*motion(t)),
-               LAST_DIGIT, NOT_THEIRS),
+        _stored("figure 8", "paper's frames", "stored_literal", lambda t: literal.inverse_dynamics(*motion(t))),
         Finding("section 7.2", "tensor of link 1 in frame 1", "diag(0, 62, 0)", "no inertia about joint 1",
                 Verdict.DIFFERS, f"no such body: {doubts[1][0].split(': ', 1)[1]}; in distal frames the 62 kg m^2 turn "
                 f"about joint 1 and nothing is wrong ({len(doubts[0])} doubts), so the data are those of standard DH"),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import TypeAlias
 
 import numpy as np
 
@@ -32,7 +33,7 @@ class Verdict(Enum):
 class Finding:
     """`where` in the paper, `what` it says, both numbers as text, and `why` where they differ or cannot be compared.
 
-    `timed` marks what depends on the machine: it is told, never held against a later run.
+    `timed` marks what depends on the machine: it is shown, never held against a later run.
     """
 
     where: str
@@ -52,6 +53,10 @@ class Finding:
         return f"{self.where}: {self.what}"
 
 
+Part: TypeAlias = tuple[list[Finding], list[Plot]]
+"""What one table, figure or section comes to."""
+
+
 @dataclass(frozen=True)
 class Study:
     """All findings of a paper, its figures redrawn, and a few sentences that sum it up."""
@@ -68,11 +73,22 @@ class Study:
         if twice:
             raise ValueError(f"{self.paper}: two findings are called {sorted(twice)[0]!r}")
 
+    @classmethod
+    def of(cls, paper: str, title: str, summary: str, parts: Iterable[Part]) -> Study:
+        findings, plots = together(parts)
+        return cls(paper, title, summary, tuple(findings), tuple(plots))
+
     def page(self) -> str:
         """One page with the table of findings and all figures."""
         rows = [["where", "what", "published", "obtained", "verdict", "why"]]
         rows += [[f.where, f.what, f.published, f.obtained, f.verdict.value, f.why] for f in self.findings]
         return figures(self.title, self.summary, self.plots, [("Published beside obtained", rows)])
+
+
+def together(parts: Iterable[Part]) -> Part:
+    """Several parts as one."""
+    found = list(parts)
+    return [finding for findings, _ in found for finding in findings], [plot for _, plots in found for plot in plots]
 
 
 def compare(
@@ -117,17 +133,10 @@ def unchecked(where: str, what: str, published: str, why: str) -> Finding:
 
 
 def claim(
-    where: str,
-    what: str,
-    published: str,
-    obtained: str,
-    holds: bool,
-    why: str = "",
-    *,
-    remark: str = "",
+    where: str, what: str, published: str, obtained: str, holds: bool, why: str = "", *, remark: str = "",
     timed: bool = False,
-) -> Finding:
-    """A statement instead of a number. `why` is told where it does not hold, `remark` either way."""
+) -> Finding:  # fmt: skip
+    """A statement instead of a number. `why` is said where it does not hold, `remark` either way."""
     if holds:
         return Finding(where, what, published, obtained, Verdict.EQUAL, remark, timed)
     reason = why or remark or "the statement does not hold"
@@ -143,13 +152,8 @@ def stored(where: str, what: str, text: str, ours: Callable[[Array], Array], all
 
 
 def rough(error: float) -> str:
-    """An error near rounding, told so that another machine tells the same."""
+    """An error near rounding, in words that are the same on another machine."""
     return "rounding" if error < 1e-12 else f"{error:.0e}"
-
-
-def relative(ours: Array, exact: Array) -> float:
-    """The largest difference over the largest value."""
-    return float(np.abs(ours - exact).max() / np.abs(exact).max())
 
 
 def tally(findings: Sequence[Finding]) -> str:

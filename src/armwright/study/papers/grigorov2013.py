@@ -19,15 +19,18 @@ import numpy as np
 import armwright as aw
 from armwright import torque, trajectory
 from armwright.algebra import Array
+from armwright.check.numbers import difference
 from armwright.formulations import find, formulations
-from armwright.graph import Graph, count
+from armwright.graph import Graph
 from armwright.report.plot import Curve, Plot, per_joint
 from armwright.robot import Robot
-from armwright.study.operation_counts import count_operations, formula
-from armwright.study.papers.finding import Finding, Study, Verdict, claim, compare, relative, rough, stored, unchecked
-from armwright.trace.tracing import flattened, general_chain, inputs
+from armwright.study.operation_counts import count_on, count_operations, formula, products_and_sums
+from armwright.study.papers.finding import Finding, Part, Study, Verdict, claim, compare, rough, stored, unchecked
+from armwright.study.published import tables
+from armwright.trace.tracing import general_chain
 
-Part = tuple[list[Finding], list[Plot]]
+TABLES = tables("grigorov2013")
+MISPRINTS = TABLES["misprints"]
 
 CLOSED = "equilibrium"
 """Grigorov's closed form among the formulations."""
@@ -40,23 +43,6 @@ DAMPING = np.array([2.5e3, 4e3, 2.5e3, 6e2, 1e2])
 CLOSURE: dict[str, Any] = {"q0": VIA[0], "qd0": np.radians([6.0, -5.0, 8.0, -6.0, 10.0])}
 """The moment at which the valves close."""
 
-STORED_TORQUES = """
-0.0   845.106482 14803.036429 8354.080423 1176.345771  1.812699
-1.5   665.267584 16051.031481 8369.524697 1075.615946  0.906349
-3.0   233.951284 18192.173560 8463.504780  987.214829  0.000000
-4.5  -626.380959 19947.311414 8601.942667 1047.637086 -0.906349
-6.0 -1446.117135 20730.478857 8724.493980 1131.715688 -1.812699
-"""
-
-STORED_OSCILLATION = """
-0.10  0.454901 -0.126241  0.162250  0.102645  0.087727
-0.25  0.065301  0.090677 -0.084755 -0.109919  0.170470
-0.50 -0.121035  0.105052 -0.115451 -0.127537 -0.006988
-1.00 -0.198792  0.024871 -0.038310 -0.042555 -0.044290
-1.50 -0.239518 -0.037063  0.023816  0.030024 -0.038371
-"""
-"""Degrees from the position at closure."""
-
 NO_DATA = "the paper prints neither dimensions nor masses nor a number of its results"
 STAND_IN = "stand-in data"
 
@@ -66,25 +52,17 @@ def study() -> Study:
     arm = aw.load("grigorov")
     motion = trajectory.cubic(VIA_TIMES, VIA)
     parts = (
-        _equations(),
-        _trajectories(arm, motion),
-        _torques(arm, motion),
-        _oscillation(arm),
-        _printed_sign(arm),
-        _integrators(arm),
-        _growth(),
-        _piecewise(arm, motion),
-        _independent(arm, motion),
+        *(_equations(), _trajectories(arm, motion), _torques(arm, motion), _oscillation(arm), _printed_sign(arm)),
+        *(_integrators(arm), _growth(), _piecewise(arm, motion), _independent(arm, motion)),
     )
-    return Study(
+    return Study.of(
         "grigorov2013",
         "Grigorov 2013: generalised Newton-Euler equations for robots with revolute joints",
         "The closed-form equations are right once four misprints are corrected, and agree with recursion, with "
         "Pinocchio and with MuJoCo. The arm of the example is not described, so a stand-in shows what figures 3 to 5 "
         "look like. Torques in closed form grow with n^2 as stated; the mass matrix as written grows with n^3. One "
         "torque can be had alone, but that of the first joint takes more operations than all of them by recursion.",
-        tuple(finding for findings, _ in parts for finding in findings),
-        tuple(plot for _, plots in parts for plot in plots),
+        parts,
     )
 
 
@@ -92,12 +70,6 @@ STORED, HALF_A_DIGIT = "values stored from a prototype", 0.5e-6
 
 
 # ------------------------------------------------------------------------------------------------- equations (5), (12)
-
-MISPRINTS = (
-    ("eq. (5)", "m_j", "a misprint: each link has its own mass, m_i, as in (10)"),
-    ("eq. (5)", "I_i jR_i", "a misprint: the tensor is in the axes of its link, so jR_i I_i, as in (10)"),
-    ("eq. (12)", "C_VCi without jR_i", "a misprint: (10) has the rotation into frame j"),
-)
 
 
 def _equations() -> Part:
@@ -108,10 +80,10 @@ def _equations() -> Part:
 
     def error(printed: str) -> float:
         ours = [closed_form(arm, *state, printed) for state in zip(q, qd, qdd, strict=True)]
-        return float(np.median([relative(tau, right) for tau, right in zip(ours, exact, strict=True)]))
+        return float(np.median([difference(tau, right) for tau, right in zip(ours, exact, strict=True)]))
 
-    by_name = relative(arm.inverse_dynamics(q, qd, qdd, formulation=CLOSED), exact)
-    back = relative(arm.forward_dynamics(q, qd, exact, formulation=CLOSED), qdd)
+    by_name = difference(arm.inverse_dynamics(q, qd, qdd, formulation=CLOSED), exact)
+    back = difference(arm.forward_dynamics(q, qd, exact, formulation=CLOSED), qdd)
     findings = [
         claim("figure 1, eq. (5)", "moments of all links beyond a joint balance its torque", "closed form",
               f"as by recursion, to {rough(max(error(''), by_name))}", max(error(""), by_name) < 1e-12),
@@ -194,12 +166,12 @@ def _trajectories(arm: Robot, motion: trajectory.Trajectory) -> Part:
 def _torques(arm: Robot, motion: trajectory.Trajectory) -> Part:
     """Figure 4: the torques of joints 2 to 4 along figure 3."""
     run = aw.torques_along(arm, motion, every=0.02)
-    told = ", ".join(f"{i + 1}: {run.tau[:, i].min():.0f} to {run.tau[:, i].max():.0f}" for i in (1, 2, 3))
+    ranges = ", ".join(f"{i + 1}: {run.tau[:, i].min():.0f} to {run.tau[:, i].max():.0f}" for i in (1, 2, 3))
     axes = arm.link_poses(motion(2.0)[0])[1:4, :3, 2]
     off = float(np.abs(axes - axes[0]).max() + np.abs(axes[:, 2]).max())
     findings = [
-        Finding("figure 4", "torques of joints 2 to 4", "curves", f"{told} Nm", Verdict.UNCHECKABLE, NO_DATA),
-        stored("figure 4", STORED, STORED_TORQUES,
+        Finding("figure 4", "torques of joints 2 to 4", "curves", f"{ranges} Nm", Verdict.UNCHECKABLE, NO_DATA),
+        stored("figure 4", STORED, TABLES["stored_torques"],
                lambda t: arm.inverse_dynamics(*motion(t), formulation=CLOSED), HALF_A_DIGIT, STAND_IN),
         claim("figure 4", "axes of joints 2 to 4", "parallel, horizontal", f"to {rough(off)}", off < 1e-12,
               remark=STAND_IN),
@@ -231,7 +203,7 @@ def _oscillation(arm: Robot) -> Part:
     findings = [
         Finding("figure 5", "oscillation of the five joints", "curves", f"up to {peaks} deg", Verdict.UNCHECKABLE,
                 f"{NO_DATA}, and no stiffness or damping"),
-        stored("figure 5", STORED, STORED_OSCILLATION,
+        stored("figure 5", STORED, TABLES["stored_oscillation"],
                lambda t: swing[np.rint(t / 0.005).astype(int)], HALF_A_DIGIT, STAND_IN),
         claim("figure 5", "oscillations about the initial positions", "every joint oscillates",
               f"each passes its own {passes} times or more in 1.5 s; {frequencies[0]:.2f} to {frequencies[-1]:.1f} Hz, "
@@ -332,8 +304,7 @@ def _growth() -> Part:
 
 def operations(problem: str, name: str, n: int) -> int:
     """Products and sums for a general robot."""
-    counted = count_operations(problem, name, joints=n)
-    return counted.multiplications + counted.additions
+    return products_and_sums(count_operations(problem, name, joints=n))
 
 
 def _exponent(totals: list[int]) -> float:
@@ -344,7 +315,7 @@ def _piecewise(arm: Robot, motion: trajectory.Trajectory) -> Part:
     """'Each torque is computed without regard to the others': it is, and this is what it costs."""
     state = [np.ascontiguousarray(x) for x in motion(np.linspace(0, 6, 10_000))]
     tau = arm.inverse_dynamics(*state)
-    error = max(relative(arm.joint_torque(j, *state), tau[:, j]) for j in range(1, 4))
+    error = max(difference(arm.joint_torque(j, *state), tau[:, j]) for j in range(1, 4))
     alone = [operations_alone(6, j) for j in range(6)]
     closed, recursive = (operations("inverse_dynamics", f, 6) for f in (CLOSED, "cartesian_tensor"))
     first, last = (_nanoseconds(partial(arm.joint_torque, j, *state), len(tau)) for j in (0, 4))
@@ -372,10 +343,7 @@ def _piecewise(arm: Robot, motion: trajectory.Trajectory) -> Part:
 def operations_alone(n: int, joint: int) -> int:
     """Products and sums of the torque of one joint (counted from 0) of a general robot."""
     graph = Graph()
-    counted = count(
-        flattened(find(f"joint_torque[{joint}]")(general_chain(graph, n), *inputs(graph, "joint_torque", n)))
-    )
-    return counted.multiplications + counted.additions
+    return products_and_sums(count_on(general_chain(graph, n), graph, find(f"joint_torque[{joint}]")))
 
 
 def _nanoseconds(f: Callable[[], Array], states: int) -> float:
@@ -401,7 +369,7 @@ def _pinocchio(arm: Robot, motion: trajectory.Trajectory) -> Finding:
     peer = Pinocchio(arm)
     states = motion(np.linspace(0, 6, 61))
     theirs = np.array([peer.inverse_dynamics(*state, np.zeros(6)) for state in zip(*states, strict=True)])
-    error = relative(arm.inverse_dynamics(*states, formulation=CLOSED), theirs)
+    error = difference(arm.inverse_dynamics(*states, formulation=CLOSED), theirs)
     return claim(where, what, "verified", f"agree, to {rough(error)}", error < 1e-12, remark=STAND_IN)
 
 

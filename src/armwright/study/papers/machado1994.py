@@ -6,74 +6,37 @@ no numbers, and robot data, start, torque, duration and machine are not printed:
 reads off them, on a motion of our choice. The same is then asked of larger arms and of today's methods.
 
 A trend is judged case by case: 'equal' if it holds in every case, 'same order' if in most.
-docs/papers/machado1994.md tells what customising means here, and how it is timed.
+docs/papers/machado1994.md says what customising means here, and how it is timed; `machado1994_runs.py` measures.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 import armwright as aw
-from armwright.algebra import Array, Scalar, cos, sin
-from armwright.graph import Graph, OperationCount, count
-from armwright.integrate import Tableau, method
+from armwright.check.numbers import evaluated
+from armwright.graph import count
+from armwright.integrate import method
 from armwright.report.plot import COLOURS, Curve, Plot
 from armwright.robot import Robot
+from armwright.study.papers import machado1994_runs as runs
 from armwright.study.papers.finding import Finding, Study, Verdict, compare, judged, tally, unchecked
+from armwright.study.papers.machado1994_runs import DEGREES, FIXED, ORDERS, PAIRS, charted, label, needed, polynomials
 from armwright.study.work_precision import (
     MACHADO,
     Cost,
-    Line,
-    Motion,
-    Point,
+    MethodLine,
+    TimedMotion,
     WorkPrecision,
     fixed_line,
     log_log,
-    pair_line,
     polynomial_line,
-    series_line,
 )
 
-TABLE_1 = {
-    1: ("rk1",),
-    2: ("rk2", "rkb12"),
-    3: ("rk3", "rkf12", "rkf23"),
-    4: ("rk4", "rkb24"),
-    5: ("rkf34", "rkb34"),
-    6: ("rk5", "rkf45"),
-    7: ("rk6", "rkb45", "rkdp54"),
-    8: ("rkf56", "rkv56"),
-    9: ("rk7", "rkb56"),
-    10: ("rkv67",),
-    11: ("rk8",),
-    13: ("rkf78", "rkv78", "rkdp87"),
-    17: ("rk10",),
-}
-"""Methods by their number of stages."""
-
-FIXED = [name for names in TABLE_1.values() for name in names if method(name).error is None]
-PAIRS = {
-    "Fig. 4 Fehlberg": ("rkf12", "rkf23", "rkf34", "rkf45", "rkf56", "rkf78"),
-    "Fig. 5 Verner": ("rkv56", "rkv67", "rkv78"),
-    "Fig. 6 Butcher stand-ins": ("rkb12", "rkb24", "rkb34", "rkb45", "rkb56"),
-    "Fig. 7 Dormand-Prince": ("rkdp54", "rkdp87"),
-}
-TODAY = ("bs32", "tsit5", "dop853", "vern6", "vern7", "vern8", "vern9")
-TAYLOR, RUNGE_KUTTA, LATER, HEYOKA = "Fig. 2 Taylor", "Fig. 3 fixed steps", "today's pairs", "heyoka's Taylor series"
-
-DURATION = 10.0
-SUBSTEPS = tuple(sorted({*(2**k for k in range(1, 14)), *(3 * 2**k for k in range(12))}))
-ORDERS = (2, 3, 4, 5, 6, 8, 10)
-DEGREES = tuple((p, j) for p in ORDERS for j in (p - 1, p))
-"""The T_ij: polynomials of degree i for positions, j for velocities."""
-
-TOLERANCES = tuple(10.0**-k for k in range(1, 15))
 ACCURACIES = (1e-3, 1e-6, 1e-8, 1e-10, 1e-12)
 
 FINE, MIDDLE = 1e-10, 1e-6
@@ -82,8 +45,8 @@ FINE, MIDDLE = 1e-10, 1e-6
 
 def study() -> Study:
     rr = aw.load("rr")
-    motion = Motion(rr, DURATION, [0.0, 0.0], records=10)
-    chart = charted(motion, DEGREES, SUBSTEPS, TOLERANCES)
+    motion = TimedMotion(rr, runs.DURATION, [0.0, 0.0], records=10)
+    chart = charted(motion, DEGREES, runs.SUBSTEPS, runs.TOLERANCES)
     arms = [Larger(aw.load("puma560"), (2, 4, 6)), Larger(aw.random_robot(7, 1, prismatic=0), (2, 4))]
     findings = (
         *table_1(),
@@ -115,38 +78,8 @@ def summary(chart: WorkPrecision, findings: Sequence[Finding]) -> str:
         "1e-10 orders from 8 on need a fraction of the work of order 4. Taylor polynomials and Runge-Kutta formulas of "
         "one order need the same number of steps; the heuristic T_pp gains a whole order, not a little. Step control "
         "saves steps and loses most of the gain in evaluations. Rule (14) has a misprint. Quickest on the RR arm for "
-        f"{DURATION:g} s of motion, as measured here: {best}. Findings: {tally(findings)}."
+        f"{runs.DURATION:g} s of motion, as measured here: {best}. Findings: {tally(findings)}."
     )
-
-
-# Measuring
-
-
-def charted(
-    motion: Motion, taylor: Iterable[tuple[int, int]], substeps: Sequence[int], tolerances: Sequence[float]
-) -> WorkPrecision:
-    """All methods of the paper and of today on one motion, each with the figure it belongs to as its family."""
-    lines: list[Line | None] = [replace(polynomial_line(motion, ij, substeps), family=TAYLOR) for ij in taylor]
-    lines += [
-        replace(fixed_line(motion, method(name), substeps), name=label(name), family=RUNGE_KUTTA) for name in FIXED
-    ]
-    for family, names in PAIRS.items():
-        lines += [
-            replace(pair_line(motion, name, "machado", tolerances), name=label(name), family=family) for name in names
-        ]
-    lines += [replace(pair_line(motion, name, "pi", tolerances), family=LATER) for name in TODAY]
-    series = series_line(motion)
-    lines.append(series and replace(series, name="heyoka", family=HEYOKA))
-    kept = tuple(line for line in lines if line is not None and line.points)
-    return WorkPrecision(motion.robot.name, motion.duration, kept)
-
-
-def label(name: str) -> str:
-    """As the paper writes it: rkf45 is RKF4(5)."""
-    tableau = method(name)
-    if tableau.error is None:
-        return name.upper()
-    return f"{name.rstrip('0123456789').upper()}{tableau.order}({tableau.embedded})"
 
 
 def trend(
@@ -155,14 +88,9 @@ def trend(
     """Something read off a figure: true in every case, in most, or not."""
     share = sum(cases) / max(1, len(cases))
     verdict = Verdict.EQUAL if share == 1 else Verdict.ORDER if share > 0.5 else Verdict.DIFFERS
-    told = f"{obtained} ({sum(cases)} of {len(cases)})" if len(cases) > 1 else obtained
+    shown = f"{obtained} ({sum(cases)} of {len(cases)})" if len(cases) > 1 else obtained
     reason = "" if verdict is Verdict.EQUAL else why or "as measured here"
-    return Finding(where, what, published, told, verdict, reason, timed)
-
-
-def needed(line: Line, accuracy: float, cost: Cost) -> float:
-    """What an error costs; without limit if it was not reached."""
-    return line.needed(accuracy, cost) or np.inf
+    return Finding(where, what, published, shown, verdict, reason, timed)
 
 
 def short(value: float) -> str:
@@ -185,7 +113,7 @@ def spread(values: Iterable[float]) -> str:
 
 
 def ranked(
-    where: str, lines: Sequence[Line], accuracy: float, cost: Cost, why: str = "", timed: bool = False
+    where: str, lines: Sequence[MethodLine], accuracy: float, cost: Cost, why: str = "", timed: bool = False
 ) -> Finding:
     """Whether a higher order reaches an error at less cost, for every two of these methods that differ in order."""
     costs = [needed(line, accuracy, cost) for line in lines]
@@ -196,9 +124,9 @@ def ranked(
         if low.order < high.order and min(costs[i], costs[j]) < np.inf
     ]
     scale, unit = (1e6, "us") if cost == "seconds" else (1.0, cost)
-    told = f"{', '.join(short(c * scale) for c in costs)} {unit} from {lines[0].name} to {lines[-1].name}"
+    obtained = f"{', '.join(short(c * scale) for c in costs)} {unit} from {lines[0].name} to {lines[-1].name}"
     what = f"the higher the order the fewer {cost} for an error of {accuracy:.0e}"
-    return trend(where, what, "fewer", told, [high < low for low, high in pairs], why, timed)
+    return trend(where, what, "fewer", obtained, [high < low for low, high in pairs], why, timed)
 
 
 # Table 1 and the equations
@@ -206,7 +134,7 @@ def ranked(
 
 def table_1() -> list[Finding]:
     found = []
-    for stages, names in TABLE_1.items():
+    for stages, names in runs.TABLE_1.items():
         for name in names:
             tableau = method(name)
             why = "a stand-in with the same orders and stages" if tableau.status == "stand-in" else ""
@@ -214,63 +142,29 @@ def table_1() -> list[Finding]:
     return found
 
 
-M1, M2, R1, R2, J1, J2, G = 0.5, 6.25, 1.0, 0.8, 1.0, 1.0, 9.81
-"""The packaged arm `rr`: none of these is in the paper."""
-
-
-def equation_6(q: Sequence[Scalar], qd: Sequence[Scalar]) -> tuple[list[list[Scalar]], list[Scalar], list[Scalar]]:
-    """J, C and G as printed, for any scalar."""
-    c1, c2, s2, c12 = cos(q[0]), cos(q[1]), sin(q[1]), cos(q[0] + q[1])
-    off = M2 * R2**2 + M2 * R1 * R2 * c2
-    J = [[(M1 + M2) * R1**2 + M2 * R2**2 + 2 * M2 * R1 * R2 * c2 + J1, off], [off, M2 * R2**2 + J2]]
-    C = [
-        -M2 * R1 * R2 * s2 * qd[1] * qd[1] - 2 * M2 * R1 * R2 * s2 * qd[0] * qd[1],
-        M2 * R1 * R2 * s2 * qd[0] * qd[0],
-    ]
-    return J, C, [G * (M1 * R1 * c1 + M2 * R1 * c1 + M2 * R2 * c12), G * M2 * R2 * c12]
-
-
 def equations_6(arm: Robot) -> list[Finding]:
     """The arm in the library is the arm of the paper."""
     q, qd = np.random.default_rng(0).uniform(-2, 2, (2, 100, 2))
-    J, C, gravity = equation_6(list(q.T), list(qd.T))
-    pairs = {
-        "(6a) inertia matrix": (_stacked(J), arm.mass_matrix(q)),
-        "(6b) Coriolis and centripetal torques": (_stacked(C), arm.bias(q, qd) - arm.gravity_torque(q)),
-        "(6c) gravity torques": (_stacked(gravity), arm.gravity_torque(q)),
+    ours = {
+        "(6a) inertia matrix": arm.mass_matrix(q),
+        "(6b) Coriolis and centripetal torques": arm.bias(q, qd) - arm.gravity_torque(q),
+        "(6c) gravity torques": arm.gravity_torque(q),
     }
     found = []
-    for what, (printed, ours) in pairs.items():
-        off = float(np.max(np.abs(printed - ours)))
+    for k, (what, values) in enumerate(ours.items()):
+        printed = evaluated(lambda _, *state, k=k: runs.equation_6(*state)[k], arm, q, qd)
+        off = float(np.max(np.abs(printed - values)))
         found.append(trend("equation (6)", what, "the formula", f"apart by {off:.0e} at most", [off < 1e-12]))
     return found
 
 
-def _stacked(entries: Any) -> Array:
-    """Nested lists of arrays (k,) as one array (k, ...)."""
-    if not isinstance(entries, list):
-        return np.asarray(entries) + np.zeros(100)
-    return np.stack([_stacked(x) for x in entries], axis=1)
-
-
-def by_hand() -> OperationCount:
-    """The accelerations from (6) by Cramer's rule, without torque, every constant worked out beforehand."""
-    graph = Graph()
-    q, qd = ([graph.input(f"{name}{i}") for i in (1, 2)] for name in ("q", "qd"))
-    J, C, gravity = equation_6(q, qd)
-    b = [-(c + g) for c, g in zip(C, gravity, strict=True)]
-    determinant = J[0][0] * J[1][1] - J[0][1] * J[0][1]
-    first, second = J[1][1] * b[0] - J[0][1] * b[1], J[0][0] * b[1] - J[0][1] * b[0]
-    return count([first / determinant, second / determinant])
-
-
-def customised(motion: Motion) -> list[Finding]:
+def customised(motion: TimedMotion) -> list[Finding]:
     """Section 2.2: customising is the removal of what need not be computed, and of loops."""
     general = min(
         (aw.count_operations("forward_dynamics", f.name, joints="RR") for f in aw.formulations("forward_dynamics")),
         key=lambda c: c.total,
     )
-    ours, hand = count(motion.program.outputs), by_hand()
+    ours, hand = count(motion.program.outputs), runs.by_hand()
     return [
         trend(
             "section 2.2", "operations of one evaluation, customised", f"(6) and Cramer's rule: {hand.total}",
@@ -283,29 +177,26 @@ def customised(motion: Motion) -> list[Finding]:
     ]  # fmt: skip
 
 
-def complexity(small: Motion, large: Motion) -> Finding:
+def complexity(small: TimedMotion, large: TimedMotion) -> Finding:
     """'The derivation of the symbolic formulae for the c_ij becomes very complex for higher values of p and n'."""
     cases = ((small, 2), (small, 10), (large, 2), (large, 6))
     sizes = {f"{m.robot.name} T{p},{p}": count(m.increment((p, p)).outputs).total for m, p in cases}
     few, more, larger, most = sizes.values()
-    told = f"operations of a step: {listed(sizes, sizes.values())}"
+    obtained = f"operations of a step: {listed(sizes, sizes.values())}"
     what = "formulas of the series grow with order and joints"
-    return trend("section 2.2", what, "very complex", told, [more > 5 * few, larger > 5 * few, most > 5 * larger])
+    return trend("section 2.2", what, "very complex", obtained, [more > 5 * few, larger > 5 * few, most > 5 * larger])
 
 
 # Orders of convergence
 
-STARTS, SPREAD, ROUNDING, FITTED = 1024, 0.5, 3e-14, 5
-
 
 def orders(arm: Robot) -> list[Finding]:
-    """The slope of the median error of many short motions: a single one bends where its error changes sign."""
-    q0 = np.random.default_rng(0).uniform(-SPREAD, SPREAD, (STARTS, 2))
-    motion = Motion(arm, 1.0, q0, records=2, repeats=0)
+    """The slope of the median error of many short motions."""
+    motion = runs.short_motions(arm)
     substeps = sorted({*range(1, 9), *(k * 2**i for i in range(8) for k in (4, 5, 6, 7))})
     found = []
-    for name in (name for names in TABLE_1.values() for name in names):
-        where, tableau = f"figure {3 if name in FIXED else figure_of(name)}", method(name)
+    for name in (name for names in runs.TABLE_1.values() for name in names):
+        where, tableau = f"figure {3 if name in FIXED else runs.figure_of(name)}", method(name)
         why = tableau.note if name == "rkf12" else ""
         found.append(_order(where, label(name), tableau.order, fixed_line(motion, tableau, substeps), why))
     for i, j in DEGREES:
@@ -314,30 +205,19 @@ def orders(arm: Robot) -> list[Finding]:
     return sorted(found, key=lambda finding: finding.where)
 
 
-def figure_of(name: str) -> int:
-    return next(4 + k for k, names in enumerate(PAIRS.values()) if name in names)
-
-
-def _order(where: str, name: str, order: int, line: Line, why: str) -> Finding:
+def _order(where: str, name: str, order: int, line: MethodLine, why: str) -> Finding:
     """The order a formula must have, against the slope of its error."""
-    points = [p for p in line.points if p.error > ROUNDING][-FITTED:]
-    steps, errors = (np.log([getattr(p, x) for p in points]) for x in ("steps", "error"))
-    slope = -float(np.polyfit(steps, errors, 1)[0])
+    found = runs.slope(line)
     if order == 10:
         why = "above rounding higher terms still count; with 50 digits the slope is 10 (tests)"
-    verdict = judged(str(order), slope)
-    return Finding(where, f"order of convergence of {name}", str(order), f"{slope:.2f}", verdict, why)
+    verdict = judged(str(order), found)
+    return Finding(where, f"order of convergence of {name}", str(order), f"{found:.2f}", verdict, why)
 
 
 # Figure 2
 
 
-def polynomials(chart: WorkPrecision, heuristic: bool) -> list[Line]:
-    lines = [chart.line(f"T{p},{p if heuristic else p - 1}") for p in ORDERS]
-    return [replace(line, order=p) for p, line in zip(ORDERS, lines, strict=True)]
-
-
-def figure_2(motion: Motion, chart: WorkPrecision) -> list[Finding]:
+def figure_2(motion: TimedMotion, chart: WorkPrecision) -> list[Finding]:
     standard, heuristic = polynomials(chart, False), polynomials(chart, True)
     where = "figure 2"
     better = [x for lines in (standard, heuristic) for low, high in pairwise(lines) for x in _better(low, high)]
@@ -362,47 +242,25 @@ def figure_2(motion: Motion, chart: WorkPrecision) -> list[Finding]:
     ]  # fmt: skip
 
 
-def _better(low: Line, high: Line) -> list[bool]:
+def _better(low: MethodLine, high: MethodLine) -> list[bool]:
     """Whether the second is better at every step both were run with, away from rounding."""
     errors = {p.setting: p.error for p in high.points}
     return [errors[p.setting] < p.error for p in low.points if p.setting in errors and p.error > 1e-11]
 
 
-def _by_operations(motion: Motion, lines: Sequence[Line]) -> Finding:
+def _by_operations(motion: TimedMotion, lines: Sequence[MethodLine]) -> Finding:
     """Order against number of steps, machine aside: by operations."""
     each = [count(motion.increment((p, p)).outputs).total for p in ORDERS]
     costs = [n * needed(line, FINE, "steps") for n, line in zip(each, lines, strict=True)]
-    told = f"operations for 1e-10: {listed((line.name for line in lines), costs)}"
+    obtained = f"operations for 1e-10: {listed((line.name for line in lines), costs)}"
     cases = [b < a for a, b in pairwise(costs) if b < np.inf]
-    return trend("figure 2", "a higher order is a better investment than more steps", "better", told, cases)
+    return trend("figure 2", "a higher order is a better investment than more steps", "better", obtained, cases)
 
 
 # Figure 3
 
-HEUN_2 = ("Heun", 2, ((), (1,)), (Fraction(1, 2), Fraction(1, 2)))
-HEUN_3 = ("Heun", 3, ((), (Fraction(1, 3),), (0, Fraction(2, 3))), (Fraction(1, 4), 0, Fraction(3, 4)))
-KUTTA_38 = (
-    "3/8 rule", 4, ((), (Fraction(1, 3),), (Fraction(-1, 3), 1), (1, -1, 1)),
-    (Fraction(1, 8), Fraction(3, 8), Fraction(3, 8), Fraction(1, 8)),
-)  # fmt: skip
-ALTERNATIVES = {
-    "rk2": (HEUN_2,),
-    "rk3": (HEUN_3,),
-    "rk4": (KUTTA_38,),
-    "rk5": ("rkdp54", "tsit5"),
-    "rk8": ("rkdp87", "dop853", "vern8"),
-}
-"""Other formulas of the same order, run with fixed steps; those known by name are the propagated ones of pairs."""
 
-
-def alternative(given: str | tuple[Any, ...]) -> Tableau:
-    if isinstance(given, str):
-        return method(given)
-    name, order, a, b = given
-    return Tableau(f"{name} {order}", order, a, b, tuple(sum(row, Fraction(0)) for row in a)).exact(float)
-
-
-def figure_3(motion: Motion, chart: WorkPrecision) -> list[Finding]:
+def figure_3(motion: TimedMotion, chart: WorkPrecision) -> list[Finding]:
     where, lines = "figure 3", [chart.line(label(name)) for name in FIXED]
     crowded = "near the least, orders 5 to 10 differ little at this accuracy: a step of RK10 has 17 stages"
     return [
@@ -422,9 +280,9 @@ def order_8_against_4(where: str, chart: WorkPrecision) -> list[Finding]:
     for cost, timed in costs:
         base = needed(chart.line("RK4"), FINE, cost)
         ratios = [base / needed(chart.line(name), FINE, cost) for name in ("RK8", "RK10")]
-        told = f"times fewer: {listed(('RK8', 'RK10'), ratios)}"
+        obtained = f"times fewer: {listed(('RK8', 'RK10'), ratios)}"
         what = f"{cost} of orders 8 and 10 for an error of 1e-10, against order 4"
-        found.append(trend(where, what, "fewer", told, [ratio > 5 for ratio in ratios], "less than 5 times", timed))
+        found.append(trend(where, what, "fewer", obtained, [ratio > 5 for ratio in ratios], "less than 5 times", timed))
     return found
 
 
@@ -437,22 +295,18 @@ def _taylor_and_runge_kutta(
         series, formula = (chart.line(name).needed(accuracy, "steps") for name in (f"T{p},{p}", f"RK{p}"))
         if series and formula:
             ratios[p] = series / formula
-    told = f"steps for {accuracy:.0e}, T_pp over RK p: {spread(ratios.values())}"
+    obtained = f"steps for {accuracy:.0e}, T_pp over RK p: {spread(ratios.values())}"
     alike = [1 / 2 < ratio < 2 for ratio in ratios.values()]
-    return trend(where, "Taylor and Runge-Kutta of one order are alike", "similar", told, alike)
+    return trend(where, "Taylor and Runge-Kutta of one order are alike", "similar", obtained, alike)
 
 
-def _coefficients(motion: Motion, chart: WorkPrecision) -> Finding:
+def _coefficients(motion: TimedMotion, chart: WorkPrecision) -> Finding:
     """'Alternative sets of numerical coefficients produce minor differences'."""
-    ratios = {}
-    for name, others in ALTERNATIVES.items():
-        base = needed(chart.line(label(name)), MIDDLE, "evaluations")
-        for other in map(alternative, others):
-            ratios[other.name] = needed(fixed_line(motion, other, SUBSTEPS), MIDDLE, "evaluations") / base
-    told = f"evaluations for 1e-06 over those of RK2, 3, 4, 5, 5, 8, 8, 8: {listed(ratios, ratios.values())}"
+    ratios = runs.coefficient_ratios(motion, chart, MIDDLE)
+    obtained = f"evaluations for 1e-06 over those of RK2, 3, 4, 5, 5, 8, 8, 8: {listed(ratios, ratios.values())}"
     cases = [1 / 1.5 < ratio < 1.5 for ratio in ratios.values()]
     why = "formulas published since are tuned for a small error term"
-    return trend("figure 3", "coefficients of one order differ little", "minor differences", told, cases, why)
+    return trend("figure 3", "coefficients of one order differ little", "minor differences", obtained, cases, why)
 
 
 # Figures 4 to 7
@@ -492,16 +346,13 @@ def _gain(where: str, what: str, published: str, ratios: dict[str, float], holds
 
 # The step rule
 
-STATE = np.array([-0.3, 0.8, 0.5, 1.5])
-STEP = 0.025
 
-
-def step_rule(motion: Motion) -> list[Finding]:
+def step_rule(motion: TimedMotion) -> list[Finding]:
     names = [name for names in PAIRS.values() for name in names]
-    off = [abs(estimate_slope(motion.robot, method(name)) - method(name).estimate_order) for name in names]
-    runs = {rule: [_at(motion, name, rule) for name in names] for rule in MACHADO}
-    more = [100 * a.evaluations / b.evaluations - 100 for a, b in zip(*runs.values(), strict=True)]
-    failed = [100 * point.rejected / (point.rejected + point.steps) for point in runs["machado"]]
+    off = [abs(runs.estimate_slope(motion.robot, method(name)) - method(name).estimate_order) for name in names]
+    points = {rule: [runs.at_tolerance(motion, name, rule) for name in names] for rule in MACHADO}
+    more = [100 * a.evaluations / b.evaluations - 100 for a, b in zip(*points.values(), strict=True)]
+    failed = [100 * point.rejected / (point.rejected + point.steps) for point in points["machado"]]
     return [
         trend(
             "equation (13)", "the error estimate goes as h^(min(p, q) + 1)", "min(p, q) + 1",
@@ -518,27 +369,6 @@ def step_rule(motion: Motion) -> list[Finding]:
             "where the estimate varies little from step to step, 0.9 is safety enough",
         ),
     ]  # fmt: skip
-
-
-def _at(motion: Motion, name: str, rule: str) -> Point:
-    point = motion.pair(method(name), 1e-6, rule)
-    assert point is not None, f"{name} does not follow the motion at TOL = 1e-6"
-    return point
-
-
-def estimate_slope(arm: Robot, tableau: Tableau) -> float:
-    """The power of h with which the estimate of one step goes."""
-    sizes = [_estimate(arm, tableau, h) for h in (STEP, STEP / 2)]
-    return float(np.log2(sizes[0] / sizes[1]))
-
-
-def _estimate(arm: Robot, tableau: Tableau, h: float) -> float:
-    """Equation (12): |y - yhat| after one step, its largest entry."""
-    k: list[Array] = []
-    for row in tableau.a:
-        y = STATE + h * sum((a * slope for a, slope in zip(row, k, strict=True)), np.zeros(4))
-        k.append(np.concatenate([y[2:], arm.forward_dynamics(y[:2], y[2:], np.zeros(2))]))
-    return float(np.max(np.abs(h * np.array(tableau.error) @ np.array(k))))
 
 
 # What is not in the paper
@@ -567,11 +397,13 @@ def quickest(chart: WorkPrecision, where: str) -> list[Finding]:
             continue
         paper = [chart.best(accuracy, family) for family in chart.families if family.startswith("Fig.")]
         name, seconds = min((x for x in paper if x is not None), key=lambda x: x[1])
-        told = f"{best[0]}, {best[1] * 1e6:.0f} us"
-        told += f"; of the paper's {name}, {seconds * 1e6:.0f} us" if name != best[0] else ""
+        obtained = f"{best[0]}, {best[1] * 1e6:.0f} us"
+        obtained += f"; of the paper's {name}, {seconds * 1e6:.0f} us" if name != best[0] else ""
         high = chart.line(best[0]).order >= 8
         why = "for a coarse error the long steps of a high order are shorter than they could be"
-        found.append(trend(where, f"quickest for an error of {accuracy:.0e}", "a high order", told, [high], why, True))
+        found.append(
+            trend(where, f"quickest for an error of {accuracy:.0e}", "a high order", obtained, [high], why, True)
+        )
     return found
 
 
@@ -579,8 +411,8 @@ class Larger:
     """The same on an arm with more joints, that falls for a second."""
 
     def __init__(self, robot: Robot, taylor: tuple[int, ...]) -> None:
-        self.taylor, self.motion = taylor, Motion(robot, 1.0)
-        self.chart = charted(self.motion, [(p, p) for p in taylor], [2**k for k in range(12)], TOLERANCES[1::2])
+        self.taylor, self.motion = taylor, TimedMotion(robot, 1.0)
+        self.chart = charted(self.motion, [(p, p) for p in taylor], [2**k for k in range(12)], runs.TOLERANCES[1::2])
 
     def findings(self) -> list[Finding]:
         chart, where = self.chart, f"beyond: {self.chart.robot}"
@@ -595,7 +427,7 @@ class Larger:
 
     def plots(self) -> list[Plot]:
         note = f"{self.chart.robot} falls for {self.chart.duration:g} s."
-        shown = (TAYLOR, RUNGE_KUTTA, LATER)
+        shown = (runs.TAYLOR, runs.RUNGE_KUTTA, runs.LATER)
         made = [self.chart.plot(family, f"{self.chart.robot}: {family}", note) for family in shown]
         return [self.chart.champions(f"{self.chart.robot}: the best of each family", note), *made]
 
@@ -607,12 +439,15 @@ def redrawn(chart: WorkPrecision) -> list[Plot]:
     """Figures 2 to 7 on our motion, today's methods, and all of them superimposed."""
     note = f"The RR arm falls from rest, stretched out level, for {chart.duration:g} s. The paper's has no numbers."
     rule = "Steps by rule (14) as printed."
-    plots = [_figure_2(chart, note), chart.plot(RUNGE_KUTTA, "Figure 3: Runge-Kutta methods with fixed steps", note)]
+    plots = [
+        _figure_2(chart, note),
+        chart.plot(runs.RUNGE_KUTTA, "Figure 3: Runge-Kutta methods with fixed steps", note),
+    ]
     plots += [chart.plot(family, f"Figure {family[5]}: pairs, {family[7:]}", f"{rule} {note}") for family in PAIRS]
     return [
         chart.champions("Figures 2 to 7 superimposed: the best method of each, and of today's", note),
         *plots,
-        chart.plot(LATER, "Today's pairs, steps by PI control", note),
+        chart.plot(runs.LATER, "Today's pairs, steps by PI control", note),
     ]
 
 

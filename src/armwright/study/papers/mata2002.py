@@ -25,46 +25,16 @@ from armwright.report.plot import Curve, Plot
 from armwright.study.bench import best_of
 from armwright.study.operation_counts import compare as compare_counts
 from armwright.study.operation_counts import polynomial
-from armwright.study.papers.finding import Finding, Study, Verdict, claim, compare, judged
+from armwright.study.papers.finding import Finding, Part, Study, Verdict, claim, compare, judged
 from armwright.study.precision import States, accelerations, sweep
-from armwright.study.published import PUBLISHED, Published
+from armwright.study.published import PUBLISHED, Published, tables
 from armwright.trajectory import Trajectory, cartesian_line, linear, sampled
 
-Part = tuple[list[Finding], list[Plot]]
-
-STEPS_4_1 = ((8, 4), (0, 1), (10, 7), (6, 9), (17, 13), (9, 9), (3, 0), (15, 15), (8, 7), (20, 19))
-"""Products and sums printed beside each step of the inverse dynamics, for every link."""
-
-TABLE_5 = {"ABA": ("0.497600", "0.013240"), "CRBA": ("1.292200", "0.2750630"), "GA": ("0.5340020", "0.0087611")}
-"""Largest and average difference between double and single precision, joint 1, rad/s2."""
+TABLES = tables("mata2002")
+TABLE_6, TABLE_7 = TABLES["table_6"], TABLES["table_7"]
 
 FORMULATION_5 = {"ABA": "articulated_body", "CRBA": "composite_body_gauss_jordan", "GA": "gibbs_appell_gauss_jordan"}
 BASE_FRAME = "ABA, base frame"
-
-TABLE_6 = (
-    ("6.91878269e-4", "1.28209533e-3", "2.84439095e-3"),
-    ("1.73972101e-2", "1.66087380e-3", "9.22318761e-2"),
-    ("8.54693990e-4", "1.66087459e-3", "3.13261587e-3"),
-    ("1.73972067e-2", "4.05637323e-2", "9.22318581e-2"),
-    ("1.78259578e-2", "4.17630699e-2", "9.54221869e-3"),
-    ("6.91878269e-4", "1.21908065e-3", "2.43724278e-3"),
-)
-"""Average errors of joints 1 to 6 in rad, rad/s and rad/s2."""
-
-MISPRINTS = {
-    "joint 2, rad": "printed as for joint 4, to seven digits",
-    "joint 2, rad/s": "printed as for joint 3, to six digits",
-    "joint 2, rad/s2": "printed as for joint 4, to seven digits",
-    "joint 5, rad/s2": "ten times as much would fit the growth from rad to rad/s and the rows of the other joints",
-}
-"""What looks wrong in table 6."""
-
-TABLE_7 = {
-    "CRBA": ("composite_body", 0.65, 1122),
-    "ABM": ("articulated_body", 0.71, 1089),
-    "GA": ("gibbs_appell", 0.59, 1092),
-}
-"""Our formulation, seconds and evaluations."""
 
 START, END, DURATION = (0.50, 0.00, 0.05), (0.62, 0.30, 0.11), 5.0
 ATTITUDE = ((0.0, 0.0, 1.0), (0.0, -1.0, 0.0), (1.0, 0.0, 0.0))  # about Z, Y, Z by 0, 90 and 180 degrees
@@ -73,24 +43,10 @@ TIMES = np.linspace(0.0, DURATION, 51)
 TOLERANCE = 1e-6
 PAIRS = ("rkdp54", "rkf45", "tsit5")  # 'the fourth/fifth order Runge-Kutta technique' may be any; the first is used
 
-STORED_STATE = np.array(
-    [[0.2, 0.5, 0.0, 0.7, -0.2, 0.9], [0.2, -0.4, 0.6, -0.8, 1.0, -1.2], [0.35, 0.2, 0.05, -0.1, -0.25, -0.4]]
-)
-STORED_TORQUES = {
-    "ascher": (84.45641101260172, 82.42980142291614),
-    "puma560": (
-        *(1.3889937945448836, -35.552999735620475, -3.884464815009181),
-        *(-0.0014988063419896468, -0.0048127536290329355, -1.0098859347824424e-05),
-    ),
-}
-STORED_CONDITION, STORED_ACCELERATION = ("1.33e4", "5.41e4"), ("-492.1", "-490.9")
-STORED_ERRORS = ("1.26e-3", "8.18e-3", "9.62e-3", "6.55e-3", "1.31e-2", "5.56e-3")  # table 6 in rad, SciPy's RK45
-
 
 def study() -> Study:
     """All findings and figures of the paper."""
-    parts = (counts(), two_bodies(), straight_line())
-    return Study(
+    return Study.of(
         "mata2002",
         "Mata, Provenzano, Valero, Cuadrado 2002: Gibbs-Appell equations",
         "The algorithms are right, and their counts follow from the printed steps; traced, they need fewer operations "
@@ -98,15 +54,14 @@ def study() -> Study:
         "bodies lose the same digits, because both form the mass matrix; that Gibbs-Appell loses fewer is not "
         "confirmed. The errors of the PUMA along its line are those of an unstable motion: they hang on data that are "
         "not printed, and only their size can be compared.",
-        tuple(finding for findings, _ in parts for finding in findings),
-        tuple(plot for _, plots in parts for plot in plots),
+        (counts(), two_bodies(), straight_line()),
     )
 
 
 def stored_torques(where: str, arm: aw.Robot) -> Finding:
     """Inverse dynamics by Gibbs-Appell in one state, to 1e-6 relative."""
-    expected = np.array(STORED_TORQUES[arm.name])
-    tau = arm.inverse_dynamics(*STORED_STATE[:, : arm.n], formulation="gibbs_appell")
+    expected = np.array(TABLES["stored_torques"][arm.name])
+    tau = arm.inverse_dynamics(*np.array(TABLES["stored_state"])[:, : arm.n], formulation="gibbs_appell")
     off = float(np.max(np.abs(tau / expected - 1)))
     good = Verdict.DIGITS if off < 1e-6 else Verdict.DIFFERS
     what = f"{arm.n} stored torques of {arm.name} in one state"
@@ -118,9 +73,9 @@ def stored_torques(where: str, arm: aw.Robot) -> Finding:
 
 def counts() -> Part:
     """Every row for six joints and, where the paper has it, for n."""
-    seen = {n: {each.published: each.ours for each in compare_counts(n)} for n in range(3, 8)}
-    findings = [x for row in rows_of("Mata") for x in counted(row, {n: s[row] for n, s in seen.items() if row in s})]
-    return [*findings, *derived_counts(), *cheapest(seen[6])], []
+    ours = {n: {each.published: each.ours for each in compare_counts(n)} for n in range(3, 8)}
+    findings = [x for row in rows_of("Mata") for x in counted(row, {n: s[row] for n, s in ours.items() if row in s})]
+    return [*findings, *derived_counts(), *cheapest(ours[6])], []
 
 
 def rows_of(table: str) -> list[Published]:
@@ -155,7 +110,7 @@ def steps_4_2(n: int) -> tuple[int, int]:
 
 def derived_counts() -> list[Finding]:
     """Whether the printed formulas follow from the printed steps, and the total from its parts."""
-    slope = added(STEPS_4_1)
+    slope = added(TABLES["steps_4_1"])
     matrix, *parts, total = rows_of("Mata 3")
     follows = all(matrix.at(n) == steps_4_2(n) for n in range(3, 31))
     whole = added([row.six for row in (matrix, *parts)])
@@ -237,8 +192,8 @@ def stored_curves(exact: Array, condition: Array) -> list[Finding]:
     why = "stored, not the paper's: the figure has curves without numbers"
     findings = []
     for what, values, ends in (
-        ("condition number of M", condition, STORED_CONDITION),
-        ("acceleration of joint 1, rad/s2", exact, STORED_ACCELERATION),
+        ("condition number of M", condition, TABLES["stored_condition"]),
+        ("acceleration of joint 1, rad/s2", exact, TABLES["stored_acceleration"]),
     ):
         for end, stored, value in zip(("least", "largest"), ends, (values.min(), values.max()), strict=True):
             findings.append(compare("Fig. 2", f"{what}, {end}", stored, float(value), why))
@@ -247,7 +202,7 @@ def stored_curves(exact: Array, condition: Array) -> list[Finding]:
 
 def table_5(name: str, error: Array) -> list[Finding]:
     """The largest difference, and the average in both readings; the signed one with the scatter of such a mean."""
-    largest, average = TABLE_5[name.partition(",")[0]]
+    largest, average = TABLES["table_5"][name.partition(",")[0]]
     signed, scatter = float(error.mean()), float(error.std()) / len(error) ** 0.5
     near = abs(abs(signed) - float(average)) < 3 * scatter or judged(average, abs(signed)) is Verdict.ORDER
     why = {
@@ -406,7 +361,7 @@ def table_6(means: Array, growth: float) -> list[Finding]:
     for joint, printed in enumerate(TABLE_6):
         for unit, published, mean in zip(("rad", "rad/s", "rad/s2"), printed, means[:, joint], strict=True):
             what = f"joint {joint + 1}, {unit}"
-            reason = f"{why}; {MISPRINTS[what]}" if what in MISPRINTS else why
+            reason = "; ".join(filter(None, (why, TABLES["misprints"].get(what))))
             findings.append(compare("Table 6", what, published, float(mean), reason))
     theirs = np.array(TABLE_6, dtype=float).T
     ours_k, theirs_k = (float(np.median(x[1] / x[0])) for x in (means, theirs))
@@ -424,7 +379,7 @@ def sensitivity(means: Array, pairs: dict[str, Followed]) -> list[Finding]:
     verdict = Verdict.ORDER if inside else Verdict.DIFFERS
     findings = [Finding("Table 6", "joint 5, rad, by the integrator", TABLE_6[4][0], shown, verdict, why)]
     why = "stored, not the paper's: by SciPy's RK45, the same pair with other steps"
-    for joint, (stored, mean) in enumerate(zip(STORED_ERRORS, means[0], strict=True)):
+    for joint, (stored, mean) in enumerate(zip(TABLES["stored_errors"], means[0], strict=True)):
         findings.append(compare("Table 6", f"joint {joint + 1}, rad, stored", stored, float(mean), why))
     return findings
 
@@ -453,18 +408,12 @@ def per_evaluation(arm: aw.Robot, motion: Trajectory) -> list[Finding]:
     functions = {name: aw.compile(arm, "forward_dynamics", row[0]) for name, row in TABLE_7.items()}
     ours = best_of({name: (len(q), partial(f, q, qd, tau)) for name, f in functions.items()}, rounds=5)
     theirs = {name: seconds / evaluations for name, (_, seconds, evaluations) in TABLE_7.items()}
-    why = "customised to this arm, the three cost nearly the same"
-    return [
-        compare(
-            "Table 7",
-            f"{name}: time per evaluation over that of GA",
-            published,
-            ours[name] / ours["GA"],
-            why,
-            timed=True,
-        )
-        for name, published in ((x, f"{theirs[x] / theirs['GA']:.2f}") for x in ("CRBA", "ABM"))
-    ]
+    why, findings = "customised to this arm, the three cost nearly the same", []
+    for name in ("CRBA", "ABM"):
+        published, ratio = f"{theirs[name] / theirs['GA']:.2f}", ours[name] / ours["GA"]
+        what = f"{name}: time per evaluation over that of GA"
+        findings.append(compare("Table 7", what, published, ratio, why, timed=True))
+    return findings
 
 
 def figure_3(arm: aw.Robot, line: Trajectory) -> list[Plot]:

@@ -15,48 +15,27 @@ from dataclasses import replace
 
 import numpy as np
 
-from armwright.algebra import ZERO, Symmetric, Vector
+from armwright.algebra import Symmetric, Vector
 from armwright.chain import MomentLink
 from armwright.formulations import find
 from armwright.formulations.parts.spatial import Inertia, eliminate, rigid, screw
-from armwright.graph import Graph, OperationCount, count
+from armwright.graph import Graph, OperationCount
 from armwright.report.plot import Curve, Plot
 from armwright.robot import Robot
-from armwright.study.crossing import MOST_JOINTS, cheaper_from, general
-from armwright.study.operation_counts import VALID_FROM, count_without_bias, polynomial
+from armwright.study.crossing import MOST_JOINTS, cheaper_from, fitted_formulas, general
+from armwright.study.operation_counts import VALID_FROM, count_at_rest, count_without_bias
 from armwright.study.operation_counts import compare as compare_counts
-from armwright.study.papers.finding import Finding, Study, Verdict, claim, compare, judged, unchecked
+from armwright.study.papers.finding import Finding, Part, Study, Verdict, claim, compare, judged, unchecked
 from armwright.study.papers.mohan2007_claim import arithmetic, cause
-from armwright.study.papers.mohan2007_runs import JOINTS, PERIOD, Part, arm, joint_curve, simulations, wanted
-from armwright.study.published import PUBLISHED, evaluate
-from armwright.trace.tracing import flattened, general_chain, inputs
+from armwright.study.papers.mohan2007_runs import JOINTS, PERIOD, arm, joint_curve, simulations, wanted
+from armwright.study.published import PUBLISHED, evaluate, tables
+from armwright.trace.tracing import general_chain
 
 ROWS = {row.authors: row for row in PUBLISHED if row.table == "Mohan 1"}
 PROPOSED, EARLIER, WALKER = (ROWS[authors] for authors in ("Mohan, Saha", "Saha", "Walker, Orin"))
 
-CROSSINGS = {
-    "Mohan, Saha": (10, 12, (1602, 1948, 1667)),
-    "Saha": (10, 14, (1626, 2390, 2293)),
-    "Featherstone": (12, 14, (2190, 2588, 2263)),
-    "Valasek": (13, 15, (2595, 3047, 2745)),
-    "Brandl et al.": (14, 16, (3278, 3778, 3322)),
-    "Walker, Orin": (10, 12, (1653, 2357, 1716)),
-}
-"""Table 1: n*, n+; products at n*, products and sums at n+. Of Walker and Orin, where the proposed one crosses it."""
-
-BRACES = {  # section 4.1: operations printed in braces for n links, for n - 1 links, and for the last link alone
-    "products": ((2, 2, 4, 2, 7, 5, 1), (80, 16, 14, 14, 4, 22), (16, 6)),
-    "sums": ((2, 1), (91, 18, 8, 10, 6, 14), (14,)),
-}
-
-TABLE_2 = (  # a, b, alpha, mass, hub inertia about the joint axis
-    (0.0, 0.20, -math.pi / 2, 10.521, 0.0),
-    (0.432, 0.149, 0.0, 15.7612, 0.0),
-    (0.02, 0.0, math.pi / 2, 8.767, 0.0),
-    (0.0, 0.432, -math.pi / 2, 0.0, 0.181),
-    (0.0, 0.0, math.pi / 2, 0.0, 0.0735),
-    (0.0, 0.056, 0.0, 0.0, 0.0141),
-)
+TABLES = tables("mohan2007")
+CROSSINGS = TABLES["crossings"]
 
 SIZES = range(VALID_FROM, 40)
 FITTED = range(VALID_FROM, VALID_FROM + 5)
@@ -69,8 +48,7 @@ BIAS_TOO = (
 
 def study() -> Study:
     """All findings and figures of the paper."""
-    parts = (counts(), robot_and_torques(), simulations(), cause(), arithmetic())
-    return Study(
+    return Study.of(
         "mohan2007",
         "Mohan, Saha 2007: decoupled natural orthogonal complement",
         "The recursion is right once its misprints are mended, and its printed count is the sum of its steps. The "
@@ -79,8 +57,7 @@ def study() -> Study:
         "the error of the integrator. The recursion does not help: with and without it the run departs at the same "
         "time, in doubles, in single precision and with fifty digits, and a tighter tolerance moves that time as the "
         "growth rate predicts. The mass matrix is never near singular.",
-        tuple(finding for findings, _ in parts for finding in findings),
-        tuple(plot for _, plots in parts for plot in plots),
+        (counts(), robot_and_torques(), simulations(), cause(), arithmetic()),
     )
 
 
@@ -164,29 +141,20 @@ def recounted_crossings() -> list[Finding]:
 
 def without_bias(name: str) -> tuple[str, str]:
     """Products and sums of forward dynamics as the paper counts it, the bias being known."""
-    return fitted([count_without_bias(name, n) for n in FITTED])
-
-
-def fitted(counted: Sequence[OperationCount]) -> tuple[str, str]:
-    sizes = list(FITTED)
-    products = [c.multiplications + c.divisions for c in counted]
-    return polynomial(sizes, products), polynomial(sizes, [c.additions for c in counted])
+    return fitted_formulas(FITTED, [count_without_bias(name, n) for n in FITTED])
 
 
 def steps() -> list[Finding]:
     """Section 4.1: the steps added up, and counted again."""
     findings = []
-    for what, (each, but_one, once) in BRACES.items():
+    for what, (each, but_one, once) in TABLES["braces"].items():
         printed = getattr(PROPOSED, what)
         added = f"{sum(each) + sum(but_one)}n{sum(once) - sum(but_one):+d}"
         holds = added == printed
         findings.append(claim("Section 4.1", f"{what} of all steps added", printed, added, holds, "misprinted"))
-    printed, slender, anyone = (
-        f"{products} M, {sums} A"
-        for products, sums in (
-            (PROPOSED.products, PROPOSED.sums), fitted([count_slender(n) for n in FITTED]), without_bias("denoc"),
-        )
-    )  # fmt: skip
+    rods = fitted_formulas(FITTED, [count_slender(n) for n in FITTED])
+    rows = ((PROPOSED.products, PROPOSED.sums), rods, without_bias("denoc"))
+    printed, slender, anyone = (f"{products} M, {sums} A" for products, sums in rows)
     why = f"in frames fixed to the links the link matrices are constant; for links of any shape it is {anyone}"
     findings.append(Finding("Section 4.1", "count for slender links, recounted", printed, slender, Verdict.ORDER, why))
     return [*findings, third_component()]
@@ -201,9 +169,7 @@ def count_slender(n: int) -> OperationCount:
         moment = Vector(p(f"hx{i}"), 0, p(f"hz{i}"))
         inertia = Symmetric(p(f"xx{i}"), p(f"yy{i}"), p(f"zz{i}"), 0, 0, 0)
         links.append(MomentLink(p(f"m{i}"), moment, inertia))
-    chain = replace(general_chain(graph, n), links=tuple(links), gravity=ZERO)
-    q, _, tau = inputs(graph, "forward_dynamics", n)
-    return count(flattened(find("forward_dynamics", "denoc")(chain, q, [0] * n, tau)))
+    return count_at_rest(replace(general_chain(graph, n), links=tuple(links)), graph, "denoc")
 
 
 def third_component() -> Finding:
@@ -264,6 +230,8 @@ def slender_robot(rows: Sequence[Sequence[float]]) -> Robot:
 def same_robot() -> Finding:
     """The packaged robot against one made from the table as it stands above."""
     q = np.random.default_rng(0).uniform(-3, 3, (20, JOINTS))
-    off = float(np.max(np.abs(slender_robot(TABLE_2).mass_matrix(q) - arm().mass_matrix(q))))
+    printed = [[float(x) for x in line.split()] for line in TABLES["table_2"].strip().splitlines()]
+    rows = [(a, b, math.radians(alpha), *body) for a, b, alpha, *body in printed]
+    off = float(np.max(np.abs(slender_robot(rows).mass_matrix(q) - arm().mass_matrix(q))))
     what, why = "mass matrix of the packaged robot", "the packaged data are not the printed ones"
     return claim("Table 2", what, "30 numbers", f"off by {off:.0e}", off < 1e-13, why)

@@ -20,24 +20,9 @@ from armwright.formulations import find
 from armwright.function import compile as compile_function
 from armwright.integrate import solve
 from armwright.report.plot import Curve, Plot
-from armwright.study.papers.finding import Finding, Verdict, claim, unchecked
-from armwright.study.papers.mohan2007_runs import (
-    ABSOLUTE,
-    DIFFERENT,
-    FORMULATION,
-    JOINTS,
-    OFF,
-    PERIOD,
-    RELATIVE,
-    Part,
-    Track,
-    arm,
-    crossing_time,
-    forced,
-    motion,
-    rate,
-    wanted,
-)
+from armwright.study.papers import mohan2007_runs as paper
+from armwright.study.papers.finding import Finding, Part, Verdict, claim, unchecked
+from armwright.study.papers.mohan2007_runs import FORMULATION, JOINTS, PERIOD, Track, arm, forced, motion, rate, wanted
 
 TURNING = 5.0
 """Seconds: q2 + q3 = pi, and link 3 comes above the horizontal."""
@@ -164,7 +149,7 @@ def in_doubles(doubles: dict[str, dict[float, Track]]) -> Finding:
     obtained = f"by {min(gains):.3f} to {max(gains):.3f} s, tolerances {TOLERANCES[0]:g} to {TOLERANCES[-1]:g}"
     why = "only at the tightest tolerances does rounding matter at all, and then by chance"
     what = "recursive: departs later, in doubles"
-    return claim("Section 5", what, "by 0.3 to 0.6 s", obtained, min(gains) > DIFFERENT, why)
+    return claim("Section 5", what, "by 0.3 to 0.6 s", obtained, min(gains) > paper.DIFFERENT, why)
 
 
 def in_single(runs: dict[str, Track]) -> Finding:
@@ -172,7 +157,7 @@ def in_single(runs: dict[str, Track]) -> Finding:
     times = [run.leaves() for run in runs.values()]
     what, obtained = "recursive: departs later, in single precision", f"{times[0]:.2f} s, {times[1]:.2f} s without"
     why = "rounding is what grows then, and both round alike"
-    return claim("Section 5", what, "by 0.3 to 0.6 s", obtained, times[0] - times[1] > DIFFERENT, why)
+    return claim("Section 5", what, "by 0.3 to 0.6 s", obtained, times[0] - times[1] > paper.DIFFERENT, why)
 
 
 def _mpmath() -> Any:
@@ -225,7 +210,7 @@ def in_fifty() -> list[Finding]:
         return [unchecked("Section 5", what, "yes", NEEDS_MPMATH) for what in (same, below)]
     with mpmath.workdps(DIGITS):
         kinds = (float, mpmath.mpf)
-        times = [exact_departure(name, number, RELATIVE) for number in kinds for name in FORMULATION.values()]
+        times = [exact_departure(name, number, paper.RELATIVE) for number in kinds for name in FORMULATION.values()]
         tight = exact_departure("denoc", mpmath.mpf, TIGHT, TIGHT_METHOD)
     foreseen = growth().later(exact_departure("denoc", float, LESS_TIGHT, TIGHT_METHOD), LESS_TIGHT / TIGHT)
     texts = [f"{t:.6f}" for t in times]
@@ -234,7 +219,7 @@ def in_fifty() -> list[Finding]:
     further = f"{tight:.2f} s at {TIGHT:g}; {foreseen:.2f} s predicted from {LESS_TIGHT:g} in doubles"
     reason = f"the paper has doubles; {DIGITS} digits, {TIGHT_METHOD}, started at {EXACT_START} s"
     return [
-        claim("Section 5", same, "yes", obtained, max(times) - min(times) > OFF, why),
+        claim("Section 5", same, "yes", obtained, max(times) - min(times) > paper.OFF, why),
         Finding("Section 5", below, "-", further, Verdict.UNCHECKABLE, reason),
     ]
 
@@ -253,17 +238,17 @@ def exact_departure(formulation: str, number: Any, tolerance: float, method: str
     def keep(now: Any, y: Array) -> bool:
         t.append(float(now))
         error.append(abs(float(y[2] - motion().trace(now)[0][2])))
-        return error[-1] > OFF
+        return error[-1] > paper.OFF
 
     q, qd, _ = motion().trace(number(EXACT_START))
     allowed = {"rtol": number(tolerance), "atol": number(tolerance)}
     solve(derivative, number(EXACT_START), np.array([*q, *qd]), number(PERIOD), method, on_step=keep, **allowed)
-    return crossing_time(np.array(t), np.array(error), OFF)
+    return paper.crossing_time(np.array(t), np.array(error), paper.OFF)
 
 
 def seeds() -> Finding:
     """What errors would make joint 3 depart when the paper says."""
-    default = forced(rate("denoc"), 1e-3, ABSOLUTE, PERIOD).leaves()
+    default = forced(rate("denoc"), 1e-3, paper.ABSOLUTE, PERIOD).leaves()
     pushed = {push: forced(rate("denoc", push=push), 1e-10, 1e-10, PERIOD).leaves() for push in (1e-6, 1e-5)}
     told = ", ".join(f"{t:.2f} s by a torque error of {push:g} N m" for push, t in pushed.items())
     obtained = f"{told}; {default:.2f} s by the default tolerance of ode45"

@@ -21,16 +21,11 @@ from armwright.integrate import solve
 from armwright.load import load
 from armwright.report.plot import COLOURS, Curve, Plot
 from armwright.robot import Robot
-from armwright.study.papers.finding import Finding, Verdict, claim, compare
+from armwright.study.papers.finding import Finding, Part, Verdict, claim, compare, together
+from armwright.study.published import tables
 from armwright.trajectory import Trajectory, cycloidal
 
-Part = tuple[list[Finding], list[Plot]]
-
 FORMULATION = {"recursive": "denoc", "nonrecursive": "denoc_cholesky"}
-TABLE_3 = {
-    "recursive": ("5.4", "5.6", "5.4", "5.4", "5.4", "5.4"),
-    "nonrecursive": ("5.1", "5.1", "4.8", "5.1", "5.1", "4.8"),
-}
 
 JOINTS, PERIOD, SHOWN = 6, 10.0, 6.0
 RELATIVE, ABSOLUTE = 1e-8, 1e-6
@@ -154,8 +149,7 @@ def forced(
 def simulations() -> Part:
     """Both runs of the paper, and all it says of them."""
     runs = {name: forced(rate(formulation)) for name, formulation in FORMULATION.items()}
-    parts = (followed(runs), errors(runs), accelerations(runs), power(runs), durations(runs), effort(runs))
-    return [f for findings, _ in parts for f in findings], [p for _, plots in parts for p in plots]
+    return together(part(runs) for part in (followed, errors, accelerations, power, durations, effort))
 
 
 def followed(runs: dict[str, Track]) -> Part:
@@ -224,10 +218,8 @@ def power(runs: dict[str, Track]) -> Part:
         curves.append(Curve(name, run.t.tolist(), simulated.tolist(), dashed=name == "nonrecursive"))
     curves.append(Curve("desired", run.t.tolist(), desired.tolist(), dashed=True, colour=GREY))
     gain = times[0] - times[1]
-    what, why = (
-        "simulated power matches the desired until",
-        "a curve without numbers; ours is then 1 % of the largest off",
-    )
+    what = "simulated power matches the desired until"
+    why = "a curve without numbers; ours is then 1 % of the largest off"
     findings = [
         Finding("Figure 8", what, "a curve", f"{times[0]} s", Verdict.UNCHECKABLE, why),
         claim("Figure 8", "recursive: matches for longer", "yes", f"by {gain:.3f} s", gain > DIFFERENT, ALIKE),
@@ -243,7 +235,7 @@ def durations(runs: dict[str, Track]) -> Part:
     }
     findings = [
         compare("Table 3", f"theta {i + 1}, {name}", printed, round(times[name][i], 3), WHY_3[name], "s")
-        for name, column in TABLE_3.items()
+        for name, column in tables("mohan2007")["table_3"].items()
         for i, printed in enumerate(column)
     ]
     gain = min(a - b for a, b in zip(*times.values(), strict=True))
@@ -261,7 +253,7 @@ def effort(runs: dict[str, Track]) -> Part:
     evaluations = f"{recursive.evaluations} and {other.evaluations}"
     why = "as many evaluations, and for six joints one takes about as long as the other"
     steps = [forced(rate("denoc"), first_step=h).evaluations for h in (0.1, 0.01, 0.001, 0.0001)]
-    told = f"{min(steps)} to {max(steps)} evaluations"
+    counts = f"{min(steps)} to {max(steps)} evaluations"
     little, what = max(steps) < 1.1 * min(steps), "effect of step sizes 0.1 to 0.0001, taken as first steps"
     findings = [
         claim("Figure 9", "recursive: less computing time", "yes", f"{share:.2f} of it", share < 0.95, why, timed=True),
@@ -269,7 +261,7 @@ def effort(runs: dict[str, Track]) -> Part:
             "Figure 9", "recursive: fewer evaluations", "yes", evaluations,
             recursive.evaluations < 0.95 * other.evaluations, ALIKE,
         ),
-        claim("Section 5", what, "not significant", told, little, "the first step matters to our step control"),
+        claim("Section 5", what, "not significant", counts, little, "the first step matters to our step control"),
     ]  # fmt: skip
     curves = [
         Curve(name, run.t.tolist(), (1e3 * run.clock).tolist(), dashed=run is other) for name, run in best.items()
