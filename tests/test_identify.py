@@ -249,7 +249,7 @@ def test_an_excitation_is_the_same_for_the_same_seed() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"harmonics": 1}, "harmonics = 1; expected a whole number, 2 or more"),
+        ({"harmonics": 1}, "harmonics = 1: expected a whole number, 2 or more"),
         ({"velocity": -1.0}, "velocity = .* above zero"),
         ({"position": [[0, 0], [1, 0]]}, "joint2 cannot move"),
         ({"position": [0, 1, 2]}, r"expected \(2, 2\)"),

@@ -706,7 +706,7 @@ ERRORS = {
     ),
     "frequency": (lambda: tr.cycloid(0, 1, 0), "frequency = 0 is not above zero"),
     "function backwards": (lambda: tr.function(wave, 1, 0, 2), "end = 0.0 s does not come after start = 1.0 s"),
-    "function of no joints": (lambda: tr.function(wave, 0, 1, 0), "n = 0; expected the number of joints, 1 or more"),
+    "function of no joints": (lambda: tr.function(wave, 0, 1, 0), "n = 0: expected the number of joints, 1 or more"),
     "function of other joints": (
         lambda: tr.function(wave, 0, 1, 3)(0.5),
         r"wave\(0.5\) gave shape \(2,\); expected \(3,\): one number for each joint",
@@ -733,7 +733,7 @@ ERRORS = {
         lambda: tr.function(wave, 0, 1, 2).trace(Graph().input("t")),
         "cannot be traced: t is a Expr, expected numbers; give function",
     ),
-    "sampled": (lambda: tr.sampled(CUBIC, 0), "pieces = 0; expected a whole number, 1 or more"),
+    "sampled": (lambda: tr.sampled(CUBIC, 0), "pieces = 0: expected a whole number, 1 or more"),
     "limits of other joints": (
         lambda: tr.check_limits(CUBIC, limited([None])),
         "the trajectory has 3 joints and the robot 1; expected equal numbers",
@@ -748,7 +748,7 @@ ERRORS = {
     ),
     "samples": (
         lambda: tr.check_limits(WAVE, limited([None, None]), samples=1),
-        "samples = 1; expected a whole number, 2 or more",
+        "samples = 1: expected a whole number, 2 or more",
     ),
     "law of two joints": (
         lambda: tr.cartesian_line(*rr_line(), WAVE, RR_START),
@@ -772,7 +772,7 @@ ERRORS = {
     ),
     "knots": (
         lambda: tr.cartesian_line(*rr_line(), LAW, RR_START, knots=1),
-        "knots = 1; expected a whole number, 2 or more",
+        "knots = 1: expected a whole number, 2 or more",
     ),
     "joints of q0": (
         lambda: tr.cartesian_line(*rr_line(), LAW, [0, 1, 2]),

@@ -51,11 +51,15 @@ def common_shape(arrays: Mapping[str, tuple[Array, int]]) -> tuple[int, ...]:
         ) from None
 
 
+def whole_number(name: str, value: object, least: int, meaning: str = "a whole number") -> int:
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise InputError(f"{name} = {value!r}: expected {meaning}, {least} or more")
+    return int(value)
+
+
 def thread_count(threads: object) -> int:
     """A number of threads to use."""
-    if not isinstance(threads, Integral) or isinstance(threads, bool) or threads < 1:
-        raise InputError(f"threads = {threads!r}: expected a whole number, 1 or more")
-    return int(threads)
+    return whole_number("threads", threads, 1)
 
 
 def scalars(array: Array, batch: tuple[int, ...]) -> list[Scalar]:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -25,12 +24,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array, Scalar, cos, sin
+from armwright.arrays import whole_number
 from armwright.errors import InputError
 from armwright.identify.base import BaseParameters, base_parameters, random_states
 from armwright.identify.columns import regressor
 from armwright.identify.vector import parameters
 from armwright.robot import Robot
-from armwright.trajectory.base import Traced, Trajectory
+from armwright.trajectory.base import OneFormula, Traced
 from armwright.trajectory.inputs import numbers, one_per_joint, positive, seconds
 
 STEP = 1e-5  # of the differences, for coefficients of size one
@@ -40,22 +40,17 @@ WORST = 1e12  # stands for the condition number of a motion that does not show e
 
 
 @dataclass(frozen=True, repr=False)
-class Fourier(Trajectory):
+class Fourier(OneFormula):
     """A finite Fourier series for each joint; `sine` and `cosine` are (n, harmonics), w is in radians per second."""
 
     centre: tuple[float, ...]
     sine: tuple[tuple[float, ...], ...]
     cosine: tuple[tuple[float, ...], ...]
     w: float
-    span: tuple[float, float]
 
     @property
     def n(self) -> int:
         return len(self.centre)
-
-    @property
-    def knots(self) -> Sequence[float]:
-        return self.span
 
     def trace(self, t: Scalar) -> Traced:
         time = t - self.span[0]
@@ -257,7 +252,7 @@ class Search:
         period = 2 * np.pi / self.w
         centre, sine, cosine = self.coefficients(x, np.linspace(0, period, DENSE), period / (DENSE - 1))
         a, b = (tuple(map(tuple, part.tolist())) for part in (sine, cosine))
-        return Fourier(tuple(centre.tolist()), a, b, self.w, (0.0, periods * period))
+        return Fourier((0.0, periods * period), tuple(centre.tolist()), a, b, self.w)
 
 
 def excitation(
@@ -292,8 +287,7 @@ def excitation(
     """
     w = 2 * np.pi / seconds(period)
     for name, number, least in (("harmonics", harmonics, 2), ("periods", periods, 1), ("starts", starts, 1)):
-        if not isinstance(number, int) or number < least:
-            raise InputError(f"{name} = {number!r}; expected a whole number, {least} or more")
+        whole_number(name, number, least)
     base = base_parameters(robot, friction, rotors)
     bounds = limits_of(robot, position, velocity, acceleration)
     least = math.ceil(2 * len(base) / robot.n)  # rows for every column, twice

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from numbers import Integral, Real
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.arrays import checked, common_shape
+from armwright.arrays import checked, common_shape, whole_number
 from armwright.errors import InputError, SingularError, UnreachableError
-from armwright.kinematics.search import Found, Options, Solver
+from armwright.kinematics.search import Options, Solutions, Solver
 from armwright.model.description import Description
 
 _FLOAT = np.dtype("float64")
@@ -39,12 +39,12 @@ def inverse_kinematics(
         raise InputError("path=True got a single pose; expected poses (targets, 4, 4) or (targets, ..., 4, 4)")
     start = _start(q0, n, batch[1:] if path else batch)
     if not poses.size:
-        found = Found.nothing(0, n)
+        found = Solutions.nothing(0, n)
     elif path:
         found = solver.follow(poses.reshape(batch[0], -1, 4, 4), start, options)
     else:
         found = solver.solve(poses.reshape(-1, 4, 4), start, options)
-    found = Found(found.q.reshape(*batch, n), found.error.reshape(*batch, 2), found.solved.reshape(batch))
+    found = Solutions(found.q.reshape(*batch, n), found.error.reshape(*batch, 2), found.solved.reshape(batch))
     failure = None if found.solved.all() else _unreachable(solver, found, path, attempts)
     return Answer(found.q, found.solved, failure)
 
@@ -54,17 +54,13 @@ def _poses(T: ArrayLike) -> Array:
     _check_finite("T", poses)
     R = poses[..., :3, :3]
     off = np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)).max(axis=(-1, -2))
-    faults = (
-        (poses[..., 3, :] != (0, 0, 0, 1)).any(axis=-1),
-        off > _ROTATION,
-        np.linalg.det(R) < 0,
-    )
-    meanings = (
-        "its last row is not 0 0 0 1",
-        f"its upper left 3x3 block is not a rotation, R R^T is not 1 to {_ROTATION:g}; make its columns orthonormal",
-        "its upper left 3x3 block is a reflection, its determinant is -1",
-    )
-    for fault, meaning in zip(faults, meanings, strict=True):
+    block = "its upper left 3x3 block is"
+    faults = {
+        "its last row is not 0 0 0 1": (poses[..., 3, :] != (0, 0, 0, 1)).any(axis=-1),
+        f"{block} not a rotation, R R^T is not 1 to {_ROTATION:g}; make its columns orthonormal": off > _ROTATION,
+        f"{block} a reflection, its determinant is -1": np.linalg.det(R) < 0,
+    }
+    for meaning, fault in faults.items():
         if fault.any():
             raise InputError(f"T{_first(fault)} is not a pose: {meaning}")
     return poses
@@ -84,10 +80,7 @@ def _first(where: Array) -> str:
 def _options(tolerance: float, attempts: int, seed: int) -> Options:
     if not isinstance(tolerance, Real) or not 0 < float(tolerance) < math.inf:
         raise InputError(f"tolerance = {tolerance!r}: expected a number above zero, in metres and radians")
-    for name, value, least in (("attempts", attempts, 1), ("seed", seed, 0)):
-        if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-            raise InputError(f"{name} = {value!r}: expected a whole number, {least} or more")
-    return Options(float(tolerance), int(attempts), int(seed))
+    return Options(float(tolerance), whole_number("attempts", attempts, 1), whole_number("seed", seed, 0))
 
 
 def _start(q0: ArrayLike | None, n: int, batch: tuple[int, ...]) -> Array | None:
@@ -101,7 +94,7 @@ def _start(q0: ArrayLike | None, n: int, batch: tuple[int, ...]) -> Array | None
         raise InputError(f"q0 has shape {start.shape}; expected ({n},), or one position for each target") from None
 
 
-def _unreachable(solver: Solver, found: Found, path: bool, attempts: int) -> UnreachableError:
+def _unreachable(solver: Solver, found: Solutions, path: bool, attempts: int) -> UnreachableError:
     missed, name = ~found.solved, solver.robot.name
     distance, angle = found.error[tuple(np.argwhere(missed)[0])]
     miss = f"{distance:.3g} m" + ("" if solver.task.orientation == "free" else f" and {math.degrees(angle):.3g} deg")
@@ -124,7 +117,7 @@ def joint_rates(
 ) -> Array:
     """x with J x + drift = twist: the shortest if there are many, the one that misses least if there is none.
 
-    Six joints or more miss only at a singular position, and that is told, unless there is damping.
+    Six joints or more miss only at a singular position, and that is an error, unless there is damping.
     """
     wanted = checked(name, twist, (6,), _FLOAT, "linear part, then angular part")
     _check_finite(name, wanted)

@@ -37,7 +37,7 @@ _CLOSENESS = 2  # weight of positions when choosing starts: two poses seldom lie
 
 
 @dataclass
-class Found:
+class Solutions:
     """For every target: joint positions, the errors they leave (metres and radians), and whether they are small."""
 
     q: Array
@@ -45,17 +45,17 @@ class Found:
     solved: Array
 
     @classmethod
-    def nothing(cls, count: int, n: int) -> Found:
+    def nothing(cls, count: int, n: int) -> Solutions:
         return cls(np.zeros((count, n)), np.full((count, 2), np.inf), np.zeros(count, bool))
 
     @classmethod
-    def stacked(cls, parts: list[Found]) -> Found:
+    def stacked(cls, parts: list[Solutions]) -> Solutions:
         return cls(*(np.stack([getattr(part, name) for part in parts]) for name in ("q", "error", "solved")))
 
-    def __getitem__(self, rows: Any) -> Found:
-        return Found(self.q[rows], self.error[rows], self.solved[rows])
+    def __getitem__(self, rows: Any) -> Solutions:
+        return Solutions(self.q[rows], self.error[rows], self.solved[rows])
 
-    def __setitem__(self, rows: Any, found: Found) -> None:
+    def __setitem__(self, rows: Any, found: Solutions) -> None:
         self.q[rows], self.error[rows], self.solved[rows] = found.q, found.error, found.solved
 
 
@@ -106,16 +106,16 @@ class Solver:
         self.run = (compiled if straight(robot) else as_written)(robot.chain(), self.task)
         self.starts = lru_cache(maxsize=4)(self._starts)
 
-    def solve(self, T: Array, q0: Array | None, options: Options) -> Found:
+    def solve(self, T: Array, q0: Array | None, options: Options) -> Solutions:
         """For each of the poses (count, 4, 4), from q0 (count, n) if given, then from the table."""
-        found = Found.nothing(len(T), self.n)
+        found = Solutions.nothing(len(T), self.n)
         count = max(1, _AT_ONCE * _TABLE // max(options.attempts, _TABLE))
         for begin in range(0, len(T), count):
             part = slice(begin, begin + count)
             found[part] = self._solve(T[part], None if q0 is None else q0[part], options)
         return found
 
-    def follow(self, T: Array, q0: Array | None, options: Options) -> Found:
+    def follow(self, T: Array, q0: Array | None, options: Options) -> Solutions:
         """For each of the paths T (targets, paths, 4, 4), every position from the one before.
 
         A guess straight on leads through singular positions. With more joints than the task needs there is none: they
@@ -127,9 +127,9 @@ class Solver:
             q = found[-1].q
             found.append(self._advance(q, 2 * q - last if straight else q, targets, options, _HALVINGS))
             last = q
-        return Found.stacked(found)
+        return Solutions.stacked(found)
 
-    def _solve(self, T: Array, q0: Array | None, options: Options) -> Found:
+    def _solve(self, T: Array, q0: Array | None, options: Options) -> Solutions:
         left: Nearest | None = None
 
         def another(rows: Array) -> Array:
@@ -145,10 +145,10 @@ class Solver:
 
     def _search(
         self, T: Array, q: Array, tolerance: float, attempts: int = 1, another: Callable[[Array], Array] | None = None
-    ) -> Found:
+    ) -> Solutions:
         """What is solved leaves; what is stuck starts from another position, or leaves after so many attempts."""
         count = len(T)
-        found, wanted = Found.nothing(count, self.n), _wanted(T)
+        found, wanted = Solutions.nothing(count, self.n), _wanted(T)
         best = np.full(count, np.inf)
         at, tries, age, last = np.arange(count), np.ones(count, int), np.zeros(count, int), np.full(count, np.inf)
         while at.size:
@@ -170,7 +170,7 @@ class Solver:
             q, wanted = q.T[:, stay].T, wanted.T[:, stay].T
         return found
 
-    def _steps(self, q: Array, wanted: Array, tolerance: float, count: int = 1) -> tuple[Array, Found, Array]:
+    def _steps(self, q: Array, wanted: Array, tolerance: float, count: int = 1) -> tuple[Array, Solutions, Array]:
         """q after so many steps; q before the last of them, with its errors; and E of that."""
         before = after = q
         for _ in range(count):
@@ -181,19 +181,19 @@ class Solver:
         error = np.sqrt(squares)
         error[:, 0] *= self.length
         error[:, 1] = 2 * np.arcsin(np.minimum(error[:, 1] / 2, 1))
-        return after, Found(before, error, error.max(axis=1) <= tolerance), squares.sum(axis=1)
+        return after, Solutions(before, error, error.max(axis=1) <= tolerance), squares.sum(axis=1)
 
-    def _approach(self, T: Array, found: Found, another: Callable[[Array], Array], starts: int) -> None:
+    def _approach(self, T: Array, found: Solutions, another: Callable[[Array], Array], starts: int) -> None:
         """What was not reached is approached as far as possible, from the nearest position found and other starts."""
         rows = np.flatnonzero(~found.solved)
         if rows.size:
             tried = [self._descend(T[rows], q) for q in (found.q[rows], *(another(rows) for _ in range(1, starts)))]
             best = np.argmin([E for _, E in tried], axis=0)
-            found[rows] = Found.stacked([each for each, _ in tried])[best, np.arange(rows.size)]
+            found[rows] = Solutions.stacked([each for each, _ in tried])[best, np.arange(rows.size)]
 
-    def _descend(self, T: Array, q: Array) -> tuple[Found, Array]:
+    def _descend(self, T: Array, q: Array) -> tuple[Solutions, Array]:
         """By steps that lead nearer, and by no other: the damping grows until they do."""
-        found, wanted, least = Found.nothing(len(T), self.n), _wanted(T), np.full(len(T), np.inf)
+        found, wanted, least = Solutions.nothing(len(T), self.n), _wanted(T), np.full(len(T), np.inf)
         for _ in range(_DESCENT):
             _, now, E = self._steps(q, wanted, 0.0)
             better = least > E
@@ -202,7 +202,7 @@ class Solver:
             q, _, _ = self._steps(found.q, wanted, 0.0)
         return found, least
 
-    def _advance(self, q: Array, guess: Array, T: Array, options: Options, halvings: int) -> Found:
+    def _advance(self, q: Array, guess: Array, T: Array, options: Options, halvings: int) -> Solutions:
         """From q to the poses T: at once where that is no jump, by way of the poses halfway where it is.
 
         Where there is no way, the last position on it is found.
@@ -215,7 +215,7 @@ class Solver:
             found[far] = self._by_halves(q[far], T[far], options, halvings)
         return found
 
-    def _by_halves(self, q: Array, T: Array, options: Options, halvings: int) -> Found:
+    def _by_halves(self, q: Array, T: Array, options: Options, halvings: int) -> Solutions:
         """To the poses halfway, and where that went well on to T."""
         if not halvings:
             _, found, _ = self._steps(q, _wanted(T), options.tolerance)

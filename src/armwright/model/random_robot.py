@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from armwright.arrays import whole_number
 from armwright.errors import InputError
 from armwright.model.description import Description, JointModel, LinkModel, Tensor
 
@@ -14,10 +15,8 @@ def random_description(n: int, seed: int, prismatic: float = 0.3) -> Description
     Every link is the mass distribution of a box-like cloud of random size, place and attitude, so its inertia
     tensor is positive definite and fulfils the triangle inequality.
     """
-    if not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 1:
-        raise InputError(f"n = {n!r}: a random robot needs a whole number of joints, 1 or more")
-    if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool) or seed < 0:
-        raise InputError(f"seed = {seed!r}: expected a whole number, 0 or more")
+    whole_number("n", n, 1, "a whole number of joints")
+    whole_number("seed", seed, 0)
     if not isinstance(prismatic, (int, float)) or not 0 <= prismatic <= 1:
         raise InputError(f"prismatic = {prismatic!r}: expected a probability between 0 and 1")
     rng = np.random.default_rng(seed)

@@ -6,18 +6,18 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from numbers import Integral
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array, Scalar, cos, sin
+from armwright.arrays import whole_number
 from armwright.errors import InputError
-from armwright.trajectory.base import State, Traced, Trajectory, numeric_trace
+from armwright.trajectory.base import OneFormula, State, Traced, numeric_trace
 from armwright.trajectory.inputs import FLOAT64, ends, number, one_per_joint, positive, seconds, short
 
-Motion: TypeAlias = Callable[[Any], Any]
+TimeFunction: TypeAlias = Callable[[Any], Any]
 """A function of t that gives one number for each joint."""
 
 NODES = np.arange(-4, 5)
@@ -27,21 +27,16 @@ STEPS = 256  # of that length make up the whole span, unless the caller knows be
 
 
 @dataclass(frozen=True, repr=False)
-class Cycloid(Trajectory):
+class Cycloid(OneFormula):
     """q0 + rate (t' - sin(frequency t') / frequency), t' = t - start: Angeles, Ma and Rojas (1989), example 1."""
 
     q0: tuple[float, ...]
     rate: tuple[float, ...]
     frequency: float
-    span: tuple[float, float]
 
     @property
     def n(self) -> int:
         return len(self.q0)
-
-    @property
-    def knots(self) -> Sequence[float]:
-        return self.span
 
     def trace(self, t: Scalar) -> Traced:
         time = t - self.span[0]
@@ -63,7 +58,7 @@ def cycloid(
     B = positive("frequency", frequency, "radians per second, more than zero")
     length = 2 * math.pi / B if duration is None else seconds(duration)
     begin = number("start", start, "seconds")
-    return Cycloid(tuple(first.tolist()), tuple(rates.tolist()), B, (begin, begin + length))
+    return Cycloid((begin, begin + length), tuple(first.tolist()), tuple(rates.tolist()), B)
 
 
 def cycloidal(q0: ArrayLike, q1: ArrayLike, duration: float, start: float = 0.0) -> Cycloid:
@@ -77,23 +72,18 @@ def cycloidal(q0: ArrayLike, q1: ArrayLike, duration: float, start: float = 0.0)
 
 
 @dataclass(frozen=True, repr=False)
-class FunctionOfTime(Trajectory):
+class FunctionOfTime(OneFormula):
     """A motion given as a Python function; see `function`."""
 
-    f: Motion
+    f: TimeFunction
     joints: int
-    span: tuple[float, float]
-    derivatives: tuple[Motion, Motion] | None
+    derivatives: tuple[TimeFunction, TimeFunction] | None
     any_scalar: bool
     step: float
 
     @property
     def n(self) -> int:
         return self.joints
-
-    @property
-    def knots(self) -> Sequence[float]:
-        return self.span
 
     @property
     def traceable(self) -> bool:
@@ -132,7 +122,7 @@ class FunctionOfTime(Trajectory):
         first, second = difference_weights((t - middle) / self.step)
         return q, first @ samples / self.step, second @ samples / self.step**2
 
-    def _values(self, f: Motion, t: float) -> Array:
+    def _values(self, f: TimeFunction, t: float) -> Array:
         try:
             values = np.asarray(f(t), FLOAT64)
         except (TypeError, ValueError) as error:
@@ -148,11 +138,11 @@ class FunctionOfTime(Trajectory):
 
 
 def function(
-    f: Motion,
+    f: TimeFunction,
     start: float,
     end: float,
     n: int,
-    derivatives: tuple[Motion, Motion] | None = None,
+    derivatives: tuple[TimeFunction, TimeFunction] | None = None,
     *,
     traceable: bool = False,
     step: float | None = None,
@@ -170,8 +160,7 @@ def function(
     begin, last = number("start", start, "seconds"), number("end", end, "seconds")
     if last <= begin:
         raise InputError(f"end = {short(last)} s does not come after start = {short(begin)} s; expected end > start")
-    if not isinstance(n, Integral) or isinstance(n, bool) or n < 1:
-        raise InputError(f"n = {n!r}; expected the number of joints, 1 or more")
+    joints = whole_number("n", n, 1, "the number of joints")
     if derivatives is not None and (not isinstance(derivatives, (tuple, list)) or len(derivatives) != 2):
         raise InputError(f"derivatives = {derivatives!r}; expected two functions of t: velocity and acceleration")
     for candidate in (f, *(derivatives or ())):
@@ -186,7 +175,7 @@ def function(
             f"expected {short((last - begin) / 2 / NODES[-1])} s or less"
         )
     pair = None if derivatives is None else (derivatives[0], derivatives[1])
-    return FunctionOfTime(f, int(n), (begin, last), pair, traceable, size)
+    return FunctionOfTime((begin, last), f, joints, pair, traceable, size)
 
 
 def difference_weights(x: float) -> tuple[Array, Array]:
@@ -209,5 +198,5 @@ def _lagrange() -> Array:
     return np.array(rows)
 
 
-def _name(f: Motion) -> str:
+def _name(f: TimeFunction) -> str:
     return getattr(f, "__name__", type(f).__name__)

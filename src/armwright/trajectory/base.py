@@ -102,25 +102,25 @@ class Trajectory(ABC):
 
     def shifted(self, by: float) -> Trajectory:
         """The same motion, `by` seconds later."""
-        return self._retimed(self.start + number("by", by, "seconds"), 1.0)
+        return self._retimed(self.knots[0] + number("by", by, "seconds"), 1.0)
 
     def scaled(self, factor: float) -> Trajectory:
         """The same path from the same start in `factor` times the time: 2 is half as fast."""
         times = positive("factor", factor, "more than zero: 2 is half as fast; .reversed() runs backwards")
-        return self._retimed(self.start, 1 / times)
+        return self._retimed(self.knots[0], 1 / times)
 
     def lasting(self, duration: float) -> Trajectory:
         """The same path from the same start, stretched or shortened to last `duration` seconds."""
-        return self._retimed(self.start, self.duration / seconds(duration))
+        return self._retimed(self.knots[0], (self.knots[-1] - self.knots[0]) / seconds(duration))
 
     def reversed(self) -> Trajectory:
         """The same path in the same span of time, from its end to its start."""
-        return self._retimed(self.start, -1.0)
+        return self._retimed(self.knots[0], -1.0)
 
     def holding(self) -> Trajectory:
         """The same motion, at rest in its first position before its span and in its last position after it.
 
-        It is defined for all times, so it starts at -inf and ends at inf; its knots still tell when it moves.
+        It is defined for all times, so it starts at -inf and ends at inf; its knots still say when it moves.
         """
         return Holding(self)
 
@@ -154,25 +154,42 @@ def numeric_trace(trajectory: Trajectory, t: Scalar, remedy: str = "use sampled(
 
 
 @dataclass(frozen=True, repr=False)
-class Retimed(Trajectory):
-    """Another trajectory from the time `at` on, `rate` times as fast; backwards where the rate is negative."""
+class OneFormula(Trajectory):
+    """A motion by one formula over its whole span."""
+
+    span: tuple[float, float]
+
+    @property
+    def knots(self) -> Sequence[float]:
+        return self.span
+
+
+@dataclass(frozen=True, repr=False)
+class Derived(Trajectory):
+    """What is made of another trajectory."""
 
     of: Trajectory
-    at: float
-    rate: float
 
     @property
     def n(self) -> int:
         return self.of.n
 
+    @property
+    def traceable(self) -> bool:
+        return self.of.traceable
+
+
+@dataclass(frozen=True, repr=False)
+class Retimed(Derived):
+    """Another trajectory from the time `at` on, `rate` times as fast; backwards where the rate is negative."""
+
+    at: float
+    rate: float
+
     @cached_property
     def knots(self) -> Sequence[float]:
         times = self.of.knots if self.rate > 0 else tuple(reversed(self.of.knots))
         return tuple(self.at + (time - times[0]) / self.rate for time in times)
-
-    @property
-    def traceable(self) -> bool:
-        return self.of.traceable
 
     def trace(self, t: Scalar) -> Traced:
         q, qd, qdd = self.of.trace(self._inner(t))
@@ -191,14 +208,8 @@ class Retimed(Trajectory):
 
 
 @dataclass(frozen=True, repr=False)
-class Holding(Trajectory):
+class Holding(Derived):
     """Another trajectory, at rest in its end positions outside its span, where no time is refused."""
-
-    of: Trajectory
-
-    @property
-    def n(self) -> int:
-        return self.of.n
 
     @property
     def knots(self) -> Sequence[float]:
@@ -212,10 +223,6 @@ class Holding(Trajectory):
     def end(self) -> float:
         return math.inf
 
-    @property
-    def traceable(self) -> bool:
-        return self.of.traceable
-
     def trace(self, t: Scalar) -> Traced:
         first, last = self.of.start, self.of.end
         before, after = first - t, t - last
@@ -228,17 +235,8 @@ class Holding(Trajectory):
         moving = ((t >= self.of.start) & (t <= self.of.end))[..., np.newaxis]
         return q, np.where(moving, qd, 0.0), np.where(moving, qdd, 0.0)
 
-    def shifted(self, by: float) -> Trajectory:
-        return self.of.shifted(by).holding()
-
-    def scaled(self, factor: float) -> Trajectory:
-        return self.of.scaled(factor).holding()
-
-    def lasting(self, duration: float) -> Trajectory:
-        return self.of.lasting(duration).holding()
-
-    def reversed(self) -> Trajectory:
-        return self.of.reversed().holding()
+    def _retimed(self, start: float, rate: float) -> Trajectory:
+        return self.of._retimed(start, rate).holding()
 
     def holding(self) -> Trajectory:
         return self

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.arrays import checked
+from armwright.arrays import checked, whole_number
 from armwright.errors import InputError
 from armwright.trajectory.base import Trajectory
 from armwright.trajectory.inputs import FLOAT64
@@ -96,11 +96,9 @@ def check_limits(
     n = len(robot.joints)
     if trajectory.n != n:
         raise InputError(f"the trajectory has {trajectory.n} joints and the robot {n}; expected equal numbers")
-    if not isinstance(samples, int) or samples < 2:
-        raise InputError(f"samples = {samples!r}; expected a whole number, 2 or more")
     speeds = [joint.max_velocity or math.inf for joint in robot.joints] if velocity is None else velocity
     bounds = [_positions(robot), _magnitudes("velocity", speeds, n), _magnitudes("acceleration", acceleration, n)]
-    times = _sample_times(trajectory, samples)
+    times = _sample_times(trajectory, whole_number("samples", samples, 2))
     found = [
         excess
         for order, values in enumerate(trajectory(times))

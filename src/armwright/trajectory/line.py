@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array, Scalar
+from armwright.arrays import whole_number
 from armwright.errors import InputError, unknown
 from armwright.model.values import as_transform
 from armwright.trajectory.base import State, Traced, Trajectory, numeric_trace
@@ -48,7 +49,7 @@ class Arm(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class PoseLine:
     """Poses from a first one along a displacement and about a fixed axis, in the axes of the world."""
 
     pose: Array
@@ -73,7 +74,7 @@ class CartesianLine(Trajectory):
     """A line, the law of progress on it, and a guess for the joints at any s; see `cartesian_line`."""
 
     robot: Arm
-    line: Line
+    line: PoseLine
     law: Trajectory
     guess: PiecewisePolynomial
     orientation: str
@@ -163,13 +164,11 @@ def cartesian_line(
     """
     if orientation not in ROWS:
         raise unknown("orientation", orientation, ROWS)
-    if not isinstance(knots, int) or isinstance(knots, bool) or knots < 2:
-        raise InputError(f"knots = {knots!r}; expected a whole number, 2 or more")
+    places = np.linspace(0.0, 1.0, whole_number("knots", knots, 2))
     _check_law(law)
     first, last = (_pose(name, pose) for name, pose in (("start_pose", start_pose), ("end_pose", end_pose)))
     turn = rotation_vector(last[:3, :3] @ first[:3, :3].T)
-    line = Line(read_only(first), read_only(last[:3, 3] - first[:3, 3]), read_only(turn))
-    places = np.linspace(0.0, 1.0, knots)
+    line = PoseLine(read_only(first), read_only(last[:3, 3] - first[:3, 3]), read_only(turn))
     begin = one_per_joint("q0", q0, robot.n)
     q = robot.inverse_kinematics(line(places), begin, path=True, orientation=orientation)
     return CartesianLine(robot, line, law, spline(places, q), orientation)
@@ -188,7 +187,7 @@ def rotation_vector(R: Array) -> Array:
     angle = float(np.arctan2(np.linalg.norm(twice_sine), np.trace(R) - 1))
     if angle < 2:
         return np.asarray(twice_sine / 2 / np.sinc(angle / np.pi))
-    axes = (R + R.T) / 2 - np.cos(angle) * np.eye(3)  # (1 - cos) times axis axis^T, told well near half a turn
+    axes = (R + R.T) / 2 - np.cos(angle) * np.eye(3)  # (1 - cos) times axis axis^T, known well near half a turn
     axis = axes[np.argmax(np.diag(axes))]
     return np.asarray(axis * (np.copysign(angle, axis @ twice_sine) / np.linalg.norm(axis)))
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
+from armwright.arrays import whole_number
 from armwright.errors import InputError
 from armwright.trajectory.base import MOST_PIECES, Trajectory
 from armwright.trajectory.inputs import increasing, one_per_joint, table
@@ -92,9 +93,7 @@ def sampled(trajectory: Trajectory, pieces: int = MOST_PIECES) -> PiecewisePolyn
 
     With 32 pieces or fewer the result can be traced and compiled, whatever the trajectory is.
     """
-    if not isinstance(pieces, int) or isinstance(pieces, bool) or pieces < 1:
-        raise InputError(f"pieces = {pieces!r}; expected a whole number, 1 or more")
-    times = np.linspace(trajectory.knots[0], trajectory.knots[-1], pieces + 1)
+    times = np.linspace(trajectory.knots[0], trajectory.knots[-1], whole_number("pieces", pieces, 1) + 1)
     return hermite(times, *trajectory(times))
 
 
