@@ -19,7 +19,7 @@ from armwright.algebra import ZERO, Matrix, Scalar, Vector, Z, acceleration_tens
 from armwright.chain import AnyLink, Chain, Joint, Wrench
 from armwright.formulations.parts.recursion import inward, outward
 from armwright.formulations.parts.spatial import NOTHING, Inertia, Pair, Screw, axis, eliminate, rigid, screw
-from armwright.formulations.parts.types import Coordinates
+from armwright.formulations.parts.types import Coordinates, Loads
 
 
 class Motion(NamedTuple):
@@ -43,9 +43,7 @@ class Solved(NamedTuple):
     u: Scalar
 
 
-def forward_dynamics(
-    chain: Chain, q: Coordinates, qd: Coordinates, tau: Coordinates, loads: tuple[Wrench, ...]
-) -> list[Scalar]:
+def forward_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, tau: Coordinates, loads: Loads) -> list[Scalar]:
     base = Motion(screw(chain.joints[0], q[0]), ZERO, acceleration_tensor(ZERO, ZERO), ZERO, NOTHING)
     motions = outward(motion_step, base, chain.joints, q, qd)
     solved = inward(articulate_step, Articulated(None, NOTHING), chain.joints, chain.links, motions, tau, loads)

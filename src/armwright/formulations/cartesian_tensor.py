@@ -17,18 +17,11 @@ The chapter itself was not at hand; the recursion is derived here, and its slope
 
 from typing import NamedTuple
 
-from armwright.algebra import (
-    ZERO,
-    Scalar,
-    Symmetric,
-    Vector,
-    euler_moment,
-    point_euler,
-)
+from armwright.algebra import ZERO, Scalar, Symmetric, Vector, euler_moment, point_euler
 from armwright.chain import AnyLink, Chain, Joint, Wrench
 from armwright.formulations.parts.motion import Motion, base_motion, tensor_step
 from armwright.formulations.parts.recursion import inward, outward
-from armwright.formulations.parts.types import Coordinates
+from armwright.formulations.parts.types import Coordinates, Loads
 
 
 class Augmented(NamedTuple):
@@ -52,9 +45,7 @@ class Carried(NamedTuple):
     mu: Vector
 
 
-def inverse_dynamics(
-    chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: tuple[Wrench, ...]
-) -> list[Scalar]:
+def inverse_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads) -> list[Scalar]:
     bodies = augmented(chain, q)
     base = Loaded(base_motion(chain), ZERO, ZERO)
     links = outward(load_step, base, chain.joints, bodies, q, qd, qdd, loads)

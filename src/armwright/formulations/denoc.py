@@ -22,7 +22,7 @@ from armwright.algebra import ZERO, Scalar, Vector, Z
 from armwright.chain import AnyLink, Chain, Joint, Wrench
 from armwright.formulations.parts.recursion import inward, outward
 from armwright.formulations.parts.spatial import NOTHING, Inertia, Pair, Pivot, Screw, axis, eliminate, rigid, screw
-from armwright.formulations.parts.types import Coordinates, SquareMatrix
+from armwright.formulations.parts.types import Coordinates, Loads, SquareMatrix
 
 
 class Motion(NamedTuple):
@@ -39,9 +39,7 @@ class Factor(NamedTuple):
     phi: Scalar
 
 
-def inverse_dynamics(
-    chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: tuple[Wrench, ...]
-) -> list[Scalar]:
+def inverse_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads) -> list[Scalar]:
     propagators = _propagators(chain, q)
     base = Motion(propagators[0], ZERO, Pair(-chain.gravity, ZERO))
     motions = outward(_motion, base, chain.joints, propagators, q, qd, qdd)
@@ -91,9 +89,7 @@ def _composite(outer: Inertia | None, link: AnyLink, A: Screw) -> tuple[Inertia,
     return A.inertia_to_parent(M), M
 
 
-def forward_dynamics(
-    chain: Chain, q: Coordinates, qd: Coordinates, tau: Coordinates, loads: tuple[Wrench, ...]
-) -> list[Scalar]:
+def forward_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, tau: Coordinates, loads: Loads) -> list[Scalar]:
     bias = inverse_dynamics(chain, q, qd, [0] * chain.n, loads)
     return solve(chain, q, [t - b for t, b in zip(tau, bias, strict=True)])
 

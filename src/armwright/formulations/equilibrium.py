@@ -16,9 +16,9 @@ instead of the moments, and a unit acceleration of joint k moves every outer cen
 from typing import NamedTuple
 
 from armwright.algebra import IDENTITY, ZERO, Matrix, Rotation, Scalar, Vector, Z
-from armwright.chain import Chain, Link, Wrench
+from armwright.chain import Chain, Link
 from armwright.formulations.parts.motion import PointMotion, point_motion
-from armwright.formulations.parts.types import Coordinates, SquareMatrix
+from armwright.formulations.parts.types import Coordinates, Loads, SquareMatrix
 
 
 class Place(NamedTuple):
@@ -29,16 +29,12 @@ class Place(NamedTuple):
     PC: Vector
 
 
-def inverse_dynamics(
-    chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: tuple[Wrench, ...]
-) -> list[Scalar]:
+def inverse_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads) -> list[Scalar]:
     motions = _motions(chain, q, qd, qdd)
     return [_torque(chain, j, motions, loads) for j in range(chain.n)]
 
 
-def joint_torque(
-    chain: Chain, j: int, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: tuple[Wrench, ...]
-) -> Scalar:
+def joint_torque(chain: Chain, j: int, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads) -> Scalar:
     """The torque of joint j alone (counted from 0)."""
     return _torque(chain, j, _motions(chain, q, qd, qdd), loads)
 
@@ -48,7 +44,7 @@ def _motions(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates) ->
     return point_motion(chain, ZERO, q, qd, qdd)
 
 
-def _torque(chain: Chain, j: int, motions: list[PointMotion], loads: tuple[Wrench, ...]) -> Scalar:
+def _torque(chain: Chain, j: int, motions: list[PointMotion], loads: Loads) -> Scalar:
     """Equation (5), solved for tau_j."""
     force, moment, gravity = ZERO, ZERO, chain.gravity
     for m in motions[: j + 1]:

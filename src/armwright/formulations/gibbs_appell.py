@@ -18,20 +18,11 @@ R_j.
 
 from typing import NamedTuple
 
-from armwright.algebra import (
-    ZERO,
-    Rotation,
-    Scalar,
-    Symmetric,
-    Vector,
-    Z,
-    euler_moment,
-    point_inertia,
-)
+from armwright.algebra import ZERO, Rotation, Scalar, Symmetric, Vector, Z, euler_moment, point_inertia
 from armwright.chain import Chain, Joint, Link, Wrench
 from armwright.formulations.parts.motion import Motion, tensor_motion
 from armwright.formulations.parts.recursion import inward
-from armwright.formulations.parts.types import Coordinates, SquareMatrix
+from armwright.formulations.parts.types import Coordinates, Loads, SquareMatrix
 
 
 class Sums(NamedTuple):
@@ -39,9 +30,7 @@ class Sums(NamedTuple):
     chi: Vector
 
 
-def inverse_dynamics(
-    chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: tuple[Wrench, ...]
-) -> list[Scalar]:
+def inverse_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads) -> list[Scalar]:
     motions = tensor_motion(chain, q, qd, qdd)
     return inward(_sums, Sums(ZERO, ZERO), chain.joints, chain.bodies, motions, loads)
 

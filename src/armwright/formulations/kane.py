@@ -18,7 +18,7 @@ from typing import NamedTuple
 from armwright.algebra import IDENTITY, ZERO, Matrix, Rotation, Scalar, Vector, Z, acceleration_tensor
 from armwright.chain import Chain, Joint, Link, Wrench
 from armwright.formulations.parts.recursion import inward, outward
-from armwright.formulations.parts.types import Coordinates
+from armwright.formulations.parts.types import Coordinates, Loads
 
 
 class Motion(NamedTuple):
@@ -36,9 +36,7 @@ class Sums(NamedTuple):
     moment: Vector
 
 
-def inverse_dynamics(
-    chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: tuple[Wrench, ...]
-) -> list[Scalar]:
+def inverse_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads) -> list[Scalar]:
     base = Motion(Rotation(1, 0, 1, 0), ZERO, ZERO, ZERO, ZERO, IDENTITY * 0, -chain.gravity)
     motions = outward(_motion, base, chain.joints, chain.bodies, q, qd, qdd)
     return inward(_sums, Sums(ZERO, ZERO), chain.joints, chain.bodies, motions, loads)

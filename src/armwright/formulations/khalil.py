@@ -11,16 +11,11 @@ first moment without mass.
 
 from typing import NamedTuple
 
-from armwright.algebra import (
-    ZERO,
-    Scalar,
-    Vector,
-    euler_moment,
-)
+from armwright.algebra import ZERO, Scalar, Vector, euler_moment
 from armwright.chain import AnyLink, Chain, Joint, Wrench
 from armwright.formulations.parts.motion import Motion, tensor_motion
 from armwright.formulations.parts.recursion import inward
-from armwright.formulations.parts.types import Coordinates
+from armwright.formulations.parts.types import Coordinates, Loads
 
 
 class Force(NamedTuple):
@@ -28,9 +23,7 @@ class Force(NamedTuple):
     n: Vector
 
 
-def inverse_dynamics(
-    chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: tuple[Wrench, ...]
-) -> list[Scalar]:
+def inverse_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads) -> list[Scalar]:
     motions = tensor_motion(chain, q, qd, qdd)
     return inward(_force, Force(ZERO, ZERO), chain.joints, chain.links, motions, loads)
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from armwright.algebra import IDENTITY, ZERO, Matrix, Rotation, Scalar, Vector, outer
 from armwright.chain import AnyLink, Chain, Joint, Wrench
 from armwright.formulations.parts.recursion import inward, outward
-from armwright.formulations.parts.types import Coordinates
+from armwright.formulations.parts.types import Coordinates, Loads
 
 
 class Motion(NamedTuple):
@@ -39,9 +39,7 @@ class Sums(NamedTuple):
 NOTHING = IDENTITY * 0
 
 
-def inverse_dynamics(
-    chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: tuple[Wrench, ...]
-) -> list[Scalar]:
+def inverse_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads) -> list[Scalar]:
     base = Motion(Rotation(1, 0, 1, 0), ZERO, IDENTITY, NOTHING, NOTHING, -chain.gravity)
     motions = outward(_motion, base, chain.joints, q, qd, qdd)
     return inward(_sums, Sums(NOTHING, ZERO), chain.joints, chain.links, motions, loads)

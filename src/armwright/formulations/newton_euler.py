@@ -13,7 +13,7 @@ from armwright.algebra import ZERO, Scalar, Vector
 from armwright.chain import Chain, Joint, Link, Wrench
 from armwright.formulations.parts.motion import PointMotion, point_motion
 from armwright.formulations.parts.recursion import inward
-from armwright.formulations.parts.types import Coordinates
+from armwright.formulations.parts.types import Coordinates, Loads
 
 
 class Force(NamedTuple):
@@ -21,9 +21,7 @@ class Force(NamedTuple):
     n: Vector
 
 
-def inverse_dynamics(
-    chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: tuple[Wrench, ...]
-) -> list[Scalar]:
+def inverse_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads) -> list[Scalar]:
     motions = point_motion(chain, -chain.gravity, q, qd, qdd)
     return inward(_force, Force(ZERO, ZERO), chain.joints, chain.bodies, motions, loads)
 

@@ -31,7 +31,7 @@ from armwright.formulations import (
 )
 from armwright.formulations.parts.actuators import rubbing
 from armwright.formulations.parts.assembled import bias_of, forward_dynamics_of
-from armwright.formulations.parts.types import Coordinates
+from armwright.formulations.parts.types import Coordinates, Loads
 from armwright.formulations.problem import numbered, parted, problem_of
 from armwright.formulations.quantities import coriolis, derivatives, energy, kinematics, regressor
 
@@ -59,7 +59,7 @@ class Formulation:
         """By name: the functions inside are made here and cannot be pickled."""
         return find, (self.problem, self.name)
 
-    def __call__(self, chain: Chain, *state: Coordinates, loads: tuple[Wrench, ...] | None = None) -> Any:
+    def __call__(self, chain: Chain, *state: Coordinates, loads: Loads | None = None) -> Any:
         """tau, M, qdd or bias, rotors and friction included; `state` is q, then qd, then qdd or tau."""
         if chain.drives and not self.together:
             raise InputError(

@@ -13,12 +13,10 @@ from armwright.formulations import newton_euler
 from armwright.formulations.parts.actuators import with_rotors
 from armwright.formulations.parts.coupled import congruent, gathered, positions, rates
 from armwright.formulations.parts.linear import cholesky
-from armwright.formulations.parts.types import Coordinates
+from armwright.formulations.parts.types import Coordinates, Loads
 
 
-def forward_dynamics(
-    chain: Chain, q: Coordinates, qd: Coordinates, tau: Coordinates, loads: tuple[Wrench, ...]
-) -> list[Scalar]:
+def forward_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, tau: Coordinates, loads: Loads) -> list[Scalar]:
     n, x = chain.n, positions(chain, q)
     bias = gathered(chain, newton_euler.inverse_dynamics(chain, x, rates(chain, qd), [0] * n, loads))
     still, unloaded = replace(chain, gravity=ZERO), (Wrench(),) * n

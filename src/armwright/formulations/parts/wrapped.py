@@ -9,13 +9,12 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from armwright.algebra import Scalar
-from armwright.chain import Chain, Wrench
+from armwright.chain import Chain
 from armwright.formulations.parts.actuators import friction, rotor_torque, with_rotors
 from armwright.formulations.parts.coupled import congruent, gathered, positions, rates
-from armwright.formulations.parts.types import Coordinates, SquareMatrix
+from armwright.formulations.parts.types import Coordinates, Loads, SquareMatrix
 
 Rigid: TypeAlias = Callable[..., Any]
-Loads: TypeAlias = tuple[Wrench, ...]
 
 
 def torques(

@@ -13,7 +13,7 @@ from armwright.chain import Chain, MomentLink, Wrench
 from armwright.formulations import khalil
 from armwright.formulations.parts.actuators import rubbing
 from armwright.formulations.parts.coupled import gathered
-from armwright.formulations.parts.types import Coordinates
+from armwright.formulations.parts.types import Coordinates, Loads
 
 TEN = 10
 NOTHING = MomentLink(0, ZERO, Symmetric(0, 0, 0, 0, 0, 0))
@@ -42,9 +42,7 @@ def joint_columns(chain: Chain, qd: Coordinates, qdd: Coordinates) -> Iterator[l
             yield [torque if j == i else 0 for j in range(n)]
 
 
-def rows(
-    chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, _loads: tuple[Wrench, ...] = ()
-) -> list[list[Scalar]]:
+def rows(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, _loads: Loads = ()) -> list[list[Scalar]]:
     """Y by rows, over any scalar; q, qd and qdd are those of the joints of the chain."""
     columns = [gathered(chain, column) for column in (*link_columns(chain, q, qd, qdd), *joint_columns(chain, qd, qdd))]
     return [list(row) for row in zip(*columns, strict=True)]
