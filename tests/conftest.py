@@ -24,6 +24,10 @@ EVERY = [
     find(f"{f.problem}[1]", f.name) if problem_of(f.problem).indexed else f for f in FORMULATIONS
 ]  # one of what is asked for one joint
 
+# Rows of a table: a link without mass, and one with all its mass in a point
+MASSLESS = {"type": "revolute", "alpha": 0, "a": 0.5, "d": 0, "mass": 0, "com": [0, 0, 0], "inertia": [0] * 6}
+POINT = {"type": "revolute", "alpha": 0, "a": 0.5, "d": 0, "point_masses": [{"mass": 1, "at": [0.5, 0, 0]}]}
+
 
 def state_of(formulation: Formulation, case: Case) -> list[np.ndarray]:
     """As many of q, qd and qdd as the problem has arguments."""

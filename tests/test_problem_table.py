@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import ASKED, close, led, random_case
+from conftest import ASKED, MASSLESS, POINT, close, led, random_case
 
 import armwright as aw
 from armwright.backends.interface import BACKENDS, backend
@@ -188,6 +188,18 @@ def test_no_other_problem_takes_a_number() -> None:
     for name in (name for name, record in PROBLEMS.items() if not record.indexed):
         with pytest.raises(aw.UnknownNameError, match=rf"unknown problem '{name}\[0\]'. Did you mean"):
             aw.compile(ARM, f"{name}[0]")
+
+
+@pytest.mark.parametrize("target", BACKENDS)
+@pytest.mark.parametrize("rows", [[POINT, MASSLESS], [MASSLESS, POINT]], ids=["everywhere", "in line"])
+def test_a_singular_matrix_is_said_by_what_solves_with_it(problem_name: str, target: str, rows: list[dict]) -> None:
+    f = aw.compile(aw.Robot.from_dh(rows), problem_name, target=target)
+    state = state_of(problem_name, np.array([[[0.2, 0.0]], [[0.0, 0.0]], [[1.0, 0.0]]]))
+    if problem_of(problem_name).solves:
+        with pytest.raises(aw.SingularError, match="the mass matrix is singular"):
+            f(*state)
+    else:
+        assert np.isfinite(f(*state)).all()
 
 
 # Long chains

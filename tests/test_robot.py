@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import close, random_transform
+from conftest import MASSLESS, POINT, close, random_transform
 
 import armwright as aw
 
@@ -196,10 +196,6 @@ def test_bad_input_is_told(call, message: str) -> None:
 def test_an_unknown_choice_lists_what_there_is(call, message: str) -> None:
     with pytest.raises(aw.UnknownNameError, match=message):
         call()
-
-
-MASSLESS = {"type": "revolute", "alpha": 0, "a": 0.5, "d": 0, "mass": 0, "com": [0, 0, 0], "inertia": [0] * 6}
-POINT = {"type": "revolute", "alpha": 0, "a": 0.5, "d": 0, "point_masses": [{"mass": 1, "at": [0.5, 0, 0]}]}
 
 
 def test_a_singular_mass_matrix_is_told_not_divided_by() -> None:

@@ -61,8 +61,9 @@ class Problem:
     `shape` is that of the result for one state: numbers, or names of sizes (`sizes`). `around` puts rotors, friction
     and couplings around a rigid formulation. `default` is the formulation that is meant where none is named and none is
     searched for; where code is compiled, `candidates` are searched for the cheapest, or, if there is only one,
-    taken. `unrolled` is the longest chain of straight code, where it is shorter than others'. `indexed` names what
-    the problem is asked for one of, as in "joint_torque[2]".
+    taken. `solves` says that it solves with the mass matrix, which may be singular. `unrolled` is the longest chain of
+    straight code, where it is shorter than others'. `indexed` names what the problem is asked for one of, as in
+    "joint_torque[2]".
     """
 
     name: str
@@ -72,15 +73,11 @@ class Problem:
     default: str
     candidates: tuple[Candidate, ...] = ()
     wrenches: bool = False
+    solves: bool = False
     loop: Loop | None = None
     unrolled: int | None = None
     indexed: str = ""
     about: str = ""
-
-    @property
-    def solves(self) -> bool:
-        """Whether it solves with the mass matrix, which may be singular."""
-        return self.name.startswith("forward_dynamics")
 
     def sizes(self, chain: Chain) -> tuple[int, ...]:
         """The shape of the result for a chain."""
@@ -108,7 +105,7 @@ _TABLE = (
     ),
     Problem(
         "forward_dynamics", ("q", "qd", "tau"), ("n",), wrapped.accelerations, "articulated_body", _FORWARD,
-        wrenches=True, loop=Loop("forward_dynamics", "articulated_body"),
+        wrenches=True, solves=True, loop=Loop("forward_dynamics", "articulated_body"),
         about="the accelerations that torques produce",
     ),
     Problem(
@@ -149,7 +146,7 @@ _TABLE = (
     ),
     Problem(
         "forward_dynamics_derivatives", ("q", "qd", "tau"), (3, "n", "n"), wrapped.coupled, "traced",
-        (Candidate("traced", "euler"),), about="dqdd/dq, dqdd/dqd and the inverse of M",
+        (Candidate("traced", "euler"),), solves=True, about="dqdd/dq, dqdd/dqd and the inverse of M",
     ),
     Problem(
         "regressor", ("q", "qd", "qdd"), ("n", "parameters"), wrapped.all_rates, "khalil, by columns",
