@@ -307,9 +307,12 @@ def test_what_a_kernel_cannot_take_it_hands_over(target: str, dtype: str) -> Non
         handed.clear()
         assert single(*given) is answer
         assert len(handed) == 1 and all(a is b for a, b in zip(handed[0], given, strict=True))
-    if target in COMPILED:
-        handed.clear()
-        assert single(good, good) == -0.5 and single(good, good).dtype == dtype and not handed
+    handed.clear()
+    got = single(good, good)
+    if handed:  # a backend may hand everything over; that of this CPU must not
+        assert target != "cpu" and got is answer
+    else:
+        assert got == -0.5 and got.dtype == dtype
 
 
 @pytest.mark.parametrize(("target", "dtype"), KINDS)
