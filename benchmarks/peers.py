@@ -19,7 +19,7 @@ from rich.table import Table
 
 import armwright as aw
 from armwright.cli.bench import print_bench
-from armwright.model.canonical import Placed, canonical
+from armwright.model.canonical import FileJoint, canonical
 from armwright.model.description import Description, JointModel, LinkModel
 from armwright.study.bench import best_of
 from armwright.study.peers.pinocchio import Pinocchio
@@ -45,7 +45,7 @@ def robot(path: Path, name: str, locked: str = "-") -> aw.Robot:
     for joint, placement, body in zip(model.joints[1:], model.jointPlacements[1:], model.inertias[1:], strict=True):
         axis = joint.createData().S.ravel()[3:] if joint.nv == 1 else None
         link = LinkModel(f"link{len(placed) + 1}", body.mass, tuple(body.lever), tuple(map(tuple, body.inertia)))
-        placed.append(Placed(placement.homogeneous, axis, False, link))
+        placed.append(FileJoint(placement.homogeneous, axis, False, link))
     table = canonical(placed)
     joints = [
         JointModel(joint, "revolute", row.alpha, row.a, row.d, row.theta)

@@ -8,7 +8,7 @@ import pytest
 from conftest import close, random_transform
 
 import armwright as aw
-from armwright.model.canonical import Placed, canonical
+from armwright.model.canonical import FileJoint, canonical
 from armwright.model.description import Description, JointModel
 
 pytestmark = pytest.mark.usefixtures("uncompiled")
@@ -134,7 +134,7 @@ def test_right_angles_are_exact() -> None:
     assert {(j.ca, j.sa) for j in chain.joints} == {(1, 0), (0, -1), (0, 1)}
 
 
-def placed_anywhere(n: int, rng: np.random.Generator) -> tuple[list[Placed], pin.Model]:
+def placed_anywhere(n: int, rng: np.random.Generator) -> tuple[list[FileJoint], pin.Model]:
     """Joints anywhere, and in special places: right angles, parallel, intersecting and equal axes."""
     joints, model, parent = [], pin.Model(), 0
     for i in range(n):
@@ -146,7 +146,7 @@ def placed_anywhere(n: int, rng: np.random.Generator) -> tuple[list[Placed], pin
         axis /= np.linalg.norm(axis)
         prismatic = bool(rng.random() < 0.3)
         link = aw.random_robot(1, int(rng.integers(1000))).links[0]
-        joints.append(Placed(T, axis, prismatic, link))
+        joints.append(FileJoint(T, axis, prismatic, link))
         kind = (pin.JointModelPrismaticUnaligned if prismatic else pin.JointModelRevoluteUnaligned)(axis)
         parent = model.addJoint(parent, kind, pin.SE3(T), f"joint{i + 1}")
         model.appendBodyToJoint(
@@ -181,7 +181,7 @@ def test_nearly_parallel_axes_have_no_normal_at_the_end_of_the_world(bend: float
         T[:3, :3] = rot_x(bend if i in (2, 3) else np.pi / 2)
         T[:3, 3] = rng.normal(size=3) * 0.3
         link = aw.random_robot(1, i).links[0]
-        joints.append(Placed(T, np.array([0.0, 0.0, 1.0]), False, link))
+        joints.append(FileJoint(T, np.array([0.0, 0.0, 1.0]), False, link))
         parent = model.addJoint(i, pin.JointModelRZ(), pin.SE3(T), f"joint{i + 1}")
         body = pin.Inertia(link.mass, np.array(link.com), np.array(link.inertia))
         model.appendBodyToJoint(parent, body, pin.SE3.Identity())

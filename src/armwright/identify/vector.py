@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Array
 from armwright.arrays import checked
 from armwright.errors import InputError
-from armwright.model.description import Description, JointModel, LinkModel, Tensor, parted
+from armwright.model.description import Description, JointModel, LinkModel, parted, six, tensor, triple
 from armwright.robot import Robot
 
 LINK = ("m", "mx", "my", "mz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
@@ -73,23 +73,12 @@ def with_parameters(robot: Robot, values: ArrayLike) -> Robot:
 
 def body(name: str, ten: Array) -> LinkModel:
     """A link by mass, centre of mass and centroidal inertia."""
-    m, h, about_origin = float(ten[0]), ten[1:4], _tensor(ten[4:])
+    m, h, about_origin = float(ten[0]), ten[1:4], np.array(tensor(ten[4:]))
     if m == 0 and np.any(h):
         raise InputError(f"{name} has no mass and a first moment {h.tolist()}: it has no centre of mass")
     com = h / m if m else np.zeros(3)
     central = about_origin - m * (com @ com * np.eye(3) - np.outer(com, com))
-    x, y, z = com.tolist()
-    return LinkModel(name, m, (x, y, z), _rows(central))
-
-
-def _tensor(six: Array) -> Array:
-    xx, yy, zz, xy, xz, yz = six
-    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-
-
-def _rows(matrix: Array) -> Tensor:
-    x, y, z = ((row[0], row[1], row[2]) for row in matrix.tolist())
-    return x, y, z
+    return LinkModel(name, m, triple(com), tensor(six(central)))
 
 
 def _joint(joint: JointModel, three: Array) -> JointModel:

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from armwright.algebra import Array, Symmetric
+from armwright.algebra import Array
 from armwright.errors import ModelError, ModelWarning
-from armwright.model.description import QUARTER_TURN, LinkModel, Tensor, Transform, tensor
+from armwright.model.description import QUARTER_TURN, LinkModel, Transform, six, tensor, transform, triple
 
 SNAP = 1e-11
 """Angles this close to a right angle and lengths this close to zero are taken to be so."""
@@ -27,8 +27,8 @@ SNAP = 1e-11
 PARALLEL = 3e-6
 """Axes this close to parallel are taken to be so: their common normal is so far away that rounding does more harm."""
 
-TOLD = 1e-9
-"""A bend of axes that are taken to be parallel is told from here on; torques change by as much, relatively."""
+REPORTED = 1e-9
+"""A bend of axes that are taken to be parallel is warned of from here on; torques change by as much, relatively."""
 
 DUST = 1e-13
 """Of the trace of a tensor: entries this small are taken to be zero."""
@@ -38,7 +38,7 @@ FARTHEST = 1e6
 
 
 @dataclass(frozen=True)
-class Placed:
+class FileJoint:
     """A joint and its link as a file has them.
 
     `placement` leads from the frame of the link before to this link's frame at q = 0; the axis is in this frame and
@@ -71,7 +71,7 @@ class Canonical:
     flange: Transform
 
 
-def canonical(joints: Sequence[Placed]) -> Canonical:
+def canonical(joints: Sequence[FileJoint]) -> Canonical:
     """The same chain in canonical frames; `flange` ends in the last link's own frame."""
     with np.errstate(over="ignore", invalid="ignore"):
         own = _own_frames(joints)
@@ -101,7 +101,7 @@ def canonical(joints: Sequence[Placed]) -> Canonical:
     return Canonical(_transform(frames[0]), tuple(rows), tuple(links), _transform(_inverse(frames[-1]) @ own[-1]))
 
 
-def _straighten(axes: list[Array], joints: Sequence[Placed]) -> None:
+def _straighten(axes: list[Array], joints: Sequence[FileJoint]) -> None:
     """Nearly parallel axes made parallel."""
     for i in range(len(axes) - 1):
         z, following = axes[i], axes[i + 1]
@@ -109,7 +109,7 @@ def _straighten(axes: list[Array], joints: Sequence[Placed]) -> None:
         if bend > PARALLEL:
             continue
         axes[i + 1] = math.copysign(1.0, z @ following) * z
-        if bend > TOLD:
+        if bend > REPORTED:
             warnings.warn(
                 f"the axes of the joints that carry {joints[i].body.name!r} and {joints[i + 1].body.name!r} are "
                 f"{bend:.1e} rad from parallel; they are taken to be parallel",
@@ -124,7 +124,7 @@ def _row(before: Array, frame: Array) -> Row:
     return Row(_angle(before[:3, 2], z, x), _length(apart @ x), _length(apart @ z), _angle(x, frame[:3, 0], z))
 
 
-def _own_frames(joints: Sequence[Placed]) -> list[Array]:
+def _own_frames(joints: Sequence[FileJoint]) -> list[Array]:
     """The links' frames in the base at q = 0."""
     frames, T = [], np.eye(4)
     for joint in joints:
@@ -180,10 +180,10 @@ def _turned(F: Array, body: LinkModel, own: Array, before: Array | None, planar:
 
     `own` is the frame the body is given in; `planar` says that the link turns about one direction only.
     """
-    seen = moved(body, _inverse(F) @ own)
-    (xx, xy, _), (_, yy, _), _ = seen.inertia
+    turned = moved(body, _inverse(F) @ own)
+    (xx, xy, _), (_, yy, _), _ = turned.inertia
     ways = [F]
-    for angle in (math.atan2(seen.com[1], seen.com[0]), math.atan2(2 * xy, xx - yy) / 2):
+    for angle in (math.atan2(turned.com[1], turned.com[0]), math.atan2(2 * xy, xx - yy) / 2):
         c, s = math.cos(angle), math.sin(angle)
         ways.append(_frame(c * F[:3, 0] + s * F[:3, 1], F[:3, 2], F[:3, 3]))
     return min(ways, key=lambda way: _cost(way, body, own, before, planar))
@@ -246,9 +246,9 @@ def moved(body: LinkModel, T: Array) -> LinkModel:
     R = T[:3, :3]
     com = _without_dust(R @ np.asarray(body.com) + T[:3, 3], SNAP)
     inertia = R @ np.asarray(body.inertia) @ R.T
-    x, y, z = com.tolist()
-    turned = _symmetric(_without_dust(inertia, DUST * float(np.trace(inertia))))
-    return LinkModel(body.name, body.mass, (x, y, z), turned, tuple(visual.moved(T) for visual in body.visuals))
+    clean = _without_dust(inertia, DUST * float(np.trace(inertia)))
+    turned, visuals = tensor(six((clean + clean.T) / 2)), tuple(visual.moved(T) for visual in body.visuals)
+    return LinkModel(body.name, body.mass, triple(com), turned, visuals)
 
 
 def _without_dust(x: Array, least: float) -> Array:
@@ -256,14 +256,9 @@ def _without_dust(x: Array, least: float) -> Array:
     return np.where(np.abs(x) <= abs(least), 0.0, x)
 
 
-def _symmetric(m: Array) -> Tensor:
-    s = (m + m.T) / 2
-    return tensor(Symmetric(s[0, 0], s[1, 1], s[2, 2], s[0, 1], s[0, 2], s[1, 2]))
-
-
 def _transform(T: Array) -> Transform:
     rounded = np.array(T)
     for whole in (-1.0, 0.0, 1.0):
         rounded[:3, :3][np.abs(T[:3, :3] - whole) <= SNAP] = whole
     rounded[:3, 3] = _without_dust(T[:3, 3], SNAP)
-    return tuple((a, b, c, d) for a, b, c, d in rounded.tolist())
+    return transform(rounded)

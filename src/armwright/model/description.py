@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
-from armwright.algebra import Matrix, Scalar, Symmetric, Vector, cos, point_inertia, sin
+from armwright.algebra import Array, Matrix, Scalar, Symmetric, Vector, cos, point_inertia, sin
 from armwright.chain import Chain, Drive, Joint, Link, Pose
 from armwright.errors import ModelError, unknown
 
@@ -320,8 +320,7 @@ def compose(first: Transform, second: Transform) -> Transform:
         return first
     if first == NO_TRANSFORM:
         return second
-    product = np.asarray(first) @ np.asarray(second)
-    return tuple((a, b, c, d) for a, b, c, d in product.tolist())
+    return transform(np.asarray(first) @ np.asarray(second))
 
 
 def right_angles(angle: float) -> int | None:
@@ -360,14 +359,30 @@ def _link(link: LinkModel, number: Callable[[float], Scalar]) -> Link:
     return Link(number(link.mass), Vector(*map(number, link.com)), symmetric(link.inertia, number))
 
 
-def symmetric(tensor: Tensor, number: Callable[[float], Scalar] = float) -> Symmetric:
+def six(tensor: Iterable[Iterable[Any]]) -> tuple[Any, ...]:
+    """xx, yy, zz, xy, xz, yz of a symmetric matrix."""
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = tensor
-    return Symmetric(*map(number, (xx, yy, zz, xy, xz, yz)))
+    return xx, yy, zz, xy, xz, yz
 
 
-def tensor(s: Symmetric) -> Tensor:
-    xx, yy, zz, xy, xz, yz = map(float, s)
+def symmetric(tensor: Tensor, number: Callable[[float], Scalar] = float) -> Symmetric:
+    return Symmetric(*map(number, six(tensor)))
+
+
+def tensor(six: Iterable[Scalar]) -> Tensor:
+    """The whole of a symmetric matrix, by xx, yy, zz, xy, xz, yz."""
+    xx, yy, zz, xy, xz, yz = map(float, six)
     return (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)
+
+
+def triple(numbers: Iterable[Scalar]) -> Triple:
+    x, y, z = map(float, numbers)
+    return x, y, z
+
+
+def transform(T: Array) -> Transform:
+    """A 4x4 array as plain numbers."""
+    return tuple((a, b, c, d) for a, b, c, d in T.tolist())
 
 
 def _pose(transform: Transform, number: Callable[[float], Scalar]) -> Pose:
@@ -384,8 +399,8 @@ def held(
     """The payload in the frame of the last link; `change` may replace its numbers first."""
     body = change(_link(LinkModel("payload", payload.mass, payload.com, payload.inertia), number))
     R = tool.rotation
-    (xx, xy, xz), (_, yy, yz), (_, _, zz) = R.dot(body.inertia.matrix).dot(R.T)
-    return Link(body.mass, R @ body.com + tool.position, Symmetric(xx, yy, zz, xy, xz, yz))
+    inertia = Symmetric(*six(R.dot(body.inertia.matrix).dot(R.T)))
+    return Link(body.mass, R @ body.com + tool.position, inertia)
 
 
 def _joined(one: Link, two: Link) -> Link:
@@ -400,7 +415,4 @@ def _joined(one: Link, two: Link) -> Link:
 
 def joined(parts: list[Link]) -> Link:
     """Any number of bodies fixed to each other, as one."""
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = _joined(whole, part)
-    return whole
+    return reduce(_joined, parts)

@@ -34,8 +34,10 @@ from armwright.model.description import (
     cos_sin,
     joined,
     parted,
+    six,
     symmetric,
     tensor,
+    triple,
 )
 from armwright.model.values import Reader
 
@@ -176,11 +178,11 @@ def _link(row: Reader, i: int, joint: JointModel, frame: tuple[float, float], ro
         parts = []
     parts += [_moved(point, frame) for point in _point_masses(row)]
     body = joined(parts)
-    return LinkModel(name, float(body.mass), _triple(body.com), tensor(body.inertia))
+    return LinkModel(name, float(body.mass), triple(body.com), tensor(body.inertia))
 
 
 def _visuals(row: Reader, frame: tuple[float, float], places: Places | None) -> tuple[Visual, ...]:
-    """What is seen of the link of one row, in its canonical frame."""
+    """What a viewer shows of the link of one row, in its canonical frame."""
     from armwright.model import visual  # noqa: PLC0415  (few tables have some)
 
     found = visual.read(row, places)
@@ -256,10 +258,6 @@ def _hub(entry: Reader) -> Any:
     return entry.tensor("hub", NO_TENSOR)
 
 
-def _triple(v: Vector) -> tuple[float, float, float]:
-    return float(v.x), float(v.y), float(v.z)
-
-
 def _along_x(alpha: float, a: float) -> Transform:
     c, s = map(float, cos_sin(alpha))
     return (1.0, 0.0, 0.0, a), (0.0, c, _reverse(s), 0.0), (0.0, s, c, 0.0), (0.0, 0.0, 0.0, 1.0)
@@ -269,11 +267,11 @@ def _turn_axis(i: int, joints: list[JointModel], links: list[LinkModel], last: T
     """Turn z_i round, by half a turn about x_i, so that the joint counts the other way; frame i+1 turns back."""
     joint, link = joints[i], links[i]
     joints[i] = replace(joint, alpha=_half_turn(joint.alpha), theta=_reverse(joint.theta), d=_reverse(joint.d))
-    (xx, xy, xz), (_, yy, yz), (_, _, zz) = link.inertia
+    xx, yy, zz, xy, xz, yz = six(link.inertia)
     x, y, z = link.com
     y, z, xy, xz = map(_reverse, (y, z, xy, xz))
     visuals = tuple(visual.moved(_along_x(math.pi, 0.0)) for visual in link.visuals)
-    links[i] = replace(link, com=(x, y, z), inertia=((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)), visuals=visuals)
+    links[i] = replace(link, com=(x, y, z), inertia=tensor((xx, yy, zz, xy, xz, yz)), visuals=visuals)
     if i + 1 < len(joints):
         joints[i + 1] = replace(joints[i + 1], alpha=_half_turn(joints[i + 1].alpha))
         return last

@@ -6,7 +6,7 @@ import numpy as np
 
 from armwright.arrays import whole_number
 from armwright.errors import InputError
-from armwright.model.description import Description, JointModel, LinkModel, Tensor
+from armwright.model.description import Description, JointModel, LinkModel, Tensor, six, tensor, triple
 
 
 def random_description(n: int, seed: int, prismatic: float = 0.3) -> Description:
@@ -26,8 +26,8 @@ def random_description(n: int, seed: int, prismatic: float = 0.3) -> Description
         a, d = rng.uniform(-0.5, 0.5, 2).tolist()
         kind = "prismatic" if rng.random() < prismatic else "revolute"
         joints.append(JointModel(f"joint{i + 1}", kind, alpha, a, d, theta, limits=(-np.pi, np.pi)))
-        mass, com = float(rng.uniform(0.5, 5.0)), rng.uniform(-0.25, 0.25, 3).tolist()
-        links.append(LinkModel(f"link{i + 1}", mass, (com[0], com[1], com[2]), _tensor(rng, mass)))
+        mass, com = float(rng.uniform(0.5, 5.0)), triple(rng.uniform(-0.25, 0.25, 3))
+        links.append(LinkModel(f"link{i + 1}", mass, com, _tensor(rng, mass)))
     return Description(f"random{n}_{seed}", tuple(joints), tuple(links), source=f"random robot, n = {n}, seed = {seed}")
 
 
@@ -35,5 +35,4 @@ def _tensor(rng: np.random.Generator, mass: float) -> Tensor:
     x, y, z = mass * rng.uniform(0.05, 0.2, 3) ** 2  # second moments along three axes
     R, _ = np.linalg.qr(rng.normal(size=(3, 3)))
     inertia = R @ np.diag([y + z, x + z, x + y]) @ R.T
-    rows = ((inertia + inertia.T) / 2).tolist()
-    return tuple((row[0], row[1], row[2]) for row in rows)  # type: ignore[return-value]
+    return tensor(six((inertia + inertia.T) / 2))

@@ -6,7 +6,7 @@ import math
 import textwrap
 from collections.abc import Sequence
 
-from armwright.model.description import NO_TRANSFORM, Description, JointModel, Transform, right_angles
+from armwright.model.description import NO_TRANSFORM, Description, JointModel, Transform, right_angles, six
 
 WIDEST = 128
 """Columns of the lines that say where a robot is from."""
@@ -20,13 +20,13 @@ def as_table(robot: Description) -> str:
     if robot.payload is not None:
         p = robot.payload
         parts.append(
-            f"payload in the tool frame: {p.mass:g} kg at {_vector(p.com)} m, inertia {_six(p.inertia)} kg m^2"
+            f"payload in the tool frame: {p.mass:g} kg at {_vector(p.com)} m, inertia {_vector(six(p.inertia))} kg m^2"
         )
     for name, transform in (("base", robot.base), ("flange", robot.flange), ("tool", robot.tool)):
         if transform != NO_TRANSFORM:
             parts.append(f"{name} transform:\n{_transform(transform)}")
     if robot.base_visuals or any(link.visuals for link in robot.links):
-        parts.append(_seen(robot))
+        parts.append(_visuals(robot))
     if robot.source:
         parts.append(
             "\n".join(part for line in robot.source.strip().splitlines() for part in textwrap.wrap(line, WIDEST))
@@ -34,7 +34,7 @@ def as_table(robot: Description) -> str:
     return "\n\n".join(parts)
 
 
-def _seen(robot: Description) -> str:
+def _visuals(robot: Description) -> str:
     """What a viewer shows, and of which links."""
     from armwright.model.visual import counted  # noqa: PLC0415  (loaded, where there is any)
 
@@ -91,9 +91,7 @@ def _links(robot: Description) -> list[list[str]]:
     heads = ["i", "link", "mass [kg]", "com x", "y", "z [m]", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz [kg m^2]"]
     rows = [heads]
     for i, link in enumerate(robot.links, start=1):
-        (xx, xy, xz), (_, yy, yz), (_, _, zz) = link.inertia
-        numbers = (link.mass, *link.com, xx, yy, zz, xy, xz, yz)
-        rows.append([str(i), link.name, *map(_number, numbers)])
+        rows.append([str(i), link.name, *map(_number, (link.mass, *link.com, *six(link.inertia)))])
     return rows
 
 
@@ -118,11 +116,6 @@ def _number(x: float) -> str:
 
 def _vector(v: Sequence[float]) -> str:
     return "(" + ", ".join(f"{x + 0.0:g}" for x in v) + ")"
-
-
-def _six(inertia: Sequence[Sequence[float]]) -> str:
-    (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia
-    return _vector((xx, yy, zz, xy, xz, yz))
 
 
 def _transform(transform: Transform) -> str:

@@ -17,10 +17,10 @@ from armwright.model.description import (
     NO_TRANSFORM,
     Description,
     Payload,
-    Tensor,
     Transform,
     Triple,
     compose,
+    six,
 )
 from armwright.model.dh import CONVENTIONS, MIMIC, Table, read_table
 from armwright.model.files import contents
@@ -224,13 +224,13 @@ def write(robot: Description) -> str:
             *((key, getattr(joint, key)) for key in ("gear",) if joint.gear != 1.0),
             *([("mimic", {key: getattr(joint.mimic, key) for key in MIMIC})] if joint.mimic else []),
             *((key, getattr(link, key)) for key in ("mass", "com")),
-            ("inertia", _six(link.inertia)),
+            ("inertia", six(link.inertia)),
         ]
         lines = [*(f"{key} = {_value(value)}" for key, value in row), *_visuals(link.visuals)]
         parts.append("\n".join(["[[link]]", *lines]))
     if robot.payload is not None:
         load = robot.payload
-        body = (("mass", load.mass), ("com", load.com), ("inertia", _six(load.inertia)))
+        body = (("mass", load.mass), ("com", load.com), ("inertia", six(load.inertia)))
         parts.append("\n".join(["[payload]", *(f"{key} = {_value(value)}" for key, value in body)]))
     return "\n\n".join(parts) + "\n"
 
@@ -253,11 +253,6 @@ def _visuals(visuals: Sequence[Visual]) -> Iterator[str]:
     """One on each line."""
     if visuals:
         yield "\n".join(["visuals = [", *(f"  {_value(visual.as_row())}," for visual in visuals), "]"])
-
-
-def _six(tensor: Tensor) -> tuple[float, ...]:
-    (xx, xy, xz), (_, yy, yz), (_, _, zz) = tensor
-    return xx, yy, zz, xy, xz, yz
 
 
 def _value(value: Any) -> str:

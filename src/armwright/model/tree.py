@@ -11,14 +11,13 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from armwright.algebra import Array, Symmetric, Vector
 from armwright.chain import Link
 from armwright.errors import ModelError, ModelWarning, unknown
-from armwright.model.canonical import Placed, canonical
+from armwright.model.canonical import FileJoint, canonical
 from armwright.model.description import (
     EARTH,
     Cycle,
@@ -26,19 +25,16 @@ from armwright.model.description import (
     JointModel,
     LinkModel,
     Mimic,
-    Tensor,
-    Transform,
     Triple,
     joined,
     parted,
     resolved,
+    six,
     tensor,
+    transform,
+    triple,
 )
-from armwright.model.longest import ends
-
-if TYPE_CHECKING:
-    from armwright.model.visual import Visual
-
+from armwright.model.longest import End, ends
 
 MOVING = ("revolute", "prismatic")
 STUCK = {"floating": "floating", "planar": "planar", "ball": "a ball joint"}
@@ -49,21 +45,10 @@ MOST_JOINTS = 10_000
 """Of a file, fixed ones too. It takes some seconds to load as many."""
 
 BEYOND = 1e-6
-"""By so much, relatively, a position may lie beyond a limit and is not told of."""
+"""By so much, relatively, a position may lie beyond a limit without a warning."""
 
 LISTED = 4
-"""Joints that are told of one by one; more are told of together."""
-
-
-@dataclass(frozen=True)
-class TreeLink:
-    """A body in its own link frame; `inertia` is about the centre of mass."""
-
-    name: str
-    mass: float
-    com: Triple
-    inertia: Tensor
-    visuals: tuple[Visual, ...] = ()
+"""Joints that have a note each; more have one together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +78,11 @@ class TreeJoint:
     def moves(self) -> bool:
         return self.kind in MOVING
 
+    @property
+    def where(self) -> str:
+        """Its place in brackets, for a message."""
+        return f" ({self.place})" if self.place else ""
+
     def at(self, q: float) -> Array:
         """The transform from the parent's frame to the child's."""
         motion = np.eye(4)
@@ -109,7 +99,7 @@ class Tree:
     """All links and joints of a file."""
 
     name: str
-    links: dict[str, TreeLink]
+    links: dict[str, LinkModel]
     joints: list[TreeJoint]
     root: str
     gravity: Triple = EARTH
@@ -128,7 +118,7 @@ class Picked:
     base: str
     tip: str
     notes: tuple[str, ...]
-    placed: tuple[Placed, ...] = ()
+    placed: tuple[FileJoint, ...] = ()
 
 
 def _turn(axis: Array, angle: float) -> Array:
@@ -153,8 +143,8 @@ def checked(tree: Tree) -> Tree:
             stack.append(joint.child)
     left = [name for name in tree.links if name not in reached]
     if left:
-        told = loop(left[0], parents, tree.file or tree.name)
-        raise ModelError(f"{told}; {len(left)} links do not hang on {tree.root!r}, the first is {left[0]!r}")
+        around = loop(left[0], parents, tree.file or tree.name)
+        raise ModelError(f"{around}; {len(left)} links do not hang on {tree.root!r}, the first is {left[0]!r}")
     return tree
 
 
@@ -163,15 +153,14 @@ def few_enough(count: int, where: str) -> None:
         raise ModelError(f"{where} has {count} joints; expected at most {MOST_JOINTS}")
 
 
-def parents_of(links: Mapping[str, TreeLink], joints: Sequence[TreeJoint], where: str) -> dict[str, TreeJoint]:
+def parents_of(links: Mapping[str, LinkModel], joints: Sequence[TreeJoint], where: str) -> dict[str, TreeJoint]:
     """The joint that each link hangs on, if it is one, has a name of its own, and is between links that are there."""
     parents: dict[str, TreeJoint] = {}
     names: dict[str, TreeJoint] = {}
     for joint in joints:
         for what, end in (("parent", joint.parent), ("child", joint.child)):
             if end not in links:
-                place = f" ({joint.place})" if joint.place else ""
-                raise unknown(f"link, the {what} of joint {joint.name!r}{place}:", end, links)
+                raise unknown(f"link, the {what} of joint {joint.name!r}{joint.where}:", end, links)
         if joint.name in names:
             first = names[joint.name].place.rpartition(", ")[2]
             other = f", the other in {first}" if first else ""
@@ -206,6 +195,29 @@ def _children(tree: Tree) -> dict[str, list[TreeJoint]]:
     return children
 
 
+@dataclass(frozen=True)
+class Roles:
+    """Which joints are held, and where; and which follow another one, and how."""
+
+    held: Mapping[str, float]
+    leaders: Mapping[str, Mimic]
+
+    def free(self, path: Sequence[TreeJoint]) -> set[str]:
+        """The joints on a path that move by themselves."""
+        return {
+            joint.name for joint in path if joint.moves and not (joint.name in self.held or joint.name in self.leaders)
+        }
+
+    def moving(self, path: Sequence[TreeJoint], first: int | None = None) -> list[TreeJoint]:
+        """Those of the `first` on a path that move by themselves, and all on it that move with one of these.
+
+        A joint that follows one which stands still stands still.
+        """
+        free = self.free(path[:first])
+        led = {name for name, mimic in self.leaders.items() if mimic.joint in free and mimic.factor}
+        return [joint for joint in path if joint.name in free or joint.name in led]
+
+
 def pick(
     tree: Tree, base: str | None = None, tip: str | None = None, locked: Mapping[str, float] | None = None
 ) -> Picked:
@@ -216,30 +228,31 @@ def pick(
     for end in (start, tip):
         if end is not None and end not in tree.links:
             raise unknown("link", end, tree.links)
-    leaders = _leaders(tree, held)
-    path, end = _path(tree, start, tip, held, leaders)
-    free = _free(path, held, leaders)
-    moving = [joint for joint in path if joint.name in free or _follows(joint, leaders, free)]
+    roles = Roles(held, _leaders(tree, held))
+    path, end = _path(tree, start, tip, roles)
+    moving = roles.moving(path)
+    _check_path(tree, path, bool(moving), roles)
+    if not moving:
+        stuck = next((f"; joint {j.name!r} is {STUCK[j.kind]}" for j in tree.joints if j.kind in STUCK), "")
+        raise ModelError(f"{tree.name}: no joint moves between {start!r} and {end!r}{stuck}; choose base= and tip=")
+    values, notes = _standing(tree, roles, {joint.name for joint in moving})
+    description, placed = _described(tree, start, path, moving, roles, values)
+    return Picked(description, start, end, tuple(notes), placed)
+
+
+def _check_path(tree: Tree, path: Sequence[TreeJoint], any_moves: bool, roles: Roles) -> None:
+    """Every joint turns or slides, and whom it follows is there."""
+    names = dict.fromkeys(joint.name for joint in tree.joints)
     for joint in path:
         if joint.kind in STUCK:
-            below = f", such as base={joint.child!r}" if moving else ""
+            below = f", such as base={joint.child!r}" if any_moves else ""
             raise ModelError(
                 f"{tree.at(joint)}: joint {joint.name!r} is {STUCK[joint.kind]} and cannot be part of a chain, whose "
                 f"joints turn or slide; choose base= and tip={below}"
             )
-    if not moving:
-        stuck = next((f"; joint {j.name!r} is {STUCK[j.kind]}" for j in tree.joints if j.kind in STUCK), "")
-        raise ModelError(f"{tree.name}: no joint moves between {start!r} and {end!r}{stuck}; choose base= and tip=")
-    names = dict.fromkeys(joint.name for joint in tree.joints)
-    for joint in path:
-        if joint.name in leaders and leaders[joint.name].joint not in names:
-            place = f" ({joint.place})" if joint.place else ""
-            raise unknown(f"joint for {joint.name!r} to mimic{place}:", leaders[joint.name].joint, names)
-    values, notes = _values(tree, held, {joint.name for joint in moving}, leaders)
-    chosen = Chosen(
-        path, moving, {joint.name: leaders[joint.name] for joint in moving if joint.name in leaders}, values
-    )
-    return _picked(tree, start, end, chosen, notes)
+    for joint in path if any_moves else ():
+        if joint.name in roles.leaders and roles.leaders[joint.name].joint not in names:
+            raise unknown(f"joint for {joint.name!r} to mimic{joint.where}:", roles.leaders[joint.name].joint, names)
 
 
 def _leaders(tree: Tree, held: Mapping[str, float]) -> dict[str, Mimic]:
@@ -262,7 +275,7 @@ def _locked(tree: Tree, locked: Mapping[str, float]) -> dict[str, float]:
             raise unknown("joint to lock", name, joints)
         if not isinstance(value, Real) or not math.isfinite(_float(value)):
             raise ModelError(f"locked[{name!r}] = {value!r}: expected a position, radians or metres")
-        _tell_outside(joints[name], float(value))
+        _warn_outside(joints[name], float(value))
     return {name: float(value) for name, value in locked.items()}
 
 
@@ -273,8 +286,8 @@ def _float(value: Real) -> float:
         return math.inf
 
 
-def _tell_outside(joint: TreeJoint, value: float) -> None:
-    """A joint locked where it cannot be: degrees, perhaps."""
+def _warn_outside(joint: TreeJoint, value: float) -> None:
+    """Of a joint locked where it cannot be: degrees, perhaps."""
     if joint.limits is None:
         return
     low, high = joint.limits
@@ -287,37 +300,29 @@ def _tell_outside(joint: TreeJoint, value: float) -> None:
         )
 
 
-def _free(path: Sequence[TreeJoint], held: Mapping[str, float], leaders: Mapping[str, Mimic]) -> set[str]:
-    """The joints on a path that move by themselves."""
-    return {joint.name for joint in path if joint.moves and joint.name not in held and joint.name not in leaders}
-
-
-def _follows(joint: TreeJoint, leaders: Mapping[str, Mimic], free: set[str]) -> bool:
-    """Whether a joint moves with one that is free; one that follows a joint which stands still stands still."""
-    return joint.name in leaders and leaders[joint.name].joint in free and leaders[joint.name].factor != 0
-
-
-def _path(
-    tree: Tree, base: str, tip: str | None, held: Mapping[str, float], leaders: Mapping[str, Mimic]
-) -> tuple[list[TreeJoint], str]:
-    """The joints from base to tip."""
+def _path(tree: Tree, base: str, tip: str | None, roles: Roles) -> tuple[list[TreeJoint], str]:
+    """The joints from base to tip, by default of the longest chain, which ends before the fingers; and its end."""
     parents = {joint.child: joint for joint in tree.joints}
     if tip is not None:
         return _up(parents, base, tip), tip
-    found = ends(base, tree.joints, _free(tree.joints, held, leaders), leaders)
+    longest = _longest(tree, base, roles)
+    path = _up(parents, base, longest.leaf)
+    counted = [joint.name for joint in path].index(longest.last) + 1 if longest.last is not None else 0
+    moving = roles.moving(path, counted)
+    last = path.index(moving[-1]) if moving else -1
+    stop = next((i for i in range(last + 1, len(path)) if path[i].moves), len(path))
+    return path[:stop], path[stop - 1].child if stop else base
+
+
+def _longest(tree: Tree, base: str, roles: Roles) -> End:
+    found = ends(base, tree.joints, roles.free(tree.joints), roles.leaders)
     longest = max(end.length for end in found)
     best = [end for end in found if end.length == longest]
     if len({end.last for end in best}) > 1:
-        listed = ", ".join(f"{end.leaf!r} ({end.length} joint{'s' if end.length > 1 else ''})" for end in best[:12])
+        joints = f"{longest} joint{'s' if longest > 1 else ''}"
+        listed = ", ".join(f"{end.leaf!r} ({joints})" for end in best[:12])
         raise ModelError(f"{tree.name}: several chains are equally long; choose one with tip=: {listed}")
-    chosen = max(best, key=lambda end: end.depth)
-    path = _up(parents, base, chosen.leaf)
-    counted = [joint.name for joint in path].index(chosen.last) + 1 if chosen.last is not None else 0
-    moved = _free(path[:counted], held, leaders)
-    last = max((i for i, j in enumerate(path) if j.name in moved or _follows(j, leaders, moved)), default=-1)
-    stop = next((i for i, j in enumerate(path) if i > last and j.moves), len(path))
-    path = path[:stop]  # the chain ends before the fingers
-    return path, path[-1].child if path else base
+    return max(best, key=lambda end: end.depth)
 
 
 def _up(parents: Mapping[str, TreeJoint], base: str, tip: str) -> list[TreeJoint]:
@@ -331,57 +336,57 @@ def _up(parents: Mapping[str, TreeJoint], base: str, tip: str) -> list[TreeJoint
     return path[::-1]
 
 
-def _values(
-    tree: Tree, held: Mapping[str, float], moving: set[str], leaders: Mapping[str, Mimic]
-) -> tuple[dict[str, float], list[str]]:
-    """Where every joint stands that does not move with the chain, and what to tell of it."""
-    names = {joint.name for joint in tree.joints}
-    still = [j.name for j in tree.joints if j.moves and not (j.name in moving or j.name in held or j.name in leaders)]
-    values = {**held, **dict.fromkeys(still, 0.0)}
-    notes = [f"{name} is not on the chain and stands locked at 0" for name in still]
-    if len(still) > LISTED:
-        notes = [f"{len(still)} joints are not on the chain and stand locked at 0: {_first(still)}"]
-    beside = {name: mimic for name, mimic in leaders.items() if name not in moving}
-    led = [name for name, mimic in beside.items() if mimic.joint in moving and mimic.factor]
+def _standing(tree: Tree, roles: Roles, moving: set[str]) -> tuple[dict[str, float], list[str]]:
+    """Where every joint stands that does not move with the chain, and notes of it."""
+    beside = {name: mimic for name, mimic in roles.leaders.items() if name not in moving}
+    _check_beside(tree, beside, moving)
+    others, names = {*moving, *roles.held, *roles.leaders}, {joint.name for joint in tree.joints}
+    still = [joint.name for joint in tree.joints if joint.moves and joint.name not in others]
+    values = {**roles.held, **dict.fromkeys(still, 0.0)}
+    values |= {name: m.factor * values.get(m.joint, 0.0) + m.offset for name, m in beside.items()}
+    led = [name for name, mimic in beside.items() if mimic.joint in names]
+    each = [f"{name} is not on the chain and stands locked at 0" for name in still]
+    notes = _listed(each, "joints are not on the chain and stand locked at 0", still)
+    notes += [
+        f"{name} follows {mimic.joint}, which there is not; it is not on the chain and stands locked at "
+        f"{values[name]:g}"
+        for name, mimic in beside.items()
+        if mimic.joint not in names
+    ]
+    each = [f"{name} follows {beside[name].joint} and stands locked at {values[name]:g}" for name in led]
+    return values, notes + _listed(
+        each, "joints follow others and stand locked", [f"{name} at {values[name]:g}" for name in led]
+    )
+
+
+def _check_beside(tree: Tree, beside: Mapping[str, Mimic], moving: set[str]) -> None:
+    """Nothing beside the chain moves with a joint of it."""
+    led = {name: mimic.joint for name, mimic in beside.items() if mimic.joint in moving and mimic.factor}
     if led:
-        followed = ", ".join(sorted({beside[name].joint for name in led}))
+        leading = ", ".join(sorted({*led.values()}))
         raise ModelError(
-            f"{tree.name}: beside the chain, {', '.join(led)} would move with {followed}, and side branches stand "
+            f"{tree.name}: beside the chain, {', '.join(led)} would move with {leading}, and side branches stand "
             f"still; lock them, as in locked={dict.fromkeys(led, 0.0)}, or the joint they follow"
         )
-    values |= {name: m.factor * values.get(m.joint, 0.0) + m.offset for name, m in beside.items()}
-    lost = {name: None for name, mimic in beside.items() if mimic.joint not in names}
-    for name in lost:
-        notes.append(
-            f"{name} follows {beside[name].joint}, which there is not; it is not on the chain and stands locked at "
-            f"{values[name]:g}"
-        )
-    led = [name for name in beside if name not in lost]
-    if len(led) > LISTED:
-        notes.append(
-            f"{len(led)} joints follow others and stand locked: {_first([f'{n} at {values[n]:g}' for n in led])}"
-        )
-    else:
-        notes += [f"{name} follows {beside[name].joint} and stands locked at {values[name]:g}" for name in led]
-    return values, notes
 
 
-def _first(names: Sequence[str]) -> str:
-    return ", ".join(names[: 2 * LISTED]) + (", ..." if len(names) > 2 * LISTED else "")
+def _listed(each: list[str], together: str, names: Sequence[str]) -> list[str]:
+    """A note for each, or, where there are many, one for all."""
+    if len(names) <= LISTED:
+        return each
+    more = ", ..." if len(names) > 2 * LISTED else ""
+    return [f"{len(names)} {together}: {', '.join(names[: 2 * LISTED])}{more}"]
 
 
-@dataclass(frozen=True)
-class Chosen:
-    """The joints from base to tip, those of them that move, which of these follow others, where the rest stand."""
-
-    path: list[TreeJoint]
-    moving: list[TreeJoint]
-    followers: dict[str, Mimic]
-    values: Mapping[str, float]
-
-
-def _picked(tree: Tree, base: str, tip: str, chosen: Chosen, notes: list[str]) -> Picked:
-    path, moving, values = chosen.path, chosen.moving, chosen.values
+def _described(
+    tree: Tree,
+    base: str,
+    path: list[TreeJoint],
+    moving: list[TreeJoint],
+    roles: Roles,
+    values: Mapping[str, float],
+) -> tuple[Description, tuple[FileJoint, ...]]:
+    """The chain in canonical frames, and its joints in the frames of the file."""
     stops = {joint.name for joint in moving}
     children = _children(tree)
     placed, before = [], np.eye(4)
@@ -390,7 +395,7 @@ def _picked(tree: Tree, base: str, tip: str, chosen: Chosen, notes: list[str]) -
             before = before @ joint.at(values.get(joint.name, 0.0))
             continue
         placed.append(
-            Placed(
+            FileJoint(
                 before @ joint.placement,
                 joint.axis,
                 joint.kind == "prismatic",
@@ -403,23 +408,23 @@ def _picked(tree: Tree, base: str, tip: str, chosen: Chosen, notes: list[str]) -
         JointModel(
             name=joint.name, type=joint.kind, alpha=row.alpha, a=row.a, d=row.d, theta=row.theta, limits=joint.limits,
             viscous=joint.viscous, coulomb=joint.coulomb, rotor_inertia=joint.armature, max_velocity=joint.velocity,
-            max_torque=joint.effort, mimic=chosen.followers.get(joint.name),
+            max_torque=joint.effort, mimic=roles.leaders.get(joint.name),
         )
         for joint, row in zip(moving, table.rows, strict=True)
     ])  # fmt: skip
-    tool: Transform = tuple((a, b, c, d) for a, b, c, d in before.tolist())
     to_base = np.linalg.inv(np.asarray(table.base))
     with np.errstate(over="ignore", invalid="ignore"):
         still = tuple(v.moved(to_base @ T) for x, T in _welded(tree, base, children, stops, values) for v in x.visuals)
     description = Description(
-        tree.name, joints, table.links, tree.gravity, table.base, tool, None, "", (), table.flange, followers, still
-    )
-    return Picked(description, base, tip, tuple(notes), tuple(placed))
+        tree.name, joints, table.links, tree.gravity, table.base, transform(before),
+        flange=table.flange, followers=followers, base_visuals=still,
+    )  # fmt: skip
+    return description, tuple(placed)
 
 
 def _welded(
     tree: Tree, start: str, children: Mapping[str, list[TreeJoint]], stops: set[str], values: Mapping[str, float]
-) -> Iterator[tuple[TreeLink, Array]]:
+) -> Iterator[tuple[LinkModel, Array]]:
     """Everything that moves with a link, and where it is in that link's frame."""
     stack = [(start, np.eye(4))]
     while stack:
@@ -430,20 +435,19 @@ def _welded(
                 stack.append((below.child, T @ below.at(values.get(below.name, 0.0))))
 
 
-def _carried(name: str, welded: list[tuple[TreeLink, Array]]) -> LinkModel:
+def _carried(name: str, welded: list[tuple[LinkModel, Array]]) -> LinkModel:
     """Links that move together as one, in the frame of the first."""
-    bodies = [_seen(link, T) for link, T in welded if link.mass or np.any(link.inertia)]
+    bodies = [_at(link, T) for link, T in welded if link.mass or np.any(link.inertia)]
     visuals = tuple(visual.moved(T) for link, T in welded for visual in link.visuals)
     if not bodies:
         return LinkModel(name, 0.0, (0.0, 0.0, 0.0), welded[0][0].inertia, visuals)
     body = joined(bodies)
-    com: Triple = (float(body.com.x), float(body.com.y), float(body.com.z))
-    return LinkModel(name, float(body.mass), com, tensor(body.inertia), visuals)
+    return LinkModel(name, float(body.mass), triple(body.com), tensor(body.inertia), visuals)
 
 
-def _seen(link: TreeLink, T: Array) -> Link:
+def _at(link: LinkModel, T: Array) -> Link:
+    """A body seen from a frame in which its own frame is T."""
     R = T[:3, :3]
     com = R @ np.asarray(link.com) + T[:3, 3]
     inertia = R @ np.asarray(link.inertia) @ R.T
-    six = (inertia[0, 0], inertia[1, 1], inertia[2, 2], inertia[0, 1], inertia[0, 2], inertia[1, 2])
-    return Link(link.mass, Vector(*com.tolist()), Symmetric(*map(float, six)))
+    return Link(link.mass, Vector(*com.tolist()), Symmetric(*map(float, six(inertia))))

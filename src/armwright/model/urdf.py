@@ -20,25 +20,29 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Array
 from armwright.errors import ModelError
 from armwright.model import xml
-from armwright.model.description import NO_TENSOR, Description, JointModel, LinkModel, Triple, cos_sin
-from armwright.model.meshes import Outside, Places
-from armwright.model.tree import MOVING, Tree, TreeJoint, TreeLink, checked, few_enough, loop, parents_of
-from armwright.model.visual import (
-    Box,
-    Capsule,
-    Colour,
-    Cylinder,
-    Ellipsoid,
-    Mesh,
-    Shape,
-    Sphere,
-    Visual,
-    as_pose,
+from armwright.model.description import (
+    NO_TENSOR,
+    Description,
+    JointModel,
+    LinkModel,
+    Triple,
+    cos_sin,
+    six,
+    tensor,
+    triple,
 )
+from armwright.model.meshes import Outside, Places
+from armwright.model.tree import MOVING, Tree, TreeJoint, checked, few_enough, loop, parents_of
+from armwright.model.visual import SOLIDS, Box, Colour, Ellipsoid, Mesh, Shape, Visual, as_pose, lengths
 
 UNLIMITED = 1e6
 """Effort and velocity of a joint whose limits are not known; URDF wants numbers there."""
 
+
+ROUND = {"sphere": ("radius",), "cylinder": ("radius", "length"), "capsule": ("radius", "length")}
+"""The attributes of round shapes."""
+
+SIX = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 
 TYPES = {
     "revolute": "revolute",
@@ -62,7 +66,7 @@ def tree_of(root: xml.Element, packages: Mapping[str, str | Path] | None = None,
             f"<{root.tag}> is not a URDF robot; expected <robot> (URDF) or <mujoco> (MJCF) as the outermost element"
         )
     few_enough(len(root.all("joint")), root.file)
-    links: dict[str, TreeLink] = {}
+    links: dict[str, LinkModel] = {}
     shown = _Shown(root, packages) if visuals else None
     for element in root.all("link"):
         link = _read_link(element, tuple(shown.on(element)) if shown else ())
@@ -83,24 +87,19 @@ def tree_of(root: xml.Element, packages: Mapping[str, str | Path] | None = None,
     return checked(Tree(root.attributes.get("name", "robot") or "robot", links, joints, roots[0], file=root.file))
 
 
-def _read_link(element: xml.Element, visuals: tuple[Visual, ...]) -> TreeLink:
+def _read_link(element: xml.Element, visuals: tuple[Visual, ...]) -> LinkModel:
     name = element.text_of("name")
     inertial = element.one("inertial")
     if inertial is None:
-        return TreeLink(name, 0.0, (0.0, 0.0, 0.0), NO_TENSOR, visuals)
+        return LinkModel(name, 0.0, (0.0, 0.0, 0.0), NO_TENSOR, visuals)
     T = origin_of(inertial)
     mass = inertial.need("mass").number("value")
-    six = inertial.one("inertia")
-    xx, xy, xz, yy, yz, zz = (
-        six.number(key, 0.0) if six else 0.0 for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-    )
-    own = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    inertia = inertial.one("inertia")
+    own = np.array(tensor(inertia.number(key, 0.0) if inertia else 0.0 for key in SIX))
     if mass < 0:
         inertial.need("mass").fail(f"mass = {mass!r} is negative")
     turned = own if np.array_equal(T[:3, :3], np.eye(3)) else T[:3, :3] @ own @ T[:3, :3].T
-    (xx, xy, xz), (_, yy, yz), (_, _, zz) = turned.tolist()
-    x, y, z = T[:3, 3].tolist()
-    return TreeLink(name, mass, (x, y, z), ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)), visuals)
+    return LinkModel(name, mass, triple(T[:3, 3]), tensor(six(turned)), visuals)
 
 
 class _Shown:
@@ -141,15 +140,12 @@ class _Shown:
             if shape.tag == "mesh":
                 return Mesh(self._name(shape), scale_of(shape), self.places)
             if shape.tag == "box":
-                x, y, z = shape.vector("size", (0.0, 0.0, 0.0))
-                if min(x, y, z) < 0:
+                size = shape.vector("size", (0.0, 0.0, 0.0))
+                if min(size) < 0:
                     shape.fail(f"size = {shape.attributes['size']!r} has a negative length")
-                return Box((x, y, z))
-            if shape.tag == "sphere":
-                return Sphere(_length(shape, "radius"))
-            if shape.tag in ("cylinder", "capsule"):
-                kind = Cylinder if shape.tag == "cylinder" else Capsule
-                return kind(_length(shape, "radius"), _length(shape, "length"))
+                return SOLIDS["box"](*size)
+            if shape.tag in ROUND:
+                return SOLIDS[shape.tag](*(_length(shape, name) for name in ROUND[shape.tag]))
         return None
 
     def _name(self, mesh: xml.Element) -> str:
@@ -164,8 +160,7 @@ def scale_of(mesh: xml.Element) -> Triple:
     if len(mesh.attributes.get("scale", "").split()) == 1:
         [x] = mesh.vector("scale", (), 1)
         return x, x, x
-    x, y, z = mesh.vector("scale", (1.0, 1.0, 1.0))
-    return x, y, z
+    return triple(mesh.vector("scale", (1.0, 1.0, 1.0)))
 
 
 def _length(shape: xml.Element, name: str) -> float:
@@ -334,9 +329,8 @@ def _inertial(element: ET.Element, link: LinkModel) -> None:
     inertial = ET.SubElement(element, "inertial")
     ET.SubElement(inertial, "origin", xyz=_numbers(link.com), rpy="0 0 0")
     ET.SubElement(inertial, "mass", value=repr(float(link.mass)))
-    (xx, xy, xz), (_, yy, yz), (_, _, zz) = link.inertia
-    six = {"ixx": xx, "ixy": xy, "ixz": xz, "iyy": yy, "iyz": yz, "izz": zz}
-    ET.SubElement(inertial, "inertia", {key: repr(float(x)) for key, x in six.items()})
+    moments = dict(zip(SIX, map(float, six(link.inertia)), strict=True))
+    ET.SubElement(inertial, "inertia", {key: repr(moments[key]) for key in sorted(SIX)})
 
 
 def _show(link: ET.Element, visuals: Sequence[Visual], T: Array) -> None:
@@ -353,11 +347,9 @@ def _show(link: ET.Element, visuals: Sequence[Visual], T: Array) -> None:
             ET.SubElement(geometry, "mesh", filename=shape.file, scale=_numbers(shape.scale))
         elif isinstance(shape, Box):
             ET.SubElement(geometry, "box", size=_numbers(shape.size))
-        elif isinstance(shape, Sphere):
-            ET.SubElement(geometry, "sphere", radius=repr(shape.radius))
         else:
-            kind = "cylinder" if isinstance(shape, Cylinder) else "capsule"
-            ET.SubElement(geometry, kind, radius=repr(shape.radius), length=repr(shape.length))
+            kind, sizes = lengths(shape)
+            ET.SubElement(geometry, kind, dict(zip(ROUND[kind], map(repr, sizes), strict=True)))
         if visual.rgba is not None:
             colour = _numbers(visual.rgba)  # and its name, which must not mean another one elsewhere
             ET.SubElement(ET.SubElement(element, "material", name=colour), "color", rgba=colour)

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from armwright.errors import ModelError, nearest
-from armwright.model.description import Tensor, Transform, Triple
+from armwright.model.description import Tensor, Transform, Triple, six, tensor, transform, triple
 
 _PI = re.compile(r"^\s*([+-]?)\s*(?:(\d+(?:\.\d*)?)\s*\*?\s*)?pi(?:\s*/\s*(\d+(?:\.\d*)?))?\s*$")
 _DEGREES = re.compile(r"^\s*([+-]?\d+(?:\.\d*)?)\s*(?:deg|degrees|°)\s*$")
@@ -71,8 +71,7 @@ class Reader:
     def triple(self, key: str, default: Triple | None = None) -> Triple:
         if default is not None and key not in self.data:
             return default
-        x, y, z = self.numbers(key, 3)
-        return x, y, z
+        return triple(self.numbers(key, 3))
 
     def numbers(self, key: str, length: int) -> list[float]:
         return [self._finite(key, value) for value in self._sequence(key, self.need(key), length)]
@@ -97,8 +96,7 @@ class Reader:
         expected = "expected 3 rows of 3 numbers, or the six values xx yy zz xy xz yz"
         array = _numbers(value, lambda: self.fail(key, f"{key} = {value!r} is not a tensor; {expected}"))
         if array.shape == (6,):
-            xx, yy, zz, xy, xz, yz = array.tolist()
-            array = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+            array = np.array(tensor(array))
         if array.shape != (3, 3):
             self.fail(key, f"{key} has shape {array.shape}; {expected}")
         if not np.isfinite(array).all():
@@ -106,8 +104,7 @@ class Reader:
         difference = np.abs(array - array.T).max()
         if difference > 1e-9 * np.abs(array).max():
             self.fail(key, f"{key} is not symmetric, as an inertia tensor is: entries differ by {difference:.3g}")
-        x, y, z = ((row[0], row[1], row[2]) for row in ((array + array.T) / 2).tolist())
-        return x, y, z
+        return tensor(six((array + array.T) / 2))
 
     def transform(self, key: str, default: Transform) -> Transform:
         """A 4x4 homogeneous transform."""
@@ -171,4 +168,4 @@ def as_transform(value: Any, fail: Callable[[str], NoReturn]) -> Transform:
     R = array[:3, :3]
     if np.abs(R @ R.T - np.eye(3)).max() > 1e-9 or np.linalg.det(R) < 0:
         fail(f"its upper left 3x3 block is not a rotation: R R^T or the determinant is not 1 in {R.tolist()}")
-    return tuple((a, b, c, d) for a, b, c, d in array.tolist())
+    return transform(array)

@@ -12,8 +12,8 @@ the file on the base:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -21,7 +21,7 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.errors import ModelError
-from armwright.model.description import NO_TRANSFORM, Transform, Triple
+from armwright.model.description import NO_TRANSFORM, Transform, Triple, transform, triple
 from armwright.model.meshes import Outside, Places
 from armwright.model.values import Reader
 
@@ -71,7 +71,26 @@ class Ellipsoid:
     radii: Triple
 
 
-Shape: TypeAlias = Mesh | Box | Cylinder | Sphere | Capsule | Ellipsoid
+Solid: TypeAlias = Box | Cylinder | Sphere | Capsule | Ellipsoid
+Shape: TypeAlias = Mesh | Solid
+
+SOLIDS: dict[str, Callable[..., Solid]] = {
+    "box": lambda *size: Box(triple(size)),
+    "cylinder": Cylinder,
+    "sphere": Sphere,
+    "capsule": Capsule,
+    "ellipsoid": lambda *radii: Ellipsoid(triple(radii)),
+}
+"""The shapes that are known by their lengths, in the order of `lengths`."""
+
+HALVES = {"box": (0.5, 0.5, 0.5), "cylinder": (1, 0.5), "sphere": (1,), "capsule": (1, 0.5), "ellipsoid": (1, 1, 1)}
+"""What MuJoCo counts of each length: all of a radius, half of a side."""
+
+
+def lengths(shape: Solid) -> tuple[str, tuple[float, ...]]:
+    """What files call a shape, and its lengths: all sides, all radii, or radius and length."""
+    values = astuple(shape)
+    return type(shape).__name__.lower(), values[0] if isinstance(values[0], tuple) else values
 
 
 @dataclass(frozen=True)
@@ -90,37 +109,25 @@ class Visual:
 
     def as_row(self) -> dict[str, Any]:
         """What `read` reads, without what it takes for granted."""
-        shape = self.shape
         row: dict[str, Any] = {}
-        if isinstance(shape, Mesh):
-            row["mesh"] = shape.file
-            if shape.scale != (1.0, 1.0, 1.0):
-                row["scale"] = shape.scale
-        elif isinstance(shape, Box):
-            row["box"] = shape.size
-        elif isinstance(shape, Sphere):
-            row["sphere"] = shape.radius
-        elif isinstance(shape, Ellipsoid):
-            row["ellipsoid"] = shape.radii
+        if isinstance(self.shape, Mesh):
+            row |= {"mesh": self.shape.file, "scale": self.shape.scale}
         else:
-            row["cylinder" if isinstance(shape, Cylinder) else "capsule"] = (shape.radius, shape.length)
-        if self.pose != NO_TRANSFORM:
-            row["pose"] = self.pose
-        if self.rgba is not None:
-            row["rgba"] = self.rgba
-        if self.name:
-            row["name"] = self.name
-        return row
+            kind, sizes = lengths(self.shape)
+            row[kind] = sizes if len(sizes) > 1 else sizes[0]
+        row |= {"pose": self.pose, "rgba": self.rgba, "name": self.name}
+        granted = {"scale": (1.0, 1.0, 1.0), "pose": NO_TRANSFORM, "rgba": None, "name": ""}
+        return {key: value for key, value in row.items() if key not in granted or value != granted[key]}
 
 
 def as_pose(T: Array) -> Transform:
     """Plain numbers, and zeros where rounding left next to nothing."""
     if not np.isfinite(T).all():
         raise ModelError("what is seen of a link lies nowhere; check the origins in the file")
-    return tuple((a, b, c, d) for a, b, c, d in np.where(np.abs(T) <= 1e-14, 0.0, T).tolist())
+    return transform(np.where(np.abs(T) <= 1e-14, 0.0, T))
 
 
-SHAPES = ("mesh", "box", "cylinder", "sphere", "capsule", "ellipsoid")
+SHAPES = ("mesh", *SOLIDS)
 KEYS = (*SHAPES, "scale", "pose", "rgba", "name")
 
 
@@ -157,14 +164,10 @@ def _shape(entry: Reader, kind: str, places: Places) -> Shape:
             entry.fail("mesh", str(error))
     if kind == "sphere":
         return Sphere(entry.at_least_zero("sphere", "a radius in metres"))
-    pair = kind in ("cylinder", "capsule")
-    sizes = entry.numbers(kind, 2 if pair else 3)
+    sizes = entry.numbers(kind, len(HALVES[kind]))
     if min(sizes) < 0:
         entry.fail(kind, f"{kind} = {entry.data[kind]!r} has a negative length")
-    if pair:
-        return (Cylinder if kind == "cylinder" else Capsule)(sizes[0], sizes[1])
-    size = (sizes[0], sizes[1], sizes[2])
-    return Box(size) if kind == "box" else Ellipsoid(size)
+    return SOLIDS[kind](*sizes)
 
 
 def _colour(values: Sequence[float]) -> Colour:

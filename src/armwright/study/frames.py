@@ -25,7 +25,7 @@ from armwright.formulations import find
 from armwright.formulations.composite_body import Body
 from armwright.graph import OperationCount, count
 from armwright.graph.expression import Graph
-from armwright.model.canonical import SNAP, Placed, moved
+from armwright.model.canonical import SNAP, FileJoint, moved
 from armwright.model.description import Description, symmetric
 from armwright.study.operation_counts import count_on
 from armwright.trace.choose import cheapest
@@ -52,7 +52,7 @@ class Savings:
     compiled: OperationCount
 
 
-def savings(placed: Sequence[Placed], robot: Description) -> Savings:
+def savings(placed: Sequence[FileJoint], robot: Description) -> Savings:
     """`placed` are the joints as the file has them, `robot` the same in canonical frames."""
     alone = Request("inverse_dynamics", bare(robot))
     chain = replace(placed_chain(placed, robot.gravity), drives=robot.drives)
@@ -113,7 +113,7 @@ class PlacedJoint(Joint):
         return self.shift + self.turn @ Vector(0, 0, q) if self.prismatic else self.shift
 
 
-def placed_chain(placed: Sequence[Placed], gravity: tuple[float, float, float]) -> Chain:
+def placed_chain(placed: Sequence[FileJoint], gravity: tuple[float, float, float]) -> Chain:
     """The chain in the frames of the file, turned so that z is the axis."""
     joints: list[Joint] = []
     links: list[AnyLink] = []

@@ -20,12 +20,12 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.errors import ModelError, ModelWarning
 from armwright.model import xml
-from armwright.model.description import NO_TENSOR, Tensor, Triple
+from armwright.model.description import NO_TENSOR, LinkModel, Tensor, six, tensor, triple
 from armwright.model.meshes import Places
 from armwright.model.mjcf.pose import moved, rotation, transform
 from armwright.model.mjcf.strip import Stripped, strip
 from armwright.model.mjcf.visuals import visuals as visuals_of
-from armwright.model.tree import STUCK, Tree, TreeJoint, TreeLink, checked
+from armwright.model.tree import STUCK, Tree, TreeJoint, checked
 from armwright.model.visual import Visual
 
 KINDS = {0: "floating", 1: "ball", 2: "prismatic", 3: "revolute"}
@@ -61,7 +61,7 @@ def tree_of(root: xml.Element, packages: Mapping[str, str | Path] | None = None,
         reader.show(shown.by_body)
     _tell(path, stripped, reader, shown.left_out if shown else [])
     disabled = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
-    gravity = (0.0, 0.0, 0.0) if disabled else _triple(model.opt.gravity)
+    gravity = (0.0, 0.0, 0.0) if disabled else triple(model.opt.gravity)
     return checked(Tree(name, reader.links, reader.joints, "world", gravity, str(path)))
 
 
@@ -131,7 +131,7 @@ class _Reader:
     mujoco: Any
     model: Any
     drives: dict[str, Drive]
-    links: dict[str, TreeLink] = field(default_factory=dict)
+    links: dict[str, LinkModel] = field(default_factory=dict)
     joints: list[TreeJoint] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     shifts: list[Array] = field(default_factory=list)
@@ -145,7 +145,7 @@ class _Reader:
 
     def bodies(self) -> None:
         """Every body becomes a link: `names` says which, `shifts` where its frame is in the body's."""
-        self.links["world"] = TreeLink("world", 0.0, (0.0, 0.0, 0.0), NO_TENSOR)
+        self.links["world"] = LinkModel("world", 0.0, (0.0, 0.0, 0.0), NO_TENSOR)
         self.names, self.shifts = ["world"], [np.zeros(3)]
         for i in range(1, self.model.nbody):
             self._body(i)
@@ -157,7 +157,7 @@ class _Reader:
             if name:
                 name = self._fresh(name if name not in self.links else f"{name}_site", self.links)
                 T = moved(-self.shifts[body]) @ transform(m.site_pos[i], m.site_quat[i])
-                self.links[name] = TreeLink(name, 0.0, (0.0, 0.0, 0.0), NO_TENSOR)
+                self.links[name] = LinkModel(name, 0.0, (0.0, 0.0, 0.0), NO_TENSOR)
                 self._weld(self.names[body], name, T)
 
     def show(self, visuals: Mapping[int, list[Visual]]) -> None:
@@ -176,7 +176,7 @@ class _Reader:
         for j in range(first, first + count):
             child = name if j == first + count - 1 else self._fresh(f"{name}/{self.joint_names[j]}", self.links)
             shift = np.array(m.jnt_pos[j]) if KINDS[int(m.jnt_type[j])] == "revolute" else np.zeros(3)
-            self.links[child] = TreeLink(child, 0.0, (0.0, 0.0, 0.0), NO_TENSOR)
+            self.links[child] = LinkModel(child, 0.0, (0.0, 0.0, 0.0), NO_TENSOR)
             self.joints.append(self._joint(j, parent, child, before @ moved(shift)))
             parent, before = child, moved(-shift)
         self.links[name] = self._link(i, name, shift)
@@ -185,10 +185,10 @@ class _Reader:
         self.names.append(name)
         self.shifts.append(shift)
 
-    def _link(self, i: int, name: str, shift: Array) -> TreeLink:
+    def _link(self, i: int, name: str, shift: Array) -> LinkModel:
         m = self.model
         R = rotation(m.body_iquat[i])
-        return TreeLink(name, float(m.body_mass[i]), _triple(m.body_ipos[i] - shift), _tensor(R, m.body_inertia[i]))
+        return LinkModel(name, float(m.body_mass[i]), triple(m.body_ipos[i] - shift), _tensor(R, m.body_inertia[i]))
 
     def _joint(self, j: int, parent: str, child: str, placement: Array) -> TreeJoint:
         m, name, kind = self.model, self.joint_names[j], KINDS[int(self.model.jnt_type[j])]
@@ -272,13 +272,7 @@ def _tell(path: Path, stripped: Stripped, reader: _Reader, unseen: list[str]) ->
 
 def _tensor(R: Array, principal: Array) -> Tensor:
     turned = R @ np.diag(principal) @ R.T
-    x, y, z = ((turned + turned.T) / 2).tolist()
-    return (x[0], x[1], x[2]), (y[0], y[1], y[2]), (z[0], z[1], z[2])
-
-
-def _triple(values: Array) -> Triple:
-    x, y, z = values.tolist()
-    return x, y, z
+    return tensor(six((turned + turned.T) / 2))
 
 
 def _pair(values: Array) -> tuple[float, float]:

@@ -9,7 +9,6 @@ shapes fitted to a mesh are left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
@@ -17,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.model.description import Triple
+from armwright.model.description import Triple, triple
 from armwright.model.meshes import Outside, Places
 from armwright.model.mjcf.pose import rotation, transform
 from armwright.model.mjcf.strip import compiler, mesh_name, written
-from armwright.model.visual import Box, Capsule, Colour, Cylinder, Ellipsoid, Mesh, Shape, Sphere, Visual, as_pose
+from armwright.model.visual import HALVES, SOLIDS, Colour, Mesh, Visual, as_pose
 from armwright.model.xml import Element
 
 PLACE = ("pos", "quat", "axisangle", "xyaxes", "zaxis", "euler")
@@ -43,15 +42,8 @@ KEPT = {
 
 SEEN_GROUP = 2
 
-KINDS: dict[int, Callable[[float, float, float], Shape]] = {
-    2: lambda radius, _y, _z: Sphere(radius),
-    3: lambda radius, half, _z: Capsule(radius, 2 * half),
-    4: lambda x, y, z: Ellipsoid((x, y, z)),
-    5: lambda radius, half, _z: Cylinder(radius, 2 * half),
-    6: lambda x, y, z: Box((2 * x, 2 * y, 2 * z)),
-    7: lambda _x, _y, _z: Mesh(""),
-}
-"""mjtGeom: sphere, capsule, ellipsoid, cylinder, box, mesh, by MuJoCo's radii and half lengths."""
+KINDS = {2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder", 6: "box", 7: "mesh"}
+"""mjtGeom."""
 
 GREY = (0.5, 0.5, 0.5, 1.0)
 """A shape of this colour has that of its material."""
@@ -167,15 +159,16 @@ def _asset(mesh: Any, files: dict[str, str]) -> _Asset | None:
     if np.array_equal(R, np.eye(3)) or np.ptp(scale) == 0:
         T[:3, :3] = R.T
         T[:3, 3] = -scale * (R.T @ np.array(mesh.refpos))
-        x, y, z = scale.tolist()
-        return _Asset(files[mesh.name], (x, y, z), T)
+        return _Asset(files[mesh.name], triple(scale), T)
     return None
 
 
 def _visual(model: Any, i: int, geom: _Geom, assets: dict[str, _Asset], places: Places) -> Visual:
     T = transform(model.geom_pos[i], model.geom_quat[i])
     if not geom.mesh:
-        return Visual(KINDS[geom.kind](*model.geom_size[i].tolist()), as_pose(T), _colour(model, i), geom.name)
+        parts = HALVES[KINDS[geom.kind]]  # MuJoCo has radii and half lengths, and as many numbers for every shape
+        sizes = [size / part for size, part in zip(model.geom_size[i].tolist(), parts, strict=False)]
+        return Visual(SOLIDS[KINDS[geom.kind]](*sizes), as_pose(T), _colour(model, i), geom.name)
     asset = assets[geom.mesh]
     return Visual(Mesh(asset.file, asset.scale, places), as_pose(T @ asset.T), _colour(model, i), geom.name)
 

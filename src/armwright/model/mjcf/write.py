@@ -28,7 +28,7 @@ from armwright.algebra import Array
 from armwright.errors import ModelError
 from armwright.model.description import Description, JointModel, LinkModel, Tensor, Triple
 from armwright.model.urdf import at_zero, distinct, unused
-from armwright.model.visual import Box, Capsule, Cylinder, Ellipsoid, Mesh, Shape, Sphere, Visual
+from armwright.model.visual import HALVES, Mesh, Solid, Visual, lengths
 
 LEAST = 1e-14
 """Mass and moments of inertia of a link that has none; MuJoCo's own limit is 1e-15."""
@@ -111,29 +111,23 @@ def _show(body: ET.Element, visuals: Sequence[Visual], T: Array) -> None:
         shape, pose = visual.shape, T @ np.asarray(visual.pose)
         place = {"pos": _numbers(pose[:3, 3]), "quat": _numbers(quaternion(pose[:3, :3]))}
         if isinstance(shape, Mesh):
-            told = {"mesh": shape.file, "scale": _numbers(shape.scale), **place}
-            words = " ".join(f"{key}={value!r}" for key, value in told.items())
+            named = {"mesh": shape.file, "scale": _numbers(shape.scale), **place}
+            words = " ".join(f"{key}={value!r}" for key, value in named.items())
             body.append(ET.Comment(f" {re.sub('-(?=-)', '- ', words)} "))  # two dashes would end the comment
             continue
         kind, size = _sizes(shape)
         if min(size) < SMALLEST:
             body.append(ET.Comment(f" a {kind} without extent is left out: MuJoCo has none "))
             continue
-        seen = {"group": "2", "contype": "0", "conaffinity": "0", "mass": "0"}
+        shown = {"group": "2", "contype": "0", "conaffinity": "0", "mass": "0"}
         colour = {"rgba": _numbers(visual.rgba)} if visual.rgba is not None else {}
-        ET.SubElement(body, "geom", {"type": kind, "size": _numbers(size), **place, **seen, **colour})
+        ET.SubElement(body, "geom", {"type": kind, "size": _numbers(size), **place, **shown, **colour})
 
 
-def _sizes(shape: Shape) -> tuple[str, tuple[float, ...]]:
+def _sizes(shape: Solid) -> tuple[str, list[float]]:
     """MuJoCo's name of a shape, and its radii and half lengths."""
-    if isinstance(shape, Box):
-        return "box", tuple(x / 2 for x in shape.size)
-    if isinstance(shape, Sphere):
-        return "sphere", (shape.radius,)
-    if isinstance(shape, Ellipsoid):
-        return "ellipsoid", shape.radii
-    assert isinstance(shape, (Capsule, Cylinder))
-    return type(shape).__name__.lower(), (shape.radius, shape.length / 2)
+    kind, sizes = lengths(shape)
+    return kind, [size * part for size, part in zip(sizes, HALVES[kind], strict=True)]
 
 
 def _least(link: LinkModel) -> float:

@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.model.description import compose
+from armwright.model.description import compose, six
 from armwright.model.urdf import at_zero
 from armwright.robot import Robot
 
@@ -43,10 +43,9 @@ class MuJoCo:
 
     @staticmethod
     def _inertia(body: Any, mass: float, com: Any, inertia: Any) -> None:
-        (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia
         body.explicitinertial = True
         body.mass, body.ipos = mass, np.array(com)
-        body.fullinertia = np.array([xx, yy, zz, xy, xz, yz])
+        body.fullinertia = np.array(six(inertia))
 
     def inverse_dynamics(self, q: Array, qd: Array, qdd: Array, tip_wrench: Array) -> Array:
         m, d = self.model, self.data
