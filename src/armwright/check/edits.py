@@ -10,12 +10,9 @@ from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
 from armwright.check.report import Edit
-from armwright.check.written import NOWHERE
 from armwright.errors import ModelError
-from armwright.model import xml
+from armwright.model import toml, xml
 
-_HEADER = re.compile(r"^\s*\[(\[?)\s*([\w.\"'-]+)\s*\]")
-_KEY = re.compile(r"""^\s*["']?([\w-]+)["']?\s*=""")
 _TAG = re.compile(rb"<[^\s/>]+(?:[^>\"']|\"[^\"]*\"|'[^']*')*>")
 
 
@@ -76,28 +73,11 @@ def _texts(element: xml.Element, indent: str = "") -> Iterator[str]:
     yield f"\n{indent}</{element.tag}>" if element.children else f"</{element.tag}>"
 
 
-def toml_lines(text: str) -> dict[tuple[int, str], int]:
-    """The line of every key of every [[link]] and, under `NOWHERE`, of the top; key "" is the header's."""
-    found: dict[tuple[int, str], int] = {}
-    count, table, quoted = NOWHERE, NOWHERE, False
-    for number, line in enumerate(text.split("\n"), start=1):
-        outside = not quoted
-        quoted ^= (line.count('"""') + line.count("'''")) % 2 == 1
-        header = _HEADER.match(line) if outside else None
-        if header:
-            links = header[2].strip("\"'") == "link" and bool(header[1])
-            count += links
-            table = count if links else -2  # a table of another kind has no keys that are looked for
-            found[table, ""] = number
-        elif outside and (key := _KEY.match(line)) and table != -2:
-            found.setdefault((table, key[1]), number)
-    return found
-
-
 def _edited_toml(data: bytes, wanted: dict[tuple[int, str], str]) -> bytes:
     text = data.decode("utf-8-sig")
     expected: Any = tomllib.loads(text)
-    places, lines = toml_lines(text), text.split("\n")
+    places = {(row, key): line for (table, row, key), line in toml.lines_of(text).items() if table == "link"}
+    lines = text.split("\n")
     for (row, key), value in sorted(wanted.items(), key=lambda item: places.get(item[0], 0), reverse=True):
         if (row, key) not in places:
             raise ModelError(f"link {row + 1}: {key} is not on a line of its own; expected [[link]] tables")

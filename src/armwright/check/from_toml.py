@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from armwright.algebra import Array
-from armwright.check.edits import toml_lines
-from armwright.check.written import NOWHERE, Angles, Body, DHRow, Hinge, Written
+from armwright.algebra import Array, Symmetric
+from armwright.check.written import Angles, Body, DHRow, Hinge, Written
 from armwright.errors import ModelError
 from armwright.model.description import EARTH, cos_sin
+from armwright.model.toml import lines_of
 from armwright.model.values import Reader
 
 DISTAL = ("standard", "saha")
@@ -28,7 +28,7 @@ def from_toml(data: bytes, file: str, default_name: str) -> Written:
     rows = top.get("link")
     if not isinstance(rows, list) or not rows or not all(isinstance(row, Mapping) for row in rows):
         raise ModelError(f"{file}: expected one [[link]] table per joint")
-    lines, convention = toml_lines(text), str(top.get("convention", ""))
+    lines, convention = lines_of(text), str(top.get("convention", ""))
     readers = [Reader(row, _place(file, i)) for i, row in enumerate(rows)]
     table = [_row(reader, convention) for reader in readers]
     bodies = (_body(reader, i, table, convention, lines) for i, reader in enumerate(readers))
@@ -41,7 +41,7 @@ def from_toml(data: bytes, file: str, default_name: str) -> Written:
         hinges=tuple(_hinge(reader, i, table[i], lines) for i, reader in enumerate(readers)),
         angles=tuple(angle for i, reader in enumerate(readers) for angle in _angles(reader, i, lines)),
         gravity=whole.triple("gravity", EARTH),
-        gravity_line=lines.get((NOWHERE, "gravity")),
+        gravity_line=lines.get(("", 0, "gravity")),
         convention=convention,
         rows=tuple(table),
         accept=whole.texts("accept"),
@@ -60,20 +60,13 @@ def _row(row: Reader, convention: str) -> DHRow:
     return DHRow(row.angle("alpha", 0.0), row.number("a", 0.0), -d if convention == "angeles" else d, com)
 
 
-def near_end(rows: Sequence[DHRow], i: int) -> Array:
-    """Joint i seen from the frame of row i, where that frame is at the far end of the link."""
-    row = rows[i]
-    c, s = cos_sin(row.alpha)
-    return np.array([-row.a, -row.d * s, -row.d * c], dtype=float)
-
-
-def far_end(rows: Sequence[DHRow], i: int) -> Array:
-    """Joint i + 1 seen from the frame of row i, where that frame is at the near end of the link."""
-    if i + 1 >= len(rows):
+def other_end(rows: Sequence[DHRow], i: int, distal: bool) -> Array:
+    """The other joint of link i seen from the frame of row i: joint i if that frame is at the far end, else i + 1."""
+    if not distal and i + 1 >= len(rows):
         return np.zeros(3)
-    row = rows[i + 1]
+    row, sign = (rows[i], -1.0) if distal else (rows[i + 1], 1.0)
     c, s = cos_sin(row.alpha)
-    return np.array([row.a, -row.d * s, row.d * c], dtype=float)
+    return np.array([sign * row.a, -row.d * s, sign * row.d * c], dtype=float)
 
 
 def _body(row: Reader, i: int, table: Sequence[DHRow], convention: str, lines: dict[Any, int]) -> Body | None:
@@ -85,8 +78,7 @@ def _body(row: Reader, i: int, table: Sequence[DHRow], convention: str, lines: d
     if not form or tensor.dtype.kind not in "iuf":
         return None
     if form == "six":
-        xx, yy, zz, xy, xz, yz = tensor.tolist()
-        tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        tensor = np.array(Symmetric(*tensor.tolist()).matrix)
     distal = convention in DISTAL
     c, s = cos_sin(table[i].alpha) if distal else (1, 0)
     return Body(
@@ -94,11 +86,11 @@ def _body(row: Reader, i: int, table: Sequence[DHRow], convention: str, lines: d
         mass=row.number("mass"),
         com=np.array(row.triple("com")),
         tensor=tensor.astype(float),
-        points=np.vstack([np.zeros(3), near_end(table, i) if distal else far_end(table, i)]),
+        points=np.vstack([np.zeros(3), other_end(table, i, distal)]),
         spin=np.array([0, s, c], dtype=float) if i == 0 and row.data.get("type") == "revolute" else None,
         place=i,
         form=form,
-        line=lines.get((i, "inertia")),
+        line=lines.get(("link", i, "inertia")),
     )
 
 
@@ -119,7 +111,7 @@ def _hinge(row: Reader, i: int, geometry: DHRow, lines: dict[Any, int]) -> Hinge
         viscous=row.number("viscous", 0.0),
         coulomb=row.number("coulomb", 0.0),
         marks={"limit": i},
-        line=lines.get((i, "limits"), lines.get((i, ""))),
+        line=lines.get(("link", i, "limits"), lines.get(("link", i, None))),
     )
 
 
@@ -129,4 +121,4 @@ def _angles(row: Reader, i: int, lines: dict[Any, int]) -> Iterator[Angles]:
         value = row.data.get(key)
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             where = row.text("joint", f"joint{i + 1}")
-            yield Angles(where, key, (float(value),), (repr(value),), i, lines.get((i, key)))
+            yield Angles(where, key, (float(value),), (repr(value),), i, lines.get(("link", i, key)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from armwright.check.edits import edited
@@ -65,11 +65,8 @@ def repaired(written: Written) -> tuple[bytes, tuple[Finding, ...], tuple[Findin
             break
         data = edited(written.data, written.format, [edit for finding in fixable for edit in finding.edits])
         changed += fixable
-        written = _again(replace(written, data=data))
+        if written.format == "toml":
+            written = from_toml(data, written.file, written.name)
+        else:
+            written = from_urdf(xml.parse(data, written.file), data, written.packages)
     return written.data, tuple(changed), tuple(found)
-
-
-def _again(written: Written) -> Written:
-    if written.format == "toml":
-        return from_toml(written.data, written.file, written.name)
-    return from_urdf(xml.parse(written.data, written.file), written.data, written.packages)

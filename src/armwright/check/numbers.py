@@ -9,6 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from armwright.algebra import Array
+from armwright.arrays import stacked
 from armwright.formulations import default_for, find
 from armwright.model.description import Description
 
@@ -40,14 +41,7 @@ def evaluate(robot: Description, problem: str, *arrays: Array, formulation: str 
 
 def evaluated(f: Callable[..., object], robot: Description, *arrays: Array) -> Array:
     """A function of a chain and of coordinates, on states (k, n)."""
-    return _stacked(f(robot.chain(), *(list(array.T) for array in arrays)), len(arrays[0]))
-
-
-def _stacked(result: object, count: int) -> Array:
-    """Nested sequences of arrays and numbers, the states in front."""
-    if isinstance(result, (list, tuple)):
-        return np.stack([_stacked(part, count) for part in result], axis=1)
-    return np.broadcast_to(np.asarray(result, dtype=float), (count,))
+    return stacked(f(robot.chain(), *(list(array.T) for array in arrays)), arrays[0].shape[:1], np.dtype(float))
 
 
 def bare(robot: AnyRobot) -> AnyRobot:

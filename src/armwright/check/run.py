@@ -5,9 +5,10 @@ from __future__ import annotations
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from armwright.check.bodies import body_findings
 from armwright.check.edits import as_text, edited
@@ -27,25 +28,6 @@ from armwright.robot import Robot
 from armwright.rules import RULES, SEVERITIES, AngleFacts, check_accepted, problems
 
 ANGLES = {rule.kind for rule in RULES if rule.about is AngleFacts}
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """Which chain of a tree is meant, and where packages are, as for `armwright.load`."""
-
-    base: str | None = None
-    tip: str | None = None
-    locked: Mapping[str, float] | None = None
-    packages: Mapping[str, str | Path] | None = None
-    mappings: Mapping[str, str | float] | None = None
-
-    def load(self, path: str | Path, visuals: bool) -> Robot:
-        return load(path, self.base, self.tip, self.locked, self.packages, visuals, self.mappings)
-
-    @property
-    def given(self) -> bool:
-        """Whether a chain was chosen."""
-        return (self.base, self.tip, self.locked) != (None, None, None)
 
 
 def check(
@@ -72,14 +54,16 @@ def check(
         raise InputError(f"accept = {accept!r}: expected a list of kinds")
     check_accepted(accept, KINDS, "finding to accept")
     written = read(path, packages, mappings)
-    chosen = Chosen(base, tip, locked or None, packages, mappings)
+    chosen = {"base": base, "tip": tip, "locked": locked or None, "packages": packages, "mappings": mappings}
     found = list(written_findings(written))
     robot, from_loading = _loaded(path, written, chosen, found)
     found += from_loading
+    proofs: tuple[Proof, ...] = ()
     if robot is not None:
         found += _robot_findings(robot, written, found)
-    proofs = prove(robot, peers) if robot is not None and prove_it else ()
-    found += _failed(proofs, robot)
+        proofs = prove(robot, peers) if prove_it else ()
+        failed = (f"it does not hold that {proof.name}: {proof.text}" for proof in proofs if proof.holds is False)
+        found += [Finding("error", "not proved", robot.name, text) for text in failed]
     known = (*written.accept, *accept)
     return Report(
         file=str(path),
@@ -135,46 +119,37 @@ def written_findings(written: Written) -> Iterator[Finding]:
 
 
 def _loaded(
-    path: str | Path, written: Written, chosen: Chosen, found: list[Finding]
+    path: str | Path, written: Written, chosen: dict[str, Any], found: list[Finding]
 ) -> tuple[Robot | None, list[Finding]]:
     """The robot, and what loading had to say. A file that a reader refuses is loaded as it would be repaired."""
     try:
         return _load(path, chosen)
     except ArmwrightError as error:
         refused = error
-    if (repaired := _load_repaired(written, chosen, found)) is not None:
-        return repaired
+    edits = [edit for finding in found for edit in finding.edits if finding.severity != "note"]
+    if edits:
+        with tempfile.TemporaryDirectory() as folder, suppress(ArmwrightError):
+            copy = Path(folder) / f"robot.{written.format}"
+            copy.write_bytes(edited(written.data, written.format, edits))
+            return _load(copy, chosen | {"mappings": None}, visuals=False)
     wrong = any(finding.severity == "error" for finding in found)
     undecided = "choose" in str(refused)  # which chain of a tree is meant
-    if chosen.given or not (wrong or undecided):
+    if any(chosen[key] is not None for key in ("base", "tip", "locked")) or not (wrong or undecided):
         raise refused
     severity = "note" if undecided else "error"
     return None, [Finding(severity, "not loaded", written.name, f"nothing was proved: {refused}")]
 
 
-def _load_repaired(written: Written, chosen: Chosen, found: list[Finding]) -> tuple[Robot, list[Finding]] | None:
-    edits = [edit for finding in found for edit in finding.edits if finding.severity != "note"]
-    if not edits:
-        return None
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / f"robot.{written.format}"
-        try:
-            copy.write_bytes(edited(written.data, written.format, edits))
-            return _load(copy, replace(chosen, mappings=None), visuals=False)
-        except ArmwrightError:
-            return None
-
-
-def _load(path: str | Path, chosen: Chosen, visuals: bool = True) -> tuple[Robot, list[Finding]]:
+def _load(path: str | Path, chosen: dict[str, Any], visuals: bool = True) -> tuple[Robot, list[Finding]]:
     """The robot, and which joints stand locked. That one loads only without what it looks like is a finding."""
     found = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            robot = chosen.load(path, visuals)
+            robot = load(path, **chosen, visuals=visuals)
         except ModelError as error:
             caught.clear()
-            robot = chosen.load(path, visuals=False)
+            robot = load(path, **chosen, visuals=False)
             found.append(Finding("warning", "visuals", robot.name, str(error)))
     locked = [str(warning.message) for warning in caught if issubclass(warning.category, LockedWarning)]
     found += [Finding("note", "locked", robot.name, text.removeprefix(f"{robot.name}: ")) for text in locked]
@@ -196,12 +171,6 @@ def _merged(found: Sequence[Finding], more: Iterable[Finding]) -> list[Finding]:
     """What is not said already."""
     known = {(finding.kind, finding.where) for finding in found}
     return [finding for finding in more if (finding.kind, finding.where) not in known]
-
-
-def _failed(proofs: Iterable[Proof], robot: Robot | None) -> Iterator[Finding]:
-    for proof in proofs:
-        if proof.holds is False and robot is not None:
-            yield Finding("error", "not proved", robot.name, f"it does not hold that {proof.name}: {proof.text}")
 
 
 def _links(written: Written, robot: Robot | None) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.check.from_toml import DISTAL, far_end, near_end
+from armwright.check.from_toml import DISTAL, other_end
 from armwright.check.report import Finding
 from armwright.check.written import Body, Written
 from armwright.rules import broken
@@ -96,11 +96,8 @@ def _convention(written: Written) -> Iterator[Finding]:
 
 def _distances(written: Written, distal: bool) -> float:
     """How far centres of mass lie from the line between the joints of their links, in the mean, read one way."""
-    offs = []
-    for i, row in enumerate(written.rows):
-        if row.com is not None:
-            end = near_end(written.rows, i) if distal else far_end(written.rows, i)
-            offs.append(_from_segment(row.com, end))
+    rows = written.rows
+    offs = [_from_segment(row.com, other_end(rows, i, distal)) for i, row in enumerate(rows) if row.com is not None]
     return sum(offs) / len(offs) if offs else 0.0
 
 

@@ -86,7 +86,7 @@ def parse(
         data = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise ModelError(f"{file} is not valid TOML: {error}") from None
-    lines = _lines(text)
+    lines = lines_of(text)
 
     def line(table: str, index: int, key: str | None) -> str:
         number = lines.get((table, index, key), lines.get((table, index, None)))
@@ -151,7 +151,7 @@ def make_payload(data: Mapping[str, Any], where: Callable[[str | None], str]) ->
     return Payload(mass, entry.triple("com", (0.0, 0.0, 0.0)), entry.tensor("inertia", NO_TENSOR))
 
 
-def _lines(text: str) -> dict[tuple[str, int, str | None], int]:
+def lines_of(text: str) -> dict[tuple[str, int, str | None], int]:
     """Line numbers of (table, index, key); key None is the table's own header. The top of the file is table ''."""
     found: dict[tuple[str, int, str | None], int] = {}
     counts: dict[str, int] = {}
