@@ -15,7 +15,7 @@ import armwright as aw
 from armwright.check import check, compare, fix
 from armwright.check.extents import MOST, Hull, NotUnderstood, Part, Skin, triangles
 from armwright.check.run import read, written_findings
-from armwright.check.written import Body, Solid
+from armwright.check.written import Body
 from armwright.rules.tensors import flipped, near, possible, second_moment, steiner
 
 CMEEL = importlib.util.find_spec("cmeel")
@@ -108,7 +108,7 @@ def test_shapes_without_a_mesh_have_the_tensor_of_a_filled_one(kind: str) -> Non
     part = (kind, np.array(sides), pose)
     middle, moment = Skin((Part(*part),)).hull.filled
     np.testing.assert_allclose(middle, [1, 2, 3], atol=1e-12)
-    expected = second_moment(Solid(*part).tensor(1.0))
+    expected = second_moment(Part(*part).tensor(1.0))
     np.testing.assert_allclose(moment, expected, atol=(1e-12 if kind == "box" else 0.03) * np.max(expected))
 
 

@@ -15,7 +15,6 @@ from typing import TypeAlias
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.check.extents import Hull
 from armwright.check.written import Body
 from armwright.rules.tensors import FULL, flipped, near, possible, second_moment, steiner
 
@@ -46,13 +45,14 @@ Of 450 links with meshes in published files, only those of Romeo and Laikago pas
 
 @dataclass(frozen=True, eq=False)
 class Twins:
-    """The bodies of a robot as arrays: names, masses, centres of mass, tensors, principal moments."""
+    """The bodies of a robot as arrays; `distances` are those of the centres of mass from the origins."""
 
     names: tuple[str, ...]
     masses: Array
     coms: Array
     tensors: Array
     moments: Array
+    distances: Array
 
     @classmethod
     def among(cls, bodies: Sequence[Body]) -> Twins:
@@ -60,12 +60,8 @@ class Twins:
         tensors = np.array([body.inertia for body in solid]).reshape(-1, 3, 3)
         coms = np.array([body.com for body in solid]).reshape(-1, 3)
         masses = np.array([body.mass for body in solid])
-        return cls(tuple(body.name for body in solid), masses, coms, tensors, np.linalg.eigvalsh(tensors))
-
-    @cached_property
-    def distances(self) -> Array:
-        distances: Array = np.linalg.norm(self.coms, axis=1)
-        return distances
+        names, moments = tuple(body.name for body in solid), np.linalg.eigvalsh(tensors)
+        return cls(names, masses, coms, tensors, moments, np.linalg.norm(coms, axis=1))
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -143,8 +139,7 @@ def _by_shapes(body: Body, own: Array) -> Evidence | None:
 
     Shapes without a mesh are crude, and often made to be too small.
     """
-    hulls = [hull for skin in body.skins if skin.meshes and (hull := skin.hull) is not None]
-    distance = float(np.linalg.norm(body.com))
+    hulls, distance = body.hulls, float(np.linalg.norm(body.com))
     if not hulls:
         return None
     u = body.com / distance
@@ -152,8 +147,9 @@ def _by_shapes(body: Body, own: Array) -> Evidence | None:
     most = (max(ends) - distance) * (distance - min(ends))
     if not min(ends) < distance < max(ends):
         return None
-    given, moved = (float(u @ second_moment(inertia) @ u) / body.mass for inertia in (body.inertia, own))
-    near_given, near_moved = _from_filled(body, body.inertia, hulls), _from_filled(body, own, hulls)
+    moments = [second_moment(inertia) for inertia in (body.inertia, own)]
+    given, moved = (float(u @ S @ u) / body.mass for S in moments)
+    near_given, near_moved = (min((unlike(S / body.mass, T) for T in filled(body)), default=np.inf) for S in moments)
     if given > BEYOND * most and moved < WITHIN * most and near_moved <= near_given:
         return "certain", "no body within its meshes has its mass so far apart; read about the origin one has", own
     if given > WIDE * most and moved < WITHIN * most and near_moved < min(ALIKE, near_given - BETTER):
@@ -161,17 +157,20 @@ def _by_shapes(body: Body, own: Array) -> Evidence | None:
     return None
 
 
-def _from_filled(body: Body, inertia: Array, hulls: Sequence[Hull]) -> float:
-    """How far a tensor is from that of the filled meshes: by the logarithms of the ratios of their second moments."""
-    moment, nearest = second_moment(inertia) / body.mass, float("inf")
-    for filled in (hull.filled for hull in hulls):
-        if filled is None or np.linalg.norm(filled[0] - body.com) > AMID * np.sqrt(np.trace(filled[1])):
-            continue
-        half = np.linalg.inv(np.linalg.cholesky(filled[1]))
-        ratios = np.linalg.eigvalsh(half @ moment @ half.T)
-        if ratios[0] > 0:
-            nearest = min(nearest, float(np.linalg.norm(np.log(ratios))))
-    return nearest
+def filled(body: Body) -> list[Array]:
+    """The second moments of its meshes for a mass of 1, filled evenly, where its centre of mass is amid them."""
+    made = [whole for hull in body.hulls if (whole := hull.filled) is not None]
+    return [S for middle, S in made if np.linalg.norm(middle - body.com) <= AMID * np.sqrt(np.trace(S))]
+
+
+def unlike(moment: Array, other: Array, sized: bool = True) -> float:
+    """How far a second moment is from another: by the logarithms of their ratios, `sized` or less their mean."""
+    half = np.linalg.inv(np.linalg.cholesky(other))
+    ratios = np.linalg.eigvalsh(half @ moment @ half.T)
+    if not ratios[0] > 0:
+        return float("inf")
+    logs = np.log(ratios)
+    return float(np.linalg.norm(logs if sized else logs - logs.mean()))
 
 
 def _too_long(body: Body, own: Array) -> Evidence | None:

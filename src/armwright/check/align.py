@@ -36,6 +36,11 @@ class Axis:
     def moved(self, W: Array) -> Axis:
         return Axis(W[:3, :3] @ self.point + W[:3, 3], W[:3, :3] @ self.direction, self.prismatic)
 
+    def across(self, v: Array) -> Array:
+        """A vector less what of it is along the axis."""
+        across: Array = v - (v @ self.direction) * self.direction
+        return across
+
 
 @dataclass(frozen=True, eq=False)
 class Step:
@@ -76,8 +81,9 @@ class Alignment:
 
 @dataclass(frozen=True, eq=False)
 class Skeleton:
-    """The axes, centres of mass and tool frame of a robot at q = 0."""
+    """The link frames, axes, centres of mass and tool frame of a robot at q = 0."""
 
+    frames: Array
     axes: tuple[Axis, ...]
     centres: Array
     tip: Array
@@ -92,7 +98,7 @@ class Skeleton:
         coms = [[*map(float, body.com), 1.0] for body in robot.chain().bodies]
         centres = np.einsum("nij,nj->ni", frames, np.array(coms))
         steps = np.linalg.norm(np.diff([*(axis.point for axis in axes), tip[:3, 3]], axis=0), axis=1)
-        return cls(axes, centres, tip, max(float(steps.sum()), 1e-6))
+        return cls(frames, axes, centres, tip, max(float(steps.sum()), 1e-6))
 
 
 def align(one: Skeleton, two: Skeleton, tolerance: float, base: Array | None = None) -> Alignment:
@@ -143,23 +149,14 @@ def _reshaped(
     cost, shapes = state.cost + DEAR, state.shapes
     if before is not None:
         yield replace(_with(state, cost, sign, motion @ state.last), shapes=(*shapes, shape))
-    if before is None or (not before.prismatic and not shape.angle and _across(before, motion[:3, 3]) <= length):
-        moved = _shifted(state, motion)
-        if i == 1:
+    if before is None or (
+        not before.prismatic and not shape.angle and np.linalg.norm(before.across(motion[:3, 3])) <= length
+    ):
+        moved = replace(state, moves=(*state.moves[:-1], *(motion @ move for move in state.moves[-1:])))
+        if i < 2:
             moved = replace(moved, base=motion @ state.base)
         inner = replace(shape, i=max(i - 1, 0))
         yield replace(_with(moved, cost, sign, moved.last), shapes=(*shapes, inner))
-
-
-def _across(axis: Axis, v: Array) -> float:
-    return float(np.linalg.norm(v - (v @ axis.direction) * axis.direction))
-
-
-def _shifted(state: Alignment, motion: Array) -> Alignment:
-    """The last body, or the base before there is one, moved on."""
-    if not state.moves:
-        return replace(state, base=motion @ state.base)
-    return replace(state, moves=(*state.moves[:-1], motion @ state.moves[-1]))
 
 
 def _stepped(state: Alignment, step: Step) -> Alignment:
@@ -187,8 +184,7 @@ def same_line(one: Axis, two: Axis, tolerance: float, length: float) -> float:
     """1 if they are the same, -1 if reversed, 0 if they differ; of a prismatic axis only the direction counts."""
     if np.linalg.norm(np.cross(one.direction, two.direction)) > tolerance:
         return 0.0
-    apart = one.point - two.point
-    if not one.prismatic and np.linalg.norm(apart - (apart @ two.direction) * two.direction) > length:
+    if not one.prismatic and np.linalg.norm(two.across(one.point - two.point)) > length:
         return 0.0
     return math.copysign(1.0, float(one.direction @ two.direction))
 
@@ -203,7 +199,7 @@ def _turns(before: Sequence[Axis], axis: Axis, target: Axis) -> Iterator[Step]:
         (axis.direction, -target.direction),
         (axis.point - joint.point, target.point - joint.point),
     ):
-        a, b = start - (start @ u) * u, end - (end @ u) * u
+        a, b = joint.across(start), joint.across(end)
         if min(np.linalg.norm(a), np.linalg.norm(b)) > 1e-9:
             angle = math.atan2(float(np.cross(a, b) @ u), float(a @ b))
             yield Step(turn_about(joint, angle), angle, len(before) - 1)
@@ -215,7 +211,7 @@ def _slides(before: Sequence[Axis], axis: Axis, target: Axis) -> Iterator[Step]:
         return
     for k, joint in _sliders(before):
         u = joint.direction
-        across = u - (u @ target.direction) * target.direction
+        across = target.across(u)
         if np.linalg.norm(across) > 1e-9:
             t = float((target.point - axis.point) @ across / (across @ across))
             yield Step(_slide(u * t), t, k)
@@ -253,8 +249,7 @@ def _bent(i: int, axis: Axis, target: Axis, before: Axis | None) -> tuple[Array,
     angle = math.atan2(sine, abs(float(axis.direction @ target.direction)))
     point = _nearest(axis, before) if before is not None else axis.point
     turn = turn_about(Axis(point, across / sine, False), angle) if sine > 1e-12 else np.eye(4)
-    apart = target.point - point
-    apart = apart - (apart @ target.direction) * target.direction
+    apart = target.across(target.point - point)
     distance = 0.0 if axis.prismatic else float(np.linalg.norm(apart))
     motion = turn if axis.prismatic else _slide(apart) @ turn
     return motion, Shape(i, angle, distance), sign

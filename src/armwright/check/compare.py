@@ -7,6 +7,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from armwright.check.wording import columns
 from armwright.errors import InputError, ModelError, unknown
 from armwright.formulations.parts.actuators import friction, rotor_torque
 from armwright.load import load
-from armwright.model.description import Description, JointModel
+from armwright.model.description import Description
 
 TOLERANCE = 1e-6
 """Relative: to the reach for lengths, to the largest torque of a joint for torques; radians for angles."""
@@ -47,6 +48,8 @@ SILENT = ("limits", "names")
 
 IDLE = ", without effect on any torque"
 
+NO_LIMITS = (-math.inf, math.inf)
+
 DRIVES = (("rotor", "armature"), ("friction", "viscous"), ("friction", "coulomb"), ("friction", "smooth"))
 
 
@@ -58,9 +61,6 @@ class Difference:
     where: str
     text: str
     matters: bool = True
-
-    def as_dict(self) -> dict[str, Any]:
-        return {key: getattr(self, key) for key in ("kind", "where", "text", "matters")}
 
     def __str__(self) -> str:
         return f"{self.where}: {self.text}"
@@ -132,7 +132,7 @@ class Comparison:
             "robots": list(self.names),
             "same": self.same,
             "tolerance": self.tolerance,
-            "differences": [difference.as_dict() for difference in self.differences],
+            "differences": [vars(difference) for difference in self.differences],
             "quantities": [vars(quantity) for quantity in self.quantities],
             "joints": [vars(joint) for joint in self.joints],
             "outermost": self.outermost,
@@ -294,19 +294,15 @@ class _Pair:
         across = np.cross(x.direction, y.direction)
         sine = float(np.linalg.norm(across))
         gap = y.point - x.point
-        if sine > 1e-9:
-            distance = abs(float(gap @ across)) / sine
-        else:
-            distance = float(np.linalg.norm(gap - (gap @ x.direction) * x.direction))
+        distance = abs(float(gap @ across)) / sine if sine > 1e-9 else float(np.linalg.norm(x.across(gap)))
         return distance, math.atan2(sine, float(x.direction @ y.direction))
 
     def _bodies(self, different: bool) -> Iterator[Difference]:
         """Bodies in the world at the zero position, the first robot's moved onto the second's."""
-        zero = np.zeros((1, self.a.n))
-        frames = [evaluate(robot, "link_poses", zero)[0] for robot in (self.a, self.b)]
+        here, there = self.skeletons
         for i, (one, two) in enumerate(zip(self.a.chain().bodies, self.b.chain().bodies, strict=True)):
-            poses = (self.found.moves[i] @ frames[0][i], frames[1][i])
-            (m, c, inertia), (n, d, other) = (_seen(body, T) for body, T in zip((one, two), poses, strict=True))
+            m, c, inertia = _seen(one, self.found.moves[i] @ here.frames[i])
+            n, d, other = _seen(two, there.frames[i])
             heavy, idle = max(abs(m), abs(n)), "" if different else IDLE
             if abs(m - n) > self.tolerance * heavy:
                 yield Difference("mass", self.link(i), f"{m:.6g} kg here, {n:.6g} kg there{idle}", different)
@@ -329,7 +325,8 @@ class _Pair:
     def _drives(self, different: bool) -> Iterator[Difference]:
         """Friction and rotors. What a coordinate feels is a sum over its joints, and may differ in its parts only."""
         movers = list(zip(*map(_driven, self.led), strict=True))
-        felt = {"friction": self._rubbing(), "rotor": self._rotors() & different}
+        speeds = self.qd * np.logspace(-4, 0, len(self.qd))[:, None]  # of every size; friction is the same both ways
+        felt = {"friction": self._differs(friction, speeds), "rotor": self._differs(rotor_torque, self.qdd) & different}
         for kind, name in DRIVES:
             for i, (x, y) in enumerate(zip(self.a.joints, self.b.joints, strict=True)):
                 one, two = getattr(x, name), getattr(y, name)
@@ -338,15 +335,8 @@ class _Pair:
                     text = f"{name} is {one:g} here and {two:g} there" + ("" if matters else IDLE)
                     yield Difference(kind, self.joint(i), text, matters)
 
-    def _rubbing(self) -> Array:
-        """Whether the friction of each coordinate differs, at speeds of every size; it is the same both ways."""
-        speeds = self.qd * np.logspace(-4, 0, len(self.qd))[:, None]
-        return self._differs(friction, speeds)
-
-    def _rotors(self) -> Array:
-        return self._differs(rotor_torque, self.qdd)
-
     def _differs(self, torque: Callable[..., object], rates: Array) -> Array:
+        """Whether each coordinate feels another torque."""
         ours, theirs = (evaluated(torque, robot, rates) for robot in self.led)
         differs: Array = _relative(ours, theirs, 0.0) > self.tolerance
         return differs
@@ -386,15 +376,16 @@ class _Pair:
     def _rest(self) -> Iterator[Difference]:
         """What makes no difference to any motion."""
         for i, (x, y) in enumerate(zip(self.a.joints, self.b.joints, strict=True)):
-            one, two = _limits(x), _mapped(_limits(y), self.found.signs[i], self.found.offsets[i])
+            one, there = x.limits or NO_LIMITS, y.limits or NO_LIMITS
+            two = tuple(sorted(self.found.signs[i] * (limit - self.found.offsets[i]) for limit in there))
             if one != two and not np.allclose(one, two, rtol=0, atol=self.tolerance):
                 text = f"{one[0]:g} to {one[1]:g} here, {two[0]:g} to {two[1]:g} there, counted as here"
                 yield Difference("limits", self.joint(i), text, False)
             for what, name in (("largest speed", "max_velocity"), ("largest effort", "max_torque")):
                 most = [getattr(joint, name) for joint in (x, y)]
                 if most[0] != most[1] and (None in most or self._apart(*most)):
-                    here, there = ("not known" if value is None else f"{value:g}" for value in most)
-                    yield Difference("limits", self.joint(i), f"{what} {here} here, {there} there", False)
+                    known = ["not known" if value is None else f"{value:g}" for value in most]
+                    yield Difference("limits", self.joint(i), f"{what} {known[0]} here, {known[1]} there", False)
         others = [self.joint(i) for i in range(self.a.n) if self.a.joints[i].name != self.b.joints[i].name]
         if others:
             yield Difference("names", both(self.a.name, self.b.name), f"joints matched: {', '.join(others)}", False)
@@ -409,29 +400,23 @@ class _Pair:
             (0, "tip orientation", "rad", self.tolerance),
         ):
             yield Quantity(name, unit, max(x[i] for x in raw), max(x[i] for x in mapped), allowed)
-        state = (self.qd, self.qdd)
-        for name, problem, speeds in (
-            ("gravity torque", "gravity_torque", ()),
-            ("mass matrix", "mass_matrix", ()),
-            ("inverse dynamics", "inverse_dynamics", state),
-        ):
-            ours, plain = (evaluate(robot, problem, self.q, *speeds) for robot in self.led)
-            worst = float(np.max(_relative(ours, plain)))
-            yield Quantity(name, "relative", worst, float(np.max(self._torques(problem, *speeds))), self.tolerance)
+        for problem, (ours, plain, over) in self.torques.items():
+            worst, left = (float(np.max(_relative(ours, theirs))) for theirs in (plain, over))
+            yield Quantity(problem.replace("_", " "), "relative", worst, left, self.tolerance)
 
-    def _torques(self, problem: str, *speeds: Array) -> Array:
-        """The difference of torques for each joint, relative to that joint's largest, signs and zeros taken over."""
-        ours = evaluate(self.led[0], problem, self.q, *speeds)
-        theirs = evaluate(self.led[1], problem, self.taken, *(self.signs * x for x in speeds))
-        theirs = theirs * (self.signs[:, None] * self.signs if problem == "mass_matrix" else self.signs)
-        return _relative(ours, theirs)
+    @cached_property
+    def torques(self) -> dict[str, tuple[Array, Array, Array]]:
+        """By problem: of the first robot, of the second as it is, and of the second with signs and zeros taken over."""
+        found = {}
+        for problem, rates in (("gravity_torque", ()), ("mass_matrix", ()), ("inverse_dynamics", (self.qd, self.qdd))):
+            ours, plain = (evaluate(robot, problem, self.q, *rates) for robot in self.led)
+            over = evaluate(self.led[1], problem, self.taken, *(self.signs * x for x in rates))
+            signs = self.signs[:, None] * self.signs if problem == "mass_matrix" else self.signs
+            found[problem] = (ours, plain, over * signs)
+        return found
 
     def _felt(self) -> Iterator[Felt]:
-        columns = (
-            self._torques("gravity_torque"),
-            self._torques("mass_matrix"),
-            self._torques("inverse_dynamics", self.qd, self.qdd),
-        )
+        columns = (_relative(ours, over) for ours, _, over in self.torques.values())
         for i, row in enumerate(zip(*columns, strict=True)):
             yield Felt(self.joint(self.own[i]), *map(float, row))
 
@@ -441,9 +426,9 @@ class _Pair:
         Its own torque, and what it does to the joints beyond it, depends on the bodies from its link outwards only;
         with followers, from the innermost link that moves with it.
         """
-        M = evaluate(self.led[0], "mass_matrix", self.q)
-        N = evaluate(self.led[1], "mass_matrix", self.taken) * self.signs[:, None] * self.signs
-        weight = self._torques("gravity_torque")
+        M, _, N = self.torques["mass_matrix"]
+        ours, _, over = self.torques["gravity_torque"]
+        weight = _relative(ours, over)
         driven = _driven(self.led[0])
         order = sorted(range(len(self.own)), key=driven.index)
         for i in reversed(range(len(order))):
@@ -461,10 +446,8 @@ def _driven(robot: Description) -> list[int]:
 def _seen(body: Any, T: Array) -> tuple[float, Array, Array]:
     """Mass, centre of mass and tensor of a body whose frame is T."""
     R = T[:3, :3]
-    com = R @ np.array([float(x) for x in body.com]) + T[:3, 3]
-    xx, yy, zz, xy, xz, yz = map(float, body.inertia)
-    inertia = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
-    return float(body.mass), com, inertia
+    inertia = R @ np.array(body.inertia.matrix, dtype=float) @ R.T
+    return float(body.mass), R @ np.array(body.com, dtype=float) + T[:3, 3], inertia
 
 
 def _relative(one: Array, two: Array, least: float = 1e-6) -> Array:
@@ -477,16 +460,6 @@ def _relative(one: Array, two: Array, least: float = 1e-6) -> Array:
     floor = least * float(np.max(largest, initial=0.0))
     off: Array = np.max(np.abs(one - two), axis=axes) / np.maximum(largest, max(floor, 1e-300))
     return off
-
-
-def _limits(joint: JointModel) -> tuple[float, float]:
-    return joint.limits or (-math.inf, math.inf)
-
-
-def _mapped(limits: tuple[float, float], sign: float, offset: float) -> tuple[float, float]:
-    """Limits of the second robot in the coordinates of the first."""
-    low, high = sorted(sign * (limit - offset) for limit in limits)
-    return low, high
 
 
 def _vector(v: Array) -> str:

@@ -44,7 +44,7 @@ class NotUnderstood(Exception):  # noqa: N818
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A box, cylinder (along z), sphere or mesh on a link: the sides of the first, the scale of the last, and its pose.
+    """A box, cylinder (along z), sphere or mesh on a link: sides of the box around it, or the scale, and its pose.
 
     Another kind of shape, and a mesh whose file may not be read, are parts that are not understood. `name` is that of
     the mesh in the file.
@@ -65,8 +65,34 @@ class Part:
             own = _revolved(*_PROFILES[self.kind])
         else:
             raise NotUnderstood(self.kind)
+        return self._placed(own)
+
+    @property
+    def corners(self) -> Array:
+        """Those of the box around it, in the link frame."""
+        return self._placed(np.array(list(itertools.product((-0.5, 0.5), repeat=3))))
+
+    def _placed(self, own: Array) -> Array:
         placed: Array = (own * self.sides) @ self.pose[:3, :3].T + self.pose[:3, 3]
         return placed
+
+    @property
+    def solid(self) -> bool:
+        """Whether it has a volume without reading a file."""
+        return self.kind in _PROFILES and bool(np.all(self.sides > 0))
+
+    def tensor(self, mass: float) -> Array:
+        """Of a solid with one density, about its middle, in the axes of the link frame."""
+        x, y, z = self.sides**2
+        if self.kind == "box":
+            own = np.array([y + z, x + z, x + y]) / 12
+        elif self.kind == "cylinder":
+            own = np.array([x / 16 + z / 12, x / 16 + z / 12, x / 8])
+        else:
+            own = np.array([x, x, x]) / 10
+        R = self.pose[:3, :3]
+        tensor: Array = R @ np.diag(mass * own) @ R.T
+        return tensor
 
 
 def _revolved(profile: Sequence[tuple[float, float]], sides: int) -> Array:

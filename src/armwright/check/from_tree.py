@@ -11,7 +11,7 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.check.extents import Part, Skin
-from armwright.check.written import NOWHERE, Angles, Body, Hinge, Solid, Written
+from armwright.check.written import NOWHERE, Angles, Body, Hinge, Written
 from armwright.errors import ModelError
 from armwright.model import urdf, xml
 from armwright.model.meshes import Outside, Places
@@ -37,14 +37,11 @@ class Family:
             above.setdefault(hinge.child, []).append(hinge)
         return cls(below, above, _moved_by(hinges))
 
-    def ends(self, link: str, solids: Sequence[Solid] = ()) -> Array:
-        joints = [hinge.offset for hinge in self.below.get(link, ())]
-        return np.vstack([np.zeros(3), *joints, *(solid.corners for solid in solids)])
-
-    def about(self, link: str) -> dict[str, Any]:
-        """What the joints say about a link."""
-        before = self.above.get(link, ())
+    def about(self, link: str, solids: Sequence[Part] = ()) -> dict[str, Any]:
+        """What its joints and solids say about a link."""
+        before, behind = self.above.get(link, ()), [hinge.offset for hinge in self.below.get(link, ())]
         return {
+            "points": np.vstack([np.zeros(3), *behind, *(solid.corners for solid in solids)]),
             "stem": max((float(np.linalg.norm(hinge.offset)) for hinge in before), default=0.0),
             "spin": self._spin(before),
             "moves": link in self.moving,
@@ -84,8 +81,8 @@ def from_urdf(root: xml.Element, data: bytes, packages: Mapping[str, str | Path]
     places = {id(element): i for i, element in enumerate(root.walk())}
     hinges = tuple(_hinge(element, places) for element in root.all("joint"))
     family = Family.of(hinges)
-    skins = _skins(root, hinges, Places.around(root.file, packages))
-    bodies = tuple(_body(element, family, places, skins) for element in root.all("link"))
+    files, covered = Places.around(root.file, packages), _covered(root, hinges)
+    bodies = tuple(_body(element, family, places, files, covered) for element in root.all("link"))
     angles = tuple(_angles(root, places))
     name = root.attributes.get("name", "robot") or "robot"
     return Written(root.file, "urdf", name, bodies, hinges, angles, data=data, packages=packages)
@@ -96,12 +93,9 @@ def from_tree(tree: Tree, format_: str) -> Written:
     hinges = tuple(_tree_hinge(joint) for joint in tree.joints)
     family = Family.of(hinges)
     bodies = tuple(
-        Body(
-            link.name, link.mass, np.array(link.com), np.array(link.inertia), family.ends(link.name),
-            **family.about(link.name),
-        )
+        Body(link.name, link.mass, np.array(link.com), np.array(link.inertia), **family.about(link.name))
         for link in tree.links.values()
-    )  # fmt: skip
+    )
     return Written(tree.file or tree.name, format_, tree.name, bodies, hinges, gravity=tree.gravity)
 
 
@@ -124,15 +118,12 @@ def _tree_hinge(joint: TreeJoint) -> Hinge:
     )
 
 
-def _body(element: xml.Element, family: Family, places: dict[int, int], skins: dict[str, tuple[Skin, ...]]) -> Body:
+def _body(element: xml.Element, family: Family, places: dict[int, int], files: Places, covered: set[str]) -> Body:
+    """Solids for contact come first, as they are the cruder and the more often uniform ones."""
     name = element.text_of("name")
-    solids = tuple(_solids(element))
-    common: dict[str, Any] = {
-        "points": family.ends(name, solids),
-        "solids": solids,
-        "skins": skins.get(name, ()),
-        **family.about(name),
-    }
+    skins = [Skin(tuple(_parts(element.all(tag), files))) for tag in ("collision", "visual")]
+    solids = tuple(part for skin in skins for part in skin.parts if part.solid)
+    common = family.about(name, solids) | {"solids": solids, "skins": () if name in covered else tuple(skins)}
     inertial = element.one("inertial")
     if inertial is None:
         return Body(name, 0.0, np.zeros(3), np.zeros((3, 3)), given=False, line=element.line, **common)
@@ -144,29 +135,11 @@ def _body(element: xml.Element, family: Family, places: dict[int, int], skins: d
     return Body(name, mass, pose[:3, 3], tensor, turn=pose[:3, :3], place=place, form="xml", line=line, **common)
 
 
-def _solids(link: xml.Element) -> Iterator[Solid]:
-    """The shapes without a mesh; those for contact first, as they are the cruder and the more often uniform ones."""
-    for part in (*link.all("collision"), *link.all("visual")):
-        for shape in (child for geometry in part.all("geometry") for child in geometry.children):
-            sides = _sides(shape)
-            if sides is not None and np.all(sides > 0):
-                yield Solid(shape.tag, sides, urdf.origin_of(part))
-
-
-def _skins(root: xml.Element, hinges: tuple[Hinge, ...], files: Places) -> dict[str, tuple[Skin, ...]]:
-    """Of links that weigh what they show: those are not welded to them that have shapes and no mass of their own."""
-    links = {link.text_of("name"): link for link in root.all("link")}
-    bare = {name for name, link in links.items() if not link.all("inertial") and _shown(link)}
-    covered = {hinge.parent for hinge in hinges if hinge.kind == "fixed" and hinge.child in bare}
-    return {
-        name: tuple(Skin(tuple(_parts(link.all(tag), files))) for tag in ("collision", "visual"))
-        for name, link in links.items()
-        if name not in covered
-    }
-
-
-def _shown(link: xml.Element) -> bool:
-    return bool(link.all("visual") or link.all("collision"))
+def _covered(root: xml.Element, hinges: Sequence[Hinge]) -> set[str]:
+    """Links that do not weigh what they show: others are welded to them that have shapes and no mass of their own."""
+    shown = [link for link in root.all("link") if link.all("visual") or link.all("collision")]
+    bare = {link.text_of("name") for link in shown if not link.all("inertial")}
+    return {hinge.parent for hinge in hinges if hinge.kind == "fixed" and hinge.child in bare}
 
 
 def _parts(shown: list[xml.Element], files: Places) -> Iterator[Part]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.check.about_origin import Twins
+from armwright.check.about_origin import Twins, filled, unlike
 from armwright.check.written import Body
 from armwright.rules.tensors import flipped, near, possible, second_moment
 
@@ -28,9 +28,6 @@ NEAR, NEARER = 0.6, 0.6
 By the logarithms of the ratios of second moments, less their mean: the shape, whatever the size. Half of the links of
 published files are nearer than 0.6.
 """
-
-AMID = 0.5
-"""How far the centre of mass is off the middle of the meshes, of their spread."""
 
 MOTIONS = np.array(
     [
@@ -103,20 +100,11 @@ def _apart(tensors: Array, tensor: Array) -> Array:
 def by_meshes(body: Body) -> tuple[str, float, float] | None:
     """(how it is undone, how far from the filled meshes the tensor is, and how far it is then)."""
     others = dict(readings(body))
-    hulls = [hull for skin in body.skins if others and skin.meshes and (hull := skin.hull) is not None]
-    filled = [made for hull in hulls if (made := hull.filled) is not None]
-    amid = [S for middle, S in filled if np.linalg.norm(middle - body.com) <= AMID * np.sqrt(np.trace(S))]
+    amid = filled(body) if others else []
     if not amid:
         return None
-    given = min(_shape_apart(body.inertia, S) for S in amid)
-    nearest, how = min((_shape_apart(other, S), how) for how, other in others.items() for S in amid)
+    given = min(unlike(second_moment(body.inertia), S, sized=False) for S in amid)
+    nearest, how = min(
+        (unlike(second_moment(other), S, sized=False), how) for how, other in others.items() for S in amid
+    )
     return (how, given, nearest) if nearest <= NEAR and given >= nearest + NEARER else None
-
-
-def _shape_apart(inertia: Array, moment: Array) -> float:
-    half = np.linalg.inv(np.linalg.cholesky(moment))
-    ratios = np.linalg.eigvalsh(half @ second_moment(inertia) @ half.T)
-    if ratios[0] <= 0:
-        return float("inf")
-    logs = np.log(ratios)
-    return float(np.linalg.norm(logs - logs.mean()))

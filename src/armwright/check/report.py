@@ -64,10 +64,6 @@ class Finding:
     def fixable(self) -> bool:
         return bool(self.edits)
 
-    def accepted_by(self, accept: Iterable[str]) -> bool:
-        """Whether a list of kinds, or of "where: kind", has it."""
-        return accepted(self.kind, self.where, accept)
-
     def as_dict(self) -> dict[str, Any]:
         keys = ("severity", "kind", "where", "line", "text", "fixable")
         return {key: getattr(self, key) for key in keys} | {"about": list(self.about)}
@@ -153,6 +149,6 @@ class Report:
 
 def softened(finding: Finding, accept: Iterable[str]) -> Finding:
     """A finding the author knows of is a note."""
-    if finding.severity == "note" or not finding.accepted_by(accept):
+    if finding.severity == "note" or not accepted(finding.kind, finding.where, accept):
         return finding
     return replace(finding, severity="note", text=f"{finding.text} (accepted)")

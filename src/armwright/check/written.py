@@ -6,7 +6,6 @@ in the file, so that a finding can name its line and a repair can replace it.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.check.extents import Skin
+from armwright.check.extents import Hull, Part, Skin
 from armwright.model.description import Triple
 from armwright.rules import AngleFacts, BodyFacts, JointFacts, RobotFacts
 from armwright.rules.facts import minor
@@ -25,34 +24,6 @@ NOWHERE = -1
 
 MANY = 200
 """Points of a link of which not every pair is looked at."""
-
-
-@dataclass(frozen=True, eq=False)
-class Solid:
-    """A box, cylinder (along z) or sphere of a file, by the sides of the box around it; `pose` is in the link frame."""
-
-    kind: str
-    sides: Array
-    pose: Array
-
-    def tensor(self, mass: float) -> Array:
-        """About its middle, if all of it has one density, in the axes of the link frame."""
-        x, y, z = self.sides**2
-        if self.kind == "box":
-            own = np.array([y + z, x + z, x + y]) / 12
-        elif self.kind == "cylinder":
-            own = np.array([x / 16 + z / 12, x / 16 + z / 12, x / 8])
-        else:
-            own = np.array([x, x, x]) / 10
-        R = self.pose[:3, :3]
-        tensor: Array = R @ np.diag(mass * own) @ R.T
-        return tensor
-
-    @property
-    def corners(self) -> Array:
-        signs = np.array(list(itertools.product((-0.5, 0.5), repeat=3)))
-        corners: Array = (signs * self.sides) @ self.pose[:3, :3].T + self.pose[:3, 3]
-        return corners
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +42,7 @@ class Body:
     tensor: Array
     points: Array
     turn: Array = field(default_factory=lambda: np.eye(3))
-    solids: tuple[Solid, ...] = ()
+    solids: tuple[Part, ...] = ()
     skins: tuple[Skin, ...] = ()
     stem: float = 0.0
     spin: Array | None = None
@@ -88,6 +59,11 @@ class Body:
         symmetric = (self.tensor + self.tensor.T) / 2
         inertia: Array = self.turn @ symmetric @ self.turn.T
         return inertia
+
+    @property
+    def hulls(self) -> list[Hull]:
+        """Its skins that have meshes, where these are understood."""
+        return [hull for skin in self.skins if skin.meshes and (hull := skin.hull) is not None]
 
     @cached_property
     def length(self) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,45 +26,47 @@ def problems(robot: Description) -> list[Problem]:
     """
     if not isinstance(robot, Description):
         raise InputError(f"problems got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
-    sizes = Sizes.of(robot)
-    facts = RobotFacts(robot.name, tuple(_bodies(robot, sizes)), tuple(_joints(robot, sizes)), robot.gravity)
+    facts, usual = _facts(robot)
     parts: list[Part] = []
     for joint, angles, body in zip(facts.joints, _angles(robot), facts.bodies, strict=True):
         parts += joint, *angles, body
     if robot.payload is not None and np.any(robot.payload.inertia):
-        parts.append(_held(robot.payload, sizes.usual))
+        parts.append(_held(robot.payload, usual))
     found = [problem for part in parts for problem in broken(part)]
     known = {(problem.kind, problem.where) for problem in found}
     found += [problem for problem in (*broken(robot), *broken(facts)) if (problem.kind, problem.where) not in known]
     return sorted(found, key=lambda problem: SEVERITIES.index(problem.severity))
 
 
-def _bodies(robot: Description, sizes: Sizes) -> Iterator[BodyFacts]:
-    total = sum(abs(link.mass) for link in robot.links)
-    for i, link in enumerate(robot.links):
-        yield BodyFacts(
+def _facts(robot: Description) -> tuple[RobotFacts, float]:
+    """What rules look at, and how long links of this robot usually are."""
+    least, most, usual, lengths, off = _sizes(robot)
+    total, segment = sum(abs(link.mass) for link in robot.links), sum(lengths) / len(lengths)
+    bodies = [
+        BodyFacts(
             name=link.name,
             mass=link.mass,
             inertia=np.array(link.inertia),
-            least=sizes.least[i],
-            most=sizes.most[i],
-            length=sizes.segment,
-            off=sizes.off[i],
+            least=least[i],
+            most=most[i],
+            length=segment,
+            off=off[i],
             spin=np.array([0.0, 0.0, 1.0]) if i == 0 and not robot.rows[0].prismatic else None,
             minor=minor(link.mass, total),
         )
+        for i, link in enumerate(robot.links)
+    ]
+    joints = []
+    for row, length in zip(robot.rows, lengths, strict=True):
+        drive = (None, None) if row.mimic else (row.max_torque, row.max_velocity)
+        joints.append(JointFacts(row.name, not row.prismatic, row.limits, *drive, row.viscous, row.coulomb, length))
+    return RobotFacts(robot.name, tuple(bodies), tuple(joints), robot.gravity), usual
 
 
 def _held(payload: Payload, usual: float) -> BodyFacts:
     """A payload that is more than a point."""
     size = max(2 * math.hypot(*payload.com), usual)
     return BodyFacts("payload", payload.mass, np.array(payload.inertia), size, size)
-
-
-def _joints(robot: Description, sizes: Sizes) -> Iterator[JointFacts]:
-    for row, length in zip(robot.rows, sizes.joints, strict=True):
-        drive = (None, None) if row.mimic else (row.max_torque, row.max_velocity)
-        yield JointFacts(row.name, not row.prismatic, row.limits, *drive, row.viscous, row.coulomb, length)
 
 
 def _angles(robot: Description) -> Iterator[list[AngleFacts]]:
@@ -86,13 +87,12 @@ def _turned_by(transform: Transform) -> Iterator[float]:
             return
 
 
-@dataclass(frozen=True)
-class Sizes:
-    """How large the parts of a robot are, roughly and in metres.
+def _sizes(robot: Description) -> tuple[list[float], list[float], float, list[float], list[float]]:
+    """How large the parts of a robot are, roughly and in metres: least, most, usual, joints and off.
 
     least, most   how long each link is
     usual         how long links of this robot usually are
-    joints        how far each joint is from the one before, and `segment` their mean
+    joints        how far each joint is from the one before
     off           how far the centre of mass of each link is from all its joints, 0 where one is prismatic
 
     Links are judged by distances that stay when frames slide along their axes: twice that of the centre of mass from
@@ -101,40 +101,27 @@ class Sizes:
     line. Nothing counts as smaller than what is usual: the lower of the two middle sizes, and for the largest size the
     upper one, so that locking a joint, which leaves a link less, does not make the others look too heavy.
     """
-
-    least: tuple[float, ...]
-    most: tuple[float, ...]
-    usual: float
-    joints: tuple[float, ...]
-    off: tuple[float, ...]
-
-    @property
-    def segment(self) -> float:
-        return sum(self.joints) / len(self.joints)
-
-    @classmethod
-    def of(cls, robot: Description) -> Sizes:
-        coms = [np.array(link.com) for link in robot.links]
-        tool = np.asarray(compose(robot.flange, robot.tool))[:3, 3]
-        n = len(coms)
-        low, gaps, off, joints = np.zeros(n), np.zeros(n + 1), np.full(n, np.inf), []
-        off[-1] = np.linalg.norm(tool - coms[-1])
-        for i, row in enumerate(robot.rows):
-            inner, outer = _beside(row, coms[i - 1] if i else np.zeros(3), coms[i])
-            apart = outer - inner
-            from_inner, from_outer = (0.0, 0.0) if row.prismatic else (np.hypot(*inner[:2]), np.hypot(*outer[:2]))
-            low[i], off[i] = max(low[i], 2 * from_outer), min(off[i], from_outer)
-            joints.append(_way(row, float(np.linalg.norm(apart))))
-            if i:
-                gaps[i] = np.hypot(*apart[:2]) if row.prismatic else abs(apart[2])
-                across = 0.0 if row.prismatic else abs(row.a)
-                low[i - 1], off[i - 1] = max(low[i - 1], across, 2 * from_inner), min(off[i - 1], from_inner)
-        low = np.maximum(low, np.maximum(gaps[:-1], gaps[1:]) / 4)
-        gaps[-1] = np.linalg.norm(tool - coms[-1])
-        high = np.maximum(low, np.maximum(gaps[:-1], gaps[1:]))
-        usual, upper = (float(np.sort(high)[i // 2]) for i in (n - 1, n))
-        least, most = np.maximum(low, usual), np.maximum(high, min(upper, FARTHER * usual))
-        return cls(tuple(least.tolist()), tuple(most.tolist()), usual, tuple(joints), tuple(off.tolist()))
+    coms = [np.array(link.com) for link in robot.links]
+    tool = np.asarray(compose(robot.flange, robot.tool))[:3, 3]
+    n = len(coms)
+    low, gaps, off, joints = np.zeros(n), np.zeros(n + 1), np.full(n, np.inf), []
+    off[-1] = np.linalg.norm(tool - coms[-1])
+    for i, row in enumerate(robot.rows):
+        inner, outer = _beside(row, coms[i - 1] if i else np.zeros(3), coms[i])
+        apart = outer - inner
+        from_inner, from_outer = (0.0, 0.0) if row.prismatic else (np.hypot(*inner[:2]), np.hypot(*outer[:2]))
+        low[i], off[i] = max(low[i], 2 * from_outer), min(off[i], from_outer)
+        joints.append(_way(row, float(np.linalg.norm(apart))))
+        if i:
+            gaps[i] = np.hypot(*apart[:2]) if row.prismatic else abs(apart[2])
+            across = 0.0 if row.prismatic else abs(row.a)
+            low[i - 1], off[i - 1] = max(low[i - 1], across, 2 * from_inner), min(off[i - 1], from_inner)
+    low = np.maximum(low, np.maximum(gaps[:-1], gaps[1:]) / 4)
+    gaps[-1] = np.linalg.norm(tool - coms[-1])
+    high = np.maximum(low, np.maximum(gaps[:-1], gaps[1:]))
+    usual, upper = (float(np.sort(high)[i // 2]) for i in (n - 1, n))
+    least, most = np.maximum(low, usual), np.maximum(high, min(upper, FARTHER * usual))
+    return least.tolist(), most.tolist(), usual, joints, off.tolist()
 
 
 def _beside(row: JointModel, before: Array, after: Array) -> tuple[Array, Array]:
