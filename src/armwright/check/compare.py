@@ -17,7 +17,7 @@ from armwright.algebra import Array
 from armwright.chain import Drive
 from armwright.check.align import Alignment, Shape, Skeleton, align, apart
 from armwright.check.numbers import evaluate, evaluated, states
-from armwright.check.wording import columns
+from armwright.check.report import columns
 from armwright.errors import InputError, ModelError, unknown
 from armwright.formulations.parts.actuators import friction, rotor_torque
 from armwright.load import load

@@ -96,16 +96,16 @@ def _body(row: Reader, i: int, table: Sequence[DHRow], convention: str, lines: d
 
 def _hinge(row: Reader, i: int, geometry: DHRow, lines: dict[Any, int]) -> Hinge:
     kind = row.text("type", "revolute")
-    limits = row.limits("limits", angles=kind == "revolute")
-    low, high = limits if limits is not None else (None, None)
+    placement = np.eye(4)
+    placement[:3, 3] = geometry.a, 0.0, 0.0 if kind == "prismatic" else geometry.d
     return Hinge(
         name=row.text("joint", f"joint{i + 1}"),
         kind=kind,
         parent="" if i == 0 else f"link{i}",
         child=row.text("name", f"link{i + 1}"),
-        offset=np.array([geometry.a, 0.0, 0.0 if kind == "prismatic" else geometry.d]),
-        lower=low,
-        upper=high,
+        placement=placement,
+        axis=np.array([0.0, 0.0, 1.0]),
+        limits=row.limits("limits", angles=kind == "revolute"),
         effort=row.number("max_torque") if "max_torque" in row.data else None,
         velocity=row.number("max_velocity") if "max_velocity" in row.data else None,
         viscous=row.number("viscous", 0.0),

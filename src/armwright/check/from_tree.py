@@ -15,7 +15,7 @@ from armwright.check.written import NOWHERE, Angles, Body, Hinge, Written
 from armwright.errors import ModelError
 from armwright.model import urdf, xml
 from armwright.model.meshes import Outside, Places
-from armwright.model.tree import Tree, TreeJoint
+from armwright.model.tree import Tree
 
 SIX = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
@@ -39,10 +39,10 @@ class Family:
 
     def about(self, link: str, solids: Sequence[Part] = ()) -> dict[str, Any]:
         """What its joints and solids say about a link."""
-        before, behind = self.above.get(link, ()), [hinge.offset for hinge in self.below.get(link, ())]
+        before, behind = self.above.get(link, ()), [hinge.placement[:3, 3] for hinge in self.below.get(link, ())]
         return {
             "points": np.vstack([np.zeros(3), *behind, *(solid.corners for solid in solids)]),
-            "stem": max((float(np.linalg.norm(hinge.offset)) for hinge in before), default=0.0),
+            "stem": max((hinge.length for hinge in before), default=0.0),
             "spin": self._spin(before),
             "moves": link in self.moving,
             "welded": any(hinge.kind == "fixed" for hinge in before),
@@ -52,9 +52,8 @@ class Family:
         """The axis of a link that turns on something that stands still."""
         for hinge in before:
             if hinge.turns and hinge.parent not in self.moving:
-                axis = hinge.axis if hinge.axis is not None else np.array([1.0, 0.0, 0.0])
-                length = np.linalg.norm(axis)
-                return axis / length if length else None
+                length = np.linalg.norm(hinge.axis)
+                return hinge.axis / length if length else None
         return None
 
 
@@ -90,32 +89,13 @@ def from_urdf(root: xml.Element, data: bytes, packages: Mapping[str, str | Path]
 
 def from_tree(tree: Tree, format_: str) -> Written:
     """What is left of a file after its own reader: nothing of it can be repaired, everything physical be checked."""
-    hinges = tuple(_tree_hinge(joint) for joint in tree.joints)
+    hinges = tuple(Hinge(**vars(joint)) for joint in tree.joints)
     family = Family.of(hinges)
     bodies = tuple(
         Body(link.name, link.mass, np.array(link.com), np.array(link.inertia), **family.about(link.name))
         for link in tree.links.values()
     )
     return Written(tree.file or tree.name, format_, tree.name, bodies, hinges, gravity=tree.gravity)
-
-
-def _tree_hinge(joint: TreeJoint) -> Hinge:
-    low, high = joint.limits or (None, None)
-    return Hinge(
-        name=joint.name,
-        kind=joint.kind,
-        parent=joint.parent,
-        child=joint.child,
-        offset=joint.placement[:3, 3],
-        axis=joint.axis,
-        lower=low,
-        upper=high,
-        effort=joint.effort,
-        velocity=joint.velocity,
-        viscous=joint.viscous,
-        coulomb=joint.coulomb,
-        mimics=joint.mimic is not None,
-    )
 
 
 def _body(element: xml.Element, family: Family, places: dict[int, int], files: Places, covered: set[str]) -> Body:
@@ -174,27 +154,27 @@ def _sides(shape: xml.Element) -> Array | None:
 
 
 def _hinge(element: xml.Element, places: dict[int, int]) -> Hinge:
-    axis, limit, dynamics = element.one("axis"), element.one("limit"), element.one("dynamics")
-    marks = {tag: places[id(child)] for tag, child in (("axis", axis), ("limit", limit)) if child is not None}
+    axis, limit, dynamics, mimic = (element.one(tag) for tag in ("axis", "limit", "dynamics", "mimic"))
 
     def bound(key: str) -> float | None:
         return limit.number(key) if limit is not None and key in limit.attributes else None
 
+    kind, low, high = element.text_of("type"), bound("lower"), bound("upper")
+    free = kind == "continuous" or (low is None and high is None)
     return Hinge(
         name=element.text_of("name"),
-        kind=element.text_of("type"),
+        kind=kind,
         parent=element.need("parent").text_of("link"),
         child=element.need("child").text_of("link"),
-        offset=urdf.origin_of(element)[:3, 3],
-        axis=np.array(axis.vector("xyz", (1.0, 0.0, 0.0))) if axis is not None else None,
-        lower=bound("lower"),
-        upper=bound("upper"),
+        placement=urdf.origin_of(element),
+        axis=np.array((axis or element).vector("xyz", (1.0, 0.0, 0.0))),
+        limits=None if free else (low or 0.0, high or 0.0),
         effort=bound("effort"),
         velocity=bound("velocity"),
-        viscous=dynamics.number("damping", 0.0) if dynamics is not None else 0.0,
-        coulomb=dynamics.number("friction", 0.0) if dynamics is not None else 0.0,
-        mimics=element.one("mimic") is not None,
-        marks=marks,
+        viscous=dynamics.number("damping", 0.0) if dynamics else 0.0,
+        coulomb=dynamics.number("friction", 0.0) if dynamics else 0.0,
+        mimic=(mimic.text_of("joint"), mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)) if mimic else None,
+        marks={child.tag: places[id(child)] for child in (axis, limit) if child is not None},
         line=element.line,
     )
 

@@ -29,9 +29,9 @@ def joint_findings(written: Written) -> Iterator[Finding]:
 
 
 def _swapped(written: Written, hinge: Hinge) -> tuple[Edit, ...]:
-    if "limit" not in hinge.marks:
+    if "limit" not in hinge.marks or hinge.limits is None:
         return ()
-    place, low, high = hinge.marks["limit"], hinge.upper or 0.0, hinge.lower or 0.0
+    place, (high, low) = hinge.marks["limit"], hinge.limits
     if written.format == "toml":
         return (Edit(place, "limits", repr([low, high])),)
     return Edit(place, "lower", repr(low)), Edit(place, "upper", repr(high))
@@ -54,8 +54,6 @@ def _written_out(written: Written, angle: float) -> str:
 
 
 def _axis(hinge: Hinge) -> Iterator[Finding]:
-    if hinge.axis is None:
-        return
     length = float(np.linalg.norm(hinge.axis))
     if not length:
         text = "its axis is 0 0 0; expected a direction such as 0 0 1"
@@ -69,10 +67,10 @@ def _axis(hinge: Hinge) -> Iterator[Finding]:
 
 def _no_limits(written: Written) -> Iterator[Finding]:
     """DH tables of papers seldom have limits, so all of them are one note."""
-    bare = [hinge for hinge in written.hinges if hinge.moves and hinge.lower is None and hinge.upper is None]
+    bare = [hinge for hinge in written.hinges if hinge.moves and hinge.limits is None]
     if written.format == "urdf":
         for hinge in bare:
-            if hinge.kind != "continuous" and not hinge.mimics:
+            if hinge.kind != "continuous" and hinge.mimic is None:
                 text = "it has no limits, which URDF wants of every such joint"
                 yield Finding("warning", "missing limits", hinge.name, text, hinge.line)
     elif written.format == "toml" and bare:
@@ -90,7 +88,7 @@ def follower_findings(robot: Description, written: Written) -> Iterator[Finding]
         if own is None or not behind:
             continue
         who, less = f"{', '.join(behind)}, which follow{'s' if len(behind) == 1 else ''} it", []
-        low, high = own.lower if own.lower is not None else -math.inf, own.upper if own.upper is not None else math.inf
+        low, high = own.limits or (-math.inf, math.inf)
         if joint.limits is not None and (joint.limits[0] > low + 1e-9 or joint.limits[1] < high - 1e-9):
             less.append(f"goes from {joint.limits[0]:.6g} to {joint.limits[1]:.6g} only")
         if joint.max_velocity is not None and joint.max_velocity < (own.velocity or math.inf) * (1 - 1e-9):

@@ -49,9 +49,8 @@ def _exchanged(i: int, j: int) -> Callable[[Array], Array]:
     return exchanged
 
 
-FLIPPED = "flipped products"
 SLIPS: dict[str, tuple[str, Callable[[Array], Array]]] = {
-    "with the signs of its products turned": (FLIPPED, flipped),
+    "with the signs of its products turned": ("flipped products", flipped),
     "with Ixx and Iyy exchanged": ("exchanged moments", _exchanged(0, 1)),
     "with Ixx and Izz exchanged": ("exchanged moments", _exchanged(0, 2)),
     "with Iyy and Izz exchanged": ("exchanged moments", _exchanged(1, 2)),

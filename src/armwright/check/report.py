@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from armwright.check.wording import columns
 from armwright.rules import KINDS as RULED
 from armwright.rules import SEVERITIES, Problem, accepted
 
@@ -152,3 +151,12 @@ def softened(finding: Finding, accept: Iterable[str]) -> Finding:
     if finding.severity == "note" or not accepted(finding.kind, finding.where, accept):
         return finding
     return replace(finding, severity="note", text=f"{finding.text} (accepted)")
+
+
+def columns(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Heads and rows one below the other, two blanks between columns."""
+    lines = [heads, *rows]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(heads))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
+    )

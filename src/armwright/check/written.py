@@ -16,6 +16,7 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.check.extents import Hull, Part, Skin
 from armwright.model.description import Triple
+from armwright.model.tree import TreeJoint
 from armwright.rules import AngleFacts, BodyFacts, JointFacts, RobotFacts
 from armwright.rules.facts import minor
 
@@ -76,25 +77,12 @@ class Body:
 
 
 @dataclass(frozen=True, eq=False)
-class Hinge:
-    """A joint as written; None is what the file leaves out. `offset` leads from the parent's frame to the joint.
+class Hinge(TreeJoint):
+    """A joint as written, which may be continuous, with an axis of any length and limits in any order.
 
     `marks` are the places of the axis and of the limits, for repairs.
     """
 
-    name: str
-    kind: str
-    parent: str
-    child: str
-    offset: Array
-    axis: Array | None = None
-    lower: float | None = None
-    upper: float | None = None
-    effort: float | None = None
-    velocity: float | None = None
-    viscous: float = 0.0
-    coulomb: float = 0.0
-    mimics: bool = False
     marks: dict[str, int] = field(default_factory=dict)
     line: int | None = None
 
@@ -107,17 +95,19 @@ class Hinge:
         return self.turns or self.kind == "prismatic"
 
     @property
+    def length(self) -> float:
+        """The way from the parent's frame."""
+        return float(np.linalg.norm(self.placement[:3, 3]))
+
+    @property
     def facts(self) -> JointFacts:
         """What rules look at. Of a fixed joint it is the length; one that is free, or follows, may have zeros."""
-        length = float(np.linalg.norm(self.offset))
         if not self.moves:
-            return JointFacts(self.name, False, length=length)
-        free = self.kind == "continuous"
-        limited = not free and (self.lower is not None or self.upper is not None)
-        limits = (self.lower or 0.0, self.upper or 0.0) if limited else None
+            return JointFacts(self.name, False, length=self.length)
         drive = (self.effort, self.velocity)
-        effort, velocity = (x or None for x in drive) if free or self.mimics else drive
-        return JointFacts(self.name, self.turns, limits, effort, velocity, self.viscous, self.coulomb, length)
+        effort, velocity = (x or None for x in drive) if self.kind == "continuous" or self.mimic else drive
+        limits, friction = self.limits, (self.viscous, self.coulomb)
+        return JointFacts(self.name, self.turns, limits, effort, velocity, *friction, self.length)
 
 
 @dataclass(frozen=True)
@@ -166,7 +156,7 @@ class Written:
     @cached_property
     def segment(self) -> float:
         """The mean distance between joints: what a link is expected to measure."""
-        lengths = [float(np.linalg.norm(hinge.offset)) for hinge in self.hinges if hinge.moves]
+        lengths = [hinge.length for hinge in self.hinges if hinge.moves]
         return sum(lengths) / len(lengths) if lengths else 0.0
 
     @cached_property

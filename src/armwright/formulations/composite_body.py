@@ -25,7 +25,7 @@ class Body(NamedTuple):
 def mass_matrix(chain: Chain, q: Coordinates) -> SquareMatrix:
     n, joints = chain.n, chain.joints
     X = [screw(joint, qi) for joint, qi in zip(joints, q, strict=True)]
-    bodies = inward(_composite, None, chain.links, X)
+    bodies = inward(composite, None, chain.links, X)
     H: SquareMatrix = [[0] * n for _ in range(n)]
     for i in range(n):
         wrench = _unit_wrench(joints[i], bodies[i])
@@ -43,7 +43,8 @@ def _unit_wrench(joint: Joint, body: Body) -> Pair:
     return Pair(Z.cross(body.h), body.J.third_column)
 
 
-def _composite(outer: Body | None, link: AnyLink, X: Screw) -> tuple[Body, Body]:
+def composite(outer: Body | None, link: AnyLink, X: Screw) -> tuple[Body, Body]:
+    """All from a link outwards as one body: seen from the parent's frame, and from its own."""
     body = Body(link.mass, link.moment, link.origin_inertia)
     if outer is not None:
         body = Body(body.m + outer.m, body.h + outer.h, body.J + outer.J)

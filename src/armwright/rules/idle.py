@@ -11,14 +11,12 @@ if those outside of it move along as they like.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from armwright.algebra import Array
 from armwright.chain import Chain
 from armwright.formulations import find
-from armwright.formulations.composite_body import Body, to_parent
+from armwright.formulations.composite_body import Body, composite
 from armwright.formulations.parts.coupled import positions
 from armwright.formulations.parts.spatial import NOTHING, Inertia, Pair, axis, eliminate, rigid, screw
 
@@ -62,19 +60,19 @@ def in_recursion(chain: Chain, q: list[float]) -> set[int]:
     """From the pivots, and from one motion at random among those that cost nothing."""
     X = [screw(joint, x) for joint, x in zip(chain.joints, q, strict=True)]
     M: Inertia | None = None
-    C: Body | None = None
+    outer: Body | None = None
     psi: list[Pair | None] = [None] * chain.n
     scale = np.ones(chain.n)
     for i in reversed(range(chain.n)):
         joint, link = chain.joints[i], chain.links[i]
         M = rigid(link) if M is None else rigid(link).plus(M)
-        C = _with(link, C)
+        outer, C = composite(outer, link, X[i])
         diagonal = float((C.m if joint.prismatic else C.J.zz) + joint.armature)
         if float(M.column(joint).along(joint) + joint.armature) > NOTHING_LEFT * abs(diagonal):
             pivot = eliminate(M, joint)
             psi[i], M = pivot.psi, pivot.rest
         scale[i] = np.sqrt(abs(diagonal)) or 1.0
-        M, C = X[i].inertia_to_parent(M), to_parent(C, X[i])
+        M = X[i].inertia_to_parent(M)
     if all(part is not None for part in psi):
         return set()
     rates, rng, t = np.zeros(chain.n), np.random.default_rng(1), NOTHING
@@ -84,8 +82,3 @@ def in_recursion(chain: Chain, q: list[float]) -> set[int]:
         t = t.plus(axis(chain.joints[i], rates[i]))
     part_of = np.abs(rates * scale)
     return {int(i) for i in np.flatnonzero(part_of > TAKES_PART * part_of.max())}
-
-
-def _with(link: Any, outer: Body | None) -> Body:
-    own = Body(link.mass, link.moment, link.origin_inertia)
-    return own if outer is None else Body(own.m + outer.m, own.h + outer.h, own.J + outer.J)
