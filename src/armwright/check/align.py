@@ -268,18 +268,15 @@ def _nearest(axis: Axis, other: Axis) -> Array:
 
 def _tip(state: Alignment, one: Skeleton, two: Skeleton, tolerance: float, length: float) -> Iterator[Alignment]:
     """The tool frames; turned about (or shifted along) the last axis, it may be the last joint's zero that differs."""
-    here = state.last @ one.tip
-    angle, distance = apart(here, two.tip)
-    if angle <= tolerance and distance <= length:
-        yield state
-        return
-    by_joint = False
-    for step in _tip_steps(two, here):
-        off = apart(step.motion @ here, two.tip)
-        if off[0] <= tolerance and off[1] <= length:
+    here, by_joint = state.last @ one.tip, False
+    for step in (STAY, *_tip_steps(two, here)):
+        angle, distance = apart(step.motion @ here, two.tip)
+        if angle <= tolerance and distance <= length:
             by_joint = True
             yield _stepped(state, step)
-    shape = Shape(len(one.axes), angle, distance)
+            if step is STAY:
+                return
+    shape = Shape(len(one.axes), *apart(here, two.tip))
     yield replace(state, cost=state.cost + (CHEAP if by_joint else DEAR), shapes=(*state.shapes, shape))
 
 

@@ -123,7 +123,9 @@ def _turned(body: Body) -> Iterator[Finding]:
             text = f"its products of inertia have the other sign than those of its {solid.kind}, which they else fit"
             yield found("error", "flipped products", body, text, tensor_edits(body, flipped(body.inertia)))
             return
-    if (angles := _turned_away(body)) is None:
+    end = body.points[int(np.argmax(np.linalg.norm(body.points, axis=1)))]
+    length = float(np.linalg.norm(end))
+    if not length or (angles := _turned_away(body, end / length)) is None:
         return
     given, mirrored = angles
     if given > 20 and mirrored < min(5.0, given / 4):
@@ -132,36 +134,23 @@ def _turned(body: Body) -> Iterator[Finding]:
             "if the signs of its products are turned; links may be made so, so that it is left to a person"
         )
         yield found("note", "flipped products", body, text)
-    elif given > 70 and _squeezed(body):
+    elif given > 70 and _squeezed(body, end / length, length):
         text = f"its mass is stretched {given:.0f} degrees across the link; is the tensor in the link's axes?"
         yield found("note", "turned tensor", body, text)
 
 
-def _turned_away(body: Body) -> tuple[float, float] | None:
-    """Degrees between a slender body and its link: as written, and with the signs of the products turned."""
-    end = _end(body)
-    if not np.any(end):
-        return None
-    u = end / np.linalg.norm(end)
+def _turned_away(body: Body, u: Array) -> tuple[float, float] | None:
+    """Degrees between a slender body and a direction: as written, and with the signs of the products turned."""
     angles = []
     for inertia in (body.inertia, flipped(body.inertia)):
         values, vectors = np.linalg.eigh(second_moment(inertia))
         if values[2] < 3 * max(values[1], 1e-300):
             return None
-        angles.append(float(np.degrees(np.arccos(min(1.0, abs(vectors[:, 2] @ u))))))
+        angles.append(float(np.degrees(np.arccos(min(1.0, abs(float(vectors[:, 2] @ u)))))))
     return angles[0], angles[1]
 
 
-def _end(body: Body) -> Array:
-    """The point of a body that is farthest from its origin."""
-    end: Array = body.points[int(np.argmax(np.linalg.norm(body.points, axis=1)))]
-    return end
-
-
-def _squeezed(body: Body) -> bool:
+def _squeezed(body: Body, u: Array, length: float) -> bool:
     """Whether a body whose centre is halfway between its joints hardly reaches either of them."""
-    end = _end(body)
-    length = float(np.linalg.norm(end))
-    u = end / length
     spread = math.sqrt(max(0.0, float(u @ second_moment(body.inertia) @ u)) / body.mass)
     return 0.3 < float(body.com @ u) / length < 0.7 and spread < 0.1 * length

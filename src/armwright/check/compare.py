@@ -22,6 +22,7 @@ from armwright.errors import InputError, ModelError, unknown
 from armwright.formulations.parts.actuators import friction, rotor_torque
 from armwright.load import load
 from armwright.model.description import Description
+from armwright.rules.whole import driven
 
 TOLERANCE = 1e-6
 """Relative: to the reach for lengths, to the largest torque of a joint for torques; radians for angles."""
@@ -168,9 +169,14 @@ def compare(
             f"{a.name} has {a.n} joints ({', '.join(j.name for j in a.joints)}) and {b.name} has {b.n} "
             f"({', '.join(j.name for j in b.joints)}); choose the same chain of both by base=, tip=, locked= of load"
         )
-    names = (a.name, b.name)
-    if a.joint_types != b.joint_types:
-        return Comparison(names, tolerance, tuple(_types(a, b)))
+    pairs = enumerate(zip(a.joints, b.joints, strict=True), start=1)
+    types = [
+        Difference("joint type", both(x.name, y.name), f"joint {i} is {x.type} here and {y.type} there")
+        for i, (x, y) in pairs
+        if x.type != y.type
+    ]
+    if types:
+        return Comparison((a.name, b.name), tolerance, tuple(types))
     return _Pair(led, tolerance).comparison(set(ignore) | set(SILENT))
 
 
@@ -180,12 +186,6 @@ def _robot(which: str | Path | Description, packages: Mapping[str, str | Path] |
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is wrong with a file is for `check` to say
         return load(which, packages=packages, visuals=False)
-
-
-def _types(a: Description, b: Description) -> Iterator[Difference]:
-    for i, (x, y) in enumerate(zip(a.joints, b.joints, strict=True)):
-        if x.type != y.type:
-            yield Difference("joint type", both(x.name, y.name), f"joint {i + 1} is {x.type} here and {y.type} there")
 
 
 def both(x: str, y: str) -> str:
@@ -203,7 +203,7 @@ class _Pair:
 
     `a` and `b` are they with every joint on its own: these chains are laid over each other. Numbers are those of the
     coordinates: `led` are the robots as they are if both have the same joints in charge, else `a` and `b`; `own` are
-    the places in the chain of the joints that the coordinates belong to.
+    the places in the chain of the joints that the coordinates belong to; `taken` are the second robot's for those.
     """
 
     def __init__(self, robots: tuple[Description, Description], tolerance: float) -> None:
@@ -216,8 +216,9 @@ class _Pair:
         self.alike = _leaders(robots[0]) == _leaders(robots[1])
         self.led = robots if self.alike else (a, b)
         self.own = _leaders(self.led[0])
-        self.signs, self.offsets = (np.array(x)[self.own] for x in (self.found.signs, self.found.offsets))
+        self.signs, offsets = (np.array(x)[self.own] for x in (self.found.signs, self.found.offsets))
         self.q, self.qd, self.qdd = states(self.led[0])
+        self.taken = self.signs * self.q + offsets
 
     def _whole(self) -> Array | None:
         """The motion between the two worlds, if one and the same explains all poses of the tool."""
@@ -226,12 +227,6 @@ class _Pair:
         X = there @ np.linalg.inv(here)
         steady = np.max(np.abs(X - X[0])) <= self.tolerance * max(1.0, self.reach)
         return X[0] if steady else None
-
-    @property
-    def taken(self) -> Array:
-        """The coordinates of the second robot that are those of the first."""
-        taken: Array = self.signs * self.q + self.offsets
-        return taken
 
     def comparison(self, ignore: set[str]) -> Comparison:
         quantities = tuple(self._quantities())
@@ -324,7 +319,7 @@ class _Pair:
 
     def _drives(self, different: bool) -> Iterator[Difference]:
         """Friction and rotors. What a coordinate feels is a sum over its joints, and may differ in its parts only."""
-        movers = list(zip(*map(_driven, self.led), strict=True))
+        movers = list(zip(*map(driven, self.led), strict=True))
         speeds = self.qd * np.logspace(-4, 0, len(self.qd))[:, None]  # of every size; friction is the same both ways
         felt = {"friction": self._differs(friction, speeds), "rotor": self._differs(rotor_torque, self.qdd) & different}
         for kind, name in DRIVES:
@@ -429,18 +424,12 @@ class _Pair:
         M, _, N = self.torques["mass_matrix"]
         ours, _, over = self.torques["gravity_torque"]
         weight = _relative(ours, over)
-        driven = _driven(self.led[0])
-        order = sorted(range(len(self.own)), key=driven.index)
+        order = sorted(range(len(self.own)), key=driven(self.led[0]).index)
         for i in reversed(range(len(order))):
             block = np.ix_(range(len(M)), order[i:], order[i:])
             if max(float(_relative(M[block], N[block])[0]), float(weight[order[i]])) > self.tolerance:
                 return self.joint(self.own[order[i]])
         return None
-
-
-def _driven(robot: Description) -> list[int]:
-    """Which coordinate moves each joint of the chain."""
-    return [drive.coordinate for drive in robot.drives] or list(range(robot.n))
 
 
 def _seen(body: Any, T: Array) -> tuple[float, Array, Array]:

@@ -312,19 +312,17 @@ def _geometry(element: xml.Element) -> Array:
     if mesh is None:
         raise NotUnderstood("a geometry that is not a mesh")
     sources = {source.text_of("id"): source for source in mesh.all("source")}
-    vertices = {v.text_of("id"): _source(v, "POSITION") for v in mesh.all("vertices")}
+    vertices = {v.text_of("id"): _input(v, "POSITION").text_of("source")[1:] for v in mesh.all("vertices")}
     found = []
     for part in mesh.children:
         if part.tag in ("polygons", "trifans", "tristrips"):
             raise NotUnderstood(part.tag)
         if part.tag in ("triangles", "polylist") and part.number("count", 0):
-            inputs = part.all("input")
-            stride = 1 + max(int(e.number("offset", 0)) for e in inputs)
-            (vertex,) = (e for e in inputs if e.attributes.get("semantic") == "VERTEX")
-            corners = _floats(sources[vertices[vertex.text_of("source")[1:]]])
+            stride, vertex = 1 + max(int(e.number("offset", 0)) for e in part.all("input")), _input(part, "VERTEX")
+            corners = sources[vertices[vertex.text_of("source")[1:]]].need("float_array")
             indices = np.array(part.need("p").text.split(), dtype=int).reshape(-1, stride)
             index = indices[:, int(vertex.number("offset", 0))]
-            found.append(_picked(corners, _polygons(part, index)))
+            found.append(_picked(np.array(corners.text.split(), dtype=float), _polygons(part, index)))
     return np.concatenate(found) if found else np.zeros((0, 3, 3))
 
 
@@ -334,13 +332,9 @@ def _polygons(part: xml.Element, index: Array) -> Array:
     return _fans(index, np.array(part.need("vcount").text.split(), dtype=int))
 
 
-def _source(element: xml.Element, semantic: str) -> str:
-    (found,) = (e.text_of("source")[1:] for e in element.all("input") if e.attributes.get("semantic") == semantic)
+def _input(element: xml.Element, semantic: str) -> xml.Element:
+    (found,) = (e for e in element.all("input") if e.attributes.get("semantic") == semantic)
     return found
-
-
-def _floats(source: xml.Element) -> Array:
-    return np.array(source.need("float_array").text.split(), dtype=float).reshape(-1, 3)
 
 
 READERS: dict[str, Callable[[Path], Array]] = {".stl": _stl, ".obj": _obj, ".dae": _dae}

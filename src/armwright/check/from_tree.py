@@ -35,7 +35,12 @@ class Family:
         for hinge in hinges:
             below.setdefault(hinge.parent, []).append(hinge)
             above.setdefault(hinge.child, []).append(hinge)
-        return cls(below, above, _moved_by(hinges))
+        moving, reached = set(), [hinge.child for hinge in hinges if hinge.kind != "fixed"]
+        while reached:
+            if (link := reached.pop()) not in moving:
+                moving.add(link)
+                reached += [hinge.child for hinge in below.get(link, ())]
+        return cls(below, above, moving)
 
     def about(self, link: str, solids: Sequence[Part] = ()) -> dict[str, Any]:
         """What its joints and solids say about a link."""
@@ -55,21 +60,6 @@ class Family:
                 length = np.linalg.norm(hinge.axis)
                 return hinge.axis / length if length else None
         return None
-
-
-def _moved_by(hinges: Sequence[Hinge]) -> set[str]:
-    """The links that some joint moves. What is found for a link holds for all on the way up to it."""
-    parents = {hinge.child: hinge for hinge in hinges}
-    moved: dict[str, bool] = {}
-    for link in parents:
-        way, at, found = [], link, False
-        while at in parents and at not in moved and not found:
-            moved[at] = False  # until it is known, so that a ring ends
-            way.append(at)
-            found = parents[at].kind != "fixed"
-            at = parents[at].parent
-        moved |= dict.fromkeys(way, found or moved.get(at, False))
-    return {link for link, moves in moved.items() if moves}
 
 
 def from_urdf(root: xml.Element, data: bytes, packages: Mapping[str, str | Path] | None = None) -> Written:

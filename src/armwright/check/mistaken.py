@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -40,20 +41,17 @@ MIRRORS = 8
 """Axes in any order and direction; the first eight leave the order as it is."""
 
 
-def _exchanged(i: int, j: int) -> Callable[[Array], Array]:
-    def exchanged(inertia: Array) -> Array:
-        other = inertia.copy()
-        other[i, i], other[j, j] = inertia[j, j], inertia[i, i]
-        return other
-
-    return exchanged
+def _exchanged(i: int, j: int, inertia: Array) -> Array:
+    other = inertia.copy()
+    other[i, i], other[j, j] = inertia[j, j], inertia[i, i]
+    return other
 
 
 SLIPS: dict[str, tuple[str, Callable[[Array], Array]]] = {
     "with the signs of its products turned": ("flipped products", flipped),
-    "with Ixx and Iyy exchanged": ("exchanged moments", _exchanged(0, 1)),
-    "with Ixx and Izz exchanged": ("exchanged moments", _exchanged(0, 2)),
-    "with Iyy and Izz exchanged": ("exchanged moments", _exchanged(1, 2)),
+    "with Ixx and Iyy exchanged": ("exchanged moments", partial(_exchanged, 0, 1)),
+    "with Ixx and Izz exchanged": ("exchanged moments", partial(_exchanged, 0, 2)),
+    "with Iyy and Izz exchanged": ("exchanged moments", partial(_exchanged, 1, 2)),
 }
 """What may have happened, in the axes that the file has the tensor in, by how it is undone."""
 

@@ -21,16 +21,11 @@ AnyRobot = TypeVar("AnyRobot", bound=Description)
 def states(robot: Description, count: int = STATES, seed: int = 0) -> tuple[Array, Array, Array]:
     """Random positions within the limits (half a turn or half a metre where there are none), speeds, accelerations."""
     rng = np.random.default_rng(seed)
-    low, high = np.array([_range(joint.limits, joint.prismatic) for joint in robot.joints]).T
-    q = rng.uniform(low, high, (count, robot.n))
+    most = np.array([0.5 if joint.prismatic else np.pi for joint in robot.joints])
+    low, high = np.clip(np.array([joint.limits or (-np.inf, np.inf) for joint in robot.joints]).T, -most, most)
+    q = rng.uniform(np.where(low < high, low, -most), np.where(low < high, high, most), (count, robot.n))
     qd, qdd = rng.uniform(-1, 1, (2, count, robot.n))
     return q, qd, qdd
-
-
-def _range(limits: tuple[float, float] | None, prismatic: bool) -> tuple[float, float]:
-    most = 0.5 if prismatic else np.pi
-    low, high = limits if limits is not None else (-most, most)
-    return (max(low, -most), min(high, most)) if max(low, -most) < min(high, most) else (-most, most)
 
 
 def evaluate(robot: Description, problem: str, *arrays: Array, formulation: str | None = None) -> Array:

@@ -81,12 +81,10 @@ def _convention(written: Written) -> Iterator[Finding]:
     here, there = _distances(written, distal), _distances(written, not distal)
     if not looks_other or (there > 2 * here and there > 0):
         return
-    other = "modified" if distal else "standard"
-    end = "last" if distal else "first"
+    other, end, far, row = ("modified", "last", "first", rows[-1]) if distal else ("standard", "first", "last", rows[0])
     text = (
         f"the table is read as {written.convention} and looks like a {other} one: its {end} row has alpha = "
-        f"{rows[-1 if distal else 0].alpha:.4g} and a = {rows[-1 if distal else 0].a:.4g}, the "
-        f"{'first' if distal else 'last'} neither"
+        f"{row.alpha:.4g} and a = {row.a:.4g}, the {far} neither"
     )
     if here > 2 * there:
         text += f"; and centres of mass would lie on the links ({there:.2g} m off in the mean, not {here:.2g})"

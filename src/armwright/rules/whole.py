@@ -135,8 +135,7 @@ def moves_no_mass(robot: Description) -> Iterator[Doubt]:
         if not still:
             return
     names = ", ".join(robot.joints[i].name for i in sorted(still))
-    moved_by = [drive.coordinate for drive in robot.drives] or list(range(n))
-    inmost = next(i for i, coordinate in enumerate(moved_by) if coordinate in still)
+    inmost = next(i for i, coordinate in enumerate(driven(robot)) if coordinate in still)
     outer = robot.links[inmost:]
     empty = not any(link.mass or np.any(link.inertia) for link in outer)
     if empty and (robot.payload is None or not robot.payload.mass):
@@ -145,3 +144,8 @@ def moves_no_mass(robot: Description) -> Iterator[Doubt]:
         what = f"{names} can move without moving any mass"
     text = f"{what}, so the mass matrix is singular; give it a mass, a payload or a rotor inertia"
     yield Doubt("error", text, robot.links[inmost].name)
+
+
+def driven(robot: Description) -> list[int]:
+    """Which coordinate moves each joint of the chain."""
+    return [drive.coordinate for drive in robot.drives] or list(range(robot.n))
