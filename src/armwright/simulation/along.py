@@ -14,7 +14,7 @@ from armwright.formulations.parts.actuators import friction
 from armwright.robot import Robot
 from armwright.simulation.run import Run, Statistics, integral
 from armwright.torque import Friction, Law, Moment
-from armwright.torque.law import is_motion
+from armwright.trajectory import Trajectory
 
 FINER = 16
 """Work along a motion is summed over so many times as many points as are recorded."""
@@ -31,7 +31,7 @@ def torques_along(
 
     `friction_law` is friction besides the robot's own, which the drives must overcome too (`torque.friction`).
     """
-    if not isinstance(robot, Robot) or not is_motion(trajectory):
+    if not isinstance(robot, Robot) or not isinstance(trajectory, Trajectory):
         raise InputError(f"torques_along got {robot!r} and {trajectory!r}; expected a Robot and a trajectory")
     if trajectory.n != robot.n:
         raise InputError(f"the trajectory is for {trajectory.n} joints; {robot.name} has {robot.n}")

@@ -22,7 +22,7 @@ from typing import Any
 from armwright.errors import InputError
 from armwright.torque.combined import Limited, Sum
 from armwright.torque.given import MOST_PIECES, Called, Constant, Free, Table, constant, table
-from armwright.torque.law import Law, Moment, Reference, is_motion
+from armwright.torque.law import Law, Moment, Reference
 from armwright.torque.passive import Friction, SpringDamper, friction, spring_damper
 from armwright.torque.tracking import (
     PD,
@@ -37,6 +37,7 @@ from armwright.torque.tracking import (
     pd_gravity,
     pid,
 )
+from armwright.trajectory import Trajectory
 
 __all__ = [
     "LAWS",
@@ -108,7 +109,7 @@ def as_law(torque: Any, n: int) -> Law:
         return Free()
     if isinstance(torque, Law):
         law: Law = torque
-    elif is_motion(torque):
+    elif isinstance(torque, Trajectory):
         raise InputError(
             "torque is a trajectory, which says where to be, not how to get there; use "
             "torque.computed_torque(trajectory, kp, kd) or torque.feed_forward(trajectory)"

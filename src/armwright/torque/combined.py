@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from armwright.algebra import Scalar
 from armwright.errors import InputError
-from armwright.torque.law import Law, Moment, Reference, common, each
+from armwright.torque.law import Law, Moment, common, each
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,11 @@ class Limited(Law):
     def __post_init__(self) -> None:
         if min(self.limit) < 0:
             raise InputError(f"limit = {list(self.limit)}: a torque limit is zero or more")
+        super().__post_init__()
 
-    def start(self, n: int) -> tuple[float, ...]:
-        return self.law.start(n)
-
-    def rates(self, at: Moment) -> list[Scalar]:
-        return self.law.rates(at)
+    @property
+    def made_of(self) -> tuple[Law, ...]:
+        return (self.law,)
 
     @property
     def n(self) -> int | None:
@@ -37,18 +36,6 @@ class Limited(Law):
         if len(sizes) > 1:
             raise InputError(f"a law for {self.law.n} joints and limits for {common(self.limit)}")
         return sizes.pop() if sizes else None
-
-    @property
-    def traceable(self) -> bool:
-        return self.law.traceable
-
-    @property
-    def span(self) -> tuple[float, float] | None:
-        return self.law.span
-
-    @property
-    def reference(self) -> Reference | None:
-        return self.law.reference
 
 
 def _clipped(x: Scalar, limit: float) -> Scalar:
@@ -68,25 +55,15 @@ class Sum(Law):
     laws: tuple[Law, ...]
 
     def torques(self, at: Moment) -> list[Scalar]:
-        return _added(law.torques(part) for law, part in self._each(at))
+        return _added(law.torques(part) for law, part in self.each_part(at))
 
     def shared(self, at: Moment) -> tuple[list[Scalar], list[Scalar]]:
-        drives, drags = zip(*(law.shared(part) for law, part in self._each(at)), strict=True)
+        drives, drags = zip(*(law.shared(part) for law, part in self.each_part(at)), strict=True)
         return _added(drives), _added(drags)
 
-    def start(self, n: int) -> tuple[float, ...]:
-        return tuple(x for law in self.laws for x in law.start(n))
-
-    def rates(self, at: Moment) -> list[Scalar]:
-        return [rate for law, part in self._each(at) for rate in law.rates(part)]
-
-    def _each(self, at: Moment) -> Iterator[tuple[Law, Moment]]:
-        """Every law, with its own part of what they remember."""
-        begin = 0
-        for law in self.laws:
-            end = begin + len(law.start(len(at.q)))
-            yield law, at._replace(memory=at.memory[begin:end])
-            begin = end
+    @property
+    def made_of(self) -> tuple[Law, ...]:
+        return self.laws
 
     @property
     def parts(self) -> tuple[Law, ...]:
@@ -98,16 +75,3 @@ class Sum(Law):
         if len(sizes) > 1:
             raise InputError(f"laws for {' and '.join(map(str, sorted(sizes)))} joints cannot be added")
         return sizes.pop() if sizes else None
-
-    @property
-    def traceable(self) -> bool:
-        return all(law.traceable for law in self.laws)
-
-    @property
-    def span(self) -> tuple[float, float] | None:
-        spans = [law.span for law in self.laws if law.span is not None]
-        return (max(a for a, _ in spans), min(b for _, b in spans)) if spans else None
-
-    @property
-    def reference(self) -> Reference | None:
-        return next((law.reference for law in self.laws if law.reference is not None), None)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol, TypeGuard
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +12,7 @@ from armwright.algebra import Scalar
 from armwright.chain import Chain
 from armwright.errors import InputError
 from armwright.model.description import Description
+from armwright.trajectory import Trajectory
 
 
 class Moment(NamedTuple):
@@ -27,27 +28,20 @@ class Moment(NamedTuple):
     memory: Sequence[Scalar] = ()
 
 
-class Reference(Protocol):
-    """What a law needs of a trajectory (`armwright.trajectory`)."""
-
-    @property
-    def n(self) -> int: ...
-    @property
-    def start(self) -> float: ...
-    @property
-    def end(self) -> float: ...
-    @property
-    def knots(self) -> Sequence[float]: ...
-    @property
-    def traceable(self) -> bool: ...
-    def trace(self, t: Any, /) -> tuple[list[Any], list[Any], list[Any]]: ...
-    def __call__(self, t: Any, /) -> tuple[Any, Any, Any]: ...
+Reference: TypeAlias = Trajectory
+"""The motion a law is meant to produce."""
 
 
 class Law:
-    """Base of all laws. `n` is the number of joints, None for any; `reference` the motion it is meant to produce."""
+    """Base of all laws. `n` is the number of joints, None for any; `reference` the motion it is meant to produce.
+
+    What a law does not say of itself is what the laws say that it is made of, if it is.
+    """
 
     model: Description | None = None
+
+    def __post_init__(self) -> None:
+        _ = self.n  # do its numbers and parts fit together
 
     def torques(self, at: Moment) -> list[Scalar]:
         """One torque per joint."""
@@ -59,11 +53,23 @@ class Law:
 
     def start(self, n: int) -> tuple[float, ...]:
         """What the law remembers at first, for n joints; most remember nothing."""
-        return ()
+        return tuple(x for law in self.made_of for x in law.start(n))
 
     def rates(self, at: Moment) -> list[Scalar]:
         """How fast what the law remembers changes."""
-        return []
+        return [rate for law, part in self.each_part(at) for rate in law.rates(part)]
+
+    def each_part(self, at: Moment) -> Iterator[tuple[Law, Moment]]:
+        """Every law it is made of, with its own part of what they remember."""
+        begin = 0
+        for law in self.made_of:
+            end = begin + len(law.start(len(at.q)))
+            yield law, at._replace(memory=at.memory[begin:end])
+            begin = end
+
+    @property
+    def made_of(self) -> tuple[Law, ...]:
+        return ()
 
     @property
     def n(self) -> int | None:
@@ -72,16 +78,17 @@ class Law:
     @property
     def traceable(self) -> bool:
         """Whether it can be compiled with the dynamics; otherwise it is called from Python, step by step."""
-        return True
+        return all(law.traceable for law in self.made_of)
 
     @property
     def span(self) -> tuple[float, float] | None:
         """The times it is defined for; None for all."""
-        return None
+        spans = [law.span for law in self.made_of if law.span is not None]
+        return (max(a for a, _ in spans), min(b for _, b in spans)) if spans else None
 
     @property
     def reference(self) -> Reference | None:
-        return None
+        return next((law.reference for law in self.made_of if law.reference is not None), None)
 
     @property
     def exact(self) -> bool:
@@ -97,22 +104,13 @@ class Law:
 
         if not isinstance(other, Law):
             return NotImplemented
-        total = Sum((*self.parts, *other.parts))
-        _ = total.n  # do they fit together
-        return total
+        return Sum((*self.parts, *other.parts))
 
     def limited(self, limit: ArrayLike) -> Law:
         """The same law with every torque kept between -limit and limit (one number, or one per joint)."""
         from armwright.torque.combined import Limited  # noqa: PLC0415
 
-        kept = Limited(self, numbers("limit", limit))
-        _ = kept.n
-        return kept
-
-
-def is_motion(value: object) -> TypeGuard[Reference]:
-    """Whether something is a trajectory; arrays have a `trace` too."""
-    return hasattr(value, "knots") and hasattr(value, "trace")
+        return Limited(self, numbers("limit", limit))
 
 
 def numbers(name: str, values: ArrayLike) -> tuple[float, ...]:

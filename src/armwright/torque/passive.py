@@ -32,9 +32,7 @@ class SpringDamper(Law):
 
 def spring_damper(stiffness: ArrayLike, damping: ArrayLike, rest: ArrayLike = 0.0) -> SpringDamper:
     """A spring and a damper on every joint: closed valves with compressed oil behind them, for one."""
-    law = SpringDamper(numbers("stiffness", stiffness), numbers("damping", damping), numbers("rest", rest))
-    _ = law.n
-    return law
+    return SpringDamper(numbers("stiffness", stiffness), numbers("damping", damping), numbers("rest", rest))
 
 
 @dataclass(frozen=True)
@@ -65,5 +63,4 @@ def friction(viscous: ArrayLike = 0.0, coulomb: ArrayLike = 0.0, smooth: float =
     for name, values in (("viscous", law.viscous), ("coulomb", law.coulomb), ("smooth", (rounding,))):
         if min(values) < 0:
             raise InputError(f"{name} = {list(values)}: friction takes energy, so it is zero or more")
-    _ = law.n
     return law

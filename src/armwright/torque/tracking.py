@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 from numpy.typing import ArrayLike
 
@@ -17,8 +17,9 @@ from armwright.chain import Chain
 from armwright.errors import InputError
 from armwright.formulations import find
 from armwright.model.description import Description
-from armwright.torque.law import Law, Moment, Reference, common, each, is_motion, numbers
+from armwright.torque.law import Law, Moment, Reference, common, each, numbers
 from armwright.trace.regroup import regrouped
+from armwright.trajectory import Trajectory
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,7 @@ class Target:
 
 
 def _target(value: ArrayLike | Reference) -> Target:
-    if is_motion(value):
-        return Target(motion=value)
-    return Target(position=numbers("target", value))  # type: ignore[arg-type]
+    return Target(motion=value) if isinstance(value, Trajectory) else Target(position=numbers("target", value))
 
 
 @dataclass(frozen=True)
@@ -129,91 +128,87 @@ class PDGravity(Tracking):
         return [a + b for a, b in zip(self.correction(at, q, qd), weight, strict=True)]
 
 
-class ComputedTorque(Tracking):
-    """Inverse dynamics at the measured state with the acceleration qdd_d + kd (qd_d - qd) + kp (q_d - q)."""
+class Inverse(Tracking):
+    """Base of the laws that compute torques from accelerations, by the model that they have."""
 
     @property
     def exact(self) -> bool:
         return self.model is None
+
+    def moving(self, at: Moment, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar]) -> list[Scalar]:
+        chain = self.known(at)
+        state = (list(q), list(qd), list(qdd))
+        formulation = find("inverse_dynamics", "cartesian_tensor")
+        torques: list[Scalar] = formulation(regrouped(chain, euler=True), *state, loads=chain.wrenches())
+        return torques
+
+
+class ComputedTorque(Inverse):
+    """Inverse dynamics at the measured state with the acceleration qdd_d + kd (qd_d - qd) + kp (q_d - q)."""
 
     def torques(self, at: Moment) -> list[Scalar]:
         q, qd, qdd = self.target.at(at.t)
         wanted = [a + b for a, b in zip(qdd, self.correction(at, q, qd), strict=True)]
-        return _inverse_dynamics(self.known(at), at.q, at.qd, wanted)
+        return self.moving(at, at.q, at.qd, wanted)
 
 
-class FeedForward(Tracking):
+class FeedForward(Inverse):
     """Inverse dynamics along the target, whatever the robot does (plus PD feedback if gains are given)."""
-
-    @property
-    def exact(self) -> bool:
-        return self.model is None
 
     def torques(self, at: Moment) -> list[Scalar]:
         q, qd, qdd = self.target.at(at.t)
-        planned = _inverse_dynamics(self.known(at), q, qd, qdd)
+        planned = self.moving(at, q, qd, qdd)
         if not any(self.kp) and not any(self.kd):
             return planned
         return [a + b for a, b in zip(planned, self.correction(at, q, qd), strict=True)]
 
 
-def _inverse_dynamics(chain: Chain, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar]) -> list[Scalar]:
-    formulation = find("inverse_dynamics", "cartesian_tensor")
-    torques: list[Scalar] = formulation(
-        regrouped(chain, euler=True), list(q), list(qd), list(qdd), loads=chain.wrenches()
-    )
-    return torques
+Follows = TypeVar("Follows", bound=Tracking)
 
 
 def _tracking(
-    kind: type[Tracking],
+    kind: type[Follows],
     target: ArrayLike | Reference,
     kp: ArrayLike,
     kd: ArrayLike,
     model: Description | None = None,
     **gains: ArrayLike,
-) -> Any:
+) -> Follows:
     if model is not None and not isinstance(model, Description):
         raise InputError(f"model = {model!r}: expected a Robot, such as armwright.load('puma560')")
     further = {name: numbers(name, values) for name, values in gains.items()}
     law = kind(_target(target), numbers("kp", kp), numbers("kd", kd), model, **further)
     if model is not None and model.n != law.n:
         raise InputError(f"the model has {model.n} joints, the target {law.n}")
-    _ = law.n  # do the sizes fit
     return law
 
 
 def pd(target: ArrayLike | Reference, kp: ArrayLike, kd: ArrayLike) -> PD:
     """kp (q_d - q) + kd (qd_d - qd) for a position or a trajectory."""
-    law: PD = _tracking(PD, target, kp, kd)
-    return law
+    return _tracking(PD, target, kp, kd)
 
 
 def pid(target: ArrayLike | Reference, kp: ArrayLike, ki: ArrayLike, kd: ArrayLike) -> PID:
     """PD feedback and ki times the integral of q_d - q, which starts at zero; limits do not stop it from growing."""
-    law: PID = _tracking(PID, target, kp, kd, ki=ki)
-    return law
+    return _tracking(PID, target, kp, kd, ki=ki)
 
 
 def pd_gravity(
     target: ArrayLike | Reference, kp: ArrayLike, kd: ArrayLike, model: Description | None = None
 ) -> PDGravity:
     """PD feedback with gravity compensated."""
-    law: PDGravity = _tracking(PDGravity, target, kp, kd, model)
-    return law
+    return _tracking(PDGravity, target, kp, kd, model)
 
 
 def computed_torque(
     trajectory: ArrayLike | Reference, kp: ArrayLike, kd: ArrayLike, model: Description | None = None
 ) -> ComputedTorque:
     """Feedback linearisation: the error obeys e'' + kd e' + kp e = 0 if the model is right."""
-    law: ComputedTorque = _tracking(ComputedTorque, trajectory, kp, kd, model)
-    return law
+    return _tracking(ComputedTorque, trajectory, kp, kd, model)
 
 
 def feed_forward(
     trajectory: ArrayLike | Reference, kp: ArrayLike = 0.0, kd: ArrayLike = 0.0, model: Description | None = None
 ) -> FeedForward:
     """The torques of inverse dynamics along a trajectory; with gains, PD feedback besides."""
-    law: FeedForward = _tracking(FeedForward, trajectory, kp, kd, model)
-    return law
+    return _tracking(FeedForward, trajectory, kp, kd, model)
