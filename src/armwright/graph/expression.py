@@ -9,7 +9,7 @@ once per state, so it costs nothing in a count.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from numbers import Real
 from typing import NoReturn, TypeAlias
 
@@ -18,6 +18,31 @@ from armwright.graph.simplify import simplify
 Operand: TypeAlias = "Expr | float"
 
 LEAVES = ("constant", "parameter", "input")
+
+
+def _of_one(op: str) -> Callable[[Expr], Expr]:
+    """The method that makes a node of one operand."""
+
+    def method(self: Expr) -> Expr:
+        return self.graph.operation(op, self)
+
+    return method
+
+
+def _both_ways(op: str) -> tuple[Callable[[Expr, Operand], Expr], Callable[[Expr, Operand], Expr]]:
+    """The methods that make a node of two operands: of the left one, and of the right one where the left cannot."""
+
+    def left(self: Expr, other: Operand) -> Expr:
+        if not isinstance(other, (Expr, Real)):
+            return NotImplemented  # type: ignore[no-any-return]
+        return self.graph.operation(op, self, self.graph.lift(other))
+
+    def right(self: Expr, other: Operand) -> Expr:
+        if not isinstance(other, (Expr, Real)):
+            return NotImplemented  # type: ignore[no-any-return]
+        return self.graph.operation(op, self.graph.lift(other), self)
+
+    return left, right
 
 
 class Expr:
@@ -43,66 +68,23 @@ class Expr:
     def __bool__(self) -> NoReturn:
         raise TypeError("a traced expression has no truth value: what is traced must not branch on a scalar")
 
-    def __add__(self, other: Operand) -> Expr:
-        return self._binary("add", self, other)
-
-    def __radd__(self, other: Operand) -> Expr:
-        return self._binary("add", other, self)
-
-    def __sub__(self, other: Operand) -> Expr:
-        return self._binary("sub", self, other)
-
-    def __rsub__(self, other: Operand) -> Expr:
-        return self._binary("sub", other, self)
-
-    def __mul__(self, other: Operand) -> Expr:
-        return self._binary("mul", self, other)
-
-    def __rmul__(self, other: Operand) -> Expr:
-        return self._binary("mul", other, self)
-
-    def __truediv__(self, other: Operand) -> Expr:
-        return self._binary("div", self, other)
-
-    def __rtruediv__(self, other: Operand) -> Expr:
-        return self._binary("div", other, self)
-
-    def __neg__(self) -> Expr:
-        return self.graph.operation("neg", self)
-
-    def sqrt(self) -> Expr:
-        return self.graph.operation("sqrt", self)
-
-    def sin(self) -> Expr:
-        return self.graph.operation("sin", self)
-
-    def cos(self) -> Expr:
-        return self.graph.operation("cos", self)
-
-    def sign(self) -> Expr:
-        return self.graph.operation("sign", self)
-
-    def tanh(self) -> Expr:
-        return self.graph.operation("tanh", self)
-
-    def __abs__(self) -> Expr:
-        return self.graph.operation("abs", self)
-
-    def minimum(self, other: Operand) -> Expr:
-        return self._binary("min", self, other)
-
-    def maximum(self, other: Operand) -> Expr:
-        return self._binary("max", self, other)
+    __add__, __radd__ = _both_ways("add")
+    __sub__, __rsub__ = _both_ways("sub")
+    __mul__, __rmul__ = _both_ways("mul")
+    __truediv__, __rtruediv__ = _both_ways("div")
+    minimum = _both_ways("min")[0]
+    maximum = _both_ways("max")[0]
+    __neg__ = _of_one("neg")
+    __abs__ = _of_one("abs")
+    sqrt = _of_one("sqrt")
+    sin = _of_one("sin")
+    cos = _of_one("cos")
+    sign = _of_one("sign")
+    tanh = _of_one("tanh")
 
     def select(self, positive: Operand, otherwise: Operand) -> Expr:
         """`positive` where this expression is above zero, `otherwise` where it is not."""
         return self.graph.operation("select", self, self.graph.lift(positive), self.graph.lift(otherwise))
-
-    def _binary(self, op: str, left: Operand, right: Operand) -> Expr:
-        for operand in (left, right):
-            if not isinstance(operand, (Expr, Real)):
-                return NotImplemented  # type: ignore[no-any-return]
-        return self.graph.operation(op, self.graph.lift(left), self.graph.lift(right))
 
 
 class Graph:

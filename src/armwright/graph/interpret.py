@@ -10,14 +10,10 @@ import numpy as np
 from armwright.algebra import Scalar, cos, elementary, sign, sin
 from armwright.graph.expression import Expr, Operand
 from armwright.graph.replay import replay
+from armwright.graph.simplify import ARITHMETIC
 
 MEANING: dict[str, Callable[..., Scalar]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "div": lambda a, b: a / b,
-    "neg": lambda a: -a,
-    "abs": abs,
+    **ARITHMETIC,
     "sin": sin,
     "cos": cos,
     "sign": sign,

@@ -9,26 +9,32 @@ value by more than rounding.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from armwright.graph.expression import Expr, Graph
 
 Rule: TypeAlias = "Callable[..., Expr | None]"
 
+ARITHMETIC: dict[str, Callable[..., Any]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "neg": operator.neg,
+    "abs": abs,
+}
+"""The operations that every scalar has by itself."""
+
 _FOLD: dict[str, Callable[..., float]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "div": lambda a, b: a / b,
-    "neg": lambda a: -a,
+    **ARITHMETIC,
     "sqrt": math.sqrt,
     "sin": math.sin,
     "cos": math.cos,
     "sign": lambda a: float((a > 0) - (a < 0)),
     "tanh": math.tanh,
-    "abs": abs,
     "min": min,
     "max": max,
     "select": lambda a, b, c: b if a > 0 else c,
@@ -98,12 +104,15 @@ def mul_one(g: Graph, x: Expr, y: Expr) -> Expr | None:
     return None
 
 
-def mul_negated(g: Graph, x: Expr, y: Expr) -> Expr | None:
-    if x.op == "neg":
-        return -(x.args[0] * y)
-    if y.op == "neg":
-        return -(x * y.args[0])
-    return None
+def negated(op: str) -> Rule:
+    """(-x) y = x (-y) = -(x y), and the same for a quotient."""
+
+    def rule(g: Graph, x: Expr, y: Expr) -> Expr | None:
+        if x.op == "neg":
+            return -g.operation(op, x.args[0], y)
+        return -g.operation(op, x, y.args[0]) if y.op == "neg" else None
+
+    return rule
 
 
 def mul_reciprocal(g: Graph, x: Expr, y: Expr) -> Expr | None:
@@ -122,20 +131,16 @@ def mul_negative_constant(g: Graph, x: Expr, y: Expr) -> Expr | None:
     return None
 
 
-def mul_gathered(g: Graph, x: Expr, y: Expr) -> Expr | None:
-    """c (p x) = (c p) x for off-line c and p."""
-    for factor, other in ((x, y), (y, x)):
-        if factor.offline and not other.offline and other.op == "mul" and other.args[0].offline:
-            return (factor * other.args[0]) * other.args[1]
-    return None
+def gathered(op: str) -> Rule:
+    """c (p x) = (c p) x, and the same for a sum, for off-line c and p."""
 
+    def rule(g: Graph, x: Expr, y: Expr) -> Expr | None:
+        for known, other in ((x, y), (y, x)):
+            if known.offline and not other.offline and other.op == op and other.args[0].offline:
+                return g.operation(op, g.operation(op, known, other.args[0]), other.args[1])
+        return None
 
-def add_gathered(g: Graph, x: Expr, y: Expr) -> Expr | None:
-    """c + (p + x) = (c + p) + x for off-line c and p."""
-    for term, other in ((x, y), (y, x)):
-        if term.offline and not other.offline and other.op == "add" and other.args[0].offline:
-            return (term + other.args[0]) + other.args[1]
-    return None
+    return rule
 
 
 def factored(op: str) -> Rule:
@@ -199,14 +204,6 @@ def div_zero(g: Graph, x: Expr, y: Expr) -> Expr | None:
     return g.constant(0) if x.value == 0 and y.value != 0 else None
 
 
-def div_negated(g: Graph, x: Expr, y: Expr) -> Expr | None:
-    if x.op == "neg":
-        return -(x.args[0] / y)
-    if y.op == "neg":
-        return -(x / y.args[0])
-    return None
-
-
 def div_offline(g: Graph, x: Expr, y: Expr) -> Expr | None:
     """x / p = x (1/p): the reciprocal of a parameter is off line."""
     return x * (1 / y) if y.offline and not x.offline and y.value != 0 else None
@@ -226,20 +223,13 @@ def neg_neg(g: Graph, x: Expr) -> Expr | None:
     return x.args[0] if x.op == "neg" else None
 
 
-def sin_odd(g: Graph, x: Expr) -> Expr | None:
-    return -x.args[0].sin() if x.op == "neg" else None
+def odd(op: str) -> Rule:
+    """f(-x) = -f(x)."""
+    return lambda g, x: -g.operation(op, x.args[0]) if x.op == "neg" else None
 
 
 def cos_even(g: Graph, x: Expr) -> Expr | None:
     return x.args[0].cos() if x.op == "neg" else None
-
-
-def sign_odd(g: Graph, x: Expr) -> Expr | None:
-    return -x.args[0].sign() if x.op == "neg" else None
-
-
-def tanh_odd(g: Graph, x: Expr) -> Expr | None:
-    return -x.args[0].tanh() if x.op == "neg" else None
 
 
 def abs_even(g: Graph, x: Expr) -> Expr | None:
@@ -259,25 +249,25 @@ def select_decided(g: Graph, x: Expr, positive: Expr, otherwise: Expr) -> Expr |
 
 
 RULES: dict[str, list[Rule]] = {
-    "add": [add_zero, add_negated, add_gathered, factored("add"), angles("add"), commuted("add")],
+    "add": [add_zero, add_negated, gathered("add"), factored("add"), angles("add"), commuted("add")],
     "sub": [sub_zero, sub_same, sub_negated, factored("sub"), angles("sub"), sub_ordered],
     "mul": [
         mul_zero,
         mul_one,
-        mul_negated,
+        negated("mul"),
         mul_reciprocal,
         mul_negative_constant,
-        mul_gathered,
+        gathered("mul"),
         commuted("mul"),
     ],
-    "div": [div_zero, div_negated, div_offline],
+    "div": [div_zero, negated("div"), div_offline],
     "min": [same_twice, commuted("min")],
     "max": [same_twice, commuted("max")],
     "neg": [neg_neg],
-    "sin": [sin_odd],
+    "sin": [odd("sin")],
     "cos": [cos_even],
-    "sign": [sign_odd],
-    "tanh": [tanh_odd],
+    "sign": [odd("sign")],
+    "tanh": [odd("tanh")],
     "abs": [abs_even],
     "sqrt": [],
     "select": [select_decided],

@@ -11,7 +11,7 @@ dense output, so results at many times cost little. Compiling takes from tenths 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -24,6 +24,7 @@ from armwright.errors import ArmwrightError, InputError
 from armwright.graph.expression import Expr
 from armwright.graph.program import Program
 from armwright.graph.replay import replay
+from armwright.graph.simplify import ARITHMETIC
 from armwright.integrate import march
 from armwright.integrate.control import counting
 from armwright.integrate.events import Event, Step
@@ -37,14 +38,6 @@ CARRIED = 2.0**-200
 
 COMPACT = 200
 """Programs with more operations than this are compiled with loops: unrolled, they would take minutes."""
-
-ARITHMETIC: Mapping[str, Callable[..., Any]] = {
-    "add": lambda x, y: x + y,
-    "sub": lambda x, y: x - y,
-    "mul": lambda x, y: x * y,
-    "div": lambda x, y: x / y,
-    "neg": lambda x: -x,
-}
 
 
 class Taylor:

@@ -9,13 +9,15 @@ target    the distance from the trajectory the law was to follow, if it had one
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from armwright.algebra import Array
 from armwright.formulations.parts.actuators import friction
-from armwright.robot import Robot
+
+if TYPE_CHECKING:
+    from armwright.simulation.run import Run
 
 SAMPLES = 400
 """At most so many mass matrices are looked at along a run."""
@@ -26,39 +28,6 @@ ENERGY_ALLOWED = 1e-6
 CONDITION_ALLOWED = 1e10
 DEPARTED = 1e-3
 """Radians or metres from the target at which a robot has left it, where the law is meant to follow it exactly."""
-
-
-class Audited(Protocol):
-    """What an audit looks at (`run.Run`)."""
-
-    @property
-    def robot(self) -> Robot: ...
-    @property
-    def t(self) -> Array: ...
-    @property
-    def q(self) -> Array: ...
-    @property
-    def qd(self) -> Array: ...
-    @property
-    def qdd(self) -> Array: ...
-    @property
-    def tau(self) -> Array: ...
-    @property
-    def drag(self) -> Array: ...
-    @property
-    def energy(self) -> Array: ...
-    @property
-    def kinetic(self) -> Array: ...
-    @property
-    def work(self) -> Array: ...
-    @property
-    def losses(self) -> Array: ...
-    @property
-    def reference(self) -> tuple[Array, Array, Array] | None: ...
-    @property
-    def exact(self) -> bool: ...
-    @property
-    def message(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -113,7 +82,7 @@ class Audit:
         return "\n".join([*lines, *(f"do not trust it {doubt}" for doubt in self.doubts)])
 
 
-def _beyond_limits(run: Audited) -> list[Doubt]:
+def _beyond_limits(run: Run) -> list[Doubt]:
     """A real joint would have hit its stop."""
     doubts = []
     for i, joint in enumerate(run.robot.joints):
@@ -156,13 +125,13 @@ class Difference:
         return float(self.t[late[0]]) if late.size else None
 
     @classmethod
-    def between(cls, one: Audited, other: Audited, factor: float) -> Difference:
+    def between(cls, one: Run, other: Run, factor: float) -> Difference:
         count = min(len(one.t), len(other.t))
         q, qd = (np.abs(getattr(one, name)[:count] - getattr(other, name)[:count]) for name in ("q", "qd"))
         return cls(factor, one.t[:count], q, qd)
 
 
-def audited(run: Audited) -> Audit:
+def audited(run: Run) -> Audit:
     robot = run.robot
     change = run.energy - run.energy[0]
     energy_defect = run.work - run.losses - change
@@ -187,7 +156,7 @@ _TINY = 1e-6
 """Joules and watts below which nothing is worth a doubt."""
 
 
-def _energy_rate(run: Audited) -> Array:
+def _energy_rate(run: Run) -> Array:
     """d(energy)/dt from positions, velocities and accelerations: qd . (M qdd + C qd + g), by the unloaded robot."""
     robot = run.robot
     torques = robot.inverse_dynamics(run.q, run.qd, run.qdd)
@@ -195,12 +164,12 @@ def _energy_rate(run: Audited) -> Array:
     return rate
 
 
-def _friction(run: Audited) -> Array:
+def _friction(run: Run) -> Array:
     return np.stack(np.broadcast_arrays(*friction(run.robot.chain(), list(run.qd.T))), axis=-1)
 
 
 def _doubts(
-    run: Audited, scale: float, energy: Array, _power: Array, _power_scale: float, at: Array, condition: Array,
+    run: Run, scale: float, energy: Array, _power: Array, _power_scale: float, at: Array, condition: Array,
     target: Array | None,
 ) -> list[Doubt]:  # fmt: skip
     doubts = []
