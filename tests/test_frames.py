@@ -4,6 +4,7 @@ import importlib.util
 import warnings
 from pathlib import Path
 
+import frame_savings as frames
 import numpy as np
 import pytest
 from conftest import close
@@ -12,7 +13,6 @@ import armwright as aw
 from armwright.formulations import find
 from armwright.model import urdf
 from armwright.model.tree import Picked, pick
-from armwright.study import frames
 
 CMEEL = importlib.util.find_spec("cmeel")
 EXAMPLES = Path(CMEEL.origin).parent.parent / "cmeel.prefix/share/example-robot-data/robots" if CMEEL else Path("none")

@@ -11,13 +11,13 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
+from frame_savings import Savings, savings
 
 import armwright as aw
 from armwright.check.numbers import bare, difference
 from armwright.graph import OperationCount
 from armwright.model import urdf, xacro, xml
 from armwright.model.tree import Picked, pick
-from armwright.study.frames import Savings, savings
 from armwright.study.peers.pinocchio import Reading
 
 TIPS = {  # where several chains are equally long
@@ -125,7 +125,7 @@ INTRODUCTION = """
 Multiplications and additions of inverse dynamics, links alone, for every chain above that has mass. First Newton-Euler as
 published, which follows the origins of frames and the centres of mass: in the frames of the file and in canonical ones.
 Then the cheapest recursion on base parameters, again in both; the last column is what is compiled by default. All four
-are counted by the same code (`armwright.study.frames`).
+are counted by the same code (`tools/frame_savings.py`).
 """
 
 NOTES = """
