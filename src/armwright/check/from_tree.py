@@ -17,6 +17,7 @@ from armwright.model import urdf, xml
 from armwright.model.meshes import Outside, Places
 from armwright.model.tree import Tree
 
+BOUNDS = ("lower", "upper", "effort", "velocity")
 SIX = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
@@ -145,12 +146,9 @@ def _sides(shape: xml.Element) -> Array | None:
 
 def _hinge(element: xml.Element, places: dict[int, int]) -> Hinge:
     axis, limit, dynamics, mimic = (element.one(tag) for tag in ("axis", "limit", "dynamics", "mimic"))
-
-    def bound(key: str) -> float | None:
-        return limit.number(key) if limit is not None and key in limit.attributes else None
-
-    kind, low, high = element.text_of("type"), bound("lower"), bound("upper")
-    free = kind == "continuous" or (low is None and high is None)
+    bounds = {key: limit.number(key) for key in BOUNDS if key in limit.attributes} if limit else {}
+    kind = element.text_of("type")
+    limited = kind != "continuous" and bounds.keys() & {"lower", "upper"}
     return Hinge(
         name=element.text_of("name"),
         kind=kind,
@@ -158,9 +156,9 @@ def _hinge(element: xml.Element, places: dict[int, int]) -> Hinge:
         child=element.need("child").text_of("link"),
         placement=urdf.origin_of(element),
         axis=np.array((axis or element).vector("xyz", (1.0, 0.0, 0.0))),
-        limits=None if free else (low or 0.0, high or 0.0),
-        effort=bound("effort"),
-        velocity=bound("velocity"),
+        limits=(bounds.get("lower", 0.0), bounds.get("upper", 0.0)) if limited else None,
+        effort=bounds.get("effort"),
+        velocity=bounds.get("velocity"),
         viscous=dynamics.number("damping", 0.0) if dynamics else 0.0,
         coulomb=dynamics.number("friction", 0.0) if dynamics else 0.0,
         mimic=(mimic.text_of("joint"), mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)) if mimic else None,

@@ -87,10 +87,8 @@ def _definite(robot: Robot) -> Proof:
     scale = np.sqrt(diagonal)
     smallest = float(np.min(np.linalg.eigvalsh(M / scale[:, :, None] / scale[:, None, :])))
     condition = float(np.max(np.linalg.cond(M)))
-    text = f"{POSITIONS} positions: condition {condition:.3g} at worst"
-    if smallest <= 1e-13:
-        return Proof(name, False, f"{text}, and an eigenvalue of {smallest:.1e} relative to the diagonal", smallest)
-    return Proof(name, True, text, smallest)
+    low = f", and an eigenvalue of {smallest:.1e} relative to the diagonal" if smallest <= 1e-13 else ""
+    return Proof(name, not low, f"{POSITIONS} positions: condition {condition:.3g} at worst{low}", smallest)
 
 
 def _conserved(robot: Robot) -> Proof:
