@@ -57,11 +57,6 @@ def whole_number(name: str, value: object, least: int, meaning: str = "a whole n
     return int(value)
 
 
-def thread_count(threads: object) -> int:
-    """A number of threads to use."""
-    return whole_number("threads", threads, 1)
-
-
 def scalars(array: Array, batch: tuple[int, ...]) -> list[Scalar]:
     """One scalar per entry of the last axis: a number for a single state, an array of shape `batch` otherwise."""
     if not batch:
@@ -129,9 +124,8 @@ def direct(out: Array, dtype: np.dtype[Any], inputs: Sequence[ArrayLike]) -> boo
     size, flags = dtype.itemsize, out.flags
     if out.dtype != dtype or not flags.aligned or not flags.writeable:
         return False
-    for stride, count in zip(out.strides, out.shape, strict=True):
-        if stride % size or (stride == 0 and count > 1):
-            return False
+    if any(stride % size for stride in out.strides) or _repeats(out):
+        return False
     return not any(isinstance(x, np.ndarray) and np.may_share_memory(out, x) for x in inputs)
 
 

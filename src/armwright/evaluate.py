@@ -109,8 +109,6 @@ def by_columns(kernel: Kernel, subject: Subject) -> Evaluate:
 
     def evaluate(call: Call) -> Array:
         batch = call.batch
-        if call.out is not None:
-            check_out(call.out, (*batch, n, n), dtype)
         states = math.prod(batch)
         result = np.empty((n, n, states), dtype)
         q = by_state(call.arrays["q"], batch, (n,))
@@ -144,8 +142,6 @@ def as_written(formulation: Formulation, subject: Subject) -> Evaluate:
             raise not_finite(subject, call, np.full(batch, np.nan)) from None
         if not np.isfinite(result).all():
             raise not_finite(subject, call, result)
-        if call.out is not None:
-            check_out(call.out, result.shape, dtype)
         return _filled(call.out, result)
 
     return evaluate
@@ -154,6 +150,7 @@ def as_written(formulation: Formulation, subject: Subject) -> Evaluate:
 def _filled(out: Array | None, result: Array) -> Array:
     if out is None:
         return result
+    check_out(out, result.shape, result.dtype)
     out[...] = result
     return out
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.arrays import checked, common_shape, direct, empty, thread_count, viewed
+from armwright.arrays import checked, common_shape, direct, empty, viewed, whole_number
 from armwright.backends.interface import Kernel, backend
 from armwright.errors import InputError, SingularError, unknown
 from armwright.evaluate import Call, Evaluate, Subject, as_written, by_columns, by_kernel, by_loop, loop_kernel
@@ -194,7 +194,7 @@ class Function:
             for name, value in given.items()
         }
         batch = common_shape({name: (array, len(shapes[name])) for name, array in arrays.items()})
-        shares = thread_count(threads) if threads is not None else _default_threads(batch)
+        shares = whole_number("threads", threads, 1) if threads is not None else _default_threads(batch)
         return self._evaluator(tuple(wrenches))(Call(arrays, shapes, batch, out, shares))
 
     def _evaluator(self, loads: tuple[str, ...]) -> Evaluate:

@@ -50,7 +50,10 @@ class Step:
     y: Array
     t_end: Any
     y_end: Array
-    at: Callable[[Any], Array]
+    within: Callable[[Any], Array]
+
+    def at(self, t: Any) -> Array:
+        return self.y_end if t == self.t_end else self.within(t)
 
 
 def _checked(events: Iterable[Event] | Event) -> tuple[Event, ...]:
@@ -84,10 +87,7 @@ class Watch:
         found.sort(key=lambda pair: pair[0], reverse=not forwards)
         last = next((k for k, (_, event) in enumerate(found) if event.terminal), None)
         kept = found if last is None else found[: last + 1]
-        return [Occurrence(event.title, t, self._state(step, t)) for t, event in kept], last is not None
-
-    def _state(self, step: Step, t: Any) -> Array:
-        return step.y_end if t == step.t_end else step.at(t)
+        return [Occurrence(event.title, t, step.at(t)) for t, event in kept], last is not None
 
     def _value(self, event: Event, t: Any, y: Array) -> Any:
         value = event.function(t, y)
@@ -100,11 +100,9 @@ class Watch:
         return number
 
     def _located(self, event: Event, step: Step, start: tuple[Any, Any], end: tuple[Any, Any]) -> Any:
-        def function(t: Any) -> Any:
-            return self._value(event, t, self._state(step, t))
-
         size = max(abs(step.t), abs(step.t_end), abs(step.t_end - step.t))
-        return crossing(function, start, end, 2 * self.scalars.number(self.scalars.eps) * size)
+        width = 2 * self.scalars.number(self.scalars.eps) * size
+        return crossing(lambda t: self._value(event, t, step.at(t)), start, end, width)
 
 
 def crossing(function: Callable[[Any], Any], start: tuple[Any, Any], end: tuple[Any, Any], width: Any) -> Any:

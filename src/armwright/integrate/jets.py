@@ -28,7 +28,7 @@ from armwright.graph.program import Program
 from armwright.integrate import march
 from armwright.integrate.events import Event, Step
 from armwright.integrate.scalars import Scalars, state
-from armwright.integrate.solution import Counts, IntegrationError, Solution
+from armwright.integrate.solution import IntegrationError, Solution, Statistics
 
 Series: TypeAlias = "list[Scalar]"
 """The coefficients known so far, that of order 0 first."""
@@ -176,13 +176,13 @@ def solve_jets(
     y, scalars = state("y0", y0)
     _check(program, y.size)
     each = _orders(orders, y.size)
-    way, counts = march.Way(scalars, t0, t1, times), Counts()
+    way, counts = march.Way(scalars, t0, t1, times), Statistics()
     steps = partial(_steps, program, each, scalars, counts, way.start, y, way.fixed(step, max_steps))
     return way.follow(steps, y, counts, events, on_step)
 
 
 def _steps(
-    program: Program, orders: Sequence[int], scalars: Scalars, counts: Counts, t: Any, y: Array, stops: Iterable[Any]
+    program: Program, orders: list[int], scalars: Scalars, counts: Statistics, t: Any, y: Array, stops: Iterable[Any]
 ) -> Iterator[Step]:
     for stop in stops:
         counts.evaluations += 1

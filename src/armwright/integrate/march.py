@@ -13,7 +13,7 @@ from armwright.algebra import Array
 from armwright.errors import InputError
 from armwright.integrate.events import Event, Step, Watch
 from armwright.integrate.scalars import Scalars
-from armwright.integrate.solution import Counts, IntegrationError, Occurrence, Solution, Statistics
+from armwright.integrate.solution import IntegrationError, Occurrence, Solution, Statistics
 
 OnStep = Callable[[Any, Array], object]
 
@@ -27,12 +27,9 @@ class Record:
         self.t: list[Any] = []
         self.y: list[Array] = []
         self.events: list[Occurrence] = []
-        self._add_until(t, lambda time: y)
+        self.add_until(t, lambda time: y)
 
-    def step(self, step: Step) -> None:
-        self._add_until(step.t_end, lambda time: step.y_end if time == step.t_end else step.at(time))
-
-    def _add_until(self, end: Any, at: Callable[[Any], Array]) -> None:
+    def add_until(self, end: Any, at: Callable[[Any], Array]) -> None:
         if self.pending is None:
             self.add(end, at(end))
             return
@@ -45,11 +42,10 @@ class Record:
             self.t.append(t)
             self.y.append(y)
 
-    def solution(self, counts: Counts, status: str, message: str) -> Solution:
+    def solution(self, counts: Statistics, status: str, message: str) -> Solution:
         dtype = self.scalars.dtype if self.scalars.objects else np.dtype(np.float64)
         y = np.array(self.y, self.scalars.dtype).reshape(len(self.y), self.size)
-        statistics = Statistics(counts.accepted, counts.rejected, counts.evaluations, counts.jacobians)
-        return Solution(np.array(self.t, dtype), y, statistics, tuple(self.events), status, message)
+        return Solution(np.array(self.t, dtype), y, replace(counts), tuple(self.events), status, message)
 
 
 MAX_STEPS = 1_000_000
@@ -130,7 +126,7 @@ class Way:
         self,
         steps: Callable[[], Iterator[Step]],
         y: Array,
-        counts: Counts,
+        counts: Statistics,
         events: Iterable[Event],
         on_step: OnStep | None,
     ) -> Solution:
@@ -145,7 +141,7 @@ class Way:
                     found, ended = watch.passed(whole)
                     record.events += found
                     step = replace(whole, t_end=found[-1].t, y_end=found[-1].y) if ended else whole
-                    record.step(step)
+                    record.add_until(step.t_end, step.at)
                     stopped = on_step is not None and _true(on_step(step.t_end, step.y_end))
                     if ended or stopped:
                         record.add(step.t_end, step.y_end)

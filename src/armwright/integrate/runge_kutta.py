@@ -23,7 +23,7 @@ from armwright.errors import InputError
 from armwright.integrate import control, march
 from armwright.integrate.events import Event, Step
 from armwright.integrate.scalars import Scalars, state
-from armwright.integrate.solution import Counts, IntegrationError, Solution
+from armwright.integrate.solution import IntegrationError, Solution, Statistics
 from armwright.integrate.tableaus import Steps, Tableau, methods
 from armwright.integrate.tableaus import method as find
 
@@ -33,15 +33,13 @@ Derivative = Callable[[Any, Array], ArrayLike]
 class Scheme:
     """A tableau in the numbers of the state, applied to a derivative."""
 
-    def __init__(self, derivative: Derivative, tableau: Tableau | Steps, scalars: Scalars, size: int) -> None:
+    def __init__(self, derivative: Derivative, steps: Steps, scalars: Scalars, size: int) -> None:
         self.derivative, self.scalars, self.shape = derivative, scalars, (size,)
-        self.fsal = tableau.fsal
-        self.counts = Counts()
-        entries = tableau.exact(scalars.number)
-        self.c = entries.c
-        self.a = [np.array(row, scalars.dtype) for row in entries.a]
-        self.b = np.array(entries.b, scalars.dtype)
-        self.errors = [np.array(row, scalars.dtype) for row in (entries.error, entries.error2) if row is not None]
+        self.fsal, self.c = steps.fsal, steps.c
+        self.counts = Statistics()
+        self.a = [np.array(row, scalars.dtype) for row in steps.a]
+        self.b = np.array(steps.b, scalars.dtype)
+        self.errors = [np.array(row, scalars.dtype) for row in (steps.error, steps.error2) if row is not None]
 
     def slope(self, t: Any, y: Array, out: Array) -> Array:
         """The derivative, checked and copied: the user's function may reuse its memory."""
@@ -122,7 +120,7 @@ def solve(
     tableau = find(method) if not isinstance(method, Tableau) else method
     y, scalars = state("y0", y0)
     way = march.Way(scalars, t0, t1, times)
-    scheme = Scheme(derivative, tableau, scalars, y.size)
+    scheme = Scheme(derivative, tableau.exact(scalars.number).steps(), scalars, y.size)
     steps: Callable[[], Iterator[Step]]
     if step is not None:
         steps = partial(_fixed, scheme, way.start, y, way.fixed(step, max_steps))
@@ -241,6 +239,6 @@ def dense(derivative: Derivative, t: Any, y: ArrayLike, h: Any, theta: Any, meth
     """
     tableau = find(method) if not isinstance(method, Tableau) else method
     start, scalars = state("y", y)
-    scheme = Scheme(derivative, tableau, scalars, start.size)
+    scheme = Scheme(derivative, tableau.exact(scalars.number).steps(), scalars, start.size)
     time = scalars.time("t", t)
     return scheme.at(time, start, scheme.first(time, start), time + scalars.time("theta h", theta * h))

@@ -14,7 +14,7 @@ from armwright.errors import InputError
 from armwright.integrate import march
 from armwright.integrate.events import Event, Step
 from armwright.integrate.scalars import Scalars, state
-from armwright.integrate.solution import Counts, IntegrationError, Solution
+from armwright.integrate.solution import IntegrationError, Solution, Statistics
 
 Acceleration = Callable[..., ArrayLike]
 
@@ -45,15 +45,14 @@ def semi_implicit_euler(
     if qd.shape != q.shape or other.dtype != scalars.dtype:
         raise InputError(f"qd0 is {other.dtype} {qd.shape}; expected {scalars.dtype} {q.shape}, as q0")
     y = np.concatenate([q, qd] if z0 is None else [q, qd, state("z0", z0)[0]])
-    way, counts = march.Way(scalars, t0, t1, times), Counts()
-    steps = partial(_steps, acceleration, scalars, counts, (way.start, y, q.size), way.fixed(step, max_steps))
+    way, counts = march.Way(scalars, t0, t1, times), Statistics()
+    steps = partial(_steps, acceleration, scalars, counts, way.start, y, q.size, way.fixed(step, max_steps))
     return way.follow(steps, y, counts, events, on_step)
 
 
 def _steps(
-    acceleration: Acceleration, scalars: Scalars, counts: Counts, begin: tuple[Any, Array, int], stops: Iterable[Any]
+    acceleration: Acceleration, scalars: Scalars, counts: Statistics, t: Any, y: Array, n: int, stops: Iterable[Any]
 ) -> Iterator[Step]:
-    t, y, n = begin
     for stop in stops:
         counts.evaluations += 1
         parts = [y[:n], y[n : 2 * n], y[2 * n :]]

@@ -10,25 +10,15 @@ from armwright.errors import ArmwrightError
 
 
 @dataclass
-class Counts:
-    """What has been done so far."""
+class Statistics:
+    """Steps accepted and rejected (None if the method does not tell), evaluations of the derivative and its Jacobian.
+
+    What locating events took is included. A method counts in one of these, and a solution has a copy.
+    """
 
     accepted: int = 0
     rejected: int | None = 0
     evaluations: int = 0
-    jacobians: int = 0
-
-
-@dataclass(frozen=True)
-class Statistics:
-    """Steps accepted and rejected (None if the method does not tell), evaluations of the derivative and its Jacobian.
-
-    What locating events took is included.
-    """
-
-    accepted: int
-    rejected: int | None
-    evaluations: int
     jacobians: int = 0
 
 

@@ -20,7 +20,7 @@ from armwright.integrate import control, march
 from armwright.integrate.events import Event, Step
 from armwright.integrate.runge_kutta import Derivative
 from armwright.integrate.scalars import state
-from armwright.integrate.solution import Counts, IntegrationError, Solution
+from armwright.integrate.solution import IntegrationError, Solution, Statistics
 
 STIFF = {"radau": "Radau", "bdf": "BDF", "lsoda": "LSODA"}
 """The names of the implicit methods, and what SciPy calls them."""
@@ -64,7 +64,7 @@ def solve_stiff(
     y, scalars = state("y0", y0)
     if scalars.dtype != np.float64:
         raise InputError(f"y0 holds {scalars.dtype} values; {method} integrates in double precision, give floats")
-    way, counts = march.Way(scalars, t0, t1, times), Counts(rejected=None)
+    way, counts = march.Way(scalars, t0, t1, times), Statistics(rejected=None)
     relative, absolute = control.tolerances(scalars, rtol, atol, y.size)
     if relative < FINEST:
         raise InputError(f"rtol = {rtol} is too fine for {method}; expected {FINEST:.1e} or more")
@@ -92,7 +92,7 @@ def _solver(method: str) -> Any:
         raise ArmwrightError(f"the method {method} is SciPy's, which is not installed: pip install scipy") from None
 
 
-def _slope(derivative: Derivative, counts: Counts, size: int, t: float, y: Array) -> Array:
+def _slope(derivative: Derivative, counts: Statistics, size: int, t: float, y: Array) -> Array:
     counts.evaluations += 1
     slope = np.array(derivative(t, y), float)
     if slope.shape != (size,):
@@ -102,7 +102,7 @@ def _slope(derivative: Derivative, counts: Counts, size: int, t: float, y: Array
     return slope
 
 
-def _jacobian(jacobian: Jacobian, counts: Counts, size: int, t: float, y: Array) -> Array:
+def _jacobian(jacobian: Jacobian, counts: Statistics, size: int, t: float, y: Array) -> Array:
     counts.jacobians += 1
     matrix = np.array(jacobian(t, y), float)
     if matrix.shape != (size, size):
@@ -112,7 +112,7 @@ def _jacobian(jacobian: Jacobian, counts: Counts, size: int, t: float, y: Array)
     return matrix
 
 
-def _steps(make: Callable[[], Any], counts: Counts, max_steps: int) -> Iterator[Step]:
+def _steps(make: Callable[[], Any], counts: Statistics, max_steps: int) -> Iterator[Step]:
     solver = make()
     while solver.status == "running":
         t, y = float(solver.t), solver.y.copy()

@@ -44,10 +44,6 @@ class Steps:
             return len(self.b)
         return max(j for j, x in enumerate(self.b) if x) + 1
 
-    def exact(self, _number: Callable[[Any], Any]) -> Steps:
-        """The same: only a tableau knows its numbers better."""
-        return self
-
 
 @dataclass(frozen=True)
 class Tableau:

@@ -29,7 +29,7 @@ from armwright.integrate import march
 from armwright.integrate.control import counting
 from armwright.integrate.events import Event, Step
 from armwright.integrate.scalars import state
-from armwright.integrate.solution import Counts, IntegrationError, Solution
+from armwright.integrate.solution import IntegrationError, Solution, Statistics
 
 EPS = float(np.finfo(float).eps)
 
@@ -85,12 +85,12 @@ class Taylor:
         y, scalars = state("y0", y0)
         if scalars.dtype != np.float64 or y.shape != (self.size,):
             raise InputError(f"y0 is {scalars.dtype} {y.shape}; expected float64 {(self.size,)}, as the program's y")
-        way, counts = march.Way(scalars, t0, t1, times), Counts()
+        way, counts = march.Way(scalars, t0, t1, times), Statistics()
         longest = np.inf if max_step is None else way.length("max_step", max_step)
         steps = partial(self._steps, way.start, y, way.end, longest, max_steps, counts)
         return way.follow(steps, y, counts, events, on_step)
 
-    def _steps(self, t: float, y: Array, t1: float, longest: float, most: int, counts: Counts) -> Iterator[Step]:
+    def _steps(self, t: float, y: Array, t1: float, longest: float, most: int, counts: Statistics) -> Iterator[Step]:
         integrator, outcome = self._integrator, self._outcome
         integrator.time, integrator.state[:] = t, y * self._scale
         while t != t1:

@@ -8,7 +8,7 @@ has order p if, for every tree of at most p nodes,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cache
@@ -90,19 +90,17 @@ def residual(a: Sequence[Sequence[Fraction]], b: Sequence[Fraction], order: int)
     """By how much the conditions up to an order are missed at most."""
     with localcontext() as context:
         context.prec = DIGITS
-        method = Method(_square([[_decimal(x) for x in row] for row in a], Decimal(0)), np.array([*map(_decimal, b)]))
+        method = _method(a, b, lambda x: Decimal(x.numerator) / x.denominator)
         return float(max(abs(method.b @ method.phi(tree) - Decimal(1) / density(tree)) for tree in up_to(order)))
 
 
 def sensitivity(a: Sequence[Sequence[Fraction]], b: Sequence[Fraction], order: int) -> float:
     """By how much a condition up to an order is missed at most, per relative error of the coefficients."""
-    method = Method(_square([[*map(float, row)] for row in a], 0.0), np.array([*map(float, b)]))
+    method = _method(a, b, float)
     return max(map(method.sensitivity, up_to(order)))
 
 
-def _decimal(x: Fraction) -> Decimal:
-    return Decimal(x.numerator) / x.denominator
-
-
-def _square(rows: list[list[Any]], zero: Any) -> Array:
-    return np.array([row + [zero] * (len(rows) - len(row)) for row in rows])
+def _method(a: Sequence[Sequence[Fraction]], b: Sequence[Fraction], number: Callable[[Fraction], Any]) -> Method:
+    """A tableau in other numbers, with the zeros above its diagonal."""
+    rows = [[*row, *[Fraction(0)] * (len(a) - len(row))] for row in a]
+    return Method(np.array([[*map(number, row)] for row in rows]), np.array([*map(number, b)]))

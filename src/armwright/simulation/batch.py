@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.arrays import thread_count
+from armwright.arrays import whole_number
 from armwright.backends.interface import backend
 from armwright.errors import InputError, SimulationWarning, unknown
 from armwright.integrate import method, methods
@@ -69,7 +69,7 @@ def simulate_batch(
         )
     if dtype not in backend(TARGET).dtypes:
         raise unknown("dtype", dtype, backend(TARGET).dtypes)
-    thread_count(threads)
+    whole_number("threads", threads, 1)
     names, values = _varied(vary)
     y, p = _batch(planned, start_of(planned, q0, qd0, many=True), values)
     kernel = rollout_of(planned.robot, planned.law, names, integrator, planned.how.step is not None, dtype)

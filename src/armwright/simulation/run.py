@@ -19,6 +19,9 @@ from armwright.robot import Robot
 from armwright.simulation.audit import Audit, Difference, audited
 from armwright.simulation.motion import View
 
+BY_JOINT, ALONE = ("q", "qd", "qdd", "tau", "drag"), ("kinetic", "potential", "work", "losses")
+"""What a run has per time and joint, and what per time."""
+
 VERSION = 1
 """Of the Parquet files: raised when their columns or metadata change."""
 
@@ -119,12 +122,11 @@ class Run:
     def columns(self) -> dict[str, Array]:
         """Everything with one number per time, by name: t, q1, ..., qd1, ..., kinetic, ..."""
         columns = {"t": self.t}
-        for name in ("q", "qd", "qdd", "tau", "drag", "memory"):
-            columns |= {f"{name}{i + 1}": column for i, column in enumerate(getattr(self, name).T)}
-        columns |= {name: getattr(self, name) for name in ("kinetic", "potential", "work", "losses")}
-        if self.reference is not None:
-            for name, values in zip(("q", "qd", "qdd"), self.reference, strict=True):
-                columns |= {f"reference_{name}{i + 1}": column for i, column in enumerate(values.T)}
+        for name in (*BY_JOINT, "memory"):
+            columns |= _parted(name, getattr(self, name))
+        columns |= {name: getattr(self, name) for name in ALONE}
+        for name, values in zip(("q", "qd", "qdd"), self.reference or (), strict=self.reference is not None):
+            columns |= _parted(f"reference_{name}", values)
         return columns
 
     def to_parquet(self, path: str | Path) -> Path:
@@ -160,7 +162,8 @@ class Run:
         columns = {name: table[name].to_numpy() for name in table.column_names}
         robot = Robot.from_fields(toml.parse(meta["robot"]))
         n = robot.n
-        arrays: dict[str, Any] = {name: _stacked(columns, name, n) for name in ("q", "qd", "qdd", "tau", "drag")}
+        arrays: dict[str, Any] = {name: _stacked(columns, name, n) for name in BY_JOINT}
+        arrays |= {name: columns[name] for name in ALONE}
         arrays["memory"] = _stacked(columns, "memory", sum(name.startswith("memory") for name in columns))
         reference = None
         if "reference_q1" in columns:
@@ -169,10 +172,6 @@ class Run:
             robot=robot,
             t=columns["t"],
             **arrays,
-            kinetic=columns["kinetic"],
-            potential=columns["potential"],
-            work=columns["work"],
-            losses=columns["losses"],
             statistics=Statistics(**meta["statistics"]),
             settings=meta["settings"],
             events=tuple(Found(e["name"], e["t"], np.array(e["q"]), np.array(e["qd"])) for e in meta["events"]),
@@ -189,7 +188,7 @@ class Run:
         """A Dataset with the dimensions time and joint (needs xarray)."""
         xarray = _needed("xarray")
         by_joint = {name: (("time", "joint"), getattr(self, name)) for name in ("q", "qd", "qdd", "tau", "power")}
-        alone = {name: ("time", getattr(self, name)) for name in ("kinetic", "potential", "work", "losses")}
+        alone = {name: ("time", getattr(self, name)) for name in ALONE}
         names = [joint.name for joint in self.robot.joints]
         return xarray.Dataset({**by_joint, **alone}, coords={"time": self.t, "joint": names}, attrs=dict(self.settings))
 
@@ -252,6 +251,10 @@ def integral(t: Array, values: Array) -> Array:
 
     integral: Array = cumulative_simpson(values, x=t, initial=0.0)
     return integral
+
+
+def _parted(name: str, values: Array) -> dict[str, Array]:
+    return {f"{name}{i + 1}": column for i, column in enumerate(values.T)}
 
 
 def _stacked(columns: Mapping[str, Array], name: str, n: int) -> Array:
