@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from armwright.algebra import Scalar
 from armwright.errors import InputError
-from armwright.torque.law import Law, Moment, common, each
+from armwright.torque.law import Law, Moment, each
 
 
 @dataclass(frozen=True)
@@ -16,6 +16,7 @@ class Limited(Law):
 
     law: Law
     limit: tuple[float, ...]
+    per_joint = ("limit",)
 
     def torques(self, at: Moment) -> list[Scalar]:
         limits = each(self.limit, len(at.q))
@@ -32,9 +33,9 @@ class Limited(Law):
 
     @property
     def n(self) -> int | None:
-        sizes = {size for size in (self.law.n, common(self.limit)) if size is not None}
+        sizes = {size for size in (self.law.n, super().n) if size is not None}
         if len(sizes) > 1:
-            raise InputError(f"a law for {self.law.n} joints and limits for {common(self.limit)}")
+            raise InputError(f"a law for {self.law.n} joints and limits for {super().n}")
         return sizes.pop() if sizes else None
 
 

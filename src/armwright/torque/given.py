@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from armwright.algebra import Scalar
 from armwright.errors import InputError
-from armwright.torque.law import Law, Moment, common, each, numbers
+from armwright.torque.law import Law, Moment, each, numbers
 
 MOST_PIECES = 32
 """A table with more intervals is looked up in Python: compiled, every step would compare with all of them."""
@@ -28,13 +28,10 @@ class Free(Law):
 @dataclass(frozen=True)
 class Constant(Law):
     values: tuple[float, ...]
+    per_joint = ("values",)
 
     def torques(self, at: Moment) -> list[Scalar]:
         return list(each(self.values, len(at.q)))
-
-    @property
-    def n(self) -> int | None:
-        return common(self.values)
 
 
 def constant(values: ArrayLike) -> Constant:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,6 +39,8 @@ class Law:
     """
 
     model: Description | None = None
+    per_joint: ClassVar[tuple[str, ...]] = ()
+    """The parameters that are one number, or one per joint."""
 
     def __post_init__(self) -> None:
         _ = self.n  # do its numbers and parts fit together
@@ -73,7 +75,7 @@ class Law:
 
     @property
     def n(self) -> int | None:
-        return None
+        return common(*(getattr(self, name) for name in self.per_joint))
 
     @property
     def traceable(self) -> bool:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Scalar
 from armwright.errors import InputError
 from armwright.formulations.parts.actuators import rubbed
-from armwright.torque.law import Law, Moment, common, each, numbers
+from armwright.torque.law import Law, Moment, each, numbers
 
 
 @dataclass(frozen=True)
@@ -19,15 +19,12 @@ class SpringDamper(Law):
     stiffness: tuple[float, ...]
     damping: tuple[float, ...]
     rest: tuple[float, ...]
+    per_joint = ("stiffness", "damping", "rest")
 
     def torques(self, at: Moment) -> list[Scalar]:
         n = len(at.q)
         rows = zip(each(self.stiffness, n), each(self.damping, n), each(self.rest, n), at.q, at.qd, strict=True)
         return [-(k * (q - rest)) - d * qd for k, d, rest, q, qd in rows]
-
-    @property
-    def n(self) -> int | None:
-        return common(self.stiffness, self.damping, self.rest)
 
 
 def spring_damper(stiffness: ArrayLike, damping: ArrayLike, rest: ArrayLike = 0.0) -> SpringDamper:
@@ -42,6 +39,7 @@ class Friction(Law):
     viscous: tuple[float, ...]
     coulomb: tuple[float, ...]
     smooth: float
+    per_joint = ("viscous", "coulomb")
 
     def shared(self, at: Moment) -> tuple[list[Scalar], list[Scalar]]:
         return [0] * len(at.q), self.torques(at)
@@ -50,10 +48,6 @@ class Friction(Law):
         n = len(at.q)
         rows = zip(each(self.viscous, n), each(self.coulomb, n), at.qd, strict=True)
         return [-rubbed(v, c, self.smooth, qd) for v, c, qd in rows]
-
-    @property
-    def n(self) -> int | None:
-        return common(self.viscous, self.coulomb)
 
 
 def friction(viscous: ArrayLike = 0.0, coulomb: ArrayLike = 0.0, smooth: float = 0.0) -> Friction:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from numpy.typing import ArrayLike
 
@@ -17,7 +17,7 @@ from armwright.chain import Chain
 from armwright.errors import InputError
 from armwright.formulations import find
 from armwright.model.description import Description
-from armwright.torque.law import Law, Moment, Reference, common, each, numbers
+from armwright.torque.law import Law, Moment, Reference, each, numbers
 from armwright.trace.regroup import regrouped
 from armwright.trajectory import Trajectory
 
@@ -52,14 +52,11 @@ class Tracking(Law):
     kp: tuple[float, ...] = (0.0,)
     kd: tuple[float, ...] = (0.0,)
     model: Description | None = None
-
-    @property
-    def gains(self) -> tuple[tuple[float, ...], ...]:
-        return self.kp, self.kd
+    per_joint: ClassVar[tuple[str, ...]] = ("kp", "kd")
 
     @property
     def n(self) -> int | None:
-        sizes = {self.target.n, common(*self.gains) or self.target.n}
+        sizes = {self.target.n, super().n or self.target.n}
         if len(sizes) > 1:
             raise InputError(f"gains for {max(sizes - {self.target.n})} joints and a target for {self.target.n}")
         return self.target.n
@@ -101,10 +98,7 @@ class PID(Tracking):
     """PD feedback, and ki times the integral of the error, which is what the law remembers."""
 
     ki: tuple[float, ...] = (0.0,)
-
-    @property
-    def gains(self) -> tuple[tuple[float, ...], ...]:
-        return self.kp, self.kd, self.ki
+    per_joint = ("kp", "kd", "ki")
 
     def start(self, n: int) -> tuple[float, ...]:
         return (0.0,) * n
