@@ -8,7 +8,7 @@ from typing import Any
 from armwright.backends.interface import Kernel, Rollout, backend
 from armwright.integrate import Taylor, method
 from armwright.robot import Robot
-from armwright.simulation.motion import Driven, derivative, driven, jacobian, view
+from armwright.simulation.motion import Driven, derivative, driven, jacobian, layout_of, view
 from armwright.torque import Law
 
 KEPT = 32
@@ -46,9 +46,8 @@ def rollout_of(
     robot: Robot, law: Law, vary: tuple[str, ...], integrator: str, fixed: bool, dtype: str, target: str = TARGET
 ) -> Rollout:
     """The whole motion as one loop."""
-    motion = motion_of(robot, law, vary)
-    steps = method(integrator).steps(fixed)
-    return backend(target).rollout(derivative(motion), steps, motion.layout.controlled, dtype)
+    program, steps = derivative(motion_of(robot, law, vary)), method(integrator).steps(fixed)
+    return backend(target).rollout(program, steps, layout_of(robot, law).controlled, dtype)
 
 
 @kept
@@ -68,5 +67,4 @@ def jacobian_of(robot: Robot, law: Law) -> Kernel:
 
 @kept
 def taylor_of(robot: Robot, law: Law, tolerance: float) -> Taylor:
-    motion = motion_of(robot, law)
-    return Taylor(derivative(motion), tolerance, motion.layout.controlled)
+    return Taylor(derivative(motion_of(robot, law)), tolerance, layout_of(robot, law).controlled)

@@ -39,10 +39,6 @@ class Driven:
     rates: list[Scalar]
     chain: Chain
 
-    @property
-    def layout(self) -> Layout:
-        return Layout.of_motion(len(self.at.q), len(self.at.qd), len(self.at.memory))
-
     def program(self, *outputs: Operand) -> Program:
         """A program of time, state and open parameters."""
         graph = self.at.t.graph
