@@ -12,7 +12,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -74,31 +74,37 @@ class Canonical:
 def canonical(joints: Sequence[FileJoint]) -> Canonical:
     """The same chain in canonical frames; `flange` ends in the last link's own frame."""
     with np.errstate(over="ignore", invalid="ignore"):
-        own = _own_frames(joints)
+        T = accumulate((joint.placement for joint in joints), np.matmul, initial=np.eye(4))
+        own = list(T)[1:]  # the frames of the links in the base, at q = 0
     if not all(np.abs(T).max() < FARTHEST for T in own):
         raise ModelError(f"the links lie more than {FARTHEST:g} m apart, or nowhere; check the positions of the joints")
+    frames = _frames(joints, own)
+    rows = [Row(0.0, 0.0, 0.0, 0.0), *(_row(*pair) for pair in pairwise(frames))]
+    links = [moved(joint.body, _inverse(F) @ T) for joint, F, T in zip(joints, frames, own, strict=True)]
+    return Canonical(_transform(frames[0]), tuple(rows), tuple(links), _transform(_inverse(frames[-1]) @ own[-1]))
+
+
+def _frames(joints: Sequence[FileJoint], own: Sequence[Array]) -> list[Array]:
+    """The canonical frames in the base; `own` are those of the file."""
     axes = [T[:3, :3] @ (joint.axis / np.linalg.norm(joint.axis)) for T, joint in zip(own, joints, strict=True)]
     points = [T[:3, 3] for T in own]
     if joints[0].prismatic and len(joints) > 1:
         points[0] = points[1]
     _straighten(axes, joints)
     frames: list[Array] = []
+    before: Array | None = None
     for i, (joint, z) in enumerate(zip(joints, axes, strict=True)):
-        if joint.prismatic and frames:
-            points[i] = frames[-1][:3, 3]
-        before = frames[-1] if frames else None
+        if joint.prismatic and before is not None:
+            points[i] = before[:3, 3]
         start = _on_axis(before, points[i], z)
         x, origin = _normal(before, start, z, points[i + 1 : i + 2], axes[i + 1 : i + 2])
-        if i == len(joints) - 1:
-            x = _own_axis(own[i], z, x)
-        frames.append(_frame(x, z, origin))
-    turning = [z for z, joint in zip(axes, joints, strict=True) if not joint.prismatic]
+        frames.append(_frame(x if i + 1 < len(joints) else _own_axis(own[i], z, x), z, origin))
+        before = frames[-1]
     if not joints[-1].prismatic:
+        turning = [z for z, joint in zip(axes, joints, strict=True) if not joint.prismatic]
         planar = all(np.linalg.norm(np.cross(turning[0], z)) <= SNAP for z in turning)
         frames[-1] = _turned(frames[-1], joints[-1].body, own[-1], frames[-2] if len(frames) > 1 else None, planar)
-    rows = [Row(0.0, 0.0, 0.0, 0.0), *(_row(*pair) for pair in pairwise(frames))]
-    links = [moved(joint.body, _inverse(F) @ T) for joint, F, T in zip(joints, frames, own, strict=True)]
-    return Canonical(_transform(frames[0]), tuple(rows), tuple(links), _transform(_inverse(frames[-1]) @ own[-1]))
+    return frames
 
 
 def _straighten(axes: list[Array], joints: Sequence[FileJoint]) -> None:
@@ -124,15 +130,6 @@ def _row(before: Array, frame: Array) -> Row:
     return Row(_angle(before[:3, 2], z, x), _length(apart @ x), _length(apart @ z), _angle(x, frame[:3, 0], z))
 
 
-def _own_frames(joints: Sequence[FileJoint]) -> list[Array]:
-    """The links' frames in the base at q = 0."""
-    frames, T = [], np.eye(4)
-    for joint in joints:
-        T = T @ joint.placement
-        frames.append(T)
-    return frames
-
-
 def _on_axis(before: Array | None, point: Array, z: Array) -> Array:
     """Where x of the frame before, which is normal to both axes, meets this axis."""
     if before is None:
@@ -149,16 +146,12 @@ def _normal(
     stay = before[:3, 0] if before is not None else _any_normal(z)
     if not axes:
         return stay, start
-    point, following = points[0], axes[0]
+    apart, following = points[0] - start, axes[0]
     across = np.cross(z, following)
     if np.linalg.norm(across) <= SNAP:
-        apart = point - start
         apart = apart - (apart @ z) * z
-        if np.linalg.norm(apart) <= SNAP:
-            return stay, start
-        return apart / np.linalg.norm(apart), start
+        return (apart / np.linalg.norm(apart) if np.linalg.norm(apart) > SNAP else stay), start
     x = across / np.linalg.norm(across)
-    apart = point - start
     t = float(np.cross(apart, following) @ across) / float(across @ across)
     distance = float(apart @ x)
     if abs(distance) > SNAP:

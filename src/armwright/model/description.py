@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -121,20 +122,15 @@ class Description:
                 raise ModelError(f"{key} = {text!r} is not a text")
         if not self.joints:
             raise ModelError(f"robot {self.name!r} is empty: expected at least one joint and its link")
-        if len(self.joints) + len(self.followers) != len(self.links):
-            count = len(self.joints) + len(self.followers)
+        if (count := len(self.joints) + len(self.followers)) != len(self.links):
             raise ModelError(f"robot {self.name!r} has {count} joints and {len(self.links)} links: expected equal")
         _check_mimics(self)
-        numbers = (
-            *(
-                x
-                for j in self.rows
-                for x in (j.alpha, j.a, j.d, j.theta, j.viscous, j.coulomb, j.smooth, j.rotor_inertia, j.gear)
-            ),
-            *(x for link in self.links for x in (link.mass, *link.com, *(y for row in link.inertia for y in row))),
-            *self.gravity,
-        )
-        if not all(map(math.isfinite, numbers)):
+        numbers = [
+            *((j.alpha, j.a, j.d, j.theta, j.viscous, j.coulomb, j.smooth, j.rotor_inertia, j.gear) for j in self.rows),
+            *((link.mass, *link.com, *itertools.chain(*link.inertia)) for link in self.links),
+            self.gravity,
+        ]
+        if not all(map(math.isfinite, itertools.chain(*numbers))):
             raise ModelError(f"robot {self.name!r} has a number that is not finite: {numbers}")
 
     def __getstate__(self) -> dict[str, Any]:
@@ -264,7 +260,7 @@ def resolved(follows: Mapping[str, Mimic]) -> dict[str, Mimic]:
 
 
 def _held_back(joint: JointModel, followers: Sequence[JointModel]) -> JointModel:
-    """A joint within the limits of those that follow it; where they leave it nowhere to be, `problems` tells."""
+    """A joint within the limits of those that follow it; where they leave it nowhere to be, `problems` says so."""
     for follower in followers:
         limits = meeting_limits(joint.limits, follower)
         if limits is not None and limits[0] < limits[1]:

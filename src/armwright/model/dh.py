@@ -75,6 +75,24 @@ def read_table(
 
     `places` is where meshes may be; by default around the working directory.
     """
+    _check_rows(rows, convention)
+    readers = [Reader(row, _place(i, row, where)) for i, row in enumerate(rows)]
+    joints = [_joint(reader, i, convention) for i, reader in enumerate(readers)]
+    frames = [(0.0, 0.0)] * len(rows)  # (alpha, a) from the canonical frame of link i to the frame its data are in
+    if convention in ("standard", "saha"):
+        frames = [(joint.alpha, joint.a) for joint in joints]
+        before = zip(joints, [(0.0, 0.0), *frames], strict=False)
+        joints = [replace(joint, alpha=alpha, a=a) for joint, (alpha, a) in before]
+    rods = [*(joint.a for joint in joints[1:]), *(a for _, a in frames[-1:])]
+    links = [_link(*each, places) for each in zip(readers, range(len(rows)), joints, frames, rods, strict=True)]
+    last = _along_x(*frames[-1]) if frames else NO_TRANSFORM
+    for i, joint in enumerate(joints):
+        if convention == "angeles" and joint.prismatic:
+            last = _turn_axis(i, joints, links, last)
+    return Table(*parted(joints), tuple(links), last)
+
+
+def _check_rows(rows: object, convention: object) -> None:
     if not isinstance(convention, str) or convention not in CONVENTIONS:
         raise unknown("DH convention", convention, CONVENTIONS)
     if isinstance(rows, (str, Mapping)) or not isinstance(rows, Sequence):
@@ -84,26 +102,6 @@ def read_table(
             raise ModelError(
                 f"row {i + 1} of the DH table is {row!r}; expected a mapping with keys like 'alpha' and 'mass'"
             )
-    readers = [Reader(row, _place(i, row, where)) for i, row in enumerate(rows)]
-    joints = [_joint(reader, i, convention) for i, reader in enumerate(readers)]
-    last = NO_TRANSFORM
-    frames = [(0.0, 0.0)] * len(rows)  # (alpha, a) from the canonical frame of link i to the frame its data are in
-    if convention in ("standard", "saha") and joints:
-        frames = [(joint.alpha, joint.a) for joint in joints]
-        last = _along_x(*frames[-1])
-        joints = [
-            replace(j, alpha=alpha, a=a) for j, (alpha, a) in zip(joints, [(0.0, 0.0), *frames[:-1]], strict=True)
-        ]
-    rods = [*(j.a for j in joints[1:]), frames[-1][1] if frames else 0.0]
-    links = [_link(reader, i, joints[i], frames[i], rods[i]) for i, reader in enumerate(readers)]
-    for i, reader in enumerate(readers):
-        if "visuals" in reader.data:
-            links[i] = replace(links[i], visuals=_visuals(reader, frames[i], places))
-    if convention == "angeles":
-        for i, joint in enumerate(joints):
-            if joint.prismatic:
-                last = _turn_axis(i, joints, links, last)
-    return Table(*parted(joints), tuple(links), last)
 
 
 def _place(i: int, row: Mapping[str, Any], where: Where | None) -> Callable[[str | None], str]:
@@ -157,28 +155,23 @@ def _mimic(row: Reader, prismatic: bool) -> Mimic | None:
     return Mimic(data["joint"], entry.number("factor", default=1.0), offset)
 
 
-def _link(row: Reader, i: int, joint: JointModel, frame: tuple[float, float], rod: float) -> LinkModel:
-    """The body of one row, moved to the canonical frame of its link."""
-    name = row.text("name", f"link{i + 1}")
+def _link(
+    row: Reader, i: int, joint: JointModel, frame: tuple[float, float], rod: float, places: Places | None
+) -> LinkModel:
+    """The body of one row, and what a viewer shows of it, moved to the canonical frame of its link."""
+    parts = [_moved(point, frame) for point in _point_masses(row)]
     if "slender" in row.data:
         for key in ("mass", "com", "inertia"):
             if key in row.data:
                 row.fail(key, f"{key} and slender both describe the body; give one of them")
-        parts = [_slender(row, joint, rod)]
-    elif "mass" in row.data or "point_masses" not in row.data:
-        parts = [
-            _moved(
-                Link(
-                    row.at_least_zero("mass", "kilograms"), Vector(*row.triple("com")), symmetric(row.tensor("inertia"))
-                ),
-                frame,
-            )
-        ]
-    else:
-        parts = []
-    parts += [_moved(point, frame) for point in _point_masses(row)]
+        parts.insert(0, _slender(row, joint, rod))
+    elif "mass" in row.data or not parts:
+        mass, com = row.at_least_zero("mass", "kilograms"), Vector(*row.triple("com"))
+        parts.insert(0, _moved(Link(mass, com, symmetric(row.tensor("inertia"))), frame))
     body = joined(parts)
-    return LinkModel(name, float(body.mass), triple(body.com), tensor(body.inertia))
+    visuals = _visuals(row, frame, places) if "visuals" in row.data else ()
+    name = row.text("name", f"link{i + 1}")
+    return LinkModel(name, float(body.mass), triple(body.com), tensor(body.inertia), visuals)
 
 
 def _visuals(row: Reader, frame: tuple[float, float], places: Places | None) -> tuple[Visual, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -24,13 +24,10 @@ def ends(base: str, joints: list[TreeJoint], free: set[str], leaders: Mapping[st
 
     Such joints are a hand: its fingers are no longer than the arm.
     """
-    children: dict[str, list[TreeJoint]] = {}
-    for joint in joints:
-        children.setdefault(joint.parent, []).append(joint)
+    children = children_of(joints)
     parents = {joint.child: joint for joint in joints}
     links = _preorder(base, children)
-    place = {link: i for i, link in enumerate(links)}
-    size = dict.fromkeys(links, 1)
+    place, size = {link: i for i, link in enumerate(links)}, dict.fromkeys(links, 1)
     depth, count, last = {base: 0}, {base: 0}, dict[str, str | None]({base: None})
     for link in links[1:]:
         joint = parents[link]
@@ -54,6 +51,14 @@ def ends(base: str, joints: list[TreeJoint], free: set[str], leaders: Mapping[st
         return End(leaf, depth[leaf], 0 if at is None else count[at], None if at is None else parents[at].name)
 
     return [end(link) for link in links if link not in children]
+
+
+def children_of(joints: Iterable[TreeJoint]) -> dict[str, list[TreeJoint]]:
+    """The joints that hang on each link."""
+    children: dict[str, list[TreeJoint]] = {}
+    for joint in joints:
+        children.setdefault(joint.parent, []).append(joint)
+    return children
 
 
 def _preorder(base: str, children: Mapping[str, list[TreeJoint]]) -> list[str]:

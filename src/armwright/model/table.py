@@ -14,24 +14,18 @@ WIDEST = 128
 
 def as_table(robot: Description) -> str:
     parts = [_title(robot), _layout(_joints(robot)), _layout(_links(robot))]
-    drives = [j for j in robot.rows if j.viscous or j.coulomb or j.rotor_inertia]
-    if drives:
+    if any(j.viscous or j.coulomb or j.rotor_inertia for j in robot.rows):
         parts.append(_layout(_drives(robot)))
-    if robot.payload is not None:
-        p = robot.payload
-        parts.append(
-            f"payload in the tool frame: {p.mass:g} kg at {_vector(p.com)} m, inertia {_vector(six(p.inertia))} kg m^2"
-        )
-    for name, transform in (("base", robot.base), ("flange", robot.flange), ("tool", robot.tool)):
-        if transform != NO_TRANSFORM:
+    if (p := robot.payload) is not None:
+        body = f"{p.mass:g} kg at {_vector(p.com)} m, inertia {_vector(six(p.inertia))} kg m^2"
+        parts.append(f"payload in the tool frame: {body}")
+    for name in ("base", "flange", "tool"):
+        if (transform := getattr(robot, name)) != NO_TRANSFORM:
             parts.append(f"{name} transform:\n{_transform(transform)}")
     if robot.base_visuals or any(link.visuals for link in robot.links):
         parts.append(_visuals(robot))
-    if robot.source:
-        parts.append(
-            "\n".join(part for line in robot.source.strip().splitlines() for part in textwrap.wrap(line, WIDEST))
-        )
-    return "\n\n".join(parts)
+    source = [part for line in robot.source.strip().splitlines() for part in textwrap.wrap(line, WIDEST)]
+    return "\n\n".join([*parts, *(["\n".join(source)] if robot.source else [])])
 
 
 def _visuals(robot: Description) -> str:

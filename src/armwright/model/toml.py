@@ -16,13 +16,15 @@ from armwright.model.description import (
     NO_TENSOR,
     NO_TRANSFORM,
     Description,
+    JointModel,
+    LinkModel,
     Payload,
     Transform,
     Triple,
     compose,
     six,
 )
-from armwright.model.dh import CONVENTIONS, MIMIC, Table, read_table
+from armwright.model.dh import CONVENTIONS, DRIVE, MIMIC, Table, read_table
 from armwright.model.files import contents
 from armwright.model.values import Reader
 
@@ -37,6 +39,11 @@ LARGEST = 32 << 20
 """Bytes of a file."""
 
 _HEADER = re.compile(r"""^\s*(\[\[?)\s*([\w."'-]+)\s*\]""")
+_TOKEN = re.compile(
+    r'''"""(?:\\.|[^\\])*?"{3,5}|"(?:\\.|[^"\\\n])*"|'''  # texts between double quotes
+    r"""'''.*?'{3,5}|'[^'\n]*'|#[^\n]*|[\[\]{}]|\n""",  # those without escapes, comments, brackets, ends of lines
+    re.DOTALL,
+)
 _KEY = re.compile(r"""^\s*["']?([^"'=]+?)["']?\s*=""")
 
 
@@ -105,8 +112,7 @@ def parse(
     if not visuals:
         for entry in (data, *rows):
             entry.pop("visuals", None)
-    shown = any("visuals" in entry for entry in (data, *rows))
-    places = _places(path, packages) if shown and path else None
+    places = _places(path, packages) if path and any("visuals" in entry for entry in (data, *rows)) else None
     table = read_table(rows, convention, lambda i, key: line("link", i, key), places)
     return Fields(
         name=top.text("name", default_name),
@@ -137,11 +143,10 @@ def _base_visuals(top: Reader, places: Places | None) -> tuple[Visual, ...]:
 
 
 def _payload(top: Reader, where: Callable[[str | None], str]) -> Payload | None:
-    if "payload" not in top.data:
-        return None
-    if not isinstance(top.data["payload"], Mapping):
+    data = top.data.get("payload")
+    if data is not None and not isinstance(data, Mapping):
         top.fail("payload", "payload must be one table: [payload] with mass, com and inertia")
-    return make_payload(top.data["payload"], where)
+    return None if data is None else make_payload(data, where)
 
 
 def make_payload(data: Mapping[str, Any], where: Callable[[str | None], str]) -> Payload:
@@ -173,66 +178,37 @@ def lines_of(text: str) -> dict[tuple[str, int, str | None], int]:
 
 
 def _statements(text: str) -> Iterator[tuple[int, str]]:
-    """The lines on which a statement begins: not inside a multi-line string or a multi-line array."""
-    quote, depth = "", 0
-    for number, content in enumerate(text.split("\n"), start=1):
-        begins = not quote and depth == 0
-        if begins:
-            yield number, content
-        is_header = begins and _HEADER.match(content) is not None
-        i = 0
-        while i < len(content):
-            if quote:
-                if content.startswith(quote, i):
-                    i, quote = i + len(quote), ""
-                else:
-                    i += 2 if content[i] == "\\" and quote in ('"', '"""') else 1
-                continue
-            character = content[i]
-            if character == "#":
-                break
-            if character in "\"'":
-                quote = character * 3 if content.startswith(character * 3, i) else character
-                i += len(quote)
-                continue
-            if not is_header:
-                depth += character in "[{"
-                depth -= character in "]}"
-            i += 1
-        if len(quote) == 1:  # an ordinary string ends with its line
-            quote = ""
-
-
-_LIMITS = ("limits", "max_velocity", "max_torque")
+    """The lines of a valid file on which a statement begins: not inside a multi-line string or a multi-line array."""
+    lines = text.split("\n")
+    number, depth = 1, 0
+    yield number, lines[0]
+    for token in _TOKEN.findall(text):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token, 0)
+        number += token.count("\n")
+        if token == "\n" and not depth:
+            yield number, lines[number - 1]
 
 
 def write(robot: Description) -> str:
     """The robot as TOML, in the modified convention; numbers are written so that they read back bit for bit."""
     parts = ["\n".join(_top(robot))]
     for joint, link in zip(robot.rows, robot.links, strict=True):
-        row: list[tuple[str, Any]] = [
-            ("name", link.name),
-            ("joint", joint.name),
-            ("type", joint.type),
-            *((key, getattr(joint, key)) for key in ("alpha", "a", "d", "theta")),
-            *((key, value) for key in _LIMITS if (value := getattr(joint, key)) is not None),
-            *(
-                (key, getattr(joint, key))
-                for key in ("viscous", "coulomb", "smooth", "rotor_inertia")
-                if getattr(joint, key)
-            ),
-            *((key, getattr(joint, key)) for key in ("gear",) if joint.gear != 1.0),
-            *([("mimic", {key: getattr(joint.mimic, key) for key in MIMIC})] if joint.mimic else []),
-            *((key, getattr(link, key)) for key in ("mass", "com")),
-            ("inertia", six(link.inertia)),
-        ]
-        lines = [*(f"{key} = {_value(value)}" for key, value in row), *_visuals(link.visuals)]
+        row: dict[str, Any] = {"name": link.name, "joint": joint.name, "type": joint.type}
+        row |= {key: getattr(joint, key) for key in ("alpha", "a", "d", "theta")}
+        row |= {key: value for key in DRIVE if (value := getattr(joint, key)) != getattr(JointModel, key)}
+        if joint.mimic:
+            row["mimic"] = {key: getattr(joint.mimic, key) for key in MIMIC}
+        lines = [*_body(link, row), *_visuals(link.visuals)]
         parts.append("\n".join(["[[link]]", *lines]))
     if robot.payload is not None:
-        load = robot.payload
-        body = (("mass", load.mass), ("com", load.com), ("inertia", six(load.inertia)))
-        parts.append("\n".join(["[payload]", *(f"{key} = {_value(value)}" for key, value in body)]))
+        parts.append("\n".join(["[payload]", *_body(robot.payload, {})]))
     return "\n\n".join(parts) + "\n"
+
+
+def _body(body: LinkModel | Payload, row: Mapping[str, Any]) -> list[str]:
+    """Lines of a row that ends with a body."""
+    whole = {**row, "mass": body.mass, "com": body.com, "inertia": six(body.inertia)}
+    return [f"{key} = {_value(value)}" for key, value in whole.items()]
 
 
 def _top(robot: Description) -> Iterator[str]:

@@ -34,7 +34,7 @@ from armwright.model.description import (
     transform,
     triple,
 )
-from armwright.model.longest import End, ends
+from armwright.model.longest import End, children_of, ends
 
 MOVING = ("revolute", "prismatic")
 STUCK = {"floating": "floating", "planar": "planar", "ball": "a ball joint"}
@@ -136,7 +136,7 @@ def checked(tree: Tree) -> Tree:
     if tree.root in parents:
         raise ModelError(loop(tree.root, parents, tree.file or tree.name))
     reached, stack = {tree.root}, [tree.root]
-    children = _children(tree)
+    children = children_of(tree.joints)
     while stack:
         for joint in children.get(stack.pop(), []):
             reached.add(joint.child)
@@ -186,13 +186,6 @@ def loop(link: str, parents: Mapping[str, TreeJoint], where: str) -> str:
     shown = [*around[:LISTED], "..."] if len(around) > LISTED + 1 else around
     joint = way[link]
     return f"{joint.place or where}: the links form a loop, which joint {joint.name!r} closes: {', '.join(shown)}"
-
-
-def _children(tree: Tree) -> dict[str, list[TreeJoint]]:
-    children: dict[str, list[TreeJoint]] = {}
-    for joint in tree.joints:
-        children.setdefault(joint.parent, []).append(joint)
-    return children
 
 
 @dataclass(frozen=True)
@@ -388,7 +381,7 @@ def _described(
 ) -> tuple[Description, tuple[FileJoint, ...]]:
     """The chain in canonical frames, and its joints in the frames of the file."""
     stops = {joint.name for joint in moving}
-    children = _children(tree)
+    children = children_of(tree.joints)
     placed, before = [], np.eye(4)
     for joint in path:
         if joint.name not in stops:

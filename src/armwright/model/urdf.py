@@ -231,18 +231,20 @@ def _rotors(root: xml.Element) -> dict[str, float]:
         joints, actuators = transmission.all("joint"), transmission.all("actuator")
         if len(joints) != 1 or len(actuators) != 1 or "name" not in joints[0].attributes:
             continue  # a differential: what each joint feels of each rotor is not said
-        joint = joints[0]
-        values = {child.tag: child for child in (*transmission.children, *joint.children, *actuators[0].children)}
+        parts = (*transmission.children, *joints[0].children, *actuators[0].children)
+        values = {child.tag: child for child in parts}
         inertia = values.get("rotorInertia") or values.get("motorInertia") or values.get("rotor_inertia")
-        if inertia is None:
-            continue
-        ratio = values.get("mechanicalReduction")
-        try:
-            gear = float(ratio.text) if ratio is not None else 1.0
-            found[joint.attributes["name"]] = float(inertia.text) * gear * gear
-        except ValueError:
-            inertia.fail(f"rotor inertia {inertia.text!r} or its reduction is not a number")
+        if inertia is not None:
+            found[joints[0].attributes["name"]] = _reflected(inertia, values.get("mechanicalReduction"))
     return found
+
+
+def _reflected(inertia: xml.Element, ratio: xml.Element | None) -> float:
+    try:
+        gear = float(ratio.text) if ratio is not None else 1.0
+        return float(inertia.text) * gear * gear
+    except ValueError:
+        inertia.fail(f"rotor inertia {inertia.text!r} or its reduction is not a number")
 
 
 def text(robot: Description) -> str:
@@ -251,38 +253,44 @@ def text(robot: Description) -> str:
     names, joint_names = distinct(link.name for link in robot.links), distinct(joint.name for joint in robot.rows)
     parent, before = unused("base_link", names), np.asarray(robot.base)
     _show(ET.SubElement(root, "link", name=parent), robot.base_visuals, before)
-    rotors: list[JointModel] = []
-    for row, name, joint_name, link in zip(robot.rows, names, joint_names, robot.links, strict=True):
-        joint = replace(row, name=joint_name)
+    joints = [replace(joint, name=name) for joint, name in zip(robot.rows, joint_names, strict=True)]
+    for joint, name, link in zip(joints, names, robot.links, strict=True):
         _link(root, replace(link, name=name))
-        kind = "prismatic" if joint.prismatic else "revolute" if joint.limits else "continuous"
-        element = _joint(root, joint.name, kind, parent, name, before @ at_zero(joint))
-        ET.SubElement(element, "axis", xyz="0 0 1")
-        low, high = joint.limits or (-UNLIMITED, UNLIMITED)
-        effort, velocity = (repr(x or UNLIMITED) for x in (joint.max_torque, joint.max_velocity))
-        limit = ET.SubElement(element, "limit", effort=effort, velocity=velocity)
-        if kind != "continuous":
-            limit.attrib.update(lower=repr(low), upper=repr(high))
-        if joint.viscous or joint.coulomb:
-            ET.SubElement(element, "dynamics", damping=repr(joint.viscous), friction=repr(joint.coulomb))
-        if joint.mimic:
-            m = joint.mimic
-            ET.SubElement(element, "mimic", joint=m.joint, multiplier=repr(m.factor), offset=repr(m.offset))
-        if joint.armature:
-            rotors.append(joint)
+        _moving_joint(root, joint, parent, name, before @ at_zero(joint))
         parent, before = name, np.eye(4)
     tool = np.asarray(robot.flange) @ np.asarray(robot.tool)
     held, last = robot.payload, unused("tool", names)
     _link(root, LinkModel(last, *((held.mass, held.com, held.inertia) if held else (0.0, (0.0,) * 3, NO_TENSOR))))
     _joint(root, unused("tool_joint", joint_names), "fixed", parent, last, tool)
-    for joint in rotors:
-        transmission = ET.SubElement(root, "transmission", name=f"{joint.name}_transmission")
-        ET.SubElement(transmission, "joint", name=joint.name)
-        actuator = ET.SubElement(transmission, "actuator", name=f"{joint.name}_motor")
-        ET.SubElement(actuator, "rotorInertia").text = repr(joint.rotor_inertia)
-        ET.SubElement(actuator, "mechanicalReduction").text = repr(joint.gear)
+    for joint in joints:
+        if joint.armature:
+            _transmission(root, joint)
     ET.indent(root)
     return ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _moving_joint(root: ET.Element, joint: JointModel, parent: str, child: str, T: Array) -> None:
+    kind = "prismatic" if joint.prismatic else "revolute" if joint.limits else "continuous"
+    element = _joint(root, joint.name, kind, parent, child, T)
+    ET.SubElement(element, "axis", xyz="0 0 1")
+    effort, velocity = (repr(x or UNLIMITED) for x in (joint.max_torque, joint.max_velocity))
+    limit = ET.SubElement(element, "limit", effort=effort, velocity=velocity)
+    if kind != "continuous":
+        low, high = joint.limits or (-UNLIMITED, UNLIMITED)
+        limit.attrib.update(lower=repr(low), upper=repr(high))
+    if joint.viscous or joint.coulomb:
+        ET.SubElement(element, "dynamics", damping=repr(joint.viscous), friction=repr(joint.coulomb))
+    if joint.mimic:
+        m = joint.mimic
+        ET.SubElement(element, "mimic", joint=m.joint, multiplier=repr(m.factor), offset=repr(m.offset))
+
+
+def _transmission(root: ET.Element, joint: JointModel) -> None:
+    transmission = ET.SubElement(root, "transmission", name=f"{joint.name}_transmission")
+    ET.SubElement(transmission, "joint", name=joint.name)
+    actuator = ET.SubElement(transmission, "actuator", name=f"{joint.name}_motor")
+    ET.SubElement(actuator, "rotorInertia").text = repr(joint.rotor_inertia)
+    ET.SubElement(actuator, "mechanicalReduction").text = repr(joint.gear)
 
 
 def distinct(names: Iterable[str], reserved: Sequence[str] = ()) -> list[str]:
