@@ -64,16 +64,14 @@ class Rollout(Protocol):
         """Go on to the times of the records; arrays are changed in place (see `FIELDS`)."""
 
 
-class Backend(Protocol):
-    """What makes them."""
+@dataclass(frozen=True)
+class Backend:
+    """What makes them, each for one of the kinds of numbers it computes with, `dtypes`, which it is given last."""
 
-    @property
-    def dtypes(self) -> tuple[str, ...]:
-        """The kinds of numbers it computes with."""
-
-    def kernel(self, program: Program, dtype: str) -> Kernel: ...
-    def loop(self, rolled: Rolled, tables: Tables, dtype: str) -> Kernel: ...
-    def rollout(self, program: Program, steps: Steps, controlled: int, dtype: str) -> Rollout: ...
+    kernel: Callable[[Program, str], Kernel]
+    loop: Callable[[Rolled, Tables, str], Kernel]
+    rollout: Callable[[Program, Steps, int, str], Rollout]
+    dtypes: tuple[str, ...] = ("float64", "float32")
 
 
 def backend(target: str) -> Backend:

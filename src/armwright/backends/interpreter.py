@@ -154,13 +154,5 @@ class Stepped:
 STATES = {"not finite": BROKEN, "too small": TOO_SMALL, "too many": TOO_MANY}
 
 
-class Interpreter:
-    """The backend that computes programs node by node."""
-
-    dtypes = ("float64", "float32")
-    kernel = staticmethod(Interpreted)
-    loop = staticmethod(Swept)
-    rollout = staticmethod(Stepped)
-
-
-BACKEND: Backend = Interpreter()
+BACKEND = Backend(kernel=Interpreted, loop=Swept, rollout=Stepped)
+"""The backend that computes programs node by node."""

@@ -10,16 +10,15 @@ from armwright.errors import ArmwrightError
 from armwright.graph.expression import Expr
 from armwright.graph.program import Program
 from armwright.graph.replay import replay
+from armwright.graph.simplify import ARITHMETIC
 
 Operations = Mapping[str, Callable[..., Any]]
 
-ARITHMETIC: Operations = {
-    "add": lambda x, y: x + y,
-    "sub": lambda x, y: x - y,
-    "mul": lambda x, y: x * y,
-    "div": lambda x, y: x / y,
-    "neg": lambda x: -x,
-}
+
+def _operations(package: Any, select: Callable[..., Any], **names: str) -> Operations:
+    """What a package calls the operations that are functions; those not named are called as here."""
+    functions = ("sin", "cos", "sqrt", "tanh", "sign", "abs", "min", "max")
+    return {**ARITHMETIC, **{op: getattr(package, names.get(op, op)) for op in functions}, "select": select}
 
 
 def _package(name: str) -> Any:
@@ -53,14 +52,7 @@ def casadi(name: str, program: Program) -> Any:
     """A casadi.Function of column vectors; derivatives have three matrices as outputs."""
     ca = _package("casadi")
     arrays = [ca.SX.sym(argument, len(inputs)) for argument, inputs in program.arguments]
-    operations = {
-        **ARITHMETIC,
-        **{op: getattr(ca, op) for op in ("sin", "cos", "sqrt", "tanh", "sign")},
-        "abs": ca.fabs,
-        "min": ca.fmin,
-        "max": ca.fmax,
-        "select": lambda x, y, z: ca.if_else(x > 0, y, z),
-    }
+    operations = _operations(ca, lambda x, y, z: ca.if_else(x > 0, y, z), abs="fabs", min="fmin", max="fmax")
     parts = [
         ca.reshape(ca.vertcat(*values), columns, rows).T
         for values, rows, columns in _parts(program, arrays, operations)
@@ -72,13 +64,7 @@ def casadi(name: str, program: Program) -> Any:
 def jax(name: str, program: Program) -> Any:
     """A function of arrays (n,) that JAX can compile, batch (vmap) and differentiate."""
     jnp = _package("jax.numpy")
-    operations = {
-        **ARITHMETIC,
-        **{op: getattr(jnp, op) for op in ("sin", "cos", "sqrt", "tanh", "sign", "abs")},
-        "min": jnp.minimum,
-        "max": jnp.maximum,
-        "select": lambda x, y, z: jnp.where(x > 0, y, z),
-    }
+    operations = _operations(jnp, lambda x, y, z: jnp.where(x > 0, y, z), min="minimum", max="maximum")
 
     def function(*arrays: Any) -> Any:
         values = _outputs(program, [jnp.asarray(array) for array in arrays], operations)
@@ -92,13 +78,6 @@ def sympy(name: str, program: Program) -> Any:
     """(symbols of each argument, Matrix), or three matrices for derivatives: plain SymPy."""
     sp = _package("sympy")
     arrays = [sp.symbols(f"{argument}1:{len(inputs) + 1}", real=True) for argument, inputs in program.arguments]
-    operations = {
-        **ARITHMETIC,
-        **{op: getattr(sp, op) for op in ("sin", "cos", "sqrt", "tanh", "sign")},
-        "abs": sp.Abs,
-        "min": sp.Min,
-        "max": sp.Max,
-        "select": lambda x, y, z: sp.Piecewise((y, x > 0), (z, True)),
-    }
+    operations = _operations(sp, lambda x, y, z: sp.Piecewise((y, x > 0), (z, True)), abs="Abs", min="Min", max="Max")
     parts = [sp.Matrix(rows, columns, values) for values, rows, columns in _parts(program, arrays, operations)]
     return arrays, parts[0] if len(parts) == 1 else parts

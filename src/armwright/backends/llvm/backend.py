@@ -105,16 +105,8 @@ class Travelling(_Native):
         self._shared((ctypes.c_int64 * len(values))(*values), rollouts, threads, smallest=self.width)
 
 
-class LLVM:
-    """The backend of this CPU."""
-
-    dtypes = ("float64", "float32")
-    kernel = staticmethod(Straight)
-    loop = staticmethod(Looped)
-    rollout = staticmethod(Travelling)
-
-
-BACKEND: Backend = LLVM()
+BACKEND = Backend(kernel=Straight, loop=Looped, rollout=Travelling)
+"""The backend of this CPU."""
 
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 

@@ -79,6 +79,11 @@ class Block:
     def label(self, name: str) -> None:
         self.lines.append(f"{name}:")
 
+    def on(self, name: str) -> None:
+        """Go on at a label that starts here."""
+        self.put(f"br label %{name}")
+        self.label(name)
+
     def branch(self, condition: str, yes: str, no: str) -> None:
         self.put(f"br i1 {self.let(condition)}, label %{yes}, label %{no}")
 
@@ -107,10 +112,21 @@ class Block:
 
     def spread(self, source: str) -> str:
         """One number in every lane."""
+        return self.everywhere(self.let(f"load {self.lanes.scalar}, ptr {source}, align {self.lanes.bytes}"))
+
+    def everywhere(self, one: str) -> str:
         t = self.lanes
-        one = self.let(f"load {t.scalar}, ptr {source}, align {t.bytes}")
         first = self.let(f"insertelement {t.vector} poison, {t.scalar} {one}, i32 0")
         return self.let(f"shufflevector {t.vector} {first}, {t.vector} poison, <{t.width} x i32> zeroinitializer")
+
+    def load(self, source: str, index: int | str, align: int = 64) -> str:
+        """A whole vector out of memory of our own."""
+        place = self.let(f"getelementptr {self.lanes.vector}, ptr {source}, i64 {index}")
+        return self.let(f"load {self.lanes.vector}, ptr {place}, align {align}")
+
+    def store(self, target: str, index: int | str, value: str, align: int = 64) -> None:
+        place = self.let(f"getelementptr {self.lanes.vector}, ptr {target}, i64 {index}")
+        self.put(f"store {self.lanes.vector} {value}, ptr {place}, align {align}")
 
     def choose(self, condition: str, x: str, y: str) -> str:
         t = self.lanes

@@ -36,12 +36,11 @@ def module(rolled: Rolled, lanes: Lanes) -> str:
 
 def _step(sweep: Sweep, kind: str, block: Block, name: str) -> str:
     """A function that computes one step for W states; carry and record go to places of their own."""
-    t, program = block.lanes, sweep.steps[kind]
+    program = sweep.steps[kind]
     values = compute(program, block, uniform={1})
     for k, x in enumerate(program.outputs):
         place = ("%new", k) if k < sweep.carry else ("%record", k - sweep.carry)
-        target = block.let(f"getelementptr {t.vector}, ptr {place[0]}, i64 {place[1]}")
-        block.put(f"store {t.vector} {number(x, values, block)}, ptr {target}, align {t.bytes}")
+        block.store(*place, number(x, values, block), block.lanes.bytes)
     arguments = [f"ptr %p{a}, i64 %s{a}" for a in range(len(program.arguments))]
     signature = ", ".join([*arguments, "ptr noalias %new, ptr noalias %record"])
     return block.function(f"@{name}({signature}) noinline")

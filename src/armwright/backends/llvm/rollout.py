@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from armwright.backends.interface import BROKEN, FIELDS, LANES, OPTIONS, TOO_MANY, TOO_SMALL
-from armwright.backends.llvm.block import Block, Lanes, library
+from armwright.backends.llvm.block import Block, Lanes, declarations
 from armwright.backends.llvm.ir import write_body
 from armwright.backends.llvm.trigonometry import careful
 from armwright.graph.program import Program
@@ -24,19 +24,8 @@ def module(program: Program, steps: Steps, controlled: int, lanes: Lanes) -> str
     block = Block(lanes)
     body = write_body(program, block, "body")
     writer = _Writer(lanes, steps, len(program.outputs), controlled, len(program.sizes) > 2)
-    t = lanes
-    functions = [f"declare {t.scalar} @{library(name, t)}({t.scalar})" for name in ("sin", "cos", "tanh")]
-    return "\n\n".join(
-        [
-            body,
-            careful(lanes),
-            writer.run(),
-            *sorted(block.declared | writer.block.declared),
-            *functions,
-            f"declare i1 @llvm.vector.reduce.or.v{t.width}i1({t.truths})",
-            '!0 = !{!"branch_weights", i32 1, i32 1000000}',
-        ]
-    )
+    run = writer.run()
+    return "\n\n".join([body, careful(lanes), run, *declarations(block.declared | writer.block.declared, lanes)])
 
 
 class _Writer:
@@ -44,13 +33,9 @@ class _Writer:
 
     def __init__(self, lanes: Lanes, steps: Steps, entries: int, controlled: int, parameters: bool) -> None:
         self.t, self.steps, self.m, self.controlled, self.open = lanes, steps, entries, controlled, parameters
-        self.block = Block(lanes)
-        self.let, self.put, self.call, self.choose = (
-            self.block.let,
-            self.block.put,
-            self.block.call,
-            self.block.choose,
-        )
+        self.block = block = Block(lanes)
+        self.let, self.put, self.call, self.choose = block.let, block.put, block.call, block.choose
+        self.load, self.store = block.load, block.store
 
     def run(self) -> str:
         t = self.t
@@ -76,8 +61,7 @@ class _Writer:
         self.records(self.adaptive if self.steps.error is not None else self.fixed)
         self.block.label("done")
         self.each("save", lambda e: self.write(self.load("%now", e), self.outside("%y", e)))
-        self.put("br label %leave")
-        self.block.label("leave")
+        self.block.on("leave")
         self.put(f"%then = add i64 %at, {t.width}")
         self.put("%again = icmp slt i64 %then, %end")
         self.put("br i1 %again, label %chunk, label %finish")
@@ -90,22 +74,14 @@ class _Writer:
     def each(self, name: str, step: Callable[[str], None], count: int | None = None) -> None:
         """A loop over the entries of y: `step` is given the index."""
         loop = self.block.fresh(name)
-        for line in (f"br label %{loop}.in", f"{loop}.in:", f"br label %{loop}", f"{loop}:"):
-            self.put(line)
+        self.block.on(f"{loop}.in")
+        self.block.on(loop)
         self.put(f"%{loop}.e = phi i64 [ 0, %{loop}.in ], [ %{loop}.next, %{loop} ]")
         step(f"%{loop}.e")
         self.put(f"%{loop}.next = add i64 %{loop}.e, 1")
         self.put(f"%{loop}.more = icmp slt i64 %{loop}.next, {count or self.m}")
         self.put(f"br i1 %{loop}.more, label %{loop}, label %{loop}.out")
         self.block.label(f"{loop}.out")
-
-    def load(self, source: str, index: str) -> str:
-        place = self.let(f"getelementptr {self.t.vector}, ptr {source}, i64 {index}")
-        return self.let(f"load {self.t.vector}, ptr {place}, align 64")
-
-    def store(self, target: str, index: str, value: str) -> None:
-        place = self.let(f"getelementptr {self.t.vector}, ptr {target}, i64 {index}")
-        self.put(f"store {self.t.vector} {value}, ptr {place}, align 64")
 
     def write(self, value: str, place: str) -> None:
         self.put(f"store {self.t.vector} {value}, ptr {place}, align {self.t.bytes}")
@@ -114,11 +90,6 @@ class _Writer:
         """Where this chunk has its row in an array of all rollouts."""
         column = self.let(f"add i64 {self.let(f'mul i64 {row}, %stride')}, %at")
         return self.let(f"getelementptr {self.t.scalar}, ptr {array}, i64 {column}")
-
-    def all_lanes(self, one: str) -> str:
-        t = self.t
-        first = self.let(f"insertelement {t.vector} poison, {t.scalar} {one}, i32 0")
-        return self.let(f"shufflevector {t.vector} {first}, {t.vector} poison, <{t.width} x i32> zeroinitializer")
 
     # arithmetic
 
@@ -174,14 +145,11 @@ class _Writer:
     def records(self, travel: Callable[[], None]) -> None:
         """Go to the time of each record by `travel`, which ends by jumping to `arrive`, and write it down."""
         t = self.t
-        self.put("br label %begin.records")
-        self.block.label("begin.records")
+        self.block.on("begin.records")
         if self.steps.error is not None and self.steps.fsal:
             self.derivative(0, self.block.read("%t.here"), "%now")
-        self.put("br label %towards.first")
-        self.block.label("towards.first")
-        self.put("br label %towards")
-        self.block.label("towards")
+        self.block.on("towards.first")
+        self.block.on("towards")
         self.put("%r = phi i64 [ 0, %towards.first ], [ %r.next, %reached ]")
         goal = self.block.spread(self.let(f"getelementptr {t.scalar}, ptr %times, i64 %r"))
         self.put(f"%goal = fadd {t.vector} {goal}, zeroinitializer")
@@ -192,8 +160,7 @@ class _Writer:
             "record",
             lambda e: self.write(self.load("%now", e), self.outside("%records", self.let(f"add i64 {row}, {e}"))),
         )
-        self.put("br label %reached")
-        self.block.label("reached")
+        self.block.on("reached")
         self.put("%r.next = add i64 %r, 1")
         self.put("%r.more = icmp slt i64 %r.next, %count")
         self.put("br i1 %r.more, label %towards, label %done")
@@ -204,16 +171,14 @@ class _Writer:
         start = self.block.read("%t.here")
         place = self.let("getelementptr i64, ptr %substeps, i64 %r")
         self.put(f"%number = load i64, ptr {place}, align 8")
-        number = self.all_lanes(self.let(f"sitofp i64 %number to {t.scalar}"))
+        number = self.block.everywhere(self.let(f"sitofp i64 %number to {t.scalar}"))
         h = self.of("fdiv", self.of("fsub", "%goal", start), number)
-        self.put("br label %step")
-        self.block.label("step")
+        self.block.on("step")
         self.put("%i = phi i64 [ 0, %towards ], [ %i.next, %stepped ]")
-        gone = self.of("fmul", h, self.all_lanes(self.let(f"sitofp i64 %i to {t.scalar}")))
+        gone = self.of("fmul", h, self.block.everywhere(self.let(f"sitofp i64 %i to {t.scalar}")))
         self.stages(self.of("fadd", start, gone), h)
         self.each("take", lambda e: self.store("%now", e, self.load("%trial", e)))
-        self.put("br label %stepped")
-        self.block.label("stepped")
+        self.block.on("stepped")
         self.put("%i.next = add i64 %i, 1")
         self.put("%i.more = icmp slt i64 %i.next, %number")
         self.put("br i1 %i.more, label %step, label %there")
@@ -224,8 +189,7 @@ class _Writer:
     def adaptive(self) -> None:
         """In as many steps as each lane needs for its error to stay below the tolerance."""
         t, zero = self.t, "zeroinitializer"
-        self.put("br label %attempt")
-        self.block.label("attempt")
+        self.block.on("attempt")
         self.put("%tries = phi i64 [ 0, %towards ], [ %tries.next, %decided ]")
         lane = {name: self.block.read(f"%{name}.here") for name in LANES}
         left = self.of("fsub", "%goal", lane["t"])
@@ -241,20 +205,16 @@ class _Writer:
         err = self.error(length)
         accept = self.both(active, self.true("ole", err, t.splat(1.0)))
         reject = self.both(active, self.true("ugt", err, t.splat(1.0)))
-        self.each(
-            "take", lambda e: self.store("%now", e, self.choose(accept, self.load("%trial", e), self.load("%now", e)))
-        )
+        self.take(accept, "take", "%trial", "%now")
         if self.steps.fsal:
             last = self.let(f"getelementptr {t.vector}, ptr %k, i64 {(self.steps.stages - 1) * self.m}")
-            self.each(
-                "keep", lambda e: self.store("%k", e, self.choose(accept, self.load(last, e), self.load("%k", e)))
-            )
+            self.take(accept, "keep", last, "%k")
         time = self.choose(accept, self.choose(arrives, "%goal", self.of("fadd", lane["t"], length)), lane["t"])
         self.write(time, "%t.here")
         for name, which in (("accepted", accept), ("rejected", reject)):
             more = self.of("fadd", lane[name], t.splat(1.0))
             self.write(self.choose(which, more, lane[name]), f"%{name}.here")
-        remember = self.let(f"and {t.truths} {accept}, {self.opposite(short)}")
+        remember = self.both(accept, self.opposite(short))
         kept = self.choose(remember, self.call("maxnum", err, t.splat(FORGIVEN)), lane["previous"])
         self.write(kept, "%previous.here")
         held = self.choose(reject, t.splat(1.0), self.choose(accept, t.splat(0.0), lane["held"]))
@@ -263,9 +223,12 @@ class _Writer:
         signed = self.call("copysign", following, left)
         self.write(self.choose(active, signed, lane["h"]), "%h.here")
         self.judge(lane, err, following, time, active, reject)
-        self.put("br label %decided")
-        self.block.label("decided")
+        self.block.on("decided")
         self.put("br label %attempt")
+
+    def take(self, accept: str, name: str, new: str, old: str) -> None:
+        """The new entries in place of the old, in lanes that have accepted the step."""
+        self.each(name, lambda e: self.store(old, e, self.choose(accept, self.load(new, e), self.load(old, e))))
 
     def error(self, length: str) -> str:
         """The estimated error of the step over what is allowed, root mean square over the controlled entries."""

@@ -107,8 +107,7 @@ def _answer(block: Block, program: Program) -> None:
         value = block.let(f"load {t.scalar}, ptr {source}, align {t.bytes}")
         place = block.let(f"getelementptr {t.scalar}, ptr {target}, i64 {k}")
         block.put(f"store {t.scalar} {value}, ptr {place}, align {t.bytes}")
-    block.put("br label %end")
-    block.label("end")
+    block.on("end")
     block.put("ret ptr %result")
 
 

@@ -21,11 +21,12 @@ def sine_cosine(block: Block, angles: list[str]) -> list[tuple[str, str]]:
     t, n = block.lanes, len(angles)
     if not angles:
         return []
-    memory = block.let(f"alloca [{3 * n} x {t.vector}], align {t.bytes * t.width}")
+    align = t.bytes * t.width
+    memory = block.let(f"alloca [{3 * n} x {t.vector}], align {align}")
     squares = t.splat(0.0)  # their sum is above the square of the limit if any angle is above the limit, or a nan
     for i, x in enumerate(angles):
         for k, value in enumerate(_reduced(block, x), start=1):
-            _to(block, memory, 3 * i + k, value)
+            block.store(memory, 3 * i + k, value, align)
         squares = block.fma(x, x, squares)
     large = block.let(f"fcmp ugt {t.vector} {squares}, {t.splat(largest(t) ** 2)}")
     some = block.let(f"call i1 @llvm.vector.reduce.or.v{t.width}i1({t.truths} {large})")
@@ -33,23 +34,10 @@ def sine_cosine(block: Block, angles: list[str]) -> list[tuple[str, str]]:
     block.put(f"br i1 {some}, label %{mend}, label %{done}, !prof !0")
     block.label(mend)
     for i, x in enumerate(angles):
-        _to(block, memory, 3 * i, x)
+        block.store(memory, 3 * i, x, align)
     block.put(f"call void @careful(ptr {memory}, i64 {n})")
-    block.put(f"br label %{done}")
-    block.label(done)
-    return [(_from(block, memory, 3 * i + 1), _from(block, memory, 3 * i + 2)) for i in range(n)]
-
-
-def _to(block: Block, memory: str, k: int, value: str) -> None:
-    t = block.lanes
-    place = block.let(f"getelementptr {t.vector}, ptr {memory}, i64 {k}")
-    block.put(f"store {t.vector} {value}, ptr {place}, align {t.bytes * t.width}")
-
-
-def _from(block: Block, memory: str, k: int) -> str:
-    t = block.lanes
-    place = block.let(f"getelementptr {t.vector}, ptr {memory}, i64 {k}")
-    return block.let(f"load {t.vector}, ptr {place}, align {t.bytes * t.width}")
+    block.on(done)
+    return [(block.load(memory, 3 * i + 1, align), block.load(memory, 3 * i + 2, align)) for i in range(n)]
 
 
 def careful(lanes: Lanes) -> str:
