@@ -51,23 +51,23 @@ def load(
     for name, link in (("base", base), ("tip", tip)):
         if link is not None and not isinstance(link, str):
             raise ModelError(f"{name} = {link!r}; expected the name of a link")
-    folders = _folders(packages)
-    chosen = {"base": base, "tip": tip, "locked": locked or None, "mappings": mappings or None}
-    if str(path) in packaged():
-        robot = _packaged(str(path))
-    elif Path(str(path)).suffix.lower() in TREES and _there(Path(str(path))):
-        tree = _tree(Path(path), folders, visuals, mappings)
-        robot, chosen = _from_tree(tree, Path(path).name, base, tip, locked), {}
+    folders, file = _folders(packages), Path(path)
+    if str(path) not in packaged() and file.suffix.lower() in TREES and _there(file):
+        robot = _from_tree(_tree(file, folders, visuals, mappings), file.name, base, tip, locked)
     else:
-        robot = _from_file(str(path), folders, visuals)
-    given = [name for name, value in chosen.items() if value is not None]
-    if given:
-        raise ModelError(f"{robot.name} is a chain already: {', '.join(given)} is for files with a tree of links")
+        robot = _packaged(str(path)) if str(path) in packaged() else _from_file(str(path), folders, visuals)
+        _check_unused(robot, base=base, tip=tip, locked=locked or None, mappings=mappings or None)
     check_accepted(robot.accept, KINDS, "problem under accept")
     found = [problem for problem in problems(robot) if problem.severity != "note" and not problem.accepted_by(robot)]
     if found:
         warnings.warn(f"robot {robot.name!r}: " + "; ".join(found), ModelWarning, stacklevel=2)
     return robot
+
+
+def _check_unused(robot: Robot, **choices: object) -> None:
+    given = [name for name, value in choices.items() if value is not None]
+    if given:
+        raise ModelError(f"{robot.name} is a chain already: {', '.join(given)} is for files with a tree of links")
 
 
 def _packaged(name: str) -> Robot:
@@ -85,13 +85,14 @@ def _folders(packages: Mapping[str, str | Path] | None) -> Mapping[str, Path]:
 
 def _from_file(name: str, packages: Mapping[str, str | Path] | None, visuals: bool) -> Robot:
     path = Path(name)
-    if not name or (not path.suffix and not _there(path)):
+    there = _there(path)
+    if not name or not (path.suffix or there):
         raise unknown("robot", name, packaged(), f"A file is given by a path that ends in {', '.join(READERS)}.")
-    if _there(path) and path.is_dir():
+    if there and path.is_dir():
         raise ModelError(f"{path} is a folder; expected a robot file that ends in {', '.join(READERS)}")
-    if path.suffix.lower() not in READERS and _there(path):
+    if there and path.suffix.lower() not in READERS:
         raise ModelError(f"{path}: cannot read {path.suffix or 'a file without ending'}; expected {', '.join(READERS)}")
-    if path.stem in packaged() and not _there(path):
+    if not there and path.stem in packaged():
         raise ModelError(f"{path} does not exist; the packaged robot is loaded as {path.stem!r}")
     return Robot.from_fields(toml.read(path, packages, visuals))
 

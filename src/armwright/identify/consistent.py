@@ -36,7 +36,7 @@ THIN = 0.02  # the least second moment of a body, relative to its largest
 
 
 @dataclass(frozen=True)
-class Problem:
+class NearestBodies:
     """The data: |R (K x - beta)|, with x the ten parameters of each link, then numbers above zero.
 
     `references` (links, 4, 4) and `positives` (numbers,) are what is known before.
@@ -94,7 +94,7 @@ class Problem:
         return G, g
 
 
-def nearest(problem: Problem) -> Array:
+def nearest(problem: NearestBodies) -> Array:
     """The x that bodies and joints can have, nearest to what was measured."""
     x = np.concatenate([ten_of(problem.references).ravel(), problem.positives])
     weight = max(problem.misfit(x) / max(len(x), 1), LAST_WEIGHT)
@@ -105,7 +105,7 @@ def nearest(problem: Problem) -> Array:
         weight = max(weight * REDUCTION, LAST_WEIGHT)
 
 
-def _minimum(problem: Problem, x: Array, weight: float) -> Array:
+def _minimum(problem: NearestBodies, x: Array, weight: float) -> Array:
     def total(at: Array) -> float:
         return problem.misfit(at) + weight * problem.divergence(at)
 

@@ -128,25 +128,28 @@ def _differentiated(t: Array, arrays: Mapping[str, Array], cutoff: float | None)
         )
     if np.abs(np.diff(t) - step).max() > EVEN * step:
         raise InputError("the times are not evenly spaced, as filtering needs; resample the data, or give qd and qdd")
-    order = 1 if "qd" in arrays else 2
-    source = arrays["qd"] if "qd" in arrays else arrays["q"]
-    nyquist = 0.5 / step
-    if cutoff is None:
-        cutoff = automatic_cutoff(source, step)
-    elif not cutoff > 0:
-        raise InputError(f"cutoff = {cutoff!r} Hz: expected a frequency above zero")
-    smooth, edge, note = source, 2, "not filtered"
-    if cutoff < 0.8 * nyquist:
-        smooth = _low_pass(source, cutoff / nyquist)
-        edge = min(int(np.ceil(0.5 / (cutoff * step))), count // 4)
-        note = f"low-pass at {cutoff:.3g} Hz"
-    rates = _derivatives(t, smooth, order)
-    q = smooth if order == 2 else arrays["q"]
-    qd, qdd = rates if order == 2 else (arrays["qd"], rates[0])
+    if "qd" in arrays:
+        smooth, edge, note = _smoothed(arrays["qd"], step, cutoff)
+        q, qd, (qdd,), found = arrays["q"], arrays["qd"], _derivatives(t, smooth, 1), "accelerations"
+    else:
+        q, edge, note = _smoothed(arrays["q"], step, cutoff)
+        (qd, qdd), found = _derivatives(t, q, 2), "velocities and accelerations"
     keep = slice(edge, count - edge)
-    found = "velocities and accelerations" if order == 2 else "accelerations"
     t, q, qd, qdd, tau = (np.ascontiguousarray(x[keep]) for x in (t, q, qd, qdd, arrays["tau"]))
     return Measurement(t, q, qd, qdd, tau, f"{found} by differentiation, {note}")
+
+
+def _smoothed(x: Array, step: float, cutoff: float | None) -> tuple[Array, int, str]:
+    """Without noise, how many samples at the ends are to be dropped, and a note on it."""
+    if cutoff is None:
+        cutoff = automatic_cutoff(x, step)
+    elif not cutoff > 0:
+        raise InputError(f"cutoff = {cutoff!r} Hz: expected a frequency above zero")
+    nyquist = 0.5 / step
+    if cutoff >= 0.8 * nyquist:
+        return x, 2, "not filtered"
+    edge = min(int(np.ceil(0.5 / (cutoff * step))), len(x) // 4)
+    return _low_pass(x, cutoff / nyquist), edge, f"low-pass at {cutoff:.3g} Hz"
 
 
 def _low_pass(x: Array, relative: float) -> Array:
@@ -167,7 +170,7 @@ def _derivatives(t: Array, x: Array, order: int) -> list[Array]:
 def automatic_cutoff(x: Array, step: float) -> float:
     """Hz: twice the highest frequency at which some joint's motion stands clear of its noise.
 
-    The noise is white, so that its level is seen in the upper half of the spectrum, where nothing moves.
+    The noise is white, so that its level shows in the upper half of the spectrum, where nothing moves.
     """
     from scipy.signal import welch  # noqa: PLC0415
 
@@ -184,20 +187,18 @@ def automatic_cutoff(x: Array, step: float) -> float:
 def read(path: str | Path, n: int, cutoff: float | None = None) -> Measurement:
     """The measurement of n joints in a .csv or .parquet file."""
     columns = columns_of(Path(path))
-    found = {name: joints_of(columns, name, n, path) for name in ("q", "qd", "qdd", "tau")}
-    missing = [] if "t" in columns else ["t"]
-    for name in ("q", "tau"):
-        missing += [f"{name}{i + 1}" for i in range(n) if f"{name}{i + 1}" not in columns]
-    if missing:
+    tables = {name: joints_of(columns, name, n, path) for name in ("q", "qd", "qdd", "tau")}
+    needed = ["t", *(f"{name}{i + 1}" for name in ("q", "tau") for i in range(n))]
+    if missing := [name for name in needed if name not in columns]:
         raise InputError(
             f"{path} has no column {', '.join(missing)}; got {', '.join(columns)}; expected t, q1 to q{n}, tau1 to "
             f"tau{n}, and if they are known qd1 to qd{n} and qdd1 to qdd{n}"
         )
-    if found["qdd"] is not None and found["qd"] is None:
+    given = {name: table for name, table in tables.items() if table is not None}
+    if "qdd" in given and "qd" not in given:
         raise InputError(f"{path} has accelerations and no velocities; expected qd1 to qd{n} too, or neither")
-    assert found["q"] is not None and found["tau"] is not None
     try:
-        return measurement(columns["t"], found["q"], found["tau"], found["qd"], found["qdd"], cutoff)
+        return measurement(columns["t"], given["q"], given["tau"], given.get("qd"), given.get("qdd"), cutoff)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
 
@@ -205,10 +206,10 @@ def read(path: str | Path, n: int, cutoff: float | None = None) -> Measurement:
 def joints_of(columns: Mapping[str, Array], name: str, n: int, path: str | Path) -> Array | None:
     """The columns of one quantity, or None if there are none."""
     there = [int(m[1]) for column in columns if (m := re.fullmatch(rf"{name}(\d+)", column))]
-    if there and max(there) > n:
+    if max(there, default=0) > n:
         raise InputError(f"{path} has a column {name}{max(there)}, but the robot has {n} joints: another robot's data?")
     names = [f"{name}{i + 1}" for i in range(n)]
-    if name in ("qd", "qdd") and there and len(there) < n:
+    if name in ("qd", "qdd") and 0 < len(there) < n:
         raise InputError(f"{path} has {name} of {len(there)} joints; expected all {n}, or none")
     return np.column_stack([columns[x] for x in names]) if set(names) <= set(columns) else None
 

@@ -81,27 +81,35 @@ class Limits:
 
 
 def limits_of(robot: Robot, position: ArrayLike | None, velocity: ArrayLike, acceleration: ArrayLike) -> Limits:
-    n = robot.n
-    if position is None:
-        low, high = np.array([joint.limits or (-math.inf, math.inf) for joint in robot.joints]).T
-        reach = np.where([joint.prismatic for joint in robot.joints], 0.5, np.pi)  # where the robot has no limit
-        low, high = np.where(np.isfinite(low), low, -reach), np.where(np.isfinite(high), high, reach)
-    else:
-        given = numbers("position", position, "lowest and highest position of every joint")
-        if given.shape not in ((2,), (2, n)):
-            raise InputError(f"position has shape {given.shape}; expected (2, {n}): the lowest, then the highest")
-        low, high = np.broadcast_to(given.reshape(2, -1), (2, n)).copy()
+    low, high = _positions(robot, position)
     for joint, a, b in zip(robot.joints, low, high, strict=True):
         if not a < b:
             raise InputError(
                 f"{joint.name} cannot move: its positions go from {a:g} to {b:g}; give position=(low, high)"
             )
-    rates = [one_per_joint(name, x, n) for name, x in (("velocity", velocity), ("acceleration", acceleration))]
-    for name, rate in zip(("velocity", "acceleration"), rates, strict=True):
-        if not (rate > 0).all():
-            raise InputError(f"{name} = {rate.tolist()}: expected limits above zero")
-    fastest = np.minimum(rates[0], [joint.max_velocity or math.inf for joint in robot.joints])
-    return Limits(low, high, fastest, rates[1])
+    rates = {"velocity": velocity, "acceleration": acceleration}
+    speed, growth = (_above_zero(name, rate, robot.n, "limits above zero") for name, rate in rates.items())
+    fastest = np.minimum(speed, [joint.max_velocity or math.inf for joint in robot.joints])
+    return Limits(low, high, fastest, growth)
+
+
+def _positions(robot: Robot, position: ArrayLike | None) -> Array:
+    """Lowest and highest position of every joint, (2, n): as given, or the robot's, some reach where it has none."""
+    if position is None:
+        limits = np.array([joint.limits or (-math.inf, math.inf) for joint in robot.joints]).T
+        reach = np.where([joint.prismatic for joint in robot.joints], 0.5, np.pi)
+        return np.where(np.isfinite(limits), limits, np.stack([-reach, reach]))
+    given = numbers("position", position, "lowest and highest position of every joint")
+    if given.shape not in ((2,), (2, robot.n)):
+        raise InputError(f"position has shape {given.shape}; expected (2, {robot.n}): the lowest, then the highest")
+    return np.broadcast_to(given.reshape(2, -1), (2, robot.n)).copy()
+
+
+def _above_zero(name: str, value: ArrayLike, n: int, expected: str) -> Array:
+    array = one_per_joint(name, value, n)
+    if not (array > 0).all():
+        raise InputError(f"{name} = {array.tolist()}: expected {expected}")
+    return array
 
 
 def condition(
@@ -136,10 +144,7 @@ def _noise(robot: Robot, noise: ArrayLike | None) -> Array:
         typical: Array = np.sqrt((tau**2).mean(axis=0))
         largest = float(typical.max())
         return np.maximum(typical, 1e-3 * largest) if largest > 0 else np.ones(robot.n)
-    weights = one_per_joint("noise", noise, robot.n)
-    if not (weights > 0).all():
-        raise InputError(f"noise = {weights.tolist()}: expected numbers above zero, one per joint")
-    return weights
+    return _above_zero("noise", noise, robot.n, "numbers above zero, one per joint")
 
 
 def _spectrum(W: Array) -> tuple[Array, Array, Array]:

@@ -22,7 +22,7 @@ from armwright.algebra import Array
 from armwright.errors import InputError
 from armwright.identify.base import BaseParameters, base_parameters
 from armwright.identify.columns import regressor
-from armwright.identify.consistent import Problem, nearest, plausible
+from armwright.identify.consistent import NearestBodies, nearest, plausible
 from armwright.identify.data import Measurement, measurement, read
 from armwright.identify.page import page
 from armwright.identify.vector import JOINT, TEN, THREE, parameters, with_parameters
@@ -299,7 +299,7 @@ def _full(found: Identification) -> Array:
     weights = np.linalg.inv(np.linalg.cholesky(_scaled(found.covariance, found.deviations)))
     R = weights / found.deviations
     columns = [*links, *free]
-    problem = Problem(
+    problem = NearestBodies(
         R @ base.combination[:, columns],
         R @ found.values,
         plausible(before[links].reshape(n, TEN)),

@@ -19,7 +19,7 @@ from armwright.arrays import checked
 from armwright.errors import InputError, ModelWarning
 from armwright.identify.base import independent
 from armwright.identify.columns import regressor
-from armwright.identify.consistent import Problem, nearest, plausible
+from armwright.identify.consistent import NearestBodies, nearest, plausible
 from armwright.identify.vector import LINK, TEN, body, in_frame, parameters
 from armwright.model.description import LinkModel, compose
 from armwright.robot import Robot
@@ -123,14 +123,14 @@ class PayloadEstimate:
         return math.sqrt(2 * self._problem.misfit(self._nearest))
 
     @cached_property
-    def _problem(self) -> Problem:
+    def _problem(self) -> NearestBodies:
         """In the directions that were seen: numbers known to rounding only have no say."""
         seen = np.array([name not in self.unseen for name in LINK])
         deviations = np.sqrt(np.diagonal(self.covariance)[seen])
         values, vectors = np.linalg.eigh(self.covariance[np.ix_(seen, seen)] / np.outer(deviations, deviations))
         R = (vectors / np.sqrt(np.maximum(values, RANK * values.max()))).T / deviations
         known = np.where(seen, self.ten, 0.0)
-        return Problem(R @ np.eye(TEN)[seen], R @ known[seen], plausible(known[None]), np.empty(0))
+        return NearestBodies(R @ np.eye(TEN)[seen], R @ known[seen], plausible(known[None]), np.empty(0))
 
     @cached_property
     def _nearest(self) -> Array:

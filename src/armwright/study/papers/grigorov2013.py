@@ -281,9 +281,10 @@ def _growth() -> Part:
     totals = {name: [operations("inverse_dynamics", name, n) for n in sizes] for name in methods}
     matrices = {name: [operations("mass_matrix", name, n) for n in sizes] for name in (CLOSED, "composite_body")}
     products, sums = formula(find("inverse_dynamics", CLOSED))
-    recursive = [name for name in methods if name != CLOSED]
+    recursive = {name: values for name, values in totals.items() if name != CLOSED}
     linear = all("^" not in formula(find("inverse_dynamics", name))[0] for name in recursive)
-    dearest = [n for n in sizes if totals[CLOSED][n - 1] > max(totals[name][n - 1] for name in recursive)]
+    most = np.max(list(recursive.values()), axis=0)
+    dearest = [n for n, ours, others in zip(sizes, totals[CLOSED], most, strict=True) if ours > others]
     findings = [
         claim("section 4", "not very effective from order of growth point of view: torques", "close to O(N^2)",
               f"{products} products, {sums} sums", "n^2" in products and "n^3" not in products),
