@@ -194,3 +194,20 @@ def test_an_angle_that_is_meant_is_none_of_degrees() -> None:
     angles = [*rng.uniform(-np.pi, np.pi, 3000), *np.round(rng.uniform(-np.pi, np.pi, 3000), 3), *np.arange(-6, 7)]
     for angle in map(float, angles):
         assert "degrees" not in {p.kind for p in aw.problems(joint(1, alpha=angle))}
+
+
+@pytest.mark.parametrize("size", [5e-324, 1e-200, 1e200, 1.7e308])
+def test_numbers_of_any_size_are_judged(size: float) -> None:
+    """What overflows or vanishes in a rule is no error of it."""
+    for arm in (
+        link(2, mass=size),
+        link(2, com=(size, 0.0, -size)),
+        link(2, inertia=tensor(size * np.eye(3))),
+        link(2, inertia=tensor(np.full((3, 3), size))),
+        joint(2, a=size, d=-size),
+        joint(2, alpha=size),
+        joint(2, limits=(-np.inf, size), max_velocity=size),
+        CLEAN.with_gravity([size, 0.0, -size]),
+    ):
+        assert all(problem.severity in SEVERITIES for problem in aw.problems(arm))
+    assert ("degrees" in {p.kind for p in aw.problems(joint(2, alpha=size))}) == (size > 1)

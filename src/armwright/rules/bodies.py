@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-import numpy as np
-
 from armwright.rules.facts import BodyFacts
 from armwright.rules.problem import Doubt
-from armwright.rules.tensors import FULL, ROUNDING, possible, second_moment
+from armwright.rules.tensors import FULL, ROUNDING, possible
 
 TYPICAL = 0.08
 """Largest moment over m L^2 of a usual link: a rod has 1/12."""
@@ -24,7 +22,8 @@ UR5, cylinders with a radius of 0.6 m in place of 0.06 m, have 5.0.
 FAR = 40.0
 """Times a usual limit: even a link that hardly matters is not so by chance."""
 
-UNITS = {1e-4: "kg cm^2", 1e-6: "kg mm^2", 1e-7: "g cm^2", 1e-9: "g mm^2"}
+UNITS = {-3: "grams", 4: "kg cm^2", 6: "kg mm^2", 7: "g cm^2", 9: "g mm^2"}
+"""By how many powers of ten a moment is off that is given so."""
 
 LONGEST = 10.0
 """Metres: links of cranes and of the arms in orbit stay below."""
@@ -76,32 +75,29 @@ def _listed(body: BodyFacts) -> str:
 def units(body: BodyFacts) -> Iterator[Doubt]:
     if body.mass <= 0 or body.least <= 0 or body.empty or _impossible(body):
         return
-    high, low = (body.largest / (body.mass * size * size) for size in (body.most, body.least))
-    if high <= USUAL[1] and low >= USUAL[0]:
+    if body.largest > USUAL[1] * body.mass * body.most * body.most:
+        much, size = "large", body.most
+    elif body.largest < USUAL[0] * body.mass * body.least * body.least:
+        much, size = "small", body.least
+    else:
         return
-    much, ratio, size = ("large", high, body.most) if high > USUAL[1] else ("small", low, body.least)
-    far = not USUAL[0] / FAR <= ratio <= USUAL[1] * FAR
-    guess = _unit(ratio, body.mass)
+    decades = math.log10(body.largest) - math.log10(body.mass) - 2 * math.log10(size) - math.log10(TYPICAL)
+    far = not math.log10(USUAL[0] / FAR / TYPICAL) <= decades <= math.log10(USUAL[1] * FAR / TYPICAL)
+    power = min(UNITS, key=lambda power: abs(decades - power))
+    likely = abs(decades - power) < 1.2 and (body.mass > 20 or UNITS[power] != "grams")
+    guess = f": {UNITS[power]}?" if likely else ""
     yield Doubt(
         "note" if not body.moves or (body.minor and not far) else "warning",
         f"its inertia ({body.largest:.3g} kg m^2) is far too {much} for {body.mass:.3g} kg over {size:.2g} m, where "
-        f"about {TYPICAL * body.mass * size * size:.2g} is usual; check the units{f': {guess}?' if guess else ''}",
+        f"about {TYPICAL * body.mass * size * size:.2g} is usual; check the units{guess}",
     )
-
-
-def _unit(ratio: float, mass: float) -> str:
-    """Which unit would explain a moment that is `ratio` m L^2, if one does."""
-    wanted = math.log10(ratio / TYPICAL)
-    if wanted < 0:
-        return "grams" if abs(wanted + 3) < 1.2 and mass > 20 else ""
-    factor = min(UNITS, key=lambda factor: abs(wanted + math.log10(factor)))
-    return UNITS[factor] if abs(wanted + math.log10(factor)) < 1.2 else ""
 
 
 def centre_outside(body: BodyFacts) -> Iterator[Doubt]:
     if body.mass <= 0:
         return
-    spread = math.sqrt(max(0.0, float(np.linalg.eigvalsh(second_moment(body.inertia))[2])) / body.mass)
+    a, b, c = body.moments
+    spread = math.sqrt(max(0.0, (b + c - a) / 2) / body.mass)
     size = max(body.length, FULL * spread)
     if not 0 < 3 * size < body.off:
         return

@@ -48,7 +48,9 @@ def idle(chain: Chain, q: list[float]) -> set[int]:
 
 
 def in_matrix(M: Array) -> set[int]:
-    """From the eigenvectors of the mass matrix, scaled to ones on its diagonal."""
+    """From the eigenvectors of the mass matrix, scaled to ones on its diagonal; none where its numbers overflow."""
+    if not np.isfinite(M).all():
+        return set()
     diagonal = np.abs(np.diag(M))
     scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     values, vectors = np.linalg.eigh(M / np.outer(scale, scale))

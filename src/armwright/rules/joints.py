@@ -23,6 +23,8 @@ FAST = (45.0, 720.0)
 UNFELT, FELT = 1e-9, 1e-4
 """Radians: what moves the tip of an arm by a nanometre; by a tenth of a millimetre."""
 
+TURN = 2 * math.pi + 1e-9
+
 SAME = 1e-14
 """Radians: an angle that went through its sine and cosine."""
 
@@ -80,7 +82,7 @@ def far_away(joint: JointFacts) -> Iterator[Doubt]:
 def angle_in_degrees(angles: AngleFacts) -> Iterator[Doubt]:
     """Also one that has lost its whole turns in a matrix: 90 radians are 2.0354 then, which nobody writes."""
     for value, text in zip(angles.values, angles.texts, strict=True):
-        if abs(value) > 2 * math.pi + 1e-9:
+        if abs(value) > TURN:
             yield Doubt("warning", f"{angles.key} = {text} is more than a full turn in radians; degrees?")
         elif (degrees := _turns_lost(value)) is not None:
             yield Doubt("warning", f"{angles.key} = {text} is {degrees} radians less whole turns; degrees?")
@@ -107,6 +109,8 @@ def rounded_angle(angles: AngleFacts) -> Iterator[Doubt]:
 
 def rounded(angle: float) -> float | None:
     """The multiple of 30 or 45 degrees that an angle is with few digits, rounded or cut, but not exactly."""
+    if abs(angle) > TURN:
+        return None
     for part, fewest in FEWEST.items():
         exact = round(angle / part) * part
         if not exact or abs(angle - exact) <= UNFELT:

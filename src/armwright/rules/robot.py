@@ -26,6 +26,11 @@ def problems(robot: Description) -> list[Problem]:
     """
     if not isinstance(robot, Description):
         raise InputError(f"problems got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
+    with np.errstate(all="ignore"):
+        return sorted(_found(robot), key=lambda problem: SEVERITIES.index(problem.severity))
+
+
+def _found(robot: Description) -> list[Problem]:
     facts, usual = _facts(robot)
     parts: list[Part] = []
     for joint, angles, body in zip(facts.joints, _angles(robot), facts.bodies, strict=True):
@@ -34,8 +39,7 @@ def problems(robot: Description) -> list[Problem]:
         parts.append(_held(robot.payload, usual))
     found = [problem for part in parts for problem in broken(part)]
     known = {(problem.kind, problem.where) for problem in found}
-    found += [problem for problem in (*broken(robot), *broken(facts)) if (problem.kind, problem.where) not in known]
-    return sorted(found, key=lambda problem: SEVERITIES.index(problem.severity))
+    return found + [p for p in (*broken(robot), *broken(facts)) if (p.kind, p.where) not in known]
 
 
 def _facts(robot: Description) -> tuple[RobotFacts, float]:

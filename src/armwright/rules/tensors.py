@@ -37,8 +37,9 @@ def flipped(inertia: Array) -> Array:
 
 def possible(inertia: Array, slack: float = ROUNDING) -> bool:
     """Whether any body could have it."""
-    spread = np.linalg.eigvalsh(second_moment(inertia))
-    return bool(spread[0] >= -slack * max(abs(spread[0]), abs(spread[2]))) and bool(np.any(inertia))
+    a, b, c = np.linalg.eigvalsh(inertia)
+    least, most = a + b - c, b + c - a  # of the second moment, twice
+    return bool(least >= -slack * max(abs(least), abs(most))) and bool(np.any(inertia))
 
 
 def near(one: Array, other: Array, tolerance: float) -> bool:

@@ -1,0 +1,582 @@
+"""Breaks the code in small ways, one at a time, and tells which tests notice: a mutation that no test notices survives.
+
+    python tools/mutate.py --list                    # what would be broken, and which tests should notice; runs nothing
+    python tools/mutate.py --only graph --jobs 2     # one room (or several), two mutations at a time
+    python tools/mutate.py --seed 3                  # other mutations; the same seed gives the same ones
+    python tools/mutate.py --match mul_reciprocal    # those whose line in the list holds this text, to repeat one
+
+Nothing in the working tree is touched: it is copied to a temporary folder, one module at a time is rewritten there, and
+the tests of its room run with `pytest -x -q -n 0` and a cache of compiled code of their own. First they run on the
+unbroken copy: they must pass, and the time they take sets the limit for the broken ones (what runs into it counts as
+killed). It takes about an hour of one core for every 20 mutations that survive, minutes for those that are killed.
+
+Places are chosen by what the code is (a comparison, a sum, a constant, a guard, ...), never by line or literal text, so
+nothing here goes stale when code moves: every place has a rank from the seed, its function and its text, and each room
+takes the first ones of each kind in turn. A survivor is a test to write; or, if nobody could notice it, an entry in
+`EQUIVALENT` with the reason. The exit status is 1 if any survives.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import hashlib
+import os
+import queue
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = Path("src/armwright")
+
+
+@dataclass(frozen=True)
+class Room:
+    """How many mutations, and which tests (without test_ and .py) should notice those of which modules.
+
+    A module belongs to the first pattern that fits, here and over all rooms. `corners`: whether < may become <=, which
+    is noticed where 0 is a value like others, and not where numbers are measured.
+    """
+
+    many: int
+    tests: Mapping[str, str]
+    corners: bool = False
+
+
+ROOMS: dict[str, Room] = {
+    "formulations": Room(
+        18,
+        {
+            "formulations/quantities/kinematics.py": "kinematics laws",
+            "formulations/quantities/regressor.py": "identify",
+            "formulations/quantities/derivatives.py": "derivatives",
+            "formulations/parts/coupled.py": "mimic agreement",
+            "formulations/parts/wrapped.py": "agreement laws mimic robot",
+            "formulations/*": "agreement laws scalars robot derivatives counts",
+        },
+    ),
+    "graph": Room(
+        14,
+        {
+            "graph/differentiate.py": "derivatives jets",
+            "graph/draw.py": "graph",
+            "graph/count.py": "graph counts",
+            "graph/program.py": "graph simplify compiled",
+            "graph/*": "simplify graph derivatives counts",
+        },
+        corners=True,
+    ),
+    "trace": Room(8, {"trace/*": "regroup vary mimic robot compiled counts frames"}),
+    "exports": Room(
+        10, {"export.py": "export", "backends/text/*": "simplify export", "backends/replay.py": "simplify export"}, True
+    ),
+    "backends": Room(
+        16,
+        {
+            "backends/llvm/rollout.py": "simulate integrate",
+            "backends/*": "simplify compiled simulate",
+            "cache.py": "compiled",
+            "function.py": "compiled robot kinematics",
+            "evaluate.py": "compiled robot scalars",
+        },
+        corners=True,
+    ),
+    "integrate": Room(
+        14,
+        {
+            "integrate/jets.py": "jets",
+            "integrate/taylor.py": "jets integrate simulate",
+            "integrate/*": "integrate simulate",
+        },
+    ),
+    "readers": Room(
+        16,
+        {
+            "model/xacro/*": "xacro urdf",
+            "model/mjcf/visuals.py": "visuals mjcf",
+            "model/mjcf/*": "mjcf mimic",
+            "model/meshes.py": "check_shapes visuals",
+            "model/visual.py": "visuals",
+            "model/problems.py": "problems",
+            "model/canonical.py": "conventions urdf frames",
+            "model/dh.py": "conventions",
+            "model/toml.py": "toml load",
+            "model/*": "toml urdf load conventions mimic robot mjcf",
+            "load.py": "load urdf",
+        },
+    ),
+    "simulation": Room(
+        14, {"simulation/*": "simulate scenario", "torque*": "simulate scenario trajectory", "stepping/*": "simulate"}
+    ),
+}
+
+EQUIVALENT: dict[str, str] = {
+    "backends/llvm/ir.py _sign: fcmp one -> fcmp une": "a nan is put back by the choice that follows",
+    "backends/llvm/threads.py workers: os.cpu_count() or 1 -> os.cpu_count()": "every machine knows how many it has",
+}
+"""What nobody could notice, as the list prints it from the module on, and why."""
+
+# What is broken
+
+COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.GtE,
+    ast.LtE: ast.Gt,
+    ast.Gt: ast.LtE,
+    ast.GtE: ast.Lt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
+CORNERS: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
+COMPUTED: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.Pow: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.Mult,
+}
+GENERATED = {
+    **{"fadd": "fsub", "fsub": "fadd", "fmul": "fdiv", "fdiv": "fmul", "fneg": "fadd", "minimum": "maximum"},
+    **{"fcmp ogt": "fcmp oge", "fcmp olt": "fcmp ole", "fcmp one": "fcmp une", "fcmp uno": "fcmp ord"},
+    **{"icmp slt": "icmp sle", "add i64": "sub i64", " < ": " <= ", " > ": " >= ", " + ": " - ", " * ": " + "},
+}
+"""Text in generated code, in modules of backends."""
+
+EITHER_WAY = {"max", "min", "isclose", "array_equal", "minimum", "maximum", "hypot", "isinstance", "fail"}
+"""Functions whose first two arguments may be exchanged, or whose exchange says nothing."""
+
+SPARED_KEYWORDS = {"strict", "encoding", "newline", "stacklevel", "title", "about", "help", "name"}
+SPARED_FUNCTIONS = {"__repr__", "__str__", "__hash__", "_repr_html_", "_repr_svg_"}
+
+
+def _compared(node: ast.Compare, table: Mapping[type[ast.cmpop], type[ast.cmpop]]) -> Iterator[ast.AST]:
+    for k, op in enumerate(node.ops):
+        if type(op) in table:
+            yield ast.Compare(node.left, [*node.ops[:k], table[type(op)](), *node.ops[k + 1 :]], node.comparators)
+
+
+def _computed(node: ast.AST) -> Iterator[ast.AST]:
+    """Not of texts and lists, where a minus is an error nobody could miss, nor of the time it took."""
+    match node:
+        case ast.BinOp(left, op, right) if type(op) in COMPUTED and not (_wordy(left) or _wordy(right)):
+            yield ast.BinOp(left, COMPUTED[type(op)](), right)
+        case ast.AugAssign(target, op, value) if type(op) in COMPUTED and not _wordy(value):
+            yield ast.AugAssign(target, COMPUTED[type(op)](), value)
+
+
+def _wordy(node: ast.AST) -> bool:
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, str)
+    return isinstance(node, (ast.JoinedStr, ast.List, ast.ListComp, ast.Tuple)) or "perf_counter" in ast.unparse(node)
+
+
+def _loosened(node: ast.AST) -> Iterator[ast.AST]:
+    """One condition fewer, or its opposite."""
+    match node:
+        case ast.UnaryOp(ast.Not(), operand):
+            yield operand
+        case ast.BoolOp(op, values):
+            for k in range(len(values)):
+                left = [*values[:k], *values[k + 1 :]]
+                yield left[0] if len(left) == 1 else ast.BoolOp(op, left)
+
+
+def _exchanged(node: ast.Call) -> Iterator[ast.AST]:
+    """The first two arguments, if they are of one kind, so that it is no error of types."""
+    if len(node.args) >= 2 and getattr(node.func, "attr", getattr(node.func, "id", "")) not in EITHER_WAY:
+        match node.args[:2]:
+            case [ast.Attribute(x), ast.Attribute(y)] if ast.dump(x) == ast.dump(y):
+                alike = True
+            case [ast.Name(x), ast.Name(y)]:
+                alike = max(len(x), len(y)) <= 3
+            case [x, y]:
+                alike = type(x) is type(y) and isinstance(x, (ast.BinOp, ast.Subscript, ast.Constant))
+        if alike and ast.dump(node.args[0]) != ast.dump(node.args[1]):
+            yield ast.Call(node.func, [node.args[1], node.args[0], *node.args[2:]], node.keywords)
+
+
+def _changed(node: ast.Constant) -> Iterator[ast.AST]:
+    match node.value:
+        case bool(value):
+            yield ast.Constant(not value)
+        case int(value):
+            yield ast.Constant(value + 1)
+        case float(value) if abs(value) > 1e-3 or value == 0:  # a smaller one is a tolerance
+            yield ast.Constant(2 * value if value else 1.0)
+
+
+def _written(node: ast.Constant) -> Iterator[ast.AST]:
+    if isinstance(node.value, str):
+        yield from (ast.Constant(node.value.replace(a, b, 1)) for a, b in GENERATED.items() if a in node.value)
+
+
+LEAVES_EARLY = (ast.Return, ast.Raise, ast.Continue)
+KINDS: dict[str, tuple[tuple[type[ast.AST], ...], Callable[..., Iterator[ast.AST]]]] = {
+    "comparison": ((ast.Compare,), lambda node: _compared(node, COMPARED)),
+    "corner": ((ast.Compare,), lambda node: _compared(node, CORNERS)),
+    "arithmetic": ((ast.BinOp, ast.AugAssign), _computed),
+    "sign": ((ast.UnaryOp,), lambda node: (x for x in [node.operand] if isinstance(node.op, ast.USub))),
+    "condition": ((ast.UnaryOp, ast.BoolOp), _loosened),
+    "guard": (
+        (ast.If,),
+        lambda x: (ast.If(ast.Constant(False), y, x.orelse) for y in [x.body] if isinstance(y[-1], LEAVES_EARLY)),
+    ),
+    "branch": ((ast.IfExp,), lambda node: iter([ast.IfExp(node.test, node.orelse, node.body)])),
+    "arguments": ((ast.Call,), _exchanged),
+    "statement": ((ast.Expr,), lambda node: (ast.Pass() for x in [node.value] if isinstance(x, ast.Call))),
+    "constant": ((ast.Constant,), _changed),
+    "generated": ((ast.Constant,), _written),
+}
+"""What can stand in the place of which nodes. Corners are for some rooms, generated code for some modules."""
+
+
+def children(node: ast.AST) -> Iterator[tuple[str, int | None, ast.AST]]:
+    """(field, index, child) wherever something is computed: no annotations, decorators, defaults, wordings or docstrings."""
+    spared = {"annotation", "returns", "decorator_list", "args", "bases"} if not isinstance(node, ast.Call) else set()
+    for name, value in ast.iter_fields(node):
+        if name in spared and isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.AnnAssign, ast.arg)):
+            continue
+        for k, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
+            if isinstance(child, ast.AST) and not _spared(child):
+                yield name, k, child
+
+
+def _spared(node: ast.AST) -> bool:
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name in SPARED_FUNCTIONS:
+        return True
+    if isinstance(node, (ast.Raise, ast.Assert, ast.Import, ast.ImportFrom, ast.arguments)):
+        return True
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return True
+    if isinstance(node, ast.keyword) and node.arg in SPARED_KEYWORDS:
+        return True
+    if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "").startswith("__"):
+        return True
+    return isinstance(node, ast.AnnAssign) and "TypeAlias" in ast.unparse(node.annotation)
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """A place in a module and what stands there instead."""
+
+    room: str
+    module: str
+    line: int
+    function: str
+    kind: str
+    old: str
+    new: str
+    number: int
+    """Among those of a function that read alike."""
+    place: Place = field(compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        again = f" ({self.number})" if self.number else ""
+        return f"{self.module} {self.function}: {self.old} -> {self.new}{again}"
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        patterns = ROOMS[self.room].tests
+        found = next(tests for pattern, tests in patterns.items() if fnmatch(self.module, pattern))
+        return tuple(f"tests/test_{test}.py" for test in found.split())
+
+    def rank(self, seed: int) -> str:
+        return hashlib.sha256(f"{seed} {self.name}".encode()).hexdigest()
+
+
+def mutations(room: str, module: str) -> Iterator[Mutation]:
+    """Every one that can be made in a module."""
+    tree = ast.parse((ROOT / PACKAGE / module).read_text(encoding="utf-8"))
+    generated = module.startswith("backends/")
+    kinds = [k for k in KINDS if (k != "corner" or ROOMS[room].corners) and (k != "generated" or generated)]
+    alike: Counter[tuple[str, ...]] = Counter()
+
+    def visit(node: ast.AST, function: str, line: int, outer: str) -> Iterator[Mutation]:
+        for name, k, child in children(node):
+            if isinstance(child, ast.JoinedStr) and not generated:
+                continue
+            here, at = _named(child, function), getattr(child, "lineno", line)
+            for kind in kinds:
+                types, make = KINDS[kind]
+                for new in make(child) if isinstance(child, types) else ():
+                    shown = _shown(child, new, outer)
+                    place = Place(tree, node, name, k, new)
+                    yield Mutation(room, module, at, here or "module", kind, *shown, alike[here, *shown], place)
+                    alike[here, *shown] += 1
+            inner = _short(child) if isinstance(child, ast.expr) and not outer else outer
+            yield from visit(child, here, at, inner if len(inner) < 60 else "")
+
+    yield from visit(tree, "", 1, "")
+
+
+def _named(node: ast.AST, outside: str) -> str:
+    """The function, class or table of the module that a node is or is in."""
+    match node:
+        case ast.FunctionDef(name) | ast.ClassDef(name):
+            return f"{outside}.{name}" if outside else name
+        case ast.Assign([ast.Name(name)]) | ast.AnnAssign(ast.Name(name)) if not outside:
+            return name
+    return outside
+
+
+@dataclass(frozen=True)
+class Place:
+    """A field of a node, or an entry of it, and what is put there."""
+
+    tree: ast.AST
+    parent: ast.AST
+    name: str
+    k: int | None
+    new: ast.AST
+
+    def module(self) -> str:
+        """The text of the whole module with it."""
+        held = getattr(self.parent, self.name)
+        setattr(
+            self.parent, self.name, self.new if self.k is None else [*held[: self.k], self.new, *held[self.k + 1 :]]
+        )
+        try:
+            return ast.unparse(ast.fix_missing_locations(self.tree))
+        finally:
+            setattr(self.parent, self.name, held)
+
+
+def _short(node: ast.AST) -> str:
+    if isinstance(node, ast.If):
+        return f"if {ast.unparse(node.test)}: ..."
+    return " ".join(ast.unparse(node).split())
+
+
+def _shown(old: ast.AST, new: ast.AST, outer: str) -> tuple[str, str]:
+    """Both as short texts: of generated code the words that differ, of a constant what it stands in."""
+    if isinstance(old, ast.Constant) and isinstance(old.value, str):
+        assert isinstance(new, ast.Constant)
+        return next((a.strip(), b.strip()) for a, b in GENERATED.items() if old.value.replace(a, b, 1) == new.value)
+    texts = _short(old), _short(new)
+    if isinstance(old, ast.Constant) and outer:
+        return f"{texts[0]} in {outer}", texts[1]
+    differing = next((k for k, pair in enumerate(zip(*texts, strict=False)) if pair[0] != pair[1]), 0)
+    start = max(0, differing - 30)
+    return tuple(x if len(x) < 80 else f"{'...' if start else ''}{x[start : start + 60]}..." for x in texts)  # type: ignore[return-value]
+
+
+# Which are taken
+
+
+def modules() -> dict[str, list[str]]:
+    """The modules of each room."""
+    names = sorted(p.relative_to(ROOT / PACKAGE).as_posix() for p in (ROOT / PACKAGE).rglob("*.py"))
+    found: dict[str, list[str]] = {room: [] for room in ROOMS}
+    for name in names:
+        for room, record in ROOMS.items():
+            if any(fnmatch(name, pattern) for pattern in record.tests):
+                found[room].append(name)
+                break
+    return found
+
+
+def every() -> list[Mutation]:
+    return [m for room, names in modules().items() for name in names for m in mutations(room, name)]
+
+
+def chosen(found: list[Mutation], seed: int) -> list[Mutation]:
+    """So many of each room: one of each kind in turn, the first by rank, spread over its modules."""
+    taken: list[Mutation] = []
+    for room, record in ROOMS.items():
+        waiting: dict[str, list[Mutation]] = {}
+        for m in sorted((m for m in found if m.room == room and m.name not in EQUIVALENT), key=lambda m: m.rank(seed)):
+            waiting.setdefault(m.kind, []).append(m)
+        crowd: Counter[str] = Counter()
+        while sum(crowd.values()) < record.many and any(waiting.values()):
+            for kind in sorted(kind for kind, left in waiting.items() if left):
+                best = min(waiting[kind], key=lambda m: crowd[m.module])
+                waiting[kind].remove(best)
+                if sum(crowd.values()) < record.many and _writable(best):
+                    crowd[best.module] += 1
+                    taken.append(best)
+    return taken
+
+
+def _writable(m: Mutation) -> bool:
+    """Whether it is Python, and another program than before."""
+    try:
+        return ast.dump(ast.parse(m.place.module())) != ast.dump(m.place.tree)
+    except (SyntaxError, ValueError):
+        return False
+
+
+# How they are tried
+
+
+@dataclass(frozen=True)
+class Verdict:
+    killed: bool
+    by: str
+
+
+def copied(folder: Path) -> Path:
+    """The working tree, with code compiled in a way that notices every change."""
+    tree = folder / "tree"
+    ignored = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "build", "dist")
+    shutil.copytree(ROOT, tree, ignore=ignored)
+    command = [sys.executable, "-m", "compileall", "-q", "--invalidation-mode", "checked-hash", str(tree / PACKAGE)]
+    subprocess.run(command, check=True)
+    told = subprocess.run(
+        [sys.executable, "-c", "import armwright; print(armwright.__file__)"], env=environment(tree, folder), cwd=tree,
+        check=True, capture_output=True, text=True,
+    ).stdout  # fmt: skip
+    if not Path(told.strip()).is_relative_to(tree):
+        raise SystemExit(f"the copy in {tree} is not what is imported, but {told.strip()}; is PYTHONPATH ignored?")
+    return tree
+
+
+def environment(tree: Path, cache: Path) -> dict[str, str]:
+    settings = {"PYTHONPATH": str(tree / "src"), "PYTHONDONTWRITEBYTECODE": "1", "ARMWRIGHT_CACHE": str(cache)}
+    return {**os.environ, **settings}
+
+
+def tested(tree: Path, tests: tuple[str, ...], limit: float | None) -> Verdict:
+    """Run tests on a copy until one fails."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", *tests]
+    with tempfile.TemporaryDirectory() as cache:
+        process = subprocess.Popen(
+            command, cwd=tree, env=environment(tree, Path(cache)), text=True, start_new_session=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        try:
+            output, _ = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            return Verdict(True, "the time limit")
+    if process.returncode == 0:
+        return Verdict(False, "")
+    failed = re.search(r"^(?:FAILED|ERROR) (\S+)", output, re.MULTILINE)
+    if failed is None and process.returncode > 0:
+        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}:\n{output[-2000:]}")
+    return Verdict(True, failed[1].removeprefix("tests/") if failed else f"signal {-process.returncode}")
+
+
+def tried(tree: Path, mutation: Mutation, text: str, limit: float) -> Verdict:
+    file = tree / PACKAGE / mutation.module
+    unbroken = file.read_text(encoding="utf-8")
+    file.write_text(text, encoding="utf-8")
+    try:
+        return tested(tree, mutation.tests, limit)
+    finally:
+        file.write_text(unbroken, encoding="utf-8")
+
+
+def limits(tree: Path, wanted: list[Mutation], given: float | None) -> dict[tuple[str, ...], float]:
+    """How long the tests of each mutation may take; without a limit given, thrice what they take unbroken, and a bit."""
+    if given is not None:
+        return {m.tests: given for m in wanted}
+    taken: dict[str, float] = {}
+    for test in dict.fromkeys(test for m in wanted for test in m.tests):
+        start = time.monotonic()
+        verdict = tested(tree, (test,), None)
+        if verdict.killed:
+            raise SystemExit(f"{verdict.by} fails on the unbroken code: mend that first")
+        taken[test] = time.monotonic() - start
+        print(f"unbroken: {test} passes in {taken[test]:.0f} s", flush=True)
+    return {m.tests: 3 * sum(taken[test] for test in m.tests) + 30 for m in wanted}
+
+
+def run(wanted: list[Mutation], jobs: int, limit: float | None) -> dict[Mutation, Verdict]:
+    """Try all of them, a few at a time, and print each as it is known."""
+    with tempfile.TemporaryDirectory(prefix="mutate_") as name:
+        trees: queue.Queue[Path] = queue.Queue()
+        for k in range(jobs):
+            (Path(name) / str(k)).mkdir()
+            trees.put(copied(Path(name) / str(k)))
+        first = trees.get()
+        allowed = limits(first, wanted, limit)
+        trees.put(first)
+        texts = {m: m.place.module() for m in wanted}
+
+        def one(mutation: Mutation) -> Verdict:
+            tree = trees.get()
+            try:
+                verdict = tried(tree, mutation, texts[mutation], allowed[mutation.tests])
+            finally:
+                trees.put(tree)
+            print(
+                f"{'killed  ' if verdict.killed else 'SURVIVED'}  {line(mutation)}  {verdict.by}".rstrip(), flush=True
+            )
+            return verdict
+
+        with ThreadPoolExecutor(jobs) as pool:
+            return dict(zip(wanted, pool.map(one, wanted), strict=True))
+
+
+def line(m: Mutation) -> str:
+    return f"{m.room:<12}  {m.kind:<10}  {m.name}"
+
+
+def summary(verdicts: Mapping[Mutation, Verdict]) -> str:
+    """Killed and all, by room and together, and every survivor."""
+    lines = ["", f"{'room':<14}killed  of"]
+    for room in [*dict.fromkeys(m.room for m in verdicts), "all"]:
+        these = [v.killed for m, v in verdicts.items() if room in (m.room, "all")]
+        lines.append(f"{room:<14}{sum(these):6}  {len(these):2}  {sum(these) / len(these):.0%}")
+    survivors = [m for m, v in verdicts.items() if not v.killed]
+    lines += ["", *(f"survived: {PACKAGE / m.module}:{m.line}  {line(m)}" for m in survivors)]
+    return "\n".join(lines)
+
+
+def listing(found: list[Mutation], wanted: list[Mutation]) -> str:
+    names = {m.name for m in found}
+    lines = [f"{line(m)}  ({' '.join(t[11:-3] for t in m.tests)})" for m in wanted]
+    shares = ", ".join(f"{n} {room}" for room, n in Counter(m.room for m in wanted).items())
+    lines += ["", f"{len(wanted)} of {len(found)} mutations: {shares}"]
+    lines += [f"equivalent{'' if name in names else ', AND GONE'}: {name} ({why})" for name, why in EQUIVALENT.items()]
+    return "\n".join(lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--list", action="store_true", help="print what would be tried")
+    parser.add_argument("--only", nargs="+", choices=ROOMS, default=list(ROOMS), metavar="ROOM", help=", ".join(ROOMS))
+    parser.add_argument("--match", default="", help="only those whose line in the list holds this text")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--limit", type=float, help="seconds for the tests of one, in place of a run on unbroken code")
+    given = parser.parse_args()
+    missing = {
+        t
+        for r in ROOMS.values()
+        for x in r.tests.values()
+        for t in x.split()
+        if not (ROOT / f"tests/test_{t}.py").exists()
+    }
+    if missing:
+        raise SystemExit(f"ROOMS names tests that are not there: {', '.join(sorted(missing))}")
+    found = every()
+    wanted = [m for m in chosen(found, given.seed) if m.room in given.only and given.match in line(m)]
+    if given.list or not wanted:
+        print(listing(found, wanted))
+        return 0
+    verdicts = run(wanted, given.jobs, given.limit)
+    print(summary(verdicts))
+    return int(any(not v.killed for v in verdicts.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
