@@ -22,7 +22,7 @@ from armwright.formulations.parts.spatial import NOTHING, Inertia, Pair, Screw, 
 from armwright.formulations.parts.types import Coordinates, Loads
 
 
-class Motion(NamedTuple):
+class Velocity(NamedTuple):
     X: Screw
     w: Vector
     centripetal: Matrix  # w~ w~ of this link
@@ -38,20 +38,20 @@ class Articulated(NamedTuple):
 class Solved(NamedTuple):
     """qdd_i = u / D - psi . a', with a' the acceleration of the link before the joint accelerates."""
 
-    motion: Motion
+    motion: Velocity
     psi: Pair
     u: Scalar
 
 
 def forward_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, tau: Coordinates, loads: Loads) -> list[Scalar]:
-    base = Motion(screw(chain.joints[0], q[0]), ZERO, acceleration_tensor(ZERO, ZERO), ZERO, NOTHING)
+    base = Velocity(screw(chain.joints[0], q[0]), ZERO, acceleration_tensor(ZERO, ZERO), ZERO, NOTHING)
     motions = outward(motion_step, base, chain.joints, q, qd)
     solved = inward(articulate_step, Articulated(None, NOTHING), chain.joints, chain.links, motions, tau, loads)
     states = outward(accelerate_step, (Pair(-chain.gravity, ZERO), 0), chain.joints, solved)
     return [qdd for _, qdd in states]
 
 
-def motion_step(last: Motion, joint: Joint, q: Scalar, qd: Scalar) -> Motion:
+def motion_step(last: Velocity, joint: Joint, q: Scalar, qd: Scalar) -> Velocity:
     X = screw(joint, q)
     w = X.R.T @ last.w
     zeta = last.centripetal @ joint.offset(q)
@@ -60,11 +60,11 @@ def motion_step(last: Motion, joint: Joint, q: Scalar, qd: Scalar) -> Motion:
     else:
         c = Pair(ZERO, w.cross(Z * qd))
         w = w + Z * qd
-    return Motion(X, w, acceleration_tensor(w, ZERO), zeta, c)
+    return Velocity(X, w, acceleration_tensor(w, ZERO), zeta, c)
 
 
 def articulate_step(
-    outer: Articulated, joint: Joint, link: AnyLink, m: Motion, tau: Scalar, load: Wrench
+    outer: Articulated, joint: Joint, link: AnyLink, m: Velocity, tau: Scalar, load: Wrench
 ) -> tuple[Articulated, Solved]:
     gyroscopic = _gyroscopic_moment(m.centripetal, link)
     pA = outer.pA.plus(Pair(m.centripetal @ link.moment - load.force, gyroscopic - load.moment))

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from armwright.algebra import ZERO, Scalar, Symmetric, Vector, euler_moment, point_euler
 from armwright.chain import AnyLink, Chain, Joint, Wrench
-from armwright.formulations.parts.motion import Motion, base_motion, tensor_step
+from armwright.formulations.parts.motion import TensorMotion, base_motion, tensor_step
 from armwright.formulations.parts.recursion import inward, outward
 from armwright.formulations.parts.types import Coordinates, Loads
 
@@ -33,7 +33,7 @@ class Augmented(NamedTuple):
 class Loaded(NamedTuple):
     """A link in motion, and the force (less M sdd) and moment it needs itself."""
 
-    motion: Motion
+    motion: TensorMotion
     eta: Vector
     mu: Vector
 

@@ -25,7 +25,7 @@ from armwright.formulations.parts.spatial import NOTHING, Inertia, Pair, Pivot, 
 from armwright.formulations.parts.types import Coordinates, Loads, SquareMatrix
 
 
-class Motion(NamedTuple):
+class TwistRate(NamedTuple):
     A: Screw
     w: Vector
     td: Pair
@@ -41,7 +41,7 @@ class Factor(NamedTuple):
 
 def inverse_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads) -> list[Scalar]:
     propagators = _propagators(chain, q)
-    base = Motion(propagators[0], ZERO, Pair(-chain.gravity, ZERO))
+    base = TwistRate(propagators[0], ZERO, Pair(-chain.gravity, ZERO))
     motions = outward(_motion, base, chain.joints, propagators, q, qd, qdd)
     return inward(_wrench, NOTHING, chain.joints, chain.links, motions, loads)
 
@@ -50,17 +50,17 @@ def _propagators(chain: Chain, q: Coordinates) -> list[Screw]:
     return [screw(joint, qi) for joint, qi in zip(chain.joints, q, strict=True)]
 
 
-def _motion(last: Motion, joint: Joint, A: Screw, q: Scalar, qd: Scalar, qdd: Scalar) -> Motion:
+def _motion(last: TwistRate, joint: Joint, A: Screw, q: Scalar, qd: Scalar, qdd: Scalar) -> TwistRate:
     """Rate of (4): td_i = A td_{i-1} + Ad t_{i-1} + p qdd + pd qd."""
     v, w = last.td
     v, wd = A.twist_to_child(Pair(v + last.w.cross(last.w.cross(joint.offset(q))), w))
     w = A.R.T @ last.w
     if joint.prismatic:
-        return Motion(A, w, Pair(v + 2 * w.cross(Z * qd) + Z * qdd, wd))
-    return Motion(A, w + Z * qd, Pair(v, wd + w.cross(Z * qd) + Z * qdd))
+        return TwistRate(A, w, Pair(v + 2 * w.cross(Z * qd) + Z * qdd, wd))
+    return TwistRate(A, w + Z * qd, Pair(v, wd + w.cross(Z * qd) + Z * qdd))
 
 
-def _wrench(outer: Pair, joint: Joint, link: AnyLink, m: Motion, load: Wrench) -> tuple[Pair, Scalar]:
+def _wrench(outer: Pair, joint: Joint, link: AnyLink, m: TwistRate, load: Wrench) -> tuple[Pair, Scalar]:
     w, h = m.w, link.moment
     v, wd = m.td
     force = link.mass * v + wd.cross(h) + w.cross(w.cross(h))  # (16), (17)

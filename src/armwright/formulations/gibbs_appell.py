@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from armwright.algebra import ZERO, Rotation, Scalar, Symmetric, Vector, Z, euler_moment, point_inertia
 from armwright.chain import Chain, Joint, Link, Wrench
-from armwright.formulations.parts.motion import Motion, tensor_motion
+from armwright.formulations.parts.motion import TensorMotion, tensor_motion
 from armwright.formulations.parts.recursion import inward
 from armwright.formulations.parts.types import Coordinates, Loads, SquareMatrix
 
@@ -35,7 +35,7 @@ def inverse_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordin
     return inward(_sums, Sums(ZERO, ZERO), chain.joints, chain.bodies, motions, loads)
 
 
-def _sums(outer: Sums, joint: Joint, link: Link, m: Motion, load: Wrench) -> tuple[Sums, Scalar]:
+def _sums(outer: Sums, joint: Joint, link: Link, m: TensorMotion, load: Wrench) -> tuple[Sums, Scalar]:
     """Steps 2 and 3; step 1 is `tensor_motion`."""
     f = link.mass * (m.sdd + m.Omega @ link.com)  # (9)
     t = euler_moment(m.Omega, link.inertia.euler)  # (10)

@@ -21,7 +21,7 @@ from armwright.formulations.parts.recursion import inward, outward
 from armwright.formulations.parts.types import Coordinates, Loads
 
 
-class Motion(NamedTuple):
+class Accelerated(NamedTuple):
     Q: Rotation
     a: Vector
     rho: Vector
@@ -37,12 +37,12 @@ class Sums(NamedTuple):
 
 
 def inverse_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads) -> list[Scalar]:
-    base = Motion(Rotation(1, 0, 1, 0), ZERO, ZERO, ZERO, ZERO, IDENTITY * 0, -chain.gravity)
+    base = Accelerated(Rotation(1, 0, 1, 0), ZERO, ZERO, ZERO, ZERO, IDENTITY * 0, -chain.gravity)
     motions = outward(_motion, base, chain.joints, chain.bodies, q, qd, qdd)
     return inward(_sums, Sums(ZERO, ZERO), chain.joints, chain.bodies, motions, loads)
 
 
-def _motion(last: Motion, joint: Joint, link: Link, q: Scalar, qd: Scalar, qdd: Scalar) -> Motion:
+def _motion(last: Accelerated, joint: Joint, link: Link, q: Scalar, qd: Scalar, qdd: Scalar) -> Accelerated:
     Q, a, rho = joint.rotation(q), joint.offset(q), link.com
     w, wd = Q.T @ last.w, Q.T @ last.wd
     p = Q.T @ (last.p + last.W @ (a - last.rho))
@@ -52,10 +52,10 @@ def _motion(last: Motion, joint: Joint, link: Link, q: Scalar, qd: Scalar, qdd: 
         wd = wd + w.cross(Z * qd) + Z * qdd  # (11), with (23)
         w = w + Z * qd  # (10)
     W = acceleration_tensor(w, wd)
-    return Motion(Q, a, rho, w, wd, W, p + W @ rho)  # (18)
+    return Accelerated(Q, a, rho, w, wd, W, p + W @ rho)  # (18)
 
 
-def _sums(outer: Sums, joint: Joint, link: Link, m: Motion, load: Wrench) -> tuple[Sums, Scalar]:
+def _sums(outer: Sums, joint: Joint, link: Link, m: Accelerated, load: Wrench) -> tuple[Sums, Scalar]:
     hd = link.inertia @ m.wd + m.w.cross(link.inertia @ m.w)  # (29)
     u = link.mass * m.p
     v = outer.v + u - load.force  # (49)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from armwright.algebra import ZERO, Scalar, Vector, euler_moment
 from armwright.chain import AnyLink, Chain, Joint, Wrench
-from armwright.formulations.parts.motion import Motion, tensor_motion
+from armwright.formulations.parts.motion import TensorMotion, tensor_motion
 from armwright.formulations.parts.recursion import inward
 from armwright.formulations.parts.types import Coordinates, Loads
 
@@ -28,7 +28,7 @@ def inverse_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordin
     return inward(_force, Force(ZERO, ZERO), chain.joints, chain.links, motions, loads)
 
 
-def _force(outer: Force, joint: Joint, link: AnyLink, m: Motion, load: Wrench) -> tuple[Force, Scalar]:
+def _force(outer: Force, joint: Joint, link: AnyLink, m: TensorMotion, load: Wrench) -> tuple[Force, Scalar]:
     F = link.mass * m.sdd + m.Omega @ link.moment
     N = euler_moment(m.Omega, link.origin_euler) + link.moment.cross(m.sdd)
     f = F + outer.f - load.force

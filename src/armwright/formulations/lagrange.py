@@ -22,7 +22,7 @@ from armwright.formulations.parts.recursion import inward, outward
 from armwright.formulations.parts.types import Coordinates, Loads
 
 
-class Motion(NamedTuple):
+class Rates(NamedTuple):
     R: Rotation
     s: Vector
     W: Matrix
@@ -40,12 +40,12 @@ NOTHING = IDENTITY * 0
 
 
 def inverse_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads) -> list[Scalar]:
-    base = Motion(Rotation(1, 0, 1, 0), ZERO, IDENTITY, NOTHING, NOTHING, -chain.gravity)
+    base = Rates(Rotation(1, 0, 1, 0), ZERO, IDENTITY, NOTHING, NOTHING, -chain.gravity)
     motions = outward(_motion, base, chain.joints, q, qd, qdd)
     return inward(_sums, Sums(NOTHING, ZERO), chain.joints, chain.links, motions, loads)
 
 
-def _motion(last: Motion, joint: Joint, q: Scalar, qd: Scalar, qdd: Scalar) -> Motion:
+def _motion(last: Rates, joint: Joint, q: Scalar, qd: Scalar, qdd: Scalar) -> Rates:
     R, s = joint.rotation(q), joint.offset(q)
     W, Wd, Wdd = _turned(last.W, R), _turned(last.Wd, R), _turned(last.Wdd, R)
     pdd = last.pdd + last.Wdd @ s
@@ -55,7 +55,7 @@ def _motion(last: Motion, joint: Joint, q: Scalar, qd: Scalar, qdd: Scalar) -> M
         carried = Wd
         Wd = carried + _generator(W) * qd
         Wdd = Wdd + _generator(carried + Wd) * qd + _generator(W) * qdd
-    return Motion(R, s, W, Wd, Wdd, pdd)
+    return Rates(R, s, W, Wd, Wdd, pdd)
 
 
 def _turned(W: Matrix, R: Rotation) -> Matrix:
@@ -68,7 +68,7 @@ def _generator(W: Matrix) -> Matrix:
     return Matrix(*(Vector(row.y, -row.x, 0) for row in W))
 
 
-def _sums(beyond: Sums, joint: Joint, link: AnyLink, m: Motion, load: Wrench) -> tuple[Sums, Scalar]:
+def _sums(beyond: Sums, joint: Joint, link: AnyLink, m: Rates, load: Wrench) -> tuple[Sums, Scalar]:
     n, J = link.moment, link.origin_euler
     e = beyond.e + link.mass * m.pdd + m.Wdd @ n - m.W @ load.force
     D = beyond.D + outer(n, m.pdd) + Matrix(*(J @ row for row in m.Wdd)).T - _couple(load.moment, m.W)

@@ -6,7 +6,7 @@ run = torques_along(robot, trajectory)            inverse dynamics along a motio
 """
 
 from armwright.simulation.along import torques_along
-from armwright.simulation.audit import Audit, Difference, Doubt
+from armwright.simulation.audit import Audit, Deviation, Doubt
 from armwright.simulation.batch import simulate_batch
 from armwright.simulation.run import BatchRun, Found, Run, Statistics
 from armwright.simulation.simulate import limits, simulate
@@ -14,7 +14,7 @@ from armwright.simulation.simulate import limits, simulate
 __all__ = [
     "Audit",
     "BatchRun",
-    "Difference",
+    "Deviation",
     "Doubt",
     "Found",
     "Run",

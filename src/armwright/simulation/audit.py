@@ -101,7 +101,7 @@ SLACK = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Difference:
+class Deviation:
     """A run against a tighter one: the largest difference per joint, and of all joints at every record."""
 
     factor: float
@@ -125,7 +125,7 @@ class Difference:
         return float(self.t[late[0]]) if late.size else None
 
     @classmethod
-    def between(cls, one: Run, other: Run, factor: float) -> Difference:
+    def between(cls, one: Run, other: Run, factor: float) -> Deviation:
         count = min(len(one.t), len(other.t))
         q, qd = (np.abs(getattr(one, name)[:count] - getattr(other, name)[:count]) for name in ("q", "qd"))
         return cls(factor, one.t[:count], q, qd)

@@ -16,7 +16,7 @@ from armwright.errors import InputError
 from armwright.model import toml
 from armwright.report.page import page
 from armwright.robot import Robot
-from armwright.simulation.audit import Audit, Difference, audited
+from armwright.simulation.audit import Audit, Deviation, audited
 from armwright.simulation.motion import View
 
 BY_JOINT, ALONE = ("q", "qd", "qdd", "tau", "drag"), ("kinetic", "potential", "work", "losses")
@@ -99,7 +99,7 @@ class Run:
         """How far to trust it: energy and power balance, condition of the mass matrix, distance from the target."""
         return audited(self)
 
-    def verify(self, factor: float = 100.0) -> Difference:
+    def verify(self, factor: float = 100.0) -> Deviation:
         """The largest difference to the same run with a tolerance (or step) smaller by `factor`, and when it grows."""
         if self.repeat is None:
             raise InputError(
@@ -108,7 +108,7 @@ class Run:
         if not factor > 1:
             raise InputError(f"factor = {factor}: expected a number above 1")
         other = self.repeat(factor)
-        return Difference.between(self, other, factor)
+        return Deviation.between(self, other, factor)
 
     def to_html(self, path: str | Path, title: str | None = None) -> Path:
         """One self-contained page: curves per joint, the audit, a moving picture of the arm."""

@@ -18,7 +18,7 @@ from armwright.formulations import articulated_body
 from armwright.formulations.articulated_body import Articulated, Solved, accelerate_step, articulate_step, motion_step
 from armwright.formulations.cartesian_tensor import Augmented, Carried, Loaded, augmented, force_step, load_step
 from armwright.formulations.parts.actuators import rubbing
-from armwright.formulations.parts.motion import Motion, base_motion
+from armwright.formulations.parts.motion import TensorMotion, base_motion
 from armwright.formulations.parts.spatial import NOTHING, Inertia, Pair, Screw
 from armwright.graph.expression import Expr, Graph, Operand
 from armwright.graph.program import Program
@@ -89,7 +89,7 @@ def _inverse_tables(robot: Description, dtype: str) -> Tables:
     return _tables(robot, chain, bodies, [*_moving(base_motion(chain)), *[0.0] * 6], dtype)
 
 
-def _moving(m: Motion) -> list[Scalar]:
+def _moving(m: TensorMotion) -> list[Scalar]:
     return [*m.w, *m.wd, *(x for row in m.Omega for x in row), *m.sdd]
 
 
@@ -115,7 +115,7 @@ def _load(kind: str, loaded: bool) -> Program:
     w, wd, x, y, z, sdd = _vectors(step.take("carry", 18))
     joint, body = step.joint()
     (q,), (qd,), (qdd,) = (step.take(name, 1) for name in ("q", "qd", "x"))
-    last = Loaded(Motion(Rotation(1, 0, 1, 0), ZERO, w, wd, Matrix(x, y, z), sdd), ZERO, ZERO)
+    last = Loaded(TensorMotion(Rotation(1, 0, 1, 0), ZERO, w, wd, Matrix(x, y, z), sdd), ZERO, ZERO)
     link = load_step(last, joint, _body(body), q, qd, qdd, step.load(loaded))
     m = link.motion
     actuator = joint.armature * qdd + rubbing(joint, qd)
@@ -129,7 +129,7 @@ def _force(kind: str) -> Program:
     ct, st, *vectors, actuator = step.take("record", 15)
     s, sdd, own_eta, own_mu = _vectors(tuple(vectors))
     R = Rotation(joint.ca, joint.sa, ct, st)
-    link = Loaded(Motion(R, s, ZERO, ZERO, Matrix(ZERO, ZERO, ZERO), sdd), own_eta, own_mu)
+    link = Loaded(TensorMotion(R, s, ZERO, ZERO, Matrix(ZERO, ZERO, ZERO), sdd), own_eta, own_mu)
     handed, tau = force_step(Carried(eta, mu), joint, _body(body), link)
     return step.program(*handed.eta, *handed.mu, tau + actuator)
 
@@ -178,7 +178,7 @@ def _velocity(kind: str) -> Program:
     carry = step.take("carry", 9)
     joint, _ = step.joint()
     (q,), (qd,) = step.take("q", 1), step.take("qd", 1)
-    last = articulated_body.Motion(
+    last = articulated_body.Velocity(
         Screw(Rotation(1, 0, 1, 0), 0, 0), Vector(*carry[:3]), _full(carry[3:]), ZERO, NOTHING
     )
     m = motion_step(last, joint, q, qd)
@@ -187,11 +187,11 @@ def _velocity(kind: str) -> Program:
     return step.program(*m.w, *centripetal, m.X.R.ct, m.X.R.st, m.X.d, *centripetal, *m.zeta, c.x, c.y)
 
 
-def _recorded(joint: Joint, record: tuple[Expr, ...]) -> articulated_body.Motion:
+def _recorded(joint: Joint, record: tuple[Expr, ...]) -> articulated_body.Velocity:
     """The motion of a link from what `_velocity` left."""
     ct, st, d, *rest = record
     c = Vector(rest[9], rest[10], 0)
-    return articulated_body.Motion(
+    return articulated_body.Velocity(
         Screw(Rotation(joint.ca, joint.sa, ct, st), joint.a, d),
         ZERO,
         _full(tuple(rest[:6])),

@@ -25,7 +25,7 @@ class PointMotion(NamedTuple):
     vd: Vector
 
 
-class Motion(NamedTuple):
+class TensorMotion(NamedTuple):
     R: Rotation
     s: Vector
     w: Vector
@@ -52,15 +52,15 @@ def _point_step(last: PointMotion, joint: Joint, q: Scalar, qd: Scalar, qdd: Sca
     return PointMotion(R, s, w, wd, vd)
 
 
-def tensor_motion(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates) -> list[Motion]:
+def tensor_motion(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates) -> list[TensorMotion]:
     return outward(tensor_step, base_motion(chain), chain.joints, q, qd, qdd)
 
 
-def base_motion(chain: Chain) -> Motion:
-    return Motion(Rotation(1, 0, 1, 0), ZERO, ZERO, ZERO, IDENTITY * 0, -chain.gravity)
+def base_motion(chain: Chain) -> TensorMotion:
+    return TensorMotion(Rotation(1, 0, 1, 0), ZERO, ZERO, ZERO, IDENTITY * 0, -chain.gravity)
 
 
-def tensor_step(last: Motion, joint: Joint, q: Scalar, qd: Scalar, qdd: Scalar) -> Motion:
+def tensor_step(last: TensorMotion, joint: Joint, q: Scalar, qd: Scalar, qdd: Scalar) -> TensorMotion:
     R, s = joint.rotation(q), joint.offset(q)
     w, wd = R.T @ last.w, R.T @ last.wd
     sdd = R.T @ (last.sdd + last.Omega @ s)
@@ -69,4 +69,4 @@ def tensor_step(last: Motion, joint: Joint, q: Scalar, qd: Scalar, qdd: Scalar) 
     else:
         wd = wd + Z * qdd + w.cross(Z * qd)
         w = w + Z * qd
-    return Motion(R, s, w, wd, acceleration_tensor(w, wd), sdd)
+    return TensorMotion(R, s, w, wd, acceleration_tensor(w, wd), sdd)

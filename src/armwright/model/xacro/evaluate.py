@@ -20,7 +20,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 from armwright.errors import ArmwrightError, nearest
 
 Value: TypeAlias = Any
-"""None, a bool, int, float, str, list or dict; inside an expression also a Function or Names."""
+"""None, a bool, int, float, str, list or dict; inside an expression also a XacroFunction or Names."""
 
 LONGEST_EXPRESSION = 4000
 LONGEST_TEXT = 100_000
@@ -60,7 +60,7 @@ class Namespace:
 
 
 @dataclass(frozen=True)
-class Function:
+class XacroFunction:
     """Something an expression may call."""
 
     name: str
@@ -213,11 +213,11 @@ class _Walk:
             raise Refused(f"{_shown(node)}: {_kind(holder)} has no attribute {name!r} that may be used")
         if isinstance(holder, str):
             self._weigh(holder)
-        return Function(name, lambda *arguments: method(holder, *arguments))
+        return XacroFunction(name, lambda *arguments: method(holder, *arguments))
 
     def _call(self, node: ast.Call) -> Value:
         function = self.value(node.func)
-        if not isinstance(function, Function):
+        if not isinstance(function, XacroFunction):
             raise Refused(f"{_shown(node.func)} is {_kind(function)}, not a function")
         arguments = [self.value(argument) for argument in node.args]
         self._weigh(*arguments)
@@ -262,7 +262,7 @@ def text_of(value: Value) -> str:
     """A value as it stands in the expanded file."""
     if isinstance(value, str):
         return value
-    if isinstance(value, (Function, Names)):
+    if isinstance(value, (XacroFunction, Names)):
         raise Refused(f"{_kind(value)} is not a value; expected a number or a text")
     if isinstance(value, (list, dict)):
         size(value)
@@ -275,7 +275,7 @@ def _at_most(what: str, got: int, limit: int) -> None:
 
 
 def _kind(value: Value) -> str:
-    if isinstance(value, Function):
+    if isinstance(value, XacroFunction):
         return f"the function {value.name}"
     if isinstance(value, Names):
         return "a namespace"
@@ -371,7 +371,7 @@ METHODS: dict[tuple[str, str], Callable[..., Value]] = {
 
 
 def _functions(**functions: Callable[..., Value]) -> dict[str, Value]:
-    return {name: Function(name, function) for name, function in functions.items()}
+    return {name: XacroFunction(name, function) for name, function in functions.items()}
 
 
 _OF_MATH = (

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from armwright.errors import ModelError, nearest
 from armwright.model import xml
-from armwright.model.xacro.evaluate import Budget, Function, Names, Refused, Value
+from armwright.model.xacro.evaluate import Budget, Names, Refused, Value, XacroFunction
 from armwright.model.xacro.folders import Folders, Missing
 from armwright.model.xacro.scope import Block, Lazy, Macro, Parameter, Scope, parameters
 from armwright.model.xacro.text import Texts, literal
@@ -199,7 +199,7 @@ class _Walk:
     def _truth(self, visit: Visit, text: str) -> bool:
         value = self.texts.value(text, visit.context.scope)
         known = literal(value.strip()) if isinstance(value, str) else value
-        if isinstance(known, (str, Function, Names)):
+        if isinstance(known, (str, XacroFunction, Names)):
             visit.fail(f"{text!r} is {value!r}; expected true or false, or a number")
         return bool(known)
 

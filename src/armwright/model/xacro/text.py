@@ -24,11 +24,11 @@ from armwright.model.xacro.evaluate import (
     BUILT_IN,
     LONGEST_TEXT,
     Budget,
-    Function,
     Names,
     Namespace,
     Refused,
     Value,
+    XacroFunction,
     evaluate,
     text_of,
 )
@@ -105,7 +105,7 @@ class Texts:
             "message": lambda *_: "",
             "fatal": _fatal,
         }
-        return Namespace({name: Function(name, call) for name, call in functions.items()})
+        return Namespace({name: XacroFunction(name, call) for name, call in functions.items()})
 
     def _part(self, piece: str, names: Names) -> Value:
         if piece.startswith("${"):
@@ -151,9 +151,9 @@ class Texts:
         self.budget.spend(SEARCH + len(self.arguments))
         values = {name: literal(text) for name, text in self.arguments.items()}
         functions = {
-            "arg": Function("arg", lambda name: literal(self._argument(name))),
-            "find": Function("find", self._found),
-            "dirname": Function("dirname", lambda: str(self.file.parent)),
+            "arg": XacroFunction("arg", lambda name: literal(self._argument(name))),
+            "find": XacroFunction("find", self._found),
+            "dirname": XacroFunction("dirname", lambda: str(self.file.parent)),
         }
         return Asked({**BUILT_IN, **values, **functions}, self.used)
 
