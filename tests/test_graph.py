@@ -195,10 +195,24 @@ def test_the_interpreter_is_the_meaning_of_every_operation(x: Expr, y: Expr) -> 
 
 def test_a_graph_is_listed_and_drawn(x: Expr, y: Expr) -> None:
     outputs = [x * y + 1, 2.0]
-    assert listing(outputs).splitlines()[-2:] == [f"out0 = t{outputs[0].index}", "out1 = 2.0"]
-    drawing = dot(outputs)
-    assert drawing.startswith("digraph {")
-    assert 'label="mul"' in drawing
+    assert listing(outputs).splitlines() == ["t2 = mul(x, y)", "t4 = add(1.0, t2)", "out0 = t4", "out1 = 2.0"]
+    assert dot(outputs).splitlines() == [
+        "digraph {",
+        '  n0 [label="x", shape=box];',
+        '  n1 [label="y", shape=box];',
+        '  n2 [label="mul", shape=ellipse];',
+        "  n0 -> n2;",
+        "  n1 -> n2;",
+        '  n3 [label="1.0", shape=box, style=dashed];',
+        '  n4 [label="add", shape=ellipse];',
+        "  n3 -> n4;",
+        "  n2 -> n4;",
+        '  out0 [label="out0", shape=plaintext];',
+        "  n4 -> out0;",
+        '  out1 [label="out1", shape=plaintext];',
+        '  out1 [label="out1 = 2.0"];',
+        "}",
+    ]
 
 
 def test_reachable_finds_every_node_once(x: Expr, y: Expr) -> None:
@@ -209,3 +223,34 @@ def test_reachable_finds_every_node_once(x: Expr, y: Expr) -> None:
 
 def test_expressions_print(x: Expr, y: Expr) -> None:
     assert repr(x * y + x.sin()) == "add(mul(x, y), sin(x))"
+
+
+def test_a_digest_names_exactly_one_computation() -> None:
+    """Compiled code is kept under it: what differs in any way has another, what is built again the same."""
+
+    def digest(make, names: str = "xy", sizes: tuple[int, ...] = (2,)) -> str:
+        g = Graph()
+        leaves = [g.input(name) for name in names]
+        made = make(*leaves)
+        parts = np.split(np.array(leaves, dtype=object), np.cumsum(sizes)[:-1])
+        return Program(tuple((f"a{k}", tuple(p)) for k, p in enumerate(parts)), tuple(made), (len(made),)).digest()
+
+    plain = digest(lambda x, y: [x * y + 2])
+    assert plain == digest(lambda x, y: [2 + y * x], "uv")  # what it is called has no part in it
+    others = [
+        digest(lambda x, y: [x * y + 3]),
+        digest(lambda x, y: [x * y - 2]),
+        digest(lambda x, y: [x * x + 2]),
+        digest(lambda x, y: [y * y + 2]),
+        digest(lambda x, y: [x * y]),
+        digest(lambda x, y: [x * y + 2, 2]),
+        digest(lambda x, y: [x * y + 2, 3.5]),
+        digest(lambda x, y: [x * y + 2, 0.0]),
+        digest(lambda x, y: [0.0, x * y + 2]),
+        digest(lambda x, y: [x * y + 2], sizes=(1, 1)),
+        digest(lambda x, y: [x - y]),
+        digest(lambda x, y: [y - x]),
+        digest(lambda x, y: [x / y]),
+        digest(lambda x, y: [y / x]),
+    ]
+    assert len({plain, *others}) == len(others) + 1

@@ -3,12 +3,13 @@
     python tools/mutate.py --list                    # what would be broken, and which tests should notice; runs nothing
     python tools/mutate.py --only graph --jobs 2     # one room (or several), two mutations at a time
     python tools/mutate.py --seed 3                  # other mutations; the same seed gives the same ones
-    python tools/mutate.py --match mul_reciprocal    # those whose line in the list holds this text, to repeat one
+    python tools/mutate.py --match mul_reciprocal    # all that can be made, chosen or not, whose line holds this text
 
 Nothing in the working tree is touched: it is copied to a temporary folder, one module at a time is rewritten there, and
 the tests of its room run with `pytest -x -q -n 0` and a cache of compiled code of their own. First they run on the
 unbroken copy: they must pass, and the time they take sets the limit for the broken ones (what runs into it counts as
-killed). It takes about an hour of one core for every 20 mutations that survive, minutes for those that are killed.
+killed; `--limit 900` gives it in seconds and leaves that first run out). A mutation that is killed takes seconds, one
+that survives as long as all tests of its room.
 
 Places are chosen by what the code is (a comparison, a sum, a constant, a guard, ...), never by line or literal text, so
 nothing here goes stale when code moves: every place has a rank from the seed, its function and its text, and each room
@@ -248,9 +249,9 @@ KINDS: dict[str, tuple[tuple[type[ast.AST], ...], Callable[..., Iterator[ast.AST
 
 def children(node: ast.AST) -> Iterator[tuple[str, int | None, ast.AST]]:
     """(field, index, child) wherever something is computed: no annotations, decorators, defaults, wordings or docstrings."""
-    spared = {"annotation", "returns", "decorator_list", "args", "bases"} if not isinstance(node, ast.Call) else set()
+    declares = isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.AnnAssign))
     for name, value in ast.iter_fields(node):
-        if name in spared and isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.AnnAssign, ast.arg)):
+        if declares and name in ("annotation", "returns", "decorator_list", "args", "bases"):
             continue
         for k, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
             if isinstance(child, ast.AST) and not _spared(child):
@@ -554,7 +555,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--list", action="store_true", help="print what would be tried")
     parser.add_argument("--only", nargs="+", choices=ROOMS, default=list(ROOMS), metavar="ROOM", help=", ".join(ROOMS))
-    parser.add_argument("--match", default="", help="only those whose line in the list holds this text")
+    parser.add_argument("--match", help="all that can be made, chosen or not, whose line in the list holds this text")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--limit", type=float, help="seconds for the tests of one, in place of a run on unbroken code")
@@ -569,7 +570,11 @@ def main() -> int:
     if missing:
         raise SystemExit(f"ROOMS names tests that are not there: {', '.join(sorted(missing))}")
     found = every()
-    wanted = [m for m in chosen(found, given.seed) if m.room in given.only and given.match in line(m)]
+    if given.match:
+        taken = [m for m in found if given.match in line(m) and m.name not in EQUIVALENT and _writable(m)]
+    else:
+        taken = chosen(found, given.seed)
+    wanted = [m for m in taken if m.room in given.only]
     if given.list or not wanted:
         print(listing(found, wanted))
         return 0
