@@ -85,11 +85,11 @@ ROOMS: dict[str, Room] = {
     "backends": Room(
         16,
         {
-            "backends/llvm/rollout.py": "simulate integrate",
-            "backends/*": "simplify compiled simulate",
+            "backends/llvm/rollout.py": "one_simulation simulate",
+            "backends/*": "simplify compiled problem_table one_simulation",
             "cache.py": "compiled",
-            "function.py": "compiled robot kinematics",
-            "evaluate.py": "compiled robot scalars",
+            "function.py": "problem_table compiled robot",
+            "evaluate.py": "problem_table compiled robot",
         },
         corners=True,
     ),
@@ -97,8 +97,8 @@ ROOMS: dict[str, Room] = {
         14,
         {
             "integrate/jets.py": "jets",
-            "integrate/taylor.py": "jets integrate simulate",
-            "integrate/*": "integrate simulate",
+            "integrate/taylor.py": "integrate one_simulation",
+            "integrate/*": "integrate one_simulation",
         },
     ),
     "readers": Room(
@@ -109,7 +109,6 @@ ROOMS: dict[str, Room] = {
             "model/mjcf/*": "mjcf mimic",
             "model/meshes.py": "check_shapes visuals",
             "model/visual.py": "visuals",
-            "model/problems.py": "problems",
             "model/canonical.py": "conventions urdf frames",
             "model/dh.py": "conventions",
             "model/toml.py": "toml load",
@@ -118,7 +117,7 @@ ROOMS: dict[str, Room] = {
         },
     ),
     "simulation": Room(
-        14, {"simulation/*": "simulate scenario", "torque*": "simulate scenario trajectory", "stepping/*": "simulate"}
+        14, {"simulation/*": "simulate one_simulation scenario", "torque*": "simulate one_simulation scenario"}
     ),
 }
 
