@@ -56,8 +56,9 @@ def _count_general(types: str) -> None:
     out = console()
     with out.status("counting"):
         rows = [
-            (f.problem, f.name, *_numbers(_general(f, types)), *(formula(f) if formulas else ())) for f in counted(n)
-        ]
+            (f.problem, f.name, *_numbers(_general(f, types)), *(formula(f) if formulas and not f.traced else ()))
+            for f in counted(n)
+        ]  # of what is differentiated, a formula would take longer to find than all others
     title = f"A general robot with {kind}: every parameter known off line, gravity in any direction"
     show_rows([heads, *rows], title)
     out.print()
