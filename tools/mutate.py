@@ -64,6 +64,8 @@ ROOMS: dict[str, Room] = {
             "formulations/quantities/derivatives.py": "derivatives",
             "formulations/parts/coupled.py": "mimic agreement",
             "formulations/parts/wrapped.py": "agreement laws mimic robot",
+            "formulations/problem.py": "problem_table robot agreement",
+            "formulations/registry.py": "problem_table robot agreement",
             "formulations/*": "agreement laws scalars robot derivatives counts",
         },
     ),
@@ -114,16 +116,32 @@ ROOMS: dict[str, Room] = {
             "model/toml.py": "toml load",
             "model/*": "toml urdf load conventions mimic robot mjcf",
             "load.py": "load urdf",
+            "rules/*": "rules problems",
         },
     ),
     "simulation": Room(
-        14, {"simulation/*": "simulate one_simulation scenario", "torque*": "simulate one_simulation scenario"}
+        14,
+        {
+            "simulation/*": "one_simulation simulate scenario",
+            "torque/*": "one_simulation simulate scenario trajectory",
+            "layout.py": "one_simulation simulate",
+        },
     ),
 }
 
+BRACKETS = "brackets around a number that need none change nothing"
 EQUIVALENT: dict[str, str] = {
+    "simulation/rollouts.py Rollouts.__init__: 0 in np.zeros(0, dtype) -> 1": "fixed steps read no options",
     "backends/llvm/ir.py _sign: fcmp one -> fcmp une": "a nan is put back by the choice that follows",
     "backends/llvm/threads.py workers: os.cpu_count() or 1 -> os.cpu_count()": "every machine knows how many it has",
+    "backends/text/c.py notation.constant: x < 0 -> x >= 0": BRACKETS,
+    "backends/text/c.py notation.constant: x < 0 -> x <= 0": BRACKETS,
+    "backends/text/c.py notation.constant: f'({text})' if x < 0 else text -> text if x < 0 else f'({text})'": BRACKETS,
+    "backends/text/c.py notation.constant: 0 in f'({text})' if x < 0 else text -> 1": BRACKETS,
+    "backends/text/python.py NOTATION: x < 0 -> x >= 0": BRACKETS,
+    "backends/text/python.py NOTATION: x < 0 -> x <= 0": BRACKETS,
+    "backends/text/python.py NOTATION: f'({x!r})' if x < 0 else repr(x) -> repr(x) if x < 0 else f'({x!r})'": BRACKETS,
+    "backends/text/python.py NOTATION: 0 in lambda x: f'({x!r})' if x < 0 else repr(x) -> 1": BRACKETS,
 }
 """What nobody could notice, as the list prints it from the module on, and why."""
 
@@ -425,6 +443,11 @@ def _writable(m: Mutation) -> bool:
 # How they are tried
 
 
+TOO_LONG = "the time limit"
+RUNNING: set[int] = set()
+"""Groups of processes that must not outlive this one."""
+
+
 @dataclass(frozen=True)
 class Verdict:
     killed: bool
@@ -460,12 +483,15 @@ def tested(tree: Path, tests: tuple[str, ...], limit: float | None) -> Verdict:
             command, cwd=tree, env=environment(tree, Path(cache)), text=True, start_new_session=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
+        RUNNING.add(process.pid)
         try:
             output, _ = process.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
-            return Verdict(True, "the time limit")
+            return Verdict(True, TOO_LONG)
+        finally:
+            RUNNING.discard(process.pid)
     if process.returncode == 0:
         return Verdict(False, "")
     failed = re.search(r"^(?:FAILED|ERROR) (\S+)", output, re.MULTILINE)
@@ -523,7 +549,13 @@ def run(wanted: list[Mutation], jobs: int, limit: float | None) -> dict[Mutation
             return verdict
 
         with ThreadPoolExecutor(jobs) as pool:
-            return dict(zip(wanted, pool.map(one, wanted), strict=True))
+            try:
+                return dict(zip(wanted, pool.map(one, wanted), strict=True))
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                for group in list(RUNNING):
+                    os.killpg(group, signal.SIGKILL)
+                raise
 
 
 def line(m: Mutation) -> str:
@@ -531,22 +563,25 @@ def line(m: Mutation) -> str:
 
 
 def summary(verdicts: Mapping[Mutation, Verdict]) -> str:
-    """Killed and all, by room and together, and every survivor."""
+    """Killed and all, by room and together, every survivor, and what the time limit killed, which may be one."""
     lines = ["", f"{'room':<14}killed  of"]
     for room in [*dict.fromkeys(m.room for m in verdicts), "all"]:
         these = [v.killed for m, v in verdicts.items() if room in (m.room, "all")]
         lines.append(f"{room:<14}{sum(these):6}  {len(these):2}  {sum(these) / len(these):.0%}")
-    survivors = [m for m, v in verdicts.items() if not v.killed]
-    lines += ["", *(f"survived: {PACKAGE / m.module}:{m.line}  {line(m)}" for m in survivors)]
+    for what, told in (("survived", ""), ("too long", TOO_LONG)):
+        found = [m for m, v in verdicts.items() if v.by == told]
+        lines += ["", *(f"{what}: {PACKAGE / m.module}:{m.line}  {line(m)}" for m in found)]
     return "\n".join(lines)
 
 
 def listing(found: list[Mutation], wanted: list[Mutation]) -> str:
-    names = {m.name for m in found}
+    names, modules_found = {m.name for m in found}, {m.module for m in found}
     lines = [f"{line(m)}  ({' '.join(t[11:-3] for t in m.tests)})" for m in wanted]
     shares = ", ".join(f"{n} {room}" for room, n in Counter(m.room for m in wanted).items())
     lines += ["", f"{len(wanted)} of {len(found)} mutations: {shares}"]
     lines += [f"equivalent{'' if name in names else ', AND GONE'}: {name} ({why})" for name, why in EQUIVALENT.items()]
+    patterns = [pattern for record in ROOMS.values() for pattern in record.tests]
+    lines += [f"no module is {x}: mend ROOMS" for x in patterns if not any(fnmatch(m, x) for m in modules_found)]
     return "\n".join(lines)
 
 
@@ -559,6 +594,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--limit", type=float, help="seconds for the tests of one, in place of a run on unbroken code")
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended from outside"))
     missing = {
         t
         for r in ROOMS.values()

@@ -29,9 +29,6 @@ class OperationCount:
         """All of them: the number of operations to run."""
         return sum(astuple(self))
 
-    def __add__(self, other: OperationCount) -> OperationCount:
-        return OperationCount(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
-
     def __str__(self) -> str:
         named = zip(("mul", "add", "div", "trig", "sqrt", "other"), astuple(self), strict=True)
         return ", ".join(f"{number} {name}" for name, number in named if number or name in ("mul", "add"))
