@@ -131,6 +131,7 @@ ROOMS: dict[str, Room] = {
 
 BRACKETS = "brackets around a number that need none change nothing"
 EQUIVALENT: dict[str, str] = {
+    "simulation/audit.py _friction: -1 -> 1": "of two axes the last is number 1",
     "simulation/rollouts.py Rollouts.__init__: 0 in np.zeros(0, dtype) -> 1": "fixed steps read no options",
     "backends/llvm/ir.py _sign: fcmp one -> fcmp une": "a nan is put back by the choice that follows",
     "backends/llvm/threads.py workers: os.cpu_count() or 1 -> os.cpu_count()": "every machine knows how many it has",
