@@ -216,3 +216,11 @@ def test_sympy_gets_expressions() -> None:
 def test_bad_exports_are_told(call, message: str) -> None:
     with pytest.raises(aw.ArmwrightError, match=message):
         call()
+
+
+def test_a_self_test_allows_for_rounding_and_no_more(tmp_path: Path) -> None:
+    for dtype, most in (("float64", 1e-9), ("float32", 1e-3)):
+        aw.export(PUMA, to="c", directory=tmp_path, functions=["inverse_dynamics", "mass_matrix"], dtype=dtype)
+        text = (tmp_path / "puma560_selftest.c").read_text()
+        allowed = [float(x) for x in re.findall(r"failures \+= differs\(.*, ([\d.e-]+)f?\);", text)]
+        assert len(allowed) == 6 and max(allowed) <= most
