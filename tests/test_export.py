@@ -161,6 +161,7 @@ def test_casadi_gets_a_function() -> None:
     functions = aw.export(ARM, to="casadi", functions=["inverse_dynamics", "mass_matrix"])
     for name, f in functions.items():
         close(np.array(f(*state_of(name))).reshape(expected(name).shape), expected(name), 1e-12)
+    assert functions["inverse_dynamics"].size_out(0) == (5, 1)  # torques are a column
     by_q = functions["inverse_dynamics"].jacobian()
     assert by_q is not None
 

@@ -131,6 +131,10 @@ ROOMS: dict[str, Room] = {
 
 BRACKETS = "brackets around a number that need none change nothing"
 EQUIVALENT: dict[str, str] = {
+    "backends/text/c.py _body: -len(angles) -> len(angles)": "zeros that fill a vector: only speed hangs on how many",
+    "integrate/events.py Watch.passed: 20 in step.t + (step.t_end - step.t) / 2 ** 20 -> 21": "just after the start",
+    "integrate/taylor.py Taylor._steps: result == outcome.err_nf_state or not np.isfinite(y_end).all() -> "
+    "not np.isfinite(y_end).all()": "heyoka says the same of such a state",
     "simulation/audit.py _friction: -1 -> 1": "of two axes the last is number 1",
     "simulation/rollouts.py Rollouts.__init__: 0 in np.zeros(0, dtype) -> 1": "fixed steps read no options",
     "backends/llvm/ir.py _sign: fcmp one -> fcmp une": "a nan is put back by the choice that follows",
