@@ -112,7 +112,7 @@ ROOMS: dict[str, Room] = {
             "model/meshes.py": "check_shapes visuals",
             "model/visual.py": "visuals",
             "model/canonical.py": "conventions urdf frames",
-            "model/dh.py": "conventions",
+            "model/dh.py": "conventions simulate",
             "model/toml.py": "toml load",
             "model/*": "toml urdf load conventions mimic robot mjcf",
             "load.py": "load urdf",
@@ -135,6 +135,8 @@ EQUIVALENT: dict[str, str] = {
     "integrate/events.py Watch.passed: 20 in step.t + (step.t_end - step.t) / 2 ** 20 -> 21": "just after the start",
     "integrate/taylor.py Taylor._steps: result == outcome.err_nf_state or not np.isfinite(y_end).all() -> "
     "not np.isfinite(y_end).all()": "heyoka says the same of such a state",
+    "backends/llvm/trigonometry.py _polynomial: block.fma(p, z, block.lanes.splat(c)) -> "
+    "block.fma(z, p, block.lanes.splat(c))": "a product is the same either way",
     "simulation/audit.py _friction: -1 -> 1": "of two axes the last is number 1",
     "simulation/rollouts.py Rollouts.__init__: 0 in np.zeros(0, dtype) -> 1": "fixed steps read no options",
     "backends/llvm/ir.py _sign: fcmp one -> fcmp une": "a nan is put back by the choice that follows",

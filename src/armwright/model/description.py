@@ -133,6 +133,14 @@ class Description:
         if not all(map(math.isfinite, itertools.chain(*numbers))):
             raise ModelError(f"robot {self.name!r} has a number that is not finite: {numbers}")
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Of all but what a robot looks like, found once: what is made of a robot is kept under it."""
+        return hash(tuple(getattr(self, field.name) for field in fields(Description) if field.hash is not False))
+
     def __getstate__(self) -> dict[str, Any]:
         """The robot without what was made of it: its chain, what it has compiled."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
