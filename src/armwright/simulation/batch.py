@@ -22,6 +22,7 @@ from armwright.simulation.motion import View
 from armwright.simulation.plan import SMOOTH, Plan, plan, settings, start_of
 from armwright.simulation.rollouts import Rollouts
 from armwright.simulation.run import BatchRun
+from armwright.simulation.view import looked_up
 from armwright.trace.form import unrolled
 
 STEP, RTOL = 1e-3, 1e-6
@@ -147,7 +148,5 @@ def _viewed(plan: Plan, rollouts: Rollouts, names: tuple[str, ...]) -> View:
     arrays = [np.tile(times, count)[:, None], states.reshape(count * len(times), -1)]
     if names:
         arrays.append(np.repeat(rollouts.p[:, :count].T, len(times), axis=0))
-    out = np.empty((count * len(times), 3 * n + 2), dtype)
-    kernel = view_of(plan.robot, plan.law, names, dtype.name)
-    kernel.run([np.ascontiguousarray(x) for x in arrays], out)
+    out = looked_up(view_of(plan.robot, plan.law, names, dtype.name), arrays)
     return View.of(out.reshape(count, len(times), -1), n)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from armwright.algebra import Array
+from armwright.backends.interface import Kernel
 from armwright.simulation.kernels import view_of
 from armwright.simulation.motion import View
 from armwright.simulation.plan import Plan
@@ -14,14 +16,19 @@ from armwright.simulation.run import Run, Statistics
 from armwright.torque import Moment
 
 
+def looked_up(kernel: Kernel, arrays: Sequence[Array]) -> Array:
+    """The results of the program `view` (k, columns) for times, states and open parameters (k, entries)."""
+    out = np.empty((len(arrays[0]), *kernel.shape), kernel.dtype)
+    kernel.run([np.ascontiguousarray(x) for x in arrays], out)
+    return out
+
+
 def viewed(plan: Plan, times: Array, states: Array) -> View:
     """What there is to see of states (k, entries) at some times."""
-    robot, n, parts = plan.robot, plan.robot.n, plan.layout.split(states)
+    robot, n = plan.robot, plan.robot.n
     if plan.traced:
-        out = np.empty((len(times), 3 * n + 2))
-        columns = [np.ascontiguousarray(x) for x in (times[:, None], states)]
-        view_of(robot, plan.law, (), "float64").run(columns, out)
-        return View.of(out, n)
+        return View.of(looked_up(view_of(robot, plan.law, (), "float64"), (times[:, None], states)), n)
+    parts = plan.layout.split(states)
     chain, q, qd = robot.chain(), parts["q"], parts["qd"]
     rows = zip(times.tolist(), q.tolist(), qd.tolist(), parts["memory"].tolist(), strict=True)
     both = np.array([plan.law.shared(Moment(t, a, b, chain, m)) for t, a, b, m in rows], dtype=float)
