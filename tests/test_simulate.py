@@ -8,7 +8,7 @@ from conftest import close, random_case
 
 import armwright as aw
 from armwright import integrate, torque, trajectory
-from armwright.errors import SimulationError, SlowWarning
+from armwright.errors import InputError, SimulationError, SlowWarning
 from armwright.simulation import Run, limits, simulate, simulate_batch, torques_along
 from armwright.simulation.rollouts import Rollouts
 
@@ -210,10 +210,32 @@ def test_a_law_of_friction_is_no_drive() -> None:
     close(run.drag, -run.qd, 1e-12)
     assert run.losses[-1] > 0
     assert run.audit.energy_error < 1e-9
-    needed = torques_along(SMOOTH, MOTION, friction_law=law)
-    plain = torques_along(SMOOTH, MOTION)
-    close(needed.tau - plain.tau, plain.qd, 1e-9)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        torque.friction(viscous=5.0),
+        torque.spring_damper(0, 5),
+        torque.friction(viscous=2.0) + torque.spring_damper(0, 3),
+        lambda t, q, qd: -5 * qd,
+    ],
+)
+def test_the_drives_overcome_whatever_acts_besides_them(law) -> None:
+    needed, plain = torques_along(SMOOTH, MOTION, friction_law=law), torques_along(SMOOTH, MOTION)
+    close(needed.tau - plain.tau, 5 * plain.qd, 1e-9)
+    close(needed.drag, -5 * plain.qd, 1e-9)
     assert needed.audit.energy_error < 1e-6
+
+
+def test_a_drive_is_not_what_the_drives_overcome() -> None:
+    law = torque.computed_torque(MOTION, 100, 20)
+    with pytest.raises(InputError, match="it is a drive"):
+        torques_along(SMOOTH, MOTION, friction_law=law)
+    with pytest.raises(InputError, match="for 2 joints"):
+        torques_along(SMOOTH, MOTION, friction_law=[1.0, 2.0])
+    with pytest.raises(InputError, match="defined from"):
+        torques_along(SMOOTH, MOTION, friction_law=torque.table([0, 1e-3], np.zeros((2, 3))))
 
 
 def test_a_controller_may_know_another_robot() -> None:

@@ -71,6 +71,12 @@ class Scenario:
     options: Mapping[str, Any] = field(default_factory=dict)
     text: str = ""
 
+    @property
+    def friction(self) -> torque.Law | None:
+        """What the drives must overcome besides the robot's own friction."""
+        laws = tuple(law for law in self.law.parts if isinstance(law, torque.Friction))
+        return torque.Sum(laws) if laws else None
+
 
 def read(path: str | Path, robot: str | Robot | None = None) -> Scenario:
     """The scenario of a file, for the robot it names or the one given."""

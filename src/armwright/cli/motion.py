@@ -102,7 +102,7 @@ def run_torques(wanted: Wanted) -> None:
     if plan.trajectory is None:
         raise InputError("torques need a motion: the scenario has no [trajectory]")
     _warn_of_limits(plan)
-    run = torques_along(plan.robot, plan.trajectory, plan.options.get("every", 0.01), friction_law=plan.law)
+    run = torques_along(plan.robot, plan.trajectory, plan.options.get("every", 0.01), friction_law=plan.friction)
     _finish(run, plan, replace(wanted, page=page_name(wanted.page, plan.robot.name, "_torques.html")))
 
 

@@ -166,7 +166,7 @@ def plan(
     lasts = _duration(law, start) if duration is None else duration
     for name, value in (("duration", lasts), ("every", every)):
         _check_seconds(name, value)
-    _check_span(law, start, start + lasts)
+    check_span(law, start, start + lasts)
     _check_records(lasts, every, how.step)
     count = 1 if every is None else max(1, math.ceil(lasts / every - 1e-9))
     times = start + (every or lasts) * np.arange(count + 1)
@@ -182,7 +182,8 @@ def _duration(law: Law, start: float) -> float:
     return float(ends) - start
 
 
-def _check_span(law: Law, start: float, end: float) -> None:
+def check_span(law: Law, start: float, end: float) -> None:
+    """A law says what it does from the start to the end of a run."""
     if law.span is not None and (start < law.span[0] - 1e-9 or end > law.span[1] + 1e-9):
         raise InputError(
             f"the run lasts from {start:g} to {end:g} s, but its torque law is defined from {law.span[0]:g} to "
