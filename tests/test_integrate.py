@@ -381,6 +381,76 @@ def test_direction_order_and_names_of_events(name):
     assert solution.t[-1] == pytest.approx(9) and solution.message == f"event 'end' at t = {solution.t[-1]}"
 
 
+@pytest.mark.parametrize("count", [1, 2, 3, True, np.int64(2)])
+def test_an_event_may_end_it_when_it_has_happened_often_enough(count) -> None:
+    solution = solve(circle, 0, [1.0, 0.0], 20, events=[Event(lambda t, y: y[0], terminal=count, name="crossing")])
+    assert [event.t for event in solution.events] == pytest.approx([np.pi * (k + 0.5) for k in range(int(count))])
+    assert solution.status == "event"
+    reference = solve_ivp(circle, (0, 20), [1.0, 0.0], rtol=1e-9, atol=1e-12, events=[_ending(int(count))])
+    assert solution.t[-1] == pytest.approx(reference.t[-1])
+
+
+def _ending(count):
+    def function(t, y):
+        return y[0]
+
+    function.terminal = count
+    return function
+
+
+@pytest.mark.parametrize("terminal", [-1, 1.5, "yes", None])
+def test_after_how_many_times_an_event_ends_it_is_a_number(terminal) -> None:
+    with pytest.raises(InputError, match="expected True, False, or after how many times"):
+        Event(lambda t, y: y[0], terminal=terminal)
+
+
+def test_all_events_of_one_instant_are_told() -> None:
+    events = [
+        Event(lambda t, y: y[0], name="x"),
+        Event(lambda t, y: 3 * y[0], name="three x"),
+        Event(lambda t, y: y[0] / 7, terminal=False, name="noted"),
+        Event(lambda t, y: t - 1.6, terminal=False, name="later"),
+    ]
+    solution = solve(circle, 0, [1.0, 0.0], 20, events=events)
+    assert sorted(event.name for event in solution.events) == ["noted", "three x", "x"]
+    assert "event 'x'" in solution.message
+    assert "event 'three x'" in solution.message
+    assert "noted" not in solution.message
+
+
+def test_an_event_looks_at_the_state_and_leaves_it() -> None:
+    def bounce(t, y):
+        y[1] = -y[1]
+        return y[0]
+
+    with pytest.raises(InputError, match="event 'bounce' writes into the state"):
+        solve(circle, 0, [1.0, 0.0], 3, events=[Event(bounce)])
+
+
+@pytest.mark.parametrize("rule", ["pi", "machado"])
+def test_tolerances_may_differ_from_entry_to_entry(rule) -> None:
+    def two(t, y):  # two clocks that know nothing of each other
+        return np.array([y[1], -y[0], 10 * y[3], -10 * y[2]])
+
+    def steps(rtol, atol):
+        solution = solve(two, 0, [1.0, 0.0, 1.0, 0.0], 3, "rkdp54", rtol=rtol, atol=atol, rule=rule)
+        return solution.statistics.accepted
+
+    fine, coarse = steps([1e-9] * 4, [1e-9] * 4), steps([1e-9, 1e-9, 1e-3, 1e-3], [1e-9, 1e-9, 1e-3, 1e-3])
+    assert fine == steps(1e-9, 1e-9)
+    assert coarse < fine / 5
+    with pytest.raises(InputError, match=r"rtol has shape \(3,\); expected a number, or 4 of them"):
+        steps([1e-9] * 3, 1e-9)
+
+
+def test_a_first_step_beyond_the_end_is_one_to_the_end() -> None:
+    for name in ("radau", "bdf", "lsoda"):
+        solution = solve_stiff(circle, 0, [1.0, 0.0], 0.1, name, first_step=5.0)
+        assert np.abs(solution.y[-1] - [np.cos(0.1), np.sin(0.1)]).max() < 1e-6
+    with pytest.raises(InputError, match="radau knows one for all entries"):
+        solve_stiff(circle, 0, [1.0, 0.0], 0.1, rtol=[1e-6, 1e-9])
+
+
 def test_an_event_that_is_zero_at_the_start_has_not_happened():
     def thrown(t, y):
         return np.array([y[1], -2.0])

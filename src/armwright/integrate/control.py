@@ -118,21 +118,22 @@ def ahead(left: float, h: float, longest: float) -> tuple[float, bool, bool]:
 def mean_square(scalars: Scalars, rtol: Any, atol: Any, controlled: int) -> Norm:
     """The root mean square of the first `controlled` entries, each over atol + rtol |y|."""
     part = slice(controlled)
-    allowed = atol if np.ndim(atol) == 0 else atol[part]
+    relative, absolute = (x if np.ndim(x) == 0 else x[part] for x in (rtol, atol))
 
     def norm(x: Array, y: Array, y_end: Array) -> float:
         largest = np.maximum(abs(y[part]), abs(y_end[part]))
-        entries = scalars.floats(x[part] / (allowed + rtol * largest))
+        entries = scalars.floats(x[part] / (absolute + relative * largest))
         return math.sqrt(float(entries @ entries) / entries.size)
 
     return norm
 
 
 def largest(scalars: Scalars, tolerance: Any, controlled: int) -> Norm:
-    """The largest of the first `controlled` entries over one tolerance for all: Machado and Galhano's LTE."""
+    """The largest of the first `controlled` entries over its tolerance, one for all in Machado and Galhano's LTE."""
+    allowed = tolerance if np.ndim(tolerance) == 0 else tolerance[:controlled]
 
     def norm(x: Array, _y: Array, _y_end: Array) -> float:
-        return float(max(abs(scalars.floats(x[:controlled] / tolerance))))
+        return float(max(abs(scalars.floats(x[:controlled] / allowed))))
 
     return norm
 
@@ -146,16 +147,22 @@ RULES: dict[str, Callable[[Tableau], Gains]] = {
 
 
 def find_rule(
-    name: str, tableau: Tableau, scalars: Scalars, rtol: Any, atol: ArrayLike, size: int, controlled: int | None = None
+    name: str,
+    tableau: Tableau,
+    scalars: Scalars,
+    rtol: ArrayLike,
+    atol: ArrayLike,
+    size: int,
+    controlled: int | None = None,
 ) -> Rule:
     """A rule for a state of this size, of which the first `controlled` entries count in the error (None: all)."""
     if name not in RULES:
         raise unknown("step rule", name, RULES)
     relative, absolute = tolerances(scalars, rtol, atol, size)
     coarse = float(np.finfo(scalars.dtype).eps) if not scalars.objects else scalars.eps
-    if name == "pi" and float(relative) < coarse:
+    if name == "pi" and float(np.min(relative)) < coarse:
         raise InputError(
-            f"rtol = {rtol} is finer than {scalars.dtype} numbers are ({coarse:.1e}); give a larger rtol, or a state "
+            f"rtol = {rtol!r} is finer than {scalars.dtype} numbers are ({coarse:.1e}); give a larger rtol, or a state "
             "of finer numbers: float64, or mpmath.mpf with enough digits"
         )
     count = counting(size, controlled)
@@ -170,14 +177,19 @@ def counting(size: int, controlled: int | None) -> int:
     return size if controlled is None else controlled
 
 
-def tolerances(scalars: Scalars, rtol: Any, atol: ArrayLike, size: int) -> tuple[Any, Any]:
-    """rtol and atol as numbers that mix with the state; atol may be one number or one for each entry."""
-    array = np.asarray(atol)
+def tolerances(scalars: Scalars, rtol: ArrayLike, atol: ArrayLike, size: int) -> tuple[Any, Any]:
+    """rtol and atol as numbers that mix with the state; each may be one number or one for each entry."""
+    return _tolerance("rtol", rtol, scalars, size), _tolerance("atol", atol, scalars, size)
+
+
+def _tolerance(name: str, value: ArrayLike, scalars: Scalars, size: int) -> Any:
+    array = np.asarray(value)
     if array.shape not in ((), (size,)):
-        raise InputError(f"atol has shape {array.shape}; expected a number, or {size} of them, one for each entry of y")
-    entries = [_positive("atol", x, scalars) for x in array.ravel().tolist()]
-    relative = _positive("rtol", rtol, scalars)
-    return relative, entries[0] if array.ndim == 0 else np.array(entries, scalars.dtype)
+        raise InputError(
+            f"{name} has shape {array.shape}; expected a number, or {size} of them, one for each entry of y"
+        )
+    entries = [_positive(name, x, scalars) for x in array.ravel().tolist()]
+    return entries[0] if array.ndim == 0 else np.array(entries, scalars.dtype)
 
 
 def _positive(name: str, value: Any, scalars: Scalars) -> Any:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
+
+import numpy as np
 
 from armwright.algebra import Array
 from armwright.errors import InputError
@@ -16,13 +19,14 @@ from armwright.integrate.solution import IntegrationError, Occurrence
 class Event:
     """Happens where function(t, y) crosses zero: upwards (direction 1), downwards (-1) or either way (0).
 
-    Upwards means as the integration goes, also when it goes backwards in time. A terminal event ends the integration.
-    A function that is zero at the start has not crossed yet. Crossings are noticed by a change of sign from one
-    step to the next, so two within one step go unseen; `max_step` helps.
+    Upwards means as the integration goes, also when it goes backwards in time. A terminal event ends the integration,
+    at once or, if `terminal` is a number, when it happens for that many times. A function that is zero at the start has
+    not crossed yet. Crossings are noticed by a change of sign from one step to the next, so two within one step go
+    unseen; `max_step` helps. The function must leave the state as it is.
     """
 
     function: Callable[[Any, Array], Any]
-    terminal: bool = True
+    terminal: bool | int = True
     direction: int = 0
     name: str = ""
 
@@ -31,6 +35,10 @@ class Event:
             raise InputError(f"the function of an event is {self.function!r}; expected a function of (t, y)")
         if self.direction not in (-1, 0, 1):
             raise InputError(f"direction = {self.direction!r} of an event; expected 1, -1 or 0 for either way")
+        if not isinstance(self.terminal, (bool, np.bool_, Integral)) or self.terminal < 0:
+            raise InputError(
+                f"terminal = {self.terminal!r} of an event; expected True, False, or after how many times a run ends"
+            )
 
     @property
     def title(self) -> str:
@@ -71,10 +79,11 @@ class Watch:
         self.events = _checked(events)
         self.scalars = scalars
         self.values = [self._value(event, t, y) for event in self.events]
+        self.left = [int(event.terminal) for event in self.events]  # ends at zero; what is not terminal is below
 
-    def passed(self, step: Step) -> tuple[list[Occurrence], bool]:
-        """What happened in the step, in order, up to the first terminal event; and whether there was one."""
-        found: list[tuple[Any, Event]] = []
+    def passed(self, step: Step) -> tuple[list[Occurrence], list[str]]:
+        """What happened in the step, in order, and the names of the events that end the integration with the last."""
+        found: list[tuple[Any, int]] = []
         for place, event in enumerate(self.events):
             t, before = step.t, self.values[place]
             after = self.values[place] = self._value(event, step.t_end, step.y_end)
@@ -82,15 +91,28 @@ class Watch:
                 t = step.t + (step.t_end - step.t) / 2**20
                 before = self._value(event, t, step.at(t))
             if event.crossed(before, after):
-                found.append((self._located(event, step, (t, before), (step.t_end, after)), event))
-        forwards = step.t_end > step.t
-        found.sort(key=lambda pair: pair[0], reverse=not forwards)
-        last = next((k for k, (_, event) in enumerate(found) if event.terminal), None)
-        kept = found if last is None else found[: last + 1]
-        return [Occurrence(event.title, t, step.at(t)) for t, event in kept], last is not None
+                self.left[place] -= 1
+                found.append((self._located(event, step, (t, before), (step.t_end, after)), place))
+        found.sort(key=lambda pair: pair[0], reverse=step.t_end < step.t)
+        last = next((k for k, (_, place) in enumerate(found) if self.left[place] == 0), len(found))
+        for end, _ in found[last : last + 1]:  # others that differ by rounding alone happen at the same instant
+            close = 2 * self._width(step)
+            found[last:] = [(end, place) for t, place in found[last:] if abs(t - end) <= close]
+        ended_by = [self.events[place].title for _, place in found[last:] if self.left[place] == 0]
+        return [Occurrence(self.events[place].title, t, step.at(t)) for t, place in found], ended_by
 
     def _value(self, event: Event, t: Any, y: Array) -> Any:
-        value = event.function(t, y)
+        seen = y.view()
+        seen.flags.writeable = False
+        try:
+            value = event.function(t, seen)
+        except ValueError as error:
+            if "read-only" not in str(error):
+                raise
+            raise InputError(
+                f"event {event.title!r} writes into the state, which it may only look at: end the run there "
+                "(terminal=True) and start another from the changed state"
+            ) from None
         try:
             number = self.scalars.number(value)
         except (TypeError, ValueError):
@@ -100,9 +122,11 @@ class Watch:
         return number
 
     def _located(self, event: Event, step: Step, start: tuple[Any, Any], end: tuple[Any, Any]) -> Any:
-        size = max(abs(step.t), abs(step.t_end), abs(step.t_end - step.t))
-        width = 2 * self.scalars.number(self.scalars.eps) * size
-        return crossing(lambda t: self._value(event, t, step.at(t)), start, end, width)
+        return crossing(lambda t: self._value(event, t, step.at(t)), start, end, self._width(step))
+
+    def _width(self, step: Step) -> Any:
+        """How closely a crossing is located."""
+        return 2 * self.scalars.number(self.scalars.eps) * max(abs(step.t), abs(step.t_end), abs(step.t_end - step.t))
 
 
 def crossing(function: Callable[[Any], Any], start: tuple[Any, Any], end: tuple[Any, Any], width: Any) -> Any:

@@ -138,16 +138,15 @@ class Way:
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 watch = Watch(events, self.scalars, self.start, y)
                 for whole in steps():
-                    found, ended = watch.passed(whole)
+                    found, ended_by = watch.passed(whole)
                     record.events += found
-                    step = replace(whole, t_end=found[-1].t, y_end=found[-1].y) if ended else whole
+                    step = replace(whole, t_end=found[-1].t, y_end=found[-1].y) if ended_by else whole
                     record.add_until(step.t_end, step.at)
                     stopped = on_step is not None and _true(on_step(step.t_end, step.y_end))
-                    if ended or stopped:
+                    if ended_by or stopped:
                         record.add(step.t_end, step.y_end)
-                        status, what = (
-                            ("event", f"event {found[-1].name!r}") if ended else ("stopped", "on_step ended it")
-                        )
+                        named = " and ".join(f"event {name!r}" for name in ended_by)
+                        status, what = ("event", named) if ended_by else ("stopped", "on_step ended it")
                         message = f"{what} at t = {step.t_end}"
                         break
         except IntegrationError as error:

@@ -93,7 +93,7 @@ def solve(
     method: str | Tableau = "dop853",
     *,
     step: Any = None,
-    rtol: Any = 1e-9,
+    rtol: ArrayLike = 1e-9,
     atol: ArrayLike = 1e-12,
     first_step: Any = None,
     max_step: Any = None,
@@ -111,7 +111,7 @@ def solve(
     Without, a pair chooses them: by rule "pi", the error of each step stays below atol + rtol |y|, root mean square;
     by rule "machado", the largest entry of it below rtol (`control` says more). In either case the formula `b` of the
     pair is propagated, so rkf45 is a method of order 4. The first `controlled` entries of y count in the error (all, if
-    none is given); what follows is carried along.
+    none is given); what follows is carried along. rtol and atol are one number, or one for each entry of y.
 
     The output is at `times`, where steps end exactly, or at every step. `events` are located to rounding by steps of
     the same method from the start of the step in which they happen. `on_step(t, y)` is called after every step and

@@ -66,12 +66,16 @@ def solve_stiff(
         raise InputError(f"y0 holds {scalars.dtype} values; {method} integrates in double precision, give floats")
     way, counts = march.Way(scalars, t0, t1, times), Statistics(rejected=None)
     relative, absolute = control.tolerances(scalars, rtol, atol, y.size)
+    if np.ndim(relative):
+        raise InputError(
+            f"rtol has shape {np.shape(rtol)}; {method} knows one for all entries, and atol for each of them"
+        )
     if relative < FINEST:
         raise InputError(f"rtol = {rtol} is too fine for {method}; expected {FINEST:.1e} or more")
     options = _scaled(relative, absolute, y.size, control.counting(y.size, controlled))
     for name, value in (("first_step", first_step), ("max_step", max_step)):
         if value is not None:
-            options[name] = way.length(name, value)
+            options[name] = min(way.length(name, value), abs(way.end - way.start))
     if jacobian is not None:
         options["jac"] = partial(_jacobian, jacobian, counts, y.size)
     make = partial(_solver(method), partial(_slope, derivative, counts, y.size), way.start, y, way.end, **options)
