@@ -55,7 +55,7 @@ class Wanted:
         return pick_and_place(arm) if self.motion is None else along(self.motion, arm)
 
 
-def _moving(run: Callable[[Wanted], None]) -> Runner:
+def _moving(run: Callable[[Wanted], bool]) -> Runner:
     """A command with the options of a motion."""
 
     def command(
@@ -74,16 +74,16 @@ def _moving(run: Callable[[Wanted], None]) -> Runner:
             float, typer.Option(help="Noise of the torques in --data, as a part of each joint's RMS torque.")
         ] = 0.0,
         seed: Annotated[int, typer.Option(help="Which noise.")] = 0,
-    ) -> None:
-        run(Wanted(robot, scenario, motion, output, data, noise, seed))
+    ) -> bool:
+        return run(Wanted(robot, scenario, motion, output, data, noise, seed))
 
     command.__doc__ = run.__doc__
     return command
 
 
 @_moving
-def run_simulation(wanted: Wanted) -> None:
-    """Simulate a robot: a table of torques, speeds and power, the energy audit, and a page with curves."""
+def run_simulation(wanted: Wanted) -> bool:
+    """Simulate a robot: a table of torques, speeds and power, the audit (exit code 1 if in doubt), and a page."""
     plan = wanted.plan()
     try:
         run = simulate(plan.robot, plan.law, **plan.options)
@@ -92,18 +92,18 @@ def run_simulation(wanted: Wanted) -> None:
             _show(error.run, plan, wanted.page)
         raise
     _warn_of_limits(plan)
-    _finish(run, plan, wanted)
+    return _finish(run, plan, wanted)
 
 
 @_moving
-def run_torques(wanted: Wanted) -> None:
-    """The torques and powers of a motion, by inverse dynamics along it."""
+def run_torques(wanted: Wanted) -> bool:
+    """The torques and powers of a motion, by inverse dynamics along it (exit code 1 if a limit is exceeded)."""
     plan = wanted.plan()
     if plan.trajectory is None:
         raise InputError("torques need a motion: the scenario has no [trajectory]")
     _warn_of_limits(plan)
     run = torques_along(plan.robot, plan.trajectory, plan.options.get("every", 0.01), friction_law=plan.friction)
-    _finish(run, plan, replace(wanted, page=page_name(wanted.page, plan.robot.name, "_torques.html")))
+    return _finish(run, plan, replace(wanted, page=page_name(wanted.page, plan.robot.name, "_torques.html")))
 
 
 def _warn_of_limits(plan: Scenario) -> None:
@@ -111,19 +111,12 @@ def _warn_of_limits(plan: Scenario) -> None:
         report("warning", "yellow", str(limits))
 
 
-def _warn_of_torques(run: Run) -> None:
-    for joint, peak in zip(run.robot.joints, np.abs(run.tau).max(axis=0), strict=True):
-        if joint.max_torque and peak > joint.max_torque * (1 + 1e-9):
-            unit = "N" if joint.prismatic else "N m"
-            text = f"{joint.name} needs {peak:.4g} {unit}, more than the {joint.max_torque:g} {unit} it has"
-            report("warning", "yellow", text)
-
-
-def _finish(run: Run, plan: Scenario, wanted: Wanted) -> None:
-    _warn_of_torques(run)
+def _finish(run: Run, plan: Scenario, wanted: Wanted) -> bool:
+    """Show and write what came out; whether it can be trusted."""
     _show(run, plan, wanted.page)
     if wanted.data is not None:
         _write_data(run, wanted, wanted.data)
+    return run.audit.trustworthy
 
 
 def _write_data(run: Run, wanted: Wanted, path: Path) -> None:

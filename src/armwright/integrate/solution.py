@@ -57,3 +57,7 @@ class IntegrationError(ArmwrightError, ArithmeticError):
         super().__init__(message)
         self.t, self.y, self.reason = t, y, reason
         self.solution: Solution | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """So that it reaches another process whole."""
+        return IntegrationError, (*self.args, self.t, self.y, self.reason), {"solution": self.solution}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,12 +16,12 @@ from armwright.errors import InputError
 from armwright.formulations.parts.actuators import friction
 from armwright.robot import Robot
 from armwright.simulation.plan import check_span
-from armwright.simulation.run import Run, Statistics, integral
+from armwright.simulation.run import Run, Statistics
 from armwright.torque import Moment, as_law
 from armwright.trajectory import Trajectory
 
-FINER = 16
-"""Work along a motion is summed over so many times as many points as are recorded."""
+POINTS = 8
+"""Work is summed over so many points between two records, and between a record and a knot, where torques may jump."""
 
 
 def torques_along(
@@ -40,16 +42,13 @@ def torques_along(
         raise InputError(f"the trajectory is for {trajectory.n} joints; {robot.name} has {robot.n}")
     if not (np.isfinite(every) and every > 0):
         raise InputError(f"every = {every!r}: expected seconds, above zero")
+    if not np.isfinite([trajectory.start, trajectory.end]).all():
+        raise InputError("the trajectory holds its ends for ever; give it as it was before .holding()")
     begin = time.perf_counter()
-    count = FINER * max(1, math.ceil((trajectory.end - trajectory.start) / every - 1e-9)) + 1
-    fine = np.linspace(trajectory.start, trajectory.end, count)
-    q, qd, qdd = (np.ascontiguousarray(x) for x in trajectory(fine))
-    chain = robot.chain()
-    drag = np.zeros_like(q) if friction_law is None else _besides(friction_law, fine, q, qd, robot)
-    tau = robot.inverse_dynamics(q, qd, qdd, tip_wrench) - drag
-    rub = np.stack(np.broadcast_arrays(*friction(chain, list(qd.T)), fine)[:-1], axis=-1) - drag
-    work, losses = (integral(fine, np.sum(x * qd, axis=-1))[::FINER] for x in (tau, rub))
-    t, q, qd, qdd, tau, drag = (x[::FINER].copy() for x in (fine, q, qd, qdd, tau, drag))
+    t = np.linspace(*(span := (trajectory.start, trajectory.end)), math.ceil((span[1] - span[0]) / every - 1e-9) + 1)
+    moving = partial(_needed, robot, trajectory, tip_wrench, friction_law)
+    q, qd, qdd, tau, drag = moving(t)
+    work, losses, points = _sums(robot, moving, t, np.unique([*t, *trajectory.knots]))
     return Run(
         robot=robot,
         t=t,
@@ -62,9 +61,39 @@ def torques_along(
         potential=robot.potential_energy(q),
         work=work,
         losses=losses,
-        statistics=Statistics(0, 0, len(fine), time.perf_counter() - begin),
+        statistics=Statistics(0, 0, len(t) + points, time.perf_counter() - begin),
         settings={"trajectory": repr(trajectory)},
     )
+
+
+def _needed(
+    robot: Robot, trajectory: Trajectory, tip_wrench: ArrayLike | None, friction_law: Any, t: Array
+) -> tuple[Array, ...]:
+    """Positions, velocities, accelerations, the torques of the drives and what acts besides them, at some times."""
+    q, qd, qdd = (np.ascontiguousarray(x) for x in trajectory(t))
+    drag = np.zeros_like(q) if friction_law is None else _besides(friction_law, t, q, qd, robot)
+    needed = robot.inverse_dynamics(q, qd, qdd, tip_wrench)
+    tau = needed - drag
+    if tip_wrench is not None:  # what the tool gives to the world has left the robot, as what is rubbed off
+        drag += robot.inverse_dynamics(q, qd, qdd) - needed
+    return q, qd, qdd, tau, drag
+
+
+def _sums(
+    robot: Robot, moving: Callable[[Array], tuple[Array, ...]], t: Array, edges: Array
+) -> tuple[Array, Array, int]:
+    """Work and losses until every time, by Gauss and Legendre's rule from edge to edge; and how many points it took."""
+    nodes, weights = np.polynomial.legendre.leggauss(POINTS)
+    lengths = np.diff(edges)
+    fine = (edges[:-1, None] + lengths[:, None] * (nodes + 1) / 2).ravel()
+    _, qd, _, tau, drag = moving(fine)
+    rub = np.stack(np.broadcast_arrays(*friction(robot.chain(), list(qd.T)), fine)[:-1], axis=-1) - drag
+    sums = []
+    for torques in (tau, rub):
+        power = np.sum(torques * qd, axis=-1).reshape(-1, POINTS)
+        grown = np.concatenate([[0.0], np.cumsum(power @ weights * lengths / 2)])
+        sums.append(grown[np.searchsorted(edges, t)])
+    return sums[0], sums[1], len(fine)
 
 
 def _besides(friction_law: Any, t: Array, q: Array, qd: Array, robot: Robot) -> Array:

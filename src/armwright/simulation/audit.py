@@ -1,14 +1,20 @@
 """How far a simulated motion can be trusted.
 
-energy    work in - losses - change of energy: zero for an exact integration
-power     tau . qd - friction - d(energy)/dt at every record: zero for exact accelerations (Mohan and Saha, figure 8)
-condition the condition number of the mass matrix: times rounding, the relative error of the accelerations
-target    the distance from the trajectory the law was to follow, if it had one
+energy     work in - losses - change of energy: zero for an exact integration
+power      tau . qd - friction - d(energy)/dt at every record: zero for exact accelerations (Mohan and Saha, figure 8)
+condition  the condition number of the mass matrix: times rounding, the relative error of the accelerations; infinite
+           where M is not positive definite, which no robot's is
+neighbour  how far a run is away that began next to it: where it leaves, nobody can say where the robot is
+target     the distance from the trajectory the law was to follow, if it had one
+limits     of positions, speeds and torques: beyond them a real robot does something else
+
+Every one of them can raise a doubt, and one doubt is enough for a run not to be trusted.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,9 +31,18 @@ SAMPLES = 400
 ENERGY_ALLOWED = 1e-6
 """The share of the energy that may be missing before a run is called untrustworthy."""
 
+POWER_ALLOWED = 1e-6
+"""Of the power, likewise."""
+
 CONDITION_ALLOWED = 1e10
 DEPARTED = 1e-3
 """Radians or metres from the target at which a robot has left it, where the law is meant to follow it exactly."""
+
+NUDGE, LEAST_NUDGE = 1e-9, 1e-14
+"""How far from a run with given steps its neighbour begins, and at least where a tolerance says it."""
+
+DIVERGED = 1e3
+"""A neighbour has left when it is `DEPARTED` away, or so many times as far as at first."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +56,14 @@ class Doubt:
         return f"from t = {self.t:.4g} s: {self.why}"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Audit:
-    """The balances along a run (k,), relative to `scale`, the energy that is moved about."""
+    """The balances along a run (k,), relative to `scale`, the energy that is moved about.
+
+    `neighbour` (k,) is None where none was sent along: with a law that is a Python function, or without a
+    simulation.
+    `doubts` are in the order of their times. `followed` says whether the law claims to follow its target without error.
+    """
 
     scale: float
     energy_defect: Array
@@ -51,8 +71,10 @@ class Audit:
     power_scale: float
     condition_times: Array
     condition: Array
+    neighbour: Array | None
     target_error: Array | None
-    doubts: tuple[Doubt, ...]
+    followed: bool
+    doubts: tuple[Doubt, ...] = ()
 
     @property
     def energy_error(self) -> float:
@@ -69,7 +91,7 @@ class Audit:
 
     @property
     def first_doubt(self) -> Doubt | None:
-        return min(self.doubts, key=lambda doubt: doubt.t, default=None)
+        return next(iter(self.doubts), None)
 
     def __str__(self) -> str:
         lines = [
@@ -77,30 +99,19 @@ class Audit:
             f"power balance     {self.power_error:.1e} of {self.power_scale:.4g} W",
             f"condition of M    {self.condition.min():.3g} to {self.condition.max():.3g}",
         ]
+        if self.neighbour is not None:
+            lines.append(
+                f"a neighbour       {np.max(self.neighbour):.1e} away at most, {self.neighbour[0]:.0e} at first"
+            )
         if self.target_error is not None:
-            lines.append(f"off the target    {np.max(self.target_error):.1e} at most (rad or m)")
+            loosely = "" if self.followed else "; the law does not claim to follow it exactly"
+            lines.append(f"off the target    {np.max(self.target_error):.1e} at most (rad or m){loosely}")
         return "\n".join([*lines, *(f"do not trust it {doubt}" for doubt in self.doubts)])
 
-
-def _beyond_limits(run: Run) -> list[Doubt]:
-    """A real joint would have hit its stop."""
-    doubts = []
-    for i, joint in enumerate(run.robot.joints):
-        if joint.limits is None:
-            continue
-        low, high = joint.limits
-        past = np.flatnonzero((run.q[:, i] < low - SLACK) | (run.q[:, i] > high + SLACK))
-        if past.size:
-            value = run.q[past[0], i]
-            why = f"{joint.name} is at {value:.4g}, beyond its limits {low:.4g} to {high:.4g}"
-            doubts.append(Doubt(float(run.t[past[0]]), why))
-    return doubts
+    __repr__ = __str__
 
 
-SLACK = 1e-9
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Deviation:
     """A run against a tighter one: the largest difference per joint, and of all joints at every record."""
 
@@ -113,6 +124,8 @@ class Deviation:
         late = self.exceeds(1e-3)
         when = f", more than 0.001 from t = {late:.4g} s on" if late is not None else ""
         return f"positions differ by at most {self.largest:.2g} from a run {self.factor:g} times finer{when}"
+
+    __repr__ = __str__
 
     @property
     def largest(self) -> float:
@@ -131,6 +144,11 @@ class Deviation:
         return cls(factor, one.t[:count], q, qd)
 
 
+def nudge(rtol: float | None) -> float:
+    """How far from a run its neighbour begins: as far as one step may err."""
+    return NUDGE if rtol is None else max(rtol, LEAST_NUDGE)
+
+
 def audited(run: Run) -> Audit:
     robot = run.robot
     change = run.energy - run.energy[0]
@@ -143,13 +161,30 @@ def audited(run: Run) -> Audit:
     flows = np.abs(run.tau * run.qd) + np.abs(robot.gravity_torque(run.q) * run.qd)
     power_scale = max(float(np.max(np.sum(flows, axis=-1))), _TINY)
     every = max(1, len(run.t) // SAMPLES)
-    with np.errstate(all="ignore"):
-        condition = np.linalg.cond(robot.mass_matrix(run.q[::every]))
     target_error = None
     if run.reference is not None:
         target_error = np.max(np.abs(run.q - run.reference[0]), axis=-1)
-    parts = (scale, energy_defect, power_defect, power_scale, run.t[::every], condition, target_error)
-    return Audit(*parts, doubts=tuple(_doubts(run, *parts)))
+    audit = Audit(
+        scale=scale,
+        energy_defect=energy_defect,
+        power_defect=power_defect,
+        power_scale=power_scale,
+        condition_times=run.t[::every],
+        condition=_condition(robot.mass_matrix(run.q[::every])),
+        neighbour=run.neighbour,
+        target_error=target_error,
+        followed=run.exact,
+    )
+    return replace(audit, doubts=tuple(sorted(_doubts(run, audit), key=lambda doubt: doubt.t)))
+
+
+def _condition(mass_matrices: Array) -> Array:
+    """The condition numbers of mass matrices (k, n, n), infinite for those that are not positive definite."""
+    finite = np.isfinite(mass_matrices).all(axis=(1, 2), keepdims=True)
+    values = np.linalg.eigvalsh(np.where(finite, mass_matrices, 0.0))
+    least, largest = values[:, 0], values[:, -1]
+    condition: Array = np.where(least > 0, largest / np.where(least > 0, least, 1.0), np.inf)
+    return condition
 
 
 _TINY = 1e-6
@@ -168,28 +203,57 @@ def _friction(run: Run) -> Array:
     return np.stack(np.broadcast_arrays(*friction(run.robot.chain(), list(run.qd.T))), axis=-1)
 
 
-def _doubts(
-    run: Run, scale: float, energy: Array, _power: Array, _power_scale: float, at: Array, condition: Array,
-    target: Array | None,
-) -> list[Doubt]:  # fmt: skip
-    doubts = []
-    missing = np.flatnonzero(np.abs(energy) > ENERGY_ALLOWED * scale)
-    if missing.size:
-        i = missing[0]
-        doubts.append(Doubt(float(run.t[i]), f"{abs(energy[i]):.2g} J of energy are missing ({scale:.3g} J are moved)"))
-    singular = np.flatnonzero(~(condition < CONDITION_ALLOWED))
-    if singular.size:
-        i = singular[0]
-        why = f"the mass matrix is nearly singular, condition number {condition[i]:.1e}"
-        doubts.append(Doubt(float(at[i]), why))
-    if target is not None and run.exact:
-        away = np.flatnonzero(target > DEPARTED)
-        if away.size:
-            i = away[0]
-            joint = int(np.argmax(np.abs(run.q[i] - run.reference[0][i])))  # type: ignore[index]
-            name = run.robot.joints[joint].name
-            doubts.append(Doubt(float(run.t[i]), f"{name} is {target[i]:.2g} off the trajectory it was to follow"))
-    doubts += _beyond_limits(run)
+def _doubts(run: Run, audit: Audit) -> Iterator[Doubt]:
+    energy, power = (np.abs(x) for x in (audit.energy_defect, audit.power_defect))
+    for i in _first(~(energy <= ENERGY_ALLOWED * audit.scale)):
+        yield Doubt(float(run.t[i]), f"{energy[i]:.2g} J of energy are missing ({audit.scale:.3g} J are moved)")
+    for i in _first(~(power <= POWER_ALLOWED * audit.power_scale)):
+        why = f"{power[i]:.2g} W of power are missing ({audit.power_scale:.3g} W flow)"
+        yield Doubt(float(run.t[i]), f"{why}: torques and accelerations do not belong together")
+    for i in _first(~(audit.condition < CONDITION_ALLOWED)):
+        singular = f"nearly singular, condition number {audit.condition[i]:.1e}"
+        why = "not positive definite" if np.isinf(audit.condition[i]) else singular
+        yield Doubt(float(audit.condition_times[i]), f"the mass matrix is {why}")
+    if audit.neighbour is not None:
+        begin = audit.neighbour[0]
+        for i in _first(~(audit.neighbour <= max(DEPARTED, DIVERGED * begin))):
+            why = f"a run that began {begin:.0e} away is {audit.neighbour[i]:.1g} away; where it is depends on rounding"
+            yield Doubt(float(run.t[i]), why)
+    if run.reference is not None and audit.target_error is not None and audit.followed:
+        for i in _first(~(audit.target_error <= DEPARTED)):
+            name = run.robot.joints[int(np.argmax(np.abs(run.q[i] - run.reference[0][i])))].name
+            why = f"{name} is {audit.target_error[i]:.2g} off the trajectory it was to follow"
+            yield Doubt(float(run.t[i]), why)
+    yield from _beyond_limits(run)
     if run.message:
-        doubts.append(Doubt(float(run.t[-1]), run.message))
-    return doubts
+        yield Doubt(float(run.t[-1]), run.message)
+
+
+def _first(wrong: Array) -> Array:
+    """Where it is wrong for the first time, if it ever is."""
+    return np.flatnonzero(wrong)[:1]
+
+
+SLACK = 1e-9
+"""By so much, or by this part, a limit may be exceeded: rounding is no reason for a doubt."""
+
+
+def _beyond_limits(run: Run) -> Iterator[Doubt]:
+    """A real joint would have hit its stop, and a real drive would have been too weak or too slow."""
+    for i, joint in enumerate(run.robot.joints):
+        unit = "m" if joint.prismatic else "rad"
+        force = "N" if joint.prismatic else "N m"
+        if joint.limits is not None:
+            low, high = joint.limits
+            for k in _first((run.q[:, i] < low - SLACK) | (run.q[:, i] > high + SLACK)):
+                why = f"{joint.name} is at {run.q[k, i]:.4g}, beyond its limits {low:.4g} to {high:.4g}"
+                yield Doubt(float(run.t[k]), why)
+        for values, most, verb, of in (
+            (run.qd[:, i], joint.max_velocity, "moves at", f"{unit}/s"),
+            (run.tau[:, i], joint.max_torque, "needs", force),
+        ):
+            if most:
+                for k in _first(np.abs(values) > most * (1 + SLACK)):
+                    largest = np.max(np.abs(values))
+                    why = f"{joint.name} {verb} up to {largest:.4g} {of}; its limit is {most:.4g} {of}"
+                    yield Doubt(float(run.t[k]), why)

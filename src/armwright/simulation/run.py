@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -50,6 +50,20 @@ class Found:
     qd: Array
 
 
+class Again(Protocol):
+    """How a run is made again."""
+
+    @property
+    def traced(self) -> bool:
+        """Whether that is quick."""
+
+    def run(self, factor: float) -> Run:
+        """The same run by a tolerance or a step so many times as fine."""
+
+    def apart(self, run: Run) -> Array:
+        """How far a run that begins next to this one is away at its records."""
+
+
 @dataclass(frozen=True, eq=False)
 class Run:
     """One motion: time `t` (k,), and per time and joint q, qd, qdd, tau (k, n); energies, work and losses (k,).
@@ -57,7 +71,8 @@ class Run:
     `tau` is what the drives give, `drag` what laws of friction take. `work` is what the drives have put in since the
     start, `losses` what all friction has taken out, the robot's own included. `memory` (k, m) is what the law
     remembers, such as an integral. `reference` is the motion the law was to produce (q, qd, qdd), `exact` whether it
-    should do so without error. `settings` say how it was made.
+    should do so without error. `settings` say how it was made. `sent_along` (k,) is how far a run is away that began
+    next to it; where it is None, `neighbour` finds out.
     """
 
     robot: Robot
@@ -78,7 +93,15 @@ class Run:
     reference: tuple[Array, Array, Array] | None = None
     exact: bool = False
     message: str = ""
-    repeat: Callable[[float], Run] | None = field(default=None, repr=False)
+    sent_along: Array | None = None
+    again: Again | None = field(default=None, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What goes to another process: all that was found, without what can be looked up or run again."""
+        return {name: value for name, value in vars(self).items() if name not in ("again", "audit")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, again=None)
 
     def __repr__(self) -> str:
         span = f"{self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "empty"
@@ -96,19 +119,26 @@ class Run:
 
     @cached_property
     def audit(self) -> Audit:
-        """How far to trust it: energy and power balance, condition of the mass matrix, distance from the target."""
+        """How far to trust it: balances of energy and power, condition of the mass matrix, a neighbour, limits."""
         return audited(self)
+
+    @property
+    def neighbour(self) -> Array | None:
+        """How far (rad or m) a run is away that began next to this one, at every record; None if it cannot be known."""
+        if self.sent_along is not None or self.again is None or not self.again.traced:
+            return self.sent_along
+        return self.again.apart(self)
 
     def verify(self, factor: float = 100.0) -> Deviation:
         """The largest difference to the same run with a tolerance (or step) smaller by `factor`, and when it grows."""
-        if self.repeat is None:
+        if self.again is None:
             raise InputError(
-                "this run was loaded from a file or stopped early: it cannot be repeated; simulate it again"
+                "this run was loaded from a file, came from another process or stopped early: it cannot be repeated; "
+                "simulate it again"
             )
         if not factor > 1:
             raise InputError(f"factor = {factor}: expected a number above 1")
-        other = self.repeat(factor)
-        return Deviation.between(self, other, factor)
+        return Deviation.between(self, self.again.run(factor), factor)
 
     def to_html(self, path: str | Path, title: str | None = None) -> Path:
         """One self-contained page: curves per joint, the audit, a moving picture of the arm."""
@@ -125,6 +155,7 @@ class Run:
         for name in (*BY_JOINT, "memory"):
             columns |= _parted(name, getattr(self, name))
         columns |= {name: getattr(self, name) for name in ALONE}
+        columns |= {} if self.sent_along is None else {"neighbour": self.sent_along}
         for name, values in zip(("q", "qd", "qdd"), self.reference or (), strict=self.reference is not None):
             columns |= _parted(f"reference_{name}", values)
         return columns
@@ -178,6 +209,7 @@ class Run:
             reference=reference,  # type: ignore[arg-type]
             exact=meta["exact"],
             message=meta["message"],
+            sent_along=columns.get("neighbour"),
         )
 
     def to_pandas(self) -> Any:
@@ -216,6 +248,13 @@ class BatchRun:
     memory: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
     message: str = ""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What goes to another process: with it what there is to see, as nothing can be looked up there."""
+        return {**vars(self), "look": None, "_viewed": self._viewed}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+
     def __repr__(self) -> str:
         wrong = f", {int(self.failed.sum())} failed" if self.failed.any() else ""
         return f"<{len(self.q)} runs of {self.robot.name}, {self.t[0]:g} to {self.t[-1]:g} s{wrong}>"
@@ -243,14 +282,6 @@ class BatchRun:
     @property
     def energy(self) -> Array:
         return self.kinetic + self.potential
-
-
-def integral(t: Array, values: Array) -> Array:
-    """From the start to every time, by Simpson's rule on the parabola through three neighbours at a time."""
-    from scipy.integrate import cumulative_simpson  # noqa: PLC0415
-
-    integral: Array = cumulative_simpson(values, x=t, initial=0.0)
-    return integral
 
 
 def _parted(name: str, values: Array) -> dict[str, Array]:

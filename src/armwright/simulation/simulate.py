@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from armwright.backends.interface import BROKEN, TOO_MANY, TOO_SMALL
 from armwright.errors import InputError, SimulationError, SlowWarning
 from armwright.integrate import Event, method, methods
 from armwright.robot import Robot
+from armwright.simulation.audit import nudge
 from armwright.simulation.kernels import rollout_of
 from armwright.simulation.plan import MOST_STEPS, SMOOTH, Plan, Settings, plan, settings, start_of
 from armwright.simulation.rollouts import Rollouts
@@ -72,31 +73,67 @@ def simulate(
         )
     whole = planned.traced and not watched and integrator in methods()
     run = _compiled(planned, y0, progress) if whole else stepwise(planned, y0, watched)
-    return replace(run, repeat=_again(planned, run, watched))
+    return replace(run, again=Repeated(planned, run.q[0], run.qd[0], watched))
 
 
-def _again(planned: Plan, run: Run, events: Sequence[Event]) -> Callable[[float], Run]:
-    """The same run by a tolerance or a step so many times as fine."""
+@dataclass(frozen=True, eq=False)
+class Repeated:
+    """How a simulation is made again: what was asked for, and from where."""
 
-    def repeat(factor: float) -> Run:
-        first, last = float(planned.times[0]), float(planned.times[-1])
-        gap = float(planned.times[1]) - first
+    planned: Plan
+    q0: Array
+    qd0: Array
+    events: tuple[Event, ...]
+
+    @property
+    def traced(self) -> bool:
+        return self.planned.traced
+
+    def run(self, factor: float) -> Run:
+        gap = float(self.planned.times[1] - self.planned.times[0])
+        return self._simulated(self.q0, self.qd0, _finer(self.planned.how, factor, gap), self.events)
+
+    def apart(self, run: Run) -> Array:
+        q, qd = nudged(self.planned, self.q0), nudged(self.planned, self.qd0)
+        try:
+            other = self._simulated(q, qd, self.planned.how, (), float(run.t[-1] - run.t[0])).q
+        except SimulationError as error:
+            other = error.run.q if isinstance(error.run, Run) else q[None]
+        return distance(run.q, other)
+
+    def _simulated(
+        self, q0: Array, qd0: Array, how: Settings, events: tuple[Event, ...], duration: float | None = None
+    ) -> Run:
+        first, last = float(self.planned.times[0]), float(self.planned.times[-1])
+        gap = float(self.planned.times[1]) - first
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SlowWarning)
             return simulate(
-                planned.robot,
-                planned.law,
-                run.q[0],
-                run.qd[0],
-                last - first,
+                self.planned.robot,
+                self.planned.law,
+                q0,
+                qd0,
+                last - first if duration is None else duration,
                 every=gap,
                 start=first,
                 events=events,
                 smooth=0.0,
-                **_finer(planned.how, factor, gap).said,
+                **how.said,
             )
 
-    return repeat
+
+def nudged(plan: Plan, values: Array) -> Array:
+    """Positions or velocities next to these: every other one a little more or less."""
+    near: Array = values + nudge(plan.how.rtol) * (-1.0) ** np.arange(len(values))
+    return near
+
+
+def distance(q: Array, other: Array) -> Array:
+    """How far positions (k, n) are from others at the same times, infinitely far where these are missing."""
+    gaps = np.full(len(q), np.inf)
+    both = min(len(q), len(other))
+    gaps[:both] = np.max(np.abs(q[:both] - other[:both]), axis=1)
+    return np.where(np.isfinite(gaps), gaps, np.inf)
 
 
 def _finer(how: Settings, factor: float, gap: float) -> Settings:
@@ -120,9 +157,11 @@ def _events(events: Any) -> tuple[Event, ...]:
 def _compiled(plan: Plan, y0: Array, progress: bool | None) -> Run:
     fixed = plan.how.step is not None
     kernel = rollout_of(plan.robot, plan.law, (), plan.how.integrator, fixed, "float64")
-    rollouts = Rollouts(plan, kernel, y0[None], np.zeros((1, 1)))
-    seconds, message = rollouts.travel(1, progress, stop=lambda: bool(rollouts.broken.any()))
-    (states,) = rollouts.states
+    parts = plan.layout.split(y0)
+    beside = plan.layout.joined({**parts, "q": nudged(plan, parts["q"]), "qd": nudged(plan, parts["qd"])})
+    rollouts = Rollouts(plan, kernel, np.stack([y0, beside]), np.zeros((2, 1)))
+    seconds, message = rollouts.travel(1, progress, stop=lambda: bool(rollouts.broken[0]))
+    states, others = rollouts.states
     times = plan.times[: rollouts.done]
     good = np.isfinite(states).all(axis=1) & (times <= rollouts.lanes["t"][0] + 1e-12)
     count = int(np.argmin(good)) if not good.all() else len(good)
@@ -130,6 +169,7 @@ def _compiled(plan: Plan, y0: Array, progress: bool | None) -> Run:
     per_step = rollouts.stages - (not fixed and method(plan.how.integrator).fsal)
     statistics = Statistics(accepted, rejected, (accepted + rejected) * per_step, seconds)
     run = run_of(plan, times[:count], states[:count], statistics, message)
+    run = replace(run, sent_along=distance(run.q, others[:count, plan.layout["q"]]))
     if rollouts.broken[0]:
         error = _broken(plan, run, rollouts.lanes["state"][0], float(rollouts.lanes["t"][0]), rollouts.y[:, 0])
         error.run = replace(run, message=str(error))
