@@ -194,7 +194,7 @@ def test_drives_that_are_too_weak_or_slow_are_doubted(limit, words) -> None:
 
 
 def test_a_mass_matrix_that_no_robot_has_is_doubted() -> None:
-    link = {"mass": 1.0, "com": (0.0, 0.0, 0.0), "inertia": (0.1, 0.1, -0.5)}
+    link = {"mass": 1.0, "com": (0.0, 0.0, 0.0), "inertia": (0.1, 0.1, -0.5, 0.0, 0.0, 0.0)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         odd = aw.Robot.from_dh([{"type": "revolute", "a": 0.0, "alpha": 0.0, "d": 0.0, **link}], convention="modified")
