@@ -342,6 +342,32 @@ def test_the_robot_found_has_bodies_even_where_noise_leaves_none(part: float) ->
     assert nearest < true @ inverse @ true + 0.1  # the true robot has bodies, so the nearest one is no farther
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_what_the_data_leave_open_stays_as_it_was_described(seed: int) -> None:
+    """Noise may not drive masses away that nothing in the torques tells of."""
+    arm, data = excited("panda")
+    measured, _ = noisy(data, 0.02, seed)
+    found = estimate(arm, measured)
+    for before, after in zip(arm.links, found.robot.links, strict=True):
+        assert 0.6 * before.mass < after.mass < 1.6 * before.mass
+    assert np.sqrt(np.mean(found.departure**2)) < 1
+
+
+def test_an_excitation_stays_away_from_the_stops() -> None:
+    arm = aw.load("panda")
+    t = np.linspace(0, 10, 4001)
+    for margin in (0.05, 0.2):
+        motion = excitation(arm, starts=1, iterations=0, velocity=50.0, acceleration=500.0, margin=margin)
+        q, qd, _ = motion(t)
+        for joint, positions, speeds in zip(arm.joints, q.T, qd.T, strict=True):
+            low, high = joint.limits
+            assert positions.min() > low + 0.999 * margin * (high - low)
+            assert positions.max() < high - 0.999 * margin * (high - low)
+            assert np.abs(speeds).max() < joint.max_velocity * (1 - 0.999 * margin)
+    with pytest.raises(aw.InputError, match=r"margin = 0\.5: expected a part"):
+        excitation(arm, margin=0.5)
+
+
 def test_a_payload_is_found_from_torques() -> None:
     rng = np.random.default_rng(0)
     arm = with_actuators(aw.load("puma560"), rng).with_tool(random_transform(rng))

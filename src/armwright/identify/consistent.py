@@ -28,6 +28,7 @@ LAST_WEIGHT = 1e-4
 """Together, bodies then miss what they could reach by less than a tenth of a standard deviation."""
 
 REDUCTION = 0.2
+HALVINGS = 5  # of the weight, to find the one that spends what may be spared
 MOST_STEPS = 60  # of Newton's method, for one weight
 DECREMENT = 1e-8
 SHORTEST = 1e-12  # step in the line search
@@ -94,15 +95,29 @@ class NearestBodies:
         return G, g
 
 
-def nearest(problem: NearestBodies) -> Array:
-    """The x that bodies and joints can have, nearest to what was measured."""
+def nearest(problem: NearestBodies, spare: float = 0.0) -> Array:
+    """The x that bodies and joints can have, nearest to what was measured.
+
+    Where several fit it as well as the best but for `spare`, of the misfit, it is the one nearest to what was known.
+    """
     x = np.concatenate([ten_of(problem.references).ravel(), problem.positives])
     weight = max(problem.misfit(x) / max(len(x), 1), LAST_WEIGHT)
-    while True:
-        x = _minimum(problem, x, weight)
-        if weight <= LAST_WEIGHT:
-            return x
+    way = [(weight, x := _minimum(problem, x, weight))]
+    while weight > LAST_WEIGHT:
         weight = max(weight * REDUCTION, LAST_WEIGHT)
+        way.append((weight, x := _minimum(problem, x, weight)))
+    enough = problem.misfit(x) + spare
+    near = next(k for k, (_, x) in enumerate(way) if problem.misfit(x) <= enough)
+    weight, x = way[near]
+    heavy = way[near - 1][0] if near else weight
+    for _ in range(HALVINGS if spare else 0):
+        between = np.sqrt(weight * heavy)
+        found = _minimum(problem, x, between)
+        if problem.misfit(found) <= enough:
+            weight, x = between, found
+        else:
+            heavy = between
+    return x
 
 
 def _minimum(problem: NearestBodies, x: Array, weight: float) -> Array:

@@ -18,6 +18,7 @@ import math
 import time
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -80,8 +81,12 @@ class Limits:
     acceleration: Array
 
 
-def limits_of(robot: Robot, position: ArrayLike | None, velocity: ArrayLike, acceleration: ArrayLike) -> Limits:
-    low, high = _positions(robot, position)
+def limits_of(
+    robot: Robot, position: ArrayLike | None, velocity: ArrayLike, acceleration: ArrayLike, margin: float
+) -> Limits:
+    if isinstance(margin, bool) or not isinstance(margin, Real) or not 0 <= margin < 0.5:
+        raise InputError(f"margin = {margin!r}: expected a part of a joint's range, from 0 to below 0.5")
+    low, high = _positions(robot, position, float(margin))
     for joint, a, b in zip(robot.joints, low, high, strict=True):
         if not a < b:
             raise InputError(
@@ -89,16 +94,20 @@ def limits_of(robot: Robot, position: ArrayLike | None, velocity: ArrayLike, acc
             )
     rates = {"velocity": velocity, "acceleration": acceleration}
     speed, growth = (_above_zero(name, rate, robot.n, "limits above zero") for name, rate in rates.items())
-    fastest = np.minimum(speed, [joint.max_velocity or math.inf for joint in robot.joints])
+    fastest = np.minimum(speed, [(joint.max_velocity or math.inf) * (1 - margin) for joint in robot.joints])
     return Limits(low, high, fastest, growth)
 
 
-def _positions(robot: Robot, position: ArrayLike | None) -> Array:
-    """Lowest and highest position of every joint, (2, n): as given, or the robot's, some reach where it has none."""
+def _positions(robot: Robot, position: ArrayLike | None, margin: float) -> Array:
+    """Lowest and highest position of every joint, (2, n): as given, or the robot's, some reach where it has none.
+
+    Of the robot's own range a part is left at either end: a real arm overshoots.
+    """
     if position is None:
         limits = np.array([joint.limits or (-math.inf, math.inf) for joint in robot.joints]).T
         reach = np.where([joint.prismatic for joint in robot.joints], 0.5, np.pi)
-        return np.where(np.isfinite(limits), limits, np.stack([-reach, reach]))
+        low, high = np.where(np.isfinite(limits), limits, np.stack([-reach, reach]))
+        return np.stack([low + margin * (high - low), high - margin * (high - low)])
     given = numbers("position", position, "lowest and highest position of every joint")
     if given.shape not in ((2,), (2, robot.n)):
         raise InputError(f"position has shape {given.shape}; expected (2, {robot.n}): the lowest, then the highest")
@@ -269,6 +278,7 @@ def excitation(
     velocity: ArrayLike = 2.0,
     acceleration: ArrayLike = 8.0,
     position: ArrayLike | None = None,
+    margin: float = 0.05,
     friction: bool = True,
     rotors: bool = True,
     noise: ArrayLike | None = None,
@@ -282,6 +292,7 @@ def excitation(
     period, harmonics       seconds of one period, and how many multiples of its frequency there are
     velocity, acceleration  the largest allowed, one number or one per joint; no joint is faster than its max_velocity
     position                (lowest, highest); by default the robot's limits, a turn or a metre in all where it has none
+    margin                  the part of such a range left free at either end, and of max_velocity: a real arm overshoots
     friction, rotors        whether these are to be identified too
     noise                   of the measured torque, per joint; by default in proportion to the torque a joint needs
     starts, iterations      random shapes to choose from, and steps of the optimiser from the best of them
@@ -294,7 +305,7 @@ def excitation(
     for name, number, least in (("harmonics", harmonics, 2), ("periods", periods, 1), ("starts", starts, 1)):
         whole_number(name, number, least)
     base = base_parameters(robot, friction, rotors)
-    bounds = limits_of(robot, position, velocity, acceleration)
+    bounds = limits_of(robot, position, velocity, acceleration, margin)
     least = math.ceil(2 * len(base) / robot.n)  # rows for every column, twice
     search = Search(robot, base, bounds, harmonics, w, _noise(robot, noise), max(12 * harmonics, least))
     best = _searched(search, starts, iterations, positive("budget", budget, "seconds"), seed)

@@ -34,6 +34,10 @@ ROUNDS = 4  # of weighting
 UNSEEN = 1e-10
 """Singular values of columns of unit length, relative to the largest, below which a motion does not show something."""
 
+SPARE = 0.5
+"""Standard deviations by which each base parameter may fit worse than the best bodies do, so that all stay near to the
+robot as it was described: else bodies go far to meet what is noise (a Panda's second link from 0.65 to 24 kg)."""
+
 STANDSTILL = 0.02
 NAMED = 12  # parameters that a message lists
 
@@ -306,7 +310,7 @@ def _full(found: Identification) -> Array:
         np.array(positives, float),
     )
     full = before.copy()
-    full[columns] = nearest(problem)
+    full[columns] = nearest(problem, len(base) * SPARE**2 / 2)
     return full
 
 
