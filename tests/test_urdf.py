@@ -14,6 +14,7 @@ from conftest import close, random_case
 import armwright as aw
 from armwright.errors import LockedWarning
 from armwright.model import urdf, xml
+from armwright.model.canonical import SNAP
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tools"))
 import fuzz_readers
@@ -121,6 +122,47 @@ def test_real_files_agree_with_pinocchio(file: str, tip: str | None, base: str |
         pin.framesForwardKinematics(peer.model, peer.data, c)
         frame = peer.data.oMf[peer.model.getFrameId(link, pin.FrameType.BODY)]
         close(pose[i], frame.homogeneous, 1e-10)
+
+
+def offset_axes(offset: float, seed: int) -> str:
+    """Four joints with skew axes, but that the third is parallel to the second, at a small distance."""
+    rng = np.random.default_rng(seed)
+    axes = rng.normal(size=(4, 3))
+    axes[2] = axes[1]
+    along = axes[1] / np.linalg.norm(axes[1])
+    aside = np.cross(along, [0.3, 0.5, 0.7])
+    xyz, rpy = rng.uniform(-0.5, 0.5, (4, 3)), rng.uniform(-3, 3, (4, 3))
+    xyz[2], rpy[2] = 0.4 * along + offset * aside / np.linalg.norm(aside), 0
+    text = ['<robot name="offset"><link name="l0"/>']
+    for i in range(4):
+        com, (m, xx, yy, zz) = rng.uniform(-0.2, 0.2, 3), rng.uniform(0.1, 0.2, 4)
+        x, r, axis, c = (" ".join(map(repr, v.tolist())) for v in (xyz[i], rpy[i], axes[i], com))
+        text.append(
+            f'<joint name="j{i + 1}" type="continuous"><parent link="l{i}"/><child link="l{i + 1}"/>'
+            f'<origin xyz="{x}" rpy="{r}"/><axis xyz="{axis}"/></joint><link name="l{i + 1}"><inertial>'
+            f'<origin xyz="{c}"/><mass value="{10 * m}"/><inertia ixx="{xx}" iyy="{yy}" izz="{zz}" ixy="0" ixz="0" iyz="0"/>'
+            "</inertial></link>"
+        )
+    return "".join([*text, "</robot>"])
+
+
+@pytest.mark.parametrize("digits", range(3, 14))
+@pytest.mark.usefixtures("uncompiled")
+def test_parallel_axes_that_nearly_coincide_lose_no_digits(digits: int, tmp_path: Path) -> None:
+    """A distance that is taken to be zero moves the tool by as much, and no more."""
+    offset = 10.0**-digits
+    lost = offset if offset <= SNAP else 0.0
+    path = tmp_path / "robot.urdf"
+    for seed in range(4):
+        path.write_text(offset_axes(offset, seed))
+        arm, model = load(path), pin.buildModelFromUrdf(str(path))
+        data = model.createData()
+        angles = np.random.default_rng(seed).uniform(-2, 2, 4)
+        c = np.array([f(angle) for angle in angles for f in (np.cos, np.sin)])
+        full = np.triu(pin.crba(model, data, c))
+        pin.forwardKinematics(model, data, c)
+        assert np.abs(arm.forward_kinematics(angles) - data.oMi[4].homogeneous).max() <= 1e-14 + lost
+        assert np.abs(arm.mass_matrix(angles) - full - np.triu(full, 1).T).max() <= 1e-13 + 10 * lost
 
 
 @needs_examples

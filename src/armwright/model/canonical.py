@@ -150,7 +150,7 @@ def _normal(
     across = np.cross(z, following)
     if np.linalg.norm(across) <= SNAP:
         apart = apart - (apart @ z) * z
-        return (apart / np.linalg.norm(apart) if np.linalg.norm(apart) > SNAP else stay), start
+        return (_normal_to(z, apart) if np.linalg.norm(apart) > SNAP else stay), start
     x = across / np.linalg.norm(across)
     t = float(np.cross(apart, following) @ across) / float(across @ across)
     distance = float(apart @ x)
@@ -159,6 +159,19 @@ def _normal(
     elif x @ stay < -SNAP:
         x = -x
     return x, start + t * z
+
+
+def _normal_to(z: Array, across: Array) -> Array:
+    """The unit vector along `across` that is normal to z to the last digit.
+
+    Where axes nearly coincide, their distance is a small difference: what rounding has left of it along z is large once
+    the length is one. So it is taken away from the unit vector, twice.
+    """
+    x: Array = across / np.linalg.norm(across)
+    for _ in range(2):
+        x = x - (x @ z) * z
+        x = x / np.linalg.norm(x)
+    return x
 
 
 def _own_axis(T: Array, z: Array, x: Array) -> Array:
