@@ -1,6 +1,7 @@
 """What `load` takes, what it refuses at once, and what it says: arguments, files that are none, long chains, notes."""
 
 import os
+import re
 import time
 import warnings
 from dataclasses import replace
@@ -12,7 +13,7 @@ from conftest import close, random_case
 
 import armwright as aw
 from armwright.check import check
-from armwright.errors import LockedWarning, ModelWarning
+from armwright.errors import LockedWarning, ModelWarning, TipWarning
 from armwright.formulations import find
 from armwright.model import toml, urdf
 from armwright.model.files import contents
@@ -269,6 +270,27 @@ def test_few_joints_beside_the_chain_are_told_one_by_one(tmp_path: Path) -> None
         "x is not on the chain and stands locked at 0",
         "y follows x and stands locked at 0.5",
     ]
+
+
+def test_other_links_the_chain_could_end_in_are_told(tmp_path: Path) -> None:
+    """Frames that are the same are none to choose between."""
+    fixed = '<joint name="{0}" type="fixed"><parent link="l3"/><child link="{0}"/><origin xyz="{1} 0 0" rpy="0 0 {2}"/></joint>'
+    tips = {"left": (0.1, 0), "right": (-0.036, 0), "turned": (0.1, 0.5), "same": (0.1, 0)}
+    text = chain(3) + links(*tips) + "".join(fixed.format(name, x, turn) for name, (x, turn) in tips.items())
+    said = "the chain ends in 'left'; it could as well end in 'right' (136 mm), 'turned' (28.6 deg)"
+    with pytest.warns(TipWarning, match=re.escape(f"r: {said}; tip= chooses")):
+        arm = aw.load(written(tmp_path, text))
+    assert arm.source.splitlines()[1:] == [said]
+    assert aw.load(written(tmp_path, text), tip="right").source == "robot.urdf, l0 to right"
+
+
+def test_a_chain_that_ends_before_fingers_could_end_in_the_tool(tmp_path: Path) -> None:
+    text = chain(3) + links("tool", "finger", "nail", "thumb") + joint("mount", "l3", "tool", "fixed")
+    text += joint("close", "l3", "finger") + joint("grow", "finger", "nail", "fixed")
+    text += joint("other", "l3", "thumb", more='<mimic joint="close"/>')
+    said = r"r: the chain ends in 'l3'; it could as well end in 'tool' \(100 mm"
+    with pytest.warns(TipWarning, match=said), pytest.warns(LockedWarning):
+        assert aw.load(written(tmp_path, text)).n == 3
 
 
 def test_many_joints_beside_the_chain_are_told_together(tmp_path: Path) -> None:

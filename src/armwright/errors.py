@@ -57,6 +57,10 @@ class LockedWarning(UserWarning):
     """Joints beside the chain were locked because nobody said where they stand."""
 
 
+class TipWarning(UserWarning):
+    """One of several tips was taken because nobody said which."""
+
+
 class ModelWarning(UserWarning):
     """The robot can be computed with, but its description looks wrong."""
 

@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from armwright.errors import LockedWarning, ModelError, ModelWarning, unknown
+from armwright.errors import LockedWarning, ModelError, ModelWarning, TipWarning, unknown
 from armwright.model import toml
 from armwright.robot import Robot
 from armwright.rules import KINDS, check_accepted, problems
@@ -39,8 +39,9 @@ def load(
     """A packaged robot by name, or the robot in a .toml, .urdf, .xacro or .xml (MJCF) file.
 
     Out of a tree of links the chain from `base` to `tip` is taken: by default from the root along the longest chain, if
-    there is one longest. Joints named in `locked` stand still at that position; side branches are locked at zero where
-    nothing else is said, and what they weigh is carried by the link they sit on. `packages` says where the packages are
+    there is one longest; where it could as well end in another link, a warning names them. Joints named in `locked`
+    stand still at that position; side branches are locked at zero where nothing else is said, and what they weigh is
+    carried by the link they sit on. `packages` says where the packages are
     that a xacro file names, or that meshes are in. Meshes are not opened; one outside of the model's folder is an error
     (`armwright.model.meshes` has the rules), unless `visuals` is False: then what a viewer shows is left out.
     `mappings` are the arguments of a xacro file, as xacro has them: {"prefix": "left_", "joints": 6}. Warns of
@@ -122,7 +123,10 @@ def _from_tree(tree: Tree, file: str, base: str | None, tip: str | None, locked:
     notes = [note for note in picked.notes if "not on the chain" in note]
     if notes:
         warnings.warn(f"{tree.name}: {'; '.join(notes)}; locked= sets their positions", LockedWarning, stacklevel=3)
-    source = "\n".join([f"{file}, {picked.base} to {picked.tip}", *picked.notes])
+    if picked.tips:
+        warnings.warn(f"{tree.name}: {picked.tips}; tip= chooses", TipWarning, stacklevel=3)
+    tips = [picked.tips] if picked.tips else []
+    source = "\n".join([f"{file}, {picked.base} to {picked.tip}", *tips, *picked.notes])
     return Robot.from_description(replace(picked.description, source=source))
 
 

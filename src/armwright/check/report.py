@@ -24,6 +24,7 @@ KINDS = RULED | {
     "visuals": "shapes that cannot be read, or meshes outside of the model's folder",
     "held back": "a joint that goes less far than its own limits say, because of one that follows it",
     "locked": "a joint beside the chain that stands locked",
+    "tip": "other links that the chain could end in",
     "not loaded": "a file that no chain could be taken from",
     "not proved": "a proof that failed",
 }

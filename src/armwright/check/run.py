@@ -19,7 +19,7 @@ from armwright.check.proofs import Peer, prove
 from armwright.check.report import KINDS, Finding, Proof, Report, softened
 from armwright.check.whole import whole_findings
 from armwright.check.written import Written
-from armwright.errors import ArmwrightError, InputError, LockedWarning, ModelError
+from armwright.errors import ArmwrightError, InputError, LockedWarning, ModelError, TipWarning
 from armwright.load import READERS, load, packaged
 from armwright.model import toml, xml
 from armwright.model.files import robot_file
@@ -141,7 +141,10 @@ def _loaded(
 
 
 def _load(path: str | Path, chosen: dict[str, Any], visuals: bool = True) -> tuple[Robot, list[Finding]]:
-    """The robot, and which joints stand locked. That one loads only without what it looks like is a finding."""
+    """The robot, and what nobody chose: where joints stand, where it ends.
+
+    That one loads only without what it looks like is a finding.
+    """
     found = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -151,8 +154,11 @@ def _load(path: str | Path, chosen: dict[str, Any], visuals: bool = True) -> tup
             caught.clear()
             robot = load(path, **chosen, visuals=False)
             found.append(Finding("warning", "visuals", robot.name, str(error)))
-    locked = [str(warning.message) for warning in caught if issubclass(warning.category, LockedWarning)]
-    found += [Finding("note", "locked", robot.name, text.removeprefix(f"{robot.name}: ")) for text in locked]
+    decided = {LockedWarning: "locked", TipWarning: "tip"}
+    for warning in caught:
+        if warning.category in decided:
+            text = str(warning.message).removeprefix(f"{robot.name}: ")
+            found.append(Finding("note", decided[warning.category], robot.name, text))
     return robot, found
 
 

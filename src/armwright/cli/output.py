@@ -21,6 +21,7 @@ from armwright.errors import (
     ModelWarning,
     SimulationWarning,
     SlowWarning,
+    TipWarning,
 )
 from armwright.report.plot import write
 
@@ -102,7 +103,7 @@ def console(stderr: bool = False) -> Screen:
 def reporting_errors() -> Iterator[None]:
     """Errors and warnings of armwright as one line each, without a traceback; an error ends the command."""
     with warnings.catch_warnings(record=True) as caught:
-        for kind in (LockedWarning, ModelWarning, SimulationWarning, SlowWarning):
+        for kind in (LockedWarning, ModelWarning, SimulationWarning, SlowWarning, TipWarning):
             warnings.simplefilter("always", kind)
         try:
             yield

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
+from armwright.algebra import Array
+
 if TYPE_CHECKING:
     from armwright.model.description import Mimic
     from armwright.model.tree import TreeJoint
@@ -51,6 +55,23 @@ def ends(base: str, joints: list[TreeJoint], free: set[str], leaders: Mapping[st
         return End(leaf, depth[leaf], 0 if at is None else count[at], None if at is None else parents[at].name)
 
     return [end(link) for link in links if link not in children]
+
+
+def welded_ends(link: str, joints: Iterable[TreeJoint], tip: str) -> dict[str, Array]:
+    """The links that a chain which comes to `link` may end in without another joint, with their frames in `link`.
+
+    The one it does end in, `tip`, is among them, whatever hangs on it.
+    """
+    children = children_of(joint for joint in joints if not joint.moves)
+    found: dict[str, Array] = {}
+    stack = [(link, np.eye(4))]
+    while stack:
+        at, T = stack.pop()
+        below = children.get(at, [])
+        stack.extend((joint.child, T @ joint.placement) for joint in reversed(below))
+        if at == tip or not below:
+            found[at] = T
+    return found
 
 
 def children_of(joints: Iterable[TreeJoint]) -> dict[str, list[TreeJoint]]:

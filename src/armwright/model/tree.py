@@ -34,7 +34,7 @@ from armwright.model.description import (
     transform,
     triple,
 )
-from armwright.model.longest import End, children_of, ends
+from armwright.model.longest import End, children_of, ends, welded_ends
 
 MOVING = ("revolute", "prismatic")
 STUCK = {"floating": "floating", "planar": "planar", "ball": "a ball joint"}
@@ -46,6 +46,9 @@ MOST_JOINTS = 10_000
 
 BEYOND = 1e-6
 """By so much, relatively, a position may lie beyond a limit without a warning."""
+
+SAME = 1e-6
+"""Metres and radians: frames nearer than this are the same to whoever chooses a tip."""
 
 LISTED = 4
 """Joints that have a note each; more have one together."""
@@ -112,12 +115,17 @@ class Tree:
 
 @dataclass(frozen=True)
 class Picked:
-    """A chain out of a tree, and what was decided on the way; `placed` are its joints in the frames of the file."""
+    """A chain out of a tree, and what was decided on the way.
+
+    `tips` says which other links it could as well end in, where nobody chose one; `placed` are its joints in the frames
+    of the file.
+    """
 
     description: Description
     base: str
     tip: str
     notes: tuple[str, ...]
+    tips: str = ""
     placed: tuple[FileJoint, ...] = ()
 
 
@@ -230,7 +238,8 @@ def pick(
         raise ModelError(f"{tree.name}: no joint moves between {start!r} and {end!r}{stuck}; choose base= and tip=")
     values, notes = _standing(tree, roles, {joint.name for joint in moving})
     description, placed = _described(tree, start, path, moving, roles, values)
-    return Picked(description, start, end, tuple(notes), placed)
+    tips = _other_tips(tree, moving[-1], end) if tip is None else ""
+    return Picked(description, start, end, tuple(notes), tips, placed)
 
 
 def _check_path(tree: Tree, path: Sequence[TreeJoint], any_moves: bool, roles: Roles) -> None:
@@ -316,6 +325,27 @@ def _longest(tree: Tree, base: str, roles: Roles) -> End:
         listed = ", ".join(f"{end.leaf!r} ({joints})" for end in best[:12])
         raise ModelError(f"{tree.name}: several chains are equally long; choose one with tip=: {listed}")
     return max(best, key=lambda end: end.depth)
+
+
+def _other_tips(tree: Tree, last: TreeJoint, tip: str) -> str:
+    """The links that the chain could as well end in, and how far they are from the one that was taken."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        frames = welded_ends(last.child, tree.joints, tip)
+        here = frames.pop(tip)
+        apart = {name: _apart(here, T) for name, T in frames.items()}
+    others = [f"{name!r} ({distance})" for name, distance in apart.items() if distance]
+    if not others:
+        return ""
+    more = f" and {len(others) - 2 * LISTED} more" if len(others) > 2 * LISTED else ""
+    return f"the chain ends in {tip!r}; it could as well end in {', '.join(others[: 2 * LISTED])}{more}"
+
+
+def _apart(A: Array, B: Array) -> str:
+    """The distance between two frames and the angle, if they are not the same."""
+    length = float(np.linalg.norm(A[:3, 3] - B[:3, 3]))
+    turn = math.degrees(2 * math.asin(min(1.0, float(np.linalg.norm(A[:3, :3] - B[:3, :3])) / math.sqrt(8))))
+    parts = [f"{1e3 * length:.3g} mm"] if length > SAME else []
+    return " and ".join([*parts, *([f"{turn:.3g} deg"] if math.radians(turn) > SAME else [])])
 
 
 def _up(parents: Mapping[str, TreeJoint], base: str, tip: str) -> list[TreeJoint]:
