@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
+import math
 from collections.abc import Iterable
-from html import escape
 from importlib import resources
 from typing import Any
 
 import numpy as np
 
 from armwright.algebra import Array
+from armwright.names import shown
+from armwright.report.html import as_data, escape, filled
 
 MOST_POINTS = 2000
 """Curves with more points are thinned: a screen has no more columns."""
@@ -22,16 +23,15 @@ def page(run: Any, title: str, scenario: str = "") -> str:
     """The page of a `Run`; `scenario` is the text of the file that makes it again."""
     every = max(1, -(-len(run.t) // MOST_POINTS))
     pick = np.unique(np.append(np.arange(0, len(run.t), every), len(run.t) - 1))
-    again = f"<details><summary>To run it again</summary><pre>{escape(scenario)}</pre></details>"
+    again = f"<details><summary>To run it again</summary><pre>{escape(scenario, lines=True)}</pre></details>"
+    points = drawn_points(run.robot, run.q[pick])
     data = {
-        "title": title,
-        "joints": [joint.name for joint in run.robot.joints],
-        "kinds": ["m" if joint.prismatic else "rad" for joint in run.robot.joints],
+        "joints": [shown(joint.name) for joint in run.robot.joints],
         "t": _numbers(run.t[pick]),
         "charts": list(_charts(run, pick)),
-        "points": [_numbers(p) for p in drawn_points(run.robot, run.q[pick]).reshape(len(pick), -1)],
+        "points": [_numbers(p) for p in points.reshape(len(pick), -1)],
+        "scene": scene(points),
     }
-    text = resources.files("armwright.report").joinpath("page.html").read_text(encoding="utf-8")
     values = {
         "title": escape(title),
         "subtitle": escape(_subtitle(run)),
@@ -39,11 +39,24 @@ def page(run: Any, title: str, scenario: str = "") -> str:
         "audit": "".join(f"<li>{escape(line)}</li>" for line in str(run.audit).splitlines()),
         "verdict": "trusted" if run.audit.trustworthy else "doubted",
         "scenario": again if scenario else "",
-        "data": json.dumps(data).replace("</", "<\\/"),
+        "data": as_data(data),
     }
-    for key, value in values.items():
-        text = text.replace("{{" + key + "}}", value)
-    return text
+    template = resources.files("armwright.report").joinpath("page.html").read_text(encoding="utf-8")
+    return filled(template, values)
+
+
+def scene(points: Array) -> dict[str, Any]:
+    """What the picture shows besides the arm: the floor at z = 0 of the world, below frame 0, and all of it in view.
+
+    `foot` is the middle of the floor, `floor` half its width, `centre` and `radius` are what must be seen.
+    """
+    base = points[0, 0]
+    foot = np.array([base[0], base[1], 0.0])
+    reach = float(np.max(np.linalg.norm(points - base, axis=-1), initial=1e-6))
+    every = np.concatenate([points.reshape(-1, 3), foot[None]])
+    centre = (every.min(axis=0) + every.max(axis=0)) / 2
+    radius = float(np.max(np.linalg.norm(every - centre, axis=-1), initial=1e-6))
+    return {"foot": _numbers(foot), "floor": reach, "centre": _numbers(centre), "radius": radius}
 
 
 def drawn_points(robot: Any, q: Array) -> Array:
@@ -64,8 +77,10 @@ def _subtitle(run: Any) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _numbers(values: Iterable[float]) -> list[float]:
-    return [float(f"{x:.{DIGITS}g}") for x in np.asarray(values, dtype=float).tolist()]
+def _numbers(values: Iterable[float]) -> list[float | None]:
+    """Numbers as they are written; where there is none, a curve has a gap."""
+    listed = np.asarray(values, dtype=float).tolist()
+    return [float(f"{x:.{DIGITS}g}") if math.isfinite(x) else None for x in listed]
 
 
 def _charts(run: Any, pick: Array) -> Iterable[dict[str, Any]]:

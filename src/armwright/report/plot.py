@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
 from armwright.errors import InputError
+from armwright.report.html import escape, policy
 
 COLOURS = (
     *("#2563eb", "#d9480f", "#0f9d58", "#a21caf", "#b8860b", "#0891b2", "#dc2626", "#64748b", "#7c3aed", "#65a30d"),
@@ -152,18 +152,23 @@ def figures(
     for plot in plots:
         note = f"<figcaption>{escape(plot.note)}</figcaption>" if plot.note else ""
         body.append(f"<figure>{plot.svg()}{note}</figure>")
-    style = (
-        ":root{color-scheme:light dark}"
-        "body{font:15px/1.5 system-ui,sans-serif;max-width:1000px;margin:0 auto;padding:24px}"
-        "figure{margin:28px 0}svg{width:100%;height:auto}figcaption{opacity:.75}table{border-collapse:collapse;"
-        "font-variant-numeric:tabular-nums}th,td{text-align:left;padding:3px 14px 3px 0;border-bottom:1px solid #8884;"
-        "vertical-align:top;max-width:48ch}th{font-weight:500;opacity:.7;white-space:nowrap}.scroll{overflow-x:auto}h2{font-size:17px;margin-top:28px}"
+    head = (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">{policy(STYLE)}<title>{escape(title)}</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">{STYLE}</head>\n'
     )
-    return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{style}</style></head>\n'
-        "<body>" + "\n".join(body) + "</body></html>\n"
-    )
+    return head + "<body>" + "\n".join(body) + "</body></html>\n"
+
+
+STYLE = (
+    "<style>"
+    ":root{color-scheme:light dark}"
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:1000px;margin:0 auto;padding:24px}"
+    "figure{margin:28px 0}svg{width:100%;height:auto}figcaption{opacity:.75}table{border-collapse:collapse;"
+    "font-variant-numeric:tabular-nums}th,td{text-align:left;padding:3px 14px 3px 0;border-bottom:1px solid #8884;"
+    "vertical-align:top;max-width:48ch}th{font-weight:500;opacity:.7;white-space:nowrap}.scroll{overflow-x:auto}"
+    "h2{font-size:17px;margin-top:28px}"
+    "</style>"
+)
 
 
 def write(path: str | Path, page: str, folders: bool = False) -> Path:

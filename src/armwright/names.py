@@ -1,0 +1,28 @@
+"""Names from a file as they are shown: whatever a terminal or a page would obey instead of showing is written out."""
+
+from __future__ import annotations
+
+import unicodedata
+
+OBEYED = frozenset({"Cc", "Cs", "Zl", "Zp"})
+"""Categories of characters that are orders, halves of characters, or end a line."""
+
+TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Characters that turn the direction of what follows, and so show a name as another."""
+
+
+def shown(name: object) -> str:
+    """A name in one line, with escapes, line breaks and turns of direction written out, such as \\x1b."""
+    text = str(name)
+    if text.isprintable():
+        return text
+    return "".join(_written(c) if c in TURNING or unicodedata.category(c) in OBEYED else c for c in text)
+
+
+def shown_lines(text: object) -> str:
+    """A text of several lines with everything but the line breaks as in `shown`."""
+    return "\n".join(map(shown, str(text).split("\n")))
+
+
+def _written(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
