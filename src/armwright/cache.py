@@ -1,15 +1,38 @@
 """What is kept on disk from one run to the next: compiled code, and which formulation was the cheapest.
 
-A file that is missing, half-written or damaged is as good as none, and what it held is made anew.
+Code out of a file is run, so nothing is taken on trust. The folder must belong to this user and be writable by nobody
+else, or it is not used. A file is opened without following a link and without waiting for whoever is at the other end
+of a pipe, and it starts with a checksum of its name and its content. One that is missing, half-written, damaged or in
+the place of another is as good as none, and what it should hold is made anew.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
-from collections.abc import Iterable
+import re
+import secrets
+import stat
+import time
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+
+from armwright.errors import CacheWarning
+
+LIMIT = 256 * 2**20
+"""Bytes that are kept: beyond them, what has not been used for the longest goes."""
+
+LEFT_BEHIND = 60.0
+"""Seconds after which a file that is still being written belongs to a process that was killed."""
+
+FORMAT = b"armwright 2\n"
+
+_KEPT, _PART = re.compile("[0-9a-f]{64}"), re.compile("armwright-[0-9a-f]{16}[.]part")
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)  # what Windows does not have is zero
+_FILE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 def name_of(sources: Iterable[Path]) -> str:
@@ -21,34 +44,148 @@ def name_of(sources: Iterable[Path]) -> str:
 
 
 def directory() -> Path | None:
-    """Where it is kept: ARMWRIGHT_CACHE, or the user's cache folder; None if ARMWRIGHT_CACHE is empty."""
+    """Where it is kept: ARMWRIGHT_CACHE, or the user's cache folder; None if that is empty or there is no home."""
     given = os.environ.get("ARMWRIGHT_CACHE")
     if given is not None:
-        return Path(given) if given else None
-    root = os.environ.get("LOCALAPPDATA") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(root) / "armwright"
+        return Path(given).absolute() if given else None
+    for variable in ("LOCALAPPDATA", "XDG_CACHE_HOME"):
+        root = os.environ.get(variable, "")
+        if Path(root).is_absolute():
+            return Path(root) / "armwright"
+    try:
+        home = Path.home()
+    except RuntimeError:
+        return None
+    there = home.is_absolute() and home != home.parent and home.is_dir()
+    return home / ".cache" / "armwright" if there else None
 
 
 def read(name: str) -> bytes | None:
-    """What is kept under a name, if it is there and whole: a file starts with the checksum of the rest."""
-    folder = directory()
-    try:
-        content = (folder / name).read_bytes() if folder else b""
-    except OSError:
-        return None
-    checksum, code = content[:32], content[32:]
-    return code if code and hashlib.sha256(code).digest() == checksum else None
+    """What is kept under a name, if it is there and whole."""
+    with suppress(OSError), _opened() as folder:
+        if folder is not None:
+            return _proven(name, _content(folder, name))
+    return None
 
 
 def write(name: str, code: bytes) -> None:
     """Written beside and then renamed, so that no process ever reads half a file; a full disk only costs time later."""
-    folder = directory()
-    if folder is None:
+    with suppress(OSError), _opened(make=True) as folder:
+        if folder is None:
+            return
+        part = f"armwright-{secrets.token_hex(8)}.part"
+        file = os.open(folder.at(part), os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE, 0o600, dir_fd=folder.handle)
+        try:
+            with os.fdopen(file, "wb") as stream:
+                stream.write(FORMAT + _checksum(name, code) + code)
+            os.replace(folder.at(part), folder.at(name), src_dir_fd=folder.handle, dst_dir_fd=folder.handle)
+        except BaseException:
+            folder.remove(part)
+            raise
+        _unswept.append(len(code))
+        if sum(_unswept) > LIMIT // 16:
+            _unswept.clear()
+            _sweep(folder)
+
+
+_unswept = [LIMIT]
+"""The sizes of what this process wrote since it last looked at all there is; it looks when it first writes."""
+
+
+@dataclass(frozen=True)
+class _Folder:
+    """A folder that is ours. By its handle, where there is one, it stays the same folder whoever renames what."""
+
+    path: Path
+    handle: int | None
+
+    def at(self, name: str) -> str:
+        return str(self.path / name) if self.handle is None else name
+
+    def remove(self, name: str) -> None:
+        with suppress(OSError):
+            os.unlink(self.at(name), dir_fd=self.handle)
+
+
+@contextmanager
+def _opened(make: bool = False) -> Iterator[_Folder | None]:
+    """The folder, if there is one and it may be used."""
+    path = directory()
+    if path is None:
+        yield None
         return
+    if make:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if os.open not in os.supports_dir_fd:
+        yield _Folder(path, None)
+        return
+    handle = os.open(path, _FOLDER)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
-            file.write(hashlib.sha256(code).digest() + code)
-        Path(file.name).replace(folder / name)
-    except OSError:
-        pass
+        yield _Folder(path, handle) if _used(path, os.fstat(handle)) else None
+    finally:
+        os.close(handle)
+
+
+def _used(path: Path, info: os.stat_result) -> bool:
+    """Whether a folder is ours alone; if it is not, that is said once."""
+    if _ours(info):
+        return True
+    if path not in _REFUSED:
+        _REFUSED.add(path)
+        why = "others than its owner may write to it" if info.st_uid == os.geteuid() else "it belongs to another user"
+        warnings.warn(
+            f"compiled code is not kept in {path}: {why}, and code that others put there would be run; make it your "
+            "own and only yours to write (chmod go-w), or name another folder by ARMWRIGHT_CACHE (empty for none)",
+            CacheWarning,
+            stacklevel=2,
+        )
+    return False
+
+
+_REFUSED: set[Path] = set()
+
+
+def _ours(info: os.stat_result) -> bool:
+    """Whether this user owns it and nobody else may write to it; Windows has other means, and its folder is private."""
+    return not hasattr(os, "geteuid") or (info.st_uid == os.geteuid() and not info.st_mode & 0o022)
+
+
+def _content(folder: _Folder, name: str) -> bytes:
+    """A file of ours, which now counts as used; nothing of what is no plain file."""
+    file = os.open(folder.at(name), os.O_RDONLY | _FILE, dir_fd=folder.handle)
+    with os.fdopen(file, "rb") as stream:
+        info = os.fstat(file)
+        if not stat.S_ISREG(info.st_mode) or not _ours(info) or info.st_size > LIMIT:
+            return b""
+        with suppress(OSError):
+            os.utime(file if os.utime in os.supports_fd else folder.at(name))
+        return stream.read()
+
+
+def _proven(name: str, content: bytes) -> bytes | None:
+    start = len(FORMAT)
+    checksum, code = content[start : start + 32], content[start + 32 :]
+    return code if content[:start] == FORMAT and code and checksum == _checksum(name, code) else None
+
+
+def _checksum(name: str, code: bytes) -> bytes:
+    return hashlib.sha256(name.encode() + b"\n" + code).digest()
+
+
+def _sweep(folder: _Folder) -> None:
+    """What killed processes left behind goes, and what has not been used for the longest if there is too much."""
+    kept: list[tuple[float, int, str]] = []
+    with os.scandir(folder.path if folder.handle is None else folder.handle) as entries:
+        for entry in entries:
+            with suppress(FileNotFoundError):  # another process sweeps too
+                info = entry.stat(follow_symlinks=False)
+                if _PART.fullmatch(entry.name) and time.time() - info.st_mtime > LEFT_BEHIND:
+                    folder.remove(entry.name)
+                elif _KEPT.fullmatch(entry.name):
+                    kept.append((info.st_mtime, info.st_size, entry.name))
+    excess = sum(size for _, size, _ in kept) - LIMIT
+    for _, size, name in sorted(kept):
+        if excess <= 0:
+            break
+        folder.remove(name)
+        excess -= size

@@ -61,6 +61,10 @@ class TipWarning(UserWarning):
     """One of several tips was taken because nobody said which."""
 
 
+class CacheWarning(UserWarning):
+    """What was kept on disk, or where, cannot be trusted and is not used."""
+
+
 class ModelWarning(UserWarning):
     """The robot can be computed with, but its description looks wrong."""
 

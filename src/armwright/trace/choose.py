@@ -27,7 +27,7 @@ def cheapest(asked: Request) -> Traced:
         return _traced(asked, candidates[0])
     name = _question(asked)
     known = _answer(read(name))
-    if known is not None:
+    if known is not None and _listed(asked, known, candidates):
         return _traced(asked, known)
     choice, best = _search(asked, candidates)
     write(name, json.dumps(choice).encode())
@@ -44,7 +44,7 @@ def _candidates(asked: Request) -> list[Choice]:
 
 
 def _search(asked: Request, candidates: list[Choice]) -> tuple[Choice, Traced]:
-    """The best of the candidates, then that one without regrouping and in other frames."""
+    """The best of the candidates, then of that one and what `_others` makes of it."""
     costs = dict[Choice, tuple[int, Traced]]()
 
     def best_of(choices: list[Choice]) -> Choice:
@@ -55,14 +55,25 @@ def _search(asked: Request, candidates: list[Choice]) -> tuple[Choice, Traced]:
         return min(choices, key=lambda choice: costs[choice][0])
 
     best = best_of(candidates)
-    others, chain = [best._replace(tensor="")], asked.robot.chain()
+    best = best_of([best, *_others(asked, best)])
+    return best, costs[best][1]
+
+
+def _others(asked: Request, choice: Choice) -> list[Choice]:
+    """The same candidate without regrouping and in other frames."""
+    others, chain = [choice._replace(tensor="")], asked.robot.chain()
     level = levelled(chain)
     if level is not chain:
-        others.append(best._replace(level=False))
-    if best.formulation in BY_OFFSETS and "link_wrenches" not in asked.loads and leaving(level) is not None:
-        others.append(best._replace(meet=True))
-    best = best_of([best, *others])
-    return best, costs[best][1]
+        others.append(choice._replace(level=False))
+    if choice.formulation in BY_OFFSETS and "link_wrenches" not in asked.loads and leaving(level) is not None:
+        others.append(choice._replace(meet=True))
+    return others
+
+
+def _listed(asked: Request, choice: Choice, candidates: list[Choice]) -> bool:
+    """Whether the search could have found this."""
+    same = [c for c in candidates if c.formulation == choice.formulation]
+    return any(choice == c or choice in _others(asked, c) for c in same)
 
 
 def _traced(asked: Request, choice: Choice) -> Traced:
@@ -90,5 +101,5 @@ def _question(asked: Request) -> str:
 def _answer(content: bytes | None) -> Choice | None:
     try:
         return None if content is None else Choice(*json.loads(content))
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return None

@@ -6,14 +6,16 @@ import ctypes
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import wait
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from armwright.algebra import Array
 from armwright.backends.interface import FIELDS, Backend, Rolled, Tables
-from armwright.backends.llvm import ir, loop, rollout
-from armwright.backends.llvm.native import engine_of, lanes, loaded
+from armwright.backends.interpreter import Interpreted, Stepped, Swept
+from armwright.backends.llvm import ir, loop, rollout, trial
+from armwright.backends.llvm.block import Lanes
+from armwright.backends.llvm.native import Code, engine_of, lanes, loaded
 from armwright.backends.llvm.single import bind
 from armwright.backends.llvm.threads import python_pool, workers
 from armwright.graph.program import Program
@@ -22,14 +24,15 @@ from armwright.integrate.tableaus import Steps
 _SMALLEST_SHARE = 512  # states below which another thread costs more than it brings
 
 
-class _Native:
-    """Code that is loaded; `source` is its LLVM IR. What it is written from is named by `digest`."""
+Write: TypeAlias = Callable[[Lanes], str]
 
-    def __init__(self, digest: str, write: Callable[..., str], dtype: str) -> None:
+
+class _Native:
+    """Code that is loaded; `source` is the LLVM IR that `write` writes."""
+
+    def __init__(self, code: Code, write: Write, dtype: str) -> None:
         self.dtype, self.width, self._write = np.dtype(dtype), lanes(dtype).width, write
-        self._code = loaded(digest, dtype, lambda: self.source)
-        self._address = self._code.engine.get_function_address("run")
-        self._run = _RUN(self._address)
+        self._code, self._run = code, _RUN(code.run)
 
     @property
     def source(self) -> str:
@@ -42,7 +45,7 @@ class _Native:
         if shares == 1:
             return int(run(layout, 0, states))
         team = workers(engine_of)
-        answer = None if team is None else team.share(self._address, layout, states, shares, width)
+        answer = None if team is None else team.share(self._code.run, layout, states, shares, width)
         if answer is None:
             step = -(-states // (shares * width)) * width
             parts = [(begin, min(begin + step, states)) for begin in range(0, states, step)]
@@ -59,10 +62,10 @@ class _Native:
 class Straight(_Native):
     """One program as straight code."""
 
-    def __init__(self, program: Program, dtype: str) -> None:
+    def __init__(self, code: Code, write: Write, program: Program, dtype: str) -> None:
+        super().__init__(code, write, dtype)
         self.shape = program.shape
         self._layout = ctypes.c_int64 * (3 * (len(program.sizes) + 1))
-        super().__init__(program.digest(), lambda t: ir.module(program, t), dtype)
 
     def single(self, ask: Callable[..., Any]) -> Callable[..., Any]:
         return bind(self._code.engine, self.dtype, ask)
@@ -75,10 +78,10 @@ class Straight(_Native):
 class Looped(_Native):
     """Sweeps over the joints of a chain."""
 
-    def __init__(self, rolled: Rolled, tables: Tables, dtype: str) -> None:
+    def __init__(self, code: Code, write: Write, tables: Tables, dtype: str) -> None:
+        super().__init__(code, write, dtype)
         self._tables = [np.ascontiguousarray(x) for x in (tables.parameters, tables.kinds, tables.starts)]
         self.shape = (len(tables.kinds),)
-        super().__init__(rolled.digest(), lambda t: loop.module(rolled, t), dtype)
 
     def single(self, ask: Callable[..., Any]) -> Callable[..., Any]:
         return ask
@@ -95,17 +98,52 @@ class Looped(_Native):
 class Travelling(_Native):
     """Whole motions of many rollouts."""
 
-    def __init__(self, program: Program, steps: Steps, controlled: int, dtype: str) -> None:
-        self.entries = len(program.outputs)
-        digest = f"rollout|{program.digest()}|{steps!r}|{controlled}"
-        super().__init__(digest, lambda t: rollout.module(program, steps, controlled, t), dtype)
+    def __init__(self, code: Code, write: Write, entries: int, dtype: str) -> None:
+        super().__init__(code, write, dtype)
+        self.entries = entries
 
     def run(self, fields: Mapping[str, Array | int], rollouts: int, threads: int = 1) -> None:
         values = [x if isinstance(x, int) else _place(x) for x in (fields[name] for name in FIELDS)]
         self._shared((ctypes.c_int64 * len(values))(*values), rollouts, threads, smallest=self.width)
 
 
-BACKEND = Backend(kernel=Straight, loop=Looped, rollout=Travelling)
+def _straight(program: Program, dtype: str) -> Straight:
+    def write(t: Lanes) -> str:
+        return ir.module(program, t)
+
+    def right(code: Code) -> bool:
+        return trial.kernel(Straight(code, write, program, dtype), Interpreted(program, dtype), program.sizes)
+
+    return Straight(loaded(program.digest(), dtype, write, right), write, program, dtype)
+
+
+def _looped(rolled: Rolled, tables: Tables, dtype: str) -> Looped:
+    def write(t: Lanes) -> str:
+        return loop.module(rolled, t)
+
+    def right(code: Code) -> bool:
+        few = trial.short(tables)
+        sizes = [entries * len(few.kinds) for entries in rolled.inputs.values()]
+        return trial.kernel(Looped(code, write, few, dtype), Swept(rolled, few, dtype), sizes)
+
+    return Looped(loaded(rolled.digest(), dtype, write, right), write, tables, dtype)
+
+
+def _travelling(program: Program, steps: Steps, controlled: int, dtype: str) -> Travelling:
+    entries = len(program.outputs)
+
+    def write(t: Lanes) -> str:
+        return rollout.module(program, steps, controlled, t)
+
+    def right(code: Code) -> bool:
+        reference = Stepped(program, steps, controlled, dtype)
+        return trial.rollout(Travelling(code, write, entries, dtype), reference, program.sizes)
+
+    digest = f"rollout|{program.digest()}|{steps!r}|{controlled}"
+    return Travelling(loaded(digest, dtype, write, right), write, entries, dtype)
+
+
+BACKEND = Backend(kernel=_straight, loop=_looped, rollout=_travelling)
 """The backend of this CPU."""
 
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)

@@ -1,13 +1,14 @@
 """Machine code: compiled by LLVM for this CPU, kept in memory and on disk.
 
-Compiled code is cached under a name made of the program, the CPU and the versions; a cache file that is missing,
-half-written or damaged is made anew.
+Compiled code is cached under a name made of the program, the CPU and the versions. What comes from the disk is run once
+and compared with the interpreter before it is used.
 """
 
 from __future__ import annotations
 
 import hashlib
 import threading
+import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -18,7 +19,9 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from armwright.backends.llvm.block import Lanes
-from armwright.cache import name_of, read, write
+from armwright.cache import name_of, read
+from armwright.cache import write as keep
+from armwright.errors import CacheWarning
 
 
 @cache
@@ -65,25 +68,48 @@ class Code:
 
     def __init__(self, engine: Any) -> None:
         self.engine = engine
+        self.run = engine.get_function_address("run")
 
 
 _LOADED: WeakValueDictionary[str, Code] = WeakValueDictionary()
 _LOCK = threading.Lock()
 
 
-def loaded(digest: str, dtype: str, text: Callable[[], str]) -> Code:
-    """Code that is in memory, or on disk, or else compiled from the text."""
+def loaded(digest: str, dtype: str, write: Callable[[Lanes], str], right: Callable[[Code], bool]) -> Code:
+    """Code that is in memory, or on disk and right, or else compiled from what `write` writes.
+
+    `right` says whether code computes what it should; code that was just compiled is not asked.
+    """
     made_for = (_generator(), llvmlite.__version__, llvm.get_default_triple(), *_cpu(), repr(lanes(dtype)))
     name = hashlib.sha256("|".join((*made_for, digest)).encode()).hexdigest()
     with _LOCK:
         code = _LOADED.get(name)
         if code is None:
-            machine_code = read(name)
-            if machine_code is None:
-                machine_code = _compiled(text())
-                write(name, machine_code)
-            code = _LOADED[name] = Code(_linked(machine_code))
+            code = _LOADED[name] = _kept(name, lambda: write(lanes(dtype)), right)
         return code
+
+
+def _kept(name: str, text: Callable[[], str], right: Callable[[Code], bool]) -> Code:
+    """Code from disk if it is what it should be: its name is among its constants, and its first result is right.
+
+    Where that differs by more than is usual for rounding, as that of a nearly singular robot may, compiling anew gives
+    the same code.
+    """
+    kept = read(name)
+    code = Code(_linked(kept)) if kept is not None and name.encode() in kept else None
+    if code is not None and right(code):
+        return code
+    made = _compiled(f'{text()}\n@made_for = constant [{len(name)} x i8] c"{name}"\n')
+    if code is not None and made == kept:
+        return code
+    keep(name, made)
+    if kept is not None:
+        warnings.warn(
+            f"the cache file {name} held code that does not compute what it should; it was compiled anew",
+            CacheWarning,
+            stacklevel=2,
+        )
+    return Code(_linked(made))
 
 
 def engine_of(text: str) -> Any:

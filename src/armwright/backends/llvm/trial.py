@@ -1,0 +1,72 @@
+"""Loaded code is tried before it is used: one state, and the interpreter's word for what it should give."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from armwright.algebra import Array
+from armwright.backends.interface import KINDS, LANES, Kernel, Rollout, Tables, options_of
+from armwright.integrate.control import FORGIVEN, Gains
+
+STEP = 1e-3
+"""Seconds of the one step a rollout is tried with, which is never rejected."""
+
+
+def kernel(tried: Kernel, reference: Kernel, sizes: Iterable[int]) -> bool:
+    """Whether two kernels give the same for one state at random, always the same."""
+    arrays = _state(sizes, tried.dtype)
+    got, expected = (np.empty((1, math.prod(tried.shape)), tried.dtype) for _ in range(2))
+    tried.run(arrays, got)
+    reference.run(arrays, expected)
+    return _alike(got, expected)
+
+
+def rollout(tried: Rollout, reference: Rollout, sizes: Sequence[int]) -> bool:
+    """Whether one step of two rollouts ends in the same state."""
+    ends = []
+    for travel in (tried, reference):
+        fields = _fields(tried.entries, sum(sizes[2:]), travel.width, tried.dtype)
+        travel.run(fields, travel.width)
+        ends.append(fields["y"][:, :1])
+    return _alike(*ends)
+
+
+def short(tables: Tables) -> Tables:
+    """The first joints of a chain, with one of each kind it has: the code of a loop does not depend on its length."""
+    kinds = [np.flatnonzero(tables.kinds == kind)[:1].tolist() for kind in range(len(KINDS))]
+    rows = sorted({*range(min(2, len(tables.kinds))), *(row for kind in kinds for row in kind)})
+    return Tables(tables.parameters[rows], tables.kinds[rows], tables.starts)
+
+
+def _state(sizes: Iterable[int], dtype: np.dtype[Any]) -> list[Array]:
+    rng = np.random.default_rng(1)
+    return [rng.uniform(0.1, 1.0, (1, size)).astype(dtype) for size in sizes]
+
+
+def _alike(got: Array, expected: Array) -> bool:
+    """Whether results differ by no more than rounding, of which much may cancel; what is not finite is no evidence."""
+    with np.errstate(all="ignore"):
+        allowed = np.sqrt(np.finfo(expected.dtype).eps) * np.abs(expected).max(initial=0.0)
+        return bool(np.all(np.abs(got - expected) <= allowed))
+
+
+def _fields(entries: int, parameters: int, width: int, dtype: np.dtype[Any]) -> dict[str, Any]:
+    """Equal rollouts, one step from their only record."""
+    y, p = (np.repeat(x.T, width, axis=1) for x in _state((entries, max(parameters, 1)), dtype))
+    begin = {"h": STEP, "previous": FORGIVEN}
+    return {
+        "y": y,
+        "p": p,
+        **{name: np.full(width, begin.get(name, 0.0), dtype) for name in LANES},
+        "records": np.zeros((1, entries, width), dtype),
+        "times": np.full(1, STEP, dtype),
+        "count": 1,
+        "stride": width,
+        "substeps": np.ones(1, np.int64),
+        "limit": 8,
+        "options": options_of(Gains(0.1, 0.0, 0.1), 1e9, 1e9, 1.0, dtype.name),
+    }
