@@ -2,6 +2,7 @@
 
 import contextlib
 import pickle
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -211,6 +212,68 @@ def test_a_singular_mass_matrix_is_told_not_divided_by() -> None:
             somewhere.forward_dynamics([0.2, 0.0], rest, [1.0, 0.0], formulation=f.name)
         with pytest.raises(aw.SingularError, match="for state 1 of the batch"):
             somewhere.forward_dynamics([[0.2, 0.7], [0.2, 0.0]], rest, [1.0, 0.0], formulation=f.name)
+
+
+BODY = {"mass": 1.0, "com": [0.1, 0.2, 0.1], "inertia": [0.1, 0.2, 0.25, 0, 0, 0]}
+ROW = {"type": "revolute", "alpha": 0.3, "a": 0.1, "d": 0.1}
+IDLE = {
+    "massless tip": ([ROW | BODY, ROW | BODY, ROW | MASSLESS], "joint3 can move"),
+    "mass on the last axis": (
+        [ROW | BODY, ROW | {"mass": 1.0, "com": [0, 0, 0.1], "inertia": [0] * 6}],
+        "joint2 can move",
+    ),
+    "nothing between two joints on a line": (
+        [ROW | BODY, MASSLESS | {"a": 0.0}, ROW | BODY | {"alpha": 0, "a": 0}],
+        "joint2, joint3 can move",
+    ),
+    "the same in a long chain": (
+        [*[ROW | BODY] * 24, MASSLESS | {"a": 0.0}, ROW | BODY | {"alpha": 0, "a": 0}],
+        "joint25, joint26 can move",
+    ),
+}
+
+
+@pytest.mark.parametrize(("rows", "message"), IDLE.values(), ids=IDLE)
+def test_a_matrix_that_is_singular_everywhere_is_an_error_wherever_it_is_solved_with(
+    rows: list[dict], message: str
+) -> None:
+    """Also where rounding would make numbers of what is divided by zero; what does not solve with it goes on."""
+    arm = aw.Robot.from_dh(rows, convention="modified")
+    q, qd, tau = np.random.default_rng(0).uniform(-1, 1, (3, 5, arm.n))
+    calls = [
+        lambda: arm.forward_dynamics(q[0], qd[0], tau[0]),
+        lambda: arm.forward_dynamics(q, qd, tau),
+        lambda: arm.forward_dynamics(q, qd, tau, tip_wrench=np.ones(6)),
+        lambda: arm.forward_dynamics(q, qd, tau, formulation="equilibrium"),
+        lambda: aw.compile(arm, "forward_dynamics", target="python")(q, qd, tau),
+        lambda: aw.simulate(arm, duration=0.1),
+        lambda: aw.simulate(arm, lambda t, q, qd: 0 * q, duration=0.1),
+        lambda: aw.simulate(arm, duration=0.1, integrator="radau"),
+    ]
+    if arm.n <= 24:
+        calls += [
+            lambda: arm.forward_dynamics_derivatives(q, qd, tau),
+            lambda: aw.compile(arm, "forward_dynamics", vary=["gravity"])(q, qd, tau, np.ones(3)),
+            lambda: aw.simulate_batch(arm, q0=q, duration=0.1),
+            lambda: aw.export(arm, to="sympy", functions=["forward_dynamics"]),
+        ]
+    for call in calls:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", aw.SlowWarning)
+            with pytest.raises(aw.SingularError, match=f"{message} without moving any mass.*mass matrix is singular"):
+                call()
+    assert np.isfinite(arm.inverse_dynamics(q, qd, tau)).all()
+
+
+def test_what_varies_may_make_a_matrix_regular() -> None:
+    arm = aw.Robot.from_dh([ROW | BODY, ROW | MASSLESS], convention="modified")
+    f = aw.compile(arm, "forward_dynamics", vary=["link2.mass", "link2.com", "link2.inertia"])
+    body = (1.0, np.array([0.1, 0.2, 0.1]), np.array([0.1, 0.2, 0.25, 0, 0, 0]))
+    whole = aw.Robot.from_dh([ROW | BODY, ROW | MASSLESS | BODY], convention="modified")
+    q, qd, tau = np.random.default_rng(0).uniform(-1, 1, (3, 2))
+    close(f(q, qd, tau, *body), whole.forward_dynamics(q, qd, tau), 1e-12)
+    for idle in (arm.with_payload(1.0, [0.1, 0, 0], np.eye(3)), whole):
+        assert np.isfinite(idle.forward_dynamics(q, qd, tau)).all()
 
 
 def test_a_tool_given_with_the_table_or_later_is_the_same_tool() -> None:

@@ -17,6 +17,7 @@ from armwright.formulations import Formulation, Problem
 from armwright.formulations.problem import Loop
 from armwright.model.description import Description
 from armwright.trace.loops import LONG_CHAINS
+from armwright.trace.solvable import check_solvable
 
 
 class Call(NamedTuple):
@@ -68,6 +69,7 @@ def by_kernel(kernel: Kernel, subject: Subject) -> Evaluate:
 def loop_kernel(backend: Backend, loop: Loop, subject: Subject, loads: tuple[str, ...]) -> Kernel:
     """The sweeps of a loop along the chain of a robot; without gravity where they are to give columns."""
     robot, dtype = subject.robot, subject.dtype.name
+    check_solvable(subject.problem, robot)
     still = replace(robot, gravity=(0.0, 0.0, 0.0)) if loop.columns else robot
     sweeps = LONG_CHAINS[loop.sweeps]
     return backend.loop(sweeps.steps(bool(loads)), sweeps.tables(still, dtype), dtype)
@@ -125,6 +127,7 @@ def by_columns(kernel: Kernel, subject: Subject) -> Evaluate:
 def as_written(formulation: Formulation, subject: Subject) -> Evaluate:
     """The formulation itself, with arrays as scalars."""
     robot, problem, dtype = subject
+    check_solvable(problem, robot)
     chain = robot.chain(float if dtype == np.float64 else np.float32)
 
     def evaluate(call: Call) -> Array:

@@ -11,6 +11,8 @@ if those outside of it move along as they like.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from armwright.algebra import Array
@@ -19,6 +21,7 @@ from armwright.formulations import find
 from armwright.formulations.composite_body import Body, composite
 from armwright.formulations.parts.coupled import positions
 from armwright.formulations.parts.spatial import NOTHING, Inertia, Pair, axis, eliminate, rigid, screw
+from armwright.model.description import Description
 
 LONG = 50
 """Links from which on the recursion is cheaper than the matrix."""
@@ -30,6 +33,19 @@ NOTHING_LEFT = 1e-14
 """Of the diagonal: a pivot as small as this is zero. In a straight chain of 10,000 equal links some are 1e-12."""
 
 TAKES_PART = 1e-6
+
+
+@lru_cache(maxsize=64)
+def always_idle(robot: Description) -> tuple[int, ...]:
+    """Those of every position: tried at a few, as a matrix that is singular at all of them is so by construction."""
+    chain, n = robot.chain(), robot.n
+    rng = np.random.default_rng(0)
+    still: set[int] = set(range(n))
+    for _ in range(3):
+        still &= idle(chain, rng.uniform(-1, 1, n).tolist())
+        if not still:
+            break
+    return tuple(sorted(still))
 
 
 def idle(chain: Chain, q: list[float]) -> set[int]:

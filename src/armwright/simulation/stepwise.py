@@ -15,6 +15,7 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.backends.interface import Kernel
 from armwright.errors import InputError, SimulationError, SingularError
+from armwright.formulations import problem_of
 from armwright.formulations.parts.actuators import friction
 from armwright.integrate import STIFF, Event, IntegrationError, Solution, semi_implicit_euler, solve, solve_stiff
 from armwright.simulation.kernels import jacobian_of, slopes_of, taylor_of
@@ -23,10 +24,12 @@ from armwright.simulation.run import Found, Run, Statistics
 from armwright.simulation.view import run_of
 from armwright.torque import Moment
 from armwright.trace.form import unrolled
+from armwright.trace.solvable import check_solvable
 
 
 def stepwise(plan: Plan, y0: Array, events: Sequence[Event]) -> Run:
     """The motion from y0, and the events on the way."""
+    check_solvable(problem_of("forward_dynamics"), plan.robot)
     begin = time.perf_counter()
     error: IntegrationError | None = None
     try:

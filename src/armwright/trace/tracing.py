@@ -17,6 +17,7 @@ from armwright.model.description import Description
 from armwright.model.vary import check, varied
 from armwright.trace.reframe import meeting, reframed
 from armwright.trace.regroup import regrouped
+from armwright.trace.solvable import check_solvable
 
 
 def inputs(graph: Graph, problem: str, n: int) -> list[list[Expr]]:
@@ -103,6 +104,7 @@ class Request(NamedTuple):
 def traced(formulation: Formulation, asked: Request, choice: Choice | None = None) -> Traced:
     """A formulation for one robot, everything known of it folded in."""
     graph, robot = Graph(), asked.robot
+    check_solvable(problem_of(formulation.problem), robot, asked.vary)
     state = inputs(graph, formulation.problem, robot.n)
     arguments = list(zip(problem_of(formulation.problem).arguments, map(tuple, state), strict=True))
     opened = {

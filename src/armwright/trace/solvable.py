@@ -1,0 +1,25 @@
+"""Whether a robot can be solved for its accelerations: not where its mass matrix is singular at every position."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from armwright.errors import SingularError
+from armwright.formulations import Problem
+from armwright.model.description import Description
+from armwright.rules.idle import always_idle
+
+APART = ("gravity", "viscous", "coulomb")
+"""Of what may vary, that on which the mass matrix does not depend; with any other it may be another one."""
+
+
+def check_solvable(problem: Problem, robot: Description, vary: Sequence[str] = ()) -> None:
+    """An error that names the joints, where rounding might make numbers of what is divided by zero."""
+    if not problem.solves or any(name.rpartition(".")[2] not in APART for name in vary):
+        return
+    names = [robot.joints[i].name for i in always_idle(robot)]
+    if names:
+        raise SingularError(
+            f"{problem.name} of {robot.name} has no solution: {', '.join(names)} can move without moving any mass, so "
+            "the mass matrix is singular at every position; give it a mass, a payload or a rotor inertia"
+        )
