@@ -24,6 +24,8 @@ from armwright.trajectory import check_limits
 
 DATA = (".csv", ".parquet")
 NO_BREAK = "\u00a0"
+SPEEDS, TORQUES = (0, 1, 2, 3), (0, 4, 5, 6, 7, 8)
+"""Columns of the table of joints that stand together, so that they fit a terminal."""
 
 
 @dataclass(frozen=True)
@@ -133,8 +135,11 @@ def _write_data(run: Run, wanted: Wanted, path: Path) -> None:
 
 def _show(run: Run, plan: Scenario, output: Path | None) -> None:
     out = console()
-    show_rows(_rows(run), f"{escape(run.robot.name)}, {run.t[0]:g} to {run.t[-1]:g} s")
-    out.print()
+    rows, title = _rows(run), f"{escape(run.robot.name)}, {run.t[0]:g} to {run.t[-1]:g} s"
+    for columns in SPEEDS, TORQUES:
+        show_rows([tuple(row[k] for k in columns) for row in rows], title)
+        title = ""
+        out.print()
     out.print(escape(str(run.audit)), highlight=False)
     if run.statistics.accepted:
         quick = (run.t[-1] - run.t[0]) / max(run.statistics.seconds, 1e-9)

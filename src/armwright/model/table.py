@@ -7,25 +7,34 @@ import textwrap
 from collections.abc import Sequence
 
 from armwright.model.description import NO_TRANSFORM, Description, JointModel, Transform, right_angles, six
+from armwright.names import shown
 
-WIDEST = 128
-"""Columns of the lines that say where a robot is from."""
+WIDEST = 80
+"""Columns of a terminal: no line is longer, unless a name is."""
 
 
 def as_table(robot: Description) -> str:
-    parts = [_title(robot), _layout(_joints(robot)), _layout(_links(robot))]
+    """Title, joints, limits, bodies, drives, what is held, transforms, what is seen, and where the numbers are from."""
+    parts = [_title(robot), _layout(_joints(robot))]
+    if any(j.limits or j.max_velocity or j.max_torque for j in robot.rows):
+        parts.append(_layout(_limits(robot)))
+    parts += [_layout(_links(robot)), _layout(_tensors(robot))]
     if any(j.viscous or j.coulomb or j.rotor_inertia for j in robot.rows):
         parts.append(_layout(_drives(robot)))
     if (p := robot.payload) is not None:
         body = f"{p.mass:g} kg at {_vector(p.com)} m, inertia {_vector(six(p.inertia))} kg m^2"
-        parts.append(f"payload in the tool frame: {body}")
+        parts.append(_wrapped(f"payload in the tool frame: {body}"))
     for name in ("base", "flange", "tool"):
         if (transform := getattr(robot, name)) != NO_TRANSFORM:
             parts.append(f"{name} transform:\n{_transform(transform)}")
     if robot.base_visuals or any(link.visuals for link in robot.links):
         parts.append(_visuals(robot))
-    source = [part for line in robot.source.strip().splitlines() for part in textwrap.wrap(line, WIDEST)]
+    source = [_wrapped(shown(line)) for line in robot.source.strip().splitlines()]
     return "\n\n".join([*parts, *(["\n".join(source)] if robot.source else [])])
+
+
+def _wrapped(text: str) -> str:
+    return "\n".join(textwrap.wrap(text, WIDEST, break_long_words=False, break_on_hyphens=False))
 
 
 def _visuals(robot: Description) -> str:
@@ -35,30 +44,32 @@ def _visuals(robot: Description) -> str:
     on = [("the base", robot.base_visuals), *((link.name, link.visuals) for link in robot.links)]
     every = [visual for _, visuals in on for visual in visuals]
     places = [f"{len(visuals)} on {name}" for name, visuals in on if visuals]
-    return "\n".join(textwrap.wrap(f"visuals: {counted(every)}; {', '.join(places)}", 100))
+    return _wrapped(f"visuals: {counted(every)}; {', '.join(map(shown, places))}")
 
 
 def _title(robot: Description) -> str:
-    return (
-        f"{robot.name}: {robot.n} joint{'s' if robot.n > 1 else ''} ({robot.joint_types}), "
-        + (f"{len(robot.followers)} more moving with them, " if robot.followers else "")
-        + f"gravity {_vector(robot.gravity)} m/s^2, modified DH (Craig)"
+    led = f"; {len(robot.followers)} more moving with them" if robot.followers else ""
+    return _wrapped(
+        f"{shown(robot.name)}: {robot.n} joint{'s' if robot.n > 1 else ''} ({robot.joint_types}){led}, "
+        f"gravity {_vector(robot.gravity)} m/s^2, modified DH (Craig)"
     )
 
 
 def _joints(robot: Description) -> list[list[str]]:
-    rows = [["i", "joint", "type", "alpha", "a [m]", "theta", "d [m]", "limits"]]
-    variables = _variables(robot)
-    for i, (joint, q) in enumerate(zip(robot.rows, variables, strict=True), start=1):
-        theta, d = _angle(joint.theta), f"{joint.d:g}"
+    rows = [["i", "joint", "type", "alpha [deg]", "a [m]", "theta [deg]", "d [m]"]]
+    for i, (joint, q) in enumerate(zip(robot.rows, _variables(robot), strict=True), start=1):
         offset = joint.mimic.offset if joint.mimic else 0.0
         if joint.prismatic:
-            d = q + (f" {joint.d + offset:+g}" if joint.d + offset else "")
+            theta, d = _degrees(joint.theta), _added(q, joint.d + offset, f"{abs(joint.d + offset):g}")
         else:
             angle = joint.theta + offset
-            theta = q + (f" {'+' if angle > 0 else '-'} {_angle(abs(angle))}" if angle else "")
-        rows.append([str(i), joint.name, joint.type, _angle(joint.alpha), f"{joint.a:g}", theta, d, _limits(joint)])
+            theta, d = _added(q, angle, _degrees(abs(angle))), f"{joint.d:g}"
+        rows.append([str(i), shown(joint.name), joint.type, _degrees(joint.alpha), f"{joint.a:g}", theta, d])
     return rows
+
+
+def _added(variable: str, constant: float, text: str) -> str:
+    return f"{variable} {'+' if constant > 0 else '-'} {text}" if constant else variable
 
 
 def _variables(robot: Description) -> list[str]:
@@ -72,20 +83,39 @@ def _variables(robot: Description) -> list[str]:
     return found
 
 
-def _limits(joint: JointModel) -> str:
+def _limits(robot: Description) -> list[list[str]]:
+    rows = [["i", "joint", "position", "speed", "torque"]]
+    for i, joint in enumerate(robot.rows, start=1):
+        unit, force = ("m", "N") if joint.prismatic else ("rad", "N m")
+        speed, torque = (
+            "-" if not most else f"{most:.4g} {of}"
+            for most, of in ((joint.max_velocity, f"{unit}/s"), (joint.max_torque, force))
+        )
+        rows.append([str(i), shown(joint.name), _range(joint), speed, torque])
+    return rows
+
+
+def _range(joint: JointModel) -> str:
     if joint.limits is None:
         return "-"
     if joint.prismatic:
-        return f"{joint.limits[0]:g} .. {joint.limits[1]:g} m"
+        return f"{joint.limits[0]:g} to {joint.limits[1]:g} m"
     low, high = map(math.degrees, joint.limits)
-    return f"{low:.4g} .. {high:.4g} deg"
+    return f"{low:.4g} to {high:.4g} deg"
 
 
 def _links(robot: Description) -> list[list[str]]:
-    heads = ["i", "link", "mass [kg]", "com x", "y", "z [m]", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz [kg m^2]"]
-    rows = [heads]
+    rows = [["i", "link", "mass [kg]", "com x [m]", "y", "z"]]
     for i, link in enumerate(robot.links, start=1):
-        rows.append([str(i), link.name, *map(_number, (link.mass, *link.com, *six(link.inertia)))])
+        rows.append([str(i), shown(link.name), *map(_number, (link.mass, *link.com))])
+    return rows
+
+
+def _tensors(robot: Description) -> list[list[str]]:
+    """About the centres of mass, in the axes of the link frames; without names, which would not fit beside them."""
+    rows = [["i", "Ixx [kg m^2]", "Iyy", "Izz", "Ixy", "Ixz", "Iyz"]]
+    for i, link in enumerate(robot.links, start=1):
+        rows.append([str(i), *map(_number, six(link.inertia))])
     return rows
 
 
@@ -93,15 +123,13 @@ def _drives(robot: Description) -> list[list[str]]:
     rows = [["i", "joint", "rotor inertia", "gear", "at the joint", "viscous", "coulomb"]]
     for i, j in enumerate(robot.rows, start=1):
         numbers = (j.rotor_inertia, j.gear, j.armature, j.viscous, j.coulomb)
-        rows.append([str(i), j.name, *map(_number, numbers)])
+        rows.append([str(i), shown(j.name), *map(_number, numbers)])
     return rows
 
 
-def _angle(angle: float) -> str:
+def _degrees(angle: float) -> str:
     quarters = right_angles(angle)
-    if quarters is not None:
-        return f"{90 * quarters} deg"
-    return f"{math.degrees(angle):.6g} deg"
+    return str(90 * quarters) if quarters is not None else f"{math.degrees(angle):.6g}"
 
 
 def _number(x: float) -> str:

@@ -104,18 +104,26 @@ def _charts(run: Any, pick: Array) -> Iterable[dict[str, Any]]:
         yield {"title": title, "unit": "J", "curves": curves, "names": list(named), "joint": False}
 
 
+HEADS = (
+    *("joint", "position", "peak speed", "of limit", "peak torque", "of limit", "RMS torque"),
+    *("peak power", "RMS power"),
+)
+
+
 def joint_rows(run: Any) -> list[tuple[str, ...]]:
-    """Per joint: name, range, peak speed, peak and RMS torque, peak power and where from."""
+    """Per joint: name, range, peak speed and torque with the part of the limits they are, RMS torque, power."""
     rows: list[tuple[str, ...]] = []
-    for i, joint in enumerate(run.robot.joints):
+    for i, (joint, use) in enumerate(zip(run.robot.joints, run.utilisation.joints, strict=True)):
         unit, force = ("m", "N") if joint.prismatic else ("rad", "N m")
-        q, qd, tau, power = run.q[:, i], run.qd[:, i], run.tau[:, i], run.power[:, i]
+        q, tau, power = run.q[:, i], run.tau[:, i], run.power[:, i]
         rows.append(
             (
-                joint.name,
+                shown(joint.name),
                 f"{q.min():.4g} to {q.max():.4g} {unit}",
-                f"{np.abs(qd).max():.4g} {unit}/s",
-                f"{np.abs(tau).max():.4g} {force}",
+                f"{use.peak_speed:.4g} {unit}/s",
+                use.of_speed,
+                f"{use.peak_torque:.4g} {force}",
+                use.of_torque,
                 f"{root_mean_square(run.t, tau):.4g} {force}",
                 f"{np.abs(power).max():.4g} W",
                 f"{root_mean_square(run.t, power):.4g} W",
@@ -124,13 +132,21 @@ def joint_rows(run: Any) -> list[tuple[str, ...]]:
     return rows
 
 
-HEADS = ("joint", "position", "peak speed", "peak torque", "RMS torque", "peak power", "RMS power")
-
-
 def joint_table(run: Any) -> str:
+    """The rows as HTML, what is beyond a limit marked."""
     head = "".join(f"<th>{name}</th>" for name in HEADS)
-    rows = "".join("<tr>" + "".join(f"<td>{escape(x)}</td>" for x in row) + "</tr>" for row in joint_rows(run))
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    rows = ""
+    for row, use in zip(joint_rows(run), run.utilisation.joints, strict=True):
+        beyond = {3: use.too_slow, 5: use.too_weak}
+        cells = (f"<td{BEYOND if beyond.get(k) else ''}>{escape(x)}</td>" for k, x in enumerate(row))
+        rows += f"<tr>{''.join(cells)}</tr>"
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    found = (("Too weak", run.utilisation.too_weak), ("Too slow", run.utilisation.too_slow))
+    said = "; ".join(f"{word}: {', '.join(map(shown, names))}" for word, names in found if names)
+    return table + (f"<p{BEYOND}>{escape(said)}</p>" if said else "")
+
+
+BEYOND = ' class="beyond"'
 
 
 def root_mean_square(t: Array, values: Array) -> float:

@@ -70,7 +70,7 @@ def in_matrix(M: Array) -> set[int]:
     diagonal = np.abs(np.diag(M))
     scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     values, vectors = np.linalg.eigh(M / np.outer(scale, scale))
-    part = np.abs(vectors[:, values <= 1e-13]).max(axis=1, initial=0.0)
+    part = np.abs(vectors[:, np.abs(values) <= 1e-13]).max(axis=1, initial=0.0)
     return {int(i) for i in np.flatnonzero(part > TAKES_PART)}
 
 

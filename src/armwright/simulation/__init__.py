@@ -10,6 +10,7 @@ from armwright.simulation.audit import Audit, Deviation, Doubt
 from armwright.simulation.batch import simulate_batch
 from armwright.simulation.run import BatchRun, Found, Run, Statistics
 from armwright.simulation.simulate import limits, simulate
+from armwright.simulation.utilisation import Use, Utilisation
 
 __all__ = [
     "Audit",
@@ -19,6 +20,8 @@ __all__ = [
     "Found",
     "Run",
     "Statistics",
+    "Use",
+    "Utilisation",
     "limits",
     "simulate",
     "simulate_batch",

@@ -21,6 +21,7 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.formulations.parts.actuators import friction
+from armwright.names import shown
 
 if TYPE_CHECKING:
     from armwright.simulation.run import Run
@@ -221,8 +222,8 @@ def _doubts(run: Run, audit: Audit) -> Iterator[Doubt]:
             yield Doubt(float(run.t[i]), why)
     if run.reference is not None and audit.target_error is not None and audit.followed:
         for i in _first(~(audit.target_error <= DEPARTED)):
-            name = run.robot.joints[int(np.argmax(np.abs(run.q[i] - run.reference[0][i])))].name
-            why = f"{name} is {audit.target_error[i]:.2g} off the trajectory it was to follow"
+            joint = run.robot.joints[int(np.argmax(np.abs(run.q[i] - run.reference[0][i])))]
+            why = f"{shown(joint.name)} is {audit.target_error[i]:.2g} off the trajectory it was to follow"
             yield Doubt(float(run.t[i]), why)
     yield from _beyond_limits(run)
     if run.message:
@@ -235,25 +236,20 @@ def _first(wrong: Array) -> Array:
 
 
 SLACK = 1e-9
-"""By so much, or by this part, a limit may be exceeded: rounding is no reason for a doubt."""
+"""Radians or metres by which a limit may be exceeded: rounding is no reason for a doubt."""
 
 
 def _beyond_limits(run: Run) -> Iterator[Doubt]:
     """A real joint would have hit its stop, and a real drive would have been too weak or too slow."""
-    for i, joint in enumerate(run.robot.joints):
-        unit = "m" if joint.prismatic else "rad"
-        force = "N" if joint.prismatic else "N m"
+    for i, (joint, use) in enumerate(zip(run.robot.joints, run.utilisation.joints, strict=True)):
         if joint.limits is not None:
             low, high = joint.limits
             for k in _first((run.q[:, i] < low - SLACK) | (run.q[:, i] > high + SLACK)):
-                why = f"{joint.name} is at {run.q[k, i]:.4g}, beyond its limits {low:.4g} to {high:.4g}"
+                why = f"{shown(joint.name)} is at {run.q[k, i]:.4g}, beyond its limits {low:.4g} to {high:.4g}"
                 yield Doubt(float(run.t[k]), why)
-        for values, most, verb, of in (
-            (run.qd[:, i], joint.max_velocity, "moves at", f"{unit}/s"),
-            (run.tau[:, i], joint.max_torque, "needs", force),
+        for values, most, why in (
+            (run.qd[:, i], joint.max_velocity, use.slowness),
+            (run.tau[:, i], joint.max_torque, use.weakness),
         ):
-            if most:
-                for k in _first(np.abs(values) > most * (1 + SLACK)):
-                    largest = np.max(np.abs(values))
-                    why = f"{joint.name} {verb} up to {largest:.4g} {of}; its limit is {most:.4g} {of}"
-                    yield Doubt(float(run.t[k]), why)
+            if why:
+                yield Doubt(float(run.t[_first(np.abs(values) > most)[0]]), why)

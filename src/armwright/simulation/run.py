@@ -18,6 +18,7 @@ from armwright.report.page import page
 from armwright.robot import Robot
 from armwright.simulation.audit import Audit, Deviation, audited
 from armwright.simulation.motion import View
+from armwright.simulation.utilisation import Utilisation, utilisation
 
 BY_JOINT, ALONE = ("q", "qd", "qdd", "tau", "drag"), ("kinetic", "potential", "work", "losses")
 """What a run has per time and joint, and what per time."""
@@ -98,7 +99,7 @@ class Run:
 
     def __getstate__(self) -> dict[str, Any]:
         """What goes to another process: all that was found, without what can be looked up or run again."""
-        return {name: value for name, value in vars(self).items() if name not in ("again", "audit")}
+        return {name: value for name, value in vars(self).items() if name not in ("again", "audit", "utilisation")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, again=None)
@@ -128,6 +129,11 @@ class Run:
         if self.sent_along is not None or self.again is None or not self.again.traced:
             return self.sent_along
         return self.again.apart(self)
+
+    @cached_property
+    def utilisation(self) -> Utilisation:
+        """Is each motor strong and fast enough? Peak torques and speeds beside the limits of the joints."""
+        return utilisation(self)
 
     def verify(self, factor: float = 100.0) -> Deviation:
         """The largest difference to the same run with a tolerance (or step) smaller by `factor`, and when it grows."""

@@ -1,0 +1,142 @@
+"""Is a motor strong enough? The peaks of a motion beside what each joint can do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from armwright.algebra import Array
+from armwright.names import shown
+
+if TYPE_CHECKING:
+    from armwright.simulation.run import Run
+
+TOUCH = 1e-9
+"""Relative: a motion planned to reach a limit exactly does not exceed it."""
+
+
+@dataclass(frozen=True)
+class Use:
+    """The largest torque and speed of one joint, and its limits: None where the robot has none."""
+
+    joint: str
+    prismatic: bool
+    peak_torque: float
+    max_torque: float | None
+    peak_speed: float
+    max_velocity: float | None
+
+    @property
+    def torque(self) -> float | None:
+        """The part of its torque that is used: above 1, the motor is too weak."""
+        return _part(self.peak_torque, self.max_torque)
+
+    @property
+    def speed(self) -> float | None:
+        """The part of its speed that is used."""
+        return _part(self.peak_speed, self.max_velocity)
+
+    @property
+    def too_weak(self) -> bool:
+        return _beyond(self.torque)
+
+    @property
+    def too_slow(self) -> bool:
+        return _beyond(self.speed)
+
+    @property
+    def of_torque(self) -> str:
+        """Such as '24% of 150 N m', or '-' for a joint without a limit."""
+        return _of_limit(self.torque, self.max_torque, self.units[0])
+
+    @property
+    def of_speed(self) -> str:
+        return _of_limit(self.speed, self.max_velocity, self.units[1])
+
+    @property
+    def units(self) -> tuple[str, str]:
+        """Of torque and of speed."""
+        return ("N", "m/s") if self.prismatic else ("N m", "rad/s")
+
+    @property
+    def weakness(self) -> str:
+        """That the motor is too weak, in a sentence; nothing if it is not."""
+        unit, need = self.units[0], f"{shown(self.joint)} needs {self.peak_torque:.4g}"
+        return f"{need} {unit}, more than the {self.max_torque:.4g} {unit} it has" if self.too_weak else ""
+
+    @property
+    def slowness(self) -> str:
+        """That the motor is too slow, in a sentence; nothing if it is not."""
+        unit, speed = self.units[1], f"{shown(self.joint)} moves at {self.peak_speed:.4g}"
+        return f"{speed} {unit}, faster than the {self.max_velocity:.4g} {unit} it can" if self.too_slow else ""
+
+    def __str__(self) -> str:
+        torque, speed = self.units
+        return (
+            f"{shown(self.joint)}: torque {self.peak_torque:.4g} {torque} ({self.of_torque}), "
+            f"speed {self.peak_speed:.4g} {speed} ({self.of_speed})"
+        )
+
+
+@dataclass(frozen=True)
+class Utilisation:
+    """How much of each joint a motion asks for; printed, a line each."""
+
+    joints: tuple[Use, ...]
+
+    @property
+    def torque(self) -> Array:
+        """The part of each joint's torque that is used, nan where it has no limit."""
+        return np.array([np.nan if use.torque is None else use.torque for use in self.joints])
+
+    @property
+    def speed(self) -> Array:
+        """The part of each joint's speed that is used, nan where it has no limit."""
+        return np.array([np.nan if use.speed is None else use.speed for use in self.joints])
+
+    @property
+    def too_weak(self) -> tuple[str, ...]:
+        """The names of the joints that need more torque than they have."""
+        return tuple(use.joint for use in self.joints if use.too_weak)
+
+    @property
+    def too_slow(self) -> tuple[str, ...]:
+        """The names of the joints that move faster than they can."""
+        return tuple(use.joint for use in self.joints if use.too_slow)
+
+    @property
+    def doubts(self) -> list[str]:
+        """A sentence for each limit that is exceeded; none, if every motor is strong and fast enough."""
+        return [doubt for use in self.joints for doubt in (use.weakness, use.slowness) if doubt]
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.joints))
+
+
+def utilisation(run: Run) -> Utilisation:
+    """The peaks of a run beside the limits of its robot."""
+    torques, speeds = (np.abs(values).max(axis=0, initial=0.0).tolist() for values in (run.tau, run.qd))
+    return Utilisation(
+        tuple(
+            Use(joint.name, joint.prismatic, torque, joint.max_torque or None, speed, joint.max_velocity or None)
+            for joint, torque, speed in zip(run.robot.joints, torques, speeds, strict=True)
+        )
+    )
+
+
+def _part(peak: float, limit: float | None) -> float | None:
+    return None if limit is None else peak / limit
+
+
+def _beyond(part: float | None) -> bool:
+    return part is not None and part > 1 + TOUCH
+
+
+def _of_limit(part: float | None, limit: float | None, unit: str) -> str:
+    """The part and the limit; just above 1 the part has the digits to show it."""
+    if part is None:
+        return "-"
+    share = f"{part:.0%}" if part <= 1 or part >= 1.005 else f"{part:.2%}"
+    return f"{share} of {limit:.4g} {unit}"
