@@ -14,9 +14,9 @@ from conftest import close, random_case
 import armwright as aw
 from armwright.check import check
 from armwright.errors import LockedWarning, ModelWarning, TipWarning
+from armwright.files import contents
 from armwright.formulations import find
 from armwright.model import toml, urdf
-from armwright.model.files import contents
 from armwright.model.tree import MOST_JOINTS
 from armwright.rules.idle import idle, in_matrix, in_recursion
 

@@ -18,6 +18,7 @@ import numpy as np
 from armwright.backends import replay
 from armwright.backends.text import c, python
 from armwright.errors import InputError, ModelError, unknown
+from armwright.files import write
 from armwright.formulations import problem_of
 from armwright.function import Function
 from armwright.function import compile as compile_function
@@ -156,7 +157,7 @@ def _kept(folder: Path, texts: Mapping[str, str]) -> list[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
-            (folder / name).write_text(text, encoding="utf-8")
+            write(folder / name, text)
     except OSError as error:
         raise ModelError(f"cannot write to {folder}: {error}") from None
     return [folder / name for name in texts]

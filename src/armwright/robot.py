@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
 from armwright.errors import InputError, ModelError, unknown
+from armwright.files import write
 from armwright.function import Function
 from armwright.function import compile as compile_function
 from armwright.kinematics import Solver, inverse_kinematics, joint_rates
@@ -382,7 +383,7 @@ def _kept(text: str, path: str | Path | None) -> str:
     """The text, also written to a file if one is named."""
     if path is not None:
         try:
-            Path(path).write_text(text, encoding="utf-8")
+            write(path, text)
         except (OSError, TypeError, ValueError) as error:
             raise ModelError(f"cannot write the robot to {path!r}: {error}") from None
     return text

@@ -13,6 +13,7 @@ from armwright.check.report import Finding
 from armwright.check.run import read, written_findings
 from armwright.check.written import Written
 from armwright.errors import InputError, ModelError
+from armwright.files import write
 from armwright.model import xml
 
 MOST_PASSES = 5
@@ -49,7 +50,7 @@ def fix(
         raise InputError(f"{out} is the file itself; choose another name for the repaired copy")
     data, changed, left = repaired(written)
     try:
-        target.write_bytes(data)
+        write(target, data)
     except OSError as error:
         raise InputError(f"cannot write {out}: {error}") from None
     return Fixed(str(out), changed, left)

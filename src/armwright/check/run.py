@@ -20,9 +20,9 @@ from armwright.check.report import KINDS, Finding, Proof, Report, softened
 from armwright.check.whole import whole_findings
 from armwright.check.written import Written
 from armwright.errors import ArmwrightError, InputError, LockedWarning, ModelError, TipWarning
+from armwright.files import robot_file
 from armwright.load import READERS, load, packaged
 from armwright.model import toml, xml
-from armwright.model.files import robot_file
 from armwright.model.tree import few_enough
 from armwright.robot import Robot
 from armwright.rules import RULES, SEVERITIES, AngleFacts, check_accepted, problems

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Array
 from armwright.arrays import checked
 from armwright.errors import InputError
+from armwright.files import write
 
 EVEN = 0.01
 """Steps between samples may differ by this part of their mean and still count as equal."""
@@ -62,14 +64,12 @@ def per_joint(**quantities: Array) -> dict[str, Array]:
 
 def write_csv(path: str | Path, columns: Mapping[str, Array]) -> Path:
     """A table with a line of names on top."""
+    text = StringIO()
+    np.savetxt(text, np.column_stack(list(columns.values())), "%.12g", ",", header=",".join(columns), comments="")
     try:
-        with Path(path).open("w", encoding="utf-8") as file:
-            np.savetxt(
-                file, np.column_stack(list(columns.values())), "%.12g", ",", header=",".join(columns), comments=""
-            )
-    except OSError as error:
+        return write(path, text.getvalue())
+    except (OSError, TypeError, ValueError) as error:
         raise InputError(f"cannot write {path}: {error}") from None
-    return Path(path)
 
 
 def measurement(

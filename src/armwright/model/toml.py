@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from armwright.errors import ModelError, unknown
+from armwright.files import contents
 from armwright.model.description import (
     EARTH,
     NO_TENSOR,
@@ -25,7 +26,6 @@ from armwright.model.description import (
     six,
 )
 from armwright.model.dh import CONVENTIONS, DRIVE, MIMIC, Table, read_table
-from armwright.model.files import contents
 from armwright.model.values import Reader
 
 if TYPE_CHECKING:

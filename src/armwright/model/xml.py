@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armwright.errors import ModelError
+from armwright.files import robot_file
 from armwright.model.description import cos_sin
-from armwright.model.files import robot_file
 
 LARGEST = 32 << 20
 """Bytes of a file; descriptions of robots are some hundred kilobytes."""

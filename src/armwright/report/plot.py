@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
+from armwright import files
 from armwright.algebra import Array
 from armwright.errors import InputError
 from armwright.report.html import escape, policy
@@ -176,7 +177,6 @@ def write(path: str | Path, page: str, folders: bool = False) -> Path:
     try:
         if folders:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
-        Path(path).write_text(page, encoding="utf-8")
-    except OSError as error:
+        return files.write(path, page)
+    except (OSError, ValueError) as error:
         raise InputError(f"cannot write {path}: {error}") from None
-    return Path(path)

@@ -13,6 +13,7 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.errors import InputError
+from armwright.files import write
 from armwright.model import toml
 from armwright.report.page import page
 from armwright.robot import Robot
@@ -150,10 +151,9 @@ class Run:
         """One self-contained page: curves per joint, the audit, a moving picture of the arm."""
         text = page(self, title or f"{self.robot.name}")
         try:
-            Path(path).write_text(text, encoding="utf-8")
+            return write(path, text)
         except (OSError, TypeError, ValueError) as error:
             raise InputError(f"cannot write the page to {path!r}: {error}") from None
-        return Path(path)
 
     def columns(self) -> dict[str, Array]:
         """Everything with one number per time, by name: t, q1, ..., qd1, ..., kinetic, ..."""
@@ -180,10 +180,10 @@ class Run:
         }
         table = arrow.table(self.columns()).replace_schema_metadata({"armwright": json.dumps(meta)})
         try:
-            parquet.write_table(table, path)
+            parquet.write_table(table, whole := arrow.BufferOutputStream())
+            return write(path, whole.getvalue().to_pybytes())
         except (OSError, TypeError, ValueError) as error:
             raise InputError(f"cannot write the run to {path!r}: {error}") from None
-        return Path(path)
 
     @classmethod
     def from_parquet(cls, path: str | Path) -> Run:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from xml.sax.saxutils import quoteattr
 
-from armwright.model.files import contents
+from armwright.files import contents
 from armwright.model.xml import Element
 
 LARGEST_MESHES = 256 << 20

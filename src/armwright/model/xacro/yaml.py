@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from armwright.model.files import contents
+from armwright.files import contents
 from armwright.model.xacro.evaluate import BUILT_IN, Budget, Namespace, Refused, Value, evaluate, size
 
 LARGEST = 64 << 10
