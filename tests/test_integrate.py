@@ -209,6 +209,28 @@ def test_the_error_estimate_is_the_error_of_the_formula_of_lower_order(name, dig
         assert local_error(tableau.b) < combined < estimate
 
 
+def test_mersons_estimate_is_the_error_of_the_result_of_linear_equations_only(digits):
+    """There its other formula is of order 5; elsewhere of order 3, and a smaller step gains less than it could."""
+    tableau = method("merson43").exact(mpf)
+    assert tableau.estimate_order == 4
+
+    def estimate_and_error(f, y, exact, h):
+        k = []
+        for row in tableau.a:
+            k.append(f(0, y + h * sum((a * x for a, x in zip(row, k, strict=True)), 0 * y)))
+        step, estimate = (h * (np.array(weights) @ np.array(k)) for weights in (tableau.b, tableau.error))
+        return [max(abs(x)) for x in (estimate, y + step - exact(h))]
+
+    def turning(h):
+        return np.array([mp.cos(h), mp.sin(h)])
+
+    linear = [estimate_and_error(decay, np.array([mpf(1)]), lambda h: np.array([mp.exp(-h)]), h / 1000) for h in (2, 1)]
+    curved = [estimate_and_error(circle, np.array([mpf(1), mpf(0)]), turning, mpf(h) / 1000) for h in (2, 1)]
+    powers = [[float(mp.log(a / b, 2)) for a, b in zip(*pair, strict=True)] for pair in (linear, curved)]
+    assert np.abs(np.array(powers) - [[5, 5], [4, 5]]).max() < 0.01
+    assert abs(linear[1][0] / linear[1][1] - 1) < 0.01 and curved[1][0] > 10 * curved[1][1]
+
+
 @pytest.mark.parametrize("name", PAIRS)
 @pytest.mark.parametrize("rule", ["pi", "machado", "machado_consistent"])
 def test_the_error_follows_the_tolerance(name, rule):
