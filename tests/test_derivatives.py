@@ -4,8 +4,9 @@ import mpmath
 import numpy as np
 import pinocchio as pin
 import pytest
-from conftest import close, random_case
+from conftest import Case, close, random_case
 
+import armwright as aw
 from armwright.formulations import find
 from armwright.graph import Graph
 from armwright.graph.differentiate import derivatives
@@ -67,6 +68,13 @@ def test_pinocchio_has_the_same_derivatives() -> None:
     close(by_qd, peer.data.ddq_dv, 1e-12 * condition)
     upper = np.triu(peer.data.Minv)
     close(inverse, upper + np.triu(upper, 1).T, 1e-12 * condition)
+
+
+@pytest.mark.parametrize("case", [random_case(1, 1), random_case(5, 3, prismatic=0.5)], ids=["1", "5"])
+def test_the_gradient_of_the_gibbs_function_is_the_torque(case: Case) -> None:
+    gradient = aw.compile(case.arm, "gibbs_gradient")
+    assert gradient.arguments == ("q", "qd", "qdd")
+    close(gradient(*case.state), case.arm.inverse_dynamics(*case.state), 1e-12)
 
 
 def test_every_operation_has_its_derivative() -> None:

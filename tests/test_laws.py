@@ -5,7 +5,7 @@ from dataclasses import replace
 import mpmath
 import numpy as np
 import pytest
-from conftest import EVERY, INVERSE, close, random_case, random_rotation
+from conftest import EVERY, INVERSE, Case, close, random_case, random_rotation
 
 import armwright as aw
 from armwright.algebra import Symmetric, Vector
@@ -19,6 +19,8 @@ pytestmark = pytest.mark.usefixtures("uncompiled")
 
 CASES = [(1 + seed % 6, seed) for seed in range(12)]
 STEP = mpmath.mpf("1e-20")
+SMALL = mpmath.mpf("1e-14")
+"""For second differences, of which rounding leaves fewer digits."""
 every_case = pytest.mark.parametrize(("n", "seed"), CASES)
 
 
@@ -117,6 +119,117 @@ def test_friction_dissipates(n: int, seed: int) -> None:
     bare = replace(case.arm, joints=tuple(replace(j, viscous=0.0, coulomb=0.0) for j in case.arm.joints))
     lost = case.arm.inverse_dynamics(*case.state) - bare.inverse_dynamics(*case.state)
     assert lost @ case.qd > 0
+
+
+# Accelerations of points, and what Gibbs, Kane and Grigorov make of them
+
+
+def moving(chain, q, qd, qdd):
+    """Poses of the links along q + qd t + qdd t^2 / 2, as arrays, at t = 0, and their first and second rates."""
+    poses = [
+        np.array(find("link_poses")(chain, along(along(q, qd, t), qdd, t * t / 2)), dtype=object)
+        for t in (-SMALL, 0 * SMALL, SMALL)
+    ]
+    behind, here, ahead = poses
+    return here, (ahead - behind) / (2 * SMALL), (ahead - 2 * here + behind) / SMALL**2
+
+
+def of_centre(pose, link):
+    """Where a pose, or a rate of it, takes the centre of mass of a link."""
+    return pose[:3] @ np.array([*link.com, 1], dtype=object)
+
+
+def frictionless(n: int, seed: int) -> Case:
+    """A random robot with rotors, without friction."""
+    case = random_case(n, seed, actuators=True)
+    return replace(case, arm=case.arm.each_joint(lambda j: replace(j, viscous=0.0, coulomb=0.0)))
+
+
+def cloud(link):
+    """Six equal masses with the centre of mass and the inertia of a link, as rows (x, y, z, 1)."""
+    euler = np.array(link.inertia.euler.matrix, dtype=float)
+    sizes, axes = np.linalg.eigh(euler)
+    arms = np.sqrt(3 * sizes / float(link.mass)) * axes
+    places = np.array(link.com, dtype=float) + np.concatenate([arms.T, -arms.T])
+    return np.concatenate([places, np.ones((6, 1))], axis=1)
+
+
+@every_case
+def test_gibbs_function_is_half_the_mass_of_points_times_their_acceleration_squared(n: int, seed: int) -> None:
+    """But for what turning alone adds, which no joint acceleration enters; gravity is an acceleration of the base."""
+    case = frictionless(n, seed)
+    chain, q, qd, qdd = exact(case)
+    poses, _, rates = moving(chain, q, qd, qdd)
+    spins = np.array(find("partial_velocities")(chain, q), dtype=object)[:, 3:] @ qd
+    total = sum(j.armature * a * a for j, a in zip(chain.joints, qdd, strict=True)) / 2
+    for link, pose, rate, w in zip(chain.links, poses, rates, spins, strict=True):
+        points = (rate[:3] @ cloud(link).T).T - np.array(case.arm.gravity)
+        total = total + link.mass / 12 * np.sum(points * points)
+        in_link = pose[:3, :3].T @ w
+        total = total - (w @ w) * Vector(*in_link).dot(link.inertia @ Vector(*in_link)) / 2
+    G = find("gibbs_function")(chain, q, qd, qdd)
+    assert abs(G - total) < 1e-12 * abs(total)
+    close(case.arm.gibbs_function(*case.state), float(G), 1e-12)
+
+
+@every_case
+def test_torque_is_the_gradient_and_mass_matrix_the_hessian_of_the_gibbs_function(n: int, seed: int) -> None:
+    case = frictionless(n, seed)
+    chain, q, qd, qdd = exact(case)
+    tau, M = find("inverse_dynamics")(chain, q, qd, qdd), find("mass_matrix")(chain, q)
+
+    def gradient(at):
+        units = np.eye(n, dtype=int).tolist()
+        return [slope(lambda x: find("gibbs_function")(chain, q, qd, x), at, unit) for unit in units]
+
+    small = mpmath.mpf("1e-30")
+    assert all(abs(g - t) < small * (1 + abs(t)) for g, t in zip(gradient(qdd), tau, strict=True))
+    for k, unit in enumerate(np.eye(n, dtype=int).tolist()):
+        ahead, behind = gradient(along(qdd, unit, 1)), gradient(along(qdd, unit, -1))
+        assert all(abs((a - b) / 2 - row[k]) < small for a, b, row in zip(ahead, behind, M, strict=True))
+
+
+@every_case
+def test_partial_velocities_times_rates_are_the_velocities_of_the_links(n: int, seed: int) -> None:
+    chain, q, qd, _ = exact(random_case(n, seed))
+    poses, rates, _ = moving(chain, q, qd, [0] * n)
+    found = np.array(find("partial_velocities")(chain, q), dtype=object) @ qd
+    for link, pose, rate, velocity in zip(chain.links, poses, rates, found, strict=True):
+        spin = rate[:3, :3] @ pose[:3, :3].T
+        expected = [*of_centre(rate, link), spin[2, 1], spin[0, 2], spin[1, 0]]
+        close(velocity, expected, 1e-14)
+
+
+@every_case
+def test_inertia_forces_on_partial_velocities_are_the_torque(n: int, seed: int) -> None:
+    """Kane's equations, (29) of Angeles, Ma and Rojas."""
+    chain, q, qd, qdd = exact(random_case(n, seed))
+    poses, _, rates = moving(chain, q, qd, qdd)
+    spins = [
+        np.array(find("partial_velocities")(chain, along(along(q, qd, t), qdd, t * t / 2)), dtype=object)[:, 3:]
+        @ along(qd, qdd, t)
+        for t in (-STEP, STEP)
+    ]
+    partial = np.array(find("partial_velocities")(chain, q), dtype=object)
+    gravity = chain.base.rotation @ chain.gravity
+    tau = np.zeros(n, dtype=object)
+    for i, (link, pose, rate, columns) in enumerate(zip(chain.links, poses, rates, partial, strict=True)):
+        R, w, wd = pose[:3, :3], columns[3:] @ qd, (spins[1][i] - spins[0][i]) / (2 * STEP)
+        inertia = R @ np.array(link.inertia.matrix, dtype=object) @ R.T
+        force = link.mass * (of_centre(rate, link) - np.array(gravity))
+        tau = tau + columns[:3].T @ force + columns[3:].T @ (inertia @ wd + np.cross(w, inertia @ w))
+    close(tau, find("inverse_dynamics")(chain, q, qd, qdd), 1e-13)
+
+
+@every_case
+def test_convective_accelerations_are_those_of_links_whose_joints_keep_their_speed(n: int, seed: int) -> None:
+    chain, q, qd, _ = exact(random_case(n, seed))
+    poses, _, rates = moving(chain, q, qd, [0] * n)
+    spin_rates = slope(lambda q: np.array(find("partial_velocities")(chain, q), dtype=object)[:, 3:] @ qd, q, qd)
+    found = np.array(find("convective_accelerations")(chain, q, qd), dtype=object)
+    for link, pose, rate, turning, rows in zip(chain.links, poses, rates, spin_rates, found, strict=True):
+        expected = [turning, rate[:3, 3], of_centre(rate, link)]
+        assert np.abs(rows @ pose[:3, :3].T - np.array(expected)).max() < 1e-14 * (1 + np.abs(rows).max())
 
 
 def moments(chain):

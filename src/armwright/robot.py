@@ -240,6 +240,10 @@ class Robot(Description):
         """Shape (...): joules of gravity, zero where every centre of mass is level with the world's origin."""
         return self._solved("potential_energy")(q)
 
+    def gibbs_function(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
+        """The Gibbs function, shape (...), J/s^2, with rotors: its gradient by qdd is the torque without friction."""
+        return self._solved("gibbs_function")(q, qd, qdd)
+
     def forward_kinematics(self, q: ArrayLike) -> Array:
         """The pose of the tool frame seen from the world, shape (..., 4, 4)."""
         return self._solved("forward_kinematics")(q)
@@ -263,6 +267,20 @@ class Robot(Description):
     def jacobian_derivative(self, q: ArrayLike, qd: ArrayLike, frame: str = "base") -> Array:
         """dJ/dt of `jacobian`, shape (..., 6, n)."""
         return self._solved(_in_axes(frame, "jacobian_derivative"))(q, qd)
+
+    def partial_velocities(self, q: ArrayLike) -> Array:
+        """Kane's, shape (..., links, 6, n): times qd, each link's velocity at its centre of mass, then its angular one.
+
+        In the axes of the world.
+        """
+        return self._solved("partial_velocities")(q)
+
+    def convective_accelerations(self, q: ArrayLike, qd: ArrayLike) -> Array:
+        """What accelerates each link while no joint accelerates, in its link frame; shape (..., links, 3, 3).
+
+        Rows: angular, of the origin, of the centre of mass; Grigorov's C_eps, C_V and C_VC.
+        """
+        return self._solved("convective_accelerations")(q, qd)
 
     def joint_velocities(self, q: ArrayLike, twist: ArrayLike, frame: str = "base", *, damping: float = 0.0) -> Array:
         """qd with J qd = twist (..., 6): velocity of the tool's origin, then its angular velocity.

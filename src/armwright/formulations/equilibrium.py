@@ -7,6 +7,7 @@ projected on its axis, so the torque of one joint is found without those of the 
     jR[i], jP[i]   rotation from frame i to frame j, and the origin of frame i in frame j
     jPC            centre of mass of link i in frame j
     w, wd, vd, vC  angular velocity and acceleration, accelerations of the origin and of the centre of mass (6)
+    C_eps, C_V, C_VC   what is left of wd, vd and vC without accelerations of the joints (8)
 
 Deviations: (5) with m_i inside the sum and jR_i before I_i; (10) summed from i = max(j, k); (12) with the jR_i
 that the paper drops before the centripetal part. Prismatic joints are added: there the forces are projected
@@ -44,6 +45,19 @@ def _motions(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates) ->
     return point_motion(chain, ZERO, q, qd, qdd)
 
 
+def convective_accelerations(chain: Chain, q: Coordinates, qd: Coordinates) -> list[list[list[Scalar]]]:
+    """(8): C_eps, C_V and C_VC of every link, each in the frame of its link."""
+    found = []
+    for link, m in zip(chain.bodies, _motions(chain, q, qd, [0] * chain.n), strict=True):
+        found.append([list(m.wd), list(m.vd), list(_of_centre(link, m))])
+    return found
+
+
+def _of_centre(link: Link, m: PointMotion) -> Vector:
+    """The last of (6) and of (8)."""
+    return m.wd.cross(link.com) + m.w.cross(m.w.cross(link.com)) + m.vd
+
+
 def _torque(chain: Chain, j: int, motions: list[PointMotion], loads: Loads) -> Scalar:
     """Equation (5), solved for tau_j."""
     force, moment, gravity = ZERO, ZERO, chain.gravity
@@ -53,8 +67,7 @@ def _torque(chain: Chain, j: int, motions: list[PointMotion], loads: Loads) -> S
     places = _seen_from(j, bodies, [m.R for m in motions], [m.s for m in motions])
     for i, place in enumerate(places, start=j):
         link, m, load = bodies[i], motions[i], loads[i]
-        vC = m.wd.cross(link.com) + m.w.cross(m.w.cross(link.com)) + m.vd
-        F = link.mass * (place.R @ vC - gravity)
+        F = link.mass * (place.R @ _of_centre(link, m) - gravity)
         N = link.inertia @ m.wd + m.w.cross(link.inertia @ m.w)
         outer = place.R @ load.force
         force = force + F - outer

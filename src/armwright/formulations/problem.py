@@ -127,6 +127,14 @@ _TABLE = (
     Problem("kinetic_energy", ("q", "qd"), (), wrapped.moving, "velocities", about="joules, rotors included"),
     Problem("potential_energy", ("q",), (), wrapped.place, "heights", about="joules of gravity"),
     Problem(
+        "gibbs_function", ("q", "qd", "qdd"), (), wrapped.all_rates, "gibbs_appell",
+        about="the energy of acceleration, gravity being one of the base, rotors included",
+    ),
+    Problem(
+        "gibbs_gradient", ("q", "qd", "qdd"), ("n",), wrapped.coupled, "traced",
+        about="of gibbs_function by qdd: the torques of inverse_dynamics without friction",
+    ),
+    Problem(
         "forward_kinematics", ("q",), (4, 4), wrapped.place, "frames", about="the tool frame seen from the world"
     ),
     Problem("link_poses", ("q",), ("links", 4, 4), wrapped.place, "frames", about="each link frame in the world"),
@@ -140,6 +148,14 @@ _TABLE = (
     Problem("tip_jacobian", ("q",), (6, "n"), wrapped.columns, "axes", about="the same in the axes of the tool"),
     Problem("jacobian_derivative", ("q", "qd"), (6, "n"), wrapped.columns, "axes", about="dJ/dt of jacobian"),
     Problem("tip_jacobian_derivative", ("q", "qd"), (6, "n"), wrapped.columns, "axes", about="dJ/dt of tip_jacobian"),
+    Problem(
+        "partial_velocities", ("q",), ("links", 6, "n"), wrapped.stacks, "axes",
+        about="of each link's centre of mass and of each link, in the axes of the world: Kane's",
+    ),
+    Problem(
+        "convective_accelerations", ("q", "qd"), ("links", 3, 3), wrapped.moving, "equilibrium",
+        about="of each link while no joint accelerates, in its frame: C_eps, C_V, C_VC of Grigorov",
+    ),
     Problem(
         "inverse_dynamics_derivatives", ("q", "qd", "qdd"), (3, "n", "n"), wrapped.coupled, "traced",
         (Candidate("traced", "euler"),), about="dtau/dq, dtau/dqd and M",

@@ -67,6 +67,11 @@ def columns(rigid: Rigid, chain: Chain, *state: Any) -> SquareMatrix:
     return [gathered(chain, row) for row in around(rigid, chain, *state)]
 
 
+def stacks(rigid: Rigid, chain: Chain, q: Coordinates, loads: Loads) -> list[SquareMatrix]:
+    """Several matrices with a column for each joint of the chain, of where they are."""
+    return [[gathered(chain, row) for row in matrix] for matrix in place(rigid, chain, q, loads)]
+
+
 def squares(rigid: Rigid, chain: Chain, q: Coordinates, qd: Coordinates, loads: Loads) -> SquareMatrix:
     """A matrix of rows and columns for each joint of the chain."""
     return congruent(chain, moving(rigid, chain, q, qd, loads))

@@ -2,6 +2,7 @@
 
     dtau/dq, dtau/dqd, M             at given accelerations
     dqdd/dq, dqdd/dqd, M^-1          at given torques:  dqdd/dx = -M^-1 dtau/dx, with qdd held
+    dG/dqdd                          of the Gibbs function: the torques again, by no recursion of forces
 
 Coulomb friction counts as constant on either side of rest.
 """
@@ -12,7 +13,7 @@ from collections.abc import Sequence
 
 from armwright.algebra import Scalar
 from armwright.chain import Chain
-from armwright.formulations import cartesian_tensor, composite_body
+from armwright.formulations import cartesian_tensor, composite_body, gibbs_appell
 from armwright.formulations.parts import wrapped
 from armwright.formulations.parts.assembled import bias_of
 from armwright.formulations.parts.linear import factor, substitute
@@ -49,6 +50,12 @@ def of_forward_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, tau: Coor
     values = dict(zip(held, qdd, strict=True))
     by_q, by_qd = ([replaced(row, values) for row in _jacobian(torques, x)] for x in (q, qd))
     return [_negative_product(inverse, by_q), _negative_product(inverse, by_qd), inverse]
+
+
+def of_gibbs_function(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates) -> list[Scalar]:
+    """dG/dqdd for traced qdd: Mata et al. 2002, (5)."""
+    G = wrapped.all_rates(gibbs_appell.gibbs_function, chain, q, qd, qdd, chain.wrenches())
+    return _jacobian([G], qdd)[0]
 
 
 def _jacobian(outputs: Sequence[Scalar], variables: Coordinates) -> SquareMatrix:

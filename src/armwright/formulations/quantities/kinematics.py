@@ -92,6 +92,18 @@ def tip_jacobian(chain: Chain, q: Coordinates) -> Rows:
     return _rows(tip_columns(chain, q))
 
 
+def partial_velocities(chain: Chain, q: Coordinates) -> list[Rows]:
+    """n x 6 x n: of every link, velocity of its centre of mass and angular velocity per unit rate of each joint.
+
+    Kane's, as Angeles, Ma and Rojas (1989) have them in (32)-(36): B_j above A_j, in the axes of the world.
+    """
+    links, found = placed(chain, q), []
+    for j, body in enumerate(chain.bodies, start=1):
+        inner = inward(_base_step, links[j - 1].W @ body.com, chain.joints[:j], links[:j])
+        found.append(_rows([*inner, *[Column(ZERO, ZERO)] * (chain.n - j)]))
+    return found
+
+
 def jacobian_derivative(chain: Chain, q: Coordinates, qd: Coordinates) -> Rows:
     """dJ/dt, J in the axes of the world: a column turns with its link, and its lever arm grows by what lies beyond."""
     columns = base_columns(chain, q)
