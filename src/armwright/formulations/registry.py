@@ -20,6 +20,7 @@ from armwright.formulations import (
     cartesian_tensor,
     composite_body,
     denoc,
+    denoc_stepwise,
     equilibrium,
     gibbs_appell,
     kane,
@@ -134,6 +135,7 @@ def _one_by_one(name: str, paper: str, function: Callable[..., Any]) -> Formulat
 _ACCELERATIONS = (
     _one_by_one("articulated_body", _FEATHERSTONE, articulated_body.forward_dynamics),
     _one_by_one("denoc", _MOHAN, denoc.forward_dynamics),
+    _one_by_one("denoc_stepwise", _MOHAN, denoc_stepwise.forward_dynamics),
     *(_solved(matrix, "cholesky") for matrix in _MATRICES),
     *(_solved(matrix, "gauss_jordan") for matrix in _MATRICES),
     Formulation("walker_orin", "forward_dynamics", _WALKER, "n^3", walker_orin.forward_dynamics),

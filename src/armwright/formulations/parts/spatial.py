@@ -54,6 +54,13 @@ class Inertia(NamedTuple):
     def plus(self, other: "Inertia") -> "Inertia":
         return Inertia(self.A + other.A, self.B + other.B, self.C + other.C)
 
+    def turned_z(self, c: Scalar, s: Scalar) -> "Inertia":
+        """In axes from which these are turned about z."""
+        return Inertia(self.A.turned_z(c, s), _matrix_turned_z(self.B, c, s), self.C.turned_z(c, s))
+
+    def turned_x(self, c: Scalar, s: Scalar) -> "Inertia":
+        return Inertia(self.A.turned_x(c, s), _matrix_turned_x(self.B, c, s), self.C.turned_x(c, s))
+
     def at(self, x: Pair) -> Pair:
         return Pair(self.A @ x.linear + self.B @ x.angular, self.B.T @ x.linear + self.C @ x.angular)
 
@@ -133,10 +140,7 @@ class Screw(NamedTuple):
 
     def inertia_to_parent(self, M: Inertia) -> Inertia:
         R, a, d = self
-        A, B, C = _shifted_z(M, d)
-        A, B, C = A.turned_z(R.ct, R.st), _matrix_turned_z(B, R.ct, R.st), C.turned_z(R.ct, R.st)
-        A, B, C = _shifted_x(Inertia(A, B, C), a)
-        return Inertia(A.turned_x(R.ca, R.sa), _matrix_turned_x(B, R.ca, R.sa), C.turned_x(R.ca, R.sa))
+        return _shifted_x(_shifted_z(M, d).turned_z(R.ct, R.st), a).turned_x(R.ca, R.sa)
 
 
 def screw(joint: Joint, q: Scalar) -> Screw:
