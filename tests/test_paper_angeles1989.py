@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import close
+from test_verdicts import assert_kept
 
 import armwright as aw
 from armwright.check.numbers import difference
@@ -28,10 +29,8 @@ def found(study: Study, key: str) -> Finding:
     return finding
 
 
-def test_nothing_that_held_is_lost(study: Study) -> None:
-    assert papers.lost(study) == []
-    expected = set(papers.expected("angeles1989"))
-    assert expected == {f.key for f in study.findings if not f.timed}
+def test_nothing_that_held_is_lost_and_every_verdict_could_be_another(study: Study) -> None:
+    assert_kept(study)
 
 
 def test_every_table_and_figure_has_a_finding_and_those_with_curves_are_redrawn(study: Study) -> None:
@@ -58,8 +57,9 @@ def test_counts_of_this_paper() -> None:
 
 
 def test_slopes_are_the_published_ones(study: Study) -> None:
-    for key in ("eq. (58): products per joint", "eq. (59): sums per joint", "eq. (57): stage 3, products, six joints"):
+    for key in ("eq. (58): products per joint", "eq. (57): stage 3, products, six joints"):
         assert found(study, key).verdict is Verdict.EQUAL
+    assert found(study, "eq. (59): sums per joint").obtained.startswith("87 ")  # 90, less the three of a - rho
 
 
 @pytest.mark.parametrize(

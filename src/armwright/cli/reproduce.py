@@ -12,12 +12,16 @@ from rich.markup import escape
 from armwright.cli.output import console, numbered, show_notes, table
 from armwright.report.plot import write
 from armwright.study.papers import PAPERS, Study, lost, study
-from armwright.study.papers.finding import Verdict, tally
+from armwright.study.papers.finding import COLUMNS, Verdict, tally
 
 _COLOURS = {
     Verdict.EQUAL: "green",
+    Verdict.HOLDS: "green",
     Verdict.DIGITS: "green",
-    Verdict.ORDER: "yellow",
+    Verdict.MOSTLY: "yellow",
+    Verdict.TENTH: "yellow",
+    Verdict.TWO: "yellow",
+    Verdict.TEN: "yellow",
     Verdict.UNCHECKABLE: "dim",
     Verdict.DIFFERS: "red",
 }
@@ -40,12 +44,12 @@ def run_reproduction(
 def _show(made: Study, seconds: float, output: Path) -> bool:
     """Print a study and write its page; False if something that used to hold no longer does."""
     out = console()
-    rows = table("where", "what", "published", "obtained", "verdict", title=escape(made.title))
+    rows = table(*COLUMNS, title=escape(made.title))
     notes = numbered(finding.why for finding in made.findings)
     for finding in made.findings:
         mark = f" ({notes[finding.why]})" if finding.why else ""
-        verdict = f"[{_COLOURS[finding.verdict]}]{finding.verdict.value}[/]{mark}"
-        rows.add_row(*map(escape, (finding.where, finding.what, finding.published, finding.obtained)), verdict)
+        *texts, verdict = finding.row
+        rows.add_row(*map(escape, texts), f"[{_COLOURS[finding.verdict]}]{verdict}[/]{mark}")
     out.print(rows)
     show_notes(notes)
     out.print(f"\n{escape(made.summary)}", soft_wrap=True)

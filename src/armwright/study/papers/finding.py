@@ -1,46 +1,49 @@
-"""A published number beside ours, and what to say of the two."""
+"""What a paper prints beside what is obtained, and what to say of the two."""
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import TypeAlias
 
 import numpy as np
 
 from armwright.algebra import Array
 from armwright.report.plot import Plot, figures
+from armwright.study.papers.judgement import (
+    Bound,
+    Bounds,
+    Judgement,
+    Printed,
+    Uncheckable,
+    Verdict,
+    Worst,
+    above,
+    at_most,
+    below,
+    same,
+)
 
+NOTHING = "-"
+"""Where the paper prints nothing."""
 
-class Verdict(Enum):
-    """From best to worst; what cannot be checked is no worse than what was never claimed."""
-
-    EQUAL = "equal"
-    DIGITS = "same within the printed digits"
-    ORDER = "same order"
-    UNCHECKABLE = "not checkable"
-    DIFFERS = "differs"
-
-    @property
-    def rank(self) -> int:
-        return list(Verdict).index(self)
+COLUMNS = ("where", "what", "published", "obtained", "held to", "verdict")
 
 
 @dataclass(frozen=True)
 class Finding:
-    """`where` in the paper, `what` it says, both numbers as text, and `why` where they differ or cannot be compared.
+    """`where` in the paper, `what` is looked at, both as text, and `why` where they differ or cannot be compared.
 
-    `timed` marks what depends on the machine: it is shown, never held against a later run.
+    `published` is what the paper prints, a number or what it says, and '-' where it prints nothing: then ours is held
+    to theory or to a stored value, which `judgement` names. `timed` marks what depends on the machine: it is shown,
+    never held against a later run.
     """
 
     where: str
     what: str
     published: str
     obtained: str
-    verdict: Verdict
+    judgement: Judgement
     why: str = ""
     timed: bool = False
 
@@ -51,6 +54,15 @@ class Finding:
     @property
     def key(self) -> str:
         return f"{self.where}: {self.what}"
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.judgement.verdict
+
+    @property
+    def row(self) -> tuple[str, ...]:
+        """As `COLUMNS` has it."""
+        return (self.where, self.what, self.published, self.obtained, self.judgement.held_to, self.verdict.value)
 
 
 Part: TypeAlias = tuple[list[Finding], list[Plot]]
@@ -80,8 +92,7 @@ class Study:
 
     def page(self) -> str:
         """One page with the table of findings and all figures."""
-        rows = [["where", "what", "published", "obtained", "verdict", "why"]]
-        rows += [[f.where, f.what, f.published, f.obtained, f.verdict.value, f.why] for f in self.findings]
+        rows = [[*COLUMNS, "why"], *([*finding.row, finding.why] for finding in self.findings)]
         return figures(self.title, self.summary, self.plots, [("Published beside obtained", rows)])
 
 
@@ -94,61 +105,75 @@ def together(parts: Iterable[Part]) -> Part:
 def compare(
     where: str, what: str, published: str | float, obtained: float, why: str = "", unit: str = "", timed: bool = False
 ) -> Finding:
-    """A finding whose verdict follows from the two numbers; a published one given as text counts by its digits."""
-    printed = str(published)
-    verdict = judged(printed, obtained)
-    shown = f"{obtained:.10g}" if not float(obtained).is_integer() else f"{obtained:.0f}"
-    ours, theirs = (f"{x} {unit}".strip() for x in (shown, printed))
-    return Finding(where, what, theirs, ours, verdict, why, timed)
+    """A number beside a printed one, which counts by its digits if it is given as text; a factor is shown as one."""
+    judgement = Printed(str(published), float(obtained))
+    digits = 4 if judgement.verdict is not Verdict.DIGITS else 1 + sum(c.isdigit() for c in judgement.printed)
+    shown = f"{obtained:.0f}" if float(obtained).is_integer() else f"{obtained:.{digits}g}"
+    ours, theirs = (f"{x} {unit}".strip() for x in (shown, judgement.printed))
+    if judgement.verdict not in (Verdict.EQUAL, Verdict.DIGITS):
+        ours += f" ({judgement.ratio:.4g} times)"
+    return Finding(where, what, theirs, ours, judgement, why, timed)
 
 
-def judged(published: str, obtained: float) -> Verdict:
-    """By how many of the printed digits are the same."""
-    number = float(published)
-    if not math.isfinite(obtained):
-        return Verdict.DIFFERS
-    if obtained == number:
-        return Verdict.EQUAL
-    if abs(obtained - number) <= 0.5 * last_digit(published) * (1 + 1e-9):
-        return Verdict.DIGITS
-    if number and 0.1 < obtained / number < 10:
-        return Verdict.ORDER
-    return Verdict.DIFFERS
+def compare_each(
+    where: str, what: str, published: Sequence[float], obtained: Sequence[float], why: str = ""
+) -> Finding:
+    """Several numbers in one row beside printed ones, of which the worst decides."""
+    parts = tuple(Printed(str(a), float(b)) for a, b in zip(published, obtained, strict=True))
+    theirs, ours = (", ".join(map(str, numbers)) for numbers in (published, obtained))
+    judgement = Worst(parts)
+    if judgement.verdict is not Verdict.EQUAL:
+        ours += f" ({', '.join(f'{part.ratio:.4g}' for part in parts)} times)"
+    return Finding(where, what, theirs, ours, judgement, why)
 
 
-_NUMBER = re.compile(r"^[+-]?\d*(?:\.(?P<decimals>\d*))?(?:[eE](?P<power>[+-]?\d+))?$")
-
-
-def last_digit(text: str) -> float:
-    """What one unit in the last printed digit is worth: 0.01 for "3.14", 100 for "1.2e3"."""
-    parts = _NUMBER.match(text.strip())
-    if parts is None:
-        raise ValueError(f"{text!r} is not a number")
-    return float(10.0 ** (int(parts["power"] or 0) - len(parts["decimals"] or "")))
-
-
-def unchecked(where: str, what: str, published: str, why: str) -> Finding:
-    """Something published that cannot be run again, because the paper leaves data out."""
-    return Finding(where, what, published, "-", Verdict.UNCHECKABLE, why)
+def unchecked(where: str, what: str, published: str, why: str, obtained: str = "-", timed: bool = False) -> Finding:
+    """Something that cannot be held to the paper, because it leaves out data or numbers."""
+    return Finding(where, what, published, obtained, Uncheckable(), why, timed)
 
 
 def claim(
-    where: str, what: str, published: str, obtained: str, holds: bool, why: str = "", *, remark: str = "",
-    timed: bool = False,
+    where: str, what: str, published: str, obtained: str, bounds: Bound | Sequence[Bound], why: str = "", *,
+    remark: str = "", timed: bool = False, words: str = "",
 ) -> Finding:  # fmt: skip
-    """A statement instead of a number. `why` is said where it does not hold, `remark` either way."""
-    if holds:
-        return Finding(where, what, published, obtained, Verdict.EQUAL, remark, timed)
-    reason = why or remark or "the statement does not hold"
-    return Finding(where, what, published, obtained, Verdict.DIFFERS, reason, timed)
+    """A statement, true if all bounds hold. `why` is said where it does not hold, `remark` either way.
+
+    `words` say what is bounded, where the statement itself does not.
+    """
+    judgement = Bounds((bounds,) if isinstance(bounds, Bound) else tuple(bounds), words)
+    if judgement.verdict is not Verdict.DIFFERS:
+        return Finding(where, what, published, obtained, judgement, remark, timed)
+    return Finding(where, what, published, obtained, judgement, why or remark or "it does not hold", timed)
+
+
+def trend(
+    where: str, what: str, published: str, obtained: str, cases: Sequence[Bound], why: str = "", timed: bool = False
+) -> Finding:
+    """Something read off a figure: true in every case, in most, or not."""
+    judgement = Bounds(tuple(cases), most=True)
+    shown = f"{obtained} ({judgement.count} of {len(cases)})" if len(cases) > 1 else obtained
+    reason = "" if judgement.verdict is Verdict.HOLDS else why or "as measured here"
+    return Finding(where, what, published, shown, judgement, reason, timed)
+
+
+def theory(where: str, what: str, expected: float, obtained: float, allowed: float, why: str = "") -> Finding:
+    """A number the paper does not print, beside what theory says it must be."""
+    return claim(
+        where, what, NOTHING, f"{obtained:.2f}", below(abs(obtained - expected), allowed), "not as theory has it",
+        remark=why, words=f"{expected:g} by theory, off by",
+    )  # fmt: skip
 
 
 def stored(where: str, what: str, text: str, ours: Callable[[Array], Array], allowed: float, why: str) -> Finding:
-    """Our values at the times of a stored table, none of which may be off by more than `allowed`."""
+    """Our values at the times of a table stored from a prototype, none of which may be off by more than `allowed`."""
     table = np.array([line.split() for line in text.strip().splitlines()], dtype=float)
-    off = np.abs(ours(table[:, 0]) - table[:, 1:]).max()
-    verdict = Verdict.DIGITS if off <= allowed else Verdict.DIFFERS
-    return Finding(where, f"{table[:, 1:].size} {what}", "six decimals", f"off by {off:.1e} at most", verdict, why)
+    off = float(np.abs(ours(table[:, 0]) - table[:, 1:]).max())
+    return beside_stored(where, f"{table[:, 1:].size} {what}", f"off by {off:.1e} at most", at_most(off, allowed), why)
+
+
+def beside_stored(where: str, what: str, obtained: str, off: Bound, why: str = "") -> Finding:
+    """What is held to values stored from an independent prototype: they hold ours in place, the paper has none."""
+    return claim(where, what, NOTHING, obtained, off, "not the stored values", remark=why, words="prototype, off by")
 
 
 def rough(error: float) -> str:
@@ -160,3 +185,9 @@ def tally(findings: Sequence[Finding]) -> str:
     """How many of each verdict."""
     counts = {v: sum(f.verdict is v for f in findings) for v in Verdict}
     return ", ".join(f"{count} {v.value}" for v, count in counts.items() if count)
+
+
+__all__ = [
+    "COLUMNS", "NOTHING", "Finding", "Part", "Study", "Verdict", "above", "at_most", "below", "beside_stored", "claim",
+    "compare", "compare_each", "rough", "same", "stored", "tally", "theory", "together", "trend", "unchecked",
+]  # fmt: skip

@@ -9,6 +9,7 @@ independent NumPy prototype obtained for the same stand-in; they hold our number
 
 from __future__ import annotations
 
+import re
 import timeit
 from collections.abc import Callable
 from functools import partial
@@ -25,7 +26,19 @@ from armwright.graph import Graph
 from armwright.report.plot import Curve, Plot, per_joint
 from armwright.robot import Robot
 from armwright.study.operation_counts import count_on, count_operations, formula, products_and_sums
-from armwright.study.papers.finding import Finding, Part, Study, Verdict, claim, compare, rough, stored, unchecked
+from armwright.study.papers.finding import (
+    NOTHING,
+    Finding,
+    Part,
+    Study,
+    above,
+    below,
+    claim,
+    rough,
+    same,
+    stored,
+    unchecked,
+)
 from armwright.study.published import tables
 from armwright.trace.tracing import general_chain
 
@@ -86,13 +99,14 @@ def _equations() -> Part:
     back = difference(arm.forward_dynamics(q, qd, exact, formulation=CLOSED), qdd)
     findings = [
         claim("figure 1, eq. (5)", "moments of all links beyond a joint balance its torque", "closed form",
-              f"as by recursion, to {rough(max(error(''), by_name))}", max(error(""), by_name) < 1e-12),
+              f"as by recursion, to {rough(max(error(''), by_name))}", below(max(error(""), by_name), 1e-12)),
         claim("eq. (13)", "one set of equations for the forward and the inverse problem", "both are solved",
-              f"accelerations come back, to {rough(back)}", back < 1e-10),
+              f"accelerations come back, to {rough(back)}", below(back, 1e-10)),
     ]  # fmt: skip
     for where, printed, why in MISPRINTS:
-        obtained = f"off by {error(printed):.0%} (general 6R, no gravity)"
-        findings.append(Finding(where, f"as printed: {printed}", "torques", obtained, Verdict.DIFFERS, why))
+        off = error(printed)
+        obtained = f"off by {off:.0%} (general 6R, no gravity)"
+        findings.append(claim(where, f"as printed: {printed}", "torques", obtained, below(off, 1e-12), why))
     return findings, []
 
 
@@ -140,6 +154,7 @@ def _trajectories(arm: Robot, motion: trajectory.Trajectory) -> Part:
     q, qd, qdd = motion(t)
     slowest = np.degrees(np.abs(motion(3.0)[1]).min())
     before, after = (np.array(motion(3 + side * 1e-9)) for side in (-1, 1))
+    jump = float(np.abs(after - before).max())
     tilt = float(np.abs(arm.forward_kinematics(q)[:, :3, 2] - [0, 0, 1]).max())
     found = arm.inverse_kinematics(arm.forward_kinematics(VIA), VIA + 0.1)
     missed = float(np.abs(found - VIA).max())
@@ -147,13 +162,13 @@ def _trajectories(arm: Robot, motion: trajectory.Trajectory) -> Part:
         unchecked("figure 2", "CAD model of the arm", "five joints, load 3200 N", NO_DATA),
         unchecked("figure 3", "positions, velocities, accelerations of five joints", "curves", NO_DATA),
         claim("figure 3", "does not stop at the middle point", "every joint moves",
-              f"at {slowest:.3g} deg/s or more", slowest > 0, remark=STAND_IN),
+              f"at {slowest:.3g} deg/s or more", above(slowest, 0.1), remark=STAND_IN),
         claim("figure 3", "third-order polynomials through three points", "smooth at the middle point",
-              "nothing jumps up to the acceleration", bool(np.abs(after - before).max() < 1e-8), remark=STAND_IN),
+              "nothing jumps up to the acceleration", below(jump, 1e-8), remark=STAND_IN),
         claim("section 3", "the load is horizontal at any time", "horizontal", f"tilted by {rough(tilt)}",
-              tilt < 1e-12, remark=STAND_IN),
+              below(tilt, 1e-12), remark=STAND_IN),
         claim("section 3", "place and heading of a horizontal load give the five joints", "inverse kinematics",
-              f"joints found again, to {rough(missed)}", missed < 1e-9, remark=STAND_IN),
+              f"joints found again, to {rough(missed)}", below(missed, 1e-9), remark=STAND_IN),
     ]  # fmt: skip
     named = (("positions", "deg", q), ("velocities", "deg/s", qd), ("accelerations", "deg/s²", qdd))
     plots = [
@@ -170,10 +185,10 @@ def _torques(arm: Robot, motion: trajectory.Trajectory) -> Part:
     axes = arm.link_poses(motion(2.0)[0])[1:4, :3, 2]
     off = float(np.abs(axes - axes[0]).max() + np.abs(axes[:, 2]).max())
     findings = [
-        Finding("figure 4", "torques of joints 2 to 4", "curves", f"{ranges} Nm", Verdict.UNCHECKABLE, NO_DATA),
+        unchecked("figure 4", "torques of joints 2 to 4", "curves", NO_DATA, f"{ranges} Nm"),
         stored("figure 4", STORED, TABLES["stored_torques"],
                lambda t: arm.inverse_dynamics(*motion(t), formulation=CLOSED), HALF_A_DIGIT, STAND_IN),
-        claim("figure 4", "axes of joints 2 to 4", "parallel, horizontal", f"to {rough(off)}", off < 1e-12,
+        claim("figure 4", "axes of joints 2 to 4", "parallel, horizontal", f"to {rough(off)}", below(off, 1e-12),
               remark=STAND_IN),
     ]  # fmt: skip
     note = "Nearly all of it carries the weight of boom, stick and load: the motion is slow."
@@ -201,13 +216,14 @@ def _oscillation(arm: Robot) -> Part:
     passes = int(np.sum(np.diff(np.sign(swing[1:]), axis=0) != 0, axis=0).min())
     growth, frequencies = _linearised(arm, STIFFNESS)
     findings = [
-        Finding("figure 5", "oscillation of the five joints", "curves", f"up to {peaks} deg", Verdict.UNCHECKABLE,
-                f"{NO_DATA}, and no stiffness or damping"),
+        unchecked("figure 5", "oscillation of the five joints", "curves", f"{NO_DATA}, and no stiffness or damping",
+                  f"up to {peaks} deg"),
         stored("figure 5", STORED, TABLES["stored_oscillation"],
                lambda t: swing[np.rint(t / 0.005).astype(int)], HALF_A_DIGIT, STAND_IN),
         claim("figure 5", "oscillations about the initial positions", "every joint oscillates",
               f"each passes its own {passes} times or more in 1.5 s; {frequencies[0]:.2f} to {frequencies[-1]:.1f} Hz, "
-              f"slowest decay {-growth:.2f} 1/s", passes >= 4 and growth < 0, remark=STAND_IN),
+              f"slowest decay {-growth:.2f} 1/s", [above(passes, 3), below(growth, 0)], remark=STAND_IN,
+              words="passes and growth"),
     ]  # fmt: skip
     note = f"Spring and damper (14) with the sign that restores. Energy balance: {run.audit.energy_error:.0e}."
     title = "Figure 5: oscillation after sudden closure of the valves"
@@ -232,10 +248,10 @@ def _printed_sign(arm: Robot) -> Part:
     far = {run: np.degrees(np.abs(run.q - VIA[0]).max(axis=1)) for run in (away, held)}
     growth, _ = _linearised(arm, -STIFFNESS)
     lost = float(away.t[np.argmax(far[away] > 90)])
-    finding = Finding(
+    finding = claim(
         "eq. (14)", "as printed: +k (theta - theta0)", "oscillation",
-        f"grows with {growth:.0f} 1/s; a joint has turned by 90 deg after {lost:.2f} s", Verdict.DIFFERS,
-        "a misprint: oil that is compressed pushes back, so the sign of the spring is minus",
+        f"grows with {growth:.0f} 1/s; a joint has turned by 90 deg after {lost:.2f} s", below(growth, 0),
+        "a misprint: oil that is compressed pushes back, so the sign of the spring is minus", words="growth",
     )  # fmt: skip
     curves = [
         Curve(name, run.t[1:].tolist(), far[run][1:].tolist())
@@ -262,7 +278,8 @@ def _integrators(arm: Robot) -> Part:
     others = ", ".join(f"{name} {found[name][0][0]}" for name in ("dop853", "radau"))
     finding = claim(
         "figure 5", "ODE23 integrates it (bs32 at Matlab's default tolerance)", "solved with ODE23",
-        f"error {np.degrees(error):.0e} deg, {evaluations} evaluations ({others})", error < 1e-4,
+        f"error {np.degrees(error):.0e} deg, {evaluations} evaluations ({others})", below(error, 1e-4),
+        words="rad, error",
         remark="all three manage: at these stiffnesses the equations oscillate and are not stiff",
     )  # fmt: skip
     curves = [Curve(name, [n for n, _ in p], [e for _, e in p], marks=True) for name, p in found.items()]
@@ -282,19 +299,21 @@ def _growth() -> Part:
     matrices = {name: [operations("mass_matrix", name, n) for n in sizes] for name in (CLOSED, "composite_body")}
     products, sums = formula(find("inverse_dynamics", CLOSED))
     recursive = {name: values for name, values in totals.items() if name != CLOSED}
-    linear = all("^" not in formula(find("inverse_dynamics", name))[0] for name in recursive)
+    bent = sum("^" in formula(find("inverse_dynamics", name))[0] for name in recursive)
     most = np.max(list(recursive.values()), axis=0)
     dearest = [n for n, ours, others in zip(sizes, totals[CLOSED], most, strict=True) if ours > others]
     findings = [
         claim("section 4", "not very effective from order of growth point of view: torques", "close to O(N^2)",
-              f"{products} products, {sums} sums", "n^2" in products and "n^3" not in products),
-        compare("section 4", "torques: exponent of growth from n = 6 to 12", "2", _exponent(totals[CLOSED])),
-        compare("section 4", "mass matrix: exponent of growth from n = 6 to 12", "2", _exponent(matrices[CLOSED]),
-                f"the sums over i, j, k of (10) make it cubic, {formula(find('mass_matrix', CLOSED))[0]} products: the "
-                "exponent tends to 3"),
+              f"{products} products, {sums} sums", same(_degree(products), 2), words="degree"),
+        claim("section 4", "torques: exponent of growth from n = 6 to 12", "close to O(N^2)",
+              f"{_exponent(totals[CLOSED])}", below(abs(_exponent(totals[CLOSED]) - 2), 0.5), words="2, off by"),
+        claim("section 4", "mass matrix: exponent of growth from n = 6 to 12", "close to O(N^2)",
+              f"{_exponent(matrices[CLOSED])}", below(abs(_exponent(matrices[CLOSED]) - 2), 0.5),
+              f"the sums over i, j, k of (10) make it cubic, {formula(find('mass_matrix', CLOSED))[0]} products: the "
+              "exponent tends to 3", words="2, off by"),
         claim("section 1", "recursive algorithms", "O(N)",
               f"all {len(recursive)} of them; the closed form costs more than each from {dearest[0]} joints on",
-              linear and dearest == sizes[dearest[0] - 1 :]),
+              [same(bent, 0), same(len(dearest), len(sizes) - dearest[0] + 1)], words="exceptions and sizes"),
     ]  # fmt: skip
     curves = [Curve(name, sizes, values, marks=name == CLOSED) for name, values in totals.items()]
     curves += [Curve(f"M: {name}", sizes[1:], values[1:], dashed=True) for name, values in matrices.items()]
@@ -306,6 +325,11 @@ def _growth() -> Part:
 def operations(problem: str, name: str, n: int) -> int:
     """Products and sums for a general robot."""
     return products_and_sums(count_operations(problem, name, joints=n))
+
+
+def _degree(formula: str) -> int:
+    """The highest power of n in a formula such as 24.5n^2+34.5n-58."""
+    return max(int(power or 1) for power in re.findall(r"n(?:\^(\d))?", formula))
 
 
 def _exponent(totals: list[int]) -> float:
@@ -323,14 +347,13 @@ def _piecewise(arm: Robot, motion: trajectory.Trajectory) -> Part:
     whole = _nanoseconds(partial(arm.inverse_dynamics, *state), len(tau))
     findings = [
         claim("section 4", "each torque is computed without regard to the others", "piecewise solution",
-              f"joints 2 to 4 alone agree, to {rough(error)}", error < 1e-12),
-        Finding("section 4", "cost of one torque alone, six joints", "no count",
-                f"{alone[0]} (joint 1) to {alone[-1]} (joint 6) operations; all six: {closed} in closed form, "
-                f"{recursive} by recursion", Verdict.UNCHECKABLE,
-                "the paper counts nothing; alone pays for the outer joints only"),
-        Finding("section 4", "time of one torque, compiled, on this machine", "no time",
-                f"joint 1: {first:.0f} ns, joint 5: {last:.0f} ns, all five: {whole:.0f} ns",
-                Verdict.UNCHECKABLE, "the paper measures nothing", timed=True),
+              f"joints 2 to 4 alone agree, to {rough(error)}", below(error, 1e-12)),
+        unchecked("section 4", "cost of one torque alone, six joints", NOTHING,
+                  "the paper counts nothing; alone pays for the outer joints only",
+                  f"{alone[0]} (joint 1) to {alone[-1]} (joint 6) operations; all six: {closed} in closed form, "
+                  f"{recursive} by recursion"),
+        unchecked("section 4", "time of one torque, compiled, on this machine", NOTHING, "the paper measures nothing",
+                  f"joint 1: {first:.0f} ns, joint 5: {last:.0f} ns, all five: {whole:.0f} ns", timed=True),
     ]  # fmt: skip
     joints = list(range(1, 7))
     curves = [
@@ -371,7 +394,7 @@ def _pinocchio(arm: Robot, motion: trajectory.Trajectory) -> Finding:
     states = motion(np.linspace(0, 6, 61))
     theirs = np.array([peer.inverse_dynamics(*state, np.zeros(6)) for state in zip(*states, strict=True)])
     error = difference(arm.inverse_dynamics(*states, formulation=CLOSED), theirs)
-    return claim(where, what, "verified", f"agree, to {rough(error)}", error < 1e-12, remark=STAND_IN)
+    return claim(where, what, "verified", f"agree, to {rough(error)}", below(error, 1e-12), remark=STAND_IN)
 
 
 def _mujoco(arm: Robot) -> Finding:
@@ -394,4 +417,4 @@ def _mujoco(arm: Robot) -> Finding:
     for q in run.q[1:]:
         mujoco.mj_step(model, data, 10)
         error = max(error, float(np.abs(data.qpos - q).max()))
-    return claim(where, what, "verified", f"agree, to {np.degrees(error):.0e} deg", error < 1e-7, remark=STAND_IN)
+    return claim(where, what, "verified", f"agree, to {np.degrees(error):.0e} deg", below(error, 1e-7), remark=STAND_IN)

@@ -5,7 +5,7 @@ with fixed steps, embedded pairs with the step rule (14), all customised to a pl
 no numbers, and robot data, start, torque, duration and machine are not printed: what can be checked is what the paper
 reads off them, on a motion of our choice. The same is then asked of larger arms and of today's methods.
 
-A trend is judged case by case: 'equal' if it holds in every case, 'same order' if in most.
+A trend is judged case by case: it 'holds', in every case, or 'holds in most cases'.
 docs/papers/machado1994.md says what customising means here, and how it is timed; `machado1994_runs.py` measures.
 """
 
@@ -24,7 +24,21 @@ from armwright.integrate import method
 from armwright.report.plot import COLOURS, Curve, Plot
 from armwright.robot import Robot
 from armwright.study.papers import machado1994_runs as runs
-from armwright.study.papers.finding import Finding, Study, Verdict, compare, judged, tally, unchecked
+from armwright.study.papers.finding import (
+    NOTHING,
+    Finding,
+    Study,
+    above,
+    at_most,
+    below,
+    claim,
+    compare,
+    tally,
+    theory,
+    trend,
+    unchecked,
+)
+from armwright.study.papers.judgement import Bound
 from armwright.study.papers.machado1994_runs import DEGREES, FIXED, ORDERS, PAIRS, charted, label, needed, polynomials
 from armwright.study.work_precision import (
     MACHADO,
@@ -82,17 +96,6 @@ def summary(chart: WorkPrecision, findings: Sequence[Finding]) -> str:
     )
 
 
-def trend(
-    where: str, what: str, published: str, obtained: str, cases: Sequence[bool], why: str = "", timed: bool = False
-) -> Finding:
-    """Something read off a figure: true in every case, in most, or not."""
-    share = sum(cases) / max(1, len(cases))
-    verdict = Verdict.EQUAL if share == 1 else Verdict.ORDER if share > 0.5 else Verdict.DIFFERS
-    shown = f"{obtained} ({sum(cases)} of {len(cases)})" if len(cases) > 1 else obtained
-    reason = "" if verdict is Verdict.EQUAL else why or "as measured here"
-    return Finding(where, what, published, shown, verdict, reason, timed)
-
-
 def short(value: float) -> str:
     """Three digits, and the thousands as k and M."""
     if not np.isfinite(value):
@@ -126,7 +129,7 @@ def ranked(
     scale, unit = (1e6, "us") if cost == "seconds" else (1.0, cost)
     obtained = f"{', '.join(short(c * scale) for c in costs)} {unit} from {lines[0].name} to {lines[-1].name}"
     what = f"the higher the order the fewer {cost} for an error of {accuracy:.0e}"
-    return trend(where, what, "fewer", obtained, [high < low for low, high in pairs], why, timed)
+    return trend(where, what, "fewer", obtained, [below(high, low) for low, high in pairs], why, timed)
 
 
 # Table 1 and the equations
@@ -154,7 +157,7 @@ def equations_6(arm: Robot) -> list[Finding]:
     for k, (what, values) in enumerate(ours.items()):
         printed = evaluated(lambda _, *state, k=k: runs.equation_6(*state)[k], arm, q, qd)
         off = float(np.max(np.abs(printed - values)))
-        found.append(trend("equation (6)", what, "the formula", f"apart by {off:.0e} at most", [off < 1e-12]))
+        found.append(claim("equation (6)", what, "the formula", f"apart by {off:.0e} at most", below(off, 1e-12)))
     return found
 
 
@@ -166,13 +169,13 @@ def customised(motion: TimedMotion) -> list[Finding]:
     )
     ours, hand = count(motion.program.outputs), runs.by_hand()
     return [
-        trend(
-            "section 2.2", "operations of one evaluation, customised", f"(6) and Cramer's rule: {hand.total}",
-            f"{ours.total}, by tracing", [ours.total <= hand.total],
+        claim(
+            "section 2.2", "tracing needs no more operations than (6) and Cramer's rule by hand", NOTHING,
+            f"{ours.total} by tracing", at_most(ours.total, hand.total), words="by hand",
         ),
-        trend(
+        claim(
             "section 2.2", "customising removes most of the operations", "important",
-            f"{general.total} for any RR arm, {ours.total} for this one", [ours.total < general.total / 2],
+            f"{general.total} for any RR arm, {ours.total} for this one", below(ours.total, general.total / 2),
         ),
     ]  # fmt: skip
 
@@ -184,7 +187,8 @@ def complexity(small: TimedMotion, large: TimedMotion) -> Finding:
     few, more, larger, most = sizes.values()
     obtained = f"operations of a step: {listed(sizes, sizes.values())}"
     what = "formulas of the series grow with order and joints"
-    return trend("section 2.2", what, "very complex", obtained, [more > 5 * few, larger > 5 * few, most > 5 * larger])
+    times = [above(more, 5 * few), above(larger, 5 * few), above(most, 5 * larger)]
+    return claim("section 2.2", what, "very complex", obtained, times, words="5 times the smaller:")
 
 
 # Orders of convergence
@@ -210,8 +214,7 @@ def _order(where: str, name: str, order: int, line: MethodLine, why: str) -> Fin
     found = runs.slope(line)
     if order == 10:
         why = "above rounding higher terms still count; with 50 digits the slope is 10 (tests)"
-    verdict = judged(str(order), found)
-    return Finding(where, f"order of convergence of {name}", str(order), f"{found:.2f}", verdict, why)
+    return theory(where, f"order of convergence of {name}", order, found, 0.5, why)
 
 
 # Figure 2
@@ -233,19 +236,20 @@ def figure_2(motion: TimedMotion, chart: WorkPrecision) -> list[Finding]:
         ranked(where, heuristic, FINE, "seconds", "a step more or less of the coarse grid of steps", timed=True),
         trend(
             where, "T_pp beats T_p,p-1", "improvement", f"times fewer steps for 1e-06: {listed(names, gains)}",
-            [gain > 1 for gain in gains],
+            [above(gain, 1) for gain in gains],
         ),
         trend(
-            where, "the improvement of T_pp is limited", "limited", "ratios below 1.5", [gain < 1.5 for gain in gains],
+            where, "the improvement of T_pp is limited", "limited", f"times fewer steps: {listed(names, gains)}",
+            [below(gain, 1.5) for gain in gains],
             limited + "where an order more is a small share, is the gain limited. T_p+1,p costs as much and is better",
         ),
     ]  # fmt: skip
 
 
-def _better(low: MethodLine, high: MethodLine) -> list[bool]:
+def _better(low: MethodLine, high: MethodLine) -> list[Bound]:
     """Whether the second is better at every step both were run with, away from rounding."""
     errors = {p.setting: p.error for p in high.points}
-    return [errors[p.setting] < p.error for p in low.points if p.setting in errors and p.error > 1e-11]
+    return [below(errors[p.setting], p.error) for p in low.points if p.setting in errors and p.error > 1e-11]
 
 
 def _by_operations(motion: TimedMotion, lines: Sequence[MethodLine]) -> Finding:
@@ -253,7 +257,7 @@ def _by_operations(motion: TimedMotion, lines: Sequence[MethodLine]) -> Finding:
     each = [count(motion.increment((p, p)).outputs).total for p in ORDERS]
     costs = [n * needed(line, FINE, "steps") for n, line in zip(each, lines, strict=True)]
     obtained = f"operations for 1e-10: {listed((line.name for line in lines), costs)}"
-    cases = [b < a for a, b in pairwise(costs) if b < np.inf]
+    cases = [below(b, a) for a, b in pairwise(costs) if b < np.inf]
     return trend("figure 2", "a higher order is a better investment than more steps", "better", obtained, cases)
 
 
@@ -282,7 +286,8 @@ def order_8_against_4(where: str, chart: WorkPrecision) -> list[Finding]:
         ratios = [base / needed(chart.line(name), FINE, cost) for name in ("RK8", "RK10")]
         obtained = f"times fewer: {listed(('RK8', 'RK10'), ratios)}"
         what = f"{cost} of orders 8 and 10 for an error of 1e-10, against order 4"
-        found.append(trend(where, what, "fewer", obtained, [ratio > 5 for ratio in ratios], "less than 5 times", timed))
+        cases = [above(ratio, 5) for ratio in ratios]
+        found.append(trend(where, what, "fewer", obtained, cases, "less than 5 times", timed))
     return found
 
 
@@ -296,7 +301,7 @@ def _taylor_and_runge_kutta(
         if series and formula:
             ratios[p] = series / formula
     obtained = f"steps for {accuracy:.0e}, T_pp over RK p: {spread(ratios.values())}"
-    alike = [1 / 2 < ratio < 2 for ratio in ratios.values()]
+    alike = [below(max(ratio, 1 / ratio), 2) for ratio in ratios.values()]
     return trend(where, "Taylor and Runge-Kutta of one order are alike", "similar", obtained, alike)
 
 
@@ -304,7 +309,7 @@ def _coefficients(motion: TimedMotion, chart: WorkPrecision) -> Finding:
     """'Alternative sets of numerical coefficients produce minor differences'."""
     ratios = runs.coefficient_ratios(motion, chart, MIDDLE)
     obtained = f"evaluations for 1e-06 over those of RK2, 3, 4, 5, 5, 8, 8, 8: {listed(ratios, ratios.values())}"
-    cases = [1 / 1.5 < ratio < 1.5 for ratio in ratios.values()]
+    cases = [below(max(ratio, 1 / ratio), 1.5) for ratio in ratios.values()]
     why = "formulas published since are tuned for a small error term"
     return trend("figure 3", "coefficients of one order differ little", "minor differences", obtained, cases, why)
 
@@ -329,18 +334,18 @@ def _gains(chart: WorkPrecision, where: str) -> list[Finding]:
             for cost, ratios in gains.items():
                 ratios[line.name] = needed(fixed, MIDDLE, cost) / needed(line, MIDDLE, cost)
     steps = gains.pop("steps")
-    holds = {name: ratio > 1 for name, ratio in steps.items()}
+    holds = {name: above(ratio, 1) for name, ratio in steps.items()}
     found = [_gain(where, "variable steps are fewer, for 1e-06", "superior", steps, holds)]
     for cost, ratios in gains.items():
         what = f"more than half of that gain is lost in {cost}"
-        lost = {name: bool(np.log(left) < 0.5 * np.log(steps[name])) for name, left in ratios.items()}
+        lost = {name: below(np.log(left), 0.5 * np.log(steps[name])) for name, left in ratios.items()}
         made = _gain(where, what, "lost to a great extent", ratios, lost)
         found.append(replace(made, timed=cost == "seconds"))
     return found
 
 
-def _gain(where: str, what: str, published: str, ratios: dict[str, float], holds: dict[str, bool]) -> Finding:
-    why = "not so with " + ", ".join(name for name, true in holds.items() if not true)
+def _gain(where: str, what: str, published: str, ratios: dict[str, float], holds: dict[str, Bound]) -> Finding:
+    why = "not so with " + ", ".join(name for name, bound in holds.items() if not bound.holds)
     return trend(where, what, published, f"fixed over variable: {spread(ratios.values())}", [*holds.values()], why)
 
 
@@ -349,23 +354,27 @@ def _gain(where: str, what: str, published: str, ratios: dict[str, float], holds
 
 def step_rule(motion: TimedMotion) -> list[Finding]:
     names = [name for names in PAIRS.values() for name in names]
-    off = [abs(runs.estimate_slope(motion.robot, method(name)) - method(name).estimate_order) for name in names]
+    powers = {name: runs.estimate_slope(motion.robot, method(name)) for name in names}
+    off = [abs(power - method(name).estimate_order) for name, power in powers.items()]
+    printed = [abs(power - 1 - max(method(name).order, method(name).embedded or 0)) for name, power in powers.items()]
     points = {rule: [runs.at_tolerance(motion, name, rule) for name in names] for rule in MACHADO}
     more = [100 * a.evaluations / b.evaluations - 100 for a, b in zip(*points.values(), strict=True)]
     failed = [100 * point.rejected / (point.rejected + point.steps) for point in points["machado"]]
     return [
         trend(
             "equation (13)", "the error estimate goes as h^(min(p, q) + 1)", "min(p, q) + 1",
-            f"measured power of h: off by {max(off):.2f} at most", [x < 0.5 for x in off],
+            f"measured power of h: off by {max(off):.2f} at most", [below(x, 0.5) for x in off],
         ),
-        Finding(
-            "equation (14)", "exponent of TOL/LTE", "1/max(p,q)+1", "1/(min(p, q) + 1), by (13)", Verdict.DIFFERS,
+        claim(
+            "equation (14)", "exponent of TOL/LTE", "1/max(p,q)+1", "1/(min(p, q) + 1), by (13)",
+            [below(x, 0.5) for x in printed],
             "a misprint, and brackets are missing; read as 1/(max(p, q) + 1), as here, it makes a difference of "
             f"{min(more):+.0f} to {max(more):+.0f} % in evaluations at TOL = 1e-6",
+            words="1/exponent and power of h, apart by",
         ),
         trend(
             "section 3.2", "estimates lead to failed steps", "they do",
-            f"{min(failed):.0f} to {max(failed):.0f} % of the steps fail at TOL = 1e-6", [x > 0 for x in failed],
+            f"{min(failed):.0f} to {max(failed):.0f} % of the steps fail at TOL = 1e-6", [above(x, 0) for x in failed],
             "where the estimate varies little from step to step, 0.9 is safety enough",
         ),
     ]  # fmt: skip
@@ -399,10 +408,10 @@ def quickest(chart: WorkPrecision, where: str) -> list[Finding]:
         name, seconds = min((x for x in paper if x is not None), key=lambda x: x[1])
         obtained = f"{best[0]}, {best[1] * 1e6:.0f} us"
         obtained += f"; of the paper's {name}, {seconds * 1e6:.0f} us" if name != best[0] else ""
-        high = chart.line(best[0]).order >= 8
+        order = above(chart.line(best[0]).order, 7)
         why = "for a coarse error the long steps of a high order are shorter than they could be"
         found.append(
-            trend(where, f"quickest for an error of {accuracy:.0e}", "a high order", obtained, [high], why, True)
+            trend(where, f"quickest for an error of {accuracy:.0e}", "a high order", obtained, [order], why, True)
         )
     return found
 

@@ -25,7 +25,21 @@ from armwright.report.plot import Curve, Plot
 from armwright.study.bench import best_of
 from armwright.study.operation_counts import compare as compare_counts
 from armwright.study.operation_counts import polynomial
-from armwright.study.papers.finding import Finding, Part, Study, Verdict, claim, compare, judged
+from armwright.study.papers.finding import (
+    NOTHING,
+    Finding,
+    Part,
+    Study,
+    above,
+    below,
+    beside_stored,
+    claim,
+    compare,
+    compare_each,
+    rough,
+    unchecked,
+)
+from armwright.study.papers.judgement import Formula, Worst, last_digit
 from armwright.study.precision import States, accelerations, sweep
 from armwright.study.published import PUBLISHED, Published, tables
 from armwright.trajectory import Trajectory, cartesian_line, linear, sampled
@@ -59,13 +73,12 @@ def study() -> Study:
 
 
 def stored_torques(where: str, arm: aw.Robot) -> Finding:
-    """Inverse dynamics by Gibbs-Appell in one state, to 1e-6 relative."""
+    """Inverse dynamics by Gibbs-Appell in one state."""
     expected = np.array(TABLES["stored_torques"][arm.name])
     tau = arm.inverse_dynamics(*np.array(TABLES["stored_state"])[:, : arm.n], formulation="gibbs_appell")
     off = float(np.max(np.abs(tau / expected - 1)))
-    good = Verdict.DIGITS if off < 1e-6 else Verdict.DIFFERS
     what = f"{arm.n} stored torques of {arm.name} in one state"
-    return Finding(where, what, "16 digits", f"off by {off:.0e}", good, "not the paper's numbers")
+    return beside_stored(where, what, f"off by {rough(off)}", below(off, 1e-6))
 
 
 # Tables 1 to 4: operation counts
@@ -90,9 +103,12 @@ def counted(row: Published, ours: dict[int, tuple[int, int]]) -> list[Finding]:
         why = "" if ours[6][i] == row.six[i] else row.why
         findings.append(compare(where, f"{who}: {what}, n = 6", row.six[i], ours[6][i], why))
         if formula:
-            found = polynomial(list(ours), [values[i] for values in ours.values()])
-            verdict = Verdict.EQUAL if found == formula else Verdict.ORDER
-            findings.append(Finding(where, f"{who}: {what}, any n", formula, found, verdict, why))
+            counts = [values[i] for values in ours.values()]
+            judgement = Formula(formula, tuple(ours), tuple(counts))
+            found = polynomial(list(ours), counts)
+            if found != formula:
+                found += f" ({min(judgement.ratios):.2f} to {max(judgement.ratios):.2f} times)"
+            findings.append(Finding(where, f"{who}: {what}, any n", formula, found, judgement, why))
     return findings
 
 
@@ -110,14 +126,17 @@ def steps_4_2(n: int) -> tuple[int, int]:
 
 def derived_counts() -> list[Finding]:
     """Whether the printed formulas follow from the printed steps, and the total from its parts."""
-    slope = added(TABLES["steps_4_1"])
     matrix, *parts, total = rows_of("Mata 3")
-    follows = all(matrix.at(n) == steps_4_2(n) for n in range(3, 31))
-    whole = added([row.six for row in (matrix, *parts)])
+    sizes = tuple(range(3, 31))
+    products, sums = zip(*map(steps_4_2, sizes), strict=True)
+    formulas = Worst((Formula(matrix.products, sizes, products), Formula(matrix.sums, sizes, sums)))
+    printed, found = f"{matrix.products}, {matrix.sums}", f"{pair(steps_4_2(6))} for n = 6"
     return [
-        claim("Table 1", "steps of section 4.1 added up, per link", "96, 84", pair(slope), slope == (96, 84)),
-        claim("Table 2", "steps of section 4.2 added up, n = 6", pair(matrix.six), pair(steps_4_2(6)), follows),
-        claim("Table 3", "total as the sum of its parts, n = 6", pair(total.six), pair(whole), whole == total.six),
+        compare_each("Table 1", "steps of section 4.1 added up, per link", (96, 84), added(TABLES["steps_4_1"])),
+        Finding("Table 2", "steps of section 4.2 added up", printed, found, formulas, "for every n up to 30"),
+        compare_each(
+            "Table 3", "total as the sum of its parts, n = 6", total.six, added([row.six for row in (matrix, *parts)])
+        ),
     ]
 
 
@@ -141,7 +160,9 @@ def cheapest(ours: dict[Published, tuple[int, int]]) -> list[Finding]:
         theirs, best = min(rows, key=lambda row: sum(row.six)), min(rows, key=lambda row: sum(ours[row]))
         what = f"fewest operations for {theirs.problem.replace('_', ' ')}, n = 6"
         published, obtained = f"{theirs.authors}: {pair(theirs.six)}", f"{best.authors}: {pair(ours[best])}"
-        findings.append(claim(table.replace("Mata", "Table"), what, published, obtained, theirs is best, why))
+        others = min(sum(ours[row]) for row in rows if row is not theirs)
+        holds = below(sum(ours[theirs]), others)
+        findings.append(claim(table.replace("Mata", "Table"), what, published, obtained, holds, why))
     return findings
 
 
@@ -184,27 +205,32 @@ def articulated_in_base_frame(arm: aw.Robot, states: States) -> Array:
 def masses(arm: aw.Robot) -> Finding:
     ours = ", ".join(f"{link.mass:g} kg" for link in arm.links)
     why = "the second is not legible; 10 kg has the density of the first bar, and the errors hardly depend on it"
-    return Finding("Fig. 1", "masses of the bars", "0.1 kg, 0.00 kg", ours, Verdict.UNCHECKABLE, why)
+    return unchecked("Fig. 1", "masses of the bars", "0.1 kg, 0.00 kg", why, ours)
 
 
 def stored_curves(exact: Array, condition: Array) -> list[Finding]:
     """The ranges of the two curves of figure 2, which come without numbers."""
-    why = "stored, not the paper's: the figure has curves without numbers"
+    why = "the figure has curves without numbers"
     findings = []
     for what, values, ends in (
         ("condition number of M", condition, TABLES["stored_condition"]),
         ("acceleration of joint 1, rad/s2", exact, TABLES["stored_acceleration"]),
     ):
         for end, stored, value in zip(("least", "largest"), ends, (values.min(), values.max()), strict=True):
-            findings.append(compare("Fig. 2", f"{what}, {end}", stored, float(value), why))
+            findings.append(stored_number("Fig. 2", f"{what}, {end}", stored, float(value), why))
     return findings
+
+
+def stored_number(where: str, what: str, stored: str, value: float, why: str) -> Finding:
+    """A number beside one stored from a prototype, to half a unit of its last digit."""
+    off = below(abs(value - float(stored)), 0.5 * last_digit(stored))
+    return beside_stored(where, what, f"{value:.5g}, off from {stored} by {off.value:.1g}", off, why)
 
 
 def table_5(name: str, error: Array) -> list[Finding]:
     """The largest difference, and the average in both readings; the signed one with the scatter of such a mean."""
     largest, average = TABLES["table_5"][name.partition(",")[0]]
     signed, scatter = float(error.mean()), float(error.std()) / len(error) ** 0.5
-    near = abs(abs(signed) - float(average)) < 3 * scatter or judged(average, abs(signed)) is Verdict.ORDER
     why = {
         "ABA": "in link frames nothing large is subtracted; the printed size is that of an ABA in the base frame",
         "GA": "GA errs as CRBA does; the printed average can only be one in which errors of both signs cancel",
@@ -212,9 +238,14 @@ def table_5(name: str, error: Array) -> list[Finding]:
     return [
         compare("Table 5", f"{name}: largest", largest, float(np.abs(error).max()), why),
         compare("Table 5", f"{name}: average of absolute values", average, float(np.abs(error).mean()), why),
-        Finding(
-            *("Table 5", f"{name}: average with signs", average, f"{signed:.3g} +- {scatter:.1g}"),
-            *(Verdict.ORDER if near else Verdict.DIFFERS, why),
+        claim(
+            "Table 5",
+            f"{name}: average with signs",
+            average,
+            f"{signed:.3g} +- {scatter:.1g}",
+            below(abs(abs(signed) - float(average)), 3 * scatter),
+            why,
+            words="3 times the scatter, off by",
         ),
     ]
 
@@ -225,8 +256,12 @@ def who_is_accurate(errors: dict[str, Array]) -> list[Finding]:
     why = "both form M, and it is in M that single precision loses the digits"
     what = "errs less than CRBA"
     return [
-        claim("Section 5.1", f"ABA {what}", "yes", f"yes, {aba:.0f} times ({base:.1f} in the base frame)", aba > 10),
-        claim("Section 5.1", f"GA {what}", "yes", f"no: CRBA errs {ga:.2f} times as much on average", ga > 2, why),
+        claim(
+            "Section 5.1", f"ABA {what}", "yes", f"yes, {aba:.0f} times ({base:.1f} in the base frame)", above(aba, 10)
+        ),
+        claim(
+            "Section 5.1", f"GA {what}", "yes", f"no: CRBA errs {ga:.2f} times as much on average", above(ga, 2), why
+        ),
     ]
 
 
@@ -338,9 +373,13 @@ def ends_and_speed(arm: aw.Robot, line: Trajectory) -> list[Finding]:
     missed = float(np.abs(reached - [pose(START), pose(END)]).max())
     length = float(np.linalg.norm(np.subtract(END, START)))
     why = f"the ends are {length:.4f} m apart, which takes {length / 0.1:.2f} s at 0.1 m/s; they and the 5 s are kept"
+    speed = length / DURATION
+    near = below(abs(speed / 0.1 - 1), 0.1)
     return [
-        claim("Fig. 3", "start and end of the line", f"{START}, {END} m", f"reached to {missed:.0e}", missed < 1e-9),
-        claim("Fig. 3", "speed of the tool", "0.1 m/s", f"{length / DURATION:.4f} m/s", False, why),
+        claim(
+            "Fig. 3", "start and end of the line", f"{START}, {END} m", f"reached to {missed:.0e}", below(missed, 1e-9)
+        ),
+        claim("Fig. 3", "speed of the tool", "0.1 m/s", f"{speed:.4f} m/s", near, why, words="relative, off by"),
     ]
 
 
@@ -348,7 +387,7 @@ def undone(arm: aw.Robot, line: Trajectory) -> Finding:
     q, qd, qdd = line(TIMES)
     tau = arm.inverse_dynamics(q, qd, qdd, formulation="gibbs_appell")
     off = float(np.abs(arm.forward_dynamics(q, qd, tau, formulation="gibbs_appell") - qdd).max())
-    return claim("Fig. 4", "forward dynamics undoes inverse dynamics", "yes", f"to {off:.0e} rad/s2", off < 1e-9)
+    return claim("Fig. 4", "forward dynamics undoes inverse dynamics", "yes", f"to {off:.0e} rad/s2", below(off, 1e-9))
 
 
 def table_6(means: Array, growth: float) -> list[Finding]:
@@ -367,20 +406,23 @@ def table_6(means: Array, growth: float) -> list[Finding]:
     ours_k, theirs_k = (float(np.median(x[1] / x[0])) for x in (means, theirs))
     why = "what grows as exp(k t) has rates k times as large; their arm falls more slowly, as one with rotors would"
     what = "growth k of the errors in 1/s, median of rad/s over rad"
-    return [*findings, compare("Table 6", what, f"{theirs_k:.1f}", ours_k, why)]
+    held = below(abs(ours_k / theirs_k - 1), 0.1)
+    words = f"{theirs_k:.2f} by the printed errors, relative, off by"
+    return [*findings, claim("Table 6", what, NOTHING, f"{ours_k:.2f}", held, why, words=words)]
 
 
 def sensitivity(means: Array, pairs: dict[str, Followed]) -> list[Finding]:
     """The same run by other pairs of order 4 and 5, and by the prototype."""
     size = {name: float(run.means[0, 4]) for name, run in pairs.items()}
     shown = ", ".join(f"{x:.1e} ({name})" for name, x in size.items())
-    inside = min(size.values()) < float(TABLE_6[4][0]) < max(size.values())
+    printed = float(TABLE_6[4][0])
     why = "three pairs of order 4 and 5 at the same tolerance, with what is printed between them"
-    verdict = Verdict.ORDER if inside else Verdict.DIFFERS
-    findings = [Finding("Table 6", "joint 5, rad, by the integrator", TABLE_6[4][0], shown, verdict, why)]
-    why = "stored, not the paper's: by SciPy's RK45, the same pair with other steps"
+    inside = [below(min(size.values()), printed), above(max(size.values()), printed)]
+    what = "joint 5, rad, is between those of three integrators"
+    findings = [claim("Table 6", what, TABLE_6[4][0], shown, inside, why, remark=why, words="least and largest")]
+    why = "by SciPy's RK45, the same pair with other steps"
     for joint, (stored, mean) in enumerate(zip(TABLES["stored_errors"], means[0], strict=True)):
-        findings.append(compare("Table 6", f"joint {joint + 1}, rad, stored", stored, float(mean), why))
+        findings.append(stored_number("Table 6", f"joint {joint + 1}, rad, stored", stored, float(mean), why))
     return findings
 
 
@@ -394,11 +436,13 @@ def table_7(runs: dict[str, Followed]) -> list[Finding]:
     numbers = [run.evaluations for run in runs.values()]
     why = "in double precision the methods differ by rounding, which changes no step"
     what = "evaluations differ from method to method"
-    findings.append(claim("Table 7", what, "yes", pair(numbers), len(set(numbers)) > 1, why))
+    findings.append(
+        claim("Table 7", what, "yes", pair(numbers), above(len(set(numbers)), 1), why, words="different numbers")
+    )
     means = np.array([run.means for run in runs.values()])
     apart = float(np.max(np.ptp(means, axis=0) / means[0]))
     what = "the three methods give practically the same motion"
-    return [*findings, claim("Section 5.2", what, "yes", f"errors equal to {apart:.0e}", apart < 1e-2)]
+    return [*findings, claim("Section 5.2", what, "yes", f"errors equal to {apart:.0e}", below(apart, 1e-2))]
 
 
 def per_evaluation(arm: aw.Robot, motion: Trajectory) -> list[Finding]:
@@ -410,9 +454,13 @@ def per_evaluation(arm: aw.Robot, motion: Trajectory) -> list[Finding]:
     theirs = {name: seconds / evaluations for name, (_, seconds, evaluations) in TABLE_7.items()}
     why, findings = "customised to this arm, the three cost nearly the same", []
     for name in ("CRBA", "ABM"):
-        published, ratio = f"{theirs[name] / theirs['GA']:.2f}", ours[name] / ours["GA"]
-        what = f"{name}: time per evaluation over that of GA"
-        findings.append(compare("Table 7", what, published, ratio, why, timed=True))
+        printed, ratio = theirs[name] / theirs["GA"], ours[name] / ours["GA"]
+        what, words = (
+            f"{name}: time per evaluation over that of GA",
+            f"{printed:.2f} by seconds and evaluations, off by",
+        )
+        near = below(abs(ratio - printed), 0.05)
+        findings.append(claim("Table 7", what, NOTHING, f"{ratio:.2f}", near, why, timed=True, words=words))
     return findings
 
 

@@ -25,7 +25,8 @@ from armwright.robot import Robot
 from armwright.study.crossing import MOST_JOINTS, cheaper_from, fitted_formulas, general
 from armwright.study.operation_counts import VALID_FROM, count_at_rest, count_without_bias
 from armwright.study.operation_counts import compare as compare_counts
-from armwright.study.papers.finding import Finding, Part, Study, Verdict, claim, compare, judged, unchecked
+from armwright.study.papers.finding import Finding, Part, Study, below, claim, compare, same, unchecked
+from armwright.study.papers.judgement import Formula, Printed, Worst
 from armwright.study.papers.mohan2007_claim import arithmetic, cause
 from armwright.study.papers.mohan2007_runs import JOINTS, PERIOD, arm, joint_curve, simulations, wanted
 from armwright.study.published import PUBLISHED, evaluate, tables
@@ -82,7 +83,7 @@ def printed_crossings() -> list[Finding]:
                 findings.append(compare("Table 1", f"{authors}: {what} by the printed formulas", printed, n, why))
     total = 3 * len(CROSSINGS)
     what, obtained = "counts printed beside n* and n+", f"{right} follow from the formulas"
-    findings.append(claim("Table 1", what, f"{total} numbers", obtained, right == total, "misprinted"))
+    findings.append(claim("Table 1", what, f"{total} numbers", obtained, same(right, total), "misprinted"))
     return [*findings, most_efficient()]
 
 
@@ -105,7 +106,7 @@ def most_efficient() -> Finding:
     first = cheaper_from(SIZES, *both)
     what = "the proposed algorithm is the most efficient"
     why = "by the printed formulas Saha's earlier one, for links of any shape, takes fewer operations up to n = 6"
-    return claim("Table 1", what, "yes", f"from n = {first} on", first == VALID_FROM, why)
+    return claim("Table 1", what, "yes", f"from n = {first} on", same(first or MOST_JOINTS, VALID_FROM), why, words="n")
 
 
 def recounted_rows() -> list[Finding]:
@@ -114,9 +115,11 @@ def recounted_rows() -> list[Finding]:
     for each in compare_counts(6):
         row = each.published
         if row.table == "Mohan 1":
-            verdict = max((judged(str(a), b) for a, b in zip(row.six, each.ours, strict=True)), key=lambda v: v.rank)
+            parts = [Printed(str(a), b) for a, b in zip(row.six, each.ours, strict=True)]
             printed, ours = (f"{products} M {sums} A" for products, sums in (row.six, each.ours))
-            findings.append(Finding("Table 1", f"{row.authors}: n = 6, recounted", printed, ours, verdict, row.why))
+            ours += " ({:.2f} and {:.2f} times)".format(*(part.ratio for part in parts))
+            what = f"{row.authors}: n = 6, recounted"
+            findings.append(Finding("Table 1", what, printed, ours, Worst(tuple(parts)), row.why))
     return findings
 
 
@@ -150,13 +153,17 @@ def steps() -> list[Finding]:
     for what, (each, but_one, once) in TABLES["braces"].items():
         printed = getattr(PROPOSED, what)
         added = f"{sum(each) + sum(but_one)}n{sum(once) - sum(but_one):+d}"
-        holds = added == printed
-        findings.append(claim("Section 4.1", f"{what} of all steps added", printed, added, holds, "misprinted"))
+        sizes, why = tuple(SIZES), "" if added == printed else "misprinted"
+        total = Formula(printed, sizes, tuple(float(evaluate(added, n)) for n in sizes))
+        findings.append(Finding("Section 4.1", f"{what} of all steps added", printed, added, total, why))
     rods = fitted_formulas(FITTED, [count_slender(n) for n in FITTED])
     rows = ((PROPOSED.products, PROPOSED.sums), rods, without_bias("denoc"))
     printed, slender, anyone = (f"{products} M, {sums} A" for products, sums in rows)
     why = f"in frames fixed to the links the link matrices are constant; for links of any shape it is {anyone}"
-    findings.append(Finding("Section 4.1", "count for slender links, recounted", printed, slender, Verdict.ORDER, why))
+    counts = [tuple(float(evaluate(formula, n)) for n in SIZES) for formula in rods]
+    parts = [Formula(formula, tuple(SIZES), ours) for formula, ours in zip(rows[0], counts, strict=True)]
+    what = "count for slender links, recounted"
+    findings.append(Finding("Section 4.1", what, printed, slender, Worst(tuple(parts)), why))
     return [*findings, third_component()]
 
 
@@ -182,7 +189,7 @@ def third_component() -> Finding:
         found.append(abs(float(M.column(joint).linear.z)))
         carried = screw(joint, 0.4).inertia_to_parent(eliminate(M, joint).rest)
     what, why = "third component of psi-hat 1", "it vanishes for link n only, so some steps need more products"
-    return claim("Section 4.1", what, "0 for all links", f"up to {max(found):.2g} kg m", max(found) < 1e-12, why)
+    return claim("Section 4.1", what, "0 for all links", f"up to {max(found):.2g} kg m", below(max(found), 1e-12), why)
 
 
 def count_plot() -> Plot:
@@ -208,7 +215,7 @@ def robot_and_torques() -> Part:
     findings = [
         unchecked("Figures 1-3, A.1", "drawings of robot and frames", "drawings", "nothing to compute"),
         same_robot(),
-        Finding("Figure 4", "largest torques, N m", "curves", peaks, Verdict.UNCHECKABLE, why),
+        unchecked("Figure 4", "largest torques, N m", "curves", why, peaks),
     ]
     note = "Inverse dynamics along equation (38). Joint 2 carries everything and has a plot of its own."
     return findings, [
@@ -234,4 +241,4 @@ def same_robot() -> Finding:
     rows = [(a, b, math.radians(alpha), *body) for a, b, alpha, *body in printed]
     off = float(np.max(np.abs(slender_robot(rows).mass_matrix(q) - arm().mass_matrix(q))))
     what, why = "mass matrix of the packaged robot", "the packaged data are not the printed ones"
-    return claim("Table 2", what, "30 numbers", f"off by {off:.0e}", off < 1e-13, why)
+    return claim("Table 2", what, "30 numbers", f"off by {off:.0e}", below(off, 1e-13), why)

@@ -21,7 +21,7 @@ from armwright.function import compile as compile_function
 from armwright.integrate import solve
 from armwright.report.plot import Curve, Plot
 from armwright.study.papers import mohan2007_runs as paper
-from armwright.study.papers.finding import Finding, Part, Verdict, claim, unchecked
+from armwright.study.papers.finding import NOTHING, Finding, Part, above, below, claim, unchecked
 from armwright.study.papers.mohan2007_runs import FORMULATION, JOINTS, PERIOD, Track, arm, forced, motion, rate, wanted
 
 TURNING = 5.0
@@ -98,8 +98,24 @@ def cause() -> Part:
     pendulum = "link 3 is an inverted pendulum of 2 cm from 5 s on: any error grows, whoever made it"
     published = "numerical stability of the forward dynamics"
     findings = [
-        claim("Section 4.2", "a zero eigenvalue causes the deviation", "yes", matrix, smallest < 1e-12, why),
-        claim("Section 5", "cause of the departure", published, rates, found.at(5.5) < 1, pendulum),
+        claim(
+            "Section 4.2",
+            "a zero eigenvalue causes the deviation",
+            "yes",
+            matrix,
+            below(smallest, 1e-12),
+            why,
+            words="smallest eigenvalue",
+        ),
+        claim(
+            "Section 5",
+            "cause of the departure",
+            published,
+            rates,
+            below(found.at(5.5), 1),
+            pendulum,
+            words="1/s, growth at 5.5 s",
+        ),
     ]
     curves = [
         Curve("linearised motion", found.t.tolist(), found.rate.tolist()),
@@ -140,7 +156,7 @@ def tolerances(runs: dict[float, Track]) -> Finding:
     times = ", ".join(f"{runs[tolerance].leaves():.2f} s at {tolerance:g}" for tolerance in (1e-6, 1e-8, 1e-12))
     why = "the paper has one tolerance; the growth rate tells how long a smaller error takes to become as large"
     what, obtained = "departure of joint 3 against the tolerance", f"{times}; predicted to {off:.2f} s"
-    return Finding("Section 5", what, "not told", obtained, Verdict.UNCHECKABLE, why)
+    return unchecked("Section 5", what, NOTHING, why, obtained)
 
 
 def in_doubles(doubles: dict[str, dict[float, Track]]) -> Finding:
@@ -149,7 +165,7 @@ def in_doubles(doubles: dict[str, dict[float, Track]]) -> Finding:
     obtained = f"by {min(gains):.3f} to {max(gains):.3f} s, tolerances {TOLERANCES[0]:g} to {TOLERANCES[-1]:g}"
     why = "only at the tightest tolerances does rounding matter at all, and then by chance"
     what = "recursive: departs later, in doubles"
-    return claim("Section 5", what, "by 0.3 to 0.6 s", obtained, min(gains) > paper.DIFFERENT, why)
+    return claim("Section 5", what, "by 0.3 to 0.6 s", obtained, above(min(gains), paper.DIFFERENT), why, words="s,")
 
 
 def in_single(runs: dict[str, Track]) -> Finding:
@@ -157,7 +173,8 @@ def in_single(runs: dict[str, Track]) -> Finding:
     times = [run.leaves() for run in runs.values()]
     what, obtained = "recursive: departs later, in single precision", f"{times[0]:.2f} s, {times[1]:.2f} s without"
     why = "rounding is what grows then, and both round alike"
-    return claim("Section 5", what, "by 0.3 to 0.6 s", obtained, times[0] - times[1] > paper.DIFFERENT, why)
+    gain = above(times[0] - times[1], paper.DIFFERENT)
+    return claim("Section 5", what, "by 0.3 to 0.6 s", obtained, gain, why, words="s,")
 
 
 def _mpmath() -> Any:
@@ -180,7 +197,7 @@ def rounding() -> list[Finding]:
         recursive, other = rounding_errors(mpmath, dtype)
         obtained = f"{recursive:.1e} rad/s2, {other:.1e} without (median)"
         why = "the mass matrix is conditioned well enough for either, and neither inverts it"
-        findings.append(claim("Section 5", what, "much", obtained, recursive < 0.5 * other, why))
+        findings.append(claim("Section 5", what, "much", obtained, below(recursive / other, 0.5), why, words="ratio"))
     return findings
 
 
@@ -205,9 +222,9 @@ def rounding_errors(mpmath: Any, dtype: str) -> list[float]:
 def in_fifty() -> list[Finding]:
     """The same runs with and without rounding; then one with a tolerance that doubles cannot meet."""
     mpmath = _mpmath()
-    same, below = "departure of joint 3 depends on rounding", "departure of joint 3, tolerance below doubles"
+    rounded, tighter = "departure of joint 3 depends on rounding", "departure of joint 3, tolerance below doubles"
     if mpmath is None:
-        return [unchecked("Section 5", what, "yes", NEEDS_MPMATH) for what in (same, below)]
+        return [unchecked("Section 5", what, "yes", NEEDS_MPMATH) for what in (rounded, tighter)]
     with mpmath.workdps(DIGITS):
         kinds = (float, mpmath.mpf)
         times = [exact_departure(name, number, paper.RELATIVE) for number in kinds for name in FORMULATION.values()]
@@ -219,8 +236,8 @@ def in_fifty() -> list[Finding]:
     further = f"{tight:.2f} s at {TIGHT:g}; {foreseen:.2f} s predicted from {LESS_TIGHT:g} in doubles"
     reason = f"the paper has doubles; {DIGITS} digits, {TIGHT_METHOD}, started at {EXACT_START} s"
     return [
-        claim("Section 5", same, "yes", obtained, max(times) - min(times) > paper.OFF, why),
-        Finding("Section 5", below, "-", further, Verdict.UNCHECKABLE, reason),
+        claim("Section 5", rounded, "yes", obtained, above(max(times) - min(times), paper.OFF), why, words="s,"),
+        unchecked("Section 5", tighter, NOTHING, reason, further),
     ]
 
 
@@ -255,7 +272,7 @@ def seeds() -> Finding:
     why = (
         "a conjecture: errors larger than the tolerance; 4.8 s, before the growth begins, is explained by none of these"
     )
-    return Finding("Section 5", "what would explain 5.4 s", "-", obtained, Verdict.UNCHECKABLE, why)
+    return unchecked("Section 5", "what would explain 5.4 s", NOTHING, why, obtained)
 
 
 def departure_plot(doubles: dict[str, dict[float, Track]]) -> Plot:

@@ -1,0 +1,275 @@
+"""What is measured, what it is held to, and the verdict that follows: nothing here is decided by hand.
+
+A judgement keeps its measured numbers, so that `instead` can ask what the verdict would be with others; a test does so
+for every finding of every paper, and a verdict that no measurement could change does not pass it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from fractions import Fraction
+from typing import Literal, Protocol
+
+from armwright.study.published import evaluate
+
+
+class Verdict(Enum):
+    """From best to worst; what cannot be checked is no worse than what was never claimed.
+
+    EQUAL    the same number, exactly
+    HOLDS    a statement is true, or a number lies within the bounds that the row shows
+    DIGITS   rounds to the number the paper prints
+    MOSTLY   a statement is true in more than half of the cases, which the row counts
+    TENTH    within a tenth of the printed number; the row shows the factor
+    TWO, TEN within a factor of two or ten of it, likewise
+    """
+
+    EQUAL = "equal"
+    HOLDS = "holds"
+    DIGITS = "same within the printed digits"
+    MOSTLY = "holds in most cases"
+    TENTH = "within 10 %"
+    TWO = "within a factor of two"
+    TEN = "within a factor of ten"
+    UNCHECKABLE = "not checkable"
+    DIFFERS = "differs"
+
+    @property
+    def rank(self) -> int:
+        return list(Verdict).index(self)
+
+
+class Judgement(Protocol):
+    """`held_to` is the tolerance in words, `measured` what the verdict hangs on."""
+
+    @property
+    def verdict(self) -> Verdict: ...
+
+    @property
+    def held_to(self) -> str: ...
+
+    @property
+    def measured(self) -> tuple[float, ...]: ...
+
+    def instead(self, measured: Sequence[float]) -> Judgement:
+        """The same judgement of other measurements."""
+        ...
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A number beside a printed one, which counts by its digits."""
+
+    printed: str
+    value: float
+
+    @property
+    def ratio(self) -> float:
+        """Ours over theirs; not a number beside a printed zero."""
+        number = float(self.printed)
+        return self.value / number if number else math.nan
+
+    @property
+    def verdict(self) -> Verdict:
+        if self.value == float(self.printed):
+            return Verdict.EQUAL
+        if abs(self.value - float(self.printed)) <= self.half_a_digit * (1 + 1e-9):
+            return Verdict.DIGITS
+        return by_factor([self.ratio])
+
+    @property
+    def held_to(self) -> str:
+        if self.verdict is Verdict.DIGITS:
+            return f"printed +- {self.half_a_digit:g}"
+        return _FACTORS.get(self.verdict, "printed, exactly")
+
+    @property
+    def half_a_digit(self) -> float:
+        return 0.5 * last_digit(self.printed)
+
+    @property
+    def measured(self) -> tuple[float, ...]:
+        return (self.value,)
+
+    def instead(self, measured: Sequence[float]) -> Printed:
+        return replace(self, value=measured[0])
+
+
+_FACTORS = {
+    Verdict.TENTH: "0.9 to 1.1 times the printed",
+    Verdict.TWO: "1/2 to 2 times the printed",
+    Verdict.TEN: "1/10 to 10 times the printed",
+    Verdict.DIFFERS: "1/10 to 10 times the printed",
+}
+
+
+def by_factor(ratios: Iterable[float]) -> Verdict:
+    """How near to the printed numbers: the worst of several ratios decides."""
+    found = list(ratios)
+    for verdict, low, high in ((Verdict.TENTH, 0.9, 1.1), (Verdict.TWO, 0.5, 2.0), (Verdict.TEN, 0.1, 10.0)):
+        if found and all(low <= ratio <= high for ratio in found):
+            return verdict
+    return Verdict.DIFFERS
+
+
+_NUMBER = re.compile(r"^[+-]?\d*(?:\.(?P<decimals>\d*))?(?:[eE](?P<power>[+-]?\d+))?$")
+
+
+def last_digit(text: str) -> float:
+    """What one unit in the last printed digit is worth: 0.01 for "3.14", 100 for "1.2e3"."""
+    parts = _NUMBER.match(text.strip())
+    if parts is None:
+        raise ValueError(f"{text!r} is not a number")
+    return float(10.0 ** (int(parts["power"] or 0) - len(parts["decimals"] or "")))
+
+
+Sense = Literal["<", "<=", ">", "="]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A measured value and the limit it must keep to."""
+
+    value: float
+    sense: Sense
+    limit: float
+
+    @property
+    def holds(self) -> bool:
+        return {
+            "<": self.value < self.limit,
+            "<=": self.value <= self.limit,
+            ">": self.value > self.limit,
+            "=": self.value == self.limit,
+        }[self.sense]
+
+    def __str__(self) -> str:
+        return f"{self.sense} {self.limit:.4g}"
+
+
+def below(value: float, limit: float) -> Bound:
+    return Bound(float(value), "<", float(limit))
+
+
+def at_most(value: float, limit: float) -> Bound:
+    return Bound(float(value), "<=", float(limit))
+
+
+def above(value: float, limit: float) -> Bound:
+    return Bound(float(value), ">", float(limit))
+
+
+def same(value: float, other: float) -> Bound:
+    return Bound(float(value), "=", float(other))
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """A statement: all its bounds must hold; with `most`, more than half of them count for something.
+
+    `words` say what is bounded, where the statement itself does not.
+    """
+
+    bounds: tuple[Bound, ...]
+    words: str = ""
+    most: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.bounds:
+            raise ValueError("a statement needs a measured number and a limit to it")
+
+    @property
+    def count(self) -> int:
+        return sum(bound.holds for bound in self.bounds)
+
+    @property
+    def verdict(self) -> Verdict:
+        if self.count == len(self.bounds):
+            return Verdict.HOLDS
+        return Verdict.MOSTLY if self.most and 2 * self.count > len(self.bounds) else Verdict.DIFFERS
+
+    @property
+    def held_to(self) -> str:
+        limits = list(dict.fromkeys(map(str, self.bounds)))
+        if self.most and len(limits) > 1:
+            limits = [f"{sense} its counterpart" for sense in dict.fromkeys(bound.sense for bound in self.bounds)]
+        return f"{self.words} {', '.join(limits)}".strip()
+
+    @property
+    def measured(self) -> tuple[float, ...]:
+        return tuple(bound.value for bound in self.bounds)
+
+    def instead(self, measured: Sequence[float]) -> Bounds:
+        pairs = zip(self.bounds, measured, strict=True)
+        return replace(self, bounds=tuple(replace(bound, value=value) for bound, value in pairs))
+
+
+@dataclass(frozen=True)
+class Formula:
+    """Counts for several n beside a printed polynomial in n: equal for all of them, or within a factor for all."""
+
+    printed: str
+    sizes: tuple[int, ...]
+    counts: tuple[float, ...]
+
+    @property
+    def theirs(self) -> list[Fraction]:
+        return [evaluate(self.printed, n) for n in self.sizes]
+
+    @property
+    def ratios(self) -> list[float]:
+        return [ours / float(printed) for ours, printed in zip(self.counts, self.theirs, strict=True)]
+
+    @property
+    def verdict(self) -> Verdict:
+        return Verdict.EQUAL if list(self.counts) == self.theirs else by_factor(self.ratios)
+
+    @property
+    def held_to(self) -> str:
+        return f"{_FACTORS.get(self.verdict, 'printed, exactly')}, n = {self.sizes[0]} to {self.sizes[-1]}"
+
+    @property
+    def measured(self) -> tuple[float, ...]:
+        return self.counts
+
+    def instead(self, measured: Sequence[float]) -> Formula:
+        return replace(self, counts=tuple(measured))
+
+
+@dataclass(frozen=True)
+class Worst:
+    """Several judgements in one row, of which the worst is told."""
+
+    parts: tuple[Judgement, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        return max((part.verdict for part in self.parts), key=lambda verdict: verdict.rank)
+
+    @property
+    def held_to(self) -> str:
+        return next(part.held_to for part in self.parts if part.verdict is self.verdict)
+
+    @property
+    def measured(self) -> tuple[float, ...]:
+        return tuple(value for part in self.parts for value in part.measured)
+
+    def instead(self, measured: Sequence[float]) -> Worst:
+        left = list(measured)
+        return Worst(tuple(part.instead([left.pop(0) for _ in part.measured]) for part in self.parts))
+
+
+@dataclass(frozen=True)
+class Uncheckable:
+    """Nothing to hold a measurement to: no verdict follows from it."""
+
+    verdict = Verdict.UNCHECKABLE
+    held_to = "-"
+    measured: tuple[float, ...] = ()
+
+    def instead(self, measured: Sequence[float]) -> Uncheckable:
+        return self

@@ -1,0 +1,201 @@
+"""Verdicts on the papers follow from what is measured, and none of them could not have been another."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+
+from armwright.errors import InputError
+from armwright.study import papers
+from armwright.study.papers import Finding, Study, Verdict
+from armwright.study.papers.document import BEGIN, END, alike, findings_of, table, with_findings
+from armwright.study.papers.finding import beside_stored, claim, compare, compare_each, theory, trend, unchecked
+from armwright.study.papers.judgement import (
+    Bound,
+    Bounds,
+    Formula,
+    Judgement,
+    Printed,
+    Worst,
+    above,
+    at_most,
+    below,
+    same,
+)
+
+DOCUMENTS = Path(__file__).parent.parent / "docs" / "papers"
+BESIDE_A_PRINTED_NUMBER = {Verdict.EQUAL, Verdict.DIGITS, Verdict.TENTH, Verdict.TWO, Verdict.TEN}
+
+
+def test_a_number_counts_by_its_printed_digits_and_then_by_its_factor() -> None:
+    for value, verdict in (
+        (1.5, Verdict.EQUAL),
+        (1.549, Verdict.DIGITS),
+        (1.56, Verdict.TENTH),
+        (1.66, Verdict.TWO),
+        (3.1, Verdict.TEN),
+        (15.1, Verdict.DIFFERS),
+        (-1.5, Verdict.DIFFERS),
+        (math.nan, Verdict.DIFFERS),
+        (math.inf, Verdict.DIFFERS),
+    ):
+        assert compare("here", "a number", "1.5", value, "why").verdict is verdict
+    assert compare("here", "a count", 36, 34, "why").verdict is Verdict.TENTH  # whole numbers are equal or not
+    assert compare("here", "a zero", "0", 0.6, "why").verdict is Verdict.DIFFERS
+
+
+def test_a_row_shows_its_factor_and_its_tolerance() -> None:
+    assert compare("here", "a number", "1.5", 1.8, "why").row[2:] == (
+        *("1.5", "1.8 (1.2 times)", "1/2 to 2 times the printed", "within a factor of two"),
+    )
+    assert compare("here", "a number", "1.5", 1.549).row[2:] == (
+        *("1.5", "1.55", "printed +- 0.05", "same within the printed digits"),
+    )
+    assert compare_each("here", "two", (3, 4), (3, 5), "why").row[2:5] == (
+        *("3, 4", "3, 5 (1, 1.25 times)", "1/2 to 2 times the printed"),
+    )
+    assert claim("here", "small", "yes", "it is", below(1e-3, 1e-2)).row[4:] == ("< 0.01", "holds")
+    assert claim("here", "small", "yes", "it is not", below(1e-1, 1e-2), "why").row[4:] == ("< 0.01", "differs")
+
+
+def test_what_the_paper_does_not_print_is_not_in_its_column() -> None:
+    assert theory("here", "order", 4, 3.9, 0.5).row[2:] == ("-", "3.90", "4 by theory, off by < 0.5", "holds")
+    assert theory("here", "order", 4, 3.4, 0.5).verdict is Verdict.DIFFERS
+    stored = beside_stored("here", "torques", "off by 1e-7", at_most(1e-7, 1e-6))
+    assert stored.row[2:] == ("-", "off by 1e-7", "prototype, off by <= 1e-06", "holds")
+
+
+def test_a_trend_holds_in_every_case_in_most_or_not() -> None:
+    for values, verdict in (([1, 1, 1], Verdict.HOLDS), ([1, 1, 3], Verdict.MOSTLY), ([1, 3], Verdict.DIFFERS)):
+        made = trend("here", "fewer", "fewer", "fewer", [below(x, 2) for x in values])
+        assert made.verdict is verdict
+    assert made.obtained == "fewer (1 of 2)" and made.why
+
+
+def test_a_formula_is_held_to_every_n() -> None:
+    for counts, verdict in (((5, 7, 9), Verdict.EQUAL), ((5, 7, 9.5), Verdict.TENTH), ((5, 7, 99), Verdict.DIFFERS)):
+        assert Formula("2n-1", (3, 4, 5), counts).verdict is verdict
+
+
+def test_a_verdict_needs_something_measured_or_a_reason() -> None:
+    with pytest.raises(ValueError, match="needs a measured number"):
+        claim("here", "something", "yes", "yes", [])
+    with pytest.raises(ValueError, match="say why"):
+        compare("here", "something", "1", 100)
+    with pytest.raises(ValueError, match="say why"):
+        unchecked("here", "something", "curves", "")
+
+
+def just_inside(bound: Bound) -> float:
+    toward = {"<": -math.inf, "<=": bound.limit, ">": math.inf, "=": bound.limit}[bound.sense]
+    return math.nextafter(bound.limit, toward)
+
+
+def just_outside(bound: Bound) -> float:
+    toward = {"<": bound.limit, "<=": math.inf, ">": bound.limit, "=": math.inf}[bound.sense]
+    return math.nextafter(bound.limit, toward)
+
+
+def inside(judgement: Judgement) -> list[float]:
+    """Measurements with which nothing could be better."""
+    if isinstance(judgement, Worst):
+        return [value for part in judgement.parts for value in inside(part)]
+    if isinstance(judgement, Printed):
+        return [float(judgement.printed)]
+    if isinstance(judgement, Formula):
+        return [float(value) for value in judgement.theirs]
+    assert isinstance(judgement, Bounds)
+    return [just_inside(bound) for bound in judgement.bounds]
+
+
+def outside(judgement: Judgement) -> list[float]:
+    """Measurements just beyond what is allowed."""
+    if isinstance(judgement, Worst):
+        return [value for part in judgement.parts for value in outside(part)]
+    if isinstance(judgement, Bounds):
+        return [just_outside(bound) for bound in judgement.bounds]
+    return [10.001 * value for value in inside(judgement)]
+
+
+def assert_able_to_fail(finding: Finding) -> None:
+    """Other measurements make it better or worse; each of them alone is enough, where all must hold."""
+    judgement = finding.judgement
+    if finding.verdict is Verdict.UNCHECKABLE:
+        assert not judgement.measured and finding.why
+        return
+    good, bad = inside(judgement), outside(judgement)
+    assert judgement.instead(judgement.measured).verdict is finding.verdict
+    assert judgement.instead(good).verdict in (Verdict.EQUAL, Verdict.HOLDS), finding.key
+    assert judgement.instead(bad).verdict is Verdict.DIFFERS, finding.key
+    assert judgement.instead([math.nan] * len(good)).verdict is Verdict.DIFFERS, finding.key
+    for k, value in enumerate(bad):
+        one = judgement.instead([*good[:k], value, *good[k + 1 :]]).verdict
+        expected = {Verdict.DIFFERS, Verdict.MOSTLY} if getattr(judgement, "most", False) else {Verdict.DIFFERS}
+        assert one in expected, finding.key
+
+
+def assert_published_is_printed(finding: Finding) -> None:
+    """A verdict on digits or factors stands beside a printed number, and it is the number shown that was judged."""
+    parts = finding.judgement.parts if isinstance(finding.judgement, Worst) else (finding.judgement,)
+    if finding.verdict in BESIDE_A_PRINTED_NUMBER:
+        for part in parts:
+            assert isinstance(part, Printed | Formula) and part.printed in finding.published, finding.key
+    if isinstance(finding.judgement, Printed):
+        shown = float(re.split(r"[ (]", finding.obtained)[0])
+        assert shown == pytest.approx(finding.judgement.value, rel=1e-3), finding.key
+    if any(word in finding.judgement.held_to for word in ("prototype", "by theory", "by hand")):
+        assert finding.published == "-", finding.key
+
+
+def assert_kept(study: Study) -> None:
+    """What a paper's study must be: nothing lost, nothing certain beforehand, and the document of this run."""
+    assert papers.lost(study) == []
+    assert set(papers.expected(study.paper)) == {f.key for f in study.findings if not f.timed}
+    for finding in study.findings:
+        assert_able_to_fail(finding)
+        assert_published_is_printed(finding)
+    assert_document(study)
+
+
+def assert_document(study: Study) -> None:
+    """Row by row, so that a failure names it; what a missing peer would have said is passed over."""
+    document = findings_of((DOCUMENTS / f"{study.paper}.md").read_text()).splitlines()
+    missing = {f.key for f in study.findings if "not installed" in f.why}
+    if missing:
+        return
+    for ours, written in zip(table(study).splitlines(), document[1:], strict=True):
+        assert alike(ours, written), f"run tools/papers.py {study.paper}:\n{ours}\n{written}"
+
+
+@pytest.fixture
+def small() -> Study:
+    rows = (
+        compare("here", "a number", "2", 1.7),
+        claim("here", "small", "yes", "to 1e-3", below(1e-3, 1), remark="so"),
+    )
+    return Study("small", "Small", "", rows)
+
+
+def test_a_document_keeps_its_text_and_gets_the_table_of_the_run(small: Study) -> None:
+    text = with_findings(f"before\n{BEGIN}\nformer\n{END}\nafter\n", small)
+    assert text.startswith("before\n") and text.endswith(f"{END}\nafter\n") and "former" not in text
+    assert "| here | a number | 2 | 1.7 | printed +- 0.5 | same within the printed digits |" in text
+    assert "| here | small | yes | to 1e-3 | < 1 | holds (1) |" in text and "\n1. so\n" in text
+    assert with_findings(text, small) == text
+    with pytest.raises(InputError, match="no place for its findings"):
+        with_findings("text", small)
+
+
+def test_tables_are_alike_to_what_another_machine_may_change() -> None:
+    assert alike("off by 1.00 at most", "off by 1.05 at most")
+    assert not alike("off by 1.00 at most", "off by 1.30 at most")
+    assert not alike("off by 1.00 at most", "off by 1.00 at least")
+
+
+def test_the_bounds_are_what_they_say() -> None:
+    assert above(2, 1).holds and not above(1, 1).holds
+    assert below(0, 1).holds and not below(1, 1).holds
+    assert at_most(1, 1).holds and same(1, 1).holds and not same(1, 2).holds
