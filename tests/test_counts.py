@@ -122,6 +122,17 @@ def test_every_published_row_is_compared() -> None:
     assert compare(2) == []  # the formulas hold from three joints on
 
 
+def test_a_count_that_stands_for_several_authors_says_so() -> None:
+    rows = {(row.table, row.authors): row.why for row in PUBLISHED}
+    assert rows["Angeles 1", "Luh et al."].endswith(
+        "; our newton_euler stands for Walker, Orin and for Hollerbach, Sahar too"
+    )
+    assert rows["Mohan 1", "Valasek"].endswith(
+        "; our articulated_body stands for Featherstone and for Brandl et al. too"
+    )
+    assert "stands for" not in rows["Angeles 1", "Khalil et al."]
+
+
 def test_vertical_gravity_costs_less_than_any_gravity() -> None:
     general = aw.count_operations("inverse_dynamics", "gibbs_appell", joints=6)
     vertical = aw.count_operations("inverse_dynamics", "gibbs_appell", joints=6, vertical_gravity=True)

@@ -7,13 +7,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import close
+from conftest import close, random_case
 from test_verdicts import assert_kept
 
 import armwright as aw
 from armwright.check.numbers import difference
 from armwright.study import papers
+from armwright.study.operation_counts import products_and_sums
 from armwright.study.papers import Study, Verdict, angeles1989
+from armwright.study.papers.angeles1989_counts import (
+    TENSORS,
+    formulas,
+    general_count,
+    kane_by_euler,
+    khalil_by_inertia,
+    stages_of,
+)
 from armwright.study.papers.finding import Finding
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "papers" / "angeles1989.md"
@@ -54,6 +63,28 @@ def test_counts_of_this_paper() -> None:
     assert (count.multiplications, count.additions) == (517, 420)
     coincident = angeles1989.count_coincident(6)
     assert (coincident.multiplications, coincident.additions) == (513, 418)
+
+
+def test_with_eulers_tensor_or_without_khalil_needs_seven_operations_less() -> None:
+    found = {how: [products_and_sums(general_count(method, 6)) for method in pair] for how, pair in TENSORS.items()}
+    assert found == {"without Euler's tensor": [937, 930], "with Euler's tensor in both": [877, 870]}
+    assert formulas(TENSORS["without Euler's tensor"][1]) == ("105n-116", "87n-106")
+
+
+@pytest.mark.parametrize("rigid", [khalil_by_inertia, kane_by_euler])
+def test_what_is_counted_the_other_way_gives_the_same_torques(rigid) -> None:
+    case = random_case(5, 4)
+    chain, state = case.arm.chain(), [x.tolist() for x in case.state]
+    close(rigid(chain, *state, chain.wrenches()), aw.formulations("inverse_dynamics")[0](chain, *state), 1e-13)
+
+
+def test_a_prismatic_joint_takes_the_products_of_52_and_56(study: Study) -> None:
+    assert stages_of("R") == [(0, 0), (50, 43)] and stages_of("P") == [(2, 0), (54, 44)]
+    for key in (
+        "eq. (52): stage 1, products per prismatic joint",
+        "eq. (56): stage 2, products per prismatic joint more",
+    ):
+        assert found(study, key).verdict is Verdict.EQUAL
 
 
 def test_slopes_are_the_published_ones(study: Study) -> None:

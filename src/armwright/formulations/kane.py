@@ -38,11 +38,11 @@ class Sums(NamedTuple):
 
 def inverse_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads) -> list[Scalar]:
     base = Accelerated(Rotation(1, 0, 1, 0), ZERO, ZERO, ZERO, ZERO, IDENTITY * 0, -chain.gravity)
-    motions = outward(_motion, base, chain.joints, chain.bodies, q, qd, qdd)
+    motions = outward(motion, base, chain.joints, chain.bodies, q, qd, qdd)
     return inward(_sums, Sums(ZERO, ZERO), chain.joints, chain.bodies, motions, loads)
 
 
-def _motion(last: Accelerated, joint: Joint, link: Link, q: Scalar, qd: Scalar, qdd: Scalar) -> Accelerated:
+def motion(last: Accelerated, joint: Joint, link: Link, q: Scalar, qd: Scalar, qdd: Scalar) -> Accelerated:
     Q, a, rho = joint.rotation(q), joint.offset(q), link.com
     w, wd = Q.T @ last.w, Q.T @ last.wd
     p = Q.T @ (last.p + last.W @ (a - last.rho))

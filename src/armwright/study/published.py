@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from importlib import resources
 from typing import Any
@@ -80,5 +81,17 @@ def tables(paper: str) -> dict[str, Any]:
 
 _DATA = _data("published.toml")
 
-PUBLISHED = tuple(Published(**{**row, "six": tuple(row["six"])}) for row in _DATA["row"])
+
+def _shared(rows: list[Published]) -> Iterator[Published]:
+    """The rows; each says for whom else of its table the same count of ours stands, as not every algorithm is here."""
+
+    def ours(row: Published) -> tuple[str, ...]:
+        return row.table, row.problem, row.ours, row.part
+
+    for row in rows:
+        others = " and for ".join(r.authors for r in rows if r is not row and ours(r) == ours(row))
+        yield replace(row, why=f"{row.why}; our {row.ours} stands for {others} too") if others else row
+
+
+PUBLISHED = tuple(_shared([Published(**{**row, "six": tuple(row["six"])}) for row in _DATA["row"]]))
 CUSTOMISED = tuple(Customised(**row) for row in _DATA["customised"])
