@@ -242,6 +242,45 @@ def test_an_audit_reads_as_text() -> None:
     assert "array" not in repr(run.verify())
 
 
+@pytest.mark.parametrize("make", ["computed_torque", "pid", "both"])
+def test_a_motion_of_many_pieces_is_followed_by_compiled_code(make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is what the law would do with all pieces compiled, and the law itself is never called from Python."""
+    times = np.linspace(0, 1, 41)
+    motion = trajectory.spline(times, 0.3 * np.sin(times[:, None] * [3, 5, 7]))
+    law = torque.pid(motion, 20, 5, 3) if make == "pid" else torque.computed_torque(motion, 100, 20)
+    law = law.limited(50.0) + torque.friction(0.1) if make == "both" else law
+    assert not law.traceable
+    with monkeypatch.context() as patch, pytest.warns(SlowWarning):
+        patch.setattr(torque.Tracking, "correction", _traced_only)
+        run = simulate(SMOOTH, law, qd0=[0.1, 0, 0])
+    monkeypatch.setattr("armwright.trajectory.base.MOST_PIECES", 64)
+    assert law.traceable
+    whole = simulate(SMOOTH, law, qd0=[0.1, 0, 0])
+    assert run.statistics.accepted == whole.statistics.accepted
+    for name in ("q", "qd", "tau", "work", *(["memory"] if make == "pid" else [])):
+        close(getattr(run, name), getattr(whole, name), 1e-9)
+
+
+CORRECTION = torque.Tracking.correction
+
+
+def _traced_only(self, at, *target):
+    assert not isinstance(at.t, float)
+    return CORRECTION(self, at, *target)
+
+
+def test_a_law_that_follows_two_motions_is_not_one_that_follows_one() -> None:
+    times = np.linspace(0, 1, 41)
+    one, other = (trajectory.spline(times, c * np.sin(times[:, None] * [3, 5, 7])) for c in (0.3, 0.1))
+    law = torque.pd(one, 20, 3) + torque.pd(other, 10, 1)
+    assert torque.opened(law) is None
+    assert torque.opened(torque.pd(one, 20, 3) + torque.pd(one, 10, 1)) is not None
+    at = torque.Moment(0.4, [0.1, 0.2, 0.3], [0.0] * 3, SMOOTH.chain())
+    with pytest.warns(SlowWarning):
+        run = simulate(SMOOTH, law, q0=at.q, qd0=at.qd, start=0.4, duration=0.02)
+    close(run.tau[0], law.torques(at), 1e-12)
+
+
 def test_results_go_to_other_processes() -> None:
     run = simulate(SMOOTH, **TRUSTED)
     there = pickle.loads(pickle.dumps(run))

@@ -22,14 +22,17 @@ from armwright.graph.replay import replaced
 from armwright.layout import Layout
 from armwright.model.description import Description
 from armwright.model.vary import check, varied
-from armwright.torque import Law, Moment
+from armwright.torque import Law, Moment, OpenMotion
 from armwright.trace.choose import cheapest
 from armwright.trace.tracing import Request
 
 
 @dataclass(frozen=True)
 class Driven:
-    """Forward dynamics of a robot with the torques of a law in place of its last argument, in one graph."""
+    """Forward dynamics of a robot with the torques of a law in place of its last argument, in one graph.
+
+    `parameters` are those of the robot that vary, and a motion that the law follows if it is left open.
+    """
 
     at: Moment
     parameters: tuple[Expr, ...]
@@ -64,6 +67,8 @@ def driven(robot: Description, law: Law, vary: tuple[str, ...] = ()) -> Driven:
     values = dict(opened)
     chain = varied(robot, values) if check(robot, vary) else robot.chain()
     parameters = tuple(x for symbols in values.values() for x in symbols)
+    if isinstance(law.reference, OpenMotion):
+        parameters += tuple(law.reference.inputs(graph))
     return Driven(at, parameters, torques, drag, accelerations, law.rates(at), chain)
 
 

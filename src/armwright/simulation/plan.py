@@ -17,7 +17,7 @@ from armwright.integrate import STIFF, method, methods
 from armwright.layout import Layout
 from armwright.robot import Robot
 from armwright.simulation.motion import layout_of
-from armwright.torque import Law, as_law
+from armwright.torque import Law, as_law, opened
 from armwright.trace.form import straight
 
 MOST_RECORDS = 5_000_000
@@ -76,6 +76,11 @@ class Plan:
     def traced(self) -> bool:
         """Whether robot and law can be one compiled program."""
         return self.law.traceable and straight(self.robot)
+
+    @property
+    def opened(self) -> Law | None:
+        """The law with its motion left open, where only that keeps it from being compiled."""
+        return opened(self.law) if not self.law.traceable and straight(self.robot) else None
 
     @property
     def first_step(self) -> float:

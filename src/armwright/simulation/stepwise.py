@@ -52,10 +52,12 @@ def stepwise(plan: Plan, y0: Array, events: Sequence[Event]) -> Run:
 
 
 def _rate(plan: Plan) -> Callable[[float, Array], Array]:
-    """dy/dt, compiled where the law can be."""
+    """dy/dt, compiled where the law can be, at least with the motion it follows as a further input."""
     robot, law, layout = plan.robot, plan.law, plan.layout
     if plan.traced:
         return _evaluated(slopes_of(robot, law), (layout.size,))
+    if plan.opened is not None and law.reference is not None:
+        return _evaluated(slopes_of(robot, plan.opened), (layout.size,), law.reference.trace)
     chain = robot.chain()
 
     def rate(t: float, y: Array) -> Array:
@@ -69,12 +71,17 @@ def _rate(plan: Plan) -> Callable[[float, Array], Array]:
     return rate
 
 
-def _evaluated(kernel: Kernel, shape: tuple[int, ...]) -> Callable[[float, Array], Array]:
-    """A kernel of (t, y) for one state at a time."""
+def _evaluated(
+    kernel: Kernel, shape: tuple[int, ...], followed: Callable[[float], Sequence[Any]] | None = None
+) -> Callable[[float, Array], Array]:
+    """A kernel of (t, y), and of what is `followed` at t, for one state at a time."""
 
     def call(t: float, y: Array) -> Array:
         out = np.empty(shape)
-        kernel.run([np.array([[t]], dtype=float), np.ascontiguousarray(y, dtype=float)[None, :]], out.reshape(1, -1))
+        arrays = [np.array([[t]], dtype=float), np.ascontiguousarray(y, dtype=float)[None, :]]
+        if followed is not None:
+            arrays.append(np.array(followed(t), dtype=float).reshape(1, -1))
+        kernel.run(arrays, out.reshape(1, -1))
         return out
 
     return call

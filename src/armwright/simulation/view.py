@@ -28,6 +28,9 @@ def viewed(plan: Plan, times: Array, states: Array) -> View:
     robot, n = plan.robot, plan.robot.n
     if plan.traced:
         return View.of(looked_up(view_of(robot, plan.law, (), "float64"), (times[:, None], states)), n)
+    if plan.opened is not None and plan.law.reference is not None:
+        followed = np.concatenate(plan.law.reference(times), axis=-1)
+        return View.of(looked_up(view_of(robot, plan.opened, (), "float64"), (times[:, None], states, followed)), n)
     parts = plan.layout.split(states)
     chain, q, qd = robot.chain(), parts["q"], parts["qd"]
     rows = zip(times.tolist(), q.tolist(), qd.tolist(), parts["memory"].tolist(), strict=True)

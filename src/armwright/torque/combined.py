@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from armwright.algebra import Scalar
 from armwright.errors import InputError
-from armwright.torque.law import Law, Moment, each
+from armwright.torque.law import Law, Moment, Reference, each
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,9 @@ class Limited(Law):
     @property
     def made_of(self) -> tuple[Law, ...]:
         return (self.law,)
+
+    def following(self, reference: Reference) -> Law:
+        return replace(self, law=self.law.following(reference))
 
     @property
     def n(self) -> int | None:
@@ -65,6 +68,9 @@ class Sum(Law):
     @property
     def made_of(self) -> tuple[Law, ...]:
         return self.laws
+
+    def following(self, reference: Reference) -> Law:
+        return replace(self, laws=tuple(law.following(reference) for law in self.laws))
 
     @property
     def parts(self) -> tuple[Law, ...]:

@@ -82,6 +82,10 @@ class Law:
         """Whether it can be compiled with the dynamics; otherwise it is called from Python, step by step."""
         return all(law.traceable for law in self.made_of)
 
+    def following(self, reference: Reference) -> Law:
+        """The same law with another motion to follow, where it follows any."""
+        return self
+
     @property
     def span(self) -> tuple[float, float] | None:
         """The times it is defined for; None for all."""

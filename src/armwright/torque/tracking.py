@@ -6,8 +6,9 @@ a surprise to them), or another one given as `model`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar, TypeVar
 
 from numpy.typing import ArrayLike
@@ -16,10 +17,12 @@ from armwright.algebra import Scalar
 from armwright.chain import Chain
 from armwright.errors import InputError
 from armwright.formulations import find
+from armwright.graph.expression import Expr, Graph
 from armwright.model.description import Description
 from armwright.torque.law import Law, Moment, Reference, each, numbers
 from armwright.trace.regroup import regrouped
 from armwright.trajectory import Trajectory
+from armwright.trajectory.base import OneFormula, Traced
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,42 @@ class Target:
     @property
     def n(self) -> int:
         return self.motion.n if self.motion is not None else len(self.position)
+
+
+@dataclass(frozen=True, repr=False)
+class OpenMotion(OneFormula):
+    """A motion that is not known yet: a program gets q, qd and qdd of every moment as its inputs."""
+
+    joints: int
+
+    @property
+    def n(self) -> int:
+        return self.joints
+
+    def inputs(self, graph: Graph) -> list[Expr]:
+        """q, then qd, then qdd."""
+        return [graph.input(f"reference{k + 1}") for k in range(3 * self.n)]
+
+    def trace(self, t: Scalar) -> Traced:
+        given, n = self.inputs(t.graph), self.n
+        return given[:n], given[n : 2 * n], given[2 * n :]
+
+
+def opened(law: Law) -> Law | None:
+    """The law with its motion left open, if that makes it one that compiles: a motion of many pieces does not."""
+    motions = {id(motion): motion for motion in _motions(law)}
+    if len(motions) != 1:
+        return None
+    (motion,) = motions.values()
+    made = law.following(OpenMotion((-math.inf, math.inf), motion.n))
+    return made if made.traceable else None
+
+
+def _motions(law: Law) -> Iterator[Reference]:
+    if isinstance(law, Tracking) and law.target.motion is not None:
+        yield law.target.motion
+    for part in law.made_of:
+        yield from _motions(part)
 
 
 def _target(value: ArrayLike | Reference) -> Target:
@@ -73,6 +112,9 @@ class Tracking(Law):
     @property
     def reference(self) -> Reference | None:
         return self.target.motion
+
+    def following(self, reference: Reference) -> Tracking:
+        return self if self.target.motion is None else replace(self, target=Target(motion=reference))
 
     def known(self, at: Moment) -> Chain:
         """The robot as the controller knows it."""
