@@ -613,33 +613,35 @@ def test_a_folder_that_holds_the_file_is_the_package_of_its_name(tmp_path: Path,
     folder = tmp_path / "data/robots/arm/urdf"
     folder.mkdir(parents=True)
     (tmp_path / "data/a.stl").write_text("x")
+    (folder.parent / "a.stl").write_text("x")
     (tmp_path / "data/beside").mkdir()
     (tmp_path / "data/beside/b.stl").write_text("x")
-    (tmp_path / "data/away.stl").symlink_to(tmp_path / "secret.stl")
+    (folder.parent / "away.stl").symlink_to(tmp_path / "secret.stl")
     (tmp_path / "secret.stl").write_text("x")
-    mesh = mesh_of(folder / "robot.urdf", "package://data/a.stl")
-    assert mesh.find() == tmp_path / "data/a.stl"
+    mesh = mesh_of(folder / "robot.urdf", "package://data/robots/arm/a.stl")
+    assert mesh.find() == folder.parent / "a.stl"
     for name, message in (
         ("package://beside/b.stl", "unknown package 'beside'; say where it is"),  # not around the file
-        (f"package://{tmp_path.name}/secret.stl", "unknown package"),  # five levels above it
-        ("package://data/away.stl", "leads out of the robot's folder"),
-        ("package://data/gone.stl", "does not exist"),
+        ("package://data/a.stl", "leads out of the robot's folder"),
+        ("package://robots/../a.stl", "leads out of its package"),
+        (f"package://{tmp_path.name}/secret.stl", "leads out of the robot's folder"),
+        ("package://arm/away.stl", "leads out of the robot's folder"),
+        ("package://arm/gone.stl", "does not exist"),
     ):
         with pytest.raises(ModelError, match=message):
             mesh_of(folder / "robot.urdf", name).find()
     for name in ("package://data/../secret.stl", "../../../a.stl", f"{tmp_path}/data/a.stl"):
         with pytest.raises(ModelError, match=r"leads out of|is an absolute path"):
             mesh_of(folder / "robot.urdf", name)
-    monkeypatch.setenv("HOME", str(tmp_path / "data"))
-    with pytest.raises(ModelError, match="unknown package 'data'"):
-        mesh.find()
+    monkeypatch.setenv("HOME", str(folder.parent))  # nobody's home is the folder of a model
+    with pytest.raises(ModelError, match="leads out of the robot's folder"):
+        mesh_of(folder / "robot.urdf", "package://arm/a.stl").find()
 
 
 @pytest.mark.parametrize("folder", ["/tmp", "/var/tmp", "/home", "/home/me", "/Users/me", "/srv"])
-def test_what_belongs_to_everybody_is_no_package(folder: str) -> None:
-    inside = Path(folder) / "a/b"
-    assert meshes.enclosing(inside / "c")[:2] == [inside / "c", inside]
-    assert not {Path(folder), Path("/")} & set(meshes.enclosing(inside))
+def test_what_belongs_to_everybody_is_no_model(folder: str) -> None:
+    assert meshes.model_folder(Path(folder) / "urdf") == Path(folder) / "urdf"
+    assert meshes.model_folder(Path(folder) / "of/arm/urdf") == Path(folder) / "of/arm"
 
 
 def test_a_pipe_is_no_mesh(package: Path) -> None:

@@ -375,7 +375,7 @@ def test_a_folder_that_holds_the_file_is_the_package_of_its_name(tmp_path: Path)
         path = write(tmp_path / "my_robot/urdf", f'<xacro:include filename="{name}"/>')
         assert [child.tag for child in expand(path).children] == ["a", "b"]
     (tmp_path / "my_robot/parts/link.xacro").symlink_to(tmp_path / "secret.xacro")
-    for name in ("$(find my_robot)/../secret.xacro", "$(find my_robot)/parts/link.xacro", "../parts/x.xacro"):
+    for name in ("$(find my_robot)/../secret.xacro", "$(find my_robot)/parts/link.xacro", "../../secret.xacro"):
         path = write(tmp_path / "my_robot/urdf", f'<xacro:include filename="{name}"/>')
         with pytest.raises(ModelError, match="leads out of the robot's folder"):
             expand(path)
@@ -387,8 +387,24 @@ def test_a_folder_that_holds_the_file_is_the_package_of_its_name(tmp_path: Path)
 @pytest.mark.parametrize("name", ["tmp", "home", "usr", ""])
 def test_folders_at_the_root_are_no_packages(tmp_path: Path, name: str) -> None:
     path = write(tmp_path, f'<xacro:include filename="package://{name}/x.xacro"/>')
-    with pytest.raises(ModelError, match="unknown package"):
+    with pytest.raises(ModelError, match=r"unknown package|leads out of the robot's folder"):
         expand(path)
+
+
+def test_a_package_never_leads_out_of_the_folder_of_the_model(tmp_path: Path) -> None:
+    """Not even one that is called like a folder which the model lies in."""
+    pytest.importorskip("yaml", reason="PyYAML is not installed")
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work/secret.yaml").write_text("password: 1")
+    write(tmp_path / "work", "<b/>", "secret.xacro")
+    for body in (
+        "<a b=\"${xacro.load_yaml('package://work/secret.yaml')}\"/>",
+        "<a b=\"${xacro.load_yaml('$(find work)/secret.yaml')}\"/>",
+        '<xacro:include filename="package://work/secret.xacro"/>',
+    ):
+        for folder in ("work/robots/arm/urdf", "work/one", "work/one/two"):
+            with pytest.raises(ModelError, match=r"leads out of the robot's folder|unknown package 'work'"):
+                expand(write(tmp_path / folder, body))
 
 
 def test_pipes_and_devices_are_not_read(tmp_path: Path) -> None:

@@ -2,8 +2,9 @@
 
 A robot file is from a stranger, and its meshes are handed to a viewer: a name must stay in the model's folder. That is
 the nearest folder above the file with a package.xml; where there is none, the folder of the file, or the one above it
-if its own is called `urdf`, `robots`, `xacro` or `mjcf`, as beside `meshes`. However a name is written, it is kept
-as one of a package, so that it means the same wherever the robot is written to:
+if its own is called `urdf`, `robots`, `xacro` or `mjcf`, as beside `meshes`. A folder at the root of the file system, a
+home folder or one for temporary files holds more than a model: there it is the file's own. However a name is written,
+it is kept as one of a package, so that it means the same wherever the robot is written to:
 
 | in the file                                           | kept as                                                     |
 |-------------------------------------------------------|-------------------------------------------------------------|
@@ -15,9 +16,8 @@ as one of a package, so that it means the same wherever the robot is written to:
 | any other that leads out of the model's folder        | refused                                                     |
 
 A mesh of package://p/ is found in the folder that packages= names p, else in a folder p within the model's folder, else
-in an enclosing folder: a folder called p that holds the robot file itself, three levels above its own folder at most.
-A folder at the root of the file system, a home folder or one for temporary files never is a package, whatever it is
-called: package://home/ or package://tmp/ would be somebody else's files. Links that lead out are not followed.
+in one called p that the model's folder lies in: that name may lead through it, and back into the model's folder. Links
+that lead out are not followed.
 """
 
 from __future__ import annotations
@@ -45,29 +45,23 @@ BESIDE_MESHES = ("urdf", "robots", "xacro", "mjcf")
 _ANY_SCHEME = re.compile(r"[a-z][a-z0-9+.-]+")  # of two letters at least: one is a drive
 
 
-ENCLOSING = 4
-"""Folders that may be a package of their name because the robot file is in them: its own, and three above it."""
-
-
 class Outside(Exception):  # noqa: N818
     """What is wrong with a name; whoever catches it knows the line."""
 
 
-def package_above(folder: Path) -> Path | None:
-    """The nearest folder with a package.xml, this one or above it."""
-    return next((f for f in (folder, *folder.parents) if (f / "package.xml").is_file()), None)
+def model_folder(own: Path) -> Path:
+    """The folder that the files of a robot whose file is in `own` must be in."""
+    package = next((f for f in (own, *own.parents) if (f / "package.xml").is_file()), None)
+    around = package or (own.parent if own.name in BESIDE_MESHES else own)
+    return own if _private(around) else around
 
 
-def enclosing(folder: Path) -> list[Path]:
-    """The folders that may be packages because a robot file in `folder` lies in them, from within."""
+def _private(folder: Path) -> bool:
+    """Whether it holds other things than a robot: at the root of the file system, for temporary files, a home."""
     private = {Path(tempfile.gettempdir()).resolve(), Path("/var/tmp")}
     with suppress(OSError, RuntimeError):  # nobody has a home here
         private.add(Path.home().resolve())
-    return [
-        above
-        for above in (folder, *folder.parents)[:ENCLOSING]
-        if len(above.parts) > 2 and above not in private and not _of_a_user(above)
-    ]
+    return len(folder.parts) <= 2 or folder in private or _of_a_user(folder)
 
 
 def _of_a_user(folder: Path) -> bool:
@@ -116,7 +110,7 @@ class Places:
     @cached_property
     def root(self) -> Path:
         """The model's folder."""
-        return package_above(self.own) or (self.own.parent if self.own.name in BESIDE_MESHES else self.own)
+        return model_folder(self.own)
 
     @cached_property
     def folders(self) -> dict[str, Path]:
@@ -169,7 +163,7 @@ class Places:
 
         if not name.startswith(SCHEME):
             raise ModelError(f"mesh {name!r} is not in a file; expected a name that starts with {SCHEME}")
-        folders = Folders(self.root, {**self.folders, **given(packages)}, tuple(enclosing(self.own)))
+        folders = Folders(self.root, {**self.folders, **given(packages)})
         try:
             return folders.file(name, self.own / Path(self.file).name)
         except Refused as error:

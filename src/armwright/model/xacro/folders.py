@@ -1,18 +1,17 @@
-"""Which files a robot file may read: those of its own package and of the packages that the user named.
+"""Which files a robot file may read: those of the model's folder and of the packages that the user named.
 
-A package that nobody named is a folder called like it: within the robot's own package, above or beside the file that
-asks; else one that holds the robot file itself, if `model.meshes.enclosing` has it: at most three levels above the
-file's own folder, and never a folder at the root of the file system, a home folder or one for temporary files. Nothing
-outside of these is read, nor through a link that leads out of them.
+The model's folder is that of its meshes (`model.meshes`). A package that nobody named is a folder called like it:
+within the model's folder, above or beside the file that asks; else one that the model's folder lies in, through which
+a name may lead back into it. Nothing outside is read, nor through a link that leads out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from armwright.model.meshes import SCHEME, enclosing, given, package_above
+from armwright.model.meshes import SCHEME, given, model_folder
 from armwright.model.xacro.evaluate import Refused
 
 
@@ -22,20 +21,14 @@ class Missing(Refused):
 
 @dataclass(frozen=True)
 class Folders:
-    """`root` is the package of the robot file: the nearest folder above it with a package.xml, else its own folder.
-
-    `around_it` are the folders it lies in that are packages once a file names them, `used` those that were named.
-    """
+    """`root` is the model's folder, `packages` those that the user named."""
 
     root: Path
     packages: Mapping[str, Path]
-    around_it: tuple[Path, ...] = ()
-    used: set[Path] = field(default_factory=set)
 
     @classmethod
     def around(cls, path: Path, packages: Mapping[str, str | Path] | None) -> Folders:
-        own = path.resolve().parent
-        return cls(package_above(own) or own, given(packages), tuple(enclosing(own)))
+        return cls(model_folder(path.resolve().parent), given(packages))
 
     def package(self, name: str, file: Path) -> Path | None:
         """The folder of a package: as the user named it, or one of that name above or beside the file, in the root."""
@@ -48,7 +41,7 @@ class Folders:
         path = self._path(name, file)
         try:
             path = path.resolve()
-            inside = any(path.is_relative_to(folder) for folder in (self.root, *self.packages.values(), *self.used))
+            inside = any(path.is_relative_to(folder) for folder in (self.root, *self.packages.values()))
             there = inside and path.is_file()
         except (OSError, ValueError, RuntimeError) as error:  # too long, with a NUL, a loop of links
             raise Missing(f"{name[:80]!r} is not the name of a file: {error}") from None
@@ -66,17 +59,11 @@ class Folders:
         if not name.startswith(SCHEME):
             return file.parent / name
         package, _, rest = name.removeprefix(SCHEME).partition("/")
-        folder = self.package(package, file) or self._enclosing(package)
+        around = (folder for folder in self.root.parents if package and folder.name == package)
+        folder = self.package(package, file) or next(around, None)
         if folder is None:
             raise Missing(f"unknown package {package!r}; {self._advice(package, file)}")
         return folder / rest
-
-    def _enclosing(self, name: str) -> Path | None:
-        """A folder of that name that the robot file lies in; from now on files in it may be read."""
-        found = next((folder for folder in self.around_it if folder.name == name), None)
-        if found is not None:
-            self.used.add(found)
-        return found
 
     def _advice(self, package: str, file: Path) -> str:
         """Where the package probably is: a folder of that name that may not be used unasked."""
