@@ -45,6 +45,14 @@ class SimulationError(ArmwrightError, ArithmeticError):
         self.run, self.t = run, t
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C while many motions were under way. `result` is what there is of them, and says which are finished."""
+
+    def __init__(self, message: str, result: Any = None) -> None:
+        super().__init__(message)
+        self.result = result
+
+
 class SimulationWarning(UserWarning):
     """Some of many motions could not go on."""
 

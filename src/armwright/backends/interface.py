@@ -129,12 +129,14 @@ class Tables:
 LANES = ("t", "h", "previous", "held", "accepted", "rejected", "state")
 """What each rollout has one number of: `previous` and `held` are the memory of `integrate.control.Rule`."""
 
-FIELDS = ("y", "p", *LANES, "records", "times", "count", "stride", "substeps", "limit", "options")
+FIELDS = ("y", "p", *LANES, "records", "times", "count", "stride", "substeps", "limit", "options", "stop")
 """What a rollout is given: arrays, and the whole numbers count, stride and limit.
 
 y (entries, stride), p (parameters, stride) and the lanes (stride,) are where the rollouts are, and are changed in
 place; records (count, entries, stride) are filled at `times` (count,), which are reached in `substeps` (count,) equal
-steps, or in as many as the error estimate needs, at most `limit` from one record to the next.
+steps, or in as many as the error estimate needs, at most `limit` from one record to the next. Once `stop` (1,), a whole
+number that another thread may write, is not zero, every rollout stays where it is after the step it is in: y and t say
+where, and later records are not written.
 """
 
 OPTIONS = ("rtol", "atol", "longest", "safety", "alpha", "beta", "retry", "shrink", "grow", "hold")

@@ -104,7 +104,7 @@ class Stepped:
         travel = self._fixed if self._steps.error is None else self._adaptive
         with np.errstate(all="ignore"):  # what is not finite is told by `state` or by the records
             for i in range(rollouts):
-                if not fields["state"][i]:
+                if not fields["state"][i] and not fields["stop"][0]:
                     travel(self._scheme(fields, i), float(fields["t"][i]), fields["y"][:, i].copy(), fields, i)
 
     def _scheme(self, fields: Mapping[str, Any], i: int) -> Scheme:
@@ -123,6 +123,9 @@ class Stepped:
         for r, (goal, count) in enumerate(zip(fields["times"].tolist(), fields["substeps"].tolist(), strict=True)):
             h = (goal - t) / count
             for k in range(count):
+                if fields["stop"][0]:
+                    fields["y"][:, i], fields["t"][i] = y, t + k * h
+                    return
                 slopes = scheme.stages(t + k * h, y, h, scheme.slope(t + k * h, y, np.empty_like(y)))
                 y = y * np.nan if slopes is None else y + h * scheme.b.dot(slopes)
             t, fields["records"][r, :, i] = goal, y
@@ -140,8 +143,12 @@ class Stepped:
             try:
                 for step in adaptive.steps(t, y, [goal]):
                     t, y = step.t_end, step.y_end
+                    if fields["stop"][0]:
+                        break
             except IntegrationError as error:
                 fields["state"][i] = STATES[error.reason]
+            if t != goal and not fields["state"][i]:
+                break
             fields["records"][r, :, i] = y
             if fields["state"][i]:
                 break

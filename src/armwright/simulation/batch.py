@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Array
 from armwright.arrays import whole_number
 from armwright.backends.interface import backend
-from armwright.errors import InputError, SimulationWarning, unknown
+from armwright.errors import InputError, Interrupted, SimulationWarning, unknown
 from armwright.integrate import method, methods
 from armwright.model.vary import check
 from armwright.robot import Robot
@@ -56,6 +56,9 @@ def simulate_batch(
     every       seconds between records; by default only start and end are kept, so memory does not grow with time
     vary        robot parameters that differ: {"payload.mass": (rollouts,), ...}; the law's model does not know of them
     smooth      the speed within which the robot's own dry friction rounds off, as in `simulate`
+
+    Ctrl-C raises `errors.Interrupted`, a KeyboardInterrupt whose `result` has what there is of the rollouts: `finished`
+    says which came to their end, `reached` where the others are, and records they did not come to are nan.
     """
     if integrator in methods() and step is None:
         adaptive = method(integrator).adaptive
@@ -76,7 +79,11 @@ def simulate_batch(
     kernel = rollout_of(planned.robot, planned.law, names, integrator, planned.how.step is not None, dtype)
     rollouts = Rollouts(planned, kernel, y, p)
     seconds, message = rollouts.travel(threads, progress)
-    return _batch_run(planned, rollouts, names, seconds, message)
+    run = _batch_run(planned, rollouts, names, seconds, message)
+    if message:
+        done = f"{int(run.finished.sum())} of {rollouts.count} rollouts are finished"
+        raise Interrupted(f"{message}: {done}; .result of this error has them, and its .finished says which", run)
+    return run
 
 
 def _varied(vary: Any) -> tuple[tuple[str, ...], dict[str, Array]]:
@@ -118,10 +125,11 @@ def _batch(plan: Plan, begin: tuple[Array, Array], values: Mapping[str, Array]) 
 
 def _batch_run(plan: Plan, rollouts: Rollouts, names: tuple[str, ...], seconds: float, message: str) -> BatchRun:
     states, times, count = rollouts.states, plan.times[: rollouts.done], rollouts.count
-    failed = rollouts.broken
-    finite = np.isfinite(states).all(axis=2)
-    reached = np.minimum(rollouts.lanes["t"][:count], times[np.maximum(finite.sum(axis=1) - 1, 0)])
-    if failed.any():
+    failed, last = rollouts.broken, rollouts.last
+    reached = plan.times[last]
+    finite = np.isfinite(states[failed]).all(axis=2)
+    reached[failed] = np.minimum(rollouts.lanes["t"][:count][failed], times[np.maximum(finite.sum(axis=1) - 1, 0)])
+    if failed.any() and not message:
         message = (
             f"{int(failed.sum())} of {count} rollouts could not go on, the first is number {int(np.argmax(failed))}"
         )
@@ -132,6 +140,7 @@ def _batch_run(plan: Plan, rollouts: Rollouts, names: tuple[str, ...], seconds: 
         **plan.layout.split(states),
         reached=reached,
         failed=failed,
+        finished=~failed & (last == len(plan.times) - 1),
         accepted=rollouts.steps,
         rejected=rollouts.rejected,
         seconds=seconds,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from armwright.algebra import Array
 from armwright.backends.interface import LANES, Rollout, options_of
@@ -18,7 +21,10 @@ PATIENCE = 2.0
 """Seconds after which a run shows a progress bar."""
 
 WINDOW = 0.1
-"""Seconds a compiled stretch should take, so that Ctrl-C is heard and progress is seen."""
+"""Seconds a compiled stretch should take, so that progress is seen."""
+
+OFTEN = 0.1
+"""Seconds after which whoever waits for compiled code looks up, where a signal does not wake it."""
 
 
 class Rollouts:
@@ -42,9 +48,10 @@ class Rollouts:
             chosen = gains or Gains.pi(tableau)
             self.options = options_of(chosen, how.rtol or 0.0, how.atol or 0.0, how.longest, dtype.name)
         self.substeps = plan.substeps
+        self.stop = np.zeros(1, np.int64)
 
     def advance(self, count: int, threads: int = 1) -> None:
-        """Go on for so many records."""
+        """Go on for so many records; Ctrl-C ends that after the steps under way."""
         begin, end = self.done, min(self.done + count, len(self.plan.times))
         fields: dict[str, Array | int] = {
             "y": self.y,
@@ -57,9 +64,23 @@ class Rollouts:
             "substeps": self.substeps[begin - 1 : end - 1],
             "limit": MOST_STEPS,
             "options": self.options,
+            "stop": self.stop,
         }
-        self.kernel.run(fields, self.room, threads)
+        _heard(lambda: self.kernel.run(fields, self.room, threads), self.stop)
         self.done = end
+
+    def cut(self) -> None:
+        """Make this all there is: records to which some rollouts have come, nan for the others."""
+        last = self.last
+        for record in range(int(last.min()) + 1, int(last.max()) + 1):
+            self.records[record, :, : self.count][:, last < record] = np.nan
+        self.done = int(last.max()) + 1
+
+    @property
+    def last(self) -> NDArray[np.int64]:
+        """The last record to which each rollout has come."""
+        times = self.plan.times.astype(self.y.dtype)
+        return np.searchsorted(times, self.lanes["t"][: self.count], side="right") - 1
 
     @property
     def states(self) -> Array:
@@ -82,7 +103,8 @@ class Rollouts:
         """Accepted steps of every rollout."""
         if self.plan.how.step is None:
             return self.lanes["accepted"][: self.count].astype(np.int64)
-        return np.full(self.count, int(self.substeps[: self.done - 1].sum()))
+        steps: Array = np.concatenate([[0], np.cumsum(self.substeps)])[self.last]
+        return steps
 
     @property
     def rejected(self) -> Array:
@@ -100,10 +122,27 @@ class Rollouts:
                 window = max(1, int(window * min(16.0, WINDOW / max(took, 1e-6))))
                 bar(self.done / len(self.plan.times), time.perf_counter() - begin)
         except KeyboardInterrupt:
-            message = f"stopped by the user after t = {self.plan.times[self.done - 1]:g} s"
+            self.cut()
+            message = f"stopped by the user after t = {float(self.lanes['t'][: self.count].min()):g} s"
         finally:
             bar(None, 0.0)
         return time.perf_counter() - begin, message
+
+
+def _heard(work: Callable[[], None], stop: NDArray[np.int64]) -> None:
+    """Work done by another thread, as no signal is heard in compiled code; on Ctrl-C it is told to stop, and does."""
+    if threading.current_thread() is not threading.main_thread():
+        work()
+        return
+    with ThreadPoolExecutor(1) as other:
+        try:
+            job = other.submit(work)
+            while not job.done():
+                wait([job], OFTEN)
+        except BaseException:
+            stop[0] = 1
+            raise
+    job.result()
 
 
 def _bar(show: bool | None) -> Callable[[float | None, float], None]:

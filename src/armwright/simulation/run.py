@@ -236,6 +236,7 @@ class BatchRun:
     """Many motions: `t` (k,), q and qd (rollouts, k, n), work and losses (rollouts, k).
 
     `failed` (rollouts,) is False where all is well; the records of a failed rollout after `reached` are not to be used.
+    `finished` (rollouts,) is True of those that came to their end: all that did not fail, unless Ctrl-C stopped them.
     """
 
     robot: Robot
@@ -246,6 +247,7 @@ class BatchRun:
     losses: Array
     reached: Array
     failed: Array
+    finished: Array
     accepted: Array
     rejected: Array
     seconds: float

@@ -55,6 +55,7 @@ class _Writer:
         self.put("br i1 %some, label %chunk, label %finish")
         self.block.label("chunk")
         self.put("%at = phi i64 [ %begin, %start ], [ %then, %leave ]")
+        self.unless_stopped("go", "finish")
         for name in (*LANES, "p"):
             self.put(f"%{name}.here = getelementptr {t.scalar}, ptr %{name}, i64 %at")
         self.each("fetch", lambda e: self.store("%now", e, self.block.read(self.outside("%y", e))))
@@ -68,6 +69,12 @@ class _Writer:
         self.block.label("finish")
         self.put("ret i32 0")
         return "define i32 @run(ptr %layout, i64 %begin, i64 %end) {\nstart:\n" + "\n".join(self.block.lines) + "\n}"
+
+    def unless_stopped(self, go_on: str, otherwise: str) -> None:
+        """Go on at a label, or at another once somebody has said stop."""
+        said = self.let("load volatile i64, ptr %stop, align 8")
+        self.block.branch(f"icmp eq i64 {said}, 0", go_on, otherwise)
+        self.block.label(go_on)
 
     # memory
 
@@ -176,7 +183,9 @@ class _Writer:
         self.block.on("step")
         self.put("%i = phi i64 [ 0, %towards ], [ %i.next, %stepped ]")
         gone = self.of("fmul", h, self.block.everywhere(self.let(f"sitofp i64 %i to {t.scalar}")))
-        self.stages(self.of("fadd", start, gone), h)
+        now = self.of("fadd", start, gone)
+        self.unless_stopped("stepping", "halt")
+        self.stages(now, h)
         self.each("take", lambda e: self.store("%now", e, self.load("%trial", e)))
         self.block.on("stepped")
         self.put("%i.next = add i64 %i, 1")
@@ -185,12 +194,16 @@ class _Writer:
         self.block.label("there")
         self.write("%goal", "%t.here")
         self.put("br label %arrive")
+        self.block.label("halt")
+        self.write(now, "%t.here")
+        self.put("br label %done")
 
     def adaptive(self) -> None:
         """In as many steps as each lane needs for its error to stay below the tolerance."""
         t, zero = self.t, "zeroinitializer"
         self.block.on("attempt")
         self.put("%tries = phi i64 [ 0, %towards ], [ %tries.next, %decided ]")
+        self.unless_stopped("look", "done")
         lane = {name: self.block.read(f"%{name}.here") for name in LANES}
         left = self.of("fsub", "%goal", lane["t"])
         active = self.both(self.true("oeq", lane["state"], zero), self.true("one", left, zero))

@@ -69,4 +69,5 @@ def _fields(entries: int, parameters: int, width: int, dtype: np.dtype[Any]) -> 
         "substeps": np.ones(1, np.int64),
         "limit": 8,
         "options": options_of(Gains(0.1, 0.0, 0.1), 1e9, 1e9, 1.0, dtype.name),
+        "stop": np.zeros(1, np.int64),
     }
