@@ -23,12 +23,18 @@ PATIENCE = 2.0
 WINDOW = 0.1
 """Seconds a compiled stretch should take, so that progress is seen."""
 
+USUAL, BRIEF = 1e-3, 1000
+"""Seconds of a step, and steps of as many rollouts as go together, that take so short that Ctrl-C can wait for them."""
+
 OFTEN = 0.1
 """Seconds after which whoever waits for compiled code looks up, where a signal does not wake it."""
 
 
 class Rollouts:
-    """Many rollouts under way: the arrays that the compiled loop reads and writes; y is (rollouts, entries)."""
+    """Many rollouts under way: the arrays that the compiled loop reads and writes; y is (rollouts, entries).
+
+    `pace` is how many seconds each of the last records took; before the first it is none, or endless if that is long.
+    """
 
     def __init__(self, plan: Plan, kernel: Rollout, y: Array, p: Array, gains: Gains | None = None) -> None:
         dtype, width = kernel.dtype, kernel.width
@@ -49,6 +55,8 @@ class Rollouts:
             self.options = options_of(chosen, how.rtol or 0.0, how.atol or 0.0, how.longest, dtype.name)
         self.substeps = plan.substeps
         self.stop = np.zeros(1, np.int64)
+        steps = self.substeps[0] if how.step is not None else (plan.times[1] - plan.times[0]) / USUAL
+        self.pace = 0.0 if self.room // width * steps <= BRIEF else np.inf
 
     def advance(self, count: int, threads: int = 1) -> None:
         """Go on for so many records; Ctrl-C ends that after the steps under way."""
@@ -66,8 +74,12 @@ class Rollouts:
             "options": self.options,
             "stop": self.stop,
         }
-        _heard(lambda: self.kernel.run(fields, self.room, threads), self.stop)
-        self.done = end
+        before, run = time.perf_counter(), lambda: self.kernel.run(fields, self.room, threads)
+        if (end - begin) * self.pace <= WINDOW / 5:
+            run()
+        else:
+            _heard(run, self.stop)
+        self.done, self.pace = end, (time.perf_counter() - before) / max(end - begin, 1)
 
     def cut(self) -> None:
         """Make this all there is: records to which some rollouts have come, nan for the others."""
@@ -116,10 +128,8 @@ class Rollouts:
         bar = _bar(show)
         try:
             while not self.finished and not stop():
-                before = time.perf_counter()
                 self.advance(window, threads)
-                took = time.perf_counter() - before
-                window = max(1, int(window * min(16.0, WINDOW / max(took, 1e-6))))
+                window = max(1, int(min(16.0 * window, WINDOW / max(self.pace, 1e-6))))
                 bar(self.done / len(self.plan.times), time.perf_counter() - begin)
         except KeyboardInterrupt:
             self.cut()
