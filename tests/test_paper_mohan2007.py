@@ -17,7 +17,19 @@ from armwright.study import crossing, papers
 from armwright.study.operation_counts import count_without_bias
 from armwright.study.papers import mohan2007
 from armwright.study.papers.mohan2007_claim import exact_departure, growth, pendulum_rate
-from armwright.study.papers.mohan2007_runs import ABSOLUTE, JOINTS, PERIOD, RELATIVE, arm, forced, rate, wanted
+from armwright.study.papers.mohan2007_runs import (
+    ABSOLUTE,
+    FORMULATION,
+    JOINTS,
+    PERIOD,
+    RELATIVE,
+    arm,
+    forced,
+    rate,
+    wanted,
+)
+from armwright.study.papers.mohan2007_steps import step_counts
+from armwright.study.papers.mohan2007_tables import departures, tabulated
 from armwright.study.published import evaluate
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "papers" / "mohan2007.md"
@@ -117,6 +129,29 @@ def test_slender_links_save_sums_but_no_products_per_link() -> None:
     )
     assert products[0] == products[1]
     assert sums[0] < sums[1]
+
+
+@pytest.mark.parametrize(("every", "earliest", "latest"), [(0.01, 5.31, 5.64), (0.1, 4.83, 5.4)])
+def test_a_table_of_torques_departs_as_table_3_has_it_whatever_the_algorithm(
+    every: float, earliest: float, latest: float
+) -> None:
+    recursive, other = (departures(forced(rate(name, given=tabulated(every)))) for name in FORMULATION.values())
+    assert recursive == pytest.approx(other, abs=0.02)
+    assert min(recursive) == pytest.approx(earliest, abs=0.02) and max(recursive) == pytest.approx(latest, abs=0.02)
+    assert min(recursive) in (recursive[2], recursive[5])  # those that are printed as the first, too
+
+
+def test_each_step_of_section_4_1_is_counted() -> None:
+    assert step_counts() == {
+        "1": (2, 0), "2": (0, 0), "3": (7, 2), "4": (0, 1), "5": (93, 110), "8": (7, 0), "9": (21, 21),
+        "10": (14, 11), "11": (14, 10), "12": (1, 0), "13": (6, 6), "14": (22, 14), "15": (0, 1),
+    }  # fmt: skip
+
+
+def test_the_fifteen_steps_written_out_have_nearly_the_printed_slope_of_products() -> None:
+    counts = [mohan2007.count_slender(n, "denoc_stepwise") for n in (5, 6)]
+    assert [c.multiplications + c.divisions for c in counts] == [172 * n - 315 for n in (5, 6)]
+    assert [c.additions for c in counts] == [157 * n - 321 for n in (5, 6)]
 
 
 def test_the_code_of_the_page_runs() -> None:

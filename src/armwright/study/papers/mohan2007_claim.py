@@ -269,9 +269,7 @@ def seeds() -> Finding:
     pushed = {push: forced(rate("denoc", push=push), 1e-10, 1e-10, PERIOD).leaves() for push in (1e-6, 1e-5)}
     told = ", ".join(f"{t:.2f} s by a torque error of {push:g} N m" for push, t in pushed.items())
     obtained = f"{told}; {default:.2f} s by the default tolerance of ode45"
-    why = (
-        "a conjecture: errors larger than the tolerance; 4.8 s, before the growth begins, is explained by none of these"
-    )
+    why = "a conjecture: errors larger than the tolerance; 4.8 s, before the growth begins, takes torques from a table"
     return unchecked("Section 5", "what would explain 5.4 s", NOTHING, why, obtained)
 
 
