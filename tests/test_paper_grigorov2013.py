@@ -77,11 +77,23 @@ def test_the_printed_sign_of_the_spring_diverges(study: Study) -> None:
 
 
 def test_integrators_agree_on_the_oscillation(study: Study) -> None:
-    (plot,) = [p for p in study.plots if p.title == "Figure 5 by three integrators"]
+    (plot,) = [p for p in study.plots if p.title == "Figure 5 by four integrators"]
     errors = {curve.name: curve.y for curve in plot.curves}
-    assert set(errors) == {"bs32", "dop853", "radau"}
+    assert set(errors) == {"bs32", "merson43", "dop853", "radau"}
     assert errors["dop853"][-1] < 1e-10 and errors["radau"][-1] < 1e-7 and errors["bs32"][-1] < 1e-8
     assert all(later < earlier for y in errors.values() for earlier, later in itertools.pairwise(y))
+
+
+def test_the_load_as_a_force_weighs_as_the_load_and_has_no_inertia() -> None:
+    arm = aw.load("grigorov")
+    empty, q = grigorov2013.without_load(arm), grigorov2013.VIA
+    pulled = grigorov2013.load_wrenches(arm, q)
+    assert arm.links[-1].mass - empty.links[-1].mass == pytest.approx(3200 / 9.81)
+    rest = np.zeros_like(q)
+    close(empty.inverse_dynamics(q, rest, rest, link_wrenches=pulled), arm.gravity_torque(q), 1e-12)
+    missing = (arm.mass_matrix(q) - empty.mass_matrix(q)) @ np.ones(5)
+    moved = arm.inverse_dynamics(q, rest, rest + 1) - empty.inverse_dynamics(q, rest, rest + 1, link_wrenches=pulled)
+    close(moved, missing, 1e-11)
 
 
 def test_the_cost_of_one_torque_and_of_all() -> None:

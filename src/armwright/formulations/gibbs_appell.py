@@ -1,8 +1,7 @@
 """Gibbs-Appell equations after Mata, Provenzano, Valero and Cuadrado (2002).
 
 V. Mata, S. Provenzano, F. Valero, J. I. Cuadrado, 'Serial-robot dynamics algorithms for moderately large numbers of
-joints', Mechanism and Machine Theory 37 (2002). Inverse dynamics is section 4.1, the mass matrix section 4.2, and the
-function that both are derivatives of, the gradient and the Hessian in qdd, is (3) and (4).
+joints', Mechanism and Machine Theory 37 (2002). Inverse dynamics is section 4.1, the mass matrix section 4.2.
 
     R        rotation from frame i to frame i-1               s       vector from the origin of frame i-1 to frame i
     r        centre of mass in the link frame                 w, wd   angular velocity and acceleration of the link
@@ -45,17 +44,6 @@ def _sums(outer: Sums, joint: Joint, link: Link, m: TensorMotion, load: Wrench) 
     tau = force.z if joint.prismatic else chi.z  # (14)
     phi = m.R @ force  # (16)
     return Sums(phi, m.s.cross(phi) + m.R @ chi), tau
-
-
-def gibbs_function(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, _loads: Loads = ()) -> Scalar:
-    """(3), (4): half of mass times squared acceleration, but for what no joint acceleration enters; with rotors."""
-    total: Scalar = 0
-    motions = tensor_motion(chain, q, qd, qdd)
-    for joint, link, m, a in zip(chain.joints, chain.bodies, motions, qdd, strict=True):
-        rdd = m.sdd + m.Omega @ link.com
-        twice = link.mass * rdd.dot(rdd) + m.wd.dot(link.inertia @ m.wd) + joint.armature * a * a
-        total = total + 0.5 * twice + m.wd.dot(m.w.cross(link.inertia @ m.w))
-    return total
 
 
 def mass_matrix(chain: Chain, q: Coordinates) -> SquareMatrix:
@@ -131,3 +119,17 @@ def _entry(joint: Joint, inner: Joint, axis: Vector, arm: Vector, M: Scalar, phi
         return axis.dot(Z.cross(phi))
     column = psi.third_column - arm.cross(phi.cross(Z))  # [psi - s~ phi~] z
     return axis.dot(column)
+
+
+def gibbs_function(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, _loads: Loads = ()) -> Scalar:
+    """(3), (4): half of mass times squared acceleration, but for what no joint acceleration enters; with rotors.
+
+    The torques are its gradient by qdd, the mass matrix its Hessian.
+    """
+    total: Scalar = 0
+    motions = tensor_motion(chain, q, qd, qdd)
+    for joint, link, m, a in zip(chain.joints, chain.bodies, motions, qdd, strict=True):
+        rdd = m.sdd + m.Omega @ link.com
+        twice = link.mass * rdd.dot(rdd) + m.wd.dot(link.inertia @ m.wd) + joint.armature * a * a
+        total = total + 0.5 * twice + m.wd.dot(m.w.cross(link.inertia @ m.w))
+    return total

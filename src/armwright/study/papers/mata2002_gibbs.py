@@ -1,0 +1,38 @@
+"""Mata et al. (2002), (1) to (5) and section 3: the Gibbs function itself, its gradient and its Hessian."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import armwright as aw
+from armwright.algebra import Array
+from armwright.check.numbers import difference
+from armwright.robot import Robot
+from armwright.study.papers.finding import Finding, below, claim, rough
+
+OURS, STATES = "gibbs_appell", 20
+
+
+def gibbs(arm: Robot) -> list[Finding]:
+    """What the paper derives its algorithms from, on a robot without friction in random states."""
+    q, qd, qdd = np.random.default_rng(5).uniform(-1, 1, (3, STATES, arm.n))
+    tau, D = arm.inverse_dynamics(q, qd, qdd, formulation=OURS), arm.mass_matrix(q, formulation=OURS)
+    gradient = difference(aw.compile(arm, "gibbs_gradient")(q, qd, qdd), tau)
+    matrix = difference(hessian(arm, q, qd), D)
+    return [
+        claim("Eq. (5)", "torques are the gradient of the Gibbs function by the joint accelerations", "tau = dG/dqdd",
+              f"those of section 4.1, to {rough(gradient)} ({arm.name}, random states)", below(gradient, 1e-12)),
+        claim("Section 3", "the mass matrix is the Hessian of the Gibbs function", "D = d2G/dqdd2",
+              f"that of section 4.2, to {rough(matrix)}", below(matrix, 1e-10)),
+    ]  # fmt: skip
+
+
+def hessian(arm: Robot, q: Array, qd: Array) -> Array:
+    """By differences, which are exact for a function that is quadratic in the joint accelerations."""
+    units = np.eye(arm.n)
+
+    def G(qdd: Array) -> Array:
+        return arm.gibbs_function(q, qd, np.broadcast_to(qdd, q.shape))
+
+    rows = [[G(a + b) - G(a) - G(b) + G(0 * a) for b in units] for a in units]
+    return np.moveaxis(np.array(rows), -1, 0)
