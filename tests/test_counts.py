@@ -78,6 +78,7 @@ def published(products: str, sums: str, n: int) -> tuple[Fraction, Fraction]:
         ("inverse_dynamics", "lagrange", "412n-277", "320n-201"),
         ("inverse_dynamics", "khalil", "105n-92", "94n-86"),
         ("mass_matrix", "composite_body", "12n^2+56n-27", "7n^2+67n-56"),
+        ("mass_matrix", "walker_orin_3", "12n^2+56n-27", "7n^2+67n-56"),
         ("mass_matrix", "natural_orthogonal_complement", "n^3+17n^2-21n+8", "n^3+14n^2-16n+5"),
         ("bias", "gibbs_appell", "96n-108", "83n-105"),
         ("forward_dynamics", "gibbs_appell", "n^3/6+13n^2+695n/6-157", "n^3/6+10n^2+683n/6-174"),
@@ -103,6 +104,8 @@ def test_the_formulas_are_these() -> None:
     assert found["inverse_dynamics", "gibbs_appell"] == ("96n-104", "84n-99")
     assert found["inverse_dynamics", "kane"] == ("105n-113", "87n-102")
     assert found["inverse_dynamics", "cartesian_tensor"] == ("93n-104", "81n-100")
+    assert found["mass_matrix", "composite_body"] == ("10n^2-4n-21", "6n^2+20n-50")
+    assert found["mass_matrix", "walker_orin_3"] == ("11n^2+32n-76", "7n^2+42n-82")  # 512 and 422 for six joints
     assert [key for key, pair in found.items() if "-" in pair] == [  # from the tip inward: from four joints on
         ("tip_jacobian", "axes"), ("tip_jacobian_derivative", "axes"),
     ]  # fmt: skip

@@ -21,6 +21,7 @@ from armwright.study.papers.judgement import (
     Printed,
     Worst,
     above,
+    at_least,
     at_most,
     below,
     same,
@@ -90,12 +91,12 @@ def test_a_verdict_needs_something_measured_or_a_reason() -> None:
 
 
 def just_inside(bound: Bound) -> float:
-    toward = {"<": -math.inf, "<=": bound.limit, ">": math.inf, "=": bound.limit}[bound.sense]
+    toward = {"<": -math.inf, "<=": bound.limit, ">": math.inf, ">=": bound.limit, "=": bound.limit}[bound.sense]
     return math.nextafter(bound.limit, toward)
 
 
 def just_outside(bound: Bound) -> float:
-    toward = {"<": bound.limit, "<=": math.inf, ">": bound.limit, "=": math.inf}[bound.sense]
+    toward = {"<": bound.limit, "<=": math.inf, ">": bound.limit, ">=": -math.inf, "=": math.inf}[bound.sense]
     return math.nextafter(bound.limit, toward)
 
 
@@ -198,4 +199,5 @@ def test_tables_are_alike_to_what_another_machine_may_change() -> None:
 def test_the_bounds_are_what_they_say() -> None:
     assert above(2, 1).holds and not above(1, 1).holds
     assert below(0, 1).holds and not below(1, 1).holds
+    assert at_least(1, 1).holds and not at_least(0, 1).holds
     assert at_most(1, 1).holds and same(1, 1).holds and not same(1, 2).holds

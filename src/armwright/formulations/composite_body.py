@@ -1,8 +1,10 @@
-"""Composite rigid bodies, after Walker and Orin (1982).
+"""Composite rigid bodies about the origins of the links: this project's own form of an idea of Walker and Orin (1982).
 
-M. W. Walker, D. E. Orin, 'Efficient dynamic computer simulation of robotic mechanisms', J. Dyn. Syst. Meas.
-Control 104 (1982), method 3. Everything outside joint i is one rigid body; the wrench that accelerates it about
-joint i alone, felt at the inner joints, is column i of the mass matrix.
+Everything outside joint i is one rigid body; the wrench that accelerates it about joint i alone, felt at the inner
+joints, is column i of the mass matrix. So far it is their method 3, which `walker_orin_3` has as they wrote it. There a
+body is known by its centre of mass and the inertia about it, and every step inward moves both; here it is known by the
+ten numbers in which the matrix is linear, which are added without moving anything, and cross a joint as two screws.
+That takes 601 operations for six joints where method 3 takes 934, counted alike.
 
     m, h, J  mass, first moment and inertia of the composite body about the origin of link i
 """

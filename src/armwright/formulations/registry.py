@@ -28,7 +28,8 @@ from armwright.formulations import (
     lagrange,
     natural_orthogonal_complement,
     newton_euler,
-    walker_orin,
+    walker_orin_1,
+    walker_orin_3,
 )
 from armwright.formulations.parts.actuators import rubbing
 from armwright.formulations.parts.assembled import bias_of, forward_dynamics_of
@@ -82,6 +83,7 @@ _KHALIL = "Khalil, Kleinfinger, Gautier 1986"
 _GRIGOROV = "Grigorov 2013"
 _MOHAN = "Mohan, Saha 2007"
 _WALKER = "Walker, Orin 1982"
+_AFTER_WALKER = "after Walker, Orin 1982"
 _ANGELES_MA = "Angeles, Ma 1988"
 _FEATHERSTONE = "Featherstone 1983"
 
@@ -99,7 +101,8 @@ _TORQUES = (
 _BIASES = tuple(replace(f, problem="bias", rigid=bias_of(f.rigid)) for f in _TORQUES)
 
 _MATRICES = (
-    Formulation("composite_body", "mass_matrix", _WALKER, "n^2", composite_body.mass_matrix, True),
+    Formulation("composite_body", "mass_matrix", _AFTER_WALKER, "n^2", composite_body.mass_matrix, True),
+    Formulation("walker_orin_3", "mass_matrix", f"{_WALKER}, method 3", "n^2", walker_orin_3.mass_matrix),
     Formulation("gibbs_appell", "mass_matrix", _MATA, "n^2", gibbs_appell.mass_matrix, True),
     Formulation("equilibrium", "mass_matrix", _GRIGOROV, "n^3", equilibrium.mass_matrix),
     Formulation("denoc", "mass_matrix", _MOHAN, "n^2", denoc.mass_matrix, True),
@@ -111,6 +114,7 @@ _MATRICES = (
 # The inverse dynamics that gives each mass matrix its bias: the one its authors use; for composite_body the cheapest.
 _BIAS_FOR = {
     "composite_body": cartesian_tensor.inverse_dynamics,
+    "walker_orin_3": newton_euler.inverse_dynamics,
     "gibbs_appell": gibbs_appell.inverse_dynamics,
     "equilibrium": equilibrium.inverse_dynamics,
     "denoc": denoc.inverse_dynamics,
@@ -138,7 +142,7 @@ _ACCELERATIONS = (
     _one_by_one("denoc_stepwise", _MOHAN, denoc_stepwise.forward_dynamics),
     *(_solved(matrix, "cholesky") for matrix in _MATRICES),
     *(_solved(matrix, "gauss_jordan") for matrix in _MATRICES),
-    Formulation("walker_orin", "forward_dynamics", _WALKER, "n^3", walker_orin.forward_dynamics),
+    Formulation("walker_orin_1", "forward_dynamics", f"{_WALKER}, method 1", "n^3", walker_orin_1.forward_dynamics),
 )
 
 

@@ -19,6 +19,7 @@ from armwright.study.papers.judgement import (
     Verdict,
     Worst,
     above,
+    at_least,
     at_most,
     below,
     same,
@@ -188,6 +189,7 @@ def tally(findings: Sequence[Finding]) -> str:
 
 
 __all__ = [
-    "COLUMNS", "NOTHING", "Finding", "Part", "Study", "Verdict", "above", "at_most", "below", "beside_stored", "claim",
-    "compare", "compare_each", "rough", "same", "stored", "tally", "theory", "together", "trend", "unchecked",
+    "COLUMNS", "NOTHING", "Finding", "Part", "Study", "Verdict", "above", "at_least", "at_most", "below",
+    "beside_stored", "claim", "compare", "compare_each", "rough", "same", "stored", "tally", "theory", "together",
+    "trend", "unchecked",
 ]  # fmt: skip

@@ -127,7 +127,7 @@ def last_digit(text: str) -> float:
     return float(10.0 ** (int(parts["power"] or 0) - len(parts["decimals"] or "")))
 
 
-Sense = Literal["<", "<=", ">", "="]
+Sense = Literal["<", "<=", ">", ">=", "="]
 
 
 @dataclass(frozen=True)
@@ -144,6 +144,7 @@ class Bound:
             "<": self.value < self.limit,
             "<=": self.value <= self.limit,
             ">": self.value > self.limit,
+            ">=": self.value >= self.limit,
             "=": self.value == self.limit,
         }[self.sense]
 
@@ -161,6 +162,10 @@ def at_most(value: float, limit: float) -> Bound:
 
 def above(value: float, limit: float) -> Bound:
     return Bound(float(value), ">", float(limit))
+
+
+def at_least(value: float, limit: float) -> Bound:
+    return Bound(float(value), ">=", float(limit))
 
 
 def same(value: float, other: float) -> Bound:

@@ -1,8 +1,13 @@
-"""Forward dynamics by repeated inverse dynamics, after Walker and Orin (1982), method 1.
+"""Forward dynamics by repeated inverse dynamics, after Walker and Orin (1982), the first of their four methods.
 
 M. W. Walker, D. E. Orin, 'Efficient dynamic computer simulation of robotic mechanisms', J. Dyn. Syst. Meas.
 Control 104 (1982). One call of inverse dynamics without acceleration gives the bias; one with a unit acceleration of a
-joint, at rest and without gravity, gives the column of that joint in the mass matrix.
+joint, at rest and without gravity, gives the column of that joint in the mass matrix. The paper was not at hand: the
+method is as those who cite it describe it.
+
+Traced, it costs less than that: what a unit acceleration leaves at rest, and the half of the matrix that the
+factorisation of a symmetric one does not look at, is not computed. Their third method, composite bodies, is
+`walker_orin_3`; the other two are not here.
 """
 
 from dataclasses import replace

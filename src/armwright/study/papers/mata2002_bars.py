@@ -1,0 +1,261 @@
+"""Mata et al. (2002), section 5.1: figures 1 and 2 and table 5, an ill-conditioned arm in single precision.
+
+Joint 1 of two bars, 2 cm and 2 m long, by every method of the paper: composite bodies as Walker and Orin wrote them,
+and in this project's form; Gibbs-Appell; articulated bodies about three choices of points, since the paper does not say
+in which frames its own are. Errors are those of rounding, so that one number is chance: every method is run with 201
+masses of the second bar. Averages are shown in both readings, of sizes and with signs, and only like is compared with
+like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeAlias
+
+import numpy as np
+
+import armwright as aw
+from armwright.algebra import Array
+from armwright.model.description import symmetric, tensor
+from armwright.report.plot import Curve, Plot
+from armwright.study.papers.finding import (
+    NOTHING,
+    Finding,
+    Part,
+    above,
+    at_least,
+    at_most,
+    below,
+    beside_stored,
+    claim,
+    rough,
+    trend,
+    unchecked,
+)
+from armwright.study.papers.judgement import last_digit
+from armwright.study.precision import States, accelerations, sweep
+from armwright.study.published import tables
+
+TABLES = tables("mata2002")
+
+MASSES = np.linspace(8, 12, 201)
+"""Of the second bar, which is not legible: around the one that has the density of the first."""
+
+Single: TypeAlias = Callable[[aw.Robot, States], Array]
+"""Accelerations of joint 1, computed in single precision."""
+
+
+def two_bodies() -> Part:
+    """A bar of 2 m on a bar of 2 cm: the second joint goes through a turn, at rest, no torque, in single precision."""
+    arm = aw.load("ascher")
+    states = sweep(arm, 1)
+    exact = accelerations(arm, "articulated_body", states, "float64")[:, 0]
+    single = {name: method(arm, states) for name, method in METHODS_5.items()}
+    condition = np.linalg.cond(arm.mass_matrix(states.q))
+    errors = single_precision(arm)
+    findings = [stored_torques("Section 5.1", arm), masses(arm), *stored_curves(exact, condition)]
+    findings += [finding for name, error in errors.items() for finding in table_5(name, error)]
+    plots = [figure_1(arm), *figure_2(states, exact, single, condition)]
+    plots.append(error_plot(states, {name: exact - values for name, values in single.items()}))
+    return [*findings, *who_is_accurate(errors)], plots
+
+
+def single_precision(arm: aw.Robot) -> dict[str, Array]:
+    """Doubles less singles of joint 1 by each method, for every mass of the second bar: (masses, states).
+
+    What is rounded changes with every digit of the mass, and the mass is not legible: one value would be chance.
+    """
+    errors: dict[str, list[Array]] = {name: [] for name in METHODS_5}
+    for mass in MASSES:
+        heavier = with_mass(arm, float(mass))
+        states = sweep(heavier, 1)
+        exact = accelerations(heavier, "articulated_body", states, "float64")[:, 0]
+        for name, method in METHODS_5.items():
+            errors[name].append(exact - method(heavier, states))
+    return {name: np.array(error) for name, error in errors.items()}
+
+
+def with_mass(arm: aw.Robot, mass: float) -> aw.Robot:
+    """The second bar with this mass, homogeneous."""
+    first, second = arm.links
+    scaled = symmetric(second.inertia) * (mass / second.mass)
+    return replace(arm, links=(first, replace(second, mass=mass, inertia=tensor(scaled))))
+
+
+def by(formulation: str) -> Single:
+    """Joint 1 by a formulation of this project, in single precision."""
+    return lambda arm, states: accelerations(arm, formulation, states, "float32")[:, 0]
+
+
+def articulated_in_base_frame(arm: aw.Robot, states: States) -> Array:
+    """Joint 1 by articulated bodies with all inertias about the fixed origin O1, at rest.
+
+    To eliminate joint 2 there, two large numbers are subtracted, as when M is formed and solved; about O2 their
+    difference is zero and is not computed.
+    """
+    chain = arm.chain(np.float32)
+    (_, joint), (inner, outer) = chain.joints, chain.bodies
+    q2 = states.q[:, 1].astype(np.float32)
+    x, y = joint.a + outer.com.x * np.cos(q2), outer.com.x * np.sin(q2)
+    moment, inertia = outer.mass * x, outer.inertia.zz + outer.mass * (x * x + y * y)
+    U0, Uy = inertia - joint.a * moment, moment - joint.a * outer.mass
+    D = U0 - joint.a * Uy
+    pivot = inner.origin_inertia.zz + (inertia - U0 * U0 / D)
+    weight = inner.moment.x + (moment - U0 * Uy / D)
+    return np.asarray(chain.gravity.y * weight / pivot, dtype=float)
+
+
+def articulated_about_centre(arm: aw.Robot, states: States) -> Array:
+    """Joint 1 by articulated bodies with the inertia of body 2 about its centre of mass, at rest.
+
+    A unit acceleration of joint 2 takes the moment of the central inertia and a force across the bar; what is left of
+    both is turned by q2 and moved to O1. About O2 its moment is zero, which moving finds as a difference.
+    """
+    chain = arm.chain(np.float32)
+    (_, joint), (inner, outer) = chain.joints, chain.bodies
+    q2, m, L, inertia = states.q[:, 1].astype(np.float32), outer.mass, outer.com.x, outer.inertia.zz
+    c, s, force = np.cos(q2), np.sin(q2), m * L
+    D = inertia + L * force
+    turning, mixed, across = inertia - inertia * inertia / D, -inertia * force / D, m - force * force / D
+    xx, xy, yy = m * c * c + across * s * s, (m - across) * c * s, m * s * s + across * c * c
+    x, y, hx, hy = joint.a + L * c, L * s, -mixed * s, mixed * c
+    kx, ky = xy * x - xx * y + hx, yy * x - xy * y + hy
+    pivot = inner.origin_inertia.zz + (turning + (hy * x - hx * y) + (x * ky - y * kx))
+    return np.asarray(chain.gravity.y * (inner.moment.x + ky) / pivot, dtype=float)
+
+
+OURS_5 = "CRBA, composite_body"
+METHODS_5: dict[str, Single] = {
+    "CRBA": by("walker_orin_3_gauss_jordan"),
+    OURS_5: by("composite_body_gauss_jordan"),
+    "GA": by("gibbs_appell_gauss_jordan"),
+    "ABA, link frames": by("articulated_body"),
+    "ABA, base frame": articulated_in_base_frame,
+    "ABA, centres of mass": articulated_about_centre,
+}
+"""The CRBA that is cited is Walker and Orin's; in which frames the ABA works the paper does not say."""
+
+WHY_5 = {
+    OURS_5: "not the algorithm cited: composite bodies about the link origins err less",
+    "ABA, link frames": "nothing large is subtracted there; what is printed is no ABA in link frames",
+}
+
+
+def masses(arm: aw.Robot) -> Finding:
+    ours = ", ".join(f"{link.mass:g} kg" for link in arm.links)
+    why = "the second is not legible; 10 kg has the density of the first bar, and the errors hardly depend on it"
+    return unchecked("Fig. 1", "masses of the bars", "0.1 kg, 0.00 kg", why, ours)
+
+
+def stored_curves(exact: Array, condition: Array) -> list[Finding]:
+    """The ranges of the two curves of figure 2, which come without numbers."""
+    why = "the figure has curves without numbers"
+    findings = []
+    for what, values, ends in (
+        ("condition number of M", condition, TABLES["stored_condition"]),
+        ("acceleration of joint 1, rad/s2", exact, TABLES["stored_acceleration"]),
+    ):
+        for end, stored, value in zip(("least", "largest"), ends, (values.min(), values.max()), strict=True):
+            findings.append(stored_number("Fig. 2", f"{what}, {end}", stored, float(value), why))
+    return findings
+
+
+def stored_number(where: str, what: str, stored: str, value: float, why: str) -> Finding:
+    """A number beside one stored from a prototype, to half a unit of its last digit."""
+    off = below(abs(value - float(stored)), 0.5 * last_digit(stored))
+    return beside_stored(where, what, f"{value:.5g}, off from {stored} by {off.value:.1g}", off, why)
+
+
+def table_5(name: str, errors: Array) -> list[Finding]:
+    """The largest difference, and the average in both readings, beside those of all masses."""
+    largest, average = TABLES["table_5"][name.partition(",")[0]]
+    sizes = np.abs(errors)
+    why = WHY_5.get(name, "sizes do not average to so little; errors of both signs do")
+    return [
+        near_median(f"{name}: largest", largest, sizes.max(axis=1), why),
+        near_median(f"{name}: average of absolute values", average, sizes.mean(axis=1), why),
+        ever_as_large(f"{name}: average with signs", average, errors.mean(axis=1), why),
+    ]
+
+
+def near_median(what: str, printed: str, values: Array, why: str) -> Finding:
+    """Rounding errors have a size, and no digits: what is printed is held to a factor of two."""
+    ratio = float(np.median(values)) / float(printed)
+    off = at_most(max(ratio, 1 / ratio), 2)
+    obtained = f"{ratio:.3g} times, the median; {spread(values)}"
+    return claim("Table 5", what, printed, obtained, off, why, words="median and printed, either over the other,")
+
+
+def ever_as_large(what: str, printed: str, values: Array, why: str) -> Finding:
+    """A mean of both signs scatters about zero: it is asked whether it is ever as large as what is printed."""
+    reached = at_least(float(np.abs(values).max()), float(printed))
+    return claim("Table 5", what, printed, spread(values), reached, why, words="largest size")
+
+
+def spread(values: Array) -> str:
+    """Over all masses, and for that of 10 kg."""
+    return f"{values.min():.3g} to {values.max():.3g}, {values[len(MASSES) // 2]:.3g} at 10 kg"
+
+
+def who_is_accurate(errors: dict[str, Array]) -> list[Finding]:
+    """Who has the smaller errors, for every mass, by their largest and by their average size."""
+    sizes = {name: {"largest": np.abs(e).max(axis=1), "average": np.abs(e).mean(axis=1)} for name, e in errors.items()}
+    names = [name for name in errors if name.startswith(("ABA", "GA"))]
+    found = [
+        errs_less(f"{name} errs less than CRBA, {measure}", "yes", sizes["CRBA"][measure] / sizes[name][measure])
+        for name in names
+        for measure in ("largest", "average")
+    ]
+    beside = np.concatenate([sizes[OURS_5][measure] / size for measure, size in sizes["GA"].items()])
+    return [*found, errs_less("GA errs less than composite_body, largest and average", NOTHING, beside)]
+
+
+def errs_less(what: str, published: str, ratios: Array) -> Finding:
+    times = f"{ratios.min():.2g} to {ratios.max():.2g} times as much, median {np.median(ratios):.2g}"
+    why = "rounding is chance: for some masses it is the other way round"
+    cases = [above(ratio, 1) for ratio in ratios]
+    return trend("Section 5.1", what, published, f"the other errs {times}", cases, why)
+
+
+def figure_1(arm: aw.Robot) -> Plot:
+    curves = []
+    for angle in (0, 45, 90):
+        poses = arm.link_poses([0.0, np.radians(angle)])
+        points = [*poses[:, :3, 3], poses[1, :3, 3] + 2.0 * poses[1, :3, 0]]
+        x, y, _ = np.array(points).T
+        curves.append(Curve(f"q2 = {angle} deg", x.tolist(), y.tolist(), marks=True))
+    note = "The first bar is the short piece at the origin: 2 cm against 2 m."
+    return Plot("Fig. 1: the two bars", "x [m]", "y [m]", curves, note=note, height=560)
+
+
+def figure_2(states: States, exact: Array, single: dict[str, Array], condition: Array) -> list[Plot]:
+    x = degrees(states)
+    curves = [Curve(f"{name}, single", x, single[name].tolist()) for name in ("GA", "CRBA", "ABA, link frames")]
+    curves.append(Curve("double", x, exact.tolist(), dashed=True, colour="currentColor"))
+    number = Curve("condition", x, condition.tolist())
+    note = "ABA in link frames lies on the dashed line."
+    return [
+        Plot("Fig. 2: acceleration of joint 1", "q2 [deg]", "rad/s2", curves, note=note),
+        Plot("Fig. 2: condition number of the mass matrix", "q2 [deg]", "", [number]),
+    ]
+
+
+def error_plot(states: States, errors: dict[str, Array]) -> Plot:
+    curves = [Curve(name, degrees(states), np.abs(error).tolist()) for name, error in errors.items()]
+    title = "Table 5: single against double precision, joint 1"
+    return Plot(title, "q2 [deg]", "difference [rad/s2]", curves, y_log=True)
+
+
+def degrees(states: States) -> list[float]:
+    assert states.x is not None
+    return list(states.x.tolist())
+
+
+def stored_torques(where: str, arm: aw.Robot) -> Finding:
+    """Inverse dynamics by Gibbs-Appell in one state."""
+    expected = np.array(TABLES["stored_torques"][arm.name])
+    tau = arm.inverse_dynamics(*np.array(TABLES["stored_state"])[:, : arm.n], formulation="gibbs_appell")
+    off = float(np.max(np.abs(tau / expected - 1)))
+    what = f"{arm.n} stored torques of {arm.name} in one state"
+    return beside_stored(where, what, f"off by {rough(off)}", below(off, 1e-6))
