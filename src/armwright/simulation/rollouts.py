@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,7 @@ class Rollouts:
             "options": self.options,
             "stop": self.stop,
         }
-        before, run = time.perf_counter(), lambda: self.kernel.run(fields, self.room, threads)
+        before, run = time.perf_counter(), partial(self.kernel.run, fields, self.room, threads)
         if (end - begin) * self.pace <= WINDOW / 5:
             run()
         else:
