@@ -240,6 +240,7 @@ def test_an_audit_reads_as_text() -> None:
     assert repr(run.audit) == str(run.audit)
     assert "array" not in repr(run.audit)
     assert "array" not in repr(run.verify())
+    assert "array" not in repr(integrate.solve(lambda t, y: -y, 0, [1.0], 1))
 
 
 @pytest.mark.parametrize("make", ["computed_torque", "pid", "both"])

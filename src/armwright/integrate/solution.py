@@ -46,6 +46,10 @@ class Solution:
     status: str
     message: str
 
+    def __repr__(self) -> str:
+        span = f"t = {self.t[0]} to {self.t[-1]}" if len(self.t) else "empty"
+        return f"<solution, {span}, y {self.y.shape}, {self.statistics.accepted} steps, {self.message}>"
+
 
 class IntegrationError(ArmwrightError, ArithmeticError):
     """The integration cannot go on. `t` and `y` say where, `solution` is what was computed until then.
