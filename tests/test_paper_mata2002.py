@@ -187,7 +187,7 @@ def skew(v: np.ndarray) -> np.ndarray:
 def test_the_lines_named_in_the_document_are_the_lines_of_the_code() -> None:
     code = FORMULATION.read_text().splitlines()
     rows = re.findall(r"^\| .* \| (\d+) \| `(.*)` \|$", DOCUMENT.read_text(), re.M)
-    assert len(rows) == 13
+    assert len(rows) == 14
     for line, text in rows:
         assert code[int(line) - 1].split("  #")[0].strip() == text
 
