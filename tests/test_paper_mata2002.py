@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 import armwright as aw
 from armwright.cli import app
+from armwright.formulations import PROBLEMS
 from armwright.study import papers
 from armwright.study.papers import Study, Verdict, mata2002
 from armwright.study.papers.mata2002_bars import (
@@ -94,6 +95,11 @@ def test_articulated_bodies_about_other_points_are_right_in_doubles(
     exact = accelerations(arm, "articulated_body", states, "float64")[:, 0]
     monkeypatch.setattr(np, "float32", np.float64)
     np.testing.assert_allclose(method(arm, states), exact, rtol=1e-9)
+
+
+def test_walker_and_orins_method_is_there_to_compare_with_and_never_chosen() -> None:
+    assert all(c.formulation != "walker_orin_3" for p in PROBLEMS.values() for c in p.candidates)
+    assert aw.compile(aw.load("puma560"), "mass_matrix").formulation != "walker_orin_3"
 
 
 def test_of_what_the_paper_cites_gibbs_appell_is_the_cheapest_and_beside_ours_it_is_not(made: Study) -> None:

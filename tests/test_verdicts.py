@@ -46,6 +46,8 @@ def test_a_number_counts_by_its_printed_digits_and_then_by_its_factor() -> None:
         assert compare("here", "a number", "1.5", value, "why").verdict is verdict
     assert compare("here", "a count", 36, 34, "why").verdict is Verdict.TENTH  # whole numbers are equal or not
     assert compare("here", "a zero", "0", 0.6, "why").verdict is Verdict.DIFFERS
+    for value, verdict in ((15, Verdict.EQUAL), (16, Verdict.DIFFERS)):  # what follows from printed numbers
+        assert compare("here", "a sum", 15, value, "why", exact=True).verdict is verdict
 
 
 def test_a_row_shows_its_factor_and_its_tolerance() -> None:
@@ -79,6 +81,7 @@ def test_a_trend_holds_in_every_case_in_most_or_not() -> None:
 def test_a_formula_is_held_to_every_n() -> None:
     for counts, verdict in (((5, 7, 9), Verdict.EQUAL), ((5, 7, 9.5), Verdict.TENTH), ((5, 7, 99), Verdict.DIFFERS)):
         assert Formula("2n-1", (3, 4, 5), counts).verdict is verdict
+    assert Formula("2n-1", (3, 4, 5), (5, 7, 9.5), exact=True).verdict is Verdict.DIFFERS
 
 
 def test_a_verdict_needs_something_measured_or_a_reason() -> None:
@@ -188,6 +191,14 @@ def test_a_document_keeps_its_text_and_gets_the_table_of_the_run(small: Study) -
     assert with_findings(text, small) == text
     with pytest.raises(InputError, match="no place for its findings"):
         with_findings("text", small)
+
+
+def test_every_word_is_explained() -> None:
+    text = (DOCUMENTS / "README.md").read_text()
+    for verdict in Verdict:
+        assert f"| {verdict.value} |" in text
+    for paper in papers.PAPERS:
+        assert f"[{paper}]({paper}.md)" in text
 
 
 def test_tables_are_alike_to_what_another_machine_may_change() -> None:

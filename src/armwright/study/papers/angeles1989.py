@@ -160,10 +160,10 @@ def _recount() -> Part:
     unlisted = "the listed steps give 50n-37 and 46n-37; ten savings at link 2 are taken but not listed (13 exist)"
     slipped = "the listed steps give 44n-36 and, with the shorter last cycle, 44n-54"
     findings = [
-        compare("eq. (56)", "stage 2, products, six joints", 50 * n - 47, int(outward[0]), unlisted),
-        compare("eq. (56)", "stage 2, sums, six joints", 46 * n - 47, int(outward[1]), unlisted),
-        compare("eq. (57)", "stage 3, products, six joints", 55 * n - 62, int(inward[0])),
-        compare("eq. (57)", "stage 3, sums, six joints", 44 * n - 58, int(inward[1]), slipped),
+        compare("eq. (56)", "stage 2, products, six joints", 50 * n - 47, int(outward[0]), unlisted, exact=True),
+        compare("eq. (56)", "stage 2, sums, six joints", 46 * n - 47, int(outward[1]), unlisted, exact=True),
+        compare("eq. (57)", "stage 3, products, six joints", 55 * n - 62, int(inward[0]), exact=True),
+        compare("eq. (57)", "stage 3, sums, six joints", 44 * n - 58, int(inward[1]), slipped, exact=True),
     ]
     more, fewer = (count_operations("inverse_dynamics", "kane", joints=k) for k in (n + 1, n))
     coincident = count_coincident(n)

@@ -104,10 +104,14 @@ def together(parts: Iterable[Part]) -> Part:
 
 
 def compare(
-    where: str, what: str, published: str | float, obtained: float, why: str = "", unit: str = "", timed: bool = False
-) -> Finding:
-    """A number beside a printed one, which counts by its digits if it is given as text; a factor is shown as one."""
-    judgement = Printed(str(published), float(obtained))
+    where: str, what: str, published: str | float, obtained: float, why: str = "", unit: str = "", timed: bool = False,
+    exact: bool = False,
+) -> Finding:  # fmt: skip
+    """A number beside a printed one, which counts by its digits if it is given as text; a factor is shown as one.
+
+    `exact` is for what follows from other printed numbers: it is equal, or it is not.
+    """
+    judgement = Printed(str(published), float(obtained), exact)
     digits = 4 if judgement.verdict is not Verdict.DIGITS else 1 + sum(c.isdigit() for c in judgement.printed)
     shown = f"{obtained:.0f}" if float(obtained).is_integer() else f"{obtained:.{digits}g}"
     ours, theirs = (f"{x} {unit}".strip() for x in (shown, judgement.printed))
@@ -117,10 +121,10 @@ def compare(
 
 
 def compare_each(
-    where: str, what: str, published: Sequence[float], obtained: Sequence[float], why: str = ""
+    where: str, what: str, published: Sequence[float], obtained: Sequence[float], why: str = "", exact: bool = False
 ) -> Finding:
     """Several numbers in one row beside printed ones, of which the worst decides."""
-    parts = tuple(Printed(str(a), float(b)) for a, b in zip(published, obtained, strict=True))
+    parts = tuple(Printed(str(a), float(b), exact) for a, b in zip(published, obtained, strict=True))
     theirs, ours = (", ".join(map(str, numbers)) for numbers in (published, obtained))
     judgement = Worst(parts)
     if judgement.verdict is not Verdict.EQUAL:

@@ -62,10 +62,11 @@ class Judgement(Protocol):
 
 @dataclass(frozen=True)
 class Printed:
-    """A number beside a printed one, which counts by its digits."""
+    """A number beside a printed one, which counts by its digits; `exact` where one follows from the other."""
 
     printed: str
     value: float
+    exact: bool = False
 
     @property
     def ratio(self) -> float:
@@ -77,6 +78,8 @@ class Printed:
     def verdict(self) -> Verdict:
         if self.value == float(self.printed):
             return Verdict.EQUAL
+        if self.exact:
+            return Verdict.DIFFERS
         if abs(self.value - float(self.printed)) <= self.half_a_digit * (1 + 1e-9):
             return Verdict.DIGITS
         return by_factor([self.ratio])
@@ -85,7 +88,7 @@ class Printed:
     def held_to(self) -> str:
         if self.verdict is Verdict.DIGITS:
             return f"printed +- {self.half_a_digit:g}"
-        return _FACTORS.get(self.verdict, "printed, exactly")
+        return _EXACTLY if self.exact else _FACTORS.get(self.verdict, _EXACTLY)
 
     @property
     def half_a_digit(self) -> float:
@@ -99,6 +102,7 @@ class Printed:
         return replace(self, value=measured[0])
 
 
+_EXACTLY = "printed, exactly"
 _FACTORS = {
     Verdict.TENTH: "0.9 to 1.1 times the printed",
     Verdict.TWO: "1/2 to 2 times the printed",
@@ -215,11 +219,15 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Formula:
-    """Counts for several n beside a printed polynomial in n: equal for all of them, or within a factor for all."""
+    """Counts for several n beside a printed polynomial in n: equal for all of them, or within a factor for all.
+
+    `exact` where one follows from the other, and nothing but equal will do.
+    """
 
     printed: str
     sizes: tuple[int, ...]
     counts: tuple[float, ...]
+    exact: bool = False
 
     @property
     def theirs(self) -> list[Fraction]:
@@ -231,11 +239,14 @@ class Formula:
 
     @property
     def verdict(self) -> Verdict:
-        return Verdict.EQUAL if list(self.counts) == self.theirs else by_factor(self.ratios)
+        if list(self.counts) == self.theirs:
+            return Verdict.EQUAL
+        return Verdict.DIFFERS if self.exact else by_factor(self.ratios)
 
     @property
     def held_to(self) -> str:
-        return f"{_FACTORS.get(self.verdict, 'printed, exactly')}, n = {self.sizes[0]} to {self.sizes[-1]}"
+        words = _EXACTLY if self.exact else _FACTORS.get(self.verdict, _EXACTLY)
+        return f"{words}, n = {self.sizes[0]} to {self.sizes[-1]}"
 
     @property
     def measured(self) -> tuple[float, ...]:

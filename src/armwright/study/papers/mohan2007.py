@@ -79,7 +79,8 @@ def printed_crossings() -> list[Finding]:
             found = crossings((row.products, row.sums), (WALKER.products, WALKER.sums))
             for what, printed, n in (("n*", n_star, found[0]), ("n+", n_plus, max(found))):
                 why = "" if n == printed else still_cheaper(printed)
-                findings.append(compare("Table 1", f"{authors}: {what} by the printed formulas", printed, n, why))
+                about = f"{authors}: {what} by the printed formulas"
+                findings.append(compare("Table 1", about, printed, n, why, exact=True))
     total = 3 * len(CROSSINGS)
     what, obtained = "counts printed beside n* and n+", f"{right} follow from the formulas"
     findings.append(claim("Table 1", what, f"{total} numbers", obtained, same(right, total), "misprinted"))
@@ -153,7 +154,7 @@ def steps() -> list[Finding]:
         printed = getattr(PROPOSED, what)
         added = f"{sum(each) + sum(but_one)}n{sum(once) - sum(but_one):+d}"
         sizes, why = tuple(SIZES), "" if added == printed else "misprinted"
-        total = Formula(printed, sizes, tuple(float(evaluate(added, n)) for n in sizes))
+        total = Formula(printed, sizes, tuple(float(evaluate(added, n)) for n in sizes), exact=True)
         findings.append(Finding("Section 4.1", f"{what} of all steps added", printed, added, total, why))
     rods = fitted_formulas(FITTED, [count_slender(n) for n in FITTED])
     rows = ((PROPOSED.products, PROPOSED.sums), rods, without_bias("denoc"))
