@@ -1,6 +1,7 @@
 """Robots as TOML: exact round trips, and errors that name the key and the line."""
 
 import math
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from conftest import random_case
 
 import armwright as aw
+from armwright.model import toml
 
 GOOD = """\
 name = "two"
@@ -199,3 +201,32 @@ def test_rows_from_python_are_checked_alike() -> None:
         aw.Robot.from_dh([3])
     with pytest.raises(aw.UnknownNameError, match="Did you mean 'standard'"):
         aw.Robot.from_dh([row], "standart")
+
+
+BOMBS = {
+    "a." * 50_000 + "a = 1": "key a.a.a.* has more than 32 parts",
+    "[" + "a." * 50_000 + "a]": "has more than 32 parts",
+    '"a".' * 20_000 + "a = 1": "has more than 32 parts",
+    "x = {" + "a . " * 20_000 + "a = 1}": "has more than 32 parts",
+    "a = " + "[" * 50_000: "nested too deep",
+    "a = " + "{a = " * 20_000: "nested too deep",
+    "a = " + "1" * 100_000: "not valid TOML: Exceeds the limit",
+    'a = """' + '\\"' * 50_000: "Unterminated string",
+    "#" + " " * 200_000: "the robot is empty",
+    'convention = "modified"\n' + "[[link]]\n" * (toml.MOST_LINKS + 1): "has 10001 links; expected at most 10000",
+    "#" * (toml.LARGEST + 1): "has 1024 kB; expected at most 1024",
+}
+
+
+@pytest.mark.parametrize("text", BOMBS, ids=range(len(BOMBS)))
+def test_small_files_take_little(text: str) -> None:
+    """Some of these took minutes, or all memory there is."""
+    begin = time.perf_counter()
+    with pytest.raises(aw.ModelError, match=BOMBS[text]):
+        toml.parse(text)
+    assert time.perf_counter() - begin < 10
+
+
+def test_dots_in_texts_and_numbers_are_no_keys() -> None:
+    text = f'name = "{"a." * 100}"\n# {"b." * 100}\nlist = [{"1.5, " * 100}]\ntext = """\n{"c." * 100}"""\n'
+    assert len(toml.data_of(text, "file")["list"]) == 100

@@ -661,3 +661,16 @@ def _flat_dom(node) -> object:
     attributes = {k: v for k, v in node.attributes.items() if not k.startswith("xmlns")}
     children = [_flat_dom(c) for c in node.childNodes if c.nodeType == c.ELEMENT_NODE]
     return node.tagName, attributes, texts.split(), children
+
+
+@pytest.mark.parametrize("text", ["$" * 40_000, "$a" * 20_000, "$" * 39_999 + "{"])
+def test_many_dollars_take_little(text: str, tmp_path: Path) -> None:
+    begin = time.perf_counter()
+    [a] = expand(write(tmp_path, f'<a b="{text}"/>')).children
+    assert a.attributes["b"] == (text[1:] if text[-1] == "{" else text)
+    assert time.perf_counter() - begin < 10
+
+
+def test_parameters_of_a_macro_are_bounded(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="params has 50000 characters; expected at most 10000"):
+        expand(write(tmp_path, f'<xacro:macro name="m" params="{"a:=${" * 10_000}"/>'))

@@ -37,7 +37,7 @@ def contents(path: str | Path, largest: int) -> bytes:
         size = os.fstat(file.fileno()).st_size
         data = file.read(largest + 1) if size <= largest else b""
     if max(size, len(data)) > largest:
-        unit, shift = ("MB", 20) if largest >> 20 else ("kB", 10)
+        unit, shift = ("MB", 20) if largest >= 10 << 20 else ("kB", 10)
         got = max(size, len(data)) >> shift
         raise OSError(errno.EFBIG, f"it has {got} {unit}; expected at most {largest >> shift}", str(path))
     return data

@@ -29,7 +29,6 @@ from __future__ import annotations
 
 import json
 import math
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,9 +38,11 @@ import numpy as np
 
 from armwright import torque, trajectory
 from armwright.errors import InputError, ModelError
+from armwright.files import contents
 from armwright.formulations import default_for
 from armwright.identify.data import columns_of, joints_of
 from armwright.load import load
+from armwright.model.toml import LARGEST, data_of
 from armwright.model.values import Reader
 from armwright.robot import Robot
 from armwright.trajectory import Trajectory
@@ -81,17 +82,14 @@ class Scenario:
 def read(path: str | Path, robot: str | Robot | None = None) -> Scenario:
     """The scenario of a file, for the robot it names or the one given."""
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+        text = contents(path, LARGEST).decode("utf-8-sig")
+    except (OSError, ValueError) as error:
         raise ModelError(f"cannot read the scenario {path}: {error}") from None
     return parse(text, robot, str(path), Path(path).parent)
 
 
 def parse(text: str, robot: str | Robot | None = None, file: str = "scenario", folder: Path = Path()) -> Scenario:
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ModelError(f"{file}: {error}") from None
+    data = data_of(text, file)
     top = Reader(data, lambda key: f"{file}{f', {key}' if key else ''}")
     top.check_keys(TOP)
     arm = _changed(robot if isinstance(robot, Robot) else _loaded(robot, top, file, folder), top)

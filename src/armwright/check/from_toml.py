@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ from armwright.algebra import Array, Symmetric
 from armwright.check.written import Angles, Body, DHRow, Hinge, Written
 from armwright.errors import ModelError
 from armwright.model.description import EARTH, cos_sin
-from armwright.model.toml import lines_of
+from armwright.model.toml import check_count, data_of, lines_of
 from armwright.model.values import Reader
 
 DISTAL = ("standard", "saha")
@@ -22,12 +21,13 @@ DISTAL = ("standard", "saha")
 def from_toml(data: bytes, file: str, default_name: str) -> Written:
     try:
         text = data.decode("utf-8-sig")
-        top = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ModelError(f"{file} is not valid TOML: {error}") from None
+    except UnicodeDecodeError as error:
+        raise ModelError(f"{file} cannot be read: {error}; save it as UTF-8 text") from None
+    top = data_of(text, file)
     rows = top.get("link")
     if not isinstance(rows, list) or not rows or not all(isinstance(row, Mapping) for row in rows):
         raise ModelError(f"{file}: expected one [[link]] table per joint")
+    check_count(rows, file)
     lines, convention = lines_of(text), str(top.get("convention", ""))
     readers = [Reader(row, _place(file, i)) for i, row in enumerate(rows)]
     table = [_row(reader, convention) for reader in readers]

@@ -35,16 +35,24 @@ if TYPE_CHECKING:
 TOP_KEYS = ("name", "source", "convention", "gravity", "base", "flange", "tool", "accept", "visuals", "payload", "link")
 PAYLOAD_KEYS = ("mass", "com", "inertia")
 
-LARGEST = 32 << 20
-"""Bytes of a file."""
+LARGEST = 1 << 20
+"""Bytes of a file, which take about a second; a robot of a thousand links has a third of it."""
+
+DEEPEST = 32
+"""Parts of a key a.b.c: Python's reader takes memory with their square."""
+
+MOST_LINKS = 10_000
+"""Rows of a table, as many as the joints of a tree."""
 
 _HEADER = re.compile(r"""^\s*(\[\[?)\s*([\w."'-]+)\s*\]""")
 _TOKEN = re.compile(
-    r'''"""(?:\\.|[^\\])*?"{3,5}|"(?:\\.|[^"\\\n])*"|'''  # texts between double quotes
-    r"""'''.*?'{3,5}|'[^'\n]*'|#[^\n]*|[\[\]{}]|\n""",  # those without escapes, comments, brackets, ends of lines
+    r'''"""(?:\\.|[^\\])*?(?:"{3,5}|\\?\Z)|"(?:\\.|[^"\\\n])*+(?:"|(?=\n)|\\?\Z)|'''  # texts between double quotes
+    r"""'''.*?(?:'{3,5}|\Z)|'[^'\n]*+(?:'|(?=\n)|\Z)|"""  # those without escapes; an open one ends the search
+    r"""#[^\n]*|[\[\]{}]|\n""",  # comments, brackets, ends of lines
     re.DOTALL,
 )
-_KEY = re.compile(r"""^\s*["']?([^"'=]+?)["']?\s*=""")
+_KEY = re.compile(r"""^\s*+["']?([^"'=#]++)["']?\s*+=""")
+_DEEP_KEY = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{DEEPEST}}}")
 
 
 @dataclass(frozen=True)
@@ -89,10 +97,7 @@ def parse(
 
     `path` and `packages` say where meshes may be. Without `visuals`, what a viewer shows is left out.
     """
-    try:
-        data = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ModelError(f"{file} is not valid TOML: {error}") from None
+    data = data_of(text, file)
     lines = lines_of(text)
 
     def line(table: str, index: int, key: str | None) -> str:
@@ -106,6 +111,7 @@ def parse(
         top.fail("link", "the links must be written as [[link]] tables, one per link")
     if not rows:
         raise ModelError(f"{file}: the robot is empty; expected one [[link]] table per joint")
+    check_count(rows, file)
     convention = top.need("convention", f"; expected one of {', '.join(CONVENTIONS)}")
     if not isinstance(convention, str) or convention not in CONVENTIONS:
         top.fail("convention", str(unknown("DH convention", convention, CONVENTIONS)))
@@ -126,6 +132,26 @@ def parse(
         accept=top.texts("accept"),
         visuals=_base_visuals(top, places),
     )
+
+
+def data_of(text: str, file: str) -> dict[str, Any]:
+    """What a TOML text says, if it is neither too large nor too deep for Python's reader to end soon."""
+    if len(text) > LARGEST:
+        raise ModelError(f"{file} has {len(text) >> 10} kB; expected at most {LARGEST >> 10}")
+    bare = _TOKEN.sub(lambda token: "s" if token[0][0] in "\"'" else "" if token[0][0] == "#" else token[0], text)
+    if deep := _DEEP_KEY.search(bare):
+        raise ModelError(f"{file}: the key {deep[0][:20]}... has more than {DEEPEST} parts; expected a few")
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ModelError(f"{file} is not valid TOML: its brackets are nested too deep") from None
+    except ValueError as error:
+        raise ModelError(f"{file} is not valid TOML: {error}") from None
+
+
+def check_count(rows: Sequence[object], file: str) -> None:
+    if len(rows) > MOST_LINKS:
+        raise ModelError(f"{file} has {len(rows)} links; expected at most {MOST_LINKS}")
 
 
 def _places(path: Path, packages: Mapping[str, str | Path] | None) -> Places:
@@ -173,7 +199,7 @@ def lines_of(text: str) -> dict[tuple[str, int, str | None], int]:
                 found[*table, None] = number
                 found.setdefault(("", 0, name), number)
         elif key := _KEY.match(content):
-            found[*table, key[1]] = number
+            found[*table, key[1].strip()] = number
     return found
 
 

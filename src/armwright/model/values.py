@@ -17,6 +17,10 @@ _PI = re.compile(r"^\s*([+-]?)\s*(?:(\d+(?:\.\d*)?)\s*\*?\s*)?pi(?:\s*/\s*(\d+(?
 _DEGREES = re.compile(r"^\s*([+-]?\d+(?:\.\d*)?)\s*(?:deg|degrees|°)\s*$")
 
 
+LONGEST_ANGLE = 80
+"""Characters of an angle that is written as a text."""
+
+
 class Reader:
     """One mapping (a DH row, a TOML table) being read. `where(key)` names the place of a key for messages."""
 
@@ -115,9 +119,10 @@ class Reader:
     def _angle(self, key: str, value: Any) -> float:
         if not isinstance(value, str):
             return self._finite(key, value)
-        if degrees := _DEGREES.match(value):
+        written = value if len(value) <= LONGEST_ANGLE else ""
+        if degrees := _DEGREES.match(written):
             return math.radians(float(degrees[1]))
-        parts = _PI.match(value)
+        parts = _PI.match(written)
         if parts and float(parts[3] or 1):
             return (-1 if parts[1] == "-" else 1) * float(parts[2] or 1) * math.pi / float(parts[3] or 1)
         self.fail(key, f"{key} = {value!r} is not an angle; expected radians, or a string like 'pi/2' or '90 deg'")

@@ -14,6 +14,10 @@ _PARAMETER = re.compile(
 )
 
 
+LONGEST = 10_000
+"""Characters of the parameters of a macro."""
+
+
 @dataclass(frozen=True)
 class Lazy:
     """The text of a property that nobody has used yet."""
@@ -131,12 +135,14 @@ def parameters(text: str) -> tuple[Parameter, ...]:
     """The parameters of a macro: `a b:=1 c:=^ d:=^|1 *block **content`."""
     found: dict[str, Parameter] = {}
     text, i = text.strip(), 0
+    if len(text) > LONGEST:
+        raise Refused(f"params has {len(text)} characters; expected at most {LONGEST}")
     while i < len(text):
         match = _PARAMETER.match(text, i)
         if match is None or set(match[1]) & set("'\"${}()") or not match[1].strip("*"):
-            raise Refused(f"params = {text!r}: expected names, with defaults as in a:=1 b:='two words' c:=^|0")
+            raise Refused(f"params = {text[:80]!r}: expected names, with defaults as in a:=1 b:='two words' c:=^|0")
         if match[1] in found:
-            raise Refused(f"params = {text!r}: two are called {match[1]!r}")
+            raise Refused(f"params = {text[:80]!r}: two are called {match[1]!r}")
         found[match[1]] = Parameter(match[1], bool(match[2]), match[3] or None)
         i = match.end()
     return tuple(found.values())

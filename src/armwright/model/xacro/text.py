@@ -39,7 +39,7 @@ DEEPEST = 40
 SEARCH = 20
 """Steps it costs to look for a file or a folder."""
 
-_PIECE = re.compile(r"\$\$+[{(]|\$\{[^}]*\}|\$|[^$]+")
+_PIECE = re.compile(r"\$\$++[{(]|\$\{[^}]*\}|\$++(?![{(])|\$|[^$]+")
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Texts:
             return evaluate(self.text(piece[2:-1], names), names, self.budget)
         if piece.startswith("$("):
             return self._substituted(self.text(piece[2:-1], names).strip())
-        return piece[1:] if piece.startswith("$$") else piece
+        return piece[1:] if piece.startswith("$$") and piece[-1] in "{(" else piece
 
     def _substituted(self, command: str) -> Value:
         word, _, rest = command.partition(" ")
@@ -194,7 +194,7 @@ def _fatal(*parts: Value) -> NoReturn:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Plain text, ${...}, $(...) with the parentheses in it balanced, and $${ or $$( for themselves."""
+    """Plain text, ${...}, $(...) with the parentheses in it balanced, $${ or $$( for themselves, other $."""
     start = 0
     while start < len(text):
         piece = _PIECE.match(text, start)
