@@ -5,6 +5,7 @@ import importlib.util
 import re
 import shutil
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from conftest import close, random_case
 
 import armwright as aw
 from armwright.export import identifier
-from armwright.formulations import problem_of
+from armwright.formulations import PROBLEMS, problem_of
 from armwright.graph.angles import written_out
 from armwright.graph.count import count
 
@@ -118,6 +119,41 @@ def test_the_header_says_what_it_is(tmp_path: Path) -> None:
     cost = count(written_out(aw.compile(PUMA, "inverse_dynamics").program).outputs)
     assert f"inverse dynamics of puma560: {cost}" in text
     assert "malloc" not in (tmp_path / "puma560.c").read_text()
+
+
+def test_the_header_tells_joints_order_frames_friction_and_version(tmp_path: Path) -> None:
+    """Whoever has nothing but the code knows which entry is which joint, and what is in the numbers."""
+    arm = aw.load("panda").with_payload(0.5)
+    odd = replace(arm.joints[1], name='a*/ "b\n??/é')
+    aw.export(
+        replace(arm, joints=(arm.joints[0], odd, *arm.joints[2:])), to="c", directory=tmp_path, functions=["bias"]
+    )
+    text = (tmp_path / "panda.h").read_text()
+    assert "[0] panda_joint1: revolute, rad, N m, -2.8973 to 2.8973" in text
+    assert text.index("[0]") < text.index("[6] panda_joint7")
+    assert f'#define PANDA_VERSION "{aw.__version__}"' in text
+    assert "#define PANDA_JOINTS 7" in text
+    for word in ("Gravity is (0, 0, -9.81)", "seen from the world", "viscous * qd", "0.003", "0.5 kg", "No rotor"):
+        assert word in text
+    assert text.count("/*") == text.count("*/")
+    if COMPILER is not None:
+        use = '#include <stdio.h>\n#include "panda.h"\nstatic const char *names[PANDA_JOINTS] = PANDA_JOINT_NAMES;\n'
+        (tmp_path / "use.c").write_text(use + "int main(void) { fputs(names[1], stdout); return 0; }\n")
+        subprocess.run([COMPILER, *STRICT, str(tmp_path / "use.c"), "-o", str(tmp_path / "use")], check=True)
+        assert subprocess.run([tmp_path / "use"], check=True, capture_output=True).stdout.decode() == odd.name
+    plain = aw.export(aw.load("rr"), to="c", directory=tmp_path, functions=["bias"])[0].read_text()
+    assert "No friction." in plain
+    assert "No payload." in plain
+
+
+def test_a_package_that_is_missing_is_named_as_pip_knows_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jax.numpy", None)
+    with pytest.raises(aw.errors.ArmwrightError, match=r"pip install jax$"):
+        aw.export(aw.load("rr"), to="jax", functions=["bias"])
+
+
+def test_the_docstring_of_compile_lists_every_problem() -> None:
+    assert all(name in (aw.compile.__doc__ or "") for name in PROBLEMS)
 
 
 @pytest.mark.parametrize(

@@ -320,7 +320,7 @@ def test_limits_exceeded_are_told_with_joint_amount_and_time() -> None:
     assert low.value == pytest.approx(-1.5, abs=1e-9)
     assert speeds[0].value == pytest.approx(1.5, abs=1e-6) and speeds[1].value == pytest.approx(-1.5, abs=1e-6)
     text = str(report)
-    assert text.startswith("4 limits exceeded:\n  joint 0 (")
+    assert text.startswith("4 limits exceeded:\n  joint 1 (")
     assert "position 1.5 rad is 0.5 above the limit 1 rad at t = 1.57" in text
     assert "is 0.5 below the limit -1 rad" in text
 
@@ -679,7 +679,7 @@ ERRORS = {
     ),
     "jump": (
         lambda: CUBIC.then(tr.rest(POINTS[-1] + [0, 0.5, 0], 1)),
-        r"joint 1 \(counted from 0\) would jump from .* start where the first trajectory ends, or say allow_jump=True",
+        r"joint 2 would jump from .* start where the first trajectory ends, or say allow_jump=True",
     ),
     "other joints": (lambda: CUBIC.then(WAVE), "cannot join 3 joints with 2; expected equal numbers of joints"),
     "no trajectory": (lambda: CUBIC.then(3), "cannot go on with a int; expected a trajectory"),

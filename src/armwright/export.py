@@ -54,8 +54,7 @@ class Wanted:
 
     @property
     def title(self) -> str:
-        """Into comments: nothing that could end one."""
-        return re.sub(r"[^\w .,()-]", " ", self.robot.name)
+        return _plain(self.robot.name)
 
     @property
     def programs(self) -> dict[str, Program]:
@@ -88,7 +87,52 @@ def _c(wanted: Wanted) -> dict[str, str]:
         name: [(state, exact, max(loosest, factor * error)) for state, exact, error in _checks(wanted.robot, f)]
         for name, f in wanted.functions.items()
     }
-    return c.files(wanted.prefix, wanted.title, wanted.written, checks, double)
+    joints = [joint.name for joint in wanted.robot.joints]
+    about = c.About(wanted.prefix, wanted.title, _version(), joints, _notes(wanted.robot))
+    return c.files(about, wanted.written, checks, double)
+
+
+def _version() -> str:
+    """Of the package that this is a part of, and which is loaded where this runs."""
+    return str(sys.modules["armwright"].__version__)
+
+
+def _notes(robot: Description) -> list[str]:
+    """What somebody who has nothing but the code must know: the joints in their order, frames, what is included."""
+    notes = [f"q, qd, qdd and tau have {robot.n} entries, one for each joint, in this order:"]
+    for i, joint in enumerate(robot.joints):
+        units = "m, N" if joint.prismatic else "rad, N m"
+        limits = "" if joint.limits is None else f", {joint.limits[0]:.6g} to {joint.limits[1]:.6g}"
+        notes.append(f"  [{i}] {_plain(joint.name)}: {joint.type}, {units}{limits}")
+    for joint in robot.followers:
+        m = joint.mimic
+        if m is not None:
+            notes.append(f"  {_plain(joint.name)} follows: {m.factor:g} {_plain(m.joint)} {m.offset:+g}")
+    notes.append(f"Gravity is ({', '.join(f'{x:g}' for x in robot.gravity)}) m/s^2 in the world.")
+    notes.append(
+        "Poses are seen from the world, where the base transform places frame 0; jacobians are those of the tool's "
+        "origin; link frames are the canonical ones (modified DH, Craig) that print(robot) shows."
+    )
+    notes += _included(robot)
+    return notes
+
+
+def _included(robot: Description) -> list[str]:
+    """Which of friction, rotors and payload are in the numbers."""
+    rows = robot.rows
+    dry = any(row.viscous or row.coulomb for row in rows)
+    rubbing = [f"{_plain(row.name)} {row.viscous:g}, {row.coulomb:g}" for row in rows] if dry else []
+    held = robot.payload
+    return [
+        "Friction, viscous * qd + coulomb * sign(qd), is included: " + "; ".join(rubbing) if dry else "No friction.",
+        "Rotor inertias are included." if any(row.armature for row in rows) else "No rotor inertias.",
+        "No payload." if held is None else f"A payload of {held.mass:g} kg is included.",
+    ]
+
+
+def _plain(name: str) -> str:
+    """A name into comments: nothing that could end one."""
+    return re.sub(r"[^\w .,()-]", " ", name, flags=re.ASCII)
 
 
 def _python(wanted: Wanted) -> dict[str, str]:

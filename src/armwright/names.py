@@ -1,4 +1,7 @@
-"""Names from a file as they are shown: whatever a terminal or a page would obey instead of showing is written out."""
+"""Names and numbers as they are shown.
+
+Whatever a terminal or a page would obey in a name instead of showing it is written out; what is only rounding is 0.
+"""
 
 from __future__ import annotations
 
@@ -26,3 +29,12 @@ def shown_lines(text: object) -> str:
 
 def _written(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
+
+
+NOISE = 1e-12
+"""Below this a number of order one is rounding, and its digits mean nothing."""
+
+
+def tidy(x: float, form: str = ".1e") -> str:
+    """A number as it is printed: 0 where it is only rounding."""
+    return "0" if abs(x) < NOISE else format(x, form)

@@ -25,7 +25,8 @@ def _package(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError:
-        raise ArmwrightError(f"exporting to {name} needs it installed: pip install {name}") from None
+        package = name.partition(".")[0]
+        raise ArmwrightError(f"exporting to {package} needs it installed: pip install {package}") from None
 
 
 def _outputs(program: Program, arrays: list[Any], operations: Operations) -> list[Any]:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import importlib
-import json
 from collections.abc import Mapping
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.markup import escape
 
 from armwright.algebra import Array
 from armwright.check import Finding, Fixed, Report, check
 from armwright.check import fix as mend
 from armwright.check.proofs import Peer
 from armwright.cli.command import AS_JSON, NamedRobot
-from armwright.cli.output import command_line, console, table
+from armwright.cli.output import command_line, console, escape, show_json, table, working
 from armwright.robot import Robot
 
 _COLOURS = {"error": "bold red", "warning": "yellow", "note": "dim"}
@@ -36,14 +34,14 @@ def run_check(
     """Say what is wrong, suspicious or fine in a robot file, link by link, and prove its numbers (docs/checking.md)."""
     name, packages, mappings = file.name, file.packages, file.mappings
     peers = {} if quick else installed_peers(name, file.base, file.locked)
-    with console(stderr=True).status(f"checking {Path(name).name}"):
+    with working(f"checking {Path(name).name}"):
         report = check(
             name, file.base, file.tip, file.locked,
             accept=accept or (), peers=peers, prove_it=not quick, packages=packages, mappings=mappings,
         )  # fmt: skip
         fixed = mend(name, fix, packages=packages, mappings=mappings) if fix is not None else None
     if json:
-        typer.echo(_as_json(report, fixed))
+        show_json(_as_data(report, fixed))
     else:
         _show(report)
         if fixed is not None:
@@ -51,7 +49,7 @@ def run_check(
     return report.ok
 
 
-def _as_json(report: Report, fixed: Fixed | None) -> str:
+def _as_data(report: Report, fixed: Fixed | None) -> dict[str, Any]:
     data = report.as_dict()
     if fixed is not None:
         data["fixed"] = {
@@ -59,7 +57,7 @@ def _as_json(report: Report, fixed: Fixed | None) -> str:
             "changed": [finding.as_dict() for finding in fixed.changed],
             "left": [finding.as_dict() for finding in fixed.left],
         }
-    return json.dumps(data, indent=2, allow_nan=False)
+    return data
 
 
 def _show(report: Report) -> None:
@@ -74,8 +72,6 @@ def _show(report: Report) -> None:
     if report.proofs:
         out.print()
         _show_proofs(report)
-    if options := command_line("; ".join(finding.text for finding in report.findings)):
-        out.print(f"\n{options}", style="dim", soft_wrap=True)
     fixable = sum(finding.fixable for finding in report.findings)
     hint = f"; --fix can repair {fixable} of them" if fixable else ""
     out.print(f"\n{report.summary}{hint}", style="bold" if not report.ok else "green")
@@ -91,7 +87,8 @@ def _show_proofs(report: Report) -> None:
 def _cells(finding: Finding) -> tuple[str, ...]:
     colour = _COLOURS[finding.severity]
     line = "" if finding.line is None else str(finding.line)
-    return escape(finding.where), f"[{colour}]{finding.severity}[/]", finding.kind, line, escape(finding.text)
+    text = f"{finding.text} {command_line(finding.text)}".rstrip()
+    return escape(finding.where), f"[{colour}]{finding.severity}[/]", finding.kind, line, escape(text)
 
 
 def _show_fixed(fixed: Fixed) -> None:

@@ -6,12 +6,12 @@ import warnings
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from armwright.check import Comparison, compare
 from armwright.check.compare import TOLERANCE
 from armwright.cli.command import AS_JSON, NamedRobot, RobotOptions, robot_of
-from armwright.cli.output import console, show_rows, table
+from armwright.cli.output import console, escape, show_rows, table
+from armwright.names import tidy
 from armwright.robot import Robot
 
 
@@ -53,7 +53,7 @@ def _show(found: Comparison) -> None:
 
 def _show_quantities(found: Comparison) -> None:
     heads = ("quantity", "largest difference", "signs, zeros and base taken over", "allowed")
-    rows = [(q.name, f"{q.worst:.2e} {q.unit}", f"{q.mapped:.2e}", f"{q.allowed:.0e}") for q in found.quantities]
+    rows = [(q.name, f"{tidy(q.worst)} {q.unit}", tidy(q.mapped), f"{q.allowed:.0e}") for q in found.quantities]
     if rows:
         console().print()
         show_rows([heads, *rows])
@@ -62,7 +62,7 @@ def _show_quantities(found: Comparison) -> None:
 def _show_joints(found: Comparison) -> None:
     rows = [("joint", "gravity", "mass matrix", "torque")]
     for joint in found.joints:
-        rows.append((joint.joint, f"{joint.gravity:.1e}", f"{joint.mass_matrix:.1e}", f"{joint.torque:.1e}"))
+        rows.append((joint.joint, tidy(joint.gravity), tidy(joint.mass_matrix), tidy(joint.torque)))
     out = console()
     out.print()
     show_rows(rows, title="felt by each joint, relative to its own torque")

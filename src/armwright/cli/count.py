@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
-
-from rich.markup import escape
+from typing import Annotated, Any, TypeAlias
 
 import armwright as aw
-from armwright.cli.command import FILES, RobotOptions, robot_of
-from armwright.cli.output import console, numbered, show_notes, show_rows
+from armwright.cli.command import AS_JSON, FILES, RobotOptions, robot_of
+from armwright.cli.output import console, escape, numbered, records, show_json, show_notes, show_rows, working
 from armwright.errors import InputError
 from armwright.formulations import PROBLEMS, Formulation
 from armwright.study.operation_counts import VALID_FROM, compare, counted, formula
@@ -23,17 +21,18 @@ KINDS = ("mul", "add", "div", "trig")
 
 def run_count(
     robot: Annotated[RobotOptions, f"A number of joints or types like RRPRRR, a packaged robot, or {FILES}."],
+    json: AS_JSON = False,
 ) -> None:
     """Count operations: every formulation, beside what the papers published."""
     name = robot.name
     if name.isdecimal():
-        _count_general("R" * _joints(name))
+        _count_general("R" * _joints(name), json)
     elif set(name) <= set("RP") and name:
-        _count_general(name)
+        _count_general(name, json)
     elif name.replace(".", "", 1).isdecimal():
         raise InputError(f"{name} joints cannot be; expected a whole number, types like RRPRRR, a robot or a file")
     else:
-        _count_robot(robot_of(robot))
+        _count_robot(robot_of(robot), json)
 
 
 def _joints(text: str) -> int:
@@ -44,70 +43,80 @@ def _joints(text: str) -> int:
     return int(text)
 
 
-def _numbers(c: aw.OperationCount) -> Sequence[str]:
-    return [str(x) for x in (c.multiplications, c.additions, c.divisions, c.trigonometric)]
+Rows: TypeAlias = list[Sequence[Any]]
+"""A table; its first row is its head."""
 
 
-def _count_general(types: str) -> None:
+def _numbers(c: aw.OperationCount) -> Sequence[int]:
+    return [c.multiplications, c.additions, c.divisions, c.trigonometric]
+
+
+def _count_general(types: str, json: bool) -> None:
     n, revolute = len(types), set(types) == {"R"}
     formulas = revolute and n >= VALID_FROM
+    with working("counting"):
+        counts: Rows = [("problem", "formulation", *KINDS)]
+        counts += [(f.problem, f.name, *_numbers(_general(f, types))) for f in counted(n)]
+        # of what is differentiated, a formula would take longer to find than all others
+        grown: Rows = [("problem", "formulation", "mul for n joints", "add for n joints")]
+        grown += [(f.problem, f.name, *formula(f)) for f in counted(n) if formulas and not f.traced]
+        published, notes = _published(n) if formulas else ([], {})
+    if json:
+        beside = {"formulas": records(grown), "published": records(published)} if formulas else {}
+        show_json({"joints": types, "counts": records(counts), **beside, "notes": list(notes)})
+        return
     kind = f"{n} revolute joint{'s' if n > 1 else ''}" if revolute else f"joints {types}"
-    heads = ("problem", "formulation", *KINDS, *(("mul for n joints", "add for n joints") if formulas else ()))
-    out = console()
-    with out.status("counting"):
-        rows = [
-            (f.problem, f.name, *_numbers(_general(f, types)), *(formula(f) if formulas and not f.traced else ()))
-            for f in counted(n)
-        ]  # of what is differentiated, a formula would take longer to find than all others
-    title = f"A general robot with {kind}: every parameter known off line, gravity in any direction"
-    show_rows([heads, *rows], title)
-    out.print()
-    if formulas:
-        _show_published(n)
-    else:
-        out.print(f"The published formulas are for {VALID_FROM} or more revolute joints.", style="dim")
-
-
-def _show_published(n: int) -> None:
-    """The papers' rows beside ours; reasons stand below as numbered notes, as many rows share one."""
-    heads = ("table", "published by", "problem", "formulation", "products", "sums", "ours", "", "verdict", "note")
-    beside = compare(n)
-    notes = numbered(row.published.why for row in beside)
-    rows = []
-    for row in beside:
-        p = row.published
-        name = f"{p.ours}, {p.part}" if p.part else p.ours
-        numbers = map(str, (*row.theirs, *row.ours))
-        rows.append((p.table, p.authors, p.problem, name, *numbers, row.verdict, str(notes[p.why])))
-    show_rows(
-        [heads, *rows],
-        f"Published counts for n = {n} beside ours. Products include divisions, as the papers count them",
-    )
+    _show(counts, f"A general robot with {kind}: every parameter known off line, gravity in any direction")
+    if not formulas:
+        console().print(f"The published formulas are for {VALID_FROM} or more revolute joints.", style="dim")
+        return
+    _show(grown, "The same for n revolute joints")
+    _show(published, f"Published counts for n = {n} beside ours. Products include divisions, as the papers count them")
     show_notes(notes)
 
 
-def _count_robot(arm: aw.Robot) -> None:
+def _show(rows: Rows, title: str, grouped: bool = True) -> None:
+    show_rows([[str(cell) for cell in row] for row in rows], title, grouped=grouped)
+    console().print()
+
+
+def _published(n: int) -> tuple[Rows, dict[str, int]]:
+    """The papers' rows beside ours; reasons stand below as numbered notes, as many rows share one."""
+    numbers = ("their mul", "their add", "our mul", "our add")
+    rows: Rows = [("table", "published by", "formulation", *numbers, "verdict", "note")]
+    beside = compare(n)
+    notes = numbered(row.published.why for row in beside)
+    for row in beside:
+        p = row.published
+        name = f"{p.ours}, {p.part}" if p.part else p.ours
+        rows.append((f"{p.table}, {p.problem}", p.authors, name, *row.theirs, *row.ours, row.verdict, notes[p.why]))
+    return rows, notes
+
+
+def _count_robot(arm: aw.Robot, json: bool) -> None:
     types = arm.freed().joint_types
     methods = counted(len(types), bool(arm.followers))
     order = list(dict.fromkeys(f.problem for f in methods))
-    rows = []
+    rows: Rows = [("problem", "formulation", *KINDS, "general mul", "general add")]
     for f in sorted(methods, key=lambda f: (order.index(f.problem), _customised(f, arm).total)):
         general = _general(f, types)
-        numbers = (*_numbers(_customised(f, arm)), str(general.multiplications), str(general.additions))
-        rows.append((f.problem, f.name, *numbers))
+        rows.append((f.problem, f.name, *_numbers(_customised(f, arm)), general.multiplications, general.additions))
+    compiled, notes = _compiled(arm)
+    if json:
+        show_json({"robot": arm.name, "counts": records(rows), "compiled": records(compiled), "notes": notes})
+        return
     name = escape(f"{arm.name} ({types})")
-    show_rows(
-        [("problem", "formulation", *KINDS, "general mul", "general add"), *rows],
-        f"{name}: all that is known of it folded away; general: any robot with these joints, each on its own",
-        sections=True,
-    )
-    console().print()
-    _show_compiled(arm)
+    _show(rows, f"{name}: all that is known of it folded away; general: any robot with these joints, each on its own")
+    title = "Where no formulation is asked for: base parameters, and what is then cheapest"
+    _show(compiled, title, grouped=False)
+    for note in notes:
+        console().print(escape(note), style="dim", soft_wrap=True)
 
 
-def _show_compiled(arm: aw.Robot) -> None:
+def _compiled(arm: aw.Robot) -> tuple[Rows, list[str]]:
     """What is compiled where no formulation is asked for, beside what is published for this very robot."""
-    rows, notes = [], []
+    rows: Rows = [("problem", "compiled by default", *KINDS, "published for this robot", "verdict")]
+    notes = []
     for problem in (p.name for p in PROBLEMS.values() if len(p.candidates) > 1):
         compiled = aw.compile(arm, problem)
         c = compiled.operations
@@ -116,12 +125,7 @@ def _show_compiled(arm: aw.Robot) -> None:
         published = ("; ".join(map(str, beside)), "; ".join(verdicts))
         rows.append((problem, compiled.formulation.name, *_numbers(c), *published))
         notes += [f"{p.authors}: {p}. {p.why}" for p in beside]
-    show_rows(
-        [("problem", "compiled by default", *KINDS, "published for this robot", "verdict"), *rows],
-        "Where no formulation is asked for: base parameters, and what is then cheapest",
-    )
-    for note in notes:
-        console().print(escape(note), style="dim", soft_wrap=True)
+    return rows, notes
 
 
 def _general(f: Formulation, types: str) -> aw.OperationCount:

@@ -7,8 +7,10 @@ from typing import Annotated
 
 import typer
 
-from armwright.cli.output import console, show_rows, write_page
+from armwright.cli.command import AS_JSON
+from armwright.cli.output import console, records, show_json, show_rows, working, write_page
 from armwright.errors import InputError
+from armwright.report.plot import write
 from armwright.study import crossing
 
 
@@ -16,23 +18,31 @@ def run_crossing(
     joints: Annotated[int, typer.Option(help="The longest chain to count.")] = crossing.MOST_JOINTS,
     measure: Annotated[bool, typer.Option(help="Time the formulations besides counting them.")] = True,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the page.")] = Path("crossing.html"),
+    json: AS_JSON = False,
 ) -> None:
     """From how many joints on the O(n) methods win: operations counted, and times measured, against n."""
     if not crossing.LEAST_JOINTS <= joints <= crossing.MOST_JOINTS:
         raise InputError(
             f"{joints} joints: expected {crossing.LEAST_JOINTS} to {crossing.MOST_JOINTS} as the longest chain"
         )
-    with console().status("counting and measuring"):
+    with working("counting and measuring"):
         made = crossing.race(joints, min(joints, crossing.MOST_CUSTOMISED), measure)
-    title = "Operations of a general robot with n revolute joints, and both together"
-    tables = {title: crossing.formula_rows(made.costs, sorted({6, 12, 24, joints}))}
+    formulas = crossing.formula_rows(made.costs, sorted({6, 12, 24, joints}))
+    tables = {
+        "Operations of a general robot with n revolute joints": [row[:4] for row in formulas],
+        "Products and sums together": [[*row[:2], *row[4:]] for row in formulas],
+    }
     for problem in crossing.PROBLEMS:
         tables[f"{problem}: fewer products / sums / both from this n on"] = crossing.crossing_rows(made, problem)
     if made.timings:
         title = "Nanoseconds per state, measured on one core, random robot"
         tables[title] = crossing.time_rows(made.timings)
         tables["Faster from this n on, measured"] = crossing.measured_rows(made)
+    if json:
+        write(output, made.page())
+        show_json({"page": output, "tables": {title: records(rows) for title, rows in tables.items()}})
+        return
     for title, rows in tables.items():
-        show_rows(rows, title, words=("products", "sums"))
+        show_rows(rows, title, grouped=rows[0][0] == "problem", words=("products", "sums"))
         console().print()
     write_page(output, made.page(), "the tables, and costs against n as curves")

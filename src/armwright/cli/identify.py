@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.markup import escape
 
-from armwright.cli.command import NamedRobot, robot_of
-from armwright.cli.output import console, page_name, show_rows
+from armwright.cli.command import AS_JSON, NamedRobot, robot_of
+from armwright.cli.output import console, escape, page_name, show_json, show_rows, told, working
 from armwright.errors import InputError, ModelWarning
 from armwright.identify import Identification, base_parameters, condition, estimate, excitation
 from armwright.identify.data import per_joint, write_csv
 from armwright.identify.page import HEADS, residual_rows, summary
+from armwright.names import tidy
 from armwright.robot import Robot
 
 SUSPICIOUS = 0.2
@@ -34,27 +35,47 @@ def run_excitation(
     acceleration: Annotated[float, typer.Option(help="The largest acceleration, rad/s^2 or m/s^2.")] = 8.0,
     every: Annotated[float, typer.Option(help="Seconds between rows.")] = 0.01,
     seed: Annotated[int, typer.Option(help="Another one gives another motion.")] = 0,
+    json: AS_JSON = False,
 ) -> None:
     """Find a motion that shows every parameter the dynamics depend on, and write it as a table."""
     arm = robot_of(robot)
     if not every > 0:
         raise InputError(f"every = {every!r}: expected seconds, above zero")
     most = np.minimum(velocity, [joint.max_velocity or np.inf for joint in arm.joints])
-    out = console()
-    with out.status(f"looking for a motion of {arm.name}"):
+    with working(f"looking for a motion of {arm.name}"):
         motion = excitation(arm, period=period, velocity=most, acceleration=acceleration, seed=seed)
     t = np.linspace(motion.start, motion.end, math.ceil(motion.duration / every - 1e-9) + 1)
     q, qd, qdd = motion(t)
     path = write_csv(page_name(output, arm.name, "_motion.csv"), {"t": t, **per_joint(q=q, qd=qd, qdd=qdd)})
+    found: dict[str, Any] = {
+        "robot": arm.name,
+        "seconds": t[-1],
+        "joints": [
+            {"joint": j.name, "from": x.min(), "to": x.max(), "speed": np.abs(v).max(), "acceleration": np.abs(a).max()}
+            for j, x, v, a in zip(arm.joints, q.T, qd.T, qdd.T, strict=True)
+        ],
+        "base_parameters": len(base_parameters(arm)),
+        "condition": condition(arm, q, qd, qdd),
+        "file": path,
+        "rows": len(t),
+    }
+    if json:
+        show_json(found)
+    else:
+        _show_motion(arm, found)
+
+
+def _show_motion(arm: Robot, found: Mapping[str, Any]) -> None:
     rows = [("joint", "position", "peak speed", "peak acceleration")]
-    for i, joint in enumerate(arm.joints):
-        unit, speed, growth = "m" if joint.prismatic else "rad", np.abs(qd[:, i]).max(), np.abs(qdd[:, i]).max()
-        reach = f"{q[:, i].min():.4g} to {q[:, i].max():.4g} {unit}"
-        rows.append((joint.name, reach, f"{speed:.4g} {unit}/s", f"{growth:.4g} {unit}/s^2"))
-    show_rows(rows, f"{escape(arm.name)}, {t[-1]:g} s")
-    out.print(f"{len(base_parameters(arm))} base parameters, condition number {condition(arm, q, qd, qdd):.3g}")
+    for joint, row in zip(arm.joints, found["joints"], strict=True):
+        unit = "m" if joint.prismatic else "rad"
+        reach = f"{tidy(row['from'], '.4g')} to {tidy(row['to'], '.4g')} {unit}"
+        rows.append((joint.name, reach, f"{row['speed']:.4g} {unit}/s", f"{row['acceleration']:.4g} {unit}/s^2"))
+    show_rows(rows, f"{escape(arm.name)}, {found['seconds']:g} s")
+    out = console()
+    out.print(f"{found['base_parameters']} base parameters, condition number {found['condition']:.3g}")
     out.print("Only joint limits were looked at: see that nothing is in the way.", style="dim")
-    out.print(f"{path}: t, q, qd, qdd in {len(t)} rows", style="dim")
+    told(found["file"], f"t, q, qd, qdd in {found['rows']} rows")
 
 
 def run_identification(
@@ -63,22 +84,37 @@ def run_identification(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write the page.")] = None,
     write: Annotated[Path | None, typer.Option(help="A .toml, .urdf or .xml file for the robot found.")] = None,
     cutoff: Annotated[float | None, typer.Option(help="Hz, of the filter if derivatives are not in the data.")] = None,
+    json: AS_JSON = False,
 ) -> bool:
     """Find the parameters of a robot in measured torques, with standard deviations."""
     arm = robot_of(robot)
     if write is not None and write.suffix not in WRITERS:
         raise InputError(f"--write {write}: expected a name that ends in {', '.join(WRITERS)}")
     found = estimate(arm, data, cutoff=cutoff)
-    _show(found)
-    out = console()
     path = found.to_html(page_name(output, arm.name, "_identified.html"))
-    out.print(f"{path}: parameters, residuals and torques", style="dim")
     good = _warn_of_residuals(found)
-    if write is not None and good:
+    written = write if good else None
+    if written is not None:
         source = f"Identified from {data.name} ({len(found.data)} samples), beginning with:\n{arm.source.strip()}\n"
-        WRITERS[write.suffix](replace(found.robot, source=source), write)
-        out.print(f"{write}: the robot with these parameters", style="dim")
+        WRITERS[written.suffix](replace(found.robot, source=source), written)
+    if json:
+        show_json({**_as_data(found), "ok": good, "page": path, "robot_file": written})
+        return good
+    _show(found)
+    told(path, "parameters, residuals and torques")
+    if written is not None:
+        told(written, "the robot with these parameters")
     return good
+
+
+def _as_data(found: Identification) -> dict[str, Any]:
+    heads = ("parameter", "value", "deviation", "sum")
+    return {
+        "robot": found.prior.name,
+        "parameters": [dict(zip(heads, row, strict=True)) for row in found.rows],
+        "residuals": [asdict(residual) for residual in found.residuals],
+        "summary": summary(found),
+    }
 
 
 def _warn_of_residuals(found: Identification) -> bool:

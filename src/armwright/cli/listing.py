@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import asdict
+from typing import Any
 
 import typer
-from rich.markup import escape
 
 import armwright as aw
-from armwright.cli.command import NamedRobot, robot_of
-from armwright.cli.output import console, show_rows
+from armwright.cli.command import AS_JSON, NamedRobot, robot_of
+from armwright.cli.output import console, escape, show_json, show_rows
 from armwright.errors import ModelWarning
+from armwright.rules import Problem
 
 
-def list_robots() -> None:
+def list_robots(json: AS_JSON = False) -> None:
     """List the packaged robots."""
     arms = {name: aw.load(name) for name in aw.robots()}
     rows = [(name, arm.joint_types, arm.source.strip().split("\n")[0]) for name, arm in arms.items()]
-    show_rows([("robot", "joints", "source"), *rows])
+    if json:
+        show_json([dict(zip(("robot", "joints", "source"), row, strict=True)) for row in rows])
+    else:
+        show_rows([("robot", "joints", "source"), *rows])
 
 
-def show_robot(robot: NamedRobot) -> None:
+def show_robot(robot: NamedRobot, json: AS_JSON = False) -> None:
     """Print a robot as the tables a robotics book would print, and what looks wrong with it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)  # shown below, in full
         arm = robot_of(robot)
-        typer.echo(str(arm))
         found = aw.problems(arm)
+    if json:
+        show_json(_as_data(arm, found))
+        return
+    typer.echo(str(arm))
     out = console()
     out.print()
     if all(problem.severity == "note" for problem in found):
@@ -37,7 +45,20 @@ def show_robot(robot: NamedRobot) -> None:
         out.print(f"{word} {escape(problem)}{note}", soft_wrap=True)
 
 
-def list_formulations() -> None:
+def _as_data(arm: aw.Robot, found: list[Problem]) -> dict[str, Any]:
+    """The robot by its fields, but for what it looks like, and its problems."""
+    data = {key: value for key, value in asdict(arm).items() if "visuals" not in key}
+    for link in data["links"]:
+        del link["visuals"]
+    told = [{"severity": p.severity, "kind": p.kind, "text": str(p), "accepted": p.accepted_by(arm)} for p in found]
+    return {**data, "problems": told}
+
+
+def list_formulations(json: AS_JSON = False) -> None:
     """List every formulation: what it solves, after whom, and how its cost grows."""
+    heads = ("problem", "formulation", "cost", "after")
     rows = [(f.problem, f.name, f"O({f.order})", f.paper) for f in aw.formulations()]
-    show_rows([("problem", "formulation", "cost", "after"), *rows])
+    if json:
+        show_json([dict(zip(heads, row, strict=True)) for row in rows])
+    else:
+        show_rows([heads, *rows], grouped=True)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.markup import escape
 
-from armwright.cli.command import PAGE, NamedRobot, RobotOptions, Runner, robot_of
-from armwright.cli.output import console, page_name, report, show_rows, write_page
+from armwright.cli.command import AS_JSON, PAGE, NamedRobot, RobotOptions, Runner, robot_of
+from armwright.cli.output import console, escape, page_name, report, show_json, show_rows, told, working, write_page
 from armwright.errors import InputError, SimulationError
 from armwright.identify import Measurement
-from armwright.report.page import HEADS, joint_rows, page
+from armwright.report.page import HEADS, joint_rows, page, root_mean_square
+from armwright.report.plot import write
 from armwright.scenario import Scenario, along, pick_and_place, read
 from armwright.simulation import Run, simulate, torques_along
 from armwright.study.work_precision import ACCURACIES, work_precision
@@ -39,6 +39,7 @@ class Wanted:
     data: Path | None
     noise: float
     seed: int
+    json: bool
 
     def plan(self) -> Scenario:
         """The scenario of a file, or computed torque along the motion of a file, or a pick-and-place motion."""
@@ -76,8 +77,9 @@ def _moving(run: Callable[[Wanted], bool]) -> Runner:
             float, typer.Option(help="Noise of the torques in --data, as a part of each joint's RMS torque.")
         ] = 0.0,
         seed: Annotated[int, typer.Option(help="Which noise.")] = 0,
+        json: AS_JSON = False,
     ) -> bool:
-        return run(Wanted(robot, scenario, motion, output, data, noise, seed))
+        return run(Wanted(robot, scenario, motion, output, data, noise, seed, json))
 
     command.__doc__ = run.__doc__
     return command
@@ -91,7 +93,7 @@ def run_simulation(wanted: Wanted) -> bool:
         run = simulate(plan.robot, plan.law, **plan.options)
     except SimulationError as error:
         if isinstance(error.run, Run) and len(error.run.t) > 1:  # a motion that breaks off leaves what there is
-            _show(error.run, plan, wanted.page)
+            _show(error.run, plan, wanted)
         raise
     _warn_of_limits(plan)
     return _finish(run, plan, wanted)
@@ -115,9 +117,12 @@ def _warn_of_limits(plan: Scenario) -> None:
 
 def _finish(run: Run, plan: Scenario, wanted: Wanted) -> bool:
     """Show and write what came out; whether it can be trusted."""
-    _show(run, plan, wanted.page)
     if wanted.data is not None:
         _write_data(run, wanted, wanted.data)
+    _show(run, plan, wanted)
+    if wanted.data is not None and not wanted.json:
+        noise = f", torques with {wanted.noise:g} of their RMS as noise" if wanted.noise else ""
+        told(wanted.data, f"t, q, qd, qdd, tau in {len(run.t)} rows{noise}")
     return run.audit.trustworthy
 
 
@@ -129,23 +134,41 @@ def _write_data(run: Run, wanted: Wanted, path: Path) -> None:
         replace(run, tau=tau).to_parquet(path)
     else:
         Measurement(run.t, run.q, run.qd, run.qdd, tau).to_csv(path)
-    noise = f", torques with {wanted.noise:g} of their RMS as noise" if wanted.noise else ""
-    console().print(f"{path}: t, q, qd, qdd, tau in {len(run.t)} rows{noise}", style="dim")
 
 
-def _show(run: Run, plan: Scenario, output: Path | None) -> None:
+def _show(run: Run, plan: Scenario, wanted: Wanted) -> None:
+    path = page_name(wanted.page, run.robot.name, ".html")
+    made = page(run, run.robot.name, plan.text)
+    if wanted.json:
+        show_json({**_as_data(run), "page": write(path, made), "data": wanted.data})
+        return
     out = console()
     rows, title = _rows(run), f"{escape(run.robot.name)}, {run.t[0]:g} to {run.t[-1]:g} s"
     for columns in SPEEDS, TORQUES:
         show_rows([tuple(row[k] for k in columns) for row in rows], title)
         title = ""
         out.print()
-    out.print(escape(str(run.audit)), highlight=False)
+    for line in str(run.audit).splitlines():
+        out.print(escape(line), highlight=False, soft_wrap=True)
     if run.statistics.accepted:
         quick = (run.t[-1] - run.t[0]) / max(run.statistics.seconds, 1e-9)
         out.print(f"{run.statistics}, {quick:.3g} times real time", style="dim")
-    path = page_name(output, run.robot.name, ".html")
-    write_page(path, page(run, run.robot.name, plan.text), "curves, audit and a moving picture")
+    write_page(path, made, "curves, audit and a moving picture")
+
+
+def _as_data(run: Run) -> dict[str, Any]:
+    """What the tables say, in numbers."""
+    joints = []
+    for i, (joint, use) in enumerate(zip(run.robot.joints, run.utilisation.joints, strict=True)):
+        q, tau, power = run.q[:, i], run.tau[:, i], run.power[:, i]
+        means = {"rms_torque": root_mean_square(run.t, tau), "rms_power": root_mean_square(run.t, power)}
+        shares = {"of_torque": use.torque, "of_speed": use.speed, "too_weak": use.too_weak, "too_slow": use.too_slow}
+        extent = {"from": q.min(), "to": q.max(), "limits": joint.limits, "peak_power": np.abs(power).max()}
+        joints.append({**asdict(use), **extent, **means, **shares})
+    audit = {"trustworthy": run.audit.trustworthy, "doubts": [str(doubt) for doubt in run.audit.doubts]}
+    errors = {"energy_error": run.audit.energy_error, "power_error": run.audit.power_error}
+    begin, end = run.t[0], run.t[-1]
+    return {"robot": run.robot.name, "from": begin, "to": end, "joints": joints, "audit": {**audit, **errors}}
 
 
 def _rows(run: Run) -> list[tuple[str, ...]]:
@@ -163,15 +186,21 @@ def run_integrators(
     robot: NamedRobot,
     duration: Annotated[float, typer.Option(help="Seconds of motion.")] = 1.0,
     output: PAGE = None,
+    json: AS_JSON = False,
 ) -> None:
     """Time every integrator on this robot, and name the best for each accuracy."""
     arm = robot_of(robot)
-    with console().status(f"timing integrators on {arm.name}"):
+    with working(f"timing integrators on {arm.name}"):
         study = work_precision(arm, duration)
-    rows = [("error allowed", "best method", "microseconds")]
-    for accuracy in ACCURACIES:
-        name, seconds = study.best(accuracy) or ("-", None)
-        rows.append((f"{accuracy:.0e}", name, "-" if seconds is None else f"{seconds * 1e6:.0f}"))
-    show_rows(rows, f"{escape(arm.name)} falling for {duration:g} s")
     path = page_name(output, arm.name, "_integrators.html")
+    best = [(accuracy, *(study.best(accuracy) or (None, None))) for accuracy in ACCURACIES]
+    if json:
+        heads = ("error", "method", "seconds")
+        rows = [dict(zip(heads, row, strict=True)) for row in best]
+        show_json({"robot": arm.name, "duration": duration, "best": rows, "page": write(path, study.page())})
+        return
+    table = [("error allowed", "best method", "microseconds")]
+    for accuracy, name, seconds in best:
+        table.append((f"{accuracy:.0e}", name or "-", "-" if seconds is None else f"{seconds * 1e6:.0f}"))
+    show_rows(table, f"{escape(arm.name)} falling for {duration:g} s")
     write_page(path, study.page(), "error against time for every method")

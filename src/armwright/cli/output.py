@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import math
 import re
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import zip_longest
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import typer
+from rich import markup
 from rich.console import Console, JustifyMethod
-from rich.markup import escape
+from rich.status import Status
 from rich.table import Column, Table
+from rich.text import Text
 
 from armwright.errors import (
     ArmwrightError,
@@ -23,6 +28,7 @@ from armwright.errors import (
     SlowWarning,
     TipWarning,
 )
+from armwright.names import shown, shown_lines
 from armwright.report.plot import write
 
 WIDTH = 150
@@ -30,7 +36,8 @@ WIDTH = 150
 
 NUMBERS = frozenset(
     {
-        *("mul", "add", "div", "trig", "products", "sums", "ours", "", "general mul", "general add"),
+        *("mul", "add", "div", "trig", "products", "sums", "their mul", "their add", "our mul", "our add"),
+        *("general mul", "general add"),
         *("ns per state", "times ours", "microseconds"),
     }
 )
@@ -44,6 +51,15 @@ TEXTS = frozenset(
     }
 )
 """Heads of columns with words, which fold where the terminal is narrow; the others stay whole."""
+
+NAMES = frozenset({"formulation", "compiled by default", "winner", "over"})
+"""Heads of columns with names that may be broken after a part, where nothing else makes a table fit."""
+
+BREAKS = (30, 20)
+"""Columns that a part of a name has: first this many, then fewer."""
+
+HEADING = "[bold]"
+"""How a cell begins that stands above a group of rows."""
 
 WORD = 24
 """Longer words, such as paths, are broken rather than that a table is wider than the terminal."""
@@ -70,26 +86,74 @@ class Screen(Console):
                 how["crop"] = False
         super().print(*objects, **how)
 
+    def render_str(self, text: str, **how: Any) -> Text:
+        """No text carries an order to the terminal, whatever it was made of; colours are put around it afterwards."""
+        return super().render_str(shown_lines(text), **how)
+
     def _fit(self, made: Table) -> None:
-        """Let words fold to the width of the terminal; a table that is wide by its numbers stays as wide as these."""
-        gaps = 2 * (len(made.columns) - 1)
-        if sum(self._widths(column)[1] for column in made.columns) + gaps <= self.width:
-            return
+        """Let a table fit the terminal: heads in several lines, names in parts, narrow gaps, and at last words fold.
+
+        A table that is wide by its numbers stays as wide as these.
+        """
+        first, then = (partial(_break_names, width) for width in BREAKS)
+        for narrower in (_stack_heads, first, _narrow_gaps, then):
+            if self._across(made) <= self.width:
+                return
+            narrower(self, made)
+        whole = least = self._gaps(made)
         for column in made.columns:
-            if column.no_wrap and self._widths(column)[1] > self._widths(column, headed=False)[1]:
-                column.header = str(column.header).replace(" ", "\n")
-        whole = least = gaps
-        for column in made.columns:
-            word, line = self._widths(column)
+            word, line = self.widths(column)
             column.min_width = line if column.no_wrap else min(word, WORD)
             whole, least = whole + line, least + column.min_width
         if whole > self.width:
             made.width = max(self.width, least)
 
-    def _widths(self, column: Column, headed: bool = True) -> tuple[int, int]:
+    def _across(self, made: Table) -> int:
+        return sum(self.widths(column)[1] for column in made.columns) + self._gaps(made)
+
+    def _gaps(self, made: Table) -> int:
+        return (1 if made.collapse_padding else 2) * (len(made.columns) - 1)
+
+    def widths(self, column: Column, headed: bool = True) -> tuple[int, int]:
         """Of the longest word and of the longest line."""
         sizes = [self.measure(cell) for cell in (column.header if headed else "", *column.cells)]
         return max(size.minimum for size in sizes), max(size.maximum for size in sizes)
+
+
+def _stack_heads(screen: Screen, made: Table) -> None:
+    for column in made.columns:
+        if column.no_wrap and screen.widths(column)[1] > screen.widths(column, headed=False)[1]:
+            column.header = str(column.header).replace(" ", "\n")
+
+
+def _break_names(width: int, _screen: Screen, made: Table) -> None:
+    for column in made.columns:
+        if str(column.header).replace("\n", " ") in NAMES:
+            cells = [str(cell) for cell in column.cells]
+            column._cells = [x if x.startswith(HEADING) else _broken(x, width) for x in cells]
+
+
+def _broken(name: str, width: int) -> str:
+    """A name in lines of at most this width, each but the last ending where a part of it does."""
+    lines, rest = [], name.replace("\n", "")
+    while len(rest) > width and (end := max(rest.rfind("_", 0, width), rest.rfind(" ", 0, width))) > 0:
+        lines.append(rest[:end])
+        rest = rest[end:]
+    return "\n".join([*lines, rest])
+
+
+def _narrow_gaps(_screen: Screen, made: Table) -> None:
+    made.collapse_padding = True
+
+
+def escape(text: object) -> str:
+    """A name or a sentence with names as part of a text with colours: one line, and nothing in it is obeyed."""
+    return markup.escape(shown(text))
+
+
+def working(text: str) -> Status:
+    """A line on stderr that says what takes so long, for as long as it does."""
+    return console(stderr=True).status(escape(text))
 
 
 def console(stderr: bool = False) -> Screen:
@@ -118,7 +182,7 @@ def reporting_errors() -> Iterator[None]:
 def report(word: str, colour: str, text: str) -> None:
     """A line on stderr."""
     whole = f"{text} {command_line(text)}".rstrip()
-    console(stderr=True).print(f"[{colour}]{word}:[/] {escape(whole)}", soft_wrap=True)
+    console(stderr=True).print(f"[{colour}]{word}:[/] {markup.escape(shown_lines(whole))}", soft_wrap=True)
 
 
 def command_line(text: str) -> str:
@@ -136,18 +200,50 @@ def table(*heads: str, title: str | None = None) -> Table:
 
 
 def show_rows(
-    rows: Sequence[Sequence[str]], title: str | None = None, sections: bool = False, words: Collection[str] = ()
+    rows: Sequence[Sequence[str]], title: str | None = None, grouped: bool = False, words: Collection[str] = ()
 ) -> None:
-    """Print a table, whose first row is its head; with `sections`, a gap where the first cell changes.
+    """Print a table, whose first row is its head; `grouped`, the first cells stand above the rows that share them.
 
     `words` are heads of columns that have words here and numbers elsewhere.
     """
-    made = table(*rows[0], title=title)
+    head, *body = ([row[1:] for row in rows]) if grouped else rows
+    made = table(*head, title=title)
     for column in made.columns:
         column.justify = "left" if column.header in words else column.justify
-    for row, following in zip_longest(rows[1:], rows[2:], fillvalue=rows[0]):
-        made.add_row(*map(escape, row), end_section=sections and following[0] != row[0])
+    before = None
+    for row, cells in zip(rows[1:], body, strict=True):
+        if grouped and row[0] != before:
+            if before is not None:
+                made.add_row()
+            made.add_row(f"{HEADING}{escape(row[0])}[/]")
+            before = row[0]
+        made.add_row(*map(escape, cells))
     console().print(made)
+
+
+def show_json(data: Any) -> None:
+    """The same for programs; what is not a number there is null."""
+    typer.echo(json.dumps(plain(data), indent=2, allow_nan=False))
+
+
+def plain(value: Any) -> Any:
+    """Data as JSON has it: arrays as lists, records and named things by their fields, paths as text."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, str | bool | int | None):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Iterable):
+        return [plain(entry) for entry in value]
+    return str(value)
+
+
+def records(rows: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
+    """A table, whose first row is its head, as a record for each row."""
+    return [dict(zip(rows[0], row, strict=False)) for row in rows[1:]]
 
 
 def numbered(notes: Iterable[str]) -> dict[str, int]:
@@ -162,7 +258,13 @@ def show_notes(notes: Mapping[str, int]) -> None:
 
 def write_page(path: Path, text: str, what: str) -> None:
     """Write a page, and say what there is to see on it."""
-    console().print(f"{write(path, text)}: {what}", style="dim")
+    write(path, text)
+    told(path, what)
+
+
+def told(path: Path, what: str) -> None:
+    """What was written, and what it holds."""
+    console().print(f"{escape(path)}: {what}", style="dim", soft_wrap=True)
 
 
 def page_name(given: Path | None, robot: str, ending: str) -> Path:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
-from armwright.cli.command import PAGE, NamedRobot, robot_of
-from armwright.cli.output import console, page_name, table, write_page
+from armwright.cli.command import AS_JSON, PAGE, NamedRobot, robot_of
+from armwright.cli.output import console, escape, page_name, records, show_json, table, working, write_page
 from armwright.errors import InputError
-from armwright.study.precision import DIGITS, STATES, Precision, precision
+from armwright.report.plot import write
+from armwright.study.precision import DIGITS, DTYPES, STATES, Precision, precision
 
 
 def run_precision(
@@ -19,28 +19,39 @@ def run_precision(
     states: Annotated[int, typer.Option(help="How many random states.")] = STATES,
     seed: Annotated[int, typer.Option(help="Which random states.")] = 0,
     output: PAGE = None,
+    json: AS_JSON = False,
 ) -> None:
     """Compare every forward dynamics in float32 and float64 with 50 digits, and say which to trust."""
     arm = robot_of(robot)
     if sweep is not None and not 1 <= sweep <= arm.n:
         raise InputError(f"--sweep {sweep}: {arm.name} has joints 1 to {arm.n}")
-    out = console()
-    with out.status(f"computing {arm.name} with {DIGITS} digits"):
+    with working(f"computing {arm.name} with {DIGITS} digits"):
         study = precision(arm, states, seed, None if sweep is None else sweep - 1)
+    path = page_name(output, arm.name, "_precision.html")
+    if json:
+        write(path, study.page())
+        rows = records([study.heads, *study.rows()])
+        show_json({"robot": arm.name, "errors": rows, "verdict": study.verdict(), "page": path})
+        return
     _show(study)
-    out.print()
+    out = console()
     for sentence in study.verdict():
         out.print(escape(sentence), soft_wrap=True)
-    write_page(page_name(output, arm.name, "_precision.html"), study.page(), "the errors as curves")
+    write_page(path, study.page(), "the errors as curves")
 
 
 def _show(study: Precision) -> None:
+    """A table for each precision, which fits a terminal."""
     kinds = " or ".join(case.states.name for case in study.cases)
     count = len(study.cases[0].condition)
     title = f"{escape(study.robot)}, {count} states ({kinds}): relative errors of the accelerations"
-    made = table(*(head.replace(", ", "\n").replace(": ", "\n") for head in study.heads), title=title)
-    for column in made.columns:
-        column.no_wrap, column.justify = True, "right" if column is not made.columns[0] else "left"
-    for row in study.rows():
-        made.add_row(*map(escape, row))
-    console().print(made)
+    for dtype in DTYPES:
+        columns = [0, *(k for k, head in enumerate(study.heads) if head.startswith(f"{dtype}, "))]
+        heads = [study.heads[k].removeprefix(f"{dtype}, ").replace(": ", "\n") for k in columns]
+        made = table(*heads, title=f"{title}\n{dtype}" if dtype == DTYPES[0] else dtype)
+        for column in made.columns:
+            column.no_wrap, column.justify = True, "right" if column is not made.columns[0] else "left"
+        for row in study.rows():
+            made.add_row(*(escape(row[k]) for k in columns))
+        console().print(made)
+        console().print()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 
-from armwright.cli.output import console, numbered, show_notes, table
+from armwright.cli.command import AS_JSON
+from armwright.cli.output import console, escape, numbered, show_json, show_notes, table, working
 from armwright.report.plot import write
 from armwright.study.papers import PAPERS, Study, lost, study
 from armwright.study.papers.finding import COLUMNS, Verdict, tally
@@ -30,19 +31,35 @@ _COLOURS = {
 def run_reproduction(
     paper: Annotated[str, typer.Argument(help="mata2002, grigorov2013, angeles1989, mohan2007, machado1994 or all.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder for the pages.")] = Path(),
+    json: AS_JSON = False,
 ) -> bool:
     """Run a paper's tables and figures again: published beside obtained, with a verdict for each number."""
-    good = True
+    good, told = True, {}
     for name in PAPERS if paper == "all" else [paper]:
         begin = time.perf_counter()
-        with console().status(f"reproducing {name}"):
+        with working(f"reproducing {name}"):
             made = study(name)
-        good &= _show(made, time.perf_counter() - begin, output)
+        path = write(output / f"{made.paper}.html", made.page(), folders=True)
+        gone = lost(made)
+        good &= not gone
+        if json:
+            told[name] = _as_data(made, path, [key for key, *_ in gone])
+        else:
+            _show(made, time.perf_counter() - begin, path)
+            for key, before, now in gone:
+                now_is = now.value if now else "missing"
+                console().print(f"[red]no longer holds:[/] {escape(key)} was {before.value}, is {now_is}")
+    if json:
+        show_json(told)
     return good
 
 
-def _show(made: Study, seconds: float, output: Path) -> bool:
-    """Print a study and write its page; False if something that used to hold no longer does."""
+def _as_data(made: Study, path: Path, gone: list[str]) -> dict[str, Any]:
+    findings = [{**asdict(finding), "verdict": finding.verdict.value} for finding in made.findings]
+    return {"title": made.title, "summary": made.summary, "findings": findings, "no_longer": gone, "page": path}
+
+
+def _show(made: Study, seconds: float, path: Path) -> None:
     out = console()
     rows = table(*COLUMNS, title=escape(made.title))
     notes = numbered(finding.why for finding in made.findings)
@@ -53,9 +70,4 @@ def _show(made: Study, seconds: float, output: Path) -> bool:
     out.print(rows)
     show_notes(notes)
     out.print(f"\n{escape(made.summary)}", soft_wrap=True)
-    path = write(output / f"{made.paper}.html", made.page(), folders=True)
-    out.print(f"{tally(made.findings)}. {seconds:.0f} s. {path}: tables and figures\n", style="dim")
-    gone = lost(made)
-    for key, before, now in gone:
-        out.print(f"[red]no longer holds:[/] {escape(key)} was {before.value}, is {now.value if now else 'missing'}")
-    return not gone
+    out.print(f"{tally(made.findings)}. {seconds:.0f} s. {escape(path)}: tables and figures\n", style="dim")

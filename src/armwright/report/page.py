@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.names import shown
+from armwright.names import shown, tidy
 from armwright.report.html import as_data, escape, filled
 
 MOST_POINTS = 2000
@@ -119,7 +119,7 @@ def joint_rows(run: Any) -> list[tuple[str, ...]]:
         rows.append(
             (
                 shown(joint.name),
-                f"{q.min():.4g} to {q.max():.4g} {unit}",
+                f"{tidy(q.min(), '.4g')} to {tidy(q.max(), '.4g')} {unit}",
                 f"{use.peak_speed:.4g} {unit}/s",
                 use.of_speed,
                 f"{use.peak_torque:.4g} {force}",

@@ -301,6 +301,6 @@ def _check_jump(before: Array, after: Array) -> None:
     joint = int(np.argmax(jumps))
     if jumps[joint] > JUMP * max(1.0, abs(before[joint])):
         raise InputError(
-            f"joint {joint} (counted from 0) would jump from {short(before[joint])} to {short(after[joint])}; "
+            f"joint {joint + 1} would jump from {short(before[joint])} to {short(after[joint])}; "
             "start where the first trajectory ends, or say allow_jump=True"
         )

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Array
 from armwright.arrays import checked, whole_number
 from armwright.errors import InputError
+from armwright.names import shown
 from armwright.trajectory.base import Trajectory
 from armwright.trajectory.inputs import FLOAT64
 
@@ -31,7 +32,10 @@ class Jointed(Protocol):
 
 @dataclass(frozen=True)
 class Excess:
-    """One limit of one joint that is exceeded: the worst value and its time, and the first and last time beyond it."""
+    """One limit of one joint that is exceeded: the worst value and its time, and the first and last time beyond it.
+
+    `joint` is its place in q, from 0; in words it is counted from 1, as everywhere.
+    """
 
     joint: int
     name: str
@@ -49,17 +53,17 @@ class Excess:
         return abs(self.value - self.limit)
 
     def __str__(self) -> str:
-        side = "above" if self.value > self.limit else "below"
+        side, of = "above" if self.value > self.limit else "below", self.unit
         return (
-            f"joint {self.joint} ({self.name}): {self.quantity} {self.value:.6g} {self.unit} is {self.by:.3g} {side} "
-            f"the limit {self.limit:.6g} {self.unit} at t = {self.time:.6g} s "
+            f"joint {self.joint + 1} ({shown(self.name)}): {self.quantity} {self.value:.6g} {of} is {self.by:.3g} "
+            f"{side} the limit {self.limit:.6g} {of} at t = {self.time:.6g} s "
             f"(first beyond it at {self.begin:.6g} s, last at {self.end:.6g} s)"
         )
 
 
 @dataclass(frozen=True)
 class LimitReport:
-    """Every limit exceeded, none if all is well: then the report is false. Joints are counted from 0."""
+    """Every limit exceeded, none if all is well: then the report is false."""
 
     excesses: tuple[Excess, ...]
 

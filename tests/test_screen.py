@@ -1,0 +1,121 @@
+"""What a person sees: every command within 80 columns, without noise, in JSON for programs, and with -h."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import armwright as aw
+from armwright.cli import app
+from armwright.cli.app import COMMANDS
+from armwright.cli.output import BREAKS, _broken, plain
+from armwright.names import tidy
+
+TERMINAL = {"COLUMNS": "80", "FORCE_COLOR": "1", "TERM": "xterm-256color"}
+NOISE = re.compile(r"\d(e-1[3-9]|e-[2-9]\d) ?(rad|m\b|m\d|N)|0\.0?0?e\+00")
+
+EXAMPLES = {
+    "robots": [[]],
+    "show": [["panda"], ["stanford"]],
+    "formulations": [[]],
+    "count": [["RRP"], ["6"], ["rr"]],
+    "bench": [["rr", "--batch", "8", "--rounds", "1"]],
+    "simulate": [["rr"]],
+    "torques": [["ur5"], ["stanford"], ["kinova_jaco"]],
+    "integrators": [["rr", "--duration", "0.01"]],
+    "excite": [["rr", "--period", "2"]],
+    "identify": [["rr", "measured.csv"]],
+    "precision": [["rr", "--states", "2"]],
+    "crossing": [["--joints", "3", "--no-measure"]],
+    "check": [["ur5", "--quick"], ["puma560"]],
+    "compare": [["ur5", "ur5e"]],
+}
+"""Of every command a call or more, but for `reproduce`, which takes minutes."""
+
+
+@pytest.fixture(autouse=True)
+def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder to write pages to, with something to identify in it."""
+    monkeypatch.chdir(tmp_path)
+    arm = aw.load("rr")
+    run = aw.torques_along(arm, aw.trajectory.quintic([0, 1, 2], [[0, 0], [1.0, -0.5], [-0.3, 0.4]]), every=0.01)
+    aw.identify.Measurement(run.t, run.q, run.qd, run.qdd, run.tau).to_csv("measured.csv")
+
+
+def seen(*words: str) -> str:
+    """What stands on a terminal of 80 columns, without its colours."""
+    result = CliRunner().invoke(app, list(words), env=TERMINAL)
+    assert result.exit_code in (0, 1), result.output
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", result.stdout)
+
+
+CALLS = [[name, *words] for name, examples in EXAMPLES.items() for words in examples]
+
+
+@pytest.mark.parametrize("words", CALLS, ids=" ".join)
+def test_a_command_fits_eighty_columns_and_prints_no_noise(words: list[str]) -> None:
+    text = seen(*words)
+    assert [line for line in text.splitlines() if len(line.rstrip()) > 80] == []
+    if words[0] not in ("torques", "simulate"):  # the balances of an audit, and errors that are asked for, are so small
+        assert NOISE.findall(text) == []
+    assert "counted from 0" not in text
+
+
+def test_every_packaged_robot_fits_eighty_columns(robot_name: str) -> None:
+    assert [line for line in str(aw.load(robot_name)).splitlines() if len(line) > 80] == []
+
+
+def test_there_is_an_example_of_every_command() -> None:
+    assert {*EXAMPLES, "reproduce"} == set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_every_command_speaks_json(name: str) -> None:
+    result = CliRunner().invoke(app, [name, *EXAMPLES[name][0], "--json"])
+    assert result.exit_code in (0, 1), result.output
+    assert json.loads(result.stdout)
+
+
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+def test_every_command_helps(name: str) -> None:
+    words = [name] if name else []
+    short, long = (CliRunner().invoke(app, [*words, option], env={"COLUMNS": "80"}) for option in ("-h", "--help"))
+    assert short.exit_code == 0
+    assert short.output == long.output
+    assert "Usage" in short.output
+    if name:
+        assert "--json" in short.output
+
+
+def test_json_says_what_the_tables_say() -> None:
+    told = json.loads(CliRunner().invoke(app, ["torques", "ur5", "--json"]).stdout)
+    assert [joint["joint"] for joint in told["joints"]] == [joint.name for joint in aw.load("ur5").joints]
+    assert told["joints"][0]["max_torque"] == 150
+    assert told["joints"][0]["of_torque"] == told["joints"][0]["peak_torque"] / 150
+    assert Path(told["page"]).exists()
+    shown = json.loads(CliRunner().invoke(app, ["show", "panda", "--json"]).stdout)
+    assert shown["links"][0]["mass"] == aw.load("panda").links[0].mass
+    counted = json.loads(CliRunner().invoke(app, ["count", "RR", "--json"]).stdout)
+    rows = {(row["problem"], row["formulation"]): row for row in counted["counts"]}
+    assert (
+        rows["inverse_dynamics", "newton_euler"]["mul"]
+        == aw.count_operations("inverse_dynamics", "newton_euler", joints=2).multiplications
+    )
+
+
+def test_what_is_not_a_number_is_null_in_json() -> None:
+    assert plain({"a": float("nan"), "b": (1, float("inf")), "c": Path("x")}) == {"a": None, "b": [1, None], "c": "x"}
+
+
+def test_a_long_name_is_broken_after_a_part() -> None:
+    name = "natural_orthogonal_complement_gauss_jordan"
+    assert _broken(name, BREAKS[0]) == "natural_orthogonal_complement\n_gauss_jordan"
+    assert _broken(_broken(name, BREAKS[0]), BREAKS[1]) == "natural_orthogonal\n_complement_gauss\n_jordan"
+    assert _broken("kane", BREAKS[1]) == "kane"
+
+
+def test_rounding_is_not_printed() -> None:
+    assert tidy(2.22e-16) == "0"
+    assert tidy(-0.25, ".4g") == "-0.25"
