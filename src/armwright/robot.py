@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from functools import cached_property
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Literal, NoReturn, overload
+from typing import Any, Literal, NoReturn, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,11 +19,15 @@ from armwright.function import Function
 from armwright.function import compile as compile_function
 from armwright.kinematics import Solver, inverse_kinematics, joint_rates
 from armwright.model import toml
+from armwright.model.change import with_drives
 from armwright.model.description import EARTH, NO_TENSOR, NO_TRANSFORM, Description, compose
 from armwright.model.dh import read_table
 from armwright.model.random_robot import random_description
 from armwright.model.table import as_table
 from armwright.model.values import Reader, as_transform
+
+PerJoint: TypeAlias = ArrayLike | Sequence[Any] | Mapping[str, Any] | None
+"""One value for all joints, a list with one for each, or a mapping from names; None for what stays as it is."""
 
 
 class Robot(Description):
@@ -149,6 +153,29 @@ class Robot(Description):
     def without_payload(self) -> Robot:
         """The same robot with an empty hand."""
         return replace(self, payload=None)
+
+    def with_friction(self, viscous: PerJoint = None, coulomb: PerJoint = None, smooth: PerJoint = None) -> Robot:
+        """The same robot with other friction: viscous qd + coulomb sign(qd), or tanh(qd / smooth) in place of the sign.
+
+        Each is one number for all joints, one for each, or a mapping by name; None leaves what there is.
+        """
+        return with_drives(self, "with_friction", viscous=viscous, coulomb=coulomb, smooth=smooth)
+
+    def with_limits(self, position: PerJoint = None, velocity: PerJoint = None, torque: PerJoint = None) -> Robot:
+        """The same robot with other limits: (low, high) of the position, and the largest speed and torque at the joint.
+
+        Each is one for all joints, a list with one for each, or a mapping by name; None leaves what there is, and inf,
+        or None for a single joint, means no limit.
+        """
+        return with_drives(self, "with_limits", position=position, velocity=velocity, torque=torque)
+
+    def with_rotors(self, inertia: PerJoint = None, gear: PerJoint = None) -> Robot:
+        """The same robot with other rotors: their inertia about their own axis, and its turns per turn of the joint.
+
+        Each is one number for all joints, one for each, or a mapping by name; None leaves what there is. A joint feels
+        inertia gear^2.
+        """
+        return with_drives(self, "with_rotors", inertia=inertia, gear=gear)
 
     def inverse_dynamics(
         self,

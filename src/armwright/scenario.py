@@ -23,6 +23,9 @@ kp = 100                               # feed_forward, with their parameters (do
 kd = 20                                # in place of a trajectory
 limit = 200                            # of every torque, or one per joint
 friction = {viscous = 0.1, coulomb = 0.0, smooth = 0.0}
+
+A file that says nothing of a motion (no duration, q0, qd0, trajectory or torque) changes the robot alone, its payload
+say: the robot then picks and places as it does without a file.
 """
 
 from __future__ import annotations
@@ -48,6 +51,9 @@ from armwright.robot import Robot
 from armwright.trajectory import Trajectory
 
 TOP = ("robot", "duration", "every", "q0", "qd0", "gravity", "payload", "integrator", "trajectory", "torque")
+
+MOVING = ("duration", "q0", "qd0", "trajectory", "torque")
+"""What says how a robot moves: a file without any of it changes the robot alone, which then picks and places."""
 
 MOTIONS: dict[str, tuple[str, ...]] = {
     "cubic": ("times", "points"),
@@ -93,15 +99,24 @@ def parse(text: str, robot: str | Robot | None = None, file: str = "scenario", f
     top = Reader(data, lambda key: f"{file}{f', {key}' if key else ''}")
     top.check_keys(TOP)
     arm = _changed(robot if isinstance(robot, Robot) else _loaded(robot, top, file, folder), top)
+    if not set(MOVING) & set(data):
+        still = pick_and_place(arm)
+        return Scenario(arm, still.law, still.trajectory, {**still.options, **_options(top, file)}, text)
     motion = _trajectory(_part(top, file, "trajectory"), arm, folder) if "trajectory" in data else None
     law = _told(_part(top, file, "torque"), motion) if "torque" in data else _default_law(motion)
+    return Scenario(arm, torque.as_law(law, arm.n), motion, _options(top, file), text)
+
+
+def _options(top: Reader, file: str) -> dict[str, Any]:
+    """What `simulate` is asked for."""
+    data = top.data
     options: dict[str, Any] = {key: data[key] for key in ("duration", "every", "q0", "qd0") if key in data}
     if "integrator" in data:
         part = _part(top, file, "integrator")
         part.check_keys(("method", "rtol", "atol", "step"))
         options |= {"integrator": part.text("method", "dop853")}
         options |= {key: part.number(key) for key in ("rtol", "atol", "step") if key in part.data}
-    return Scenario(arm, torque.as_law(law, arm.n), motion, options, text)
+    return options
 
 
 def _loaded(robot: str | None, top: Reader, file: str, folder: Path) -> Robot:

@@ -18,6 +18,7 @@ from armwright.check import fix as mend
 from armwright.check.proofs import Peer
 from armwright.cli.command import AS_JSON, NamedRobot
 from armwright.cli.output import command_line, console, escape, show_json, table, working
+from armwright.errors import InputError
 from armwright.robot import Robot
 
 _COLOURS = {"error": "bold red", "warning": "yellow", "note": "dim"}
@@ -32,6 +33,8 @@ def run_check(
     quick: Annotated[bool, typer.Option("--quick", help="Leave out the proofs.")] = False,
 ) -> bool:
     """Say what is wrong, suspicious or fine in a robot file, link by link, and prove its numbers (docs/checking.md)."""
+    if file.payload is not None:
+        raise InputError("--payload: check looks at what stands in the file; write the payload there, or leave it out")
     name, packages, mappings = file.name, file.packages, file.mappings
     peers = {} if quick else installed_peers(name, file.base, file.locked)
     with working(f"checking {Path(name).name}"):

@@ -30,8 +30,12 @@ OPTIONS: dict[str, tuple[Any, str, str]] = {
     "lock": (list[str], "JOINT=POSITION", "A joint that stands still. Repeat for more."),
     "package": (list[str], "NAME=FOLDER", "Where a package is that the file names. Repeat for more."),
     "arg": (list[str], "NAME=VALUE", "An argument of a xacro file. Repeat for more."),
+    "payload": (str, "MASS,X,Y,Z", "What the tool holds: kg, and metres in the tool frame (0 by default)."),
 }
 """Of every option its type, what it takes, and what it says."""
+
+PAYLOADS = (1, 4, 10)
+"""How many numbers a payload may have: a mass, its centre, its inertia."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,28 @@ class RobotOptions:
     lock: Sequence[str] = ()
     package: Sequence[str] = ()
     arg: Sequence[str] = ()
+    payload: str | None = None
+
+    @property
+    def given(self) -> list[str]:
+        """The options that were given, as they are typed."""
+        return [f"--{name}" for name in OPTIONS if getattr(self, name)]
+
+    def holding(self, arm: Robot) -> Robot:
+        """The robot with the payload that was asked for: of mass 0, an empty hand."""
+        if self.payload is None:
+            return arm
+        try:
+            numbers = [float(x) for x in self.payload.split(",")]
+        except ValueError:
+            numbers = []
+        if len(numbers) not in PAYLOADS:
+            raise InputError(
+                f"--payload {self.payload}: expected a mass in kg, such as --payload 2.5; with its centre in the tool "
+                "frame, --payload 2.5,0,0,0.1; and with its inertia too, xx, yy, zz, xy, xz, yz after these"
+            )
+        mass, com, inertia = numbers[0], numbers[1:4] or (0.0, 0.0, 0.0), numbers[4:] or (0.0,) * 6
+        return arm.with_payload(mass, com, inertia) if mass or any(inertia) else arm.without_payload()
 
     @property
     def locked(self) -> dict[str, float]:
@@ -81,7 +107,7 @@ NamedRobot: TypeAlias = Annotated[RobotOptions, f"A packaged robot, or {FILES}."
 def robot_of(chosen: RobotOptions) -> Robot:
     """A packaged robot or one from a file, without what it looks like: where its meshes lie is of no concern."""
     where = (chosen.locked, chosen.packages, False, chosen.mappings)
-    return load(chosen.name, chosen.base, chosen.tip, *where)
+    return chosen.holding(load(chosen.name, chosen.base, chosen.tip, *where))
 
 
 def _pairs(option: str, given: Sequence[str], expected: str) -> list[tuple[str, str]]:

@@ -54,7 +54,10 @@ class Wanted:
             raise InputError(f"--noise {self.noise:g}: expected a part of the torque, such as 0.02")
         arm = robot_of(self.robot)
         if self.scenario is not None:
-            return read(self.scenario, arm)
+            made = read(self.scenario, arm)
+            if self.robot.payload is not None and made.robot.payload != arm.payload:
+                raise InputError("--payload and the scenario both say what the tool holds; leave one of them out")
+            return made
         return pick_and_place(arm) if self.motion is None else along(self.motion, arm)
 
 
@@ -143,7 +146,8 @@ def _show(run: Run, plan: Scenario, wanted: Wanted) -> None:
         show_json({**_as_data(run), "page": write(path, made), "data": wanted.data})
         return
     out = console()
-    rows, title = _rows(run), f"{escape(run.robot.name)}, {run.t[0]:g} to {run.t[-1]:g} s"
+    held = f" holding {run.robot.payload.mass:g} kg" if run.robot.payload else ""
+    rows, title = _rows(run), f"{escape(run.robot.name)}{held}, {run.t[0]:g} to {run.t[-1]:g} s"
     for columns in SPEEDS, TORQUES:
         show_rows([tuple(row[k] for k in columns) for row in rows], title)
         title = ""

@@ -73,7 +73,8 @@ def _subtitle(run: Any) -> str:
     s = run.settings
     how = f"step {s['step']:g} s" if "step" in s else f"tolerance {s['rtol']:g}" if "rtol" in s else ""
     length = run.t[-1] - run.t[0]
-    parts = [f"{run.robot.n} joints", f"{length:g} s", s.get("integrator", ""), how, str(run.statistics)]
+    held = f"holding {run.robot.payload.mass:g} kg" if run.robot.payload else ""
+    parts = [f"{run.robot.n} joints", held, f"{length:g} s", s.get("integrator", ""), how, str(run.statistics)]
     return ", ".join(part for part in parts if part)
 
 

@@ -1,0 +1,108 @@
+"""A robot with other drives: friction, limits and rotors given for all joints at once, one by one, or by name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from armwright.errors import unknown
+from armwright.model.description import Description, JointModel
+from armwright.model.values import Reader
+
+D = TypeVar("D", bound=Description)
+
+
+def _gear(row: Reader, _joint: JointModel) -> float:
+    gear = row.number("gear")
+    if gear == 0:
+        row.fail("gear", "gear = 0 would uncouple the motor; expected a gear ratio such as 1 or -62.6")
+    return gear
+
+
+def _most(key: str, unit: str) -> Callable[[Reader, JointModel], float | None]:
+    def read(row: Reader, _joint: JointModel) -> float | None:
+        if row.data[key] is None or row.data[key] == math.inf:
+            return None
+        most = row.at_least_zero(key, unit)
+        if most == 0:
+            row.fail(key, f"{key} = 0 would hold the joint; expected {unit} above zero, or None for no limit")
+        return most
+
+    return read
+
+
+def _range(row: Reader, joint: JointModel) -> tuple[float, float] | None:
+    limits = row.limits("position", angles=not joint.prismatic)
+    if limits is None or limits == (-math.inf, math.inf):
+        return None
+    if not limits[0] < limits[1]:
+        row.fail("position", f"position = {row.data['position']!r}: expected the lower limit first, then a higher one")
+    return limits
+
+
+def _none_or_more(key: str, unit: str) -> Callable[[Reader, JointModel], float]:
+    return lambda row, _joint: row.at_least_zero(key, unit)
+
+
+READ: dict[str, tuple[str, Callable[[Reader, JointModel], Any]]] = {
+    "viscous": ("viscous", _none_or_more("viscous", "N m s or N s/m")),
+    "coulomb": ("coulomb", _none_or_more("coulomb", "N m or N")),
+    "smooth": ("smooth", _none_or_more("smooth", "rad/s or m/s")),
+    "inertia": ("rotor_inertia", _none_or_more("inertia", "kg m^2")),
+    "gear": ("gear", _gear),
+    "position": ("limits", _range),
+    "velocity": ("max_velocity", _most("velocity", "rad/s or m/s")),
+    "torque": ("max_torque", _most("torque", "N m or N")),
+}
+"""Of what can be given: the field of a joint it is, and how it is read."""
+
+
+def with_drives(robot: D, where: str, **given: Any) -> D:
+    """The robot with the given numbers of its joints; what is not given, or not named, stays as it is.
+
+    Each is one value for all joints that move by themselves, a list with one for each, or a mapping by name, in which
+    followers may stand too.
+    """
+    changes: dict[str, dict[str, Any]] = {}
+    for key, value in given.items():
+        if value is None:
+            continue
+        field, read = READ[key]
+        for name, own in _by_name(robot, where, key, value).items():
+            joint = next(row for row in robot.rows if row.name == name)
+            row = Reader({key: own}, lambda _key, name=name: f"{where}, {name}")  # type: ignore[misc]
+            changes.setdefault(name, {})[field] = read(row, joint)
+    return robot.each_joint(lambda joint: replace(joint, **changes.get(joint.name, {})))
+
+
+def _by_name(robot: Description, where: str, key: str, value: Any) -> dict[str, Any]:
+    """The value of each joint that is meant."""
+    names = [joint.name for joint in robot.joints]
+    if isinstance(value, Mapping):
+        known = [row.name for row in robot.rows]
+        for name in value:
+            if name not in known:
+                raise unknown(f"joint in {key} of {where}:", name, known)
+        return dict(value)
+    if isinstance(value, np.ndarray | memoryview):
+        value = value.tolist()
+    pair = key == "position"
+    if not isinstance(value, Sequence) or isinstance(value, str) or (pair and _is_pair(value)):
+        return dict.fromkeys(names, value)
+    if len(value) != len(names):
+        one = "one pair (low, high)" if pair else "one number"
+        Reader({key: value}, lambda _key: where).fail(
+            key, f"{key} has {len(value)} entries; expected {one} for all joints, {len(names)}, or a mapping by name"
+        )
+    return dict(zip(names, value, strict=True))
+
+
+def _is_pair(value: Sequence[Any]) -> bool:
+    """Whether it is one range for all joints, and not a list of ranges."""
+    return len(value) == 2 and not any(
+        (isinstance(x, Sequence | np.ndarray | memoryview) and not isinstance(x, str)) or x is None for x in value
+    )
