@@ -7,7 +7,9 @@ import re
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from armwright.cli import app
 from armwright.errors import InputError
 from armwright.study import papers
 from armwright.study.papers import Finding, Study, Verdict
@@ -199,6 +201,23 @@ def test_every_word_is_explained() -> None:
         assert f"| {verdict.value} |" in text
     for paper in papers.PAPERS:
         assert f"[{paper}]({paper}.md)" in text
+
+
+def test_reproduce_shows_what_each_row_is_held_to_and_fails_when_something_is_lost(
+    small: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("armwright.cli.reproduce.study", lambda paper: small)
+    kept = CliRunner().invoke(app, ["reproduce", "small", "-o", str(tmp_path)], env={"COLUMNS": "160"})
+    assert kept.exit_code == 0, kept.output
+    assert "held to" in kept.output and "printed +- 0.5" in kept.output
+    assert "held to" in (tmp_path / "small.html").read_text()
+    monkeypatch.setattr(
+        papers, "expected", lambda paper: {"here: a number": Verdict.EQUAL, "here: gone": Verdict.HOLDS}
+    )
+    lost = CliRunner().invoke(app, ["reproduce", "small", "-o", str(tmp_path)], env={"COLUMNS": "160"})
+    assert lost.exit_code == 1
+    assert "here: a number was equal, is same within the printed digits" in lost.output
+    assert "here: gone was holds, is missing" in lost.output
 
 
 def test_tables_are_alike_to_what_another_machine_may_change() -> None:
