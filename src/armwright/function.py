@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from armwright.formulations.problem import MEANING, numbered
 from armwright.graph import OperationCount, count
 from armwright.graph.angles import written_out
 from armwright.graph.program import Program
+from armwright.lazy import cached_property
 from armwright.model.description import Description
 from armwright.model.vary import check
 from armwright.trace.choose import cheapest

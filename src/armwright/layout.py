@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import accumulate
 
 import numpy as np
 
 from armwright.algebra import Array
+from armwright.lazy import cached_property
 
 CARRIED = ("work", "losses")
 """What the torques have put in and what friction has taken: sums that the motion does not depend on."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
-from functools import cached_property
 from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal, NoReturn, TypeAlias, overload
@@ -18,6 +17,7 @@ from armwright.files import write
 from armwright.function import Function
 from armwright.function import compile as compile_function
 from armwright.kinematics import Solver, inverse_kinematics, joint_rates
+from armwright.lazy import cached_property
 from armwright.model import toml
 from armwright.model.change import with_drives
 from armwright.model.description import EARTH, NO_TENSOR, NO_TRANSFORM, Description, compose

@@ -8,6 +8,8 @@ against it. `BACKENDS` is the one list of them: a new one is an entry here and a
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -78,8 +80,16 @@ def backend(target: str) -> Backend:
     """The backend of a target."""
     if not isinstance(target, str) or target not in BACKENDS:
         raise unknown("target", target, BACKENDS)
-    made: Backend = import_module(BACKENDS[target]).BACKEND
+    with MAKING:
+        made: Backend = import_module(BACKENDS[target]).BACKEND
     return made
+
+
+MAKING = threading.RLock()
+"""Held while something is made ready to run. A process that forks waits for it: its child could not finish that."""
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=MAKING.acquire, after_in_parent=MAKING.release, after_in_child=MAKING.release)
 
 
 # Loops over the joints of a chain

@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, reduce
+from functools import reduce
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from armwright.algebra import Array, Matrix, Scalar, Symmetric, Vector, cos, point_inertia, sin
 from armwright.chain import Chain, Drive, Joint, Link, Pose
 from armwright.errors import ModelError, unknown
+from armwright.lazy import cached_property
 
 if TYPE_CHECKING:
     from armwright.model.visual import Visual

@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -75,11 +74,11 @@ class Rollouts:
             "options": self.options,
             "stop": self.stop,
         }
-        before, run = time.perf_counter(), partial(self.kernel.run, fields, self.room, threads)
+        before = time.perf_counter()
         if (end - begin) * self.pace <= WINDOW / 5:
-            run()
+            self.kernel.run(fields, self.room, threads)
         else:
-            _heard(run, self.stop)
+            _heard(lambda: self.kernel.run(fields, self.room, threads), self.stop)
         self.done, self.pace = end, (time.perf_counter() - before) / max(end - begin, 1)
 
     def cut(self) -> None:

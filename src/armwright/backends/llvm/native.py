@@ -7,7 +7,7 @@ and compared with the interpreter before it is used.
 from __future__ import annotations
 
 import hashlib
-import threading
+import os
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -18,6 +18,7 @@ from weakref import WeakValueDictionary
 import llvmlite
 import llvmlite.binding as llvm
 
+from armwright.backends.interface import MAKING
 from armwright.backends.llvm.block import Lanes
 from armwright.cache import name_of, read
 from armwright.cache import write as keep
@@ -72,7 +73,28 @@ class Code:
 
 
 _LOADED: WeakValueDictionary[str, Code] = WeakValueDictionary()
-_LOCK = threading.Lock()
+
+
+_WAITED: list[bool] = []
+"""Whether the fork under way has waited here: not if it began before this file was imported."""
+
+
+def _before_fork() -> None:
+    """Wait until nobody is inside LLVM, which a child would have as it is in the middle of that."""
+    MAKING.acquire()
+    llvm.ffi.lib._lock.__enter__()
+    _WAITED.append(True)
+
+
+def _after_fork() -> None:
+    if _WAITED:
+        _WAITED.pop()
+        llvm.ffi.lib._lock.__exit__()
+        MAKING.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
 
 
 def loaded(digest: str, dtype: str, write: Callable[[Lanes], str], right: Callable[[Code], bool]) -> Code:
@@ -82,7 +104,7 @@ def loaded(digest: str, dtype: str, write: Callable[[Lanes], str], right: Callab
     """
     made_for = (_generator(), llvmlite.__version__, llvm.get_default_triple(), *_cpu(), repr(lanes(dtype)))
     name = hashlib.sha256("|".join((*made_for, digest)).encode()).hexdigest()
-    with _LOCK:
+    with MAKING:
         code = _LOADED.get(name)
         if code is None:
             code = _LOADED[name] = _kept(name, lambda: write(lanes(dtype)), right)
