@@ -148,10 +148,10 @@ def _changed(arm: Robot, top: Reader) -> Robot:
 
 def _choice(part: Reader, key: str, choices: Mapping[str, tuple[str, ...]], also: tuple[str, ...] = ()) -> str:
     kind = part.need(key)
-    if kind not in choices:
+    if not isinstance(kind, str) or kind not in choices:
         part.fail(key, f"unknown {key} {kind!r}; expected one of {', '.join(choices)}")
     part.check_keys((key, *choices[kind], *also))
-    return str(kind)
+    return kind
 
 
 def _trajectory(part: Reader, arm: Robot, folder: Path) -> Trajectory:

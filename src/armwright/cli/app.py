@@ -18,6 +18,7 @@ from armwright.cli.listing import list_formulations, list_robots, show_robot
 from armwright.cli.motion import run_integrators, run_simulation, run_torques
 from armwright.cli.precision import run_precision
 from armwright.cli.reproduce import run_reproduction
+from armwright.cli.terminal import print_anywhere
 
 app = typer.Typer(
     help="The dynamics of serial robots by every published formulation, checked against each other.",
@@ -61,3 +62,4 @@ def main(
     version: Annotated[bool, typer.Option("--version", callback=_version, help="Print the version.")] = False,
 ) -> None:
     """The dynamics of serial robots by every published formulation, checked against each other."""
+    print_anywhere()

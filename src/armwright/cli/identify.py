@@ -24,6 +24,9 @@ from armwright.robot import Robot
 SUSPICIOUS = 0.2
 """The part of a joint's torque that a model may leave before something is likely to be wrong."""
 
+MOST_ROWS = 1_000_000
+"""Of a table: some hundred megabytes."""
+
 WRITERS = {".toml": Robot.to_toml, ".urdf": Robot.to_urdf, ".xml": Robot.to_mjcf}
 
 
@@ -34,13 +37,15 @@ def run_excitation(
     velocity: Annotated[float, typer.Option(help="The largest speed of a joint, rad/s or m/s.")] = 2.0,
     acceleration: Annotated[float, typer.Option(help="The largest acceleration, rad/s^2 or m/s^2.")] = 8.0,
     every: Annotated[float, typer.Option(help="Seconds between rows.")] = 0.01,
-    seed: Annotated[int, typer.Option(help="Another one gives another motion.")] = 0,
+    seed: Annotated[int, typer.Option(help="Another one gives another motion.", min=0)] = 0,
     json: AS_JSON = False,
 ) -> None:
     """Find a motion that shows every parameter the dynamics depend on, and write it as a table."""
     arm = robot_of(robot)
-    if not every > 0:
-        raise InputError(f"every = {every!r}: expected seconds, above zero")
+    if not 0 < every < np.inf or not period / every <= MOST_ROWS:
+        raise InputError(
+            f"every = {every!r}: expected seconds, above zero, and no more than {MOST_ROWS:,} rows a period"
+        )
     most = np.minimum(velocity, [joint.max_velocity or np.inf for joint in arm.joints])
     with working(f"looking for a motion of {arm.name}"):
         motion = excitation(arm, period=period, velocity=most, acceleration=acceleration, seed=seed)

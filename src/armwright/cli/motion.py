@@ -79,7 +79,7 @@ def _moving(run: Callable[[Wanted], bool]) -> Runner:
         noise: Annotated[
             float, typer.Option(help="Noise of the torques in --data, as a part of each joint's RMS torque.")
         ] = 0.0,
-        seed: Annotated[int, typer.Option(help="Which noise.")] = 0,
+        seed: Annotated[int, typer.Option(help="Which noise.", min=0)] = 0,
         json: AS_JSON = False,
     ) -> bool:
         return run(Wanted(robot, scenario, motion, output, data, noise, seed, json))

@@ -17,7 +17,7 @@ def run_precision(
     robot: NamedRobot,
     sweep: Annotated[int | None, typer.Option(help="Sweep this joint (1, 2, ...) instead of random states.")] = None,
     states: Annotated[int, typer.Option(help="How many random states.")] = STATES,
-    seed: Annotated[int, typer.Option(help="Which random states.")] = 0,
+    seed: Annotated[int, typer.Option(help="Which random states.", min=0)] = 0,
     output: PAGE = None,
     json: AS_JSON = False,
 ) -> None:

@@ -193,9 +193,18 @@ class Run:
             table = parquet.read_table(path)
         except (OSError, TypeError, ValueError) as error:  # pyarrow's errors are ValueErrors
             raise InputError(f"cannot read {path!r} as Parquet: {error}") from None
+        try:
+            return cls._of_table(table)
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:  # of somebody else's file
+            raise InputError(
+                f"{path} is not a run of armwright (version {VERSION}): {error}; Run.to_parquet writes such files"
+            ) from None
+
+    @classmethod
+    def _of_table(cls, table: Any) -> Run:
         meta = json.loads((table.schema.metadata or {}).get(b"armwright", b"{}"))
         if meta.get("armwright") != VERSION:
-            raise InputError(f"{path} is not a run of armwright (version {VERSION}); Run.to_parquet writes such files")
+            raise ValueError(f"its metadata name version {meta.get('armwright')!r}")
         columns = {name: table[name].to_numpy() for name in table.column_names}
         robot = Robot.from_fields(toml.parse(meta["robot"]))
         n = robot.n

@@ -28,6 +28,9 @@ from armwright.report.plot import Curve, Plot, figures
 from armwright.robot import Robot
 
 DIGITS = 50
+MOST_STATES = 100_000
+"""Each is computed with many digits, which takes a millisecond."""
+
 STATES = 200
 SWEEP = 180
 SIMILAR = 5.0
@@ -173,8 +176,8 @@ def precision(robot: Robot, count: int = STATES, seed: int = 0, joint: int | Non
     """Every forward-dynamics formulation on random states, or while one joint (counted from 0) is swept at rest."""
     if not isinstance(robot, Robot):
         raise InputError(f"precision got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
-    if count < 1:
-        raise InputError(f"count = {count}: expected the number of states, 1 or more")
+    if not 1 <= count <= MOST_STATES:
+        raise InputError(f"count = {count}: expected the number of states, 1 or more, and at most {MOST_STATES}")
     kinds = random_states(robot, count, seed) if joint is None else (sweep(robot, joint),)
     compiled = compile_function(robot, "forward_dynamics").formulation.name
     return Precision(robot.name, compiled, tuple(_case(robot, states) for states in kinds))

@@ -77,7 +77,7 @@ def table(times: ArrayLike, torques: ArrayLike) -> Table:
     """Torques (times, n) at the given times, straight lines between them."""
     try:
         t, tau = np.asarray(times, dtype=float), np.asarray(torques, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError("times and torques must be arrays of numbers, (k,) and (k, n)") from None
     if t.ndim != 1 or tau.ndim != 2 or len(t) != len(tau) or len(t) < 2:
         raise InputError(f"times {t.shape} and torques {tau.shape}; expected (k,) and (k, n), k at least 2")

@@ -52,7 +52,9 @@ class Friction(Law):
 
 def friction(viscous: ArrayLike = 0.0, coulomb: ArrayLike = 0.0, smooth: float = 0.0) -> Friction:
     """Friction besides what the robot has by itself. `smooth` is the speed within which Coulomb friction rounds off."""
-    (rounding,) = numbers("smooth", smooth)
+    rounding, *more = numbers("smooth", smooth)
+    if more:
+        raise InputError(f"smooth = {smooth!r}: expected one speed for all joints")
     law = Friction(numbers("viscous", viscous), numbers("coulomb", coulomb), rounding)
     for name, values in (("viscous", law.viscous), ("coulomb", law.coulomb), ("smooth", (rounding,))):
         if min(values) < 0:

@@ -1,0 +1,39 @@
+"""Terminals and pipes that know few characters, as with LC_ALL=C: what they cannot show is written otherwise."""
+
+from __future__ import annotations
+
+import codecs
+import sys
+import unicodedata
+
+PLAIN = {
+    "\u00b7": "*",
+    "\u00d7": "x",
+    "\u2013": "-",
+    "\u2014": "-",
+    "\u2212": "-",
+    "\u2018": "'",
+    "\u2019": "'",
+    "\u2026": "...",
+}
+"""What stands for characters that have no plain form of their own."""
+
+
+def print_anywhere() -> None:
+    """Let nothing that is printed end a command because the terminal cannot show it."""
+    codecs.register_error("armwright", _otherwise)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure") and stream.errors == "strict":
+            stream.reconfigure(errors="armwright")
+
+
+def _otherwise(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(map(_plain, error.object[error.start : error.end])), error.end
+
+
+def _plain(character: str) -> str:
+    """A character in ASCII: its plain form, such as a space for one that does not break, or its number."""
+    simple = PLAIN.get(character) or unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()
+    return simple or character.encode("ascii", "backslashreplace").decode()
