@@ -4,9 +4,17 @@ from collections.abc import Iterable
 from difflib import SequenceMatcher, get_close_matches
 from typing import Any
 
+from armwright.names import shown_lines
+
 
 class ArmwrightError(Exception):
-    """Root of all errors raised by armwright; catch this to catch them all."""
+    """Root of all errors raised by armwright; catch this to catch them all.
+
+    A message may quote a file: what a terminal would obey in it is written out.
+    """
+
+    def __str__(self) -> str:
+        return shown_lines(super().__str__())
 
 
 class ModelError(ArmwrightError, ValueError):
@@ -53,27 +61,34 @@ class Interrupted(KeyboardInterrupt):
         self.result = result
 
 
-class SimulationWarning(UserWarning):
+class ArmwrightWarning(UserWarning):
+    """Root of all warnings of armwright, whose messages are safe to print as those of errors are."""
+
+    def __str__(self) -> str:
+        return shown_lines(super().__str__())
+
+
+class SimulationWarning(ArmwrightWarning):
     """Some of many motions could not go on."""
 
 
-class SlowWarning(UserWarning):
+class SlowWarning(ArmwrightWarning):
     """What was asked for works, but not in compiled code."""
 
 
-class LockedWarning(UserWarning):
+class LockedWarning(ArmwrightWarning):
     """Joints beside the chain were locked because nobody said where they stand."""
 
 
-class TipWarning(UserWarning):
+class TipWarning(ArmwrightWarning):
     """One of several tips was taken because nobody said which."""
 
 
-class CacheWarning(UserWarning):
+class CacheWarning(ArmwrightWarning):
     """What was kept on disk, or where, cannot be trusted and is not used."""
 
 
-class ModelWarning(UserWarning):
+class ModelWarning(ArmwrightWarning):
     """The robot can be computed with, but its description looks wrong."""
 
 

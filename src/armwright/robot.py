@@ -25,6 +25,7 @@ from armwright.model.dh import read_table
 from armwright.model.random_robot import random_description
 from armwright.model.table import as_table
 from armwright.model.values import Reader, as_transform
+from armwright.names import shown
 
 PerJoint: TypeAlias = ArrayLike | Sequence[Any] | Mapping[str, Any] | None
 """One value for all joints, a list with one for each, or a mapping from names; None for what stays as it is."""
@@ -116,7 +117,7 @@ class Robot(Description):
 
     def __repr__(self) -> str:
         led = f", {len(self.followers)} following" if self.followers else ""
-        return f"<Robot {self.name}: {self.n} joint{'s' if self.n > 1 else ''} {self.joint_types}{led}>"
+        return f"<Robot {shown(self.name)}: {self.n} joint{'s' if self.n > 1 else ''} {self.joint_types}{led}>"
 
     def __str__(self) -> str:
         return as_table(self)

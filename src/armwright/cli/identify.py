@@ -18,7 +18,7 @@ from armwright.errors import InputError, ModelWarning
 from armwright.identify import Identification, base_parameters, condition, estimate, excitation
 from armwright.identify.data import per_joint, write_csv
 from armwright.identify.page import HEADS, residual_rows, summary
-from armwright.names import tidy
+from armwright.names import shown, tidy
 from armwright.robot import Robot
 
 SUSPICIOUS = 0.2
@@ -127,7 +127,7 @@ def _warn_of_residuals(found: Identification) -> bool:
     left = [r for r in found.residuals if r.relative > SUSPICIOUS]
     if not left:
         return True
-    joints = ", ".join(f"{r.joint} ({r.relative:.0%})" for r in left)
+    joints = ", ".join(f"{shown(r.joint)} ({r.relative:.0%})" for r in left)
     good = all(r.relative <= 1 for r in left)
     verdict = "" if good else " A model without any torque would be nearer, so no robot is written."
     warnings.warn(

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from armwright.errors import unknown
 from armwright.model.description import Description
+from armwright.names import shown
 
 SEVERITIES = ("error", "warning", "note")
 """Wrong; suspicious; worth knowing. Loading warns of the first two, and they make a check fail."""
@@ -31,7 +32,7 @@ class Problem(str):
     about: tuple[str, ...]
 
     def __new__(cls, kind: str, where: str, severity: str, text: str, about: tuple[str, ...] = ()) -> Problem:
-        problem = super().__new__(cls, f"{where}: {text}")
+        problem = super().__new__(cls, shown(f"{where}: {text}"))
         problem.kind, problem.where, problem.severity, problem.text, problem.about = kind, where, severity, text, about
         return problem
 

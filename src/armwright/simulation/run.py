@@ -15,6 +15,7 @@ from armwright.algebra import Array
 from armwright.errors import InputError
 from armwright.files import write
 from armwright.model import toml
+from armwright.names import shown
 from armwright.report.page import page
 from armwright.robot import Robot
 from armwright.simulation.audit import Audit, Deviation, audited
@@ -107,7 +108,7 @@ class Run:
 
     def __repr__(self) -> str:
         span = f"{self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "empty"
-        return f"<run of {self.robot.name}, {span}, {len(self.t)} records, {self.statistics}>"
+        return f"<run of {shown(self.robot.name)}, {span}, {len(self.t)} records, {self.statistics}>"
 
     @property
     def energy(self) -> Array:
@@ -274,7 +275,7 @@ class BatchRun:
 
     def __repr__(self) -> str:
         wrong = f", {int(self.failed.sum())} failed" if self.failed.any() else ""
-        return f"<{len(self.q)} runs of {self.robot.name}, {self.t[0]:g} to {self.t[-1]:g} s{wrong}>"
+        return f"<{len(self.q)} runs of {shown(self.robot.name)}, {self.t[0]:g} to {self.t[-1]:g} s{wrong}>"
 
     @cached_property
     def _viewed(self) -> View:
