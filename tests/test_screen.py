@@ -11,6 +11,7 @@ import armwright as aw
 from armwright.cli import app
 from armwright.cli.app import COMMANDS
 from armwright.cli.output import BREAKS, _broken, plain
+from armwright.identify import Measurement
 from armwright.names import tidy
 
 TERMINAL = {"COLUMNS": "80", "FORCE_COLOR": "1", "TERM": "xterm-256color"}
@@ -41,7 +42,7 @@ def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     arm = aw.load("rr")
     run = aw.torques_along(arm, aw.trajectory.quintic([0, 1, 2], [[0, 0], [1.0, -0.5], [-0.3, 0.4]]), every=0.01)
-    aw.identify.Measurement(run.t, run.q, run.qd, run.qdd, run.tau).to_csv("measured.csv")
+    Measurement(run.t, run.q, run.qd, run.qdd, run.tau).to_csv("measured.csv")
 
 
 def seen(*words: str) -> str:
