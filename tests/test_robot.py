@@ -315,3 +315,69 @@ def test_a_robot_is_mounted_as_a_whole() -> None:
     close(arm.mounted(T).forward_kinematics(q), T @ arm.forward_kinematics(q), 1e-15)
     close(arm.mounted(T).gravity_torque(q), arm.gravity_torque(q), 1e-12)
     assert arm.mounted(np.eye(4)) == arm
+
+
+def strided(strides: tuple[int, int], states: int = 50, n: int = 6) -> np.ndarray:
+    """An array of results whose neighbouring entries lie so many bytes apart."""
+    return np.lib.stride_tricks.as_strided(np.zeros(4 * states * n), (states, n), strides)
+
+
+@pytest.mark.parametrize("strides", [(24, 8), (8, 16), (0, 8), (8, 0), (40, 8), (-24, 8)])
+def test_an_out_that_overlaps_itself_is_refused(strides: tuple[int, int]) -> None:
+    arm = aw.load("puma560")
+    q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, 50, 6))
+    memory = np.zeros(2000)
+    out = np.lib.stride_tricks.as_strided(memory[1500:] if strides[0] < 0 else memory, (50, 6), strides)
+    with pytest.raises(aw.InputError, match="several of its entries share one place"):
+        aw.compile(arm, "inverse_dynamics")(q, qd, qdd, out=out)
+    assert not memory.any()
+
+
+def test_an_out_may_lie_in_any_other_way_and_over_its_inputs() -> None:
+    arm = aw.load("puma560")
+    q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, 50, 6))
+    f = aw.compile(arm, "inverse_dynamics")
+    expected = f(q, qd, qdd)
+    for strides in ((48, 8), (96, 16), (8, 400), (56, 8), (8, 408)):
+        assert np.array_equal(f(q, qd, qdd, out=strided(strides)), expected)
+    three = np.lib.stride_tricks.as_strided(
+        np.zeros(8), (2, 3), (24, 16)
+    )  # 0 2 4 and 3 5 7: between, not upon each other
+    assert np.array_equal(aw.random_robot(3, 1).gravity_torque(q[:2, :3]), gravity(q[:2, :3], three))
+    room = np.zeros((51, 6))
+    for begin in (0, 1):
+        room[:50] = q
+        assert np.array_equal(f(room[:50], qd, qdd, out=room[begin : begin + 50]), expected)
+
+
+def gravity(q: np.ndarray, out: np.ndarray) -> np.ndarray:
+    return aw.compile(aw.random_robot(3, 1), "gravity_torque")(q, out=out)
+
+
+HIDDEN = np.ma.masked_array([0.1] * 6, mask=[0, 1, 0, 0, 0, 0])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda arm: arm.gravity_torque(HIDDEN),
+        lambda arm: arm.gravity_torque([HIDDEN, HIDDEN]),
+        lambda arm: arm.inverse_dynamics([0.1] * 6, HIDDEN, [0.1] * 6),
+        lambda arm: arm.inverse_dynamics(*[[0.1] * 6] * 3, tip_wrench=HIDDEN),
+        lambda arm: aw.simulate(arm, q0=HIDDEN, duration=0.1),
+        lambda arm: aw.simulate(arm, HIDDEN, duration=0.1),
+        lambda arm: aw.simulate(arm, aw.torque.pd(HIDDEN, 5.0, 1.0), duration=0.1),
+        lambda arm: aw.simulate_batch(arm, q0=[HIDDEN, HIDDEN], duration=0.1),
+        lambda arm: aw.simulate_batch(arm, duration=0.1, vary={"payload.mass": HIDDEN}),
+        lambda arm: arm.gravity_torque(["0.1"] * 6),
+        lambda arm: aw.simulate(arm, q0=["0.1"] * 6, duration=0.1),
+        lambda arm: aw.simulate(arm, qd0="0.1", duration=0.1),
+        lambda arm: aw.simulate_batch(arm, q0=[["0.1"] * 6], duration=0.1),
+        lambda arm: aw.simulate_batch(arm, duration=0.1, vary={"payload.mass": ["1", "2"]}),
+        lambda arm: aw.simulate(arm, ["1"] * 6, duration=0.1),
+    ],
+)
+def test_what_is_hidden_or_only_looks_like_a_number_is_refused(call) -> None:
+    with pytest.raises(aw.InputError, match=r"masked entries|not numbers|is not a number"):
+        call(aw.load("puma560"))
+    assert aw.load("puma560").gravity_torque(np.ma.masked_array([0.1] * 6)).shape == (6,)  # nothing is hidden

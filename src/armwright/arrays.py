@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -17,12 +17,10 @@ from armwright.errors import InputError
 _LINE = 64  # bytes of a line of the cache
 
 
-def checked(name: str, value: ArrayLike, trailing: tuple[int, ...], dtype: np.dtype[Any], meaning: str) -> Array:
-    """`value` as an array of shape (..., *trailing) of numbers."""
-    expected = ", ".join(map(str, trailing))
-    wanted = f"expected shape ({expected}{',' if len(trailing) == 1 else ''}) or (..., {expected}): {meaning}"
-    if not trailing:
-        wanted = f"expected a number, or an array with one for each state: {meaning}"
+def numbers(name: str, value: ArrayLike, wanted: str) -> Array:
+    """`value` as an array of numbers of some kind: no text that looks like some, and nothing that is masked."""
+    if masked(value):
+        raise InputError(f"{name} has masked entries; fill them first")
     try:
         array = np.asarray(value)
     except (TypeError, ValueError) as error:
@@ -30,8 +28,23 @@ def checked(name: str, value: ArrayLike, trailing: tuple[int, ...], dtype: np.dt
     if array.dtype.kind not in "fiu":
         held = "Python objects" if array.dtype.kind == "O" else f"{array.dtype.name} values"
         raise InputError(f"{name} holds {held}, not numbers; {wanted}")
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
-        raise InputError(f"{name} has masked entries; fill them first")
+    return array
+
+
+def masked(value: object) -> bool:
+    """Whether any entry is masked, also of an array in a list: the number behind it is not to be used."""
+    if isinstance(value, np.ma.MaskedArray):
+        return bool(np.ma.is_masked(value))
+    return isinstance(value, (list, tuple)) and any(masked(x) for x in value if not isinstance(x, Real))
+
+
+def checked(name: str, value: ArrayLike, trailing: tuple[int, ...], dtype: np.dtype[Any], meaning: str) -> Array:
+    """`value` as an array of shape (..., *trailing) of numbers."""
+    expected = ", ".join(map(str, trailing))
+    wanted = f"expected shape ({expected}{',' if len(trailing) == 1 else ''}) or (..., {expected}): {meaning}"
+    if not trailing:
+        wanted = f"expected a number, or an array with one for each state: {meaning}"
+    array = numbers(name, value, wanted)
     with np.errstate(over="ignore"):  # what becomes infinite is told with the result
         array = array.astype(dtype, copy=False)
     if array.ndim < len(trailing) or array.shape[array.ndim - len(trailing) :] != trailing:
@@ -130,8 +143,17 @@ def direct(out: Array, dtype: np.dtype[Any], inputs: Sequence[ArrayLike]) -> boo
 
 
 def _repeats(out: Array) -> bool:
-    """Whether several entries lie in one place, as in a broadcast array."""
-    return any(stride == 0 and size > 1 for stride, size in zip(out.strides, out.shape, strict=True))
+    """Whether several entries lie in one place; none do if every axis steps over all that the shorter ones reach."""
+    reach, nested = out.itemsize, True
+    for stride, size in sorted((abs(stride), size) for stride, size in zip(out.strides, out.shape, strict=True)):
+        nested &= size < 2 or stride >= reach
+        reach += stride * (size - 1)
+    if nested or not out.size:
+        return False
+    places = np.zeros(1, np.int64)
+    for stride, size in zip(out.strides, out.shape, strict=True):
+        places = np.add.outer(places, stride * np.arange(size)).ravel()
+    return bool((np.diff(np.sort(places)) < out.itemsize).any())
 
 
 def check_out(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
@@ -139,4 +161,6 @@ def check_out(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         got = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
         raise InputError(f"out is {got}; expected an array of {dtype} with shape {shape}")
     if not out.flags.writeable or _repeats(out):
-        raise InputError("out cannot be written to: it is read-only, or several of its entries share one place")
+        raise InputError(
+            "out cannot be written to: it is read-only, or several of its entries share one place in memory"
+        )

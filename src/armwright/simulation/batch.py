@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.arrays import whole_number
+from armwright.arrays import numbers, whole_number
 from armwright.backends.interface import backend
 from armwright.errors import InputError, Interrupted, SimulationWarning, unknown
 from armwright.integrate import method, methods
@@ -92,8 +92,8 @@ def _varied(vary: Any) -> tuple[tuple[str, ...], dict[str, Array]]:
         raise InputError(f"vary = {vary!r}: expected a mapping, such as {{'payload.mass': masses}}")
     values: dict[str, Array] = {}
     for name, value in (vary or {}).items():
-        given = np.asarray(value)
-        if given.dtype.kind not in "fiu" or not given.size:
+        given = numbers(f"vary[{name!r}]", value, "expected one number per rollout")
+        if not given.size:
             raise InputError(f"vary[{name!r}] = {value!r}: expected one number per rollout")
         if not np.isfinite(given).all() or (str(name).endswith(".mass") and (given < 0).any()):
             raise InputError(f"vary[{name!r}] has a number that is not finite, or a negative mass")

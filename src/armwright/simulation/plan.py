@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
+from armwright.arrays import numbers
 from armwright.errors import InputError, unknown
 from armwright.integrate import STIFF, method, methods
 from armwright.layout import Layout
@@ -241,10 +242,7 @@ def start_of(plan: Plan, q0: ArrayLike | None, qd0: ArrayLike | None, many: bool
         begin = tuple(np.asarray(x, dtype=float) for x in plan.law.reference(float(plan.times[0]))[:2])
     given = []
     for name, value, default in zip(("q0", "qd0"), (q0, qd0), begin, strict=True):
-        try:
-            array = default if value is None else np.asarray(value, dtype=float)
-        except (TypeError, ValueError):
-            raise InputError(f"{name} = {value!r} is not a list of numbers; expected {n}, one per joint") from None
+        array = default if value is None else numbers(name, value, f"expected {wanted}").astype(float)
         if array.shape[-1:] != (n,) or array.ndim > 1 + many or not array.size:
             raise InputError(f"{name} has shape {array.shape}; expected {wanted}")
         if not np.isfinite(array).all():

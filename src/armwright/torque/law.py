@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Scalar
+from armwright.arrays import masked
 from armwright.chain import Chain
 from armwright.errors import InputError
 from armwright.model.description import Description
@@ -122,7 +123,7 @@ class Law:
 def numbers(name: str, values: ArrayLike) -> tuple[float, ...]:
     """One number, or one per joint, all finite."""
     try:
-        given = np.asarray(values)
+        given = np.asarray("" if masked(values) else values)
     except (TypeError, ValueError):
         given = np.asarray("")
     if given.dtype.kind not in "fiu":
