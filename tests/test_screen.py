@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import armwright as aw
 from armwright.cli import app
 from armwright.cli.app import COMMANDS
-from armwright.cli.output import BREAKS, _broken, plain
+from armwright.cli.output import BREAKS, Screen, _broken, plain, table
 from armwright.identify import Measurement
 from armwright.names import tidy
 
@@ -115,6 +115,16 @@ def test_a_long_name_is_broken_after_a_part() -> None:
     assert _broken(name, BREAKS[0]) == "natural_orthogonal_complement\n_gauss_jordan"
     assert _broken(_broken(name, BREAKS[0]), BREAKS[1]) == "natural_orthogonal\n_complement_gauss\n_jordan"
     assert _broken("kane", BREAKS[1]) == "kane"
+
+
+def test_words_fold_and_a_table_is_never_a_column_too_wide(capsys: pytest.CaptureFixture[str]) -> None:
+    for width in range(66, 120):
+        screen = Screen(width=width, force_terminal=True, no_color=True)
+        made = table("where", "what", "published", "obtained", "verdict", "formulation")
+        made.add_row(*["some words that may fold as they like"] * 5, "natural_orthogonal_complement_gauss_jordan")
+        screen.print(made)
+        lines = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", capsys.readouterr().out).splitlines()
+        assert max(map(len, lines)) <= width
 
 
 def test_rounding_is_not_printed() -> None:

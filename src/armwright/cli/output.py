@@ -100,13 +100,20 @@ class Screen(Console):
             if self._across(made) <= self.width:
                 return
             narrower(self, made)
-        whole = least = self._gaps(made)
-        for column in made.columns:
-            word, line = self.widths(column)
-            column.min_width = line if column.no_wrap else min(word, WORD)
-            whole, least = whole + line, least + column.min_width
-        if whole > self.width:
-            made.width = max(self.width, least)
+        if self._across(made) > self.width:
+            self._fold(made)
+
+    def _fold(self, made: Table) -> None:
+        """Let words fold: every column has its longest word, and the room left goes round among those with more."""
+        sizes = [self.widths(column) for column in made.columns]
+        least = [line if c.no_wrap else min(word, WORD) for c, (word, line) in zip(made.columns, sizes, strict=True)]
+        made.collapse_padding = sum(least) + 2 * (len(least) - 1) > self.width
+        spare = max(0, self.width - sum(least) - self._gaps(made))
+        wanting = sorted((line - own, k) for k, ((_, line), own) in enumerate(zip(sizes, least, strict=True)))
+        for left, (want, k) in zip(range(len(least), 0, -1), wanting, strict=True):
+            share = min(want, spare // left)
+            made.columns[k].width = least[k] + share
+            spare -= share
 
     def _across(self, made: Table) -> int:
         return sum(self.widths(column)[1] for column in made.columns) + self._gaps(made)
