@@ -40,6 +40,7 @@ from armwright.study.papers.finding import (
 )
 from armwright.study.papers.judgement import Formula, Worst
 from armwright.study.papers.mata2002_bars import stored_number, stored_torques, two_bodies
+from armwright.study.papers.mata2002_gibbs import gibbs
 from armwright.study.published import PUBLISHED, Published, tables
 from armwright.trajectory import Trajectory, cartesian_line, linear, sampled
 
@@ -78,7 +79,7 @@ def study() -> Study:
         "for articulated bodies are means of both signs. In which frames those articulated bodies are is not told; "
         "two readings fit. The errors of the PUMA along its line are those of an unstable motion: they hang on data "
         "that are not printed, and only their size can be compared.",
-        (counts(), two_bodies(), straight_line()),
+        (counts(), (gibbs(aw.load("puma560")), []), two_bodies(), straight_line()),
     )
 
 
