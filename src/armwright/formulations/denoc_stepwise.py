@@ -102,10 +102,15 @@ def mass_matrix(joint: Joint, link: AnyLink, q: Scalar) -> Inertia:
 
 
 def articulated(M: Inertia, M_bar: Inertia, crossing: Crossing) -> Inertia:
-    """Step 5: M + A^T M- A, all blocks turned into frame i and moved to O_i."""
-    (x, y, z), K = crossing.a, M_bar.turned_x(crossing.ca, crossing.sa).turned_z(crossing.ct, crossing.st)
-    A, B = K.A.matrix, K.B
-    shifted = Matrix(*(v - s.cross(crossing.a) for v, s in zip(B, A, strict=True)))  # vw - vv a~
+    """Step 5: M + A^T M- A, all blocks moved to O_i in frame i+1, then turned: what is zero there stays so."""
+    moved = _moved(M_bar, crossing.a_beyond)
+    return M.plus(moved.turned_x(crossing.ca, crossing.sa).turned_z(crossing.ct, crossing.st))
+
+
+def _moved(M: Inertia, a: Vector) -> Inertia:
+    """vv; vw - vv a~; ww + a~ vw + (a~ vw)^T - a~ vv a~."""
+    (x, y, z), A, B = a, M.A.matrix, M.B
+    shifted = Matrix(*(v - s.cross(a) for v, s in zip(B, A, strict=True)))
     both = B + shifted
     ww = Symmetric(
         y * both.z.x - z * both.y.x,
@@ -115,7 +120,7 @@ def articulated(M: Inertia, M_bar: Inertia, crossing: Crossing) -> Inertia:
         y * shifted.z.z - z * shifted.y.z + x * B.y.x - y * B.x.x,
         z * shifted.x.z - x * shifted.z.z + x * B.y.y - y * B.x.y,
     )
-    return Inertia(M.A + K.A, M.B + shifted, M.C + (K.C + ww))
+    return Inertia(M.A, shifted, M.C + ww)
 
 
 def without_joint(M: Inertia, column: Pair, psi: Pair) -> Inertia:
