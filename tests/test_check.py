@@ -661,7 +661,7 @@ def test_a_robot_that_nothing_pulls_at_is_proved(tmp_path: Path) -> None:
         "com": [0.2, 0.1, 0],
         "inertia": np.eye(3) * 0.02,
     }
-    aw.Robot.from_dh([row]).to_toml(tmp_path / "turntable.toml")
+    aw.Robot.from_dh([row], "modified").to_toml(tmp_path / "turntable.toml")
     assert all(proof.holds is not False for proof in check(tmp_path / "turntable.toml").proofs)
 
 
@@ -685,7 +685,7 @@ def parallelogram(
     level = {"joint": "joint1", "factor": -1.0, "offset": 0.5} | (mimic or {})
     rows = [{**LEVER, "a": 0.0, **(leader or {})}, {**LEVER, "mimic": level, **follower}]
     return aw.Robot.from_dh(
-        rows, gravity=(0, -9.81, 0), tool=[[1, 0, 0, 0.3], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
+        rows, "modified", gravity=(0, -9.81, 0), tool=[[1, 0, 0, 0.3], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
     )
 
 
@@ -735,8 +735,8 @@ def test_the_outermost_joint_is_that_of_a_coordinate() -> None:
     """Joint 2 leads joint 1: what differs on link 1 is felt by the joint that moves it."""
     lead = {**LEVER, "joint": "lead"}
     rows = [{**LEVER, "joint": "led", "mimic": {"joint": "lead"}}, lead, {**LEVER, "joint": "last"}]
-    arm = aw.Robot.from_dh(rows, gravity=(0, -9.81, 0))
-    heavy = aw.Robot.from_dh([{**rows[0], "mass": 2.0}, *rows[1:]], gravity=(0, -9.81, 0))
+    arm = aw.Robot.from_dh(rows, "modified", gravity=(0, -9.81, 0))
+    heavy = aw.Robot.from_dh([{**rows[0], "mass": 2.0}, *rows[1:]], "modified", gravity=(0, -9.81, 0))
     assert compare(arm, heavy).outermost == "lead"
 
 

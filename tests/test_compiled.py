@@ -329,7 +329,7 @@ def test_threads_may_be_a_numpy_number() -> None:
 
 def test_a_singular_robot_has_a_name() -> None:
     nothing = {"type": "revolute", "alpha": 0, "a": 0, "d": 0, "mass": 0, "com": [0, 0, 0], "inertia": [0] * 6}
-    f = aw.compile(aw.Robot.from_dh([nothing]), "forward_dynamics")
+    f = aw.compile(aw.Robot.from_dh([nothing], "modified"), "forward_dynamics")
     assert "forward_dynamics of robot" in repr(f)
 
 

@@ -111,7 +111,7 @@ def test_a_slender_link_without_length_is_refused() -> None:
     with pytest.raises(aw.ModelError, match="the rods have no length"):
         aw.Robot.from_dh([row], "modified")  # the a of the last row lies before its joint
     with pytest.raises(aw.ModelError, match=r"length = -0\.4 is negative"):
-        aw.Robot.from_dh([row | {"type": "prismatic", "theta": 0, "slender": {"rho": 1.0, "length": -0.4}}])
+        aw.Robot.from_dh([row | {"type": "prismatic", "theta": 0, "slender": {"rho": 1.0, "length": -0.4}}], "modified")
 
 
 def test_a_slender_prismatic_link_has_a_rod_of_fixed_length() -> None:
@@ -124,7 +124,7 @@ def test_a_slender_prismatic_link_has_a_rod_of_fixed_length() -> None:
 def test_point_masses_add_up() -> None:
     row = {"type": "revolute", "alpha": 0.0, "a": 0.0, "d": 0.0, "theta": 0.0}
     points = [{"mass": 1.0, "at": [1.0, 0.0, 0.0]}, {"mass": 3.0, "at": [-1.0, 0.0, 0.0]}]
-    link = aw.Robot.from_dh([{**row, "point_masses": points}]).links[0]
+    link = aw.Robot.from_dh([{**row, "point_masses": points}], "modified").links[0]
     assert (link.mass, link.com) == (4.0, (-0.5, 0.0, 0.0))
     close(link.inertia, np.diag([0.0, 3.0, 3.0]), 1e-15)
 

@@ -257,7 +257,7 @@ ROWS = [ROW, {**ROW, "a": 0.4}]
 def test_a_table_may_have_followers() -> None:
     """A parallelogram keeps the second link upright whatever the first does."""
     level = {"joint": "joint1", "factor": -1.0, "offset": 0.5}
-    arm = aw.Robot.from_dh([ROWS[0], {**ROWS[1], "mimic": level}], gravity=(0, -9.81, 0))
+    arm = aw.Robot.from_dh([ROWS[0], {**ROWS[1], "mimic": level}], "modified", gravity=(0, -9.81, 0))
     R = arm.forward_kinematics(np.linspace(-1, 1, 5)[:, None])[:, :3, :3]
     close(R, np.broadcast_to(R[0], R.shape), 1e-15)
     assert arm.gravity_torque([0.0])[0] == pytest.approx(9.81 * (0.2 + 0.4))  # the second weighs on its axis
@@ -271,17 +271,17 @@ def test_a_table_may_have_followers() -> None:
         ({"joint": "joint1", "offset": "half"}, "offset"),
     ):
         with pytest.raises(aw.ArmwrightError, match=message):
-            aw.Robot.from_dh([ROWS[0], {**ROWS[1], "mimic": wrong}])
+            aw.Robot.from_dh([ROWS[0], {**ROWS[1], "mimic": wrong}], "modified")
 
 
 def test_the_printed_table_has_one_unit_per_column() -> None:
     turn = {**ROWS[1], "theta": "30 deg", "mimic": {"joint": "joint1", "factor": -1.5, "offset": "45 deg"}}
     slide = {**ROWS[1], "type": "prismatic", "d": 0.5, "theta": 0.0}
     slide["mimic"] = {"joint": "joint1", "factor": 0.1, "offset": -0.2}
-    text = str(aw.Robot.from_dh([ROWS[0], turn, slide]))
+    text = str(aw.Robot.from_dh([ROWS[0], turn, slide], "modified"))
     assert " -1.5 q1 + 75 deg " in text and " 0.1 q1 +0.3 " in text
     level = {**turn, "theta": "-45 deg"}
-    assert " -1.5 q1  " in str(aw.Robot.from_dh([ROWS[0], level]))
+    assert " -1.5 q1  " in str(aw.Robot.from_dh([ROWS[0], level], "modified"))
 
 
 def test_joints_that_follow_each_other_are_named(tmp_path: Path) -> None:
@@ -290,7 +290,7 @@ def test_joints_that_follow_each_other_are_named(tmp_path: Path) -> None:
         load(written(tmp_path, text))
     rows = [{**ROWS[1], "mimic": {"joint": f"joint{i}"}} for i in (3, 4, 2)]
     with pytest.raises(aw.ModelError, match=r"joint 'joint2' follows itself, by way of 'joint3', 'joint4'$"):
-        aw.Robot.from_dh([ROWS[0], *rows])
+        aw.Robot.from_dh([ROWS[0], *rows], "modified")
 
 
 def test_long_lines_of_followers() -> None:
@@ -298,7 +298,7 @@ def test_long_lines_of_followers() -> None:
     led = [{"joint": f"j{i}", "mimic": {"joint": f"j{i - 1}", "factor": -1.0, "offset": 0.1}} for i in range(1, 400)]
     rows = [{**ROWS[0], "joint": "j0"}, *({**ROWS[1], **row} for row in led)]
     for table in (rows, rows[::-1]):
-        arm = aw.Robot.from_dh(table)
+        arm = aw.Robot.from_dh(table, "modified")
         mimics = {follower.name: follower.mimic for follower in arm.followers}
         assert (mimics["j399"].joint, mimics["j399"].factor, mimics["j399"].offset) == ("j0", -1.0, pytest.approx(0.1))
         assert [row.name for row in arm.rows] == [row["joint"] for row in table]
@@ -312,10 +312,10 @@ def test_a_joint_goes_no_further_than_its_followers() -> None:
         "max_velocity": 4.0,
         "mimic": {"joint": "joint1", "factor": -2.0, "offset": 0.5},
     }
-    arm = aw.Robot.from_dh([leader, follower])
+    arm = aw.Robot.from_dh([leader, follower], "modified")
     assert (arm.joints[0].limits, arm.joints[0].max_velocity) == ((-0.25, 0.75), 2.0)
     assert aw.Robot.from_description(arm) == arm
-    nowhere = aw.Robot.from_dh([leader, {**follower, "limits": [7.0, 8.0]}])
+    nowhere = aw.Robot.from_dh([leader, {**follower, "limits": [7.0, 8.0]}], "modified")
     assert nowhere.joints[0].limits == (-2.0, 2.0)
     assert "joint2: its limits and those of joint1, which it follows, leave no position" in aw.problems(nowhere)[0]
 
@@ -323,8 +323,8 @@ def test_a_joint_goes_no_further_than_its_followers() -> None:
 def test_names_mean_one_joint_where_joints_follow_others() -> None:
     follower = {**ROWS[1], "joint": "f", "mimic": {"joint": "k"}}
     with pytest.raises(aw.ModelError, match=r"several joints are called j; .*give each its own"):
-        aw.Robot.from_dh([{**ROWS[0], "joint": name} for name in ("j", "j", "k")] + [follower])
-    assert aw.Robot.from_dh([{**ROWS[0], "joint": "j"}, {**ROWS[1], "joint": "j"}]).n == 2
+        aw.Robot.from_dh([{**ROWS[0], "joint": name} for name in ("j", "j", "k")] + [follower], "modified")
+    assert aw.Robot.from_dh([{**ROWS[0], "joint": "j"}, {**ROWS[1], "joint": "j"}], "modified").n == 2
 
 
 def test_what_follows_a_fixed_joint_stands_still(tmp_path: Path) -> None:
@@ -337,12 +337,12 @@ def test_what_follows_a_fixed_joint_stands_still(tmp_path: Path) -> None:
 def test_a_singular_matrix_is_blamed_on_the_link_without_mass() -> None:
     empty = {**ROWS[1], "name": "C", "mass": 0.0, "com": [0, 0, 0], "inertia": np.zeros((3, 3))}
     rows = [{**ROWS[0], "name": "A"}, {**ROWS[1], "name": "B", "mimic": {"joint": "joint1", "offset": "90 deg"}}, empty]
-    found = [p for p in aw.problems(aw.Robot.from_dh(rows)) if p.kind == "singular mass matrix"]
+    found = [p for p in aw.problems(aw.Robot.from_dh(rows, "modified")) if p.kind == "singular mass matrix"]
     assert [(p.where, "(C)" in p) for p in found] == [("C", True)]
 
 
 def test_a_telescope_is_not_two_joints_for_one(tmp_path: Path) -> None:
     stage = {**ROWS[0], "type": "prismatic", "theta": 0.0}
     for mimic, kinds in (({"mimic": {"joint": "joint1"}}, set()), ({}, {"coaxial joints"})):
-        aw.Robot.from_dh([stage, {**stage, **mimic}]).to_toml(tmp_path / "lift.toml")
+        aw.Robot.from_dh([stage, {**stage, **mimic}], "modified").to_toml(tmp_path / "lift.toml")
         assert {f.kind for f in check.check(tmp_path / "lift.toml").findings} & {"coaxial joints"} == kinds

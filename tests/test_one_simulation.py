@@ -181,7 +181,7 @@ def test_a_robot_with_dry_friction_is_traced_once(monkeypatch: pytest.MonkeyPatc
     made = programs.cheapest
     monkeypatch.setattr(programs, "cheapest", lambda asked: calls.append(asked) or made(asked))
     for _ in range(3):  # another object each time, as a file that is loaded again
-        simulate(aw.Robot.from_dh([{**row, "coulomb": 3.0}]), q0=[0.0], duration=0.1)
+        simulate(aw.Robot.from_dh([{**row, "coulomb": 3.0}], "modified"), q0=[0.0], duration=0.1)
     assert len(calls) == 1
 
 

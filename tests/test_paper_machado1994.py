@@ -184,7 +184,7 @@ def test_what_cannot_be_timed_is_refused():
     with pytest.raises(InputError, match="integrators are timed compiled"):
         TimedMotion(aw.load("rr"), 1.0, torque=lambda t, q, qd: -qd)
     arm = {"type": "revolute", "alpha": 0, "a": 0, "d": 0, "mass": 3.0, "com": [0.2, 0, 0]}
-    swinging = aw.Robot.from_dh([{**arm, "inertia": [0.01, 0.05, 0.05, 0, 0, 0]}], gravity=[0, -9.81, 0])
+    swinging = aw.Robot.from_dh([{**arm, "inertia": [0.01, 0.05, 0.05, 0, 0, 0]}], "modified", gravity=[0, -9.81, 0])
     with pytest.raises(SimulationError, match="there is no accurate motion of robot to compare with: at t = "):
         TimedMotion(swinging, 3.0, torque=aw.torque.friction(coulomb=2.0))  # a law that jumps at rest
 

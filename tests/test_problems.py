@@ -174,7 +174,7 @@ def test_a_singular_matrix_names_the_joints_that_move_no_mass() -> None:
     row = {"type": "prismatic", "alpha": 0.0, "a": 0.0, "d": 0.0, "theta": 0.0}
     nothing = {"mass": 0.0, "com": [0, 0, 0], "inertia": [0] * 6}
     body = {"mass": 1.0, "com": [0, 0, 0.1], "inertia": [0.01, 0.01, 0.01, 0, 0, 0]}
-    arm = aw.Robot.from_dh([row | body | {"alpha": 0.5}, row | nothing, row | body])
+    arm = aw.Robot.from_dh([row | body | {"alpha": 0.5}, row | nothing, row | body], "modified")
     (problem,) = [p for p in aw.problems(arm) if p.kind == "singular mass matrix"]
     assert "link2: joint2, joint3 can move without moving any mass" in problem
 

@@ -200,8 +200,8 @@ def test_an_unknown_choice_lists_what_there_is(call, message: str) -> None:
 
 
 def test_a_singular_mass_matrix_is_told_not_divided_by() -> None:
-    nowhere = aw.Robot.from_dh([POINT, MASSLESS])
-    somewhere = aw.Robot.from_dh([MASSLESS, POINT])  # singular where the two links are in line
+    nowhere = aw.Robot.from_dh([POINT, MASSLESS], "modified")
+    somewhere = aw.Robot.from_dh([MASSLESS, POINT], "modified")  # singular where the two links are in line
     rest = [0.0, 0.0]
     for f in aw.formulations("forward_dynamics"):
         with pytest.raises(aw.SingularError, match="mass matrix is singular"):
@@ -291,13 +291,13 @@ def test_a_tool_given_with_the_table_or_later_is_the_same_tool() -> None:
 
 
 def test_a_payload_and_accepted_problems_can_be_given_with_the_table() -> None:
-    arm = aw.Robot.from_dh([POINT], payload={"mass": 2.0, "com": [0, 0, 0.1]}, accept=["missing inertia"])
-    assert arm == aw.Robot.from_dh([POINT], accept=["missing inertia"]).with_payload(2.0, [0, 0, 0.1])
+    arm = aw.Robot.from_dh([POINT], "modified", payload={"mass": 2.0, "com": [0, 0, 0.1]}, accept=["missing inertia"])
+    assert arm == aw.Robot.from_dh([POINT], "modified", accept=["missing inertia"]).with_payload(2.0, [0, 0, 0.1])
     with pytest.raises(aw.ModelError, match="payload: missing key 'mass'"):
-        aw.Robot.from_dh([POINT], payload={})
+        aw.Robot.from_dh([POINT], "modified", payload={})
     for bad in ({"name": 3}, {"source": None}):
         with pytest.raises(aw.ModelError, match="is not a text"):
-            aw.Robot.from_dh([POINT], **bad)
+            aw.Robot.from_dh([POINT], "modified", **bad)
 
 
 def test_formulations_list_what_they_are() -> None:

@@ -13,6 +13,7 @@ import armwright as aw
 from armwright.check import check
 from armwright.check.report import KINDS as FINDINGS
 from armwright.cli import app
+from armwright.errors import ModelWarning
 from armwright.rules import KINDS, RULES, SEVERITIES, Rule, book
 
 CLEAN = aw.load("puma560")
@@ -42,7 +43,7 @@ def following(limits: list[float]) -> aw.Robot:
     lever = {"type": "revolute", "alpha": 0.0, "a": 0.4, "d": 0.0, "mass": 1.5, "com": [0.2, 0, 0], "limits": [-1, 1]}
     lever["inertia"] = [0.001, 0.02, 0.02, 0, 0, 0]
     led = lever | {"mass": 1.2, "inertia": [0.001, 0.015, 0.016, 0, 0, 0], "limits": limits}
-    return aw.Robot.from_dh([lever, led | {"mimic": {"joint": "joint1"}}])
+    return aw.Robot.from_dh([lever, led | {"mimic": {"joint": "joint1"}}], "modified")
 
 
 NOTHING, ROUND = tensor(np.zeros((3, 3))), tensor(0.01 * np.eye(3))
@@ -211,3 +212,30 @@ def test_numbers_of_any_size_are_judged(size: float) -> None:
     ):
         assert all(problem.severity in SEVERITIES for problem in aw.problems(arm))
     assert ("degrees" in {p.kind for p in aw.problems(joint(2, alpha=size))}) == (size > 1)
+
+
+MILLIMETRES = {
+    "type": "revolute",
+    "alpha": 0,
+    "a": 400,
+    "d": 0,
+    "mass": 5.0,
+    "com": [0.2, 0, 0],
+    "inertia": [0.1, 0.1, 0.1, 0, 0, 0],
+}
+
+
+def test_a_table_in_millimetres_or_degrees_is_said_to_be() -> None:
+    """And its tensors, which are judged by the lengths, are not blamed."""
+    with pytest.warns(ModelWarning, match=r"joint2: it is 400 m from the joint before it; millimetres\?$"):
+        arm = aw.Robot.from_dh([{**MILLIMETRES, "a": 0.0}, MILLIMETRES], "modified")
+    assert "suspicious units" not in {problem.kind for problem in aw.problems(arm)}
+    with pytest.warns(ModelWarning, match=r"joint2: alpha = 90 is more than a full turn in radians; degrees\?"):
+        aw.Robot.from_dh([{**MILLIMETRES, "a": 0.4}, {**MILLIMETRES, "a": 0.4, "alpha": 90}], "modified")
+    centre = [{**MILLIMETRES, "a": 0.4, "com": [200, 0, 0]}] * 2
+    assert any("lengths in millimetres?" in problem for problem in aw.problems(aw.Robot.from_dh(centre, "modified")))
+
+
+def test_a_table_without_a_convention_is_refused() -> None:
+    with pytest.raises(aw.ModelError, match=r"none was named; expected .*modified, standard, angeles, saha"):
+        aw.Robot.from_dh([MILLIMETRES])

@@ -418,7 +418,7 @@ def slider(coulomb: float, **more: float) -> aw.Robot:
         "com": [0, 0, 0],
         "inertia": [0.01] * 3 + [0] * 3,
     }
-    return aw.Robot.from_dh([{**row, "coulomb": coulomb, **more}], gravity=(0, 0, -1.0))
+    return aw.Robot.from_dh([{**row, "coulomb": coulomb, **more}], "modified", gravity=(0, 0, -1.0))
 
 
 @pytest.mark.parametrize("integrator", ["dop853", "radau"])
@@ -507,7 +507,7 @@ def test_a_motion_that_cannot_go_on_is_told_and_kept() -> None:
     assert 0 < len(caught.value.run.t) < 5000
     massless = {"type": "revolute", "alpha": 0, "a": 0, "d": 0, "mass": 0, "com": [0, 0, 0], "inertia": [0] * 6}
     with pytest.raises(aw.SingularError):
-        simulate(aw.Robot.from_dh([massless]), duration=1.0)
+        simulate(aw.Robot.from_dh([massless], "modified"), duration=1.0)
 
     def broken(t, _q, _qd):
         return [np.nan if t > 0.05 else 0.0, 0, 0]

@@ -190,15 +190,15 @@ def test_a_bad_slender_link_is_told(slender: str, message: str, tmp_path: Path) 
 
 def test_rows_from_python_are_checked_alike() -> None:
     row = {"type": "revolute", "alpha": 0.0, "a": 0.0, "d": 0.0, "mass": 1.0, "com": [0, 0, 1], "inertia": np.eye(3)}
-    assert aw.Robot.from_dh([row]).n == 1
+    assert aw.Robot.from_dh([row], "modified").n == 1
     with pytest.raises(aw.ModelError, match="link 1: missing key 'mass'"):
-        aw.Robot.from_dh([{k: v for k, v in row.items() if k != "mass"}])
+        aw.Robot.from_dh([{k: v for k, v in row.items() if k != "mass"}], "modified")
     with pytest.raises(aw.ModelError, match=r"link 1 \(arm\): unknown joint type 'ball'"):
-        aw.Robot.from_dh([{**row, "name": "arm", "type": "ball"}])
+        aw.Robot.from_dh([{**row, "name": "arm", "type": "ball"}], "modified")
     with pytest.raises(aw.ModelError, match="sequence of rows"):
-        aw.Robot.from_dh(row)
+        aw.Robot.from_dh(row, "modified")
     with pytest.raises(aw.ModelError, match="row 1 of the DH table is 3"):
-        aw.Robot.from_dh([3])
+        aw.Robot.from_dh([3], "modified")
     with pytest.raises(aw.UnknownNameError, match="Did you mean 'standard'"):
         aw.Robot.from_dh([row], "standart")
 

@@ -805,3 +805,12 @@ def test_orientations_are_told() -> None:
         aw.UnknownNameError, match=r"unknown orientation 'ful'. Did you mean 'full'\? Known: full, axis, free"
     ):
         tr.cartesian_line(*rr_line(), LAW, RR_START, orientation="ful")
+
+
+@pytest.mark.parametrize("make", [tr.cubic, tr.quintic, tr.spline])
+def test_ragged_points_are_told_by_their_row(make) -> None:
+    for points, row in (([[0, 0], [1, 1], [2]], 2), ([[0, 0], 1, [2, 2]], 1), ([(0, 0), (1, 1), np.zeros(3)], 2)):
+        with pytest.raises(
+            InputError, match=rf"points\[{row}\] has \d numbers and points\[0\] has 2; expected one for each joint"
+        ):
+            make([0, 1, 2], points)

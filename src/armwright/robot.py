@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from numbers import Integral
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.errors import InputError, ModelError, unknown
+from armwright.errors import InputError, ModelError, ModelWarning, unknown
 from armwright.files import write
 from armwright.function import Function
 from armwright.function import compile as compile_function
@@ -21,11 +22,12 @@ from armwright.lazy import cached_property
 from armwright.model import toml
 from armwright.model.change import with_drives
 from armwright.model.description import EARTH, NO_TENSOR, NO_TRANSFORM, Description, compose
-from armwright.model.dh import read_table
+from armwright.model.dh import CONVENTIONS, read_table
 from armwright.model.random_robot import random_description
 from armwright.model.table import as_table
 from armwright.model.values import Reader, as_transform
 from armwright.names import shown
+from armwright.rules import problems
 
 PerJoint: TypeAlias = ArrayLike | Sequence[Any] | Mapping[str, Any] | None
 """One value for all joints, a list with one for each, or a mapping from names; None for what stays as it is."""
@@ -48,7 +50,7 @@ class Robot(Description):
     def from_dh(
         cls,
         rows: Sequence[Mapping[str, Any]],
-        convention: str = "modified",
+        convention: str | None = None,
         *,
         name: str = "robot",
         gravity: ArrayLike = EARTH,
@@ -60,11 +62,18 @@ class Robot(Description):
     ) -> Robot:
         """A robot from a DH table: one mapping per joint, as documented in `docs/notation.md`.
 
-        The convention is "modified" (Craig), "standard", "angeles" (b = -d) or "saha" (b, standard frames).
+        The convention is "modified" (Craig), "standard", "angeles" (b = -d) or "saha" (b, standard frames); a table
+        means another robot in each, so there is none by default. Warns of lengths that look like millimetres and of
+        angles that look like degrees; `armwright.problems` says what else looks wrong.
         """
+        if convention is None:
+            raise ModelError(
+                "a DH table means another robot in each convention, and none was named; expected convention='modified' "
+                f"(Craig's), or another of {', '.join(CONVENTIONS)} (docs/notation.md)"
+            )
         table = read_table(rows, convention)
         top = Reader({"gravity": gravity, "base": base, "tool": tool, "accept": accept}, lambda _key: f"robot {name!r}")
-        return cls(
+        robot = cls(
             name,
             table.joints,
             table.links,
@@ -77,6 +86,10 @@ class Robot(Description):
             flange=table.flange,
             followers=table.followers,
         )
+        wrong = [p for p in problems(robot) if p.kind in ("millimetres", "degrees") and p.severity != "note"]
+        if told := [problem for problem in wrong if not problem.accepted_by(robot)]:
+            warnings.warn(f"robot {name!r}: " + "; ".join(told), ModelWarning, stacklevel=2)
+        return robot
 
     @classmethod
     def from_description(cls, description: Description) -> Robot:

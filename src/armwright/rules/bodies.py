@@ -85,7 +85,7 @@ def units(body: BodyFacts) -> Iterator[Doubt]:
     far = not math.log10(USUAL[0] / FAR / TYPICAL) <= decades <= math.log10(USUAL[1] * FAR / TYPICAL)
     power = min(UNITS, key=lambda power: abs(decades - power))
     likely = abs(decades - power) < 1.2 and (body.mass > 20 or UNITS[power] != "grams")
-    guess = f": {UNITS[power]}?" if likely else ""
+    guess = ": lengths in millimetres?" if size > LONGEST else f": {UNITS[power]}?" if likely else ""
     yield Doubt(
         "note" if not body.moves or (body.minor and not far) else "warning",
         f"its inertia ({body.largest:.3g} kg m^2) is far too {much} for {body.mass:.3g} kg over {size:.2g} m, where "

@@ -38,6 +38,8 @@ def _found(robot: Description) -> list[Problem]:
     if robot.payload is not None and np.any(robot.payload.inertia):
         parts.append(_held(robot.payload, usual))
     found = [problem for part in parts for problem in broken(part)]
+    if any(problem.kind == "millimetres" for problem in found):  # what is judged by lengths is judged by wrong ones
+        found = [problem for problem in found if problem.kind != "suspicious units"]
     known = {(problem.kind, problem.where) for problem in found}
     return found + [p for p in (*broken(robot), *broken(facts)) if (p.kind, p.where) not in known]
 

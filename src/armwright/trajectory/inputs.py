@@ -84,6 +84,7 @@ def increasing(name: str, value: ArrayLike) -> Array:
 
 def table(name: str, value: ArrayLike, times: Array, n: int | None = None) -> Array:
     """One row for each time and one column for each joint; a plain list of numbers is one joint."""
+    _check_even(name, value)
     array = numbers(name, value, "a row for each time, with one number for each joint")
     array = array[:, np.newaxis] if array.ndim == 1 else array
     if array.ndim != 2 or not array.size:
@@ -93,6 +94,17 @@ def table(name: str, value: ArrayLike, times: Array, n: int | None = None) -> Ar
     if n is not None and array.shape[1] != n:
         raise InputError(f"{name} has {array.shape[1]} joints where points has {n}; expected equal numbers of joints")
     return array
+
+
+def _check_even(name: str, value: ArrayLike) -> None:
+    """Rows that are not equally long have no columns."""
+    rows = value if isinstance(value, (list, tuple)) else ()
+    lengths = [len(row) if isinstance(row, (list, tuple, np.ndarray)) and np.ndim(row) else 1 for row in rows]
+    for i, length in enumerate(lengths):
+        if length != lengths[0]:
+            raise InputError(
+                f"{name}[{i}] has {length} numbers and {name}[0] has {lengths[0]}; expected one for each joint in each"
+            )
 
 
 def read_only(array: Array) -> Array:
