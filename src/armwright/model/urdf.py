@@ -9,6 +9,7 @@ is taken already, or occurs twice, it is numbered.
 from __future__ import annotations
 
 import math
+import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -34,6 +35,9 @@ from armwright.model.description import (
 from armwright.model.meshes import Outside, Places
 from armwright.model.tree import MOVING, Tree, TreeJoint, checked, few_enough, loop, parents_of
 from armwright.model.visual import SOLIDS, Box, Colour, Ellipsoid, Mesh, Shape, Visual, as_pose, lengths
+
+FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+"""Characters that no XML document may hold, not even as numbers."""
 
 UNLIMITED = 1e6
 """Effort and velocity of a joint whose limits are not known; URDF wants numbers there."""
@@ -265,8 +269,22 @@ def text(robot: Description) -> str:
     for joint in joints:
         if joint.armature:
             _transmission(root, joint)
+    return written(root)
+
+
+def written(root: ET.Element) -> str:
+    """The text of a document. Characters that no XML may hold are written out, as \\x1b, so that it can be read."""
+    for element in root.iter():
+        for key, value in element.attrib.items():
+            element.attrib[key] = FORBIDDEN.sub(_written_out, value)
+        if element.text:
+            element.text = FORBIDDEN.sub(_written_out, element.text)
     ET.indent(root)
     return ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _written_out(character: re.Match[str]) -> str:
+    return character[0].encode("unicode_escape").decode("ascii")
 
 
 def _moving_joint(root: ET.Element, joint: JointModel, parent: str, child: str, T: Array) -> None:

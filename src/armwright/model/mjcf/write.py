@@ -6,7 +6,8 @@ What cannot be written, because MuJoCo computes with none:
 
 - a moving link without mass, or with a principal moment of inertia of zero; it gets LEAST in place of zero
 - a tensor with a negative principal moment, or with one larger than the sum of the others; it is written as it is,
-  with a comment, and MuJoCo refuses the file. Its `balanceinertia` would make another robot of it
+  with a comment, a warning says so, and MuJoCo refuses the file. Its `balanceinertia` would make another robot of it.
+  Of a first link that turns, only zz has an effect: it is written with a tensor that a body can have and the same zz
 - greatest speeds, and limits on one side only
 
 Shapes that are seen are written as geoms of group 2 that touch nothing and have no mass. Meshes are named in comments
@@ -18,6 +19,7 @@ Joints that follow others are written as <equality>, which MuJoCo keeps by force
 from __future__ import annotations
 
 import re
+import warnings
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
@@ -25,9 +27,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.errors import ModelError
+from armwright.errors import ModelError, ModelWarning
 from armwright.model.description import Description, JointModel, LinkModel, Tensor, Triple
-from armwright.model.urdf import at_zero, distinct, unused
+from armwright.model.urdf import at_zero, distinct, unused, written
 from armwright.model.visual import HALVES, Mesh, Solid, Visual, lengths
 
 LEAST = 1e-14
@@ -54,10 +56,10 @@ def text(robot: Description) -> str:
     names = distinct((link.name for link in robot.links), reserved=("world",))
     before = np.asarray(robot.base)
     joint_names = distinct(joint.name for joint in robot.rows)
-    for joint, joint_name, link, name in zip(robot.rows, joint_names, robot.links, names, strict=True):
-        body = _body(body, name, before @ at_zero(joint))
-        _inertial(body, link.mass, link.com, link.inertia)
-        _joint(body, joint_name, joint)
+    for i, (joint, link) in enumerate(zip(robot.rows, robot.links, strict=True)):
+        body = _body(body, names[i], before @ at_zero(joint))
+        _inertial(body, link.mass, link.com, _possible(robot, i))
+        _joint(body, joint_names[i], joint)
         _show(body, link.visuals, np.eye(4))
         before = np.eye(4)
     tool = np.asarray(robot.flange) @ np.asarray(robot.tool)
@@ -73,8 +75,26 @@ def text(robot: Description) -> str:
             if joint.mimic:
                 line = _numbers((joint.mimic.offset, joint.mimic.factor, 0.0, 0.0, 0.0))
                 ET.SubElement(equality, "joint", joint1=name, joint2=joint.mimic.joint, polycoef=line)
-    ET.indent(root)
-    return ET.tostring(root, encoding="unicode") + "\n"
+    if refused := [names[i] for i in range(len(robot.links)) if _impossible(principal(_possible(robot, i))[0])]:
+        warnings.warn(
+            f"{robot.name}: MuJoCo refuses this file, as no body has the tensor of {', '.join(refused)}",
+            ModelWarning,
+            stacklevel=3,
+        )
+    return written(root)
+
+
+def _possible(robot: Description, i: int) -> Tensor:
+    """The tensor of a link; of the first, if it turns and no body has its tensor, another one with the same zz."""
+    inertia = robot.links[i].inertia
+    zz = inertia[2][2]
+    if i or robot.rows[0].prismatic or zz < 0 or not _impossible(principal(inertia)[0]):
+        return inertia
+    return (zz, 0.0, 0.0), (0.0, zz, 0.0), (0.0, 0.0, zz)
+
+
+def _impossible(moments: Array) -> bool:
+    return bool(moments[0] < 0 or moments[2] > moments[0] + moments[1])
 
 
 def _body(parent: ET.Element, name: str, T: Array) -> ET.Element:
@@ -97,7 +117,7 @@ def _joint(body: ET.Element, name: str, joint: JointModel) -> None:
 def _inertial(body: ET.Element, mass: float, com: Triple, inertia: Tensor) -> None:
     """Principal moments and axes, which lose less than MuJoCo's own search for them."""
     moments, axes = principal(inertia)
-    if moments[0] < 0 or moments[2] > moments[0] + moments[1]:
+    if _impossible(moments):
         body.append(ET.Comment(f" no body has the principal moments {_numbers(moments)}: MuJoCo refuses them "))
     ET.SubElement(
         body, "inertial", pos=_numbers(com), quat=_numbers(quaternion(axes)), mass=repr(float(mass)),
