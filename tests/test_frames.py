@@ -11,7 +11,7 @@ from conftest import close
 
 import armwright as aw
 from armwright.formulations import find
-from armwright.model import urdf
+from armwright.model import canonical, urdf
 from armwright.model.tree import Picked, pick
 
 CMEEL = importlib.util.find_spec("cmeel")
@@ -79,3 +79,9 @@ def test_what_is_counted_in_the_frames_of_the_file_is_this_robot(name: str) -> N
     for formulation, euler in frames.ON_BASE_PARAMETERS:
         on_base = frames._regrouped(placed, euler)
         close(find("inverse_dynamics", formulation)(on_base, *state.tolist()), expected, 1e-10)
+
+
+@pytest.mark.parametrize("constant", ["SNAP", "PARALLEL", "REPORTED", "DUST", "FARTHEST"])
+def test_limits_of_what_loading_changes_are_documented(constant: str) -> None:
+    notation = (Path(__file__).parent.parent / "docs/notation.md").read_text()
+    assert f"| `{constant}` | {getattr(canonical, constant):g}" in notation
