@@ -497,7 +497,8 @@ def test_a_page_holds_everything(tmp_path) -> None:
     text = run.to_html(tmp_path / "run.html").read_text()
     for word in ("Torque", "energy balance", "<canvas", SMOOTH.joints[0].name, '"dashed"'):
         assert word in text
-    assert "http" not in text.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "")
+    assert "http:" not in text.replace("http://www.w3.org/2000/svg", "")
+    assert "https:" not in text
     assert "{{" not in text
 
 

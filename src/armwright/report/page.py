@@ -53,7 +53,8 @@ def scene(points: Array) -> dict[str, Any]:
     base = points[0, 0]
     foot = np.array([base[0], base[1], 0.0])
     reach = float(np.max(np.linalg.norm(points - base, axis=-1), initial=1e-6))
-    every = np.concatenate([points.reshape(-1, 3), foot[None]])
+    corners = foot + 0.7 * reach * np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0]])
+    every = np.concatenate([points.reshape(-1, 3), corners])
     centre = (every.min(axis=0) + every.max(axis=0)) / 2
     radius = float(np.max(np.linalg.norm(every - centre, axis=-1), initial=1e-6))
     return {"foot": _numbers(foot), "floor": reach, "centre": _numbers(centre), "radius": radius}
