@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from dataclasses import dataclass, replace
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import armwright as aw
+from armwright.backends.llvm import compiler
 from armwright.formulations import FORMULATIONS, PROBLEMS, Formulation, find, problem_of
 from armwright.model.description import Mimic, parted
 from armwright.trace import form
@@ -35,7 +37,8 @@ def state_of(formulation: Formulation, case: Case) -> list[np.ndarray]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Compiled code is cached for this run only, and shared by its processes."""
+    """Compiled code is cached for this run only, and shared by its processes, which compile all of it themselves."""
+    compiler.HERE = sys.maxsize
     if not hasattr(config, "workerinput") and "ARMWRIGHT_CACHE" not in os.environ:
         config.stash[CACHE] = tempfile.TemporaryDirectory()
         os.environ["ARMWRIGHT_CACHE"] = config.stash[CACHE].name

@@ -58,8 +58,8 @@ def forged(name: str, code: bytes) -> bytes:
 def compiled_anew(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is compiled from now on."""
     texts: list[str] = []
-    compiled = native._compiled
-    monkeypatch.setattr(native, "_compiled", lambda text: texts.append(text) or compiled(text))
+    compiled = native.compiled
+    monkeypatch.setattr(native, "compiled", lambda text: texts.append(text) or compiled(text))
     return texts
 
 
@@ -100,10 +100,10 @@ def test_code_that_computes_something_else_is_compiled_anew(
     """Under the right name, but from a text in which a sum was made a difference."""
     arm = aw.random_robot(joints, 3)
     state = [np.full(joints, 0.4)] * (3 if problem == "inverse_dynamics" else 1)
-    compiled = native._compiled
+    compiled = native.compiled
     with monkeypatch.context() as wrong:
         wrong.setattr(native, "_LOADED", WeakValueDictionary())
-        wrong.setattr(native, "_compiled", lambda text: compiled(text.replace("fadd", "fsub")))
+        wrong.setattr(native, "compiled", lambda text: compiled(text.replace("fadd", "fsub")))
         aw.compile(arm, problem)(*state)
     monkeypatch.setattr(native, "_LOADED", WeakValueDictionary())
     with pytest.warns(CacheWarning, match="compiled anew"):
@@ -113,7 +113,7 @@ def test_code_that_computes_something_else_is_compiled_anew(
 
 @pytest.mark.parametrize("integrator", ["rk4", "dop853"])
 def test_a_rollout_from_disk_is_tried_too(integrator: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    arm, law, texts, compiled = ARMS[0], Free(), compiled_anew(monkeypatch), native._compiled
+    arm, law, texts, compiled = ARMS[0], Free(), compiled_anew(monkeypatch), native.compiled
 
     def made() -> None:
         monkeypatch.setattr(native, "_LOADED", WeakValueDictionary())
@@ -122,7 +122,7 @@ def test_a_rollout_from_disk_is_tried_too(integrator: str, folder: Path, monkeyp
         backend("cpu").rollout(program, steps, layout_of(arm, law).controlled, "float64")
 
     with monkeypatch.context() as wrong:
-        wrong.setattr(native, "_compiled", lambda text: compiled(text.replace("fadd", "fsub")))
+        wrong.setattr(native, "compiled", lambda text: compiled(text.replace("fadd", "fsub")))
         made()
     with pytest.warns(CacheWarning, match="compiled anew"):
         made()

@@ -15,7 +15,7 @@ from conftest import FORMULATIONS, close, random_case, with_actuators
 
 import armwright as aw
 from armwright.backends.interface import Kernel, backend
-from armwright.backends.llvm import native
+from armwright.backends.llvm import compiler, native
 from armwright.formulations import problem_of
 from armwright.graph import Graph
 from armwright.graph.program import Program
@@ -286,7 +286,7 @@ def test_a_damaged_cache_is_made_anew(tmp_path: Path, monkeypatch: pytest.Monkey
             assert np.array_equal(aw.compile(PUMA, "mass_matrix")(np.ones(6)), expected)
             assert entry.read_bytes() == whole
     monkeypatch.setattr(native, "_LOADED", WeakValueDictionary())
-    monkeypatch.setattr(native, "_compiled", lambda text: pytest.fail("compiled although it is cached"))
+    monkeypatch.setattr(native, "compiled", lambda text: pytest.fail("compiled although it is cached"))
     assert np.array_equal(aw.compile(PUMA, "mass_matrix")(np.ones(6)), expected)
 
 
@@ -297,6 +297,18 @@ def test_without_a_place_to_write_there_is_no_cache(tmp_path: Path, monkeypatch:
         monkeypatch.setattr(native, "_LOADED", WeakValueDictionary())
         assert aw.compile(PUMA, "bias")(np.ones(6), np.ones(6)).shape == (6,)
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+def test_after_many_programs_another_process_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the same bytes; where none can be started, it is done here."""
+    text = aw.compile(PUMA, "bias").source
+    here = compiler.compiled(text)
+    monkeypatch.setattr(compiler, "HERE", 0)
+    with monkeypatch.context() as context:
+        context.setattr(compiler, "_compiled", lambda _: pytest.fail("compiled in this process"))
+        assert compiler.compiled(text) == here
+    monkeypatch.setattr(sys, "executable", "/no/such/interpreter")
+    assert compiler.compiled(text) == here
 
 
 def test_several_processes_share_a_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,7 @@ import llvmlite.binding as llvm
 
 from armwright.backends.interface import MAKING
 from armwright.backends.llvm.block import Lanes
+from armwright.backends.llvm.compiler import compiled, cpu, machine
 from armwright.cache import name_of, read
 from armwright.cache import write as keep
 from armwright.errors import CacheWarning
@@ -33,31 +34,9 @@ def _generator() -> str:
 
 
 @cache
-def _cpu() -> tuple[str, str]:
-    """The name of this CPU, and what it can do."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    features = llvm.get_host_cpu_features()
-    wide = ",-prefer-256-bit" if features.get("avx512f") else ""
-    return llvm.get_host_cpu_name(), features.flatten() + wide
-
-
-def _machine() -> Any:
-    """A target machine; an engine takes it over and frees it, so each needs its own.
-
-    The code model is large: in a process with much memory mapped, code and its constants can lie more than 2 GB apart,
-    where the small model could not reach and LLVM would end the process. It costs about one percent.
-    """
-    name, features = _cpu()
-    return llvm.Target.from_default_triple().create_target_machine(
-        cpu=name, features=features, opt=3, reloc="pic", codemodel="large"
-    )
-
-
-@cache
 def lanes(dtype: str) -> Lanes:
     """The widest vectors this CPU computes with."""
-    _cpu()
+    cpu()
     features = llvm.get_host_cpu_features()
     bits = 512 if features.get("avx512f") else 256 if features.get("avx") else 128
     fma = features.get("fma", False) or not llvm.get_default_triple().startswith(("x86", "i686"))
@@ -102,7 +81,7 @@ def loaded(digest: str, dtype: str, write: Callable[[Lanes], str], right: Callab
 
     `right` says whether code computes what it should; code that was just compiled is not asked.
     """
-    made_for = (_generator(), llvmlite.__version__, llvm.get_default_triple(), *_cpu(), repr(lanes(dtype)))
+    made_for = (_generator(), llvmlite.__version__, llvm.get_default_triple(), *cpu(), repr(lanes(dtype)))
     name = hashlib.sha256("|".join((*made_for, digest)).encode()).hexdigest()
     with MAKING:
         code = _LOADED.get(name)
@@ -121,7 +100,7 @@ def _kept(name: str, text: Callable[[], str], right: Callable[[Code], bool]) -> 
     code = Code(_linked(kept)) if kept is not None and name.encode() in kept else None
     if code is not None and right(code):
         return code
-    made = _compiled(f'{text()}\n@made_for = constant [{len(name)} x i8] c"{name}"\n')
+    made = compiled(f'{text()}\n@made_for = constant [{len(name)} x i8] c"{name}"\n')
     if code is not None and made == kept:
         return code
     keep(name, made)
@@ -135,21 +114,11 @@ def _kept(name: str, text: Callable[[], str], right: Callable[[Code], bool]) -> 
 
 
 def engine_of(text: str) -> Any:
-    return _linked(_compiled(text))
-
-
-def _compiled(text: str) -> bytes:
-    target = _machine()
-    parsed = llvm.parse_assembly(text)
-    parsed.verify()
-    builder = llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options(speed_level=3))
-    builder.getModulePassManager().run(parsed, builder)
-    code: bytes = target.emit_object(parsed)
-    return code
+    return _linked(compiled(text))
 
 
 def _linked(code: bytes) -> Any:
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine())
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
     return engine
