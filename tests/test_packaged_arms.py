@@ -1,6 +1,7 @@
 """The packaged arms of real makers: the files they come from, read by Pinocchio, and their data sheets."""
 
 import sys
+import warnings
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from test_robot import STATE
 from test_urdf import Peer
 
 import armwright as aw
+from armwright.errors import PublishedWarning
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tools"))
 import package_robots
@@ -93,3 +95,15 @@ def test_mass_and_reach_are_near_the_data_sheet(name: str) -> None:
     assert base + sum(link.mass for link in arm.links) == pytest.approx(mass, rel=0.06)
     _, _, shoulder, *_, tip = arm.link_positions(np.zeros(arm.n))  # all of them are stretched at q = 0
     assert np.linalg.norm(tip - shoulder) == pytest.approx(reach, rel=0.07)
+
+
+def test_what_is_packaged_is_plausible_or_says_that_it_is_not(robot_name: str) -> None:
+    """Whatever the book of rules has against it is heard at load, but that points have no tensor."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        arm = aw.load(robot_name)
+    said = " ".join(str(warning.message) for warning in caught)
+    doubts = [p for p in aw.problems(arm) if p.severity != "note" and p.kind != "missing inertia"]
+    assert all(doubt in said for doubt in doubts)
+    assert bool(said) == bool(doubts) == (robot_name in ("puma_mohan2007", "ur5"))
+    assert {warning.category for warning in caught} <= {PublishedWarning}

@@ -92,6 +92,10 @@ class ModelWarning(ArmwrightWarning):
     """The robot can be computed with, but its description looks wrong."""
 
 
+class PublishedWarning(UserWarning):
+    """A packaged robot has the numbers of its source, though they look wrong."""
+
+
 def nearest(got: object, names: Iterable[str]) -> str | None:
     """The name most like what was got, if any is alike."""
     lowered = {name.lower(): name for name in names}

@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from armwright.errors import LockedWarning, ModelError, ModelWarning, TipWarning, unknown
+from armwright.errors import LockedWarning, ModelError, ModelWarning, PublishedWarning, TipWarning, unknown
 from armwright.model import toml
 from armwright.robot import Robot
 from armwright.rules import KINDS, check_accepted, problems
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 TREES = (".urdf", ".xacro", ".xml")
 READERS = (".toml", *TREES)
+
+MODELLED = ("missing inertia",)
+"""What a packaged file accepts without a word: a point is a body that somebody chose."""
 
 
 def packaged() -> list[str]:
@@ -59,9 +62,13 @@ def load(
         robot = _packaged(str(path)) if str(path) in packaged() else _from_file(str(path), folders, visuals)
         _check_unused(robot, base=base, tip=tip, locked=locked or None, mappings=mappings or None)
     check_accepted(robot.accept, KINDS, "problem under accept")
-    found = [problem for problem in problems(robot) if problem.severity != "note" and not problem.accepted_by(robot)]
-    if found:
-        warnings.warn(f"robot {robot.name!r}: " + "; ".join(found), ModelWarning, stacklevel=2)
+    found = [problem for problem in problems(robot) if problem.severity != "note"]
+    if told := [problem for problem in found if not problem.accepted_by(robot)]:
+        warnings.warn(f"robot {robot.name!r}: " + "; ".join(told), ModelWarning, stacklevel=2)
+    known = [problem for problem in found if problem.accepted_by(robot) and problem.kind not in MODELLED]
+    if known and str(path) in packaged():
+        text = f"robot {robot.name!r} is packaged as published, though: " + "; ".join(known)
+        warnings.warn(text, PublishedWarning, stacklevel=2)
     return robot
 
 

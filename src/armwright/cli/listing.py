@@ -11,7 +11,7 @@ import typer
 import armwright as aw
 from armwright.cli.command import AS_JSON, NamedRobot, robot_of
 from armwright.cli.output import console, escape, show_json, show_rows
-from armwright.errors import ModelWarning
+from armwright.errors import ModelWarning, PublishedWarning
 from armwright.rules import Problem
 
 
@@ -29,6 +29,7 @@ def show_robot(robot: NamedRobot, json: AS_JSON = False) -> None:
     """Print a robot as the tables a robotics book would print, and what looks wrong with it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)  # shown below, in full
+        warnings.simplefilter("ignore", PublishedWarning)
         arm = robot_of(robot)
         found = aw.problems(arm)
     if json:
