@@ -279,7 +279,7 @@ def test_the_printed_table_has_one_unit_per_column() -> None:
     slide = {**ROWS[1], "type": "prismatic", "d": 0.5, "theta": 0.0}
     slide["mimic"] = {"joint": "joint1", "factor": 0.1, "offset": -0.2}
     text = str(aw.Robot.from_dh([ROWS[0], turn, slide], "modified"))
-    assert " -1.5 q1 + 75 deg " in text and " 0.1 q1 +0.3 " in text
+    assert " -1.5 q1 + 75 " in text and " 0.1 q1 + 0.3\n" in text
     level = {**turn, "theta": "-45 deg"}
     assert " -1.5 q1  " in str(aw.Robot.from_dh([ROWS[0], level], "modified"))
 

@@ -92,7 +92,7 @@ class ModelWarning(ArmwrightWarning):
     """The robot can be computed with, but its description looks wrong."""
 
 
-class PublishedWarning(UserWarning):
+class PublishedWarning(ArmwrightWarning):
     """A packaged robot has the numbers of its source, though they look wrong."""
 
 
