@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow
@@ -12,9 +13,10 @@ from pyarrow import parquet
 from typer.testing import CliRunner
 
 import armwright as aw
-from armwright import scenario
+from armwright import identify, scenario
 from armwright.cli import app
 from armwright.errors import ArmwrightError
+from armwright.study.precision import precision
 
 ARM = aw.random_robot(2, 1, 0)
 MOTION = "[trajectory]\ntype = 'quintic'\ntimes = [0, 1]\npoints = [[0, 0], [1, 1]]\n"
@@ -111,3 +113,10 @@ def test_a_terminal_that_knows_only_ascii(tmp_path: Path) -> None:
         )
         assert done.returncode == 0, done.stderr.decode()
     assert "Gelenk*e\\u2192" in done.stdout.decode("ascii")
+
+
+@pytest.mark.parametrize("ask", [identify.excitation, precision])
+@pytest.mark.parametrize("seed", [-1, 0.5, "a"])
+def test_seeds(ask: Callable[..., object], seed: object) -> None:
+    with pytest.raises(ArmwrightError, match="seed = .*: expected a whole number, 0 or more"):
+        ask(ARM, seed=seed)

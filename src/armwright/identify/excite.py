@@ -302,7 +302,7 @@ def excitation(
     Only joints are looked at: whether the arm hits itself or the floor on the way is for you to see.
     """
     w = 2 * np.pi / seconds(period)
-    for name, number, least in (("harmonics", harmonics, 2), ("periods", periods, 1), ("starts", starts, 1)):
+    for name, number, least in (("harmonics", harmonics, 2), ("periods", periods, 1), ("starts", starts, 1), ("seed", seed, 0)):
         whole_number(name, number, least)
     base = base_parameters(robot, friction, rotors)
     bounds = limits_of(robot, position, velocity, acceleration, margin)

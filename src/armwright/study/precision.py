@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from armwright.algebra import Array
+from armwright.arrays import whole_number
 from armwright.errors import InputError, SingularError
 from armwright.formulations import default_for, find, formulations
 from armwright.function import compile as compile_function
@@ -178,6 +179,7 @@ def precision(robot: Robot, count: int = STATES, seed: int = 0, joint: int | Non
         raise InputError(f"precision got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
     if not 1 <= count <= MOST_STATES:
         raise InputError(f"count = {count}: expected the number of states, 1 or more, and at most {MOST_STATES}")
+    whole_number("seed", seed, 0)
     kinds = random_states(robot, count, seed) if joint is None else (sweep(robot, joint),)
     compiled = compile_function(robot, "forward_dynamics").formulation.name
     return Precision(robot.name, compiled, tuple(_case(robot, states) for states in kinds))
