@@ -118,5 +118,5 @@ def test_a_terminal_that_knows_only_ascii(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ask", [identify.excitation, precision])
 @pytest.mark.parametrize("seed", [-1, 0.5, "a"])
 def test_seeds(ask: Callable[..., object], seed: object) -> None:
-    with pytest.raises(ArmwrightError, match="seed = .*: expected a whole number, 0 or more"):
+    with pytest.raises(ArmwrightError, match=r"seed = .*: expected a whole number, 0 or more"):
         ask(ARM, seed=seed)
