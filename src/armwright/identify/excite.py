@@ -302,12 +302,13 @@ def excitation(
     Only joints are looked at: whether the arm hits itself or the floor on the way is for you to see.
     """
     w = 2 * np.pi / seconds(period)
-    for name, number, least in (("harmonics", harmonics, 2), ("periods", periods, 1), ("starts", starts, 1), ("seed", seed, 0)):
-        whole_number(name, number, least)
+    least = {"harmonics": 2, "periods": 1, "starts": 1, "seed": 0}
+    for (name, smallest), number in zip(least.items(), (harmonics, periods, starts, seed), strict=True):
+        whole_number(name, number, smallest)
     base = base_parameters(robot, friction, rotors)
     bounds = limits_of(robot, position, velocity, acceleration, margin)
-    least = math.ceil(2 * len(base) / robot.n)  # rows for every column, twice
-    search = Search(robot, base, bounds, harmonics, w, _noise(robot, noise), max(12 * harmonics, least))
+    rows = math.ceil(2 * len(base) / robot.n)  # for every column, twice
+    search = Search(robot, base, bounds, harmonics, w, _noise(robot, noise), max(12 * harmonics, rows))
     best = _searched(search, starts, iterations, positive("budget", budget, "seconds"), seed)
     return search.trajectory(best, periods)
 
