@@ -1,5 +1,6 @@
 """The book of rules: each has a robot that breaks it, found alike by `problems`, `load`, `show` and `check`."""
 
+import re
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -227,13 +228,34 @@ MILLIMETRES = {
 
 def test_a_table_in_millimetres_or_degrees_is_said_to_be() -> None:
     """And its tensors, which are judged by the lengths, are not blamed."""
-    with pytest.warns(ModelWarning, match=r"joint2: it is 400 m from the joint before it; millimetres\?$"):
+    with pytest.warns(ModelWarning, match=r"joint2: a = 400 would be metres; millimetres\?$"):
         arm = aw.Robot.from_dh([{**MILLIMETRES, "a": 0.0}, MILLIMETRES], "modified")
     assert "suspicious units" not in {problem.kind for problem in aw.problems(arm)}
     with pytest.warns(ModelWarning, match=r"joint2: alpha = 90 is more than a full turn in radians; degrees\?"):
         aw.Robot.from_dh([{**MILLIMETRES, "a": 0.4}, {**MILLIMETRES, "a": 0.4, "alpha": 90}], "modified")
     centre = [{**MILLIMETRES, "a": 0.4, "com": [200, 0, 0]}] * 2
-    assert any("lengths in millimetres?" in problem for problem in aw.problems(aw.Robot.from_dh(centre, "modified")))
+    with pytest.warns(ModelWarning, match=r"joint1: com = \[200.0, 0.0, 0.0\] would be metres; millimetres\?"):
+        arm = aw.Robot.from_dh(centre, "modified")
+    assert any("lengths in millimetres?" in problem for problem in aw.problems(arm))
+
+
+@pytest.mark.parametrize("convention", ["modified", "standard"])
+@pytest.mark.parametrize("wrong", [{"a": 400}, {"d": 89.2}, {"alpha": 90}, {"theta": -180}])
+@pytest.mark.parametrize("row", [0, 1, 2])
+def test_a_wrong_unit_is_blamed_on_the_row_it_stands_in(convention: str, wrong: dict[str, float], row: int) -> None:
+    rows = [{**MILLIMETRES, "a": 0.4, **(wrong if i == row else {})} for i in range(3)]
+    (key,) = wrong
+    with pytest.warns(ModelWarning) as caught:
+        aw.Robot.from_dh(rows, convention)
+    assert re.fullmatch(
+        rf"robot 'robot': joint{row + 1}: {key} = [^;]*; (millimetres|degrees)\?", str(caught[0].message)
+    )
+
+
+def test_the_stroke_of_a_slide_in_millimetres_is_said_to_be() -> None:
+    slide = {**MILLIMETRES, "type": "prismatic", "a": 0.0, "theta": 0.0, "limits": [0, 500]}
+    with pytest.warns(ModelWarning, match=r"joint1: limits = \[0.0, 500.0\] would be metres; millimetres\?"):
+        aw.Robot.from_dh([slide], "modified")
 
 
 def test_a_table_without_a_convention_is_refused() -> None:

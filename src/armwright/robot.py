@@ -27,7 +27,7 @@ from armwright.model.random_robot import random_description
 from armwright.model.table import as_table
 from armwright.model.values import Reader, as_transform
 from armwright.names import shown
-from armwright.rules import problems
+from armwright.rules.table import doubtful_units
 
 PerJoint: TypeAlias = ArrayLike | Sequence[Any] | Mapping[str, Any] | None
 """One value for all joints, a list with one for each, or a mapping from names; None for what stays as it is."""
@@ -86,7 +86,7 @@ class Robot(Description):
             flange=table.flange,
             followers=table.followers,
         )
-        wrong = [p for p in problems(robot) if p.kind in ("millimetres", "degrees") and p.severity != "note"]
+        wrong = [p for p in doubtful_units(table.written, table.centres) if p.severity != "note"]
         if told := [problem for problem in wrong if not problem.accepted_by(robot)]:
             warnings.warn(f"robot {name!r}: " + "; ".join(told), ModelWarning, stacklevel=2)
         return robot

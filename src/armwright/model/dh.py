@@ -60,12 +60,20 @@ Where = Callable[[int, str | None], str]
 
 @dataclass(frozen=True)
 class Table:
-    """A DH table made canonical; `flange` leads from frame n to the last frame of the table."""
+    """A DH table made canonical; `flange` leads from frame n to the last frame of the table.
+
+    `written` are its rows as they were, and `centres` the centres of mass that stand in them (or zero).
+    """
 
     joints: tuple[JointModel, ...]
     followers: tuple[JointModel, ...]
     links: tuple[LinkModel, ...]
     flange: Transform
+    written: tuple[JointModel, ...] = ()
+    centres: tuple[tuple[float, float, float], ...] = ()
+
+
+NO_CENTRE = (0.0, 0.0, 0.0)
 
 
 def read_table(
@@ -78,6 +86,7 @@ def read_table(
     _check_rows(rows, convention)
     readers = [Reader(row, _place(i, row, where)) for i, row in enumerate(rows)]
     joints = [_joint(reader, i, convention) for i, reader in enumerate(readers)]
+    written = tuple(joints)
     frames = [(0.0, 0.0)] * len(rows)  # (alpha, a) from the canonical frame of link i to the frame its data are in
     if convention in ("standard", "saha"):
         frames = [(joint.alpha, joint.a) for joint in joints]
@@ -89,7 +98,8 @@ def read_table(
     for i, joint in enumerate(joints):
         if convention == "angeles" and joint.prismatic:
             last = _turn_axis(i, joints, links, last)
-    return Table(*parted(joints), tuple(links), last)
+    centres = tuple(reader.triple("com") if "com" in reader.data else NO_CENTRE for reader in readers)
+    return Table(*parted(joints), tuple(links), last, written, centres)
 
 
 def _check_rows(rows: object, convention: object) -> None:
