@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pyarrow
 import pytest
 from pyarrow import parquet
@@ -80,7 +81,8 @@ def test_parquet_of_somebody_else(meta: bytes | dict | None, tmp_path: Path) -> 
 def test_bodies_at_the_end_of_the_world(far: float) -> None:
     row = {"type": "revolute", "alpha": 0.5, "a": 0.5, "d": 0, "mass": 1.0, "inertia": [1, 1, 1, 0, 0, 0]}
     for com in ([far, 0, 0], [far, far, -far]):
-        arm = aw.Robot.from_dh([row | {"com": com}] * 2, convention="standard")
+        with pytest.warns(aw.ModelWarning, match="millimetres"):
+            arm = aw.Robot.from_dh([row | {"com": com}] * 2, convention="standard")
         assert aw.problems(arm)
         with pytest.raises(ArmwrightError):
             arm.inverse_dynamics([0.1, 0.2], [1, 1], [1, 1])
@@ -120,3 +122,95 @@ def test_a_terminal_that_knows_only_ascii(tmp_path: Path) -> None:
 def test_seeds(ask: Callable[..., object], seed: object) -> None:
     with pytest.raises(ArmwrightError, match=r"seed = .*: expected a whole number, 0 or more"):
         ask(ARM, seed=seed)
+
+
+HUGE = 10**400
+HIDDEN = np.ma.array([1.0, 2.0], mask=[False, True])
+TOOL = np.ma.array(np.eye(4), mask=np.eye(4, k=3, dtype=bool))
+
+
+def decay(_t: float, y: np.ndarray) -> np.ndarray:
+    return -y
+
+
+@pytest.mark.parametrize("name", ["duration", "every", "rtol", "atol", "step", "start", "max_step"])
+@pytest.mark.parametrize("value", [HUGE, "1"])
+def test_options_of_a_simulation(name: str, value: object) -> None:
+    with pytest.raises(ArmwrightError, match=f"{name} = "):
+        aw.simulate(ARM, **{"duration": 0.1, name: value})
+
+
+CALLS = {
+    "a length of time beyond all floats": lambda: aw.trajectory.cycloidal([0, 0], [1, 1], HUGE),
+    "a rest for ever": lambda: aw.trajectory.rest([0, 0], HUGE),
+    "brackets": lambda: aw.trajectory.quintic([0, 1], [_deep(90), _deep(90)]),
+    "a tolerance beyond all floats": lambda: aw.integrate.solve(decay, 0, [1.0], 1, rtol=HUGE),
+    "of inverse kinematics": lambda: ARM.inverse_kinematics(np.eye(4), tolerance=HUGE),
+    "more starts than anybody waits for": lambda: ARM.inverse_kinematics(np.eye(4), attempts=HUGE),
+    "a text for a time": lambda: aw.integrate.solve(decay, 0, [1.0], "5"),
+    "a text for a tolerance": lambda: aw.integrate.solve(decay, 0, [1.0], 1, rtol="1e-6"),
+    "texts for tolerances": lambda: aw.integrate.solve(decay, 0, [1.0, 1.0], 1, rtol=["1e-6", "1e-6"]),
+    "uneven tolerances": lambda: aw.integrate.solve(decay, 0, [1.0, 1.0], 1, atol=[1e-6, [1e-9]]),
+    "a text for a count": lambda: aw.integrate.solve(decay, 0, [1.0], 1, controlled="1"),
+    "no events": lambda: aw.integrate.solve(decay, 0, [1.0], 1, events=None),
+    "a function for events": lambda: aw.integrate.solve(decay, 0, [1.0], 1, events=lambda t, y: t),
+    "an event that gives a text": lambda: aw.integrate.solve(
+        decay, 0, [1.0], 1, events=[aw.integrate.Event(lambda t, y: "1")]
+    ),
+    "texts for a table": lambda: aw.torque.table(["0", "1"], [[0, 0], [1, 1]]),
+    "a text between records": lambda: aw.torques_along(ARM, aw.trajectory.rest([0, 0], 1.0), every="1"),
+    "a text for a factor": lambda: aw.simulate(ARM, duration=0.05).verify("2"),
+    "a hidden state": lambda: aw.integrate.solve(decay, 0, HIDDEN, 1),
+    "a hidden tolerance": lambda: aw.integrate.solve(decay, 0, [1.0, 1.0], 1, atol=HIDDEN),
+    "hidden torques": lambda: aw.torque.table([0, 1], np.ma.array(np.ones((2, 2)), mask=np.eye(2))),
+    "hidden times": lambda: aw.torque.table(HIDDEN, np.ones((2, 2))),
+    "a hidden place": lambda: ARM.with_tool(TOOL),
+    "a hidden base": lambda: ARM.with_base(TOOL),
+    "a hidden mass": lambda: ARM.with_payload(np.ma.masked),
+    "hidden friction": lambda: ARM.with_friction(viscous={ARM.joints[0].name: np.ma.masked}),
+    "hidden limits": lambda: ARM.with_limits(velocity=HIDDEN),
+    "a law that hides torques": lambda: aw.simulate(ARM, lambda t, q, qd: HIDDEN, duration=0.1),
+}
+
+
+def _deep(count: int) -> object:
+    return 0.0 if not count else [_deep(count - 1)]
+
+
+@pytest.mark.filterwarnings("ignore::armwright.SlowWarning")
+@pytest.mark.parametrize("what", CALLS)
+def test_wrong_numbers(what: str) -> None:
+    with pytest.raises(ArmwrightError):
+        CALLS[what]()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"settings": [1]}, {"settings": None}, {"settings": {"rtol": "x"}}, {"settings": {"step": [1]}},
+        {"statistics": {"accepted": "1", "rejected": 0, "evaluations": 1, "seconds": 1}}, {"events": [1]},
+    ],
+)  # fmt: skip
+def test_metadata_of_somebody_else(changed: dict[str, object], tmp_path: Path) -> None:
+    table = parquet.read_table(aw.simulate(ARM, duration=0.05).to_parquet(tmp_path / "run.parquet"))
+    meta = json.loads(table.schema.metadata[b"armwright"]) | changed
+    parquet.write_table(table.replace_schema_metadata({"armwright": json.dumps(meta)}), tmp_path / "run.parquet")
+    with pytest.raises(aw.InputError, match="is not a run of armwright"):
+        aw.Run.from_parquet(tmp_path / "run.parquet")
+
+
+@pytest.mark.parametrize("kind", ["no rows", "nan", "backwards", "times of day", "truths"])
+def test_columns_of_somebody_else(kind: str, tmp_path: Path) -> None:
+    table = parquet.read_table(aw.simulate(ARM, duration=0.05).to_parquet(tmp_path / "run.parquet"))
+    t = table["t"].to_numpy()
+    if kind == "no rows":
+        table = table.slice(0, 0)
+    else:
+        name = "q1" if kind == "truths" else "t"
+        other = {"nan": t * np.nan, "backwards": t[::-1], "times of day": t.astype("datetime64[s]"), "truths": t > 0}[
+            kind
+        ]
+        table = table.set_column(table.column_names.index(name), name, pyarrow.array(other))
+    parquet.write_table(table, tmp_path / "run.parquet")
+    with pytest.raises(aw.InputError, match="is not a run of armwright"):
+        aw.Run.from_parquet(tmp_path / "run.parquet")

@@ -76,9 +76,12 @@ def decay(_t: float, y: np.ndarray) -> np.ndarray:
 METHODS: dict[str, dict[str, Any]] = {
     **{name: state("q") for name in (
         "mass_matrix", "gravity_torque", "potential_energy", "forward_kinematics", "link_poses", "link_positions",
-        "jacobian",
+        "jacobian", "partial_velocities",
     )},
-    **{name: state("q", "qd") for name in ("coriolis_matrix", "kinetic_energy", "jacobian_derivative")},
+    **{name: state("q", "qd") for name in (
+        "coriolis_matrix", "kinetic_energy", "jacobian_derivative", "convective_accelerations",
+    )},
+    "gibbs_function": state("q", "qd", "qdd"),
     "inverse_dynamics": state("q", "qd", "qdd", "tip_wrench", "link_wrenches"),
     "forward_dynamics": state("q", "qd", "tau", "tip_wrench", "link_wrenches"),
     "bias": state("q", "qd", "tip_wrench", "link_wrenches"),
@@ -130,8 +133,12 @@ FUNCTIONS: dict[Any, dict[str, Any]] = {
     },
     identify.measurement: {"t": np.arange(12) / 11, "tau": MANY[0], **dict(zip(("q", "qd", "qdd"), MANY, strict=True))},
     identify.with_parameters: {"robot": ARM, "values": PARAMETERS},
-    integrate.solve: {"derivative": decay, "t0": 0.0, "y0": WEIGHTS, "t1": 1.0, "atol": 1e-9, "times": TIMES},
-    integrate.solve_stiff: {"derivative": decay, "t0": 0.0, "y0": WEIGHTS, "t1": 1.0, "atol": 1e-9, "times": TIMES},
+    integrate.solve: {
+        "derivative": decay, "t0": 0.0, "y0": WEIGHTS, "t1": 1.0, "rtol": WEIGHTS / 1e9, "atol": WEIGHTS / 1e9, "times": TIMES,
+    },
+    integrate.solve_stiff: {
+        "derivative": decay, "t0": 0.0, "y0": WEIGHTS, "t1": 1.0, "atol": WEIGHTS / 1e9, "times": TIMES,
+    },
     integrate.dense: {"derivative": decay, "t": 0.0, "y": WEIGHTS, "h": 0.1, "theta": 0.5},
     integrate.semi_implicit_euler: {
         "acceleration": lambda _t, q, _qd, *_z: (-q, np.zeros(3)) if _z else -q, "t0": 0.0, "q0": WEIGHTS,
@@ -192,7 +199,6 @@ def _takes_numbers(f: Any) -> list[str]:
 
 
 LEFT_OUT = {
-    ("integrate.solve", "atol"), ("integrate.solve_stiff", "atol"),  # one for each entry: tested where it is implemented
     ("integrate.semi_implicit_euler", "z0"),
     ("simulation.simulate_batch", "vary"),  # a mapping: above
 }  # fmt: skip

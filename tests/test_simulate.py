@@ -213,13 +213,19 @@ def test_a_chaotic_run_says_from_when_on_nobody_knows() -> None:
     assert quiet.audit.neighbour.max() < 1e-7
 
 
-@pytest.mark.parametrize("integrator", ["radau", "taylor"])
-def test_a_neighbour_is_sent_along_whichever_way_it_is_integrated(integrator) -> None:
-    run = simulate(SMOOTH, q0=[0.1, 0.2, 0.3], duration=0.3, rtol=1e-9)
-    other = simulate(SMOOTH, q0=[0.1, 0.2, 0.3], duration=0.3, rtol=1e-9, integrator=integrator)
+@pytest.mark.parametrize("how", [{"integrator": "radau"}, {"integrator": "taylor"}, {"torque": lambda t, q, qd: 0 * q}])
+def test_a_neighbour_is_sent_along_whichever_way_it_is_integrated(how, tmp_path) -> None:
+    asked = {"q0": [0.1, 0.2, 0.3], "duration": 0.3, "rtol": 1e-9}
+    run = simulate(SMOOTH, **asked)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SlowWarning)
+        other = simulate(SMOOTH, **asked, **how)
     assert np.abs(run.audit.neighbour - other.audit.neighbour).max() < 1e-8
-    with pytest.warns(SlowWarning):
-        assert simulate(SMOOTH, lambda t, q, qd: -qd, duration=0.05).audit.neighbour is None
+    for there in (Run.from_parquet(other.to_parquet(tmp_path / "run.parquet")), pickle.loads(pickle.dumps(other))):
+        assert np.array_equal(there.neighbour, other.neighbour)
+        assert str(there.audit) == str(other.audit)
+    assert "none was sent along" in str(replace(other, again=None).audit)
+    assert "neighbour" not in str(torques_along(SMOOTH, MOTION).audit)
 
 
 def test_what_the_tool_gives_to_the_world_is_accounted_for() -> None:
@@ -280,6 +286,21 @@ def test_a_law_that_follows_two_motions_is_not_one_that_follows_one() -> None:
     with pytest.warns(SlowWarning):
         run = simulate(SMOOTH, law, q0=at.q, qd0=at.qd, start=0.4, duration=0.02)
     close(run.tau[0], law.torques(at), 1e-12)
+
+
+def test_ctrl_c_leaves_what_there_is_of_a_run_under_a_python_law() -> None:
+    def law(t, q, qd):
+        if t > 0.1:
+            raise KeyboardInterrupt
+        return 0 * q
+
+    with pytest.warns(SlowWarning):
+        run = simulate(SMOOTH, law, duration=1.0)
+    assert 5 < len(run.t) < 15
+    assert "stopped by the user" in str(run.audit.doubts[-1])
+    with pytest.raises(integrate.Stopped) as stopped:
+        integrate.solve(lambda t, y: law(t, y, y), 0, [1.0], 1)
+    assert len(stopped.value.solution.t) > 1
 
 
 def test_results_go_to_other_processes() -> None:

@@ -24,7 +24,8 @@ def numbers(name: str, value: ArrayLike, wanted: str) -> Array:
     try:
         array = np.asarray(value)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} is not an array of numbers ({error}); {wanted}") from None
+        why = "its rows differ in length" if "inhomogeneous" in str(error) else str(error)
+        raise InputError(f"{name} is not an array of numbers: {why}; {wanted}") from None
     if array.dtype.kind not in "fiu":
         held = "Python objects" if array.dtype.kind == "O" else f"{array.dtype.name} values"
         raise InputError(f"{name} holds {held}, not numbers; {wanted}")

@@ -63,8 +63,8 @@ def write(path: str | Path, content: str | bytes) -> Path:
     except BaseException as error:
         with suppress(OSError):
             part.unlink()
-        if isinstance(error, OSError):
-            error.filename, error.filename2 = str(path), None
+        if isinstance(error, OSError) and error.errno is not None:
+            raise OSError(error.errno, error.strerror, str(path)) from None  # it names the part, and both of a renaming
         raise
     _settle(target.parent)
     return Path(path)

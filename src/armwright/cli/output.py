@@ -46,7 +46,7 @@ NUMBERS = frozenset(
 TEXTS = frozenset(
     {
         *("what", "how", "source", "after", "the sum of", "published by", "published for this robot", "where", "kind"),
-        *("proof", "published", "obtained", "verdict", "who", "joint", "joints"),
+        *("proof", "published", "obtained", "held to", "verdict", "who", "joint", "joints"),
         "signs, zeros and base taken over",
     }
 )

@@ -59,14 +59,23 @@ def _as_data(made: Study, path: Path, gone: list[str]) -> dict[str, Any]:
     return {"title": made.title, "summary": made.summary, "findings": findings, "no_longer": gone, "page": path}
 
 
+WIDE = 120
+"""Columns of a terminal that has room for every column of a table; else two stand below each other."""
+
+
 def _show(made: Study, seconds: float, path: Path) -> None:
     out = console()
-    rows = table(*COLUMNS, title=escape(made.title))
+    wide = out.width >= WIDE
+    heads = COLUMNS if wide else ("what", "published", "obtained", "verdict")
+    rows = table(*heads, title=escape(made.title))
     notes = numbered(finding.why for finding in made.findings)
     for finding in made.findings:
         mark = f" ({notes[finding.why]})" if finding.why else ""
-        *texts, verdict = finding.row
-        rows.add_row(*map(escape, texts), f"[{_COLOURS[finding.verdict]}]{verdict}[/]{mark}")
+        where, what, published, obtained, held_to, verdict = finding.row
+        cells = [where, what, published, obtained, held_to]
+        if not wide:
+            cells = [f"{where}: {what}", published, f"{obtained}; held to {held_to}" if held_to else obtained]
+        rows.add_row(*map(escape, cells), f"[{_COLOURS[finding.verdict]}]{verdict}[/]{mark}")
     out.print(rows)
     show_notes(notes)
     out.print(f"\n{escape(made.summary)}", soft_wrap=True)

@@ -3,7 +3,7 @@
 from armwright.integrate.events import Event
 from armwright.integrate.runge_kutta import dense, solve
 from armwright.integrate.second_order import semi_implicit_euler
-from armwright.integrate.solution import IntegrationError, Occurrence, Solution, Statistics
+from armwright.integrate.solution import IntegrationError, Occurrence, Solution, Statistics, Stopped
 from armwright.integrate.stiff import STIFF, solve_stiff
 from armwright.integrate.tableaus import Tableau, method, methods
 from armwright.integrate.taylor import Taylor
@@ -15,6 +15,7 @@ __all__ = [
     "Occurrence",
     "Solution",
     "Statistics",
+    "Stopped",
     "Tableau",
     "Taylor",
     "dense",

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -172,7 +173,7 @@ def find_rule(
 
 def counting(size: int, controlled: int | None) -> int:
     """How many of the entries of a state count in its error."""
-    if controlled is not None and not 1 <= controlled <= size:
+    if controlled is not None and (not isinstance(controlled, Integral) or not 1 <= controlled <= size):
         raise InputError(f"controlled = {controlled!r}: expected 1 to {size}, how many entries of y count in the error")
     return size if controlled is None else controlled
 
@@ -183,7 +184,14 @@ def tolerances(scalars: Scalars, rtol: ArrayLike, atol: ArrayLike, size: int) ->
 
 
 def _tolerance(name: str, value: ArrayLike, scalars: Scalars, size: int) -> Any:
-    array = np.asarray(value)
+    try:
+        array = np.asarray("masked" if np.ma.is_masked(value) else value)
+    except ValueError:
+        array = np.asarray("uneven")
+    if array.dtype.kind in "US":
+        raise InputError(
+            f"{name} = {value!r} is not a tolerance; expected a positive number, or one for each entry of y"
+        )
     if array.shape not in ((), (size,)):
         raise InputError(
             f"{name} has shape {array.shape}; expected a number, or {size} of them, one for each entry of y"
@@ -197,6 +205,6 @@ def _positive(name: str, value: Any, scalars: Scalars) -> Any:
         number = scalars.number(value)
         if number > 0 and number - number == 0:
             return number
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, ArithmeticError):
         pass
     raise InputError(f"{name} = {value!r} is not a tolerance; expected a positive number")

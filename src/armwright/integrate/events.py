@@ -65,7 +65,7 @@ class Step:
 
 
 def _checked(events: Iterable[Event] | Event) -> tuple[Event, ...]:
-    listed = (events,) if isinstance(events, Event) else tuple(events)
+    listed = tuple(events) if isinstance(events, Iterable) else (events,)
     for event in listed:
         if not isinstance(event, Event):
             raise InputError(f"events contains {event!r}; expected Event(function, terminal, direction, name)")
@@ -114,7 +114,7 @@ class Watch:
                 "(terminal=True) and start another from the changed state"
             ) from None
         try:
-            number = self.scalars.number(value)
+            number = self.scalars.number(None if isinstance(value, str) else value)
         except (TypeError, ValueError):
             raise InputError(f"event {event.title!r} gave {value!r} at t = {t}; expected a number") from None
         if number - number != 0:

@@ -13,7 +13,7 @@ from armwright.algebra import Array
 from armwright.errors import InputError
 from armwright.integrate.events import Event, Step, Watch
 from armwright.integrate.scalars import Scalars
-from armwright.integrate.solution import IntegrationError, Occurrence, Solution, Statistics
+from armwright.integrate.solution import IntegrationError, Occurrence, Solution, Statistics, Stopped
 
 OnStep = Callable[[Any, Array], object]
 
@@ -152,6 +152,8 @@ class Way:
         except IntegrationError as error:
             error.solution = record.solution(counts, "failed", str(error))
             raise
+        except KeyboardInterrupt as stop:
+            raise Stopped(record.solution(counts, "stopped", f"stopped by the user at t = {record.t[-1]}")) from stop
         return record.solution(counts, status, message)
 
 

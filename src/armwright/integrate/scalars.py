@@ -42,7 +42,7 @@ class Scalars:
         """A time the user gave, as a number."""
         try:
             time = self.number(value)
-            if time - time == 0:
+            if time - time == 0 and not isinstance(value, str):
                 return time
         except (TypeError, ValueError, ArithmeticError):
             pass
@@ -52,6 +52,8 @@ class Scalars:
 def state(name: str, value: ArrayLike) -> tuple[Array, Scalars]:
     """A copy of the state the user gave, and what kind of numbers it holds."""
     expected = "expected a one-dimensional array of float64, float32 or objects such as mpmath.mpf"
+    if np.ma.is_masked(value):
+        raise InputError(f"{name} has masked entries; fill them first")
     try:
         array = np.array(value)
     except (TypeError, ValueError) as error:

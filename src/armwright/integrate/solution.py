@@ -51,6 +51,14 @@ class Solution:
         return f"<solution, {span}, y {self.y.shape}, {self.statistics.accepted} steps, {self.message}>"
 
 
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C during an integration; `solution` is what was computed until then."""
+
+    def __init__(self, solution: Solution) -> None:
+        super().__init__(solution.message)
+        self.solution = solution
+
+
 class IntegrationError(ArmwrightError, ArithmeticError):
     """The integration cannot go on. `t` and `y` say where, `solution` is what was computed until then.
 

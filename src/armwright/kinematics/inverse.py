@@ -77,10 +77,18 @@ def _first(where: Array) -> str:
     return str([int(i) for i in np.argwhere(where)[0]]) if where.ndim else ""
 
 
+LARGEST = 1e300
+"""What an integer may be below before it is a float."""
+
+MOST_ATTEMPTS = 1_000_000
+
+
 def _options(tolerance: float, attempts: int, seed: int) -> Options:
-    if not isinstance(tolerance, Real) or not 0 < float(tolerance) < math.inf:
+    if not isinstance(tolerance, Real) or not 0 < tolerance < LARGEST:
         raise InputError(f"tolerance = {tolerance!r}: expected a number above zero, in metres and radians")
-    return Options(float(tolerance), whole_number("attempts", attempts, 1), whole_number("seed", seed, 0))
+    if whole_number("attempts", attempts, 1) > MOST_ATTEMPTS:
+        raise InputError(f"attempts is larger than {MOST_ATTEMPTS}; expected as many starts as you will wait for")
+    return Options(float(tolerance), attempts, whole_number("seed", seed, 0))
 
 
 def _start(q0: ArrayLike | None, n: int, batch: tuple[int, ...]) -> Array | None:

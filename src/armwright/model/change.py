@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from armwright.errors import unknown
+from armwright.arrays import masked
+from armwright.errors import InputError, unknown
 from armwright.model.description import Description, JointModel
 from armwright.model.values import Reader
 
@@ -25,7 +26,7 @@ def _gear(row: Reader, _joint: JointModel) -> float:
 
 def _most(key: str, unit: str) -> Callable[[Reader, JointModel], float | None]:
     def read(row: Reader, _joint: JointModel) -> float | None:
-        if row.data[key] is None or row.data[key] == math.inf:
+        if row.data[key] is None or (not masked(row.data[key]) and row.data[key] == math.inf):
             return None
         most = row.at_least_zero(key, unit)
         if most == 0:
@@ -71,6 +72,8 @@ def with_drives(robot: D, where: str, **given: Any) -> D:
     for key, value in given.items():
         if value is None:
             continue
+        if masked(value):
+            raise InputError(f"{where}: {key} has masked entries; fill them first")
         field, read = READ[key]
         for name, own in _by_name(robot, where, key, value).items():
             joint = next(row for row in robot.rows if row.name == name)

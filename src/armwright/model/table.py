@@ -140,8 +140,13 @@ def _vector(v: Sequence[float]) -> str:
     return "(" + ", ".join(f"{x + 0.0:g}" for x in v) + ")"
 
 
+ROUNDING = 1e-9
+"""Radians or metres below which a transform is printed as zero: what is left of a right angle written in decimals."""
+
+
 def _transform(transform: Transform) -> str:
-    return "\n".join("  " + "  ".join(f"{x + 0.0:>10.6g}" for x in row) for row in transform)
+    rows = [[0.0 if abs(x) < ROUNDING else x for x in row] for row in transform]
+    return "\n".join("  " + "  ".join(f"{x:>10.6g}" for x in row) for row in rows)
 
 
 def _layout(rows: list[list[str]]) -> str:

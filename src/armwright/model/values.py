@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from armwright.arrays import masked
 from armwright.errors import ModelError, nearest
 from armwright.model.description import Tensor, Transform, Triple, six, tensor, transform, triple
 
@@ -128,6 +129,8 @@ class Reader:
         self.fail(key, f"{key} = {value!r} is not an angle; expected radians, or a string like 'pi/2' or '90 deg'")
 
     def _real(self, key: str, value: Any) -> float:
+        if masked(value):
+            self.fail(key, f"{key} is masked; give the number it stands for, or leave it out")
         if isinstance(value, np.ndarray) and value.ndim == 0:
             value = value.item()
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
@@ -145,6 +148,8 @@ class Reader:
         return number
 
     def _sequence(self, key: str, value: Any, length: int) -> Sequence[Any]:
+        if masked(value):
+            self.fail(key, f"{key} has masked entries; fill them first")
         if isinstance(value, np.ndarray):
             value = value.tolist()
         if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != length:
@@ -156,7 +161,7 @@ def _numbers(value: Any, fail: Callable[[], NoReturn]) -> np.ndarray[Any, np.dty
     """An array of real numbers: not of texts, truth values or complex numbers."""
     try:
         array = np.asarray(value)
-        if array.dtype.kind not in "iuf":
+        if array.dtype.kind not in "iuf" or masked(value):
             fail()
         return array.astype(float)
     except (TypeError, ValueError, OverflowError):

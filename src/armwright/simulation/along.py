@@ -15,7 +15,7 @@ from armwright.algebra import Array
 from armwright.errors import InputError
 from armwright.formulations.parts.actuators import friction
 from armwright.robot import Robot
-from armwright.simulation.plan import check_span
+from armwright.simulation.plan import check_seconds, check_span
 from armwright.simulation.run import Run, Statistics
 from armwright.torque import Moment, as_law
 from armwright.trajectory import Trajectory
@@ -40,8 +40,7 @@ def torques_along(
         raise InputError(f"torques_along got {robot!r} and {trajectory!r}; expected a Robot and a trajectory")
     if trajectory.n != robot.n:
         raise InputError(f"the trajectory is for {trajectory.n} joints; {robot.name} has {robot.n}")
-    if not (np.isfinite(every) and every > 0):
-        raise InputError(f"every = {every!r}: expected seconds, above zero")
+    check_seconds("every", every)
     if not np.isfinite([trajectory.start, trajectory.end]).all():
         raise InputError("the trajectory holds its ends for ever; give it as it was before .holding()")
     begin = time.perf_counter()

@@ -21,7 +21,7 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.formulations.parts.actuators import friction
-from armwright.names import shown
+from armwright.names import shown, tidy
 
 if TYPE_CHECKING:
     from armwright.simulation.run import Run
@@ -61,9 +61,8 @@ class Doubt:
 class Audit:
     """The balances along a run (k,), relative to `scale`, the energy that is moved about.
 
-    `neighbour` (k,) is None where none was sent along: with a law that is a Python function, or without a
-    simulation.
-    `doubts` are in the order of their times. `followed` says whether the law claims to follow its target without error.
+    `neighbour` (k,) is None where none was sent along and none can be. `followed` says whether the law claims to follow
+    its target without error, `integrated` whether this was a simulation. `doubts` are in the order of their times.
     """
 
     scale: float
@@ -75,6 +74,7 @@ class Audit:
     neighbour: Array | None
     target_error: Array | None
     followed: bool
+    integrated: bool = True
     doubts: tuple[Doubt, ...] = ()
 
     @property
@@ -96,10 +96,12 @@ class Audit:
 
     def __str__(self) -> str:
         lines = [
-            f"energy balance    {self.energy_error:.1e} of {self.scale:.4g} J",
-            f"power balance     {self.power_error:.1e} of {self.power_scale:.4g} W",
+            f"energy balance    {tidy(self.energy_error)} of {self.scale:.4g} J",
+            f"power balance     {tidy(self.power_error)} of {self.power_scale:.4g} W",
             f"condition of M    {self.condition.min():.3g} to {self.condition.max():.3g}",
         ]
+        if self.integrated and self.neighbour is None:
+            lines.append("a neighbour       none was sent along, so chaos would not be noticed")
         if self.neighbour is not None:
             lines.append(
                 f"a neighbour       {np.max(self.neighbour):.1e} away at most, {self.neighbour[0]:.0e} at first"
@@ -175,6 +177,7 @@ def audited(run: Run) -> Audit:
         neighbour=run.neighbour,
         target_error=target_error,
         followed=run.exact,
+        integrated=run.statistics.accepted > 0,
     )
     return replace(audit, doubts=tuple(sorted(_doubts(run, audit), key=lambda doubt: doubt.t)))
 

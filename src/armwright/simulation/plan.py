@@ -144,7 +144,7 @@ def settings(integrator: str, rtol: Any = None, atol: Any = None, step: Any = No
         raise InputError(f"{integrator} has no error estimate: give step=, such as step=0.001")
     _check_tolerances(rtol, atol)
     for name in ("step", "max_step"):
-        _check_seconds(name, given[name])
+        check_seconds(name, given[name])
     if honoured == FIXED:
         return Settings(integrator, step=float(step))
     relative = RTOL if rtol is None else float(rtol)
@@ -171,7 +171,7 @@ def plan(
         raise InputError(f"start = {start!r}: expected seconds, at most {LATEST:g}")
     lasts = _duration(law, start) if duration is None else duration
     for name, value in (("duration", lasts), ("every", every)):
-        _check_seconds(name, value)
+        check_seconds(name, value)
     check_span(law, start, start + lasts)
     _check_records(lasts, every, how.step)
     count = 1 if every is None else max(1, math.ceil(lasts / every - 1e-9))
@@ -213,13 +213,17 @@ def _check_records(duration: float, every: float | None, step: float | None) -> 
         )
 
 
-def _check_seconds(name: str, value: Any) -> None:
+def check_seconds(name: str, value: Any) -> None:
+    """A length of time, if one is given."""
     if value is not None and not (_is_number(value) and value > 0):
         raise InputError(f"{name} = {value!r}: expected seconds, above zero")
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    try:
+        return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:  # an integer beyond all floats
+        return False
 
 
 def _check_tolerances(rtol: Any, atol: Any) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Real
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -56,10 +58,6 @@ class Found:
 class Again(Protocol):
     """How a run is made again."""
 
-    @property
-    def traced(self) -> bool:
-        """Whether that is quick."""
-
     def run(self, factor: float) -> Run:
         """The same run by a tolerance or a step so many times as fine."""
 
@@ -100,11 +98,11 @@ class Run:
     again: Again | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What goes to another process: all that was found, without what can be looked up or run again."""
-        return {name: value for name, value in vars(self).items() if name not in ("again", "audit", "utilisation")}
+        """What goes to another process: all that was found, but not how to run it again."""
+        return {**vars(self), "neighbour": self.neighbour, "again": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, again=None)
+        vars(self).update(state)
 
     def __repr__(self) -> str:
         span = f"{self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "empty"
@@ -125,12 +123,13 @@ class Run:
         """How far to trust it: balances of energy and power, condition of the mass matrix, a neighbour, limits."""
         return audited(self)
 
-    @property
+    @cached_property
     def neighbour(self) -> Array | None:
-        """How far (rad or m) a run is away that began next to this one, at every record; None if it cannot be known."""
-        if self.sent_along is not None or self.again is None or not self.again.traced:
-            return self.sent_along
-        return self.again.apart(self)
+        """How far (rad or m) a run is away that began next to this one, at every record; None if none was sent.
+
+        Beside a compiled run it goes along; else it is sent when it is asked for, which takes as long as the run.
+        """
+        return self.sent_along if self.sent_along is not None or self.again is None else self.again.apart(self)
 
     @cached_property
     def utilisation(self) -> Utilisation:
@@ -144,8 +143,8 @@ class Run:
                 "this run was loaded from a file, came from another process or stopped early: it cannot be repeated; "
                 "simulate it again"
             )
-        if not factor > 1:
-            raise InputError(f"factor = {factor}: expected a number above 1")
+        if not isinstance(factor, Real) or not 1 < factor < math.inf:
+            raise InputError(f"factor = {factor!r}: expected a number above 1")
         return Deviation.between(self, self.again.run(factor), factor)
 
     def to_html(self, path: str | Path, title: str | None = None) -> Path:
@@ -162,7 +161,7 @@ class Run:
         for name in (*BY_JOINT, "memory"):
             columns |= _parted(name, getattr(self, name))
         columns |= {name: getattr(self, name) for name in ALONE}
-        columns |= {} if self.sent_along is None else {"neighbour": self.sent_along}
+        columns |= {} if self.neighbour is None else {"neighbour": self.neighbour}
         for name, values in zip(("q", "qd", "qdd"), self.reference or (), strict=self.reference is not None):
             columns |= _parted(f"reference_{name}", values)
         return columns
@@ -207,6 +206,10 @@ class Run:
         if meta.get("armwright") != VERSION:
             raise ValueError(f"its metadata name version {meta.get('armwright')!r}")
         columns = {name: table[name].to_numpy() for name in table.column_names}
+        _check_columns(columns)
+        settings = dict(meta["settings"])
+        if not all(isinstance(settings.get(name, 0.0), (int, float)) for name in ("rtol", "atol", "step", "max_step")):
+            raise ValueError(f"its settings {settings!r} have texts or lists where numbers belong")
         robot = Robot.from_fields(toml.parse(meta["robot"]))
         n = robot.n
         arrays: dict[str, Any] = {name: _stacked(columns, name, n) for name in BY_JOINT}
@@ -219,12 +222,15 @@ class Run:
             robot=robot,
             t=columns["t"],
             **arrays,
-            statistics=Statistics(**meta["statistics"]),
-            settings=meta["settings"],
-            events=tuple(Found(e["name"], e["t"], np.array(e["q"]), np.array(e["qd"])) for e in meta["events"]),
+            statistics=_statistics(meta),
+            settings=settings,
+            events=tuple(
+                Found(str(e["name"]), float(e["t"]), np.array(e["q"], float), np.array(e["qd"], float))
+                for e in meta["events"]
+            ),
             reference=reference,  # type: ignore[arg-type]
-            exact=meta["exact"],
-            message=meta["message"],
+            exact=bool(meta["exact"]),
+            message=str(meta["message"]),
             sent_along=columns.get("neighbour"),
         )
 
@@ -300,6 +306,23 @@ class BatchRun:
     @property
     def energy(self) -> Array:
         return self.kinetic + self.potential
+
+
+def _check_columns(columns: Mapping[str, Array]) -> None:
+    """That a table is one of a motion: numbers, at times that increase."""
+    for name, values in columns.items():
+        if values.dtype != np.float64:
+            raise ValueError(f"column {name!r} holds {values.dtype.name} values, not numbers in double precision")
+    t = columns["t"]
+    if not len(t) or not np.isfinite(t).all() or not (np.diff(t) > 0).all():
+        raise ValueError("its times are none, are not finite or do not increase")
+
+
+def _statistics(meta: Mapping[str, Any]) -> Statistics:
+    found = meta["statistics"]
+    if any(isinstance(value, bool) or not isinstance(value, Real) for value in found.values()):
+        raise ValueError(f"its statistics {found!r} are not numbers")
+    return Statistics(**found)
 
 
 def _parted(name: str, values: Array) -> dict[str, Array]:

@@ -85,10 +85,6 @@ class Repeated:
     qd0: Array
     events: tuple[Event, ...]
 
-    @property
-    def traced(self) -> bool:
-        return self.planned.traced
-
     def run(self, factor: float) -> Run:
         gap = float(self.planned.times[1] - self.planned.times[0])
         return self._simulated(self.q0, self.qd0, _finer(self.planned.how, factor, gap), self.events)

@@ -17,7 +17,16 @@ from armwright.backends.interface import Kernel
 from armwright.errors import InputError, SimulationError, SingularError
 from armwright.formulations import problem_of
 from armwright.formulations.parts.actuators import friction
-from armwright.integrate import STIFF, Event, IntegrationError, Solution, semi_implicit_euler, solve, solve_stiff
+from armwright.integrate import (
+    STIFF,
+    Event,
+    IntegrationError,
+    Solution,
+    Stopped,
+    semi_implicit_euler,
+    solve,
+    solve_stiff,
+)
 from armwright.simulation.kernels import jacobian_of, slopes_of, taylor_of
 from armwright.simulation.plan import MOST_STEPS, Plan
 from armwright.simulation.run import Found, Run, Statistics
@@ -32,17 +41,20 @@ def stepwise(plan: Plan, y0: Array, events: Sequence[Event]) -> Run:
     check_solvable(problem_of("forward_dynamics"), plan.robot)
     begin = time.perf_counter()
     error: IntegrationError | None = None
+    stopped = ""
     try:
         solution = WAYS.get(plan.how.integrator, _runge_kutta)(Asked(plan, _rate(plan), y0, tuple(events)))
     except IntegrationError as caught:
         if caught.solution is None:
             raise SimulationError(str(caught), None, float(caught.t)) from None
         solution, error = caught.solution, caught
+    except Stopped as stop:
+        solution, stopped = stop.solution, f"stopped by the user after t = {stop.solution.t[-1]:g} s"
     except SingularError as caught:
         raise SimulationError(str(caught), None, float(plan.times[0])) from None
     found = solution.statistics
     statistics = Statistics(found.accepted, found.rejected or 0, found.evaluations, time.perf_counter() - begin)
-    message = solution.message if error is not None else ""
+    message = solution.message if error is not None else stopped
     run = run_of(plan, np.asarray(solution.t), np.asarray(solution.y), statistics, message)
     q, qd = plan.layout["q"], plan.layout["qd"]
     run = replace(run, events=tuple(Found(e.name, float(e.t), e.y[q].copy(), e.y[qd].copy()) for e in solution.events))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.names import shown
+from armwright.names import shown, tidy
 
 if TYPE_CHECKING:
     from armwright.simulation.run import Run
@@ -75,12 +75,12 @@ class Use:
     def __str__(self) -> str:
         torque, speed = self.units
         return (
-            f"{shown(self.joint)}: torque {self.peak_torque:.4g} {torque} ({self.of_torque}), "
-            f"speed {self.peak_speed:.4g} {speed} ({self.of_speed})"
+            f"{shown(self.joint)}: torque {tidy(self.peak_torque, '.4g')} {torque} ({self.of_torque}), "
+            f"speed {tidy(self.peak_speed, '.4g')} {speed} ({self.of_speed})"
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Utilisation:
     """How much of each joint a motion asks for; printed, a line each."""
 
@@ -113,6 +113,8 @@ class Utilisation:
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.joints))
+
+    __repr__ = __str__
 
 
 def utilisation(run: Run) -> Utilisation:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from armwright import arrays
 from armwright.algebra import Scalar
 from armwright.errors import InputError
 from armwright.torque.law import Law, Moment, each, numbers
@@ -75,10 +76,10 @@ class Table(Law):
 
 def table(times: ArrayLike, torques: ArrayLike) -> Table:
     """Torques (times, n) at the given times, straight lines between them."""
-    try:
-        t, tau = np.asarray(times, dtype=float), np.asarray(torques, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError("times and torques must be arrays of numbers, (k,) and (k, n)") from None
+    wanted = "times and torques must be arrays of numbers, (k,) and (k, n)"
+    t, tau = (
+        arrays.numbers(name, value, wanted).astype(float) for name, value in (("times", times), ("torques", torques))
+    )
     if t.ndim != 1 or tau.ndim != 2 or len(t) != len(tau) or len(t) < 2:
         raise InputError(f"times {t.shape} and torques {tau.shape}; expected (k,) and (k, n), k at least 2")
     if not np.isfinite(t).all() or not np.isfinite(tau).all():
@@ -97,7 +98,7 @@ class Called(Law):
     def torques(self, at: Moment) -> list[Scalar]:
         n = len(at.q)
         given = self.call(at.t, np.asarray(at.q, dtype=float), np.asarray(at.qd, dtype=float))
-        if np.asarray(given).dtype.kind not in "fiu":
+        if arrays.masked(given) or np.asarray(given).dtype.kind not in "fiu":
             raise InputError(f"the torque function returned {given!r} at t = {at.t}; expected {n} numbers")
         result = np.asarray(given, dtype=float)
         if result.shape != (n,):

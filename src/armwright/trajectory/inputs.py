@@ -29,7 +29,10 @@ def numbers(name: str, value: ArrayLike, meaning: str) -> Array:
 def number(name: str, value: float, meaning: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (Real, np.ndarray)) or np.ndim(value) != 0:
         raise InputError(f"{name} = {value!r} is not a number; expected {meaning}")
-    return float(numbers(name, float(value), meaning))
+    try:
+        return float(numbers(name, float(value), meaning))
+    except OverflowError:
+        raise InputError(f"{name} is beyond all numbers of double precision; expected {meaning}") from None
 
 
 def positive(name: str, value: float, meaning: str) -> float:
@@ -99,7 +102,9 @@ def table(name: str, value: ArrayLike, times: Array, n: int | None = None) -> Ar
 def _check_even(name: str, value: ArrayLike) -> None:
     """Rows that are not equally long have no columns."""
     rows = value if isinstance(value, (list, tuple)) else ()
-    lengths = [len(row) if isinstance(row, (list, tuple, np.ndarray)) and np.ndim(row) else 1 for row in rows]
+    lengths = [
+        len(row) if isinstance(row, (list, tuple)) or (isinstance(row, np.ndarray) and row.ndim) else 1 for row in rows
+    ]
     for i, length in enumerate(lengths):
         if length != lengths[0]:
             raise InputError(

@@ -93,6 +93,11 @@ def sampled(trajectory: Trajectory, pieces: int = MOST_PIECES) -> PiecewisePolyn
 
     With 32 pieces or fewer the result can be traced and compiled, whatever the trajectory is.
     """
+    if not isinstance(trajectory, Trajectory):
+        raise InputError(
+            f"sampled got {type(trajectory).__name__}; expected a trajectory, which it gives in fewer pieces; through "
+            "points go spline(times, points) and hermite(times, q, qd, qdd)"
+        )
     times = np.linspace(trajectory.knots[0], trajectory.knots[-1], whole_number("pieces", pieces, 1) + 1)
     return hermite(times, *trajectory(times))
 

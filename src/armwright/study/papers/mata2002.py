@@ -76,7 +76,8 @@ def study() -> Study:
         "fewest for mass matrix and forward dynamics, as printed; composite bodies about the link origins, which are "
         "ours, need fewer still. In single precision Gibbs-Appell errs less than Walker and Orin's composite bodies, "
         "as stated, but by a third on average and not by thirty times: averages as small as those printed for it and "
-        "for articulated bodies are means of both signs. In which frames those articulated bodies are is not told; "
+        "for articulated bodies are had as means of both signs or by chance, and no one reading of an average fits the "
+        "whole table. In which frames those articulated bodies are is not told; "
         "two readings fit. The errors of the PUMA along its line are those of an unstable motion: they hang on data "
         "that are not printed, and only their size can be compared.",
         (counts(), (gibbs(aw.load("puma560")), []), two_bodies(), straight_line()),
