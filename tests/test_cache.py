@@ -1,6 +1,7 @@
 """What is kept on disk is proven before it is used, whoever put it there; without a safe place nothing is kept."""
 
 import hashlib
+import hmac
 import json
 import os
 import stat
@@ -50,9 +51,9 @@ def filled(folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[list[np.ndarr
     return made, files
 
 
-def forged(name: str, code: bytes) -> bytes:
-    """A file with a right checksum."""
-    return cache.FORMAT + hashlib.sha256(name.encode() + b"\n" + code).digest() + code
+def forged(folder: Path, name: str, code: bytes) -> bytes:
+    """A file with a right signature, by somebody who knows the key."""
+    return cache.FORMAT + hmac.digest((folder / "key").read_bytes(), name.encode() + b"\n" + code, "sha256") + code
 
 
 def compiled_anew(monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -86,10 +87,35 @@ def test_foreign_content_with_a_right_checksum_is_not_run(
         "text": b"\x7fELF" + b"?" * 5000,
         "half of its own code": own[: len(own) // 2],
     }
-    one.write_bytes(forged(one.name, code[what]))
+    one.write_bytes(forged(folder, one.name, code[what]))
     with pytest.warns(CacheWarning, match=f"{one.name} held code that does not compute what it should"):
         assert np.array_equal(matrix(ARMS[0], monkeypatch), made[0])
     assert one.read_bytes() == whole
+
+
+@pytest.mark.parametrize("kind", ["its name and garbage", "an object cut off"])
+def test_foreign_content_without_the_key_is_not_even_looked_at(
+    kind: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, (one, _) = filled(folder, monkeypatch)
+    whole = one.read_bytes()
+    name = one.name.encode()
+    code = name + b"garbage" * 100 if kind == "its name and garbage" else whole[44 : len(whole) // 2] + name
+    for checksum in (hashlib.sha256(name + b"\n" + code).digest(), hmac.digest(b"", name + b"\n" + code, "sha256")):
+        one.write_bytes(cache.FORMAT + checksum + code)
+        assert cache.read(one.name) is None
+        assert np.array_equal(matrix(ARMS[0], monkeypatch), made[0])
+        assert one.read_bytes() == whole
+
+
+def test_without_its_key_everything_is_made_anew(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, _ = filled(folder, monkeypatch)
+    (folder / "key").write_bytes(b"short")
+    texts = compiled_anew(monkeypatch)
+    assert np.array_equal(matrix(ARMS[0], monkeypatch), made[0])
+    assert np.array_equal(matrix(ARMS[0], monkeypatch), made[0])
+    assert len(texts) == 1
+    assert stat.S_IMODE((folder / "key").stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize("problem", ["inverse_dynamics", "mass_matrix"])
@@ -209,11 +235,13 @@ def test_a_new_folder_is_for_this_user_alone(folder: Path, monkeypatch: pytest.M
 )
 def test_an_unknown_choice_is_none(choice: object, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made, files = filled(folder, monkeypatch)
-    choices = [f for f in folder.iterdir() if f not in files]
+    choices = [f for f in folder.iterdir() if f not in files and f.name != "key"]
     kept = {f: f.read_bytes() for f in choices}
     assert len(choices) == 2
     for file in choices:
-        file.write_bytes(forged(file.name, json.dumps(choice).encode() if choice != "[" * 99 else b"[" * 100_000))
+        file.write_bytes(
+            forged(folder, file.name, json.dumps(choice).encode() if choice != "[" * 99 else b"[" * 100_000)
+        )
     assert np.array_equal(matrix(ARMS[0], monkeypatch), made[0])
     assert np.array_equal(matrix(ARMS[1], monkeypatch), made[1])
     assert {f: f.read_bytes() for f in choices} == kept
@@ -229,7 +257,7 @@ def test_the_oldest_goes_first(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     (folder / "notes.txt").write_bytes(bytes(9000))
     cache.write("f" * 64, b"x" * 2000)
     kept = {f.name for f in folder.iterdir()}
-    assert kept == {names[0], names[3], "f" * 64, "notes.txt"}
+    assert kept == {names[0], names[3], "f" * 64, "notes.txt", "key"}
 
 
 def test_what_a_killed_process_left_is_swept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,7 +276,7 @@ cache.write("a" * 64, b"code")
     os.utime(left, (1, 1))
     monkeypatch.setattr(cache, "_unswept", [cache.LIMIT])
     cache.write("b" * 64, b"code")
-    assert [f.name for f in folder.iterdir()] == ["b" * 64]
+    assert {f.name for f in folder.iterdir()} == {"b" * 64, "key"}
 
 
 def test_a_disk_that_is_full_leaves_nothing_behind(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -260,7 +288,7 @@ def test_a_disk_that_is_full_leaves_nothing_behind(folder: Path, monkeypatch: py
     with monkeypatch.context() as now:
         now.setattr(os, "replace", full)
         cache.write("a" * 64, b"new")
-    assert [f.name for f in folder.iterdir()] == ["a" * 64]
+    assert {f.name for f in folder.iterdir()} == {"a" * 64, "key"}
     assert cache.read("a" * 64) == b"old"
 
 

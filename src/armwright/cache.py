@@ -2,13 +2,15 @@
 
 Code out of a file is run, so nothing is taken on trust. The folder must belong to this user and be writable by nobody
 else, or it is not used. A file is opened without following a link and without waiting for whoever is at the other end
-of a pipe, and it starts with a checksum of its name and its content. One that is missing, half-written, damaged or in
-the place of another is as good as none, and what it should hold is made anew.
+of a pipe, and it starts with a signature of its name and its content, by a key that only this folder has. One that is
+missing, half-written, damaged, foreign or in the place of another is as good as none, and what it should hold is made
+anew.
 """
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import os
 import re
 import secrets
@@ -28,7 +30,10 @@ LIMIT = 256 * 2**20
 LEFT_BEHIND = 60.0
 """Seconds after which a file that is still being written belongs to a process that was killed."""
 
-FORMAT = b"armwright 2\n"
+FORMAT = b"armwright 3\n"
+
+KEY, KEY_BYTES = "key", 32
+"""The file with the secret by which others are signed, made by whoever writes first."""
 
 _KEPT, _PART = re.compile("[0-9a-f]{64}"), re.compile("armwright-[0-9a-f]{16}[.]part")
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)  # what Windows does not have is zero
@@ -64,7 +69,7 @@ def read(name: str) -> bytes | None:
     """What is kept under a name, if it is there and whole."""
     with suppress(OSError), _opened() as folder:
         if folder is not None:
-            return _proven(name, _content(folder, name))
+            return _proven(name, _content(folder, name), _key(folder))
     return None
 
 
@@ -73,15 +78,8 @@ def write(name: str, code: bytes) -> None:
     with suppress(OSError), _opened(make=True) as folder:
         if folder is None:
             return
-        part = f"armwright-{secrets.token_hex(8)}.part"
-        file = os.open(folder.at(part), os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE, 0o600, dir_fd=folder.handle)
-        try:
-            with os.fdopen(file, "wb") as stream:
-                stream.write(FORMAT + _checksum(name, code) + code)
-            os.replace(folder.at(part), folder.at(name), src_dir_fd=folder.handle, dst_dir_fd=folder.handle)
-        except BaseException:
-            folder.remove(part)
-            raise
+        key = _key(folder, make=True)
+        folder.put(name, FORMAT + _signature(name, code, key) + code)
         _unswept.append(len(code))
         if sum(_unswept) > LIMIT // 16:
             _unswept.clear()
@@ -101,6 +99,18 @@ class _Folder:
 
     def at(self, name: str) -> str:
         return str(self.path / name) if self.handle is None else name
+
+    def put(self, name: str, content: bytes) -> None:
+        """A file, there whole or not at all."""
+        part = f"armwright-{secrets.token_hex(8)}.part"
+        file = os.open(self.at(part), os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE, 0o600, dir_fd=self.handle)
+        try:
+            with os.fdopen(file, "wb") as stream:
+                stream.write(content)
+            os.replace(self.at(part), self.at(name), src_dir_fd=self.handle, dst_dir_fd=self.handle)
+        except BaseException:
+            self.remove(part)
+            raise
 
     def remove(self, name: str) -> None:
         with suppress(OSError):
@@ -162,14 +172,26 @@ def _content(folder: _Folder, name: str) -> bytes:
         return stream.read()
 
 
-def _proven(name: str, content: bytes) -> bytes | None:
+def _key(folder: _Folder, make: bool = False) -> bytes:
+    """The folder's secret; what was signed by one that is gone is made anew."""
+    with suppress(OSError):
+        if len(key := _content(folder, KEY)) == KEY_BYTES:
+            return key
+    if make:
+        folder.put(KEY, secrets.token_bytes(KEY_BYTES))
+        return _content(folder, KEY)
+    return b""
+
+
+def _proven(name: str, content: bytes, key: bytes) -> bytes | None:
     start = len(FORMAT)
-    checksum, code = content[start : start + 32], content[start + 32 :]
-    return code if content[:start] == FORMAT and code and checksum == _checksum(name, code) else None
+    signature, code = content[start : start + 32], content[start + 32 :]
+    known = bool(key and code) and content[:start] == FORMAT
+    return code if known and hmac.compare_digest(signature, _signature(name, code, key)) else None
 
 
-def _checksum(name: str, code: bytes) -> bytes:
-    return hashlib.sha256(name.encode() + b"\n" + code).digest()
+def _signature(name: str, code: bytes, key: bytes) -> bytes:
+    return hmac.digest(key, name.encode() + b"\n" + code, "sha256")
 
 
 def _sweep(folder: _Folder) -> None:
