@@ -21,7 +21,7 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.formulations.parts.actuators import friction
-from armwright.names import shown, tidy
+from armwright.names import NOISE, shown
 
 if TYPE_CHECKING:
     from armwright.simulation.run import Run
@@ -96,8 +96,8 @@ class Audit:
 
     def __str__(self) -> str:
         lines = [
-            f"energy balance    {tidy(self.energy_error)} of {self.scale:.4g} J",
-            f"power balance     {tidy(self.power_error)} of {self.power_scale:.4g} W",
+            f"energy balance    {_part(self.energy_error)} of {self.scale:.4g} J",
+            f"power balance     {_part(self.power_error)} of {self.power_scale:.4g} W",
             f"condition of M    {self.condition.min():.3g} to {self.condition.max():.3g}",
         ]
         if self.integrated and self.neighbour is None:
@@ -112,6 +112,11 @@ class Audit:
         return "\n".join([*lines, *(f"do not trust it {doubt}" for doubt in self.doubts)])
 
     __repr__ = __str__
+
+
+def _part(x: float) -> str:
+    """A part that is missing, which is nothing but rounding below some size."""
+    return f"{x:.1e}" if not x < NOISE else f"below {NOISE:g}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
