@@ -100,17 +100,18 @@ class _Folder:
     def at(self, name: str) -> str:
         return str(self.path / name) if self.handle is None else name
 
-    def put(self, name: str, content: bytes) -> None:
-        """A file, there whole or not at all."""
+    def put(self, name: str, content: bytes, over: bool = True) -> None:
+        """A file, there whole or not at all; not over one that is there, if that is not wanted."""
         part = f"armwright-{secrets.token_hex(8)}.part"
         file = os.open(self.at(part), os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE, 0o600, dir_fd=self.handle)
         try:
             with os.fdopen(file, "wb") as stream:
                 stream.write(content)
-            os.replace(self.at(part), self.at(name), src_dir_fd=self.handle, dst_dir_fd=self.handle)
-        except BaseException:
+            (os.replace if over else os.link)(
+                self.at(part), self.at(name), src_dir_fd=self.handle, dst_dir_fd=self.handle
+            )
+        finally:
             self.remove(part)
-            raise
 
     def remove(self, name: str) -> None:
         with suppress(OSError):
@@ -173,14 +174,18 @@ def _content(folder: _Folder, name: str) -> bytes:
 
 
 def _key(folder: _Folder, make: bool = False) -> bytes:
-    """The folder's secret; what was signed by one that is gone is made anew."""
-    with suppress(OSError):
+    """The folder's secret, made by the first of several processes; what was signed by one that is gone is made anew."""
+    there = True
+    try:
         if len(key := _content(folder, KEY)) == KEY_BYTES:
             return key
-    if make:
-        folder.put(KEY, secrets.token_bytes(KEY_BYTES))
-        return _content(folder, KEY)
-    return b""
+    except OSError:
+        there = False
+    if not make:
+        return b""
+    with suppress(FileExistsError):
+        folder.put(KEY, secrets.token_bytes(KEY_BYTES), over=there)
+    return _content(folder, KEY)
 
 
 def _proven(name: str, content: bytes, key: bytes) -> bytes | None:
