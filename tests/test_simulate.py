@@ -650,3 +650,8 @@ def test_ctrl_c_returns_what_there_is(monkeypatch) -> None:
     assert 1 < len(run.t) < 101
     assert "stopped by the user" in run.message
     assert "stopped by the user" in str(run.audit)
+
+
+def test_a_motion_much_shorter_than_the_time_between_records_has_two() -> None:
+    run = torques_along(SMOOTH, trajectory.quintic([0, 1e-9], np.zeros((2, 3))), every=10.0)
+    assert run.t.tolist() == [0, 1e-9]

@@ -185,10 +185,10 @@ def tolerances(scalars: Scalars, rtol: ArrayLike, atol: ArrayLike, size: int) ->
 
 def _tolerance(name: str, value: ArrayLike, scalars: Scalars, size: int) -> Any:
     try:
-        array = np.asarray("masked" if np.ma.is_masked(value) else value)
-    except ValueError:
-        array = np.asarray("uneven")
-    if array.dtype.kind in "US":
+        array = np.asarray(value)
+    except ValueError:  # rows that differ in length
+        array = None
+    if array is None or array.dtype.kind in "US" or np.ma.is_masked(value):
         raise InputError(
             f"{name} = {value!r} is not a tolerance; expected a positive number, or one for each entry of y"
         )

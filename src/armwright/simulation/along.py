@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
+from armwright.arrays import stacked
 from armwright.errors import InputError
 from armwright.formulations.parts.actuators import friction
 from armwright.robot import Robot
@@ -44,7 +45,8 @@ def torques_along(
     if not np.isfinite([trajectory.start, trajectory.end]).all():
         raise InputError("the trajectory holds its ends for ever; give it as it was before .holding()")
     begin = time.perf_counter()
-    t = np.linspace(*(span := (trajectory.start, trajectory.end)), math.ceil((span[1] - span[0]) / every - 1e-9) + 1)
+    intervals = max(1, math.ceil((trajectory.end - trajectory.start) / every - 1e-9))
+    t = np.linspace(trajectory.start, trajectory.end, intervals + 1)
     moving = partial(_needed, robot, trajectory, tip_wrench, friction_law)
     q, qd, qdd, tau, drag = moving(t)
     work, losses, points = _sums(robot, moving, t, np.unique([*t, *trajectory.knots]))
@@ -86,7 +88,7 @@ def _sums(
     lengths = np.diff(edges)
     fine = (edges[:-1, None] + lengths[:, None] * (nodes + 1) / 2).ravel()
     _, qd, _, tau, drag = moving(fine)
-    rub = np.stack(np.broadcast_arrays(*friction(robot.chain(), list(qd.T)), fine)[:-1], axis=-1) - drag
+    rub = stacked(friction(robot.chain(), list(qd.T)), fine.shape, qd.dtype) - drag
     sums = []
     for torques in (tau, rub):
         power = np.sum(torques * qd, axis=-1).reshape(-1, POINTS)

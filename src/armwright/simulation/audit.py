@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.formulations.parts.actuators import friction
 from armwright.names import NOISE, shown
 
 if TYPE_CHECKING:
@@ -162,10 +161,8 @@ def audited(run: Run) -> Audit:
     change = run.energy - run.energy[0]
     energy_defect = run.work - run.losses - change
     scale = max(*(float(np.max(np.abs(x))) for x in (change, run.work, run.kinetic - run.kinetic[0])), _TINY)
-    rate = _energy_rate(run)
-    rubbing = _friction(run) - run.drag
-    put_in = np.sum(run.tau * run.qd, axis=-1)
-    power_defect = put_in - np.sum(rubbing * run.qd, axis=-1) - rate
+    needed = robot.inverse_dynamics(run.q, run.qd, run.qdd)  # the rate of the energy and the robot's own friction
+    power_defect = np.sum((run.tau + run.drag - needed) * run.qd, axis=-1)
     flows = np.abs(run.tau * run.qd) + np.abs(robot.gravity_torque(run.q) * run.qd)
     power_scale = max(float(np.max(np.sum(flows, axis=-1))), _TINY)
     every = max(1, len(run.t) // SAMPLES)
@@ -198,18 +195,6 @@ def _condition(mass_matrices: Array) -> Array:
 
 _TINY = 1e-6
 """Joules and watts below which nothing is worth a doubt."""
-
-
-def _energy_rate(run: Run) -> Array:
-    """d(energy)/dt from positions, velocities and accelerations: qd . (M qdd + C qd + g), by the unloaded robot."""
-    robot = run.robot
-    torques = robot.inverse_dynamics(run.q, run.qd, run.qdd)
-    rate: Array = np.sum((torques - _friction(run)) * run.qd, axis=-1)
-    return rate
-
-
-def _friction(run: Run) -> Array:
-    return np.stack(np.broadcast_arrays(*friction(run.robot.chain(), list(run.qd.T))), axis=-1)
 
 
 def _doubts(run: Run, audit: Audit) -> Iterator[Doubt]:
