@@ -189,7 +189,7 @@ def test_a_first_call_does_nothing_twice(
     """With an empty cache: every candidate, and every other way to have the best of them, traced once on one chain."""
     monkeypatch.setenv("ARMWRIGHT_CACHE", str(tmp_path))
     chains, choices = [], []
-    build, trace = description.Chain, choose.traced
+    build, trace = description.Mechanism, choose.traced
     monkeypatch.setattr(description, "Chain", lambda **parts: chains.append(parts) or build(**parts))
     monkeypatch.setattr(choose, "traced", lambda f, asked, choice: choices.append(choice) or trace(f, asked, choice))
     arm = replace(aw.load(name))  # a new one, of which nothing is known yet

@@ -130,8 +130,8 @@ def test_point_masses_add_up() -> None:
 
 
 def test_right_angles_are_exact() -> None:
-    chain = aw.load("puma560").chain()
-    assert {(j.ca, j.sa) for j in chain.joints} == {(1, 0), (0, -1), (0, 1)}
+    mechanism = aw.load("puma560").mechanism()
+    assert {(j.ca, j.sa) for j in mechanism.joints} == {(1, 0), (0, -1), (0, 1)}
 
 
 def placed_anywhere(n: int, rng: np.random.Generator) -> tuple[list[FileJoint], pin.Model]:

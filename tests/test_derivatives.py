@@ -38,9 +38,9 @@ def test_derivatives_are_limits_of_differences(n: int, seed: int) -> None:
     q, qd, qdd = case.state
     tau = case.arm.inverse_dynamics(q, qd, qdd)
     with mpmath.workdps(50):
-        chain = case.arm.chain(mpmath.mpf)
-        inverse = lambda *s: find("inverse_dynamics")(chain, *s)  # noqa: E731
-        forward = lambda *s: find("forward_dynamics")(chain, *s)  # noqa: E731
+        mechanism = case.arm.mechanism(mpmath.mpf)
+        inverse = lambda *s: find("inverse_dynamics")(mechanism, *s)  # noqa: E731
+        forward = lambda *s: find("forward_dynamics")(mechanism, *s)  # noqa: E731
         by_q, by_qd, M = case.arm.inverse_dynamics_derivatives(q, qd, qdd)
         close(by_q, differences(inverse, q, qd, qdd, by=0), 1e-11)
         close(by_qd, differences(inverse, q, qd, qdd, by=1), 1e-11)

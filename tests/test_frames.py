@@ -48,8 +48,8 @@ def picked(name: str) -> Picked:
 @needs_examples
 @pytest.mark.parametrize("name", [name for name in FILES if name not in NEARLY_RIGHT_ANGLES])
 def test_canonical_frames_never_cost_operations(name: str) -> None:
-    chain = picked(name)
-    saved = frames.savings(chain.placed, chain.description)
+    mechanism = picked(name)
+    saved = frames.savings(mechanism.placed, mechanism.description)
     assert saved.compiled.total <= saved.file_base.total <= saved.file.total
     if name not in FRAMES_IN_THE_MASS:
         assert saved.canonical.total <= saved.file.total
@@ -58,8 +58,8 @@ def test_canonical_frames_never_cost_operations(name: str) -> None:
 @needs_examples
 @pytest.mark.parametrize(("name", "at_least"), [("panda", 12), ("ur5", 32)])
 def test_canonical_frames_save_operations(name: str, at_least: int) -> None:
-    chain = picked(name)
-    saved = frames.savings(chain.placed, chain.description)
+    mechanism = picked(name)
+    saved = frames.savings(mechanism.placed, mechanism.description)
     assert saved.compiled.total <= saved.file_base.total - at_least
     assert saved.compiled.multiplications < saved.file_base.multiplications
 
@@ -68,13 +68,13 @@ def test_canonical_frames_save_operations(name: str, at_least: int) -> None:
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.usefixtures("uncompiled")
 def test_what_is_counted_in_the_frames_of_the_file_is_this_robot(name: str) -> None:
-    chain = picked(name)
-    arm = aw.Robot.from_description(chain.description)
+    mechanism = picked(name)
+    arm = aw.Robot.from_description(mechanism.description)
     state = np.random.default_rng(0).uniform(-1, 1, (3, arm.n))
     friction = [j.viscous * v + j.coulomb * np.sign(v) for j, v in zip(arm.joints, state[1], strict=True)]
     rotors = [j.armature * a for j, a in zip(arm.joints, state[2], strict=True)]
     expected = arm.inverse_dynamics(*state) - friction - rotors
-    placed = frames.placed_chain(chain.placed, arm.gravity)
+    placed = frames.placed_chain(mechanism.placed, arm.gravity)
     close(find("inverse_dynamics", frames.PUBLISHED)(placed, *state.tolist()), expected, 1e-10)
     for formulation, euler in frames.ON_BASE_PARAMETERS:
         on_base = frames._regrouped(placed, euler)

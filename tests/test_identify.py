@@ -45,11 +45,11 @@ def as_written(monkeypatch: pytest.MonkeyPatch) -> None:
 def torques(arm: aw.Robot, *state: np.ndarray) -> np.ndarray:
     """Inverse dynamics as written, by a formulation that does not know the ten parameters."""
     f = next(f for f in aw.formulations("inverse_dynamics") if f.name == "newton_euler")
-    return np.array([f(arm.chain(), *(x.tolist() for x in one)) for one in zip(*state, strict=True)])
+    return np.array([f(arm.mechanism(), *(x.tolist() for x in one)) for one in zip(*state, strict=True)])
 
 
 def gravity_along_first_axis(arm: aw.Robot) -> aw.Robot:
-    axis = np.array(arm.chain().joints[0].rotation(0).matrix, float)[:, 2]
+    axis = np.array(arm.mechanism().joints[0].rotation(0).matrix, float)[:, 2]
     return arm.with_gravity(-9.81 * axis)
 
 

@@ -124,12 +124,12 @@ def difference(f, x: list, v: list) -> np.ndarray:
 def test_the_jacobian_is_the_derivative_of_the_pose_and_has_the_derivative_it_says(n: int, seed: int) -> None:
     case = random_case(n, seed)
     with mpmath.workdps(60):
-        chain = case.arm.chain(mpmath.mpf)
+        mechanism = case.arm.mechanism(mpmath.mpf)
         q, qd = ([mpmath.mpf(x) for x in values] for values in (case.q, case.qd))
-        T = np.array(find("forward_kinematics")(chain, q), dtype=float)
-        Td = np.array(difference(lambda x: find("forward_kinematics")(chain, x), q, qd), dtype=float)
+        T = np.array(find("forward_kinematics")(mechanism, q), dtype=float)
+        Td = np.array(difference(lambda x: find("forward_kinematics")(mechanism, x), q, qd), dtype=float)
         rates = {
-            name: np.array(difference(lambda x, name=name: find(name)(chain, x), q, qd), dtype=float)
+            name: np.array(difference(lambda x, name=name: find(name)(mechanism, x), q, qd), dtype=float)
             for name in ("jacobian", "tip_jacobian")
         }
     spin = Td[:3, :3] @ T[:3, :3].T
@@ -296,8 +296,8 @@ def test_the_compiled_step_is_the_step_as_written(orientation: str) -> None:
             T[k, :3, :3] = T[k, :3, :3] @ R @ rotation_x(math.pi - 10.0 ** -(k - 40)) @ R.T
         wanted = np.concatenate([T[:, :3].reshape(60, 12), np.full((60, 1), DAMPING)], axis=1)
         one, two = np.empty((2, 60, arm.n + 2))
-        compiled(arm.chain(), solver.task)((q, wanted), one)
-        as_written(arm.chain(), solver.task)((q, wanted), two)
+        compiled(arm.mechanism(), solver.task)((q, wanted), one)
+        as_written(arm.mechanism(), solver.task)((q, wanted), two)
         np.testing.assert_allclose(one, two, rtol=1e-7, atol=1e-9)
         if orientation == "full":
             near = np.sqrt(two[40:, -1])

@@ -9,11 +9,11 @@ from conftest import EVERY, INVERSE, Case, close, random_case, random_rotation
 
 import armwright as aw
 from armwright.algebra import Symmetric, Vector
-from armwright.chain import MomentLink
 from armwright.errors import InputError
 from armwright.formulations import find, problem_of
 from armwright.formulations.quantities.coriolis import coriolis_matrix
 from armwright.formulations.quantities.energy import kinetic_energy, potential_energy
+from armwright.mechanism import MomentLink
 
 pytestmark = pytest.mark.usefixtures("uncompiled")
 
@@ -31,8 +31,8 @@ def sixty_digits():
 
 
 def exact(case):
-    chain = case.arm.chain(mpmath.mpf)
-    return chain, *([mpmath.mpf(x) for x in column] for column in case.state)
+    mechanism = case.arm.mechanism(mpmath.mpf)
+    return mechanism, *([mpmath.mpf(x) for x in column] for column in case.state)
 
 
 def along(q, direction, t):
@@ -63,17 +63,17 @@ def test_mass_matrix_is_symmetric_positive_definite(n: int, seed: int) -> None:
 
 @every_case
 def test_mass_matrix_rate_less_twice_coriolis_matrix_is_skew(n: int, seed: int) -> None:
-    chain, q, qd, _ = exact(random_case(n, seed))
-    rate = slope(lambda q: find("mass_matrix")(chain, q), q, qd)
-    skew = rate - 2 * np.array(coriolis_matrix(chain, q, qd), dtype=object)
+    mechanism, q, qd, _ = exact(random_case(n, seed))
+    rate = slope(lambda q: find("mass_matrix")(mechanism, q), q, qd)
+    skew = rate - 2 * np.array(coriolis_matrix(mechanism, q, qd), dtype=object)
     assert np.abs(skew + skew.T).max() < mpmath.mpf("1e-35")
 
 
 @every_case
 def test_coriolis_matrix_is_that_of_christoffel_symbols(n: int, seed: int) -> None:
-    chain, q, qd, _ = exact(random_case(n, seed))
-    dM = [slope(lambda q: find("mass_matrix")(chain, q), q, unit) for unit in np.eye(n, dtype=int).tolist()]
-    C = np.array(coriolis_matrix(chain, q, qd), dtype=object)
+    mechanism, q, qd, _ = exact(random_case(n, seed))
+    dM = [slope(lambda q: find("mass_matrix")(mechanism, q), q, unit) for unit in np.eye(n, dtype=int).tolist()]
+    C = np.array(coriolis_matrix(mechanism, q, qd), dtype=object)
     for j in range(n):
         for k in range(n):
             symbol = sum((dM[i][j][k] + dM[k][j][i] - dM[j][i][k]) * qd[i] for i in range(n)) / 2
@@ -94,23 +94,23 @@ def test_power_in_is_rate_of_energy(n: int, seed: int) -> None:
     """tau . qd = d(T + U)/dt along q(t) = q + qd t + qdd t^2 / 2, rotors included, friction not."""
     case = random_case(n, seed, actuators=True)
     joints = tuple(replace(j, viscous=0.0, coulomb=0.0) for j in case.arm.joints)
-    chain, q, qd, qdd = exact(replace(case, arm=replace(case.arm, joints=joints)))
+    mechanism, q, qd, qdd = exact(replace(case, arm=replace(case.arm, joints=joints)))
 
     def energy(t):
         position = [a + b * t + c * t * t / 2 for a, b, c in zip(q, qd, qdd, strict=True)]
-        return kinetic_energy(chain, position, along(qd, qdd, t)) + potential_energy(chain, position)
+        return kinetic_energy(mechanism, position, along(qd, qdd, t)) + potential_energy(mechanism, position)
 
     rate = (energy(STEP) - energy(-STEP)) / (2 * STEP)
-    power = sum(t * v for t, v in zip(find("inverse_dynamics")(chain, q, qd, qdd), qd, strict=True))
+    power = sum(t * v for t, v in zip(find("inverse_dynamics")(mechanism, q, qd, qdd), qd, strict=True))
     assert abs(rate - power) < mpmath.mpf("1e-35") * (1 + abs(power))
 
 
 @every_case
 def test_gravity_torque_is_gradient_of_potential_energy(n: int, seed: int) -> None:
-    chain, q, _, _ = exact(random_case(n, seed))
-    gravity = find("bias")(chain, q, [0] * n)
+    mechanism, q, _, _ = exact(random_case(n, seed))
+    gravity = find("bias")(mechanism, q, [0] * n)
     for torque, unit in zip(gravity, np.eye(n, dtype=int).tolist(), strict=True):
-        assert abs(slope(lambda q: potential_energy(chain, q), q, unit) - torque) < mpmath.mpf("1e-35")
+        assert abs(slope(lambda q: potential_energy(mechanism, q), q, unit) - torque) < mpmath.mpf("1e-35")
 
 
 @every_case
@@ -124,10 +124,10 @@ def test_friction_dissipates(n: int, seed: int) -> None:
 # Accelerations of points, and what Gibbs, Kane and Grigorov make of them
 
 
-def moving(chain, q, qd, qdd):
+def moving(mechanism, q, qd, qdd):
     """Poses of the links along q + qd t + qdd t^2 / 2, as arrays, at t = 0, and their first and second rates."""
     poses = [
-        np.array(find("link_poses")(chain, along(along(q, qd, t), qdd, t * t / 2)), dtype=object)
+        np.array(find("link_poses")(mechanism, along(along(q, qd, t), qdd, t * t / 2)), dtype=object)
         for t in (-SMALL, 0 * SMALL, SMALL)
     ]
     behind, here, ahead = poses
@@ -158,16 +158,16 @@ def cloud(link):
 def test_gibbs_function_is_half_the_mass_of_points_times_their_acceleration_squared(n: int, seed: int) -> None:
     """But for what turning alone adds, which no joint acceleration enters; gravity is an acceleration of the base."""
     case = frictionless(n, seed)
-    chain, q, qd, qdd = exact(case)
-    poses, _, rates = moving(chain, q, qd, qdd)
-    spins = np.array(find("partial_velocities")(chain, q), dtype=object)[:, 3:] @ qd
-    total = sum(j.armature * a * a for j, a in zip(chain.joints, qdd, strict=True)) / 2
-    for link, pose, rate, w in zip(chain.links, poses, rates, spins, strict=True):
+    mechanism, q, qd, qdd = exact(case)
+    poses, _, rates = moving(mechanism, q, qd, qdd)
+    spins = np.array(find("partial_velocities")(mechanism, q), dtype=object)[:, 3:] @ qd
+    total = sum(j.armature * a * a for j, a in zip(mechanism.joints, qdd, strict=True)) / 2
+    for link, pose, rate, w in zip(mechanism.links, poses, rates, spins, strict=True):
         points = (rate[:3] @ cloud(link).T).T - np.array(case.arm.gravity)
         total = total + link.mass / 12 * np.sum(points * points)
         in_link = pose[:3, :3].T @ w
         total = total - (w @ w) * Vector(*in_link).dot(link.inertia @ Vector(*in_link)) / 2
-    G = find("gibbs_function")(chain, q, qd, qdd)
+    G = find("gibbs_function")(mechanism, q, qd, qdd)
     assert abs(G - total) < 1e-12 * abs(total)
     close(case.arm.gibbs_function(*case.state), float(G), 1e-12)
 
@@ -175,12 +175,12 @@ def test_gibbs_function_is_half_the_mass_of_points_times_their_acceleration_squa
 @every_case
 def test_torque_is_the_gradient_and_mass_matrix_the_hessian_of_the_gibbs_function(n: int, seed: int) -> None:
     case = frictionless(n, seed)
-    chain, q, qd, qdd = exact(case)
-    tau, M = find("inverse_dynamics")(chain, q, qd, qdd), find("mass_matrix")(chain, q)
+    mechanism, q, qd, qdd = exact(case)
+    tau, M = find("inverse_dynamics")(mechanism, q, qd, qdd), find("mass_matrix")(mechanism, q)
 
     def gradient(at):
         units = np.eye(n, dtype=int).tolist()
-        return [slope(lambda x: find("gibbs_function")(chain, q, qd, x), at, unit) for unit in units]
+        return [slope(lambda x: find("gibbs_function")(mechanism, q, qd, x), at, unit) for unit in units]
 
     small = mpmath.mpf("1e-30")
     assert all(abs(g - t) < small * (1 + abs(t)) for g, t in zip(gradient(qdd), tau, strict=True))
@@ -191,10 +191,10 @@ def test_torque_is_the_gradient_and_mass_matrix_the_hessian_of_the_gibbs_functio
 
 @every_case
 def test_partial_velocities_times_rates_are_the_velocities_of_the_links(n: int, seed: int) -> None:
-    chain, q, qd, _ = exact(random_case(n, seed))
-    poses, rates, _ = moving(chain, q, qd, [0] * n)
-    found = np.array(find("partial_velocities")(chain, q), dtype=object) @ qd
-    for link, pose, rate, velocity in zip(chain.links, poses, rates, found, strict=True):
+    mechanism, q, qd, _ = exact(random_case(n, seed))
+    poses, rates, _ = moving(mechanism, q, qd, [0] * n)
+    found = np.array(find("partial_velocities")(mechanism, q), dtype=object) @ qd
+    for link, pose, rate, velocity in zip(mechanism.links, poses, rates, found, strict=True):
         spin = rate[:3, :3] @ pose[:3, :3].T
         expected = [*of_centre(rate, link), spin[2, 1], spin[0, 2], spin[1, 0]]
         close(velocity, expected, 1e-14)
@@ -203,39 +203,39 @@ def test_partial_velocities_times_rates_are_the_velocities_of_the_links(n: int, 
 @every_case
 def test_inertia_forces_on_partial_velocities_are_the_torque(n: int, seed: int) -> None:
     """Kane's equations, (29) of Angeles, Ma and Rojas."""
-    chain, q, qd, qdd = exact(random_case(n, seed))
-    poses, _, rates = moving(chain, q, qd, qdd)
+    mechanism, q, qd, qdd = exact(random_case(n, seed))
+    poses, _, rates = moving(mechanism, q, qd, qdd)
     spins = [
-        np.array(find("partial_velocities")(chain, along(along(q, qd, t), qdd, t * t / 2)), dtype=object)[:, 3:]
+        np.array(find("partial_velocities")(mechanism, along(along(q, qd, t), qdd, t * t / 2)), dtype=object)[:, 3:]
         @ along(qd, qdd, t)
         for t in (-STEP, STEP)
     ]
-    partial = np.array(find("partial_velocities")(chain, q), dtype=object)
-    gravity = chain.base.rotation @ chain.gravity
+    partial = np.array(find("partial_velocities")(mechanism, q), dtype=object)
+    gravity = mechanism.base.rotation @ mechanism.gravity
     tau = np.zeros(n, dtype=object)
-    for i, (link, pose, rate, columns) in enumerate(zip(chain.links, poses, rates, partial, strict=True)):
+    for i, (link, pose, rate, columns) in enumerate(zip(mechanism.links, poses, rates, partial, strict=True)):
         R, w, wd = pose[:3, :3], columns[3:] @ qd, (spins[1][i] - spins[0][i]) / (2 * STEP)
         inertia = R @ np.array(link.inertia.matrix, dtype=object) @ R.T
         force = link.mass * (of_centre(rate, link) - np.array(gravity))
         tau = tau + columns[:3].T @ force + columns[3:].T @ (inertia @ wd + np.cross(w, inertia @ w))
-    close(tau, find("inverse_dynamics")(chain, q, qd, qdd), 1e-13)
+    close(tau, find("inverse_dynamics")(mechanism, q, qd, qdd), 1e-13)
 
 
 @every_case
 def test_convective_accelerations_are_those_of_links_whose_joints_keep_their_speed(n: int, seed: int) -> None:
-    chain, q, qd, _ = exact(random_case(n, seed))
-    poses, _, rates = moving(chain, q, qd, [0] * n)
-    spin_rates = slope(lambda q: np.array(find("partial_velocities")(chain, q), dtype=object)[:, 3:] @ qd, q, qd)
-    found = np.array(find("convective_accelerations")(chain, q, qd), dtype=object)
-    for link, pose, rate, turning, rows in zip(chain.links, poses, rates, spin_rates, found, strict=True):
+    mechanism, q, qd, _ = exact(random_case(n, seed))
+    poses, _, rates = moving(mechanism, q, qd, [0] * n)
+    spin_rates = slope(lambda q: np.array(find("partial_velocities")(mechanism, q), dtype=object)[:, 3:] @ qd, q, qd)
+    found = np.array(find("convective_accelerations")(mechanism, q, qd), dtype=object)
+    for link, pose, rate, turning, rows in zip(mechanism.links, poses, rates, spin_rates, found, strict=True):
         expected = [turning, rate[:3, 3], of_centre(rate, link)]
         assert np.abs(rows @ pose[:3, :3].T - np.array(expected)).max() < 1e-14 * (1 + np.abs(rows).max())
 
 
-def moments(chain):
+def moments(mechanism):
     """The chain with links in their ten linear parameters."""
-    links = tuple(MomentLink(link.mass, link.moment, link.origin_inertia) for link in chain.links)
-    return replace(chain, links=links)
+    links = tuple(MomentLink(link.mass, link.moment, link.origin_inertia) for link in mechanism.links)
+    return replace(mechanism, links=links)
 
 
 @every_case
@@ -244,7 +244,7 @@ def test_torque_is_linear_in_the_ten_inertial_parameters(n: int, seed: int) -> N
     case = random_case(n, seed)
     rng = np.random.default_rng(seed)
     state = [column.tolist() for column in case.state]
-    first = moments(case.arm.chain())
+    first = moments(case.arm.mechanism())
     deltas = [
         MomentLink(m, Vector(*h), Symmetric(*j))
         for m, h, j in zip(rng.normal(size=n), rng.normal(size=(n, 3)), rng.normal(size=(n, 6)), strict=True)
@@ -258,23 +258,23 @@ def test_torque_is_linear_in_the_ten_inertial_parameters(n: int, seed: int) -> N
         ),
     )
     for f in (f for f in INVERSE if f.any_link):
-        one, two, sum_ = (np.array(f(chain, *state)) for chain in (first, second, both))
+        one, two, sum_ = (np.array(f(mechanism, *state)) for mechanism in (first, second, both))
         scale = max(np.abs(one).max(), np.abs(two).max())
         assert np.abs(one + two - sum_).max() < 1e-12 * scale
-    close(INVERSE[0](case.arm.chain(), *state), find("inverse_dynamics", "khalil")(first, *state), 1e-12)
+    close(INVERSE[0](case.arm.mechanism(), *state), find("inverse_dynamics", "khalil")(first, *state), 1e-12)
 
 
 def test_formulations_that_need_a_centre_of_mass_say_so() -> None:
     case = random_case(3, 1)
-    chain = moments(case.arm.chain())
+    mechanism = moments(case.arm.mechanism())
     state = [column.tolist() for column in case.state]
     for f in (f for f in EVERY if not f.traced):
         arguments = state[: len(problem_of(f.problem).arguments)]
         if f.any_link:
-            f(chain, *arguments)
+            f(mechanism, *arguments)
         else:
             with pytest.raises(InputError, match="centre of mass"):
-                f(chain, *arguments)
+                f(mechanism, *arguments)
 
 
 @every_case

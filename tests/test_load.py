@@ -45,7 +45,7 @@ def written(folder: Path, text: str, name: str = "robot.urdf") -> Path:
     return folder / name
 
 
-def chain(n: int, kind: str = "continuous") -> str:
+def mechanism(n: int, kind: str = "continuous") -> str:
     rows = (joint(f"j{i}", f"l{i}", f"l{i + 1}", kind if i else "continuous") for i in range(n))
     return links(*(f"l{i}" for i in range(n + 1))) + "".join(rows)
 
@@ -71,7 +71,7 @@ def chain(n: int, kind: str = "continuous") -> str:
 )
 def test_arguments_of_the_wrong_kind(tmp_path: Path, chosen: dict, message: str) -> None:
     with pytest.raises(aw.ModelError, match=message):
-        aw.load(written(tmp_path, chain(2)), **chosen)
+        aw.load(written(tmp_path, mechanism(2)), **chosen)
 
 
 def test_packages_are_checked_for_every_robot() -> None:
@@ -80,7 +80,7 @@ def test_packages_are_checked_for_every_robot() -> None:
 
 
 def test_arguments_of_a_xacro_file(tmp_path: Path) -> None:
-    text = '<xacro:arg name="name"/>' + chain(1).replace('"j0"', '"$(arg name)_0"')
+    text = '<xacro:arg name="name"/>' + mechanism(1).replace('"j0"', '"$(arg name)_0"')
     path = written(tmp_path, text, "robot.xacro")
     path.write_text(path.read_text().replace("<robot", '<robot xmlns:xacro="http://www.ros.org/wiki/xacro"'))
     assert quiet(path, mappings={"name": "left"}).joints[0].name == "left_0"
@@ -91,7 +91,7 @@ def test_arguments_of_a_xacro_file(tmp_path: Path) -> None:
 
 
 def test_a_joint_locked_where_it_cannot_be_is_told(tmp_path: Path) -> None:
-    text = chain(2) + links("finger") + joint("f", "l2", "finger", "revolute", '<limit lower="-1" upper="2"/>')
+    text = mechanism(2) + links("finger") + joint("f", "l2", "finger", "revolute", '<limit lower="-1" upper="2"/>')
     path = written(tmp_path, text)
     with pytest.warns(ModelWarning, match=r"locked\['f'\] = 90 is outside of its limits, -1 to 2 rad") as told:
         aw.load(path, locked={"f": 90})
@@ -107,7 +107,7 @@ def test_a_joint_locked_where_it_cannot_be_is_told(tmp_path: Path) -> None:
 
 def test_endings_in_capitals(tmp_path: Path) -> None:
     for name in ("arm.URDF", "arm.Xacro", "arm.XML"):
-        assert quiet(written(tmp_path, chain(2), name)).n == 2
+        assert quiet(written(tmp_path, mechanism(2), name)).n == 2
     aw.load("rr").to_toml(tmp_path / "arm.TOML")
     assert quiet(tmp_path / "arm.TOML").n == 2
 
@@ -183,7 +183,7 @@ def test_numbered_names() -> None:
 
 @pytest.mark.parametrize("kind", ["continuous", "fixed"])
 def test_thousands_of_links_load_in_seconds(tmp_path: Path, kind: str) -> None:
-    path = written(tmp_path, chain(3000, kind))
+    path = written(tmp_path, mechanism(3000, kind))
     begin = time.process_time()
     arm = quiet(path)
     assert time.process_time() - begin < 8  # it takes one or two; all that is quadratic takes a minute
@@ -195,7 +195,7 @@ def test_combs_and_bushes_load_in_seconds(tmp_path: Path) -> None:
     names = [f"s{i}" for i in range(1500)]
     for beside in ("l{}", "l1"):
         branches = "".join(joint(f"b{i}", beside.format(i), name, "fixed") for i, name in enumerate(names))
-        path = written(tmp_path, chain(1500) + links(*names) + branches)
+        path = written(tmp_path, mechanism(1500) + links(*names) + branches)
         begin = time.process_time()
         assert quiet(path).n == 1500
         assert time.process_time() - begin < 8
@@ -210,10 +210,10 @@ def test_more_joints_than_anybody_has_are_refused(tmp_path: Path) -> None:
 def test_the_longest_chain_leaves_the_hand_out(tmp_path: Path) -> None:
     """A joint at the end that leads one beside it is a hand; one that leads a joint further out is none."""
     mimic = '<mimic joint="j2"/>'
-    hand = chain(3) + links("f") + joint("follow", "l2", "f", more=mimic)
+    hand = mechanism(3) + links("f") + joint("follow", "l2", "f", more=mimic)
     assert quiet(written(tmp_path, hand), locked={"follow": 0.0}).n == 3
     assert [j.name for j in quiet(written(tmp_path, hand)).joints] == ["j0", "j1"]
-    belt = chain(3) + links("f") + joint("follow", "l3", "f", more=mimic)
+    belt = mechanism(3) + links("f") + joint("follow", "l3", "f", more=mimic)
     arm = quiet(written(tmp_path, belt))
     assert (arm.n, len(arm.followers)) == (3, 1)
 
@@ -236,7 +236,7 @@ def degenerate(seed: int) -> aw.Robot:
 def test_idle_joints_are_the_same_in_the_matrix_and_in_the_recursion() -> None:
     singular = 0
     for seed in range(300):
-        chain_ = degenerate(seed).chain()
+        chain_ = degenerate(seed).mechanism()
         q = np.random.default_rng(seed).uniform(-1, 1, chain_.n).tolist()
         found = in_matrix(np.array(find("mass_matrix")(chain_, q), dtype=float))
         assert in_recursion(chain_, q) == found, seed
@@ -255,7 +255,7 @@ def test_a_long_chain_is_told_of_its_idle_joints() -> None:
     straight = aw.Robot.from_dh(
         [{**place, "mass": 1.0, "com": [0.05, 0, 0], "inertia": np.eye(3) * 1e-3}] * 3000, "modified"
     )
-    assert idle(straight.chain(), [0.0] * 3000) == set()  # stretched out, where the matrix is worst
+    assert idle(straight.mechanism(), [0.0] * 3000) == set()  # stretched out, where the matrix is worst
 
 
 # ---- what is said of a tree
@@ -263,7 +263,7 @@ def test_a_long_chain_is_told_of_its_idle_joints() -> None:
 
 def test_few_joints_beside_the_chain_are_told_one_by_one(tmp_path: Path) -> None:
     follow = joint("y", "l1", "b", more='<mimic joint="x" offset="0.5"/>')
-    text = chain(3) + links("a", "b") + joint("x", "l1", "a") + follow
+    text = mechanism(3) + links("a", "b") + joint("x", "l1", "a") + follow
     with pytest.warns(LockedWarning, match="r: x is not on the chain and stands locked at 0; locked= sets"):
         arm = aw.load(written(tmp_path, text), locked={})
     lines = str(arm).splitlines()[-3:]
@@ -278,7 +278,7 @@ def test_other_links_the_chain_could_end_in_are_told(tmp_path: Path) -> None:
     """Frames that are the same are none to choose between."""
     fixed = '<joint name="{0}" type="fixed"><parent link="l3"/><child link="{0}"/><origin xyz="{1} 0 0" rpy="0 0 {2}"/></joint>'
     tips = {"left": (0.1, 0), "right": (-0.036, 0), "turned": (0.1, 0.5), "same": (0.1, 0)}
-    text = chain(3) + links(*tips) + "".join(fixed.format(name, x, turn) for name, (x, turn) in tips.items())
+    text = mechanism(3) + links(*tips) + "".join(fixed.format(name, x, turn) for name, (x, turn) in tips.items())
     said = "the chain ends in 'left'; it could as well end in 'right' (136 mm), 'turned' (28.6 deg)"
     with pytest.warns(TipWarning, match=re.escape(f"r: {said}; tip= chooses")):
         arm = aw.load(written(tmp_path, text))
@@ -287,7 +287,7 @@ def test_other_links_the_chain_could_end_in_are_told(tmp_path: Path) -> None:
 
 
 def test_a_chain_that_ends_before_fingers_could_end_in_the_tool(tmp_path: Path) -> None:
-    text = chain(3) + links("tool", "finger", "nail", "thumb") + joint("mount", "l3", "tool", "fixed")
+    text = mechanism(3) + links("tool", "finger", "nail", "thumb") + joint("mount", "l3", "tool", "fixed")
     text += joint("close", "l3", "finger") + joint("grow", "finger", "nail", "fixed")
     text += joint("other", "l3", "thumb", more='<mimic joint="close"/>')
     said = r"r: the chain ends in 'l3'; it could as well end in 'tool' \(100 mm"
@@ -297,7 +297,7 @@ def test_a_chain_that_ends_before_fingers_could_end_in_the_tool(tmp_path: Path) 
 
 def test_many_joints_beside_the_chain_are_told_together(tmp_path: Path) -> None:
     names = [f"side{i}" for i in range(25)]
-    text = chain(3) + links(*names) + "".join(joint(f"x{i}", "l1", name) for i, name in enumerate(names))
+    text = mechanism(3) + links(*names) + "".join(joint(f"x{i}", "l1", name) for i, name in enumerate(names))
     text += links(*(f"f{i}" for i in range(9)))
     text += "".join(joint(f"y{i}", "l2", f"f{i}", more='<mimic joint="x0" offset="0.5"/>') for i in range(9))
     with pytest.warns(LockedWarning, match="r: 25 joints are not on the chain and stand locked at 0: x0, x1,"):

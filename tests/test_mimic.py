@@ -25,7 +25,8 @@ class Coupled:
         self.arm, self.free = arm, arm.freed()
         self.G, offsets = np.zeros((self.free.n, arm.n)), np.zeros(self.free.n)
         for i, drive in enumerate(arm.drives):
-            self.G[i, drive.coordinate], offsets[i] = drive.factor, drive.offset
+            ((coordinate, factor),) = drive.terms
+            self.G[i, coordinate], offsets[i] = factor, drive.offset
         rng = np.random.default_rng(seed)
         self.q, self.qd, self.qdd = self.state = tuple(rng.uniform(-1, 1, (3, STATES, arm.n)))
         self.all = (self.q @ self.G.T + offsets, self.qd @ self.G.T, self.qdd @ self.G.T)
@@ -39,7 +40,7 @@ def pair(request: pytest.FixtureRequest) -> Coupled:
 
 def test_a_chain_counts_its_coordinates(pair: Coupled) -> None:
     arm = pair.arm
-    assert (arm.n, len(arm.joints), len(arm.rows), len(arm.links), arm.chain().coordinates) == (4, 4, 7, 7, 4)
+    assert (arm.n, len(arm.joints), len(arm.rows), len(arm.links), arm.mechanism().coordinates) == (4, 4, 7, 7, 4)
     assert [row.name for row in arm.rows] == [f"joint{i}" for i in range(1, 8)]
     assert arm.followers[1].mimic == Mimic("joint1", -3.0, 0.7, 3)  # by way of joint3
     assert "3 following" in repr(arm)

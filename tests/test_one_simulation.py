@@ -36,8 +36,8 @@ def quietly(*arguments, **options) -> Run:
 
 def in_python(law: torque.Law) -> torque.Law:
     """The same law, called from Python."""
-    chain = ARM.chain()
-    return torque.as_law(lambda t, q, qd: law.torques(torque.Moment(t, q.tolist(), qd.tolist(), chain)), ARM.n)
+    mechanism = ARM.mechanism()
+    return torque.as_law(lambda t, q, qd: law.torques(torque.Moment(t, q.tolist(), qd.tolist(), mechanism)), ARM.n)
 
 
 def travelled(planned: Plan, target: str) -> Rollouts:

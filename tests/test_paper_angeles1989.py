@@ -74,8 +74,10 @@ def test_with_eulers_tensor_or_without_khalil_needs_seven_operations_less() -> N
 @pytest.mark.parametrize("rigid", [khalil_by_inertia, kane_by_euler])
 def test_what_is_counted_the_other_way_gives_the_same_torques(rigid) -> None:
     case = random_case(5, 4)
-    chain, state = case.arm.chain(), [x.tolist() for x in case.state]
-    close(rigid(chain, *state, chain.wrenches()), aw.formulations("inverse_dynamics")[0](chain, *state), 1e-13)
+    mechanism, state = case.arm.mechanism(), [x.tolist() for x in case.state]
+    close(
+        rigid(mechanism, *state, mechanism.wrenches()), aw.formulations("inverse_dynamics")[0](mechanism, *state), 1e-13
+    )
 
 
 def test_a_prismatic_joint_takes_the_products_of_52_and_56(study: Study) -> None:

@@ -173,7 +173,7 @@ def test_equation_22_is_misprinted() -> None:
 def equation_22(arm: aw.Robot, q: np.ndarray, printed: bool) -> np.ndarray:
     poses, D = arm.link_poses(q), np.zeros((arm.n, arm.n))
     z, o = poses[:, :3, 2], poses[:, :3, 3]
-    for i, link in enumerate(arm.chain().bodies):
+    for i, link in enumerate(arm.mechanism().bodies):
         R = poses[i, :3, :3]
         r, J = R @ np.array(list(link.com)), link.inertia
         inertia = R @ np.array([[J.xx, J.xy, J.xz], [J.xy, J.yy, J.yz], [J.xz, J.yz, J.zz]]) @ R.T

@@ -101,8 +101,8 @@ def test_the_mass_matrix_is_never_near_singular() -> None:
 
 def test_without_the_gamma_that_print_lost_the_accelerations_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     """Equation (27) as printed."""
-    chain, (q, qd, _) = arm().chain(), wanted(2.5)
-    right = denoc.inverse_dynamics(chain, q, qd, [0] * JOINTS, chain.wrenches())
+    mechanism, (q, qd, _) = arm().mechanism(), wanted(2.5)
+    right = denoc.inverse_dynamics(mechanism, q, qd, [0] * JOINTS, mechanism.wrenches())
 
     def wrench(outer: Pair, joint, link, m, _load):
         total = outer.plus(Pair(link.mass * m.td.linear + m.td.angular.cross(link.moment),
@@ -110,7 +110,7 @@ def test_without_the_gamma_that_print_lost_the_accelerations_are_wrong(monkeypat
         return m.A.wrench_to_parent(total), total.along(joint)
 
     monkeypatch.setattr(denoc, "_wrench", wrench)
-    printed = denoc.inverse_dynamics(chain, q, qd, [0] * JOINTS, chain.wrenches())
+    printed = denoc.inverse_dynamics(mechanism, q, qd, [0] * JOINTS, mechanism.wrenches())
     off = np.linalg.solve(arm().mass_matrix(q), np.subtract(right, printed))
     assert abs(off[2]) == pytest.approx(15.4, abs=0.1)
 

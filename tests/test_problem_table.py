@@ -22,7 +22,7 @@ from armwright.graph import Graph
 from armwright.graph.program import Program
 from armwright.trace import form
 from armwright.trace.form import Form, form_of, unrolled
-from armwright.trace.loops import LONG_CHAINS
+from armwright.trace.loops import LONG_MECHANISMS
 from armwright.trace.tracing import flattened
 
 CASE = random_case(5, 3, actuators=True)
@@ -64,7 +64,7 @@ def test_every_problem_has_what_its_record_names(problem_name: str) -> None:
         assert found.any_link or not candidate.tensor
     if record.loop is not None:
         assert find(problem_name, record.loop.formulation) in aw.formulations(record.name)
-        assert record.loop.sweeps in LONG_CHAINS
+        assert record.loop.sweeps in LONG_MECHANISMS
 
 
 def test_problems_and_formulations_are_of_each_other() -> None:
@@ -77,7 +77,7 @@ def test_programs_and_results_have_the_shapes_of_the_record(problem_name: str, a
     record, f = problem_of(problem_name), asked(arm, problem_name)
     assert f.arguments == record.arguments == tuple(name for name, _ in f.program.arguments)
     assert {len(symbols) for _, symbols in f.program.arguments} == {arm.n}
-    shape = record.sizes(arm.chain())
+    shape = record.sizes(arm.mechanism())
     assert f.program.shape == shape
     assert len(f.program.outputs) == math.prod(shape)
     batch = state_of(problem_name, BATCH[..., : arm.n])
@@ -260,9 +260,9 @@ def test_a_long_chain_with_followers_runs_as_it_is_written(name: str) -> None:
 
 def written(arm: aw.Robot, name: str, state: list[np.ndarray]) -> np.ndarray:
     """The default formulation itself, with a number for each scalar."""
-    chain, formulation = arm.chain(), default_for(name, bool(arm.followers))
-    results = (formulation(chain, *(x[k].tolist() for x in state)) for k in range(len(state[0])))
-    return np.array([list(flattened(result)) for result in results]).reshape(-1, *problem_of(name).sizes(chain))
+    mechanism, formulation = arm.mechanism(), default_for(name, bool(arm.followers))
+    results = (formulation(mechanism, *(x[k].tolist() for x in state)) for k in range(len(state[0])))
+    return np.array([list(flattened(result)) for result in results]).reshape(-1, *problem_of(name).sizes(mechanism))
 
 
 # Backends
@@ -316,9 +316,9 @@ def test_what_a_kernel_cannot_take_it_hands_over(target: str, dtype: str) -> Non
 
 
 @pytest.mark.parametrize(("target", "dtype"), KINDS)
-@pytest.mark.parametrize("problem", LONG_CHAINS)
+@pytest.mark.parametrize("problem", LONG_MECHANISMS)
 def test_a_backend_makes_loops(problem: str, target: str, dtype: str) -> None:
-    sweeps = LONG_CHAINS[problem]
+    sweeps = LONG_MECHANISMS[problem]
     loop = backend(target).loop(sweeps.steps(False), sweeps.tables(LONG.arm, dtype), dtype)
     assert (loop.dtype, loop.shape) == (np.dtype(dtype), (26,)) and loop.source
     state, out = list(FEW.astype(dtype)), np.empty((3, 26), dtype)

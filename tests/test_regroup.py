@@ -9,10 +9,10 @@ from conftest import close, random_case
 
 import armwright as aw
 from armwright.algebra import Vector
-from armwright.chain import Chain, Wrench
 from armwright.formulations import PROBLEMS, find, problem_of
 from armwright.graph import Graph, count
 from armwright.graph.interpret import interpret
+from armwright.mechanism import Mechanism, Wrench
 from armwright.trace import choose
 from armwright.trace.choose import cheapest
 from armwright.trace.reframe import leaving, levelled, meeting, reframed
@@ -28,19 +28,19 @@ CASES = [(p.name, c.formulation, c.tensor) for p in PROBLEMS.values() for c in p
 @pytest.mark.parametrize(("n", "seed"), [(1 + s % 8, s) for s in range(24)])
 def test_base_parameters_give_the_same_dynamics(n: int, seed: int) -> None:
     case = random_case(n, seed, actuators=True)
-    chain = case.arm.chain()
-    base, euler = regrouped(chain), regrouped(chain, euler=True)
+    mechanism = case.arm.mechanism()
+    base, euler = regrouped(mechanism), regrouped(mechanism, euler=True)
     state = [column.tolist() for column in case.state]
     for f in TAKES_ANY_LINK:
         arguments = state[: len(problem_of(f.problem).arguments)]
         condition = np.linalg.cond(case.arm.mass_matrix(case.q)) if f.problem == "forward_dynamics" else 10.0
-        close(f(base, *arguments), f(chain, *arguments), 1e-13 * condition)
-        close(f(euler, *arguments), f(chain, *arguments), 1e-13 * condition)
+        close(f(base, *arguments), f(mechanism, *arguments), 1e-13 * condition)
+        close(f(euler, *arguments), f(mechanism, *arguments), 1e-13 * condition)
 
 
 def test_a_general_revolute_arm_keeps_seven_parameters_a_link() -> None:
     """Six joints beyond the first keep XX-YY, ZZ, XY, XZ, YZ, MX, MY."""
-    base = regrouped(aw.random_robot(6, 1, prismatic=0.0).chain())
+    base = regrouped(aw.random_robot(6, 1, prismatic=0.0).mechanism())
     for link in base.links[1:]:
         assert (link.mass, link.moment.z, link.origin_inertia.yy) == (0, 0, 0)
         assert sum(x != 0 for x in (link.mass, *link.moment, *link.origin_inertia)) == 7
@@ -51,8 +51,8 @@ def test_regrouping_saves_operations(seed: int) -> None:
     arm = aw.random_robot(5, seed)
     for f in TAKES_ANY_LINK:
         given, base = (
-            count(flattened(f(chain, *inputs(Graph(), f.problem, arm.n))))
-            for chain in (arm.chain(), regrouped(arm.chain()))
+            count(flattened(f(mechanism, *inputs(Graph(), f.problem, arm.n))))
+            for mechanism in (arm.mechanism(), regrouped(arm.mechanism()))
         )
         assert base.total <= given.total
 
@@ -68,7 +68,7 @@ def parallel_rows(n: int, seed: int) -> aw.Robot:
 @pytest.mark.parametrize(("n", "seed"), [(1 + s % 8, s) for s in range(32)])
 def test_better_frames_give_the_same_dynamics(n: int, seed: int) -> None:
     arm = parallel_rows(n, seed)
-    chain = arm.chain()
+    mechanism = arm.mechanism()
     rng = np.random.default_rng(seed)
     state = rng.uniform(-2, 2, (3, n)).tolist()
     tip = Wrench(*(Vector(*x) for x in rng.normal(size=(2, 3)).tolist()))
@@ -76,8 +76,8 @@ def test_better_frames_give_the_same_dynamics(n: int, seed: int) -> None:
         f = find(problem, name)
         arguments = state[: len(problem_of(problem).arguments)]
         condition = np.linalg.cond(arm.mass_matrix(state[0])) if problem == "forward_dynamics" else 10.0
-        expected = f(chain, *arguments, loads=chain.wrenches(tip))
-        for new in (reframed(chain), reframed(chain, level=False), reframed(chain, turn=False)):
+        expected = f(mechanism, *arguments, loads=mechanism.wrenches(tip))
+        for new in (reframed(mechanism), reframed(mechanism, level=False), reframed(mechanism, turn=False)):
             close(f(new, *arguments, loads=new.wrenches(tip)), expected, 1e-13 * condition)
 
 
@@ -100,10 +100,12 @@ def test_what_is_compiled_is_the_robot_that_was_given(
 
 
 def test_distances_along_parallel_axes_are_gathered_in_one() -> None:
-    chain = aw.load("puma560").chain()
-    assert [joint.d for joint in chain.joints[1:3]] == [0.2435, -0.0934]
-    assert [joint.d for joint in levelled(chain).joints[1:3]] == [0, 0.2435 - 0.0934]
-    flat = levelled(Chain(tuple(replace(j, ca=1, sa=0) for j in chain.joints), chain.links, chain.gravity))
+    mechanism = aw.load("puma560").mechanism()
+    assert [joint.d for joint in mechanism.joints[1:3]] == [0.2435, -0.0934]
+    assert [joint.d for joint in levelled(mechanism).joints[1:3]] == [0, 0.2435 - 0.0934]
+    flat = levelled(
+        Mechanism(tuple(replace(j, ca=1, sa=0) for j in mechanism.joints), mechanism.links, mechanism.gravity)
+    )
     assert all(joint.d == 0 for joint in flat.joints)  # of one row from base to tip nothing is left
     assert levelled(flat) is flat
 
@@ -112,29 +114,29 @@ def test_distances_along_parallel_axes_are_gathered_in_one() -> None:
 def test_frames_of_axes_that_meet_stand_in_one_point(seed: int) -> None:
     """The first axes of a random arm made to meet; beyond, joints of both types."""
     rng = np.random.default_rng(seed)
-    chain = aw.random_robot(6, seed).chain()
+    mechanism = aw.random_robot(6, seed).mechanism()
     together = 2 + seed % 3
     joints = [
         replace(joint, prismatic=joint.prismatic and i > together, a=0, d=0 if i < together else joint.d)
         if i <= together
         else joint
-        for i, joint in enumerate(chain.joints)
+        for i, joint in enumerate(mechanism.joints)
     ]
-    chain = replace(chain, joints=tuple(joints))
-    assert leaving(chain) == together
-    met = meeting(chain)
+    mechanism = replace(mechanism, joints=tuple(joints))
+    assert leaving(mechanism) == together
+    met = meeting(mechanism)
     assert leaving(met) is None or met.joints[together].d == 0
     state = rng.uniform(-2, 2, (3, 6)).tolist()
     tip = Wrench(*(Vector(*x) for x in rng.normal(size=(2, 3)).tolist()))
     f = find("inverse_dynamics", "cartesian_tensor")
-    close(f(met, *state, loads=met.wrenches(tip)), f(chain, *state, loads=chain.wrenches(tip)), 1e-12)
+    close(f(met, *state, loads=met.wrenches(tip)), f(mechanism, *state, loads=mechanism.wrenches(tip)), 1e-12)
 
 
 @pytest.mark.usefixtures("uncompiled")
 def test_no_dust_is_left_where_zeros_should_be(robot_name: str) -> None:
-    chain = reframed(aw.load(robot_name).chain())
+    mechanism = reframed(aw.load(robot_name).mechanism())
     for euler in (False, True):
-        for joint, link in list(zip(chain.joints, regrouped(chain, euler).links, strict=True))[1:]:
+        for joint, link in list(zip(mechanism.joints, regrouped(mechanism, euler).links, strict=True))[1:]:
             tensor = link.origin_euler if euler else link.origin_inertia
             assert joint.prismatic or (tensor.zz if euler else tensor.yy) == 0
             for numbers in (link.moment, tensor):

@@ -95,7 +95,7 @@ def test_a_robot_is_frozen_equal_and_picklable() -> None:
     for f in aw.formulations():
         assert pickle.loads(pickle.dumps(f)) is f
     with pytest.raises(AttributeError):
-        PUMA.chain().gravity.z = 0.0
+        PUMA.mechanism().gravity.z = 0.0
     assert hash(PUMA) == hash(aw.load("puma560"))
 
 

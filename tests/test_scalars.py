@@ -7,10 +7,10 @@ from conftest import EVERY, FORWARD, INVERSE, MATRICES, close, random_case, stat
 
 import armwright as aw
 from armwright.algebra import Vector
-from armwright.chain import Wrench
 from armwright.formulations import Formulation
 from armwright.graph import Expr, Graph
 from armwright.graph.interpret import interpret
+from armwright.mechanism import Wrench
 from armwright.trace.tracing import flattened, inputs
 
 
@@ -30,8 +30,8 @@ def test_single_precision_stays_single_and_close(formulation: Formulation) -> No
     exact = aw.compile(case.arm, formulation.problem, formulation.name)(*state)
     f = aw.compile(case.arm, formulation.problem, formulation.name, dtype="float32")
     if not formulation.traced:
-        chain = case.arm.chain(np.float32)
-        values = formulation(chain, *([np.float32(x) for x in column] for column in state))
+        mechanism = case.arm.mechanism(np.float32)
+        values = formulation(mechanism, *([np.float32(x) for x in column] for column in state))
         assert all(isinstance(x, (np.float32, int)) for x in flattened(values))
     single, batch = f(*state), f(*(np.stack([x, x]) for x in state))
     assert single.dtype == batch.dtype == np.float32
@@ -46,19 +46,19 @@ def test_single_precision_stays_single_and_close(formulation: Formulation) -> No
 def test_fifty_digits_agree_to_1e_45(n: int, seed: int) -> None:
     with mpmath.workdps(50):
         case = random_case(n, seed, actuators=True)
-        chain = case.arm.chain(mpmath.mpf)
+        mechanism = case.arm.mechanism(mpmath.mpf)
         q, qd, qdd = ([mpmath.mpf(x) for x in column] for column in case.state)
         wrench = [mpmath.mpf(x) for x in case.tip_wrench]
-        loads = chain.wrenches(Wrench(Vector(*wrench[:3]), Vector(*wrench[3:])))
-        tau = INVERSE[0](chain, q, qd, qdd, loads=loads)
-        M = MATRICES[0](chain, q)
+        loads = mechanism.wrenches(Wrench(Vector(*wrench[:3]), Vector(*wrench[3:])))
+        tau = INVERSE[0](mechanism, q, qd, qdd, loads=loads)
+        M = MATRICES[0](mechanism, q)
         condition = mpmath.mpf(float(np.linalg.cond(np.array(M, dtype=float))))
         for f in INVERSE[1:]:
-            assert difference(f(chain, q, qd, qdd, loads=loads), tau) < mpmath.mpf("1e-45")
+            assert difference(f(mechanism, q, qd, qdd, loads=loads), tau) < mpmath.mpf("1e-45")
         for f in MATRICES[1:]:
-            assert difference(list(flattened(f(chain, q))), list(flattened(M))) < mpmath.mpf("1e-45")
+            assert difference(list(flattened(f(mechanism, q))), list(flattened(M))) < mpmath.mpf("1e-45")
         for f in FORWARD:
-            assert difference(f(chain, q, qd, tau, loads=loads), qdd) < mpmath.mpf("1e-45") * condition
+            assert difference(f(mechanism, q, qd, tau, loads=loads), qdd) < mpmath.mpf("1e-45") * condition
 
 
 def difference(got: list, expected: list) -> mpmath.mpf:
@@ -70,7 +70,7 @@ def test_a_trace_computes_what_it_traced(formulation: Formulation) -> None:
     case = random_case(4, 13, actuators=True)
     graph = Graph()
     symbols = inputs(graph, formulation.problem, 4)
-    outputs = list(flattened(formulation(case.arm.chain(), *symbols)))
+    outputs = list(flattened(formulation(case.arm.mechanism(), *symbols)))
     state = state_of(formulation, case)
     values = {
         e.key: x
@@ -86,6 +86,6 @@ def test_a_formulation_never_branches_on_a_scalar() -> None:
     graph = Graph()
     with pytest.raises(TypeError, match="no truth value"):
         bool(graph.input("q"))
-    chain = aw.random_robot(3, 2, prismatic=0.5).chain()
+    mechanism = aw.random_robot(3, 2, prismatic=0.5).mechanism()
     for f in EVERY:
-        assert all(isinstance(x, (Expr, float, int)) for x in flattened(f(chain, *inputs(graph, f.problem, 3))))
+        assert all(isinstance(x, (Expr, float, int)) for x in flattened(f(mechanism, *inputs(graph, f.problem, 3))))

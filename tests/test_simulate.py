@@ -105,9 +105,9 @@ LAWS = registered() | {
 def test_a_compiled_law_is_the_law_itself(name: str) -> None:
     law = LAWS[name]
     run = simulate(SMOOTH, law, q0=[0.05, 0, -0.05], duration=0.5, rtol=1e-9)
-    chain = SMOOTH.chain()
+    mechanism = SMOOTH.mechanism()
     for i in range(0, len(run.t), 10):
-        at = torque.Moment(float(run.t[i]), run.q[i].tolist(), run.qd[i].tolist(), chain, run.memory[i].tolist())
+        at = torque.Moment(float(run.t[i]), run.q[i].tolist(), run.qd[i].tolist(), mechanism, run.memory[i].tolist())
         close(run.tau[i] + run.drag[i], np.array(law.torques(at), dtype=float), 1e-10)
     close(run.qdd, SMOOTH.forward_dynamics(run.q, run.qd, run.tau + run.drag), 1e-9)
     assert run.audit.energy_error < 1e-8
@@ -282,7 +282,7 @@ def test_a_law_that_follows_two_motions_is_not_one_that_follows_one() -> None:
     law = torque.pd(one, 20, 3) + torque.pd(other, 10, 1)
     assert torque.opened(law) is None
     assert torque.opened(torque.pd(one, 20, 3) + torque.pd(one, 10, 1)) is not None
-    at = torque.Moment(0.4, [0.1, 0.2, 0.3], [0.0] * 3, SMOOTH.chain())
+    at = torque.Moment(0.4, [0.1, 0.2, 0.3], [0.0] * 3, SMOOTH.mechanism())
     with pytest.warns(SlowWarning):
         run = simulate(SMOOTH, law, q0=at.q, qd0=at.qd, start=0.4, duration=0.02)
     close(run.tau[0], law.torques(at), 1e-12)

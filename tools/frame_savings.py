@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 
 from armwright.algebra import IDENTITY, ZERO, InverseRotation, Matrix, Rotation, Scalar, Symmetric, Vector, cos, sin
-from armwright.chain import AnyLink, Chain, Joint, Link
 from armwright.check.numbers import bare
 from armwright.formulations import find
 from armwright.formulations.composite_body import Body
 from armwright.graph import OperationCount, count
 from armwright.graph.expression import Graph
+from armwright.mechanism import AnyLink, Joint, Link, Mechanism
 from armwright.model.canonical import SNAP, FileJoint, moved
 from armwright.model.description import Description, symmetric
 from armwright.study.operation_counts import count_on
@@ -55,18 +55,18 @@ class Savings:
 def savings(placed: Sequence[FileJoint], robot: Description) -> Savings:
     """`placed` are the joints as the file has them, `robot` the same in canonical frames."""
     alone = Request("inverse_dynamics", bare(robot))
-    chain = replace(placed_chain(placed, robot.gravity), drives=robot.drives)
-    on_base = (_counted(name, _regrouped(chain, euler)) for name, euler in ON_BASE_PARAMETERS)
+    mechanism = replace(placed_chain(placed, robot.gravity), drives=robot.drives)
+    on_base = (_counted(name, _regrouped(mechanism, euler)) for name, euler in ON_BASE_PARAMETERS)
     return Savings(
-        _counted(PUBLISHED, chain),
+        _counted(PUBLISHED, mechanism),
         count(traced(find("inverse_dynamics", PUBLISHED), alone).program.outputs),
         min(on_base, key=lambda counted: counted.total),
         count(cheapest(alone).program.outputs),
     )
 
 
-def _counted(name: str, chain: Chain) -> OperationCount:
-    return count_on(chain, Graph(), find("inverse_dynamics", name))
+def _counted(name: str, mechanism: Mechanism) -> OperationCount:
+    return count_on(mechanism, Graph(), find("inverse_dynamics", name))
 
 
 class Turned(Rotation):
@@ -113,7 +113,7 @@ class PlacedJoint(Joint):
         return self.shift + self.turn @ Vector(0, 0, q) if self.prismatic else self.shift
 
 
-def placed_chain(placed: Sequence[FileJoint], gravity: tuple[float, float, float]) -> Chain:
+def placed_chain(placed: Sequence[FileJoint], gravity: tuple[float, float, float]) -> Mechanism:
     """The chain in the frames of the file, turned so that z is the axis."""
     joints: list[Joint] = []
     links: list[AnyLink] = []
@@ -129,7 +129,7 @@ def placed_chain(placed: Sequence[FileJoint], gravity: tuple[float, float, float
         body = moved(joint.body, turn.T)
         links.append(Link(body.mass, Vector(*body.com), symmetric(body.inertia)))
         before = turn
-    return Chain(tuple(joints), tuple(links), _vector(fall))
+    return Mechanism(tuple(joints), tuple(links), _vector(fall))
 
 
 def _to_z(axis: Any) -> Any:
@@ -153,15 +153,15 @@ def _tidy(x: float) -> float:
     return round(x) if abs(x) < 1.5 and abs(x - round(x)) <= SNAP else x
 
 
-def _regrouped(chain: Chain, euler: bool) -> Chain:
+def _regrouped(mechanism: Mechanism, euler: bool) -> Mechanism:
     """Base parameters, as `regroup.regrouped` has them on canonical chains."""
-    links = list(chain.links)
-    for i in reversed(range(1, chain.n)):
-        joint = chain.joints[i]
+    links = list(mechanism.links)
+    for i in reversed(range(1, mechanism.n)):
+        joint = mechanism.joints[i]
         assert isinstance(joint, PlacedJoint)
         links[i], unchanged = split(joint, links[i], euler)
         links[i - 1] = with_body(links[i - 1], _to_parent(unchanged, joint))
-    return replace(chain, links=tuple(links))
+    return replace(mechanism, links=tuple(links))
 
 
 def _to_parent(body: Body, joint: PlacedJoint) -> Body:

@@ -66,9 +66,9 @@ def rows(package: str) -> list[tuple[str, str, str, str]]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 arm = aw.load(path, tip=tip)
-            chain = arm.source.split("\n", maxsplit=1)[0].split(", ", 1)[1]
+            mechanism = arm.source.split("\n", maxsplit=1)[0].split(", ", 1)[1]
             asked = f" (`tip={tip!r}`)" if tip else ""
-            found.append((name, f"{arm.n} joints, {arm.joint_types}", chain + asked, deviation(path, arm)))
+            found.append((name, f"{arm.n} joints, {arm.joint_types}", mechanism + asked, deviation(path, arm)))
         except aw.ArmwrightError as error:
             reason = str(error).replace(f"{folder(package)}/", "").replace(str(folder(package).parent), "...")
             reason = reason.replace("|", "/").replace("\n", " ")
@@ -111,11 +111,11 @@ def counted() -> dict[str, Savings]:
     for package in PACKAGES:
         for path in files(package):
             try:
-                chain = picked(path)
+                mechanism = picked(path)
             except aw.ArmwrightError:
                 continue
             name = path.name if path.name not in found else str(path.relative_to(folder(package)))
-            found[name] = savings(chain.placed, chain.description)
+            found[name] = savings(mechanism.placed, mechanism.description)
     return found
 
 

@@ -62,7 +62,7 @@ ROOMS: dict[str, Room] = {
             "formulations/quantities/kinematics.py": "kinematics laws",
             "formulations/quantities/regressor.py": "identify",
             "formulations/quantities/derivatives.py": "derivatives",
-            "formulations/parts/coupled.py": "mimic agreement",
+            "formulations/parts/coordinates.py": "mimic agreement",
             "formulations/parts/wrapped.py": "agreement laws mimic robot",
             "formulations/problem.py": "problem_table robot agreement",
             "formulations/registry.py": "problem_table robot agreement",

@@ -197,6 +197,12 @@ def point_inertia(r: Vector) -> Symmetric:
     return Symmetric(yy + zz, xx + zz, xx + yy, -(r.x * r.y), -(r.x * r.z), -(r.y * r.z))
 
 
+def sweep(s: Vector, p: Vector) -> Symmetric:
+    """-s~ p~ - (s~ p~)^T, the part of the parallel-axis rule that is linear in the first moment p."""
+    x, y, z = 2 * s.x * p.x, 2 * s.y * p.y, 2 * s.z * p.z
+    return Symmetric(y + z, x + z, x + y, -(s.x * p.y + s.y * p.x), -(s.x * p.z + s.z * p.x), -(s.y * p.z + s.z * p.y))
+
+
 def point_euler(r: Vector) -> Symmetric:
     """r r^T: Euler's tensor of a unit mass at r."""
     return Symmetric(r.x * r.x, r.y * r.y, r.z * r.z, r.x * r.y, r.x * r.z, r.y * r.z)
@@ -226,20 +232,42 @@ def euler_moment(tensor: Matrix, euler: Symmetric) -> Vector:
     )
 
 
-class Rotation:
-    """The DH rotation R = Rot(x, alpha) Rot(z, theta), as two plane rotations: 8 multiplications, 4 additions.
+def structural(x: Scalar, value: int) -> bool:
+    """Whether a scalar is this integer, known before anything runs."""
+    return isinstance(x, int) and x == value
 
-    R @ v takes a vector from the frame of link i to that of link i-1, R.T @ v takes it back.
+
+def turned_z(v: Vector, c: Scalar, s: Scalar) -> Vector:
+    """Rot(z) v; v itself where nothing turns."""
+    return v if structural(s, 0) and structural(c, 1) else Vector(c * v.x - s * v.y, s * v.x + c * v.y, v.z)
+
+
+class Rotation:
+    """The rotation of a joint, R = S Rot(z, gamma) Rot(x, alpha) Rot(z, theta), as plane rotations.
+
+    R @ v takes a vector from the frame of a link to that of its parent, R.T @ v takes it back. With gamma = 0 and no S,
+    as everywhere but at branches and beyond ball joints, it is that of a DH row: 8 multiplications, 4 additions.
     """
 
-    __slots__ = ("ca", "ct", "sa", "st")
+    __slots__ = ("ca", "cg", "ct", "sa", "sg", "st", "stand")
 
-    def __init__(self, ca: Scalar, sa: Scalar, ct: Scalar, st: Scalar) -> None:
-        self.ca, self.sa, self.ct, self.st = ca, sa, ct, st
+    def __init__(
+        self,
+        ca: Scalar,
+        sa: Scalar,
+        ct: Scalar,
+        st: Scalar,
+        cg: Scalar = 1,
+        sg: Scalar = 0,
+        stand: Matrix | None = None,
+    ) -> None:
+        self.ca, self.sa, self.ct, self.st, self.cg, self.sg, self.stand = ca, sa, ct, st, cg, sg, stand
 
     def __matmul__(self, v: Vector) -> Vector:
         u = self.st * v.x + self.ct * v.y
-        return Vector(self.ct * v.x - self.st * v.y, self.ca * u - self.sa * v.z, self.sa * u + self.ca * v.z)
+        v = Vector(self.ct * v.x - self.st * v.y, self.ca * u - self.sa * v.z, self.sa * u + self.ca * v.z)
+        v = turned_z(v, self.cg, self.sg)
+        return v if self.stand is None else self.stand @ v
 
     @property
     def T(self) -> InverseRotation:
@@ -248,20 +276,28 @@ class Rotation:
     @property
     def matrix(self) -> Matrix:
         ca, sa, ct, st = self.ca, self.sa, self.ct, self.st
-        return Matrix(Vector(ct, -st, 0), Vector(ca * st, ca * ct, -sa), Vector(sa * st, sa * ct, ca))
+        rows = Matrix(Vector(ct, -st, 0), Vector(ca * st, ca * ct, -sa), Vector(sa * st, sa * ct, ca))
+        if not (structural(self.sg, 0) and structural(self.cg, 1)):
+            rows = Matrix(*(turned_z(column, self.cg, self.sg) for column in rows.T)).T
+        return rows if self.stand is None else self.stand.dot(rows)
 
     @property
     def axis_in_child(self) -> Vector:
-        """R^T z: the axis of the previous joint, seen from this frame."""
+        """R^T z: the axis of the parent's joint, seen from this frame."""
+        if self.stand is not None:
+            return self.T @ Z
         return Vector(self.sa * self.st, self.sa * self.ct, self.ca)
 
     def similar(self, s: Symmetric) -> Symmetric:
         """R S R^T in 16 multiplications and 16 additions."""
-        return s.turned_z(self.ct, self.st).turned_x(self.ca, self.sa)
+        s = s.turned_z(self.ct, self.st).turned_x(self.ca, self.sa)
+        if not (structural(self.sg, 0) and structural(self.cg, 1)):
+            s = s.turned_z(self.cg, self.sg)
+        return s if self.stand is None else similar(self.stand, s)
 
 
 class InverseRotation:
-    """R^T for a DH rotation R."""
+    """R^T for the rotation R of a joint."""
 
     __slots__ = ("of",)
 
@@ -270,5 +306,26 @@ class InverseRotation:
 
     def __matmul__(self, v: Vector) -> Vector:
         r = self.of
+        v = turned_z(v if r.stand is None else r.stand.T @ v, r.cg, -r.sg)
         y = r.ca * v.y + r.sa * v.z
         return Vector(r.ct * v.x + r.st * y, r.ct * y - r.st * v.x, r.ca * v.z - r.sa * v.y)
+
+
+def similar(R: Matrix, s: Symmetric) -> Symmetric:
+    """R S R^T for any R."""
+    half = Matrix(*(s @ row for row in R))
+    (x, y, z), (hx, hy, hz) = R, half
+    return Symmetric(x.dot(hx), y.dot(hy), z.dot(hz), x.dot(hy), x.dot(hz), y.dot(hz))
+
+
+def from_quaternion(x: Scalar, y: Scalar, z: Scalar, w: Scalar) -> Matrix:
+    """The rotation matrix of a unit quaternion, in 9 products and 12 sums after three doublings."""
+    x2, y2, z2 = x + x, y + y, z + z
+    xx, yy, zz = x * x2, y * y2, z * z2
+    xy, xz, yz = x * y2, x * z2, y * z2
+    wx, wy, wz = w * x2, w * y2, w * z2
+    return Matrix(
+        Vector(1 - (yy + zz), xy - wz, xz + wy),
+        Vector(xy + wz, 1 - (xx + zz), yz - wx),
+        Vector(xz - wy, yz + wx, 1 - (xx + yy)),
+    )

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array, Scalar, Vector
-from armwright.chain import Wrench
 from armwright.errors import InputError
+from armwright.mechanism import Wrench
 
 _LINE = 64  # bytes of a line of the cache
 

@@ -16,7 +16,7 @@ from armwright.errors import ArmwrightError, InputError, SingularError
 from armwright.formulations import Formulation, Problem
 from armwright.formulations.problem import Loop
 from armwright.model.description import Description
-from armwright.trace.loops import LONG_CHAINS
+from armwright.trace.loops import LONG_MECHANISMS
 from armwright.trace.solvable import check_solvable
 
 
@@ -71,7 +71,7 @@ def loop_kernel(backend: Backend, loop: Loop, subject: Subject, loads: tuple[str
     robot, dtype = subject.robot, subject.dtype.name
     check_solvable(subject.problem, robot)
     still = replace(robot, gravity=(0.0, 0.0, 0.0)) if loop.columns else robot
-    sweeps = LONG_CHAINS[loop.sweeps]
+    sweeps = LONG_MECHANISMS[loop.sweeps]
     return backend.loop(sweeps.steps(bool(loads)), sweeps.tables(still, dtype), dtype)
 
 
@@ -100,7 +100,7 @@ def _loads(subject: Subject, call: Call) -> Array:
     if "link_wrenches" in arrays:
         loads += arrays["link_wrenches"]
     if "tip_wrench" in arrays:
-        at_tip = wrench(arrays["tip_wrench"], batch).seen_through(subject.robot.chain().tool)
+        at_tip = wrench(arrays["tip_wrench"], batch).seen_through(subject.robot.mechanism().tool)
         loads[..., -1, :] += np.stack(np.broadcast_arrays(*at_tip.force, *at_tip.moment), axis=-1)
     return loads.reshape(*batch, 6 * n)
 
@@ -128,18 +128,18 @@ def as_written(formulation: Formulation, subject: Subject) -> Evaluate:
     """The formulation itself, with arrays as scalars."""
     robot, problem, dtype = subject
     check_solvable(problem, robot)
-    chain = robot.chain(float if dtype == np.float64 else np.float32)
+    mechanism = robot.mechanism(float if dtype == np.float64 else np.float32)
 
     def evaluate(call: Call) -> Array:
         arrays, batch = call.arrays, call.batch
         tip = wrench(arrays["tip_wrench"], batch) if "tip_wrench" in arrays else None
         links = None
         if "link_wrenches" in arrays:
-            links = [wrench(arrays["link_wrenches"][..., i, :], batch) for i in range(chain.n)]
+            links = [wrench(arrays["link_wrenches"][..., i, :], batch) for i in range(len(mechanism.solid))]
         columns = [scalars(arrays[name], batch) for name in problem.arguments]
         try:
             with np.errstate(all="ignore"):  # what overflows or divides by zero is told below
-                values = formulation(chain, *columns, loads=chain.wrenches(tip, links))
+                values = formulation(mechanism, *columns, loads=mechanism.wrenches(tip, links))
                 result = stacked(values, batch, dtype)
         except (ZeroDivisionError, OverflowError):
             raise not_finite(subject, call, np.full(batch, np.nan)) from None

@@ -48,7 +48,9 @@ class Function:
         self.arguments = (*record.arguments, *vary)
         # a varied parameter of one number has no axis of its own
         sizes = {name: () if size == 1 else (size,) for name, size in check(robot, vary).items()}
-        self._shapes: dict[str, tuple[int, ...]] = {name: sizes.get(name, (robot.n,)) for name in self.arguments}
+        lengths = {**dict.fromkeys(record.arguments, (robot.n,)), "q": (robot.nq,)}
+        self._shapes: dict[str, tuple[int, ...]] = {n: sizes.get(n, lengths.get(n, ())) for n in self.arguments}
+        self._lengths = [lengths[name][0] for name in record.arguments]
         self._kernels: dict[tuple[str, ...], Kernel] = {}
         self._evaluators: dict[tuple[str, ...], Evaluate] = {}
 
@@ -96,9 +98,8 @@ class Function:
         return done if done is not None else self._checked(state, {}, out, threads)
 
     def _quick(self, state: tuple[ArrayLike, ...], out: Array | None, threads: int | None) -> Array | None:
-        """The commonest batch, equal arrays (states, n) of the right type, with little overhead; None for any other."""
-        n, dtype = self.robot.n, self.dtype
-        first = state[0] if state else None
+        """The commonest batch, arrays (states, n) of the right type, with little overhead; None for any other."""
+        dtype, first = self.dtype, state[0] if state else None
         if (
             not self._one_kernel
             or self.vary
@@ -108,10 +109,11 @@ class Function:
         ):
             return None
         shape = first.shape
-        if shape[1] != n or not shape[0]:
+        if not shape[0]:
             return None
-        for array in state:
-            if type(array) is not np.ndarray or array.shape != shape or array.dtype != dtype or not array.flags.aligned:
+        for array, length in zip(state, self._lengths, strict=True):
+            fits = type(array) is np.ndarray and array.shape == (shape[0], length) and array.dtype == dtype
+            if not (fits and array.flags.aligned):  # type: ignore[union-attr]
                 return None
         kernel = self._kernel(())
         wanted = (shape[0], *kernel.shape)

@@ -24,6 +24,7 @@ from armwright.model.change import with_drives
 from armwright.model.description import EARTH, NO_TENSOR, NO_TRANSFORM, Description, compose
 from armwright.model.dh import CONVENTIONS, read_table
 from armwright.model.random_robot import random_description
+from armwright.model.random_robot import random_tree as random_tree_description
 from armwright.model.table import as_table
 from armwright.model.values import Reader, as_transform
 from armwright.names import shown
@@ -466,3 +467,8 @@ def _in_axes(frame: str, problem: str) -> str:
 def random_robot(n: int, seed: int, prismatic: float = 0.3) -> Robot:
     """A robot with n random joints and links that could exist; each joint is prismatic with the given probability."""
     return Robot.from_description(random_description(n, seed, prismatic))
+
+
+def random_tree(n: int, seed: int, **choices: Any) -> Robot:
+    """A robot of n random bodies, each hung on the base or on one before it (`model.random_robot.random_tree`)."""
+    return Robot.from_description(random_tree_description(n, seed, **choices))

@@ -289,7 +289,7 @@ def _slower(arm: Robot, motion: Trajectory) -> float:
         return factor
     dynamics = default_for("inverse_dynamics", bool(arm.followers))
     for slow in np.geomspace(factor, SLOWEST * factor, 25):
-        tau = dynamics(arm.chain(), *(list(x.T) for x in (q, qd / slow, qdd / slow**2)))
+        tau = dynamics(arm.mechanism(), *(list(x.T) for x in (q, qd / slow, qdd / slow**2)))
         if all(np.max(np.abs(x)) <= most for x, most in zip(tau, effort, strict=True)):
             return float(slow)
     return factor

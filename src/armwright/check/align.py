@@ -95,7 +95,7 @@ class Skeleton:
         frames = evaluate(robot, "link_poses", zero)[0]
         axes = tuple(Axis(T[:3, 3], T[:3, 2], j.prismatic) for T, j in zip(frames, robot.joints, strict=True))
         tip = evaluate(robot, "forward_kinematics", zero)[0]
-        coms = [[*map(float, body.com), 1.0] for body in robot.chain().bodies]
+        coms = [[*map(float, body.com), 1.0] for body in robot.mechanism().bodies]
         centres = np.einsum("nij,nj->ni", frames, np.array(coms))
         steps = np.linalg.norm(np.diff([*(axis.point for axis in axes), tip[:3, 3]], axis=0), axis=1)
         return cls(frames, axes, centres, tip, max(float(steps.sum()), 1e-6))

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.chain import Drive
 from armwright.check.align import Alignment, Shape, Skeleton, align, apart
 from armwright.check.numbers import evaluate, evaluated, states
 from armwright.check.report import columns
 from armwright.errors import InputError, ModelError, unknown
 from armwright.formulations.parts.actuators import friction, rotor_torque
 from armwright.load import load
+from armwright.mechanism import Drive
 from armwright.model.description import Description
 from armwright.rules.whole import driven
 
@@ -295,7 +295,7 @@ class _Pair:
     def _bodies(self, different: bool) -> Iterator[Difference]:
         """Bodies in the world at the zero position, the first robot's moved onto the second's."""
         here, there = self.skeletons
-        for i, (one, two) in enumerate(zip(self.a.chain().bodies, self.b.chain().bodies, strict=True)):
+        for i, (one, two) in enumerate(zip(self.a.mechanism().bodies, self.b.mechanism().bodies, strict=True)):
             m, c, inertia = _seen(one, self.found.moves[i] @ here.frames[i])
             n, d, other = _seen(two, there.frames[i])
             heavy, idle = max(abs(m), abs(n)), "" if different else IDLE
@@ -351,18 +351,20 @@ class _Pair:
         """How joints follow each other, in the coordinates of the second robot; by the place in the chain."""
         if not any(robot.followers for robot in self.robots):
             return
-        here, there = (robot.drives or tuple(map(Drive, range(self.a.n))) for robot in self.robots)
+        alone = tuple(Drive(((i, 1),)) for i in range(self.a.n))
+        here, there = (robot.drives or alone for robot in self.robots)
         leaders, signs, offsets = [_leaders(robot) for robot in self.robots], self.found.signs, self.found.offsets
         for i, (x, y) in enumerate(zip(here, there, strict=True)):
-            one, two = leaders[0][x.coordinate], leaders[1][y.coordinate]
-            factor = signs[i] * signs[one] * x.factor
+            ((first, of_x),), ((second, of_y),) = x.terms, y.terms
+            one, two = leaders[0][first], leaders[1][second]
+            factor = signs[i] * signs[one] * of_x
             offset = signs[i] * x.offset - factor * offsets[one] + offsets[i]
             mapped = (factor, offset if one != i else 0.0)
             apart = mapped[1] - y.offset
             if not self.a.joints[i].prismatic:
                 apart = math.remainder(apart, math.tau)
-            if one != two or max(abs(factor - y.factor), abs(apart)) > self.tolerance:
-                text = f"{self._led(i, one, *mapped)} here, {self._led(i, two, y.factor, y.offset)} there"
+            if one != two or max(abs(factor - of_y), abs(apart)) > self.tolerance:
+                text = f"{self._led(i, one, *mapped)} here, {self._led(i, two, of_y, y.offset)} there"
                 yield i, Difference("coupling", self.joint(i), text)
 
     def _led(self, i: int, leader: int, factor: float, offset: float) -> str:

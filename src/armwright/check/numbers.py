@@ -36,7 +36,7 @@ def evaluate(robot: Description, problem: str, *arrays: Array, formulation: str 
 
 def evaluated(f: Callable[..., object], robot: Description, *arrays: Array) -> Array:
     """A function of a chain and of coordinates, on states (k, n)."""
-    return stacked(f(robot.chain(), *(list(array.T) for array in arrays)), arrays[0].shape[:1], np.dtype(float))
+    return stacked(f(robot.mechanism(), *(list(array.T) for array in arrays)), arrays[0].shape[:1], np.dtype(float))
 
 
 def bare(robot: AnyRobot) -> AnyRobot:

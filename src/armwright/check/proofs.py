@@ -15,7 +15,7 @@ from armwright.check.numbers import bare, difference, evaluate, states
 from armwright.check.report import Proof
 from armwright.errors import ArmwrightError
 from armwright.formulations import default_for, formulations
-from armwright.formulations.parts.coupled import positions, rates
+from armwright.formulations.parts.coordinates import positions, rates
 from armwright.robot import Robot
 from armwright.simulation import simulate
 
@@ -105,9 +105,9 @@ def _conserved(robot: Robot) -> Proof:
 
 
 def _peers(robot: Robot, peers: Mapping[str, Peer]) -> Iterator[Proof]:
-    model, chain = bare(robot).freed(), robot.chain()
+    model, mechanism = bare(robot).freed(), robot.mechanism()
     q, qd, qdd = (
-        np.stack(np.broadcast_arrays(*moved(chain, list(x.T))), axis=-1)
+        np.stack(np.broadcast_arrays(*moved(mechanism, list(x.T))), axis=-1)
         for moved, x in zip((positions, rates, rates), states(robot), strict=True)
     )
     ours = evaluate(model, "inverse_dynamics", q, qd, qdd)

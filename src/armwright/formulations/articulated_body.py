@@ -16,10 +16,10 @@ Inertias and forces cross a joint as two screws (`spatial`).
 from typing import NamedTuple
 
 from armwright.algebra import ZERO, Matrix, Scalar, Vector, Z, acceleration_tensor
-from armwright.chain import AnyLink, Chain, Joint, Wrench
 from armwright.formulations.parts.recursion import inward, outward
 from armwright.formulations.parts.spatial import NOTHING, Inertia, Pair, Screw, axis, eliminate, rigid, screw
 from armwright.formulations.parts.types import Coordinates, Loads
+from armwright.mechanism import AnyLink, Joint, Mechanism, Wrench
 
 
 class Velocity(NamedTuple):
@@ -43,11 +43,22 @@ class Solved(NamedTuple):
     u: Scalar
 
 
-def forward_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, tau: Coordinates, loads: Loads) -> list[Scalar]:
-    base = Velocity(screw(chain.joints[0], q[0]), ZERO, acceleration_tensor(ZERO, ZERO), ZERO, NOTHING)
-    motions = outward(motion_step, base, chain.joints, q, qd)
-    solved = inward(articulate_step, Articulated(None, NOTHING), chain.joints, chain.links, motions, tau, loads)
-    states = outward(accelerate_step, (Pair(-chain.gravity, ZERO), 0), chain.joints, solved)
+def forward_dynamics(
+    mechanism: Mechanism, q: Coordinates, qd: Coordinates, tau: Coordinates, loads: Loads
+) -> list[Scalar]:
+    base = Velocity(screw(mechanism.joints[0], q[0]), ZERO, acceleration_tensor(ZERO, ZERO), ZERO, NOTHING)
+    motions = outward(mechanism.parents, motion_step, base, mechanism.joints, q, qd)
+    solved = inward(
+        mechanism.parents,
+        articulate_step,
+        Articulated(None, NOTHING),
+        mechanism.joints,
+        mechanism.links,
+        motions,
+        tau,
+        loads,
+    )
+    states = outward(mechanism.parents, accelerate_step, (Pair(-mechanism.gravity, ZERO), 0), mechanism.joints, solved)
     return [qdd for _, qdd in states]
 
 

@@ -3,7 +3,7 @@
 C. A. Balafoutis, R. V. Patel, 'Dynamic analysis of robot manipulators: a Cartesian tensor approach' (1991), cited by
 Mata et al. (2002) as [23] with 93n-69 multiplications and 81n-66 additions.
 
-An augmented link i is link i with the mass of everything beyond joint i+1 put at the origin of frame i+1. As
+An augmented link i is link i with the mass of everything beyond each outer joint put at the origin of its frame. As
 that point is fixed in link i (joint i+1 being revolute), the augmented first moment and inertia are constants,
 and the forces to pass inward shrink to what the outer links add by moving about that point.
 
@@ -18,16 +18,19 @@ The chapter itself was not at hand; the recursion is derived here, and its slope
 from typing import NamedTuple
 
 from armwright.algebra import ZERO, Scalar, Symmetric, Vector, euler_moment, point_euler
-from armwright.chain import AnyLink, Chain, Joint, Wrench
 from armwright.formulations.parts.motion import TensorMotion, base_motion, tensor_step
 from armwright.formulations.parts.recursion import inward, outward
 from armwright.formulations.parts.types import Coordinates, Loads
+from armwright.mechanism import AnyLink, Joint, Mechanism, Wrench
 
 
 class Augmented(NamedTuple):
     M: Scalar
     u: Vector
     K: Symmetric
+
+
+NOTHING = Augmented(0, ZERO, Symmetric(0, 0, 0, 0, 0, 0))
 
 
 class Loaded(NamedTuple):
@@ -45,26 +48,26 @@ class Carried(NamedTuple):
     mu: Vector
 
 
-def inverse_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads) -> list[Scalar]:
-    bodies = augmented(chain, q)
-    base = Loaded(base_motion(chain), ZERO, ZERO)
-    links = outward(load_step, base, chain.joints, bodies, q, qd, qdd, loads)
-    return inward(force_step, Carried(ZERO, ZERO), chain.joints, bodies, links)
+def inverse_dynamics(
+    mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads
+) -> list[Scalar]:
+    bodies = augmented(mechanism, q)
+    base = Loaded(base_motion(mechanism), ZERO, ZERO)
+    links = outward(mechanism.parents, load_step, base, mechanism.joints, bodies, q, qd, qdd, loads)
+    return inward(mechanism.parents, force_step, Carried(ZERO, ZERO), mechanism.joints, bodies, links)
 
 
-def augmented(chain: Chain, q: Coordinates) -> list[Augmented]:
-    return inward(_augment, (0, ZERO), chain.joints, chain.links, q)
+def augmented(mechanism: Mechanism, q: Coordinates) -> list[Augmented]:
+    return inward(mechanism.parents, _augment, NOTHING, mechanism.joints, mechanism.links, q)
 
 
-def _augment(
-    outer: tuple[Scalar, Vector], joint: Joint, link: AnyLink, q: Scalar
-) -> tuple[tuple[Scalar, Vector], Augmented]:
-    """Link i with the mass beyond joint i+1 put where that joint is."""
-    mass, point = outer
-    M = link.mass + mass
-    u = link.moment + point * mass
-    K = link.origin_euler + point_euler(point) * mass
-    return (0, ZERO) if joint.prismatic else (M, joint.offset(q)), Augmented(M, u, K)
+def _augment(beyond: Augmented, joint: Joint, link: AnyLink, q: Scalar) -> tuple[Augmented, Augmented]:
+    """Link i with the mass beyond each of its outer joints put where that joint is."""
+    M, u, K = link.mass + beyond.M, link.moment + beyond.u, link.origin_euler + beyond.K
+    if joint.prismatic:
+        return NOTHING, Augmented(M, u, K)
+    point = joint.offset(q)
+    return Augmented(M, point * M, point_euler(point) * M), Augmented(M, u, K)
 
 
 def load_step(last: Loaded, joint: Joint, body: Augmented, q: Scalar, qd: Scalar, qdd: Scalar, load: Wrench) -> Loaded:

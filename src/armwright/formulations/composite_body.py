@@ -9,13 +9,14 @@ That takes 601 operations for six joints where method 3 takes 934, counted alike
     m, h, J  mass, first moment and inertia of the composite body about the origin of link i
 """
 
+from itertools import pairwise
 from typing import NamedTuple
 
-from armwright.algebra import Scalar, Symmetric, Vector, Z
-from armwright.chain import AnyLink, Chain, Joint
+from armwright.algebra import Scalar, Symmetric, Vector, Z, point_inertia, similar, structural, sweep, turned_z
 from armwright.formulations.parts.recursion import inward
 from armwright.formulations.parts.spatial import Pair, Screw, screw
 from armwright.formulations.parts.types import Coordinates, SquareMatrix
+from armwright.mechanism import AnyLink, Joint, Mechanism
 
 
 class Body(NamedTuple):
@@ -24,16 +25,16 @@ class Body(NamedTuple):
     J: Symmetric
 
 
-def mass_matrix(chain: Chain, q: Coordinates) -> SquareMatrix:
-    n, joints = chain.n, chain.joints
+def mass_matrix(mechanism: Mechanism, q: Coordinates) -> SquareMatrix:
+    n, joints = mechanism.n, mechanism.joints
     X = [screw(joint, qi) for joint, qi in zip(joints, q, strict=True)]
-    bodies = inward(composite, None, chain.links, X)
+    bodies = inward(mechanism.parents, composite, None, mechanism.links, X)
     H: SquareMatrix = [[0] * n for _ in range(n)]
     for i in range(n):
         wrench = _unit_wrench(joints[i], bodies[i])
         H[i][i] = wrench.along(joints[i])
-        for j in reversed(range(i)):
-            wrench = X[j + 1].wrench_to_parent(wrench)
+        for k, j in pairwise(mechanism.inward_from(i)):
+            wrench = X[k].wrench_to_parent(wrench)
             H[i][j] = H[j][i] = wrench.along(joints[j])
     return H
 
@@ -54,8 +55,9 @@ def composite(outer: Body | None, link: AnyLink, X: Screw) -> tuple[Body, Body]:
 
 
 def to_parent(body: Body, X: Screw) -> Body:
-    """The parallel-axis rule along z, a turn about z, the rule along x, a turn about x."""
-    (R, a, d), (m, h, J) = X, body
+    """The parallel-axis rule along z, a turn about z, the rule along x, a turn about x; more where more is between."""
+    R, a, d = X.R, X.a, X.d
+    m, h, J = body
     z = h.z + m * d
     grown = d * (h.z + z)
     J = Symmetric(J.xx + grown, J.yy + grown, J.zz, J.xy, J.xz - d * h.x, J.yz - d * h.y)
@@ -65,4 +67,21 @@ def to_parent(body: Body, X: Screw) -> Body:
     grown = a * (h.x + x)
     J = Symmetric(J.xx, J.yy + grown, J.zz + grown, J.xy - a * h.y, J.xz - a * h.z, J.yz)
     h = Vector(x, R.ca * h.y - R.sa * h.z, R.sa * h.y + R.ca * h.z)
-    return Body(m, h, J.turned_x(R.ca, R.sa))
+    return _onward(Body(m, h, J.turned_x(R.ca, R.sa)), X)
+
+
+def _onward(body: Body, X: Screw) -> Body:
+    """What a joint that is no DH row has further: along y and z, about z, and a stand."""
+    (m, h, J), R = body, X.R
+    if not (structural(X.y, 0) and structural(X.z, 0)):
+        r = Vector(0, X.y, X.z)
+        J = J + sweep(r, h) + point_inertia(r) * m
+        h = h + r * m
+    if not (structural(R.sg, 0) and structural(R.cg, 1)):
+        h, J = turned_z(h, R.cg, R.sg), J.turned_z(R.cg, R.sg)
+    if X.stand is not None:
+        S, p = X.stand.rotation, X.stand.position
+        h, J = S @ h, similar(S, J)
+        J = J + sweep(p, h) + point_inertia(p) * m
+        h = h + p * m
+    return Body(m, h, J)

@@ -19,10 +19,10 @@ not computed; a rotor adds to m^.
 from typing import NamedTuple
 
 from armwright.algebra import ZERO, Scalar, Vector, Z
-from armwright.chain import AnyLink, Chain, Joint, Wrench
 from armwright.formulations.parts.recursion import inward, outward
 from armwright.formulations.parts.spatial import NOTHING, Inertia, Pair, Pivot, Screw, axis, eliminate, rigid, screw
 from armwright.formulations.parts.types import Coordinates, Loads, SquareMatrix
+from armwright.mechanism import AnyLink, Joint, Mechanism, Wrench
 
 
 class TwistRate(NamedTuple):
@@ -39,15 +39,17 @@ class Factor(NamedTuple):
     phi: Scalar
 
 
-def inverse_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads) -> list[Scalar]:
-    propagators = _propagators(chain, q)
-    base = TwistRate(propagators[0], ZERO, Pair(-chain.gravity, ZERO))
-    motions = outward(_motion, base, chain.joints, propagators, q, qd, qdd)
-    return inward(_wrench, NOTHING, chain.joints, chain.links, motions, loads)
+def inverse_dynamics(
+    mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads
+) -> list[Scalar]:
+    propagators = _propagators(mechanism, q)
+    base = TwistRate(propagators[0], ZERO, Pair(-mechanism.gravity, ZERO))
+    motions = outward(mechanism.parents, _motion, base, mechanism.joints, propagators, q, qd, qdd)
+    return inward(mechanism.parents, _wrench, NOTHING, mechanism.joints, mechanism.links, motions, loads)
 
 
-def _propagators(chain: Chain, q: Coordinates) -> list[Screw]:
-    return [screw(joint, qi) for joint, qi in zip(chain.joints, q, strict=True)]
+def _propagators(mechanism: Mechanism, q: Coordinates) -> list[Screw]:
+    return [screw(joint, qi) for joint, qi in zip(mechanism.joints, q, strict=True)]
 
 
 def _motion(last: TwistRate, joint: Joint, A: Screw, q: Scalar, qd: Scalar, qdd: Scalar) -> TwistRate:
@@ -69,17 +71,17 @@ def _wrench(outer: Pair, joint: Joint, link: AnyLink, m: TwistRate, load: Wrench
     return m.A.wrench_to_parent(total), total.along(joint)
 
 
-def mass_matrix(chain: Chain, q: Coordinates) -> SquareMatrix:
+def mass_matrix(mechanism: Mechanism, q: Coordinates) -> SquareMatrix:
     """(29): i_ij = p_i^T M~_i A_ij p_j for j <= i."""
-    A = _propagators(chain, q)
-    composite = inward(_composite, None, chain.links, A)
-    matrix: SquareMatrix = [[0] * chain.n for _ in range(chain.n)]
-    for j, column_joint in enumerate(chain.joints):
-        twist = axis(column_joint)  # p_j, then A_ij p_j
-        for i in range(j, chain.n):
+    A = _propagators(mechanism, q)
+    composite = inward(mechanism.parents, _composite, None, mechanism.links, A)
+    matrix: SquareMatrix = [[0] * mechanism.n for _ in range(mechanism.n)]
+    for j, column_joint in enumerate(mechanism.joints):
+        twists = {j: axis(column_joint)}  # p_j, then A_ij p_j
+        for i in mechanism.outward_from(j):
             if i > j:
-                twist = A[i].twist_to_child(twist)
-            matrix[i][j] = matrix[j][i] = composite[i].column(chain.joints[i]).dot(twist)
+                twists[i] = A[i].twist_to_child(twists[mechanism.parents[i]])
+            matrix[i][j] = matrix[j][i] = composite[i].column(mechanism.joints[i]).dot(twists[i])
     return matrix
 
 
@@ -89,17 +91,19 @@ def _composite(outer: Inertia | None, link: AnyLink, A: Screw) -> tuple[Inertia,
     return A.inertia_to_parent(M), M
 
 
-def forward_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, tau: Coordinates, loads: Loads) -> list[Scalar]:
-    bias = inverse_dynamics(chain, q, qd, [0] * chain.n, loads)
-    return solve(chain, q, [t - b for t, b in zip(tau, bias, strict=True)])
+def forward_dynamics(
+    mechanism: Mechanism, q: Coordinates, qd: Coordinates, tau: Coordinates, loads: Loads
+) -> list[Scalar]:
+    bias = inverse_dynamics(mechanism, q, qd, [0] * mechanism.n, loads)
+    return solve(mechanism, q, [t - b for t, b in zip(tau, bias, strict=True)])
 
 
-def solve(chain: Chain, q: Coordinates, phi: Coordinates) -> list[Scalar]:
+def solve(mechanism: Mechanism, q: Coordinates, phi: Coordinates) -> list[Scalar]:
     """Accelerations from generalised forces: I qdd = phi by the factors of I = U D U^T (section 3.3)."""
-    A = _propagators(chain, q)
+    A = _propagators(mechanism, q)
     beyond: tuple[Inertia | None, Pair] = (None, NOTHING)
-    factors = inward(_factor, beyond, chain.joints, chain.links, A, phi)
-    states = outward(_acceleration, (NOTHING, 0), chain.joints, factors)
+    factors = inward(mechanism.parents, _factor, beyond, mechanism.joints, mechanism.links, A, phi)
+    states = outward(mechanism.parents, _acceleration, (NOTHING, 0), mechanism.joints, factors)
     return [acceleration for _, acceleration in states]
 
 

@@ -15,12 +15,12 @@ last link only, steps 10 to 15 with the indices mended; a rotor adds to m^; step
 
 from typing import NamedTuple
 
-from armwright.algebra import Matrix, Scalar, Symmetric, Vector, outer
-from armwright.chain import AnyLink, Chain, Joint, MomentLink
+from armwright.algebra import Scalar, Symmetric, Vector, outer
 from armwright.formulations import denoc
 from armwright.formulations.parts.recursion import inward, outward
 from armwright.formulations.parts.spatial import NOTHING, Inertia, Pair, axis, rigid
 from armwright.formulations.parts.types import Coordinates, Loads
+from armwright.mechanism import AnyLink, Joint, Mechanism, MomentLink
 
 
 class Crossing(NamedTuple):
@@ -60,13 +60,15 @@ class Solved(NamedTuple):
     phi: Scalar
 
 
-def forward_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, tau: Coordinates, loads: Loads) -> list[Scalar]:
-    bias = denoc.inverse_dynamics(chain, q, qd, [0] * chain.n, loads)
+def forward_dynamics(
+    mechanism: Mechanism, q: Coordinates, qd: Coordinates, tau: Coordinates, loads: Loads
+) -> list[Scalar]:
+    bias = denoc.inverse_dynamics(mechanism, q, qd, [0] * mechanism.n, loads)
     phi = [t - b for t, b in zip(tau, bias, strict=True)]  # step 4
     last: Beyond | None = None
-    solved = inward(_factor, last, chain.joints, chain.links, q, phi)
+    solved = inward(mechanism.parents, _factor, last, mechanism.joints, mechanism.links, q, phi)
     start: tuple[Solved | None, Pair, Scalar] = (None, NOTHING, 0)
-    return [qdd for _, _, qdd in outward(_acceleration, start, chain.joints, solved)]
+    return [qdd for _, _, qdd in outward(mechanism.parents, _acceleration, start, mechanism.joints, solved)]
 
 
 def _factor(beyond: Beyond | None, joint: Joint, link: AnyLink, q: Scalar, phi: Scalar) -> tuple[Beyond, Solved]:
@@ -103,24 +105,8 @@ def mass_matrix(joint: Joint, link: AnyLink, q: Scalar) -> Inertia:
 
 def articulated(M: Inertia, M_bar: Inertia, crossing: Crossing) -> Inertia:
     """Step 5: M + A^T M- A, all blocks moved to O_i in frame i+1, then turned: what is zero there stays so."""
-    moved = _moved(M_bar, crossing.a_beyond)
+    moved = M_bar.moved(crossing.a_beyond)
     return M.plus(moved.turned_x(crossing.ca, crossing.sa).turned_z(crossing.ct, crossing.st))
-
-
-def _moved(M: Inertia, a: Vector) -> Inertia:
-    """vv; vw - vv a~; ww + a~ vw + (a~ vw)^T - a~ vv a~."""
-    (x, y, z), A, B = a, M.A.matrix, M.B
-    shifted = Matrix(*(v - s.cross(a) for v, s in zip(B, A, strict=True)))
-    both = B + shifted
-    ww = Symmetric(
-        y * both.z.x - z * both.y.x,
-        z * both.x.y - x * both.z.y,
-        x * both.y.z - y * both.x.z,
-        y * shifted.z.y - z * shifted.y.y + z * B.x.x - x * B.z.x,
-        y * shifted.z.z - z * shifted.y.z + x * B.y.x - y * B.x.x,
-        z * shifted.x.z - x * shifted.z.z + x * B.y.y - y * B.x.y,
-    )
-    return Inertia(M.A, shifted, M.C + ww)
 
 
 def without_joint(M: Inertia, column: Pair, psi: Pair) -> Inertia:

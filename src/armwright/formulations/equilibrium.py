@@ -1,4 +1,4 @@
-"""Closed-form equations from the equilibrium of each sub-chain, after Grigorov (2013).
+"""Closed-form equations from the equilibrium of each sub-chain, or sub-tree, after Grigorov (2013).
 
 B. Grigorov, 'A generalized Newton-Euler algorithm for dynamic simulation of robot-manipulators with revolute
 joints' (2013). The moments of all inertia, gravity and outer forces beyond joint j are brought to frame j and
@@ -9,17 +9,17 @@ projected on its axis, so the torque of one joint is found without those of the 
     w, wd, vd, vC  angular velocity and acceleration, accelerations of the origin and of the centre of mass (6)
     C_eps, C_V, C_VC   what is left of wd, vd and vC without accelerations of the joints (8)
 
-Deviations: (5) with m_i inside the sum and jR_i before I_i; (10) summed from i = max(j, k); (12) with the jR_i
-that the paper drops before the centripetal part. Prismatic joints are added: there the forces are projected
+Deviations: (5) with m_i inside the sum and jR_i before I_i; (10) summed over what hangs on both j and k; (12) with the
+jR_i that the paper drops before the centripetal part. Prismatic joints are added: there the forces are projected
 instead of the moments, and a unit acceleration of joint k moves every outer centre of mass along z_k.
 """
 
 from typing import NamedTuple
 
 from armwright.algebra import IDENTITY, ZERO, Matrix, Rotation, Scalar, Vector, Z
-from armwright.chain import Chain, Link
 from armwright.formulations.parts.motion import PointMotion, point_motion
 from armwright.formulations.parts.types import Coordinates, Loads, SquareMatrix
+from armwright.mechanism import Link, Mechanism
 
 
 class Place(NamedTuple):
@@ -30,25 +30,29 @@ class Place(NamedTuple):
     PC: Vector
 
 
-def inverse_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads) -> list[Scalar]:
-    motions = _motions(chain, q, qd, qdd)
-    return [_torque(chain, j, motions, loads) for j in range(chain.n)]
+def inverse_dynamics(
+    mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads
+) -> list[Scalar]:
+    motions = _motions(mechanism, q, qd, qdd)
+    return [_torque(mechanism, j, motions, loads) for j in range(mechanism.n)]
 
 
-def joint_torque(chain: Chain, j: int, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads) -> Scalar:
+def joint_torque(
+    mechanism: Mechanism, j: int, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads
+) -> Scalar:
     """The torque of joint j alone (counted from 0)."""
-    return _torque(chain, j, _motions(chain, q, qd, qdd), loads)
+    return _torque(mechanism, j, _motions(mechanism, q, qd, qdd), loads)
 
 
-def _motions(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates) -> list[PointMotion]:
+def _motions(mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates) -> list[PointMotion]:
     """Equations (6); the base is at rest, as gravity is a force here."""
-    return point_motion(chain, ZERO, q, qd, qdd)
+    return point_motion(mechanism, ZERO, q, qd, qdd)
 
 
-def convective_accelerations(chain: Chain, q: Coordinates, qd: Coordinates) -> list[list[list[Scalar]]]:
+def convective_accelerations(mechanism: Mechanism, q: Coordinates, qd: Coordinates) -> list[list[list[Scalar]]]:
     """(8): C_eps, C_V and C_VC of every link, each in the frame of its link."""
     found = []
-    for link, m in zip(chain.bodies, _motions(chain, q, qd, [0] * chain.n), strict=True):
+    for link, m in zip(mechanism.bodies, _motions(mechanism, q, qd, [0] * mechanism.n), strict=True):
         found.append([list(m.wd), list(m.vd), list(_of_centre(link, m))])
     return found
 
@@ -58,57 +62,60 @@ def _of_centre(link: Link, m: PointMotion) -> Vector:
     return m.wd.cross(link.com) + m.w.cross(m.w.cross(link.com)) + m.vd
 
 
-def _torque(chain: Chain, j: int, motions: list[PointMotion], loads: Loads) -> Scalar:
+def _torque(mechanism: Mechanism, j: int, motions: list[PointMotion], loads: Loads) -> Scalar:
     """Equation (5), solved for tau_j."""
-    force, moment, gravity = ZERO, ZERO, chain.gravity
-    for m in motions[: j + 1]:
-        gravity = m.R.T @ gravity
-    bodies = chain.bodies
-    places = _seen_from(j, bodies, [m.R for m in motions], [m.s for m in motions])
-    for i, place in enumerate(places, start=j):
+    force, moment, gravity = ZERO, ZERO, mechanism.gravity
+    for i in list(mechanism.inward_from(j))[::-1]:
+        gravity = motions[i].R.T @ gravity
+    bodies = mechanism.bodies
+    places = _seen_from(j, mechanism, [m.R for m in motions], [m.s for m in motions])
+    for i, place in places.items():
         link, m, load = bodies[i], motions[i], loads[i]
         F = link.mass * (place.R @ _of_centre(link, m) - gravity)
         N = link.inertia @ m.wd + m.w.cross(link.inertia @ m.w)
         outer = place.R @ load.force
         force = force + F - outer
         moment = moment + place.PC.cross(F) + place.R @ (N - load.moment) - place.P.cross(outer)
-    return force.z if chain.joints[j].prismatic else moment.z
+    return force.z if mechanism.joints[j].prismatic else moment.z
 
 
-def _seen_from(j: int, bodies: tuple[Link, ...], R: list[Rotation], s: list[Vector]) -> list[Place]:
-    """Links j..n-1 in frame j."""
-    places = [Place(IDENTITY, ZERO, bodies[j].com)]
-    for i in range(j + 1, len(bodies)):
-        inner = places[-1]
+def _seen_from(j: int, mechanism: Mechanism, R: list[Rotation], s: list[Vector]) -> dict[int, Place]:
+    """Link j and all that hangs on it, in frame j."""
+    bodies = mechanism.bodies
+    places = {j: Place(IDENTITY, ZERO, bodies[j].com)}
+    for i in mechanism.outward_from(j)[1:]:
+        inner = places[mechanism.parents[i]]
         jR = Matrix(*(R[i].T @ row for row in inner.R))  # inner.R R_i, row by row
         jP = inner.P + inner.R @ s[i]
-        places.append(Place(jR, jP, jP + jR @ bodies[i].com))
+        places[i] = Place(jR, jP, jP + jR @ bodies[i].com)
     return places
 
 
-def mass_matrix(chain: Chain, q: Coordinates) -> SquareMatrix:
+def mass_matrix(mechanism: Mechanism, q: Coordinates) -> SquareMatrix:
     """Equation (10)."""
-    n = chain.n
-    R = [joint.rotation(qi) for joint, qi in zip(chain.joints, q, strict=True)]
-    s = [joint.offset(qi) for joint, qi in zip(chain.joints, q, strict=True)]
-    seen = [_seen_from(j, chain.bodies, R, s) for j in range(n)]
+    n = mechanism.n
+    R = [joint.rotation(qi) for joint, qi in zip(mechanism.joints, q, strict=True)]
+    s = [joint.offset(qi) for joint, qi in zip(mechanism.joints, q, strict=True)]
+    seen = [_seen_from(j, mechanism, R, s) for j in range(n)]
     M: SquareMatrix = [[0] * n for _ in range(n)]
     for j in range(n):
-        for k in range(j + 1):
-            M[j][k] = M[k][j] = _entry(chain, j, k, seen[j], seen[k][j - k :])
+        for k in mechanism.inward_from(j):
+            M[j][k] = M[k][j] = _entry(mechanism, j, k, seen[j], seen[k])
     return M
 
 
-def _entry(chain: Chain, j: int, k: int, from_j: list[Place], from_k: list[Place]) -> Scalar:
-    """The torque of joint j per unit acceleration of joint k <= j, summed over links j..n-1."""
+def _entry(mechanism: Mechanism, j: int, k: int, from_j: dict[int, Place], from_k: dict[int, Place]) -> Scalar:
+    """The torque of joint j per unit acceleration of joint k, on which it hangs, summed over all links beyond j."""
     total: Scalar = 0
-    for link, at_j, at_k in zip(chain.bodies[j:], from_j, from_k, strict=True):
+    bodies = mechanism.bodies
+    for i, at_j in from_j.items():
+        link, at_k = bodies[i], from_k[i]
         axis = at_k.R.z  # z_k in the frame of the link
-        if chain.joints[k].prismatic:
+        if mechanism.joints[k].prismatic:
             wd, vC = ZERO, axis
         else:
             wd, vC = axis, at_k.R.T @ Z.cross(at_k.PC)
         F = at_j.R @ (link.mass * vC)
         moment = at_j.PC.cross(F) + at_j.R @ (link.inertia @ wd)
-        total = total + (F.z if chain.joints[j].prismatic else moment.z)
+        total = total + (F.z if mechanism.joints[j].prismatic else moment.z)
     return total

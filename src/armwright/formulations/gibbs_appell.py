@@ -7,9 +7,9 @@ joints', Mechanism and Machine Theory 37 (2002). Inverse dynamics is section 4.1
     r        centre of mass in the link frame                 w, wd   angular velocity and acceleration of the link
     Omega    wd~ + w~ w~ (12)                                 sdd     acceleration of the link origin, gravity included
     f, t     inertia force and moment (9), (10)               phi, chi   the recursive sums of (15), (16)
-    M, gamma, E   mass, first moment and inertia of all that hangs on link i, as if the chain ended stiff at i+1
+    M, gamma, E   mass, first moment and inertia of all that hangs on link i, as if the robot were stiff beyond it
     phi, psi      (mass matrix) composite first moment and inertia about the origin of link i
-    z[k][j], s[k][j]   axis k, and the vector from origin k to origin j, in frame j
+    z[j][k], s[j][k]   axis k, and the vector from origin k to origin j, in frame j
 
 Deviations: prismatic joints are added throughout; sdd starts at minus the gravity vector; (16) is handed inward
 by link i+1 instead of fetched by link i; step 5 carries the tilde on phi that the paper lost, step 3 rotates by
@@ -18,11 +18,11 @@ R_j.
 
 from typing import NamedTuple
 
-from armwright.algebra import ZERO, Rotation, Scalar, Symmetric, Vector, Z, euler_moment, point_inertia
-from armwright.chain import Chain, Joint, Link, Wrench
+from armwright.algebra import ZERO, Rotation, Scalar, Symmetric, Vector, Z, euler_moment, point_inertia, sweep
 from armwright.formulations.parts.motion import TensorMotion, tensor_motion
 from armwright.formulations.parts.recursion import inward
 from armwright.formulations.parts.types import Coordinates, Loads, SquareMatrix
+from armwright.mechanism import Joint, Link, Mechanism, Wrench
 
 
 class Sums(NamedTuple):
@@ -30,9 +30,11 @@ class Sums(NamedTuple):
     chi: Vector
 
 
-def inverse_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads) -> list[Scalar]:
-    motions = tensor_motion(chain, q, qd, qdd)
-    return inward(_sums, Sums(ZERO, ZERO), chain.joints, chain.bodies, motions, loads)
+def inverse_dynamics(
+    mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads
+) -> list[Scalar]:
+    motions = tensor_motion(mechanism, q, qd, qdd)
+    return inward(mechanism.parents, _sums, Sums(ZERO, ZERO), mechanism.joints, mechanism.bodies, motions, loads)
 
 
 def _sums(outer: Sums, joint: Joint, link: Link, m: TensorMotion, load: Wrench) -> tuple[Sums, Scalar]:
@@ -46,66 +48,59 @@ def _sums(outer: Sums, joint: Joint, link: Link, m: TensorMotion, load: Wrench) 
     return Sums(phi, m.s.cross(phi) + m.R @ chi), tau
 
 
-def mass_matrix(chain: Chain, q: Coordinates) -> SquareMatrix:
-    n, joints = chain.n, chain.joints
+def mass_matrix(mechanism: Mechanism, q: Coordinates) -> SquareMatrix:
+    n, joints = mechanism.n, mechanism.joints
     R = [joint.rotation(qi) for joint, qi in zip(joints, q, strict=True)]
     s = [joint.offset(qi) for joint, qi in zip(joints, q, strict=True)]
-    M, gamma, E = _constants(chain, s)
+    M, gamma, E = _constants(mechanism, s)
 
-    phi, psi = _composite(R, s, gamma, E)
-    axis, arm = _directions(chain, q, R)
+    phi, psi = _composite(mechanism, R, s, gamma, E)
+    axis, arm = _directions(mechanism, q, R)
     D: SquareMatrix = [[0] * n for _ in range(n)]
     for j in range(n):
         D[j][j] = M[j] if joints[j].prismatic else psi[j].zz  # step 6
-        for k in range(j):
-            D[j][k] = D[k][j] = _entry(joints[j], joints[k], axis[k][j], arm[k][j], M[j], phi[j], psi[j])
+        for k in axis[j].keys() - {j}:
+            D[j][k] = D[k][j] = _entry(joints[j], joints[k], axis[j][k], arm[j][k], M[j], phi[j], psi[j])
     return D
 
 
-def _constants(chain: Chain, s: list[Vector]) -> tuple[list[Scalar], list[Vector], list[Symmetric]]:
+def _constants(mechanism: Mechanism, s: list[Vector]) -> tuple[list[Scalar], list[Vector], list[Symmetric]]:
     """Step 1: off line where the joints are revolute."""
-    M: list[Scalar] = [0] * chain.n
-    gamma, E = [ZERO] * chain.n, [Symmetric(0, 0, 0, 0, 0, 0)] * chain.n
-    carried: Scalar = 0
-    for i in reversed(range(chain.n)):
-        link = chain.links[i]
-        M[i], gamma[i], E[i] = link.mass + carried, link.moment, link.origin_inertia
-        if i + 1 < chain.n:
-            gamma[i] = gamma[i] + s[i + 1] * carried
-            E[i] = E[i] + point_inertia(s[i + 1]) * carried
-        carried = M[i]
+    M = [link.mass for link in mechanism.links]
+    gamma, E = [link.moment for link in mechanism.links], [link.origin_inertia for link in mechanism.links]
+    for i, inner in reversed(list(enumerate(mechanism.parents))):
+        if inner >= 0:
+            M[inner] = M[inner] + M[i]
+            gamma[inner] = gamma[inner] + s[i] * M[i]
+            E[inner] = E[inner] + point_inertia(s[i]) * M[i]
     return M, gamma, E
 
 
 def _composite(
-    R: list[Rotation], s: list[Vector], gamma: list[Vector], E: list[Symmetric]
+    mechanism: Mechanism, R: list[Rotation], s: list[Vector], gamma: list[Vector], E: list[Symmetric]
 ) -> tuple[list[Vector], list[Symmetric]]:
     """Steps 4 and 5."""
-    n = len(R)
     phi, psi = list(gamma), list(E)
-    for i in reversed(range(n - 1)):
-        carried = R[i + 1] @ phi[i + 1]
-        phi[i] = gamma[i] + carried
-        psi[i] = E[i] + _sweep(s[i + 1], carried) + R[i + 1].similar(psi[i + 1])
+    for i, inner in reversed(list(enumerate(mechanism.parents))):
+        if inner >= 0:
+            carried = R[i] @ phi[i]
+            phi[inner] = phi[inner] + carried
+            psi[inner] = psi[inner] + sweep(s[i], carried) + R[i].similar(psi[i])
     return phi, psi
 
 
-def _sweep(s: Vector, p: Vector) -> Symmetric:
-    """-s~ p~ - (s~ p~)^T, the part of the parallel-axis rule that is linear in the first moment p."""
-    x, y, z = 2 * s.x * p.x, 2 * s.y * p.y, 2 * s.z * p.z
-    return Symmetric(y + z, x + z, x + y, -(s.x * p.y + s.y * p.x), -(s.x * p.z + s.z * p.x), -(s.y * p.z + s.z * p.y))
-
-
-def _directions(chain: Chain, q: Coordinates, R: list[Rotation]) -> tuple[list[list[Vector]], list[list[Vector]]]:
-    """Steps 2 and 3: axes and arms [k][j] in frame j, for k <= j."""
-    n = chain.n
-    axis, arm = ([[ZERO] * n for _ in range(n)] for _ in range(2))
-    for j in range(n):
-        step = chain.joints[j].offset_in_child(q[j], R[j])
-        axis[j][j] = Z
-        for k in range(j):
-            axis[k][j] = R[j].axis_in_child if k == j - 1 else R[j].T @ axis[k][j - 1]
-            arm[k][j] = step if k == j - 1 else R[j].T @ arm[k][j - 1] + step
+def _directions(
+    mechanism: Mechanism, q: Coordinates, R: list[Rotation]
+) -> tuple[list[dict[int, Vector]], list[dict[int, Vector]]]:
+    """Steps 2 and 3: axes and arms [j][k] in frame j, of j and of all k it hangs on."""
+    axis, arm = list[dict[int, Vector]](), list[dict[int, Vector]]()
+    for j, inner in enumerate(mechanism.parents):
+        step = mechanism.joints[j].offset_in_child(q[j], R[j])
+        axis.append({j: Z})
+        arm.append({j: ZERO})
+        for k in mechanism.inward_from(inner):
+            axis[j][k] = R[j].axis_in_child if k == inner else R[j].T @ axis[inner][k]
+            arm[j][k] = step if k == inner else R[j].T @ arm[inner][k] + step
     return axis, arm
 
 
@@ -121,14 +116,16 @@ def _entry(joint: Joint, inner: Joint, axis: Vector, arm: Vector, M: Scalar, phi
     return axis.dot(column)
 
 
-def gibbs_function(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, _loads: Loads = ()) -> Scalar:
+def gibbs_function(
+    mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates, _loads: Loads = ()
+) -> Scalar:
     """(3), (4): half of mass times squared acceleration, but for what no joint acceleration enters; with rotors.
 
     The torques are its gradient by qdd, the mass matrix its Hessian.
     """
     total: Scalar = 0
-    motions = tensor_motion(chain, q, qd, qdd)
-    for joint, link, m, a in zip(chain.joints, chain.bodies, motions, qdd, strict=True):
+    motions = tensor_motion(mechanism, q, qd, qdd)
+    for joint, link, m, a in zip(mechanism.joints, mechanism.bodies, motions, qdd, strict=True):
         rdd = m.sdd + m.Omega @ link.com
         twice = link.mass * rdd.dot(rdd) + m.wd.dot(link.inertia @ m.wd) + joint.armature * a * a
         total = total + 0.5 * twice + m.wd.dot(m.w.cross(link.inertia @ m.w))

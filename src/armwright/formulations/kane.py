@@ -16,9 +16,9 @@ which is the same arithmetic; the wrench on a link is subtracted from its inerti
 from typing import NamedTuple
 
 from armwright.algebra import IDENTITY, ZERO, Matrix, Rotation, Scalar, Vector, Z, acceleration_tensor
-from armwright.chain import Chain, Joint, Link, Wrench
 from armwright.formulations.parts.recursion import inward, outward
 from armwright.formulations.parts.types import Coordinates, Loads
+from armwright.mechanism import Joint, Link, Mechanism, Wrench
 
 
 class Accelerated(NamedTuple):
@@ -36,10 +36,12 @@ class Sums(NamedTuple):
     moment: Vector
 
 
-def inverse_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads) -> list[Scalar]:
-    base = Accelerated(Rotation(1, 0, 1, 0), ZERO, ZERO, ZERO, ZERO, IDENTITY * 0, -chain.gravity)
-    motions = outward(motion, base, chain.joints, chain.bodies, q, qd, qdd)
-    return inward(_sums, Sums(ZERO, ZERO), chain.joints, chain.bodies, motions, loads)
+def inverse_dynamics(
+    mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads
+) -> list[Scalar]:
+    base = Accelerated(Rotation(1, 0, 1, 0), ZERO, ZERO, ZERO, ZERO, IDENTITY * 0, -mechanism.gravity)
+    motions = outward(mechanism.parents, motion, base, mechanism.joints, mechanism.bodies, q, qd, qdd)
+    return inward(mechanism.parents, _sums, Sums(ZERO, ZERO), mechanism.joints, mechanism.bodies, motions, loads)
 
 
 def motion(last: Accelerated, joint: Joint, link: Link, q: Scalar, qd: Scalar, qdd: Scalar) -> Accelerated:

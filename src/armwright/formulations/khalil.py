@@ -12,10 +12,10 @@ first moment without mass.
 from typing import NamedTuple
 
 from armwright.algebra import ZERO, Scalar, Vector, euler_moment
-from armwright.chain import AnyLink, Chain, Joint, Wrench
 from armwright.formulations.parts.motion import TensorMotion, tensor_motion
 from armwright.formulations.parts.recursion import inward
 from armwright.formulations.parts.types import Coordinates, Loads
+from armwright.mechanism import AnyLink, Joint, Mechanism, Wrench
 
 
 class Force(NamedTuple):
@@ -23,9 +23,11 @@ class Force(NamedTuple):
     n: Vector
 
 
-def inverse_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads) -> list[Scalar]:
-    motions = tensor_motion(chain, q, qd, qdd)
-    return inward(_force, Force(ZERO, ZERO), chain.joints, chain.links, motions, loads)
+def inverse_dynamics(
+    mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads
+) -> list[Scalar]:
+    motions = tensor_motion(mechanism, q, qd, qdd)
+    return inward(mechanism.parents, _force, Force(ZERO, ZERO), mechanism.joints, mechanism.links, motions, loads)
 
 
 def _force(outer: Force, joint: Joint, link: AnyLink, m: TensorMotion, load: Wrench) -> tuple[Force, Scalar]:

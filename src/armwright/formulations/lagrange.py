@@ -17,9 +17,9 @@ rotation about z is a swap of two columns, so the derivatives of the joint matri
 from typing import NamedTuple
 
 from armwright.algebra import IDENTITY, ZERO, Matrix, Rotation, Scalar, Vector, outer
-from armwright.chain import AnyLink, Chain, Joint, Wrench
 from armwright.formulations.parts.recursion import inward, outward
 from armwright.formulations.parts.types import Coordinates, Loads
+from armwright.mechanism import AnyLink, Joint, Mechanism, Wrench
 
 
 class Rates(NamedTuple):
@@ -39,10 +39,12 @@ class Sums(NamedTuple):
 NOTHING = IDENTITY * 0
 
 
-def inverse_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads) -> list[Scalar]:
-    base = Rates(Rotation(1, 0, 1, 0), ZERO, IDENTITY, NOTHING, NOTHING, -chain.gravity)
-    motions = outward(_motion, base, chain.joints, q, qd, qdd)
-    return inward(_sums, Sums(NOTHING, ZERO), chain.joints, chain.links, motions, loads)
+def inverse_dynamics(
+    mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads
+) -> list[Scalar]:
+    base = Rates(Rotation(1, 0, 1, 0), ZERO, IDENTITY, NOTHING, NOTHING, -mechanism.gravity)
+    motions = outward(mechanism.parents, _motion, base, mechanism.joints, q, qd, qdd)
+    return inward(mechanism.parents, _sums, Sums(NOTHING, ZERO), mechanism.joints, mechanism.links, motions, loads)
 
 
 def _motion(last: Rates, joint: Joint, q: Scalar, qd: Scalar, qdd: Scalar) -> Rates:

@@ -5,7 +5,7 @@ complement', Int. J. Robotics Research 7 (1988). The twists of all links are T q
 masses is the mass matrix, sum over i of T_i^T M_i T_i. It costs O(n^3), and needs no property of the chain but
 its partial velocities.
 
-    e[j]     axis of joint j in the frame of link i: its partial angular velocity
+    e[i][j]  axis of joint j in the frame of link i: its partial angular velocity
     u[j]     partial velocity of the centre of mass of link i, e x r (revolute) or e (prismatic)
 
 The paper factors each inertia tensor off line to save products; here it is used as it is, so that links without
@@ -13,26 +13,26 @@ mass or without inertia about some axis are allowed.
 """
 
 from armwright.algebra import ZERO, Scalar, Vector, Z
-from armwright.chain import Chain
 from armwright.formulations.parts.types import Coordinates, SquareMatrix
+from armwright.mechanism import Mechanism
 
 
-def mass_matrix(chain: Chain, q: Coordinates) -> SquareMatrix:
-    n = chain.n
+def mass_matrix(mechanism: Mechanism, q: Coordinates) -> SquareMatrix:
+    n = mechanism.n
     I: SquareMatrix = [[0] * n for _ in range(n)]  # noqa: E741  (the paper's name)
-    e: list[Vector] = []
-    arm: list[Vector] = []
-    for i, (joint, link) in enumerate(zip(chain.joints, chain.bodies, strict=True)):
+    e: list[dict[int, Vector]] = []
+    arm: list[dict[int, Vector]] = []
+    for i, (joint, link, last) in enumerate(zip(mechanism.joints, mechanism.bodies, mechanism.parents, strict=True)):
         Q = joint.rotation(q[i])
         step = joint.offset_in_child(q[i], Q)
-        last = i - 1
-        arm = [step if j == last else Q.T @ r + step for j, r in enumerate(arm)] + [ZERO]
-        e = [Q.axis_in_child if j == last else Q.T @ axis for j, axis in enumerate(e)] + [Z]
-        turning = [ZERO if chain.joints[j].prismatic else e[j] for j in range(i + 1)]
-        u = [e[j] if chain.joints[j].prismatic else e[j].cross(arm[j] + link.com) for j in range(i + 1)]
-        for j in range(i + 1):
-            h, p = link.inertia @ turning[j], link.mass * u[j]
-            for k in range(j, i + 1):
+        inner = list(mechanism.inward_from(last))[::-1]
+        arm.append({**{j: step if j == last else Q.T @ arm[last][j] + step for j in inner}, i: ZERO})
+        e.append({**{j: Q.axis_in_child if j == last else Q.T @ e[last][j] for j in inner}, i: Z})
+        turning = {j: ZERO if mechanism.joints[j].prismatic else axis for j, axis in e[i].items()}
+        u = {j: axis if mechanism.joints[j].prismatic else axis.cross(arm[i][j] + link.com) for j, axis in e[i].items()}
+        for j, axis in turning.items():
+            h, p = link.inertia @ axis, link.mass * u[j]
+            for k in (k for k in turning if k >= j):
                 entry: Scalar = turning[k].dot(h) + u[k].dot(p)
                 I[j][k] = I[j][k] + entry
     for j in range(n):

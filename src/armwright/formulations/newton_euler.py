@@ -10,10 +10,10 @@ Meas. Control 102 (1980). Frames are the canonical ones (Craig, eqs. 6.45-6.53),
 from typing import NamedTuple
 
 from armwright.algebra import ZERO, Scalar, Vector
-from armwright.chain import Chain, Joint, Link, Wrench
 from armwright.formulations.parts.motion import PointMotion, point_motion
 from armwright.formulations.parts.recursion import inward
 from armwright.formulations.parts.types import Coordinates, Loads
+from armwright.mechanism import Joint, Link, Mechanism, Wrench
 
 
 class Force(NamedTuple):
@@ -21,9 +21,11 @@ class Force(NamedTuple):
     n: Vector
 
 
-def inverse_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads) -> list[Scalar]:
-    motions = point_motion(chain, -chain.gravity, q, qd, qdd)
-    return inward(_force, Force(ZERO, ZERO), chain.joints, chain.bodies, motions, loads)
+def inverse_dynamics(
+    mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads
+) -> list[Scalar]:
+    motions = point_motion(mechanism, -mechanism.gravity, q, qd, qdd)
+    return inward(mechanism.parents, _force, Force(ZERO, ZERO), mechanism.joints, mechanism.bodies, motions, loads)
 
 
 def _force(outer: Force, joint: Joint, link: Link, m: PointMotion, load: Wrench) -> tuple[Force, Scalar]:

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from armwright.chain import Chain
 from armwright.errors import InputError, unknown
 from armwright.formulations.parts import wrapped
+from armwright.mechanism import Mechanism
 
 MEANING = {
     "q": "one position per joint",
@@ -28,8 +28,8 @@ MEANING = {
 MANY_JOINTS = 12
 """Above this O(n) forward dynamics is the cheapest, and others take long to trace; so does the regressor to compile."""
 
-PARAMETERS = 13
-"""Of a link and its joint that torque is linear in: ten of the body, two of friction, one of the rotor."""
+OF_LINK, OF_JOINT = 10, 3
+"""Parameters that torque is linear in: ten of a body; two of friction and one of the rotor of a joint."""
 
 
 class Candidate(NamedTuple):
@@ -79,9 +79,15 @@ class Problem:
     indexed: str = ""
     about: str = ""
 
-    def sizes(self, chain: Chain) -> tuple[int, ...]:
+    def sizes(self, mechanism: Mechanism) -> tuple[int, ...]:
         """The shape of the result for a chain."""
-        named = {"n": chain.coordinates, "links": chain.n, "points": chain.n + 2, "parameters": PARAMETERS * chain.n}
+        links = len(mechanism.solid)
+        named = {
+            "n": mechanism.coordinates,
+            "links": links,
+            "points": links + 2,
+            "parameters": OF_LINK * links + OF_JOINT * len(mechanism.rubbing),
+        }
         return tuple(named[size] if isinstance(size, str) else size for size in self.shape)
 
 

@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any
 
 from armwright.algebra import Scalar
-from armwright.chain import Chain, Drive, Wrench
 from armwright.errors import InputError, unknown
 from armwright.formulations import (
     articulated_body,
@@ -32,10 +31,11 @@ from armwright.formulations import (
     walker_orin_3,
 )
 from armwright.formulations.parts.actuators import rubbing
-from armwright.formulations.parts.assembled import bias_of, forward_dynamics_of
+from armwright.formulations.parts.assembled import bias_of, forward_dynamics_of, joint_by_joint
 from armwright.formulations.parts.types import Coordinates, Loads
 from armwright.formulations.problem import numbered, parted, problem_of
 from armwright.formulations.quantities import coriolis, derivatives, energy, kinematics, regressor
+from armwright.mechanism import Mechanism, Wrench
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Formulation:
     `order` is the growth of its cost with the number of joints. `any_link` says that it works in the ten linear
     parameters and so accepts regrouped links without a centre of mass. `together` says that it takes joints that
     move together; a recursion that solves for one joint after the other does not. `traced` says that it takes no
-    scalars but those of a trace.
+    scalars but those of a trace, `serial` that it is for a chain of DH rows only.
     """
 
     name: str
@@ -56,22 +56,28 @@ class Formulation:
     any_link: bool = False
     together: bool = True
     traced: bool = False
+    serial: bool = False
 
     def __reduce__(self) -> tuple[Any, ...]:
         """By name: the functions inside are made here and cannot be pickled."""
         return find, (self.problem, self.name)
 
-    def __call__(self, chain: Chain, *state: Coordinates, loads: Loads | None = None) -> Any:
+    def __call__(self, mechanism: Mechanism, *state: Coordinates, loads: Loads | None = None) -> Any:
         """tau, M, qdd or bias, rotors and friction included; `state` is q, then qd, then qdd or tau."""
-        if chain.drives and not self.together:
+        if not self.together and mechanism.together:
             raise InputError(
-                f"{self.name} solves for one joint after the other, and this chain has joints that move together; "
+                f"{self.name} solves for one joint after the other, and this robot has joints that move together; "
                 "expected one that forms the mass matrix, such as 'composite_body', or none, to have it chosen"
+            )
+        if self.serial and not mechanism.serial:
+            raise InputError(
+                f"{self.name} is written for a chain of DH rows, and this robot has branches, ball joints or axes that "
+                "are nearly parallel; expected another formulation, such as 'denoc', or none, to have it chosen"
             )
         problem, rigid = problem_of(self.problem), self.rigid
         if problem.indexed:
-            rigid = partial(rigid, numbered(self.problem, chain.coordinates))
-        return problem.around(rigid, chain, *state, chain.wrenches() if loads is None else loads)
+            rigid = partial(rigid, numbered(self.problem, mechanism.coordinates))
+        return problem.around(rigid, mechanism, *state, mechanism.wrenches() if loads is None else loads)
 
 
 _LUH = "Luh, Walker, Paul 1980"
@@ -133,31 +139,35 @@ def _solved(matrix: Formulation, solver: str) -> Formulation:
 
 def _one_by_one(name: str, paper: str, function: Callable[..., Any]) -> Formulation:
     """Forward dynamics that solves for one joint after the other."""
-    return Formulation(name, "forward_dynamics", paper, "n", function, True, together=False)
+    return Formulation(name, "forward_dynamics", paper, "n", joint_by_joint(function), True, together=False)
 
 
 _ACCELERATIONS = (
     _one_by_one("articulated_body", _FEATHERSTONE, articulated_body.forward_dynamics),
     _one_by_one("denoc", _MOHAN, denoc.forward_dynamics),
-    _one_by_one("denoc_stepwise", _MOHAN, denoc_stepwise.forward_dynamics),
+    replace(_one_by_one("denoc_stepwise", _MOHAN, denoc_stepwise.forward_dynamics), serial=True),
     *(_solved(matrix, "cholesky") for matrix in _MATRICES),
     *(_solved(matrix, "gauss_jordan") for matrix in _MATRICES),
     Formulation("walker_orin_1", "forward_dynamics", f"{_WALKER}, method 1", "n^3", walker_orin_1.forward_dynamics),
 )
 
 
-def _gravity_torque(chain: Chain, q: Coordinates) -> list[Scalar]:
-    return cartesian_tensor.inverse_dynamics(chain, q, [0] * chain.n, [0] * chain.n, (Wrench(),) * chain.n)
+def _gravity_torque(mechanism: Mechanism, q: Coordinates) -> list[Scalar]:
+    return cartesian_tensor.inverse_dynamics(
+        mechanism, q, [0] * mechanism.n, [0] * mechanism.n, (Wrench(),) * mechanism.n
+    )
 
 
-def _joint_torque(joint: int, chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Any) -> Scalar:
+def _joint_torque(
+    joint: int, mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Any
+) -> Scalar:
     """The torque of one coordinate, from the joints it moves."""
     parts: Scalar = 0
-    for i, moved in enumerate(chain.joints):
-        drive = chain.drives[i] if chain.drives else Drive(i)
-        if drive.coordinate == joint:
-            links = equilibrium.joint_torque(chain, i, q, qd, qdd, loads)
-            parts = parts + drive.factor * (links + moved.armature * qdd[i] + rubbing(moved, qd[i]))
+    for i, moved in enumerate(mechanism.joints):
+        terms = mechanism.drives[i].terms if mechanism.drives else ((i, 1),)
+        for factor in (factor for coordinate, factor in terms if coordinate == joint):
+            links = equilibrium.joint_torque(mechanism, i, q, qd, qdd, loads)
+            parts = parts + factor * (links + moved.armature * qdd[i] + rubbing(moved, qd[i]))
     return parts
 
 

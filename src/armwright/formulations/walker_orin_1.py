@@ -13,20 +13,22 @@ factorisation of a symmetric one does not look at, is not computed. Their third 
 from dataclasses import replace
 
 from armwright.algebra import ZERO, Scalar
-from armwright.chain import Chain, Wrench
 from armwright.formulations import newton_euler
 from armwright.formulations.parts.actuators import with_rotors
-from armwright.formulations.parts.coupled import congruent, gathered, positions, rates
+from armwright.formulations.parts.coordinates import congruent, convective, gathered, positions, rates
 from armwright.formulations.parts.linear import cholesky
 from armwright.formulations.parts.types import Coordinates, Loads
+from armwright.mechanism import Mechanism, Wrench
 
 
-def forward_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, tau: Coordinates, loads: Loads) -> list[Scalar]:
-    n, x = chain.n, positions(chain, q)
-    bias = gathered(chain, newton_euler.inverse_dynamics(chain, x, rates(chain, qd), [0] * n, loads))
-    still, unloaded = replace(chain, gravity=ZERO), (Wrench(),) * n
+def forward_dynamics(
+    mechanism: Mechanism, q: Coordinates, qd: Coordinates, tau: Coordinates, loads: Loads
+) -> list[Scalar]:
+    n, x, v = mechanism.n, positions(mechanism, q), rates(mechanism, qd)
+    bias = gathered(mechanism, newton_euler.inverse_dynamics(mechanism, x, v, convective(mechanism, v), loads))
+    still, unloaded = replace(mechanism, gravity=ZERO), (Wrench(),) * n
     columns = [
         newton_euler.inverse_dynamics(still, x, [0] * n, [int(i == j) for i in range(n)], unloaded) for j in range(n)
     ]
     force = [t - b for t, b in zip(tau, bias, strict=True)]
-    return cholesky(congruent(chain, with_rotors(chain, columns)), force)
+    return cholesky(congruent(mechanism, with_rotors(mechanism, columns)), force)

@@ -15,13 +15,15 @@ then taken as zero. `composite_body` computes the same matrix with the inertia a
 E, and needs two thirds of the operations.
 """
 
+from functools import reduce
+from itertools import pairwise
 from typing import NamedTuple
 
 from armwright.algebra import ZERO, Rotation, Scalar, Symmetric, Vector, Z, point_inertia
-from armwright.chain import Chain, Joint, Link
 from armwright.formulations.parts.recursion import inward
 from armwright.formulations.parts.spatial import Pair
 from armwright.formulations.parts.types import Coordinates, SquareMatrix
+from armwright.mechanism import Joint, Link, Mechanism
 
 
 class Composite(NamedTuple):
@@ -30,30 +32,32 @@ class Composite(NamedTuple):
     E: Symmetric
 
 
-def mass_matrix(chain: Chain, q: Coordinates) -> SquareMatrix:
-    n, joints = chain.n, chain.joints
+def mass_matrix(mechanism: Mechanism, q: Coordinates) -> SquareMatrix:
+    n, joints = mechanism.n, mechanism.joints
     R = [joint.rotation(qi) for joint, qi in zip(joints, q, strict=True)]
     s = [joint.offset(qi) for joint, qi in zip(joints, q, strict=True)]
-    composites = inward(_composite, None, chain.bodies, R, s)
+    composites = inward(mechanism.parents, _composite, list[Composite](), mechanism.bodies, R, s)
     H: SquareMatrix = [[0] * n for _ in range(n)]
     for i in range(n):
         wrench = _unit_wrench(joints[i], composites[i])
         H[i][i] = wrench.along(joints[i])
-        for j in reversed(range(i)):
-            f = R[j + 1] @ wrench.linear
-            wrench = Pair(f, R[j + 1] @ wrench.angular + s[j + 1].cross(f))
+        for k, j in pairwise(mechanism.inward_from(i)):
+            f = R[k] @ wrench.linear
+            wrench = Pair(f, R[k] @ wrench.angular + s[k].cross(f))
             H[i][j] = H[j][i] = wrench.along(joints[j])
     return H
 
 
-def _composite(outer: Composite | None, link: Link, R: Rotation, s: Vector) -> tuple[Composite, Composite]:
+def _composite(outer: list[Composite], link: Link, R: Rotation, s: Vector) -> tuple[list[Composite], Composite]:
     """All from a link outwards as one body: seen from the parent's frame, and from its own."""
-    M, c, E = link.mass, link.com, link.inertia
-    if outer is not None:
-        M = link.mass + outer.M
-        c = _share(link.mass, M) * link.com + _share(outer.M, M) * outer.c
-        E = outer.E + _moved(outer.M, outer.c - c) + link.inertia + _moved(link.mass, link.com - c)
-    return Composite(M, s + R @ c, R.similar(E)), Composite(M, c, E)
+    body = reduce(_joined, outer, Composite(link.mass, link.com, link.inertia))
+    return [Composite(body.M, s + R @ body.c, R.similar(body.E))], body
+
+
+def _joined(one: Composite, other: Composite) -> Composite:
+    M = one.M + other.M
+    c = _share(one.M, M) * one.c + _share(other.M, M) * other.c
+    return Composite(M, c, other.E + _moved(other.M, other.c - c) + one.E + _moved(one.M, one.c - c))
 
 
 def _share(part: Scalar, whole: Scalar) -> Scalar:

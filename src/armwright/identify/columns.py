@@ -39,7 +39,7 @@ def as_written(robot: Description, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) 
     arrays = {name: (checked(name, x, (robot.n,), FLOAT64, "one per joint"), 1) for name, x in given.items()}
     batch = common_shape(arrays)
     state = [scalars(x, batch) for x, _ in arrays.values()]
-    result = stacked(find("regressor")(robot.chain(), *state), batch, FLOAT64)
+    result = stacked(find("regressor")(robot.mechanism(), *state), batch, FLOAT64)
     if not np.isfinite(result).all():
         raise InputError("q, qd and qdd hold a number that is not finite, or too large")
     return result

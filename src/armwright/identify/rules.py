@@ -27,10 +27,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from armwright.algebra import ZERO, Array, Scalar, Symmetric, Vector
-from armwright.chain import AnyLink, Chain, Joint, MomentLink
 from armwright.formulations.composite_body import Body, to_parent
 from armwright.formulations.parts.spatial import Screw
 from armwright.identify.vector import JOINT, LINK, TEN, THREE
+from armwright.mechanism import AnyLink, Joint, Mechanism, MomentLink
 from armwright.model.description import Description
 from armwright.trace.regroup import regrouped
 
@@ -53,19 +53,19 @@ class Layout:
     r2: int
 
     @classmethod
-    def of(cls, chain: Chain) -> Layout:
+    def of(cls, mechanism: Mechanism) -> Layout:
         R, o = np.eye(3), np.zeros(3)
         rotations, origins = [], []
-        for joint in chain.joints:
+        for joint in mechanism.joints:
             o = o + R @ np.array(joint.offset(0), float)
             R = R @ np.array(joint.rotation(0).matrix, float)
             rotations.append(R)
             origins.append(o)
-        turning = [i for i, joint in enumerate(chain.joints) if not joint.prismatic]
-        r1 = turning[0] if turning else chain.n
-        r2 = next((i for i in turning if not _parallel(rotations[i][:, 2], rotations[r1][:, 2])), chain.n)
-        gravity = np.array(chain.gravity, float)
-        return cls(chain.joints, np.array(rotations), np.array(origins), gravity, r1, r2)
+        turning = [i for i, joint in enumerate(mechanism.joints) if not joint.prismatic]
+        r1 = turning[0] if turning else mechanism.n
+        r2 = next((i for i in turning if not _parallel(rotations[i][:, 2], rotations[r1][:, 2])), mechanism.n)
+        gravity = np.array(mechanism.gravity, float)
+        return cls(mechanism.joints, np.array(rotations), np.array(origins), gravity, r1, r2)
 
     def z(self, i: int) -> Array:
         axis: Array = self.rotations[i][:, 2]
@@ -122,14 +122,14 @@ def by_rules(robot: Description, friction: bool, rotors: bool) -> tuple[tuple[in
     """The columns that stay, and the matrix of combinations."""
     n = robot.n
     forms = np.eye((TEN + THREE) * n)
-    chain = replace(robot.chain(), links=tuple(_link(forms[TEN * i : TEN * (i + 1)]) for i in range(n)))
-    layout = Layout.of(chain)
+    mechanism = replace(robot.mechanism(), links=tuple(_link(forms[TEN * i : TEN * (i + 1)]) for i in range(n)))
+    layout = Layout.of(mechanism)
     actuators = forms[TEN * n :].reshape(n, THREE, -1).copy()
-    chain = regrouped(chain)
-    for _ in range(sum(joint.prismatic for joint in chain.joints)):  # a link may hand on what it was just handed
-        chain = regrouped(replace(chain, links=_handed_inward(layout, chain.links, actuators, rotors)))
+    mechanism = regrouped(mechanism)
+    for _ in range(sum(joint.prismatic for joint in mechanism.joints)):  # a link may hand on what it was just handed
+        mechanism = regrouped(replace(mechanism, links=_handed_inward(layout, mechanism.links, actuators, rotors)))
     rows: dict[int, Scalar] = {}
-    for i, link in enumerate(chain.links):
+    for i, link in enumerate(mechanism.links):
         rows |= {TEN * i + LINK.index(name): form for name, form in _counting(layout, i, link, rotors).items()}
     for i in range(n):
         row = {kind: TEN * n + THREE * i + k for k, kind in enumerate(JOINT)}

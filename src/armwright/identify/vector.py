@@ -46,9 +46,9 @@ def parameters(robot: Description) -> Array:
     """The parameters of a robot as it is described, shape (13 links,), its payload as a part of the last link."""
     if not isinstance(robot, Description):
         raise InputError(f"parameters got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
-    chain = robot.chain()
-    links = [x for link in chain.links for x in (link.mass, *link.moment, *link.origin_inertia)]
-    joints = [x for joint in chain.joints for x in (joint.viscous, joint.coulomb, joint.armature)]
+    mechanism = robot.mechanism()
+    links = [x for link in mechanism.links for x in (link.mass, *link.moment, *link.origin_inertia)]
+    joints = [x for joint in mechanism.joints for x in (joint.viscous, joint.coulomb, joint.armature)]
     return np.array([*links, *joints], float)
 
 

@@ -103,7 +103,7 @@ class Solver:
         self.low, self.high = np.array([(joint.low, joint.high) for joint in self.task.joints]).T
         self.turning = np.array([not joint.prismatic for joint in robot.joints])
         self.forward_kinematics = compile_function(robot, "forward_kinematics")
-        self.run = (compiled if straight(robot) else as_written)(robot.chain(), self.task)
+        self.run = (compiled if straight(robot) else as_written)(robot.mechanism(), self.task)
         self.starts = lru_cache(maxsize=4)(self._starts)
 
     def solve(self, T: Array, q0: Array | None, options: Options) -> Solutions:

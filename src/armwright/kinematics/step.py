@@ -24,14 +24,14 @@ import numpy as np
 
 from armwright.algebra import Array, Matrix, Scalar, Vector, Z, elementary
 from armwright.backends.interface import backend
-from armwright.chain import Chain, Pose
-from armwright.formulations.parts.coupled import gathered, positions
+from armwright.formulations.parts.coordinates import gathered, positions
 from armwright.formulations.parts.linear import cholesky
 from armwright.formulations.parts.types import Coordinates
 from armwright.formulations.quantities.kinematics import link_frames, tip_columns, tool_frame
 from armwright.graph.angles import written_out
 from armwright.graph.expression import Expr, Graph
 from armwright.graph.program import Program
+from armwright.mechanism import Mechanism, Pose
 
 ROWS = {"full": 6, "axis": 5, "free": 3}
 """How many numbers the error has, by what counts of the orientation."""
@@ -81,15 +81,15 @@ class Task:
     sliding: tuple[bool, ...]
 
 
-def step(chain: Chain, task: Task, q: Coordinates, wanted: Coordinates) -> list[Scalar]:
+def step(mechanism: Mechanism, task: Task, q: Coordinates, wanted: Coordinates) -> list[Scalar]:
     """q after the step, then the squared errors before it: of position over length, and of rotation.
 
     `wanted` are the first three rows of the target pose, and the damping.
     """
     *target, damping = wanted
-    e = _error(chain, task, positions(chain, q), target)
+    e = _error(mechanism, task, positions(mechanism, q), target)
     units = [task.length if sliding else 1 for sliding in task.sliding]
-    J = _columns(chain, task, q, len(e))
+    J = _columns(mechanism, task, q, len(e))
     pull = [_dot(column, e) for column in J]  # the descent of E along each joint
     free = [joint.free(x, p) for joint, x, p in zip(task.joints, q, pull, strict=True)]
     J = [[x * k for x in column] for column, k in zip(J, free, strict=True)]
@@ -101,8 +101,8 @@ def step(chain: Chain, task: Task, q: Coordinates, wanted: Coordinates) -> list[
     return [*(joint.within(x) for joint, x in zip(task.joints, moved, strict=True)), *squares]
 
 
-def _error(chain: Chain, task: Task, q: Coordinates, target: Coordinates) -> list[Scalar]:
-    tip = tool_frame(chain, link_frames(chain, q)[-1])
+def _error(mechanism: Mechanism, task: Task, q: Coordinates, target: Coordinates) -> list[Scalar]:
+    tip = tool_frame(mechanism, link_frames(mechanism, q))
     goal = Pose(Matrix(*(Vector(*target[k : k + 3]) for k in (0, 4, 8))), Vector(*target[3::4]))
     to_tip = tip.rotation.T
     position = list((to_tip @ (goal.position - tip.position)) * (1 / task.length))
@@ -142,10 +142,10 @@ def _axis_error(z: Vector) -> list[Scalar]:
     return _choose_all(cosine - HALF_TURN, [-(z.y * scale), z.x * scale], [2, 0])
 
 
-def _columns(chain: Chain, task: Task, q: Coordinates, rows: int) -> list[list[Scalar]]:
+def _columns(mechanism: Mechanism, task: Task, q: Coordinates, rows: int) -> list[list[Scalar]]:
     """The columns of J; angles per length, where the joint is prismatic, times length are angles."""
-    columns = [[*column.l, *column.e] for column in tip_columns(chain, positions(chain, q))]
-    of_coordinates = zip(*(gathered(chain, row) for row in zip(*columns, strict=True)), strict=True)
+    columns = [[*column.l, *column.e] for column in tip_columns(mechanism, positions(mechanism, q))]
+    of_coordinates = zip(*(gathered(mechanism, row) for row in zip(*columns, strict=True)), strict=True)
     J = []
     for sliding, column in zip(task.sliding, of_coordinates, strict=True):
         length, unit = (1, task.length) if sliding else (1 / task.length, 1)
@@ -194,12 +194,12 @@ Run = Callable[[tuple[Array, Array], Array], object]
 """run((q, wanted), out): arrays (states, n) and (states, 13) fill (states, n + 2), in any layout."""
 
 
-def compiled(chain: Chain, task: Task) -> Run:
+def compiled(mechanism: Mechanism, task: Task) -> Run:
     """The step as machine code."""
     graph = Graph()
-    q = tuple(graph.input(f"q{i + 1}") for i in range(chain.coordinates))
+    q = tuple(graph.input(f"q{i + 1}") for i in range(mechanism.coordinates))
     wanted = tuple(graph.input(f"wanted{k}") for k in range(13))
-    values = step(chain, task, q, wanted)
+    values = step(mechanism, task, q, wanted)
     program = Program((("q", q), ("wanted", wanted)), tuple(values), (len(values),))
     kernel = backend("cpu").kernel(written_out(program), "float64")
 
@@ -219,11 +219,11 @@ def compiled(chain: Chain, task: Task) -> Run:
     return run
 
 
-def as_written(chain: Chain, task: Task) -> Run:
+def as_written(mechanism: Mechanism, task: Task) -> Run:
     """The step with arrays as scalars, for chains too long to compile."""
 
     def run(given: tuple[Array, Array], out: Array) -> None:
-        for k, values in enumerate(step(chain, task, *(list(array.T) for array in given))):
+        for k, values in enumerate(step(mechanism, task, *(list(array.T) for array in given))):
             out[:, k] = values
 
     return run

@@ -1,4 +1,4 @@
-"""What a robot is: names, numbers and limits, frozen. Frames are the canonical ones (modified DH, see `chain`)."""
+"""What a robot is: names, numbers and limits, frozen. Frames are the canonical ones (see `mechanism`)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
-from armwright.algebra import Array, Matrix, Scalar, Symmetric, Vector, cos, point_inertia, sin
-from armwright.chain import Chain, Drive, Joint, Link, Pose
+from armwright.algebra import Array, Matrix, Scalar, Symmetric, Vector, cos, point_inertia, sin, structural
 from armwright.errors import ModelError, unknown
 from armwright.lazy import cached_property
+from armwright.mechanism import FREEDOMS, Ball, Drive, Joint, Link, Mechanism, Pose
 
 if TYPE_CHECKING:
     from armwright.model.visual import Visual
@@ -28,6 +28,9 @@ NO_TRANSFORM: Transform = ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0
 NO_TENSOR: Tensor = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 EARTH: Triple = (0.0, 0.0, -9.81)
 QUARTER_TURN = math.pi / 2
+LETTERS = {"ball": "S", "free": "F", "planar": "L", "universal": "U", "cylindrical": "C", "helical": "H"}
+"""Of joints that are neither revolute nor prismatic."""
+NO_BODY = Link(0, Vector(0, 0, 0), Symmetric(0, 0, 0, 0, 0, 0))
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,13 @@ class Mimic:
 
 @dataclass(frozen=True)
 class JointModel:
-    """One row of the DH table, its limits and its actuator. `theta` and `d` are the constant parts."""
+    """One freedom: where it is placed, its limits and its actuator. `theta` and `d` are the constant parts.
+
+    The frame of its link is placed by Rot(z, gamma) Trans(a, y, z) Rot(x, alpha) Rot(z, theta) Trans(z, d) in that of
+    the parent; gamma, y and z are zero in a row of a DH table. A joint of several freedoms, such as a ball, is several
+    of these one after the other: `kind` says what they are together, `freedom` counts them from 0, and the first has
+    the placement.
+    """
 
     name: str
     type: str
@@ -59,6 +68,11 @@ class JointModel:
     max_torque: float | None = None
     mimic: Mimic | None = None
     smooth: float = 0.0
+    gamma: float = 0.0
+    y: float = 0.0
+    z: float = 0.0
+    kind: str = ""
+    freedom: int = 0
 
     @property
     def prismatic(self) -> bool:
@@ -82,6 +96,15 @@ class LinkModel:
 
 
 @dataclass(frozen=True)
+class Frame:
+    """A frame of interest: its name, the link it is fixed to (-1 for the base), and where it stands in that frame."""
+
+    name: str
+    link: int
+    pose: Transform = NO_TRANSFORM
+
+
+@dataclass(frozen=True)
 class Payload:
     """A body held by the tool, in the tool frame; `inertia` is about its centre of mass."""
 
@@ -92,12 +115,15 @@ class Payload:
 
 @dataclass(frozen=True)
 class Description:
-    """A serial robot: links from base to tip, and a joint before each.
+    """A robot: links, each with a parent (-1 for the base) and a joint before it.
 
-    `joints` are those that move by themselves: q has one entry for each, and `n` is how many there are. `followers`
-    have a `mimic` and move with one of them. `rows` are both, one for each link.
+    `joints` are the freedoms that move by themselves: qd has one entry for each, and `n` is how many there are.
+    `followers` have a `mimic` and move with one of them. `rows` are both, one for each link, or several where a joint
+    has several freedoms. q has `nq` entries: one for each of `joints`, and one more for each ball, free or planar joint
+    (see `mechanism.Ball`).
 
-    `flange` leads from frame n to the last frame of the table the robot was given by; `tool` stands after it.
+    `flange` leads from the frame of link `tip`, by default the last, to where tools are mounted; `tool` stands after
+    it. `frames` are others that have a name.
     `base_visuals` is what does not move, seen from frame 0, where `base` leads: its poses in the world are base @ pose,
     those of a link's visuals are link_poses(q)[i] @ pose.
     `accept` lists what its author knows of and that needs no warning: kinds of problems (see `problems`), or
@@ -116,18 +142,25 @@ class Description:
     flange: Transform = NO_TRANSFORM
     followers: tuple[JointModel, ...] = ()
     base_visuals: tuple[Visual, ...] = field(default=(), hash=False)
+    parents: tuple[int, ...] = ()
+    tip: int = -1
+    frames: tuple[Frame, ...] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "parents", tuple(self.parents) or tuple(range(-1, len(self.links) - 1)))
+        object.__setattr__(self, "tip", self.tip if self.tip >= 0 else len(self.links) - 1)
         for key, text in (("name", self.name), ("source", self.source)):
             if not isinstance(text, str):
                 raise ModelError(f"{key} = {text!r} is not a text")
         if not self.joints:
             raise ModelError(f"robot {self.name!r} is empty: expected at least one joint and its link")
-        if (count := len(self.joints) + len(self.followers)) != len(self.links):
+        if (count := len(self.carriers)) != len(self.links):
             raise ModelError(f"robot {self.name!r} has {count} joints and {len(self.links)} links: expected equal")
+        _check_tree(self)
         _check_mimics(self)
         numbers = [
-            *((j.alpha, j.a, j.d, j.theta, j.viscous, j.coulomb, j.smooth, j.rotor_inertia, j.gear) for j in self.rows),
+            *((j.alpha, j.a, j.d, j.theta, j.gamma, j.y, j.z) for j in self.rows),
+            *((j.viscous, j.coulomb, j.smooth, j.rotor_inertia, j.gear) for j in self.rows),
             *((link.mass, *link.com, *itertools.chain(*link.inertia)) for link in self.links),
             self.gravity,
         ]
@@ -148,8 +181,37 @@ class Description:
 
     @property
     def n(self) -> int:
-        """The number of coordinates: of joints that do not follow another."""
+        """The number of coordinates, entries of qd: of freedoms that do not follow another."""
         return len(self.joints)
+
+    @property
+    def nq(self) -> int:
+        """The number of entries of q: one more than of qd for each ball, free or planar joint."""
+        return self.n + len(self.balls)
+
+    @property
+    def neutral(self) -> Array:
+        """The position at which every freedom is at zero: zeros, and the quaternion (0, 0, 0, 1) of a ball joint."""
+        q = np.zeros(self.nq)
+        for ball in self.balls:
+            q[ball.place + ball.freedoms - (ball.kind == "planar")] = 1.0
+        return q
+
+    @cached_property
+    def balls(self) -> tuple[Ball, ...]:
+        """The joints whose q has one entry more than their qd."""
+        found, coordinate = list[Ball](), 0
+        for i, row in enumerate(self.rows):
+            if row.kind in FREEDOMS and row.freedom == 0:
+                found.append(Ball(row.kind, i, coordinate, coordinate + len(found)))
+            coordinate += row.mimic is None
+        return tuple(found)
+
+    @property
+    def carriers(self) -> tuple[int, ...]:
+        """Which of `rows` each link hangs on: the last freedom of its joint."""
+        rows = self.rows
+        return tuple(i for i in range(len(rows)) if i + 1 == len(rows) or rows[i + 1].freedom == 0)
 
     @property
     def rows(self) -> tuple[JointModel, ...]:
@@ -162,20 +224,24 @@ class Description:
 
     @property
     def drives(self) -> tuple[Drive, ...]:
-        """What moves the joint of each link; empty if each moves by itself."""
-        if not self.followers:
+        """What moves each of `rows`; empty if each is a coordinate of q and qd."""
+        if not (self.followers or self.balls):
             return ()
         place = {joint.name: i for i, joint in enumerate(self.joints)}
         own = iter(range(self.n))
         return tuple(
-            Drive(place[row.mimic.joint], row.mimic.factor, row.mimic.offset) if row.mimic else Drive(next(own))
+            Drive(((place[row.mimic.joint], row.mimic.factor),), row.mimic.offset)
+            if row.mimic
+            else Drive(((next(own), 1),))
             for row in self.rows
         )
 
     @property
     def joint_types(self) -> str:
-        """R for each revolute and P for each prismatic joint, base to tip."""
-        return "".join("P" if joint.prismatic else "R" for joint in self.joints)
+        """A letter for each joint that does not follow another, base to tip: R revolute, P prismatic (`LETTERS`)."""
+        return "".join(
+            LETTERS.get(joint.kind, "P" if joint.prismatic else "R") for joint in self.joints if not joint.freedom
+        )
 
     def each_joint(self, change: Callable[[JointModel], JointModel]) -> Self:
         """The robot with every joint, followers too, changed."""
@@ -187,28 +253,37 @@ class Description:
             return self
         return replace(self, joints=tuple(replace(row, mimic=None) for row in self.rows), followers=())
 
-    def chain(self, number: Callable[[float], Scalar] = float) -> Chain:
-        """The canonical chain with every number turned into a scalar, e.g. `numpy.float32` or `mpmath.mpf`."""
-        return self._floats if number is float else self._chain(number)
+    def mechanism(self, number: Callable[[float], Scalar] = float) -> Mechanism:
+        """Its mechanics with every number turned into a scalar, e.g. `numpy.float32` or `mpmath.mpf`."""
+        return self._floats if number is float else self._mechanism(number)
 
     @cached_property
-    def _floats(self) -> Chain:
-        """The chain that tracing asks for again and again."""
-        return self._chain(float)
+    def _floats(self) -> Mechanism:
+        """The mechanism that tracing asks for again and again."""
+        return self._mechanism(float)
 
-    def _chain(self, number: Callable[[float], Scalar]) -> Chain:
+    def _mechanism(self, number: Callable[[float], Scalar]) -> Mechanism:
         base = _pose(self.base, number)
         tool = _pose(compose(self.flange, self.tool), number)
-        links = [_link(link, number) for link in self.links]
+        rows, carriers = self.rows, self.carriers
+        links, parents = [NO_BODY] * len(rows), list(range(-1, len(rows) - 1))
+        for i, (link, parent) in enumerate(zip(self.links, self.parents, strict=True)):
+            links[carriers[i]] = _link(link, number)
+            parents[carriers[i] - rows[carriers[i]].freedom] = carriers[parent] if parent >= 0 else -1
+        tip = carriers[self.tip]
         if self.payload is not None:
-            links[-1] = _joined(links[-1], held(self.payload, tool, number))
-        return Chain(
-            joints=tuple(_joint(joint, number) for joint in self.rows),
+            links[tip] = _joined(links[tip], held(self.payload, tool, number))
+        return Mechanism(
+            joints=tuple(_joint(row, number) for row in rows),
             links=tuple(links),
             gravity=base.rotation.T @ Vector(*map(number, self.gravity)),
             base=base,
             tool=tool,
-            drives=tuple(Drive(d.coordinate, number(d.factor), number(d.offset)) for d in self.drives),
+            drives=tuple(_drive(drive, number) for drive in self.drives),
+            parents=tuple(parents),
+            tip=tip,
+            solid=carriers,
+            balls=self.balls,
         )
 
 
@@ -289,6 +364,24 @@ def meeting_limits(limits: tuple[float, float] | None, follower: JointModel) -> 
     return (low, high) if limits is None else (max(low, limits[0]), min(high, limits[1]))
 
 
+def _check_tree(robot: Description) -> None:
+    """Parents before their children, and everything that stands on a link on one that is there."""
+    count = len(robot.links)
+    if len(robot.parents) != count or any(not -1 <= parent < i for i, parent in enumerate(robot.parents)):
+        raise ModelError(
+            f"robot {robot.name!r} has the parents {robot.parents}; expected one for each of its {count} links, -1 for "
+            "the base or the number of a link before it"
+        )
+    places = [("tip", robot.tip), *((f"frame {frame.name!r}", frame.link) for frame in robot.frames)]
+    for what, place in places:
+        if not -1 <= place < count:
+            raise ModelError(f"robot {robot.name!r}: {what} is on link {place}; expected -1 (the base) to {count - 1}")
+    sizes = Counter((row.kind, i - row.freedom) for i, row in enumerate(robot.rows) if row.kind in FREEDOMS)
+    for (kind, _), size in sizes.items():
+        if size != FREEDOMS[kind]:
+            raise ModelError(f"robot {robot.name!r}: a {kind} joint has {FREEDOMS[kind]} freedoms, not {size}")
+
+
 def _check_names(rows: Sequence[JointModel]) -> None:
     """Where joints follow others by name, a name means one joint."""
     twice = sorted(name for name, count in Counter(row.name for row in rows).items() if count > 1)
@@ -307,7 +400,7 @@ def _check_mimics(robot: Description) -> None:
         _check_names((*robot.joints, *robot.followers))
     for joint in robot.followers:
         mimic = joint.mimic
-        if mimic is None or not places[-1] < mimic.place < len(robot.links):
+        if mimic is None or not places[-1] < mimic.place < len(robot.joints) + len(robot.followers):
             raise ModelError(f"robot {robot.name!r}: follower {joint.name!r} needs a mimic with its place in the chain")
         places.append(mimic.place)
         if mimic.joint not in leaders:
@@ -342,8 +435,16 @@ def cos_sin(angle: float, number: Callable[[float], Scalar] = float) -> tuple[Sc
     return ((1, 0), (0, 1), (-1, 0), (0, -1))[quarters % 4]
 
 
+def _drive(drive: Drive, number: Callable[[float], Scalar]) -> Drive:
+    terms = tuple((c, factor if structural(factor, 1) else number(factor)) for c, factor in drive.terms)
+    return Drive(terms, number(drive.offset) if drive.offset else 0)
+
+
 def _joint(joint: JointModel, number: Callable[[float], Scalar]) -> Joint:
+    if joint.kind in FREEDOMS:
+        return replace(_TURNING, prismatic=joint.prismatic, stand=None if joint.freedom else _stand(joint, number))
     ca, sa = cos_sin(joint.alpha, number)
+    cg, sg = cos_sin(joint.gamma, number)
     quarters = right_angles(joint.theta)
     return Joint(
         prismatic=joint.prismatic,
@@ -357,7 +458,24 @@ def _joint(joint: JointModel, number: Callable[[float], Scalar]) -> Joint:
         viscous=number(joint.viscous),
         coulomb=number(joint.coulomb),
         smooth=number(joint.smooth) if joint.smooth else 0,
+        y=number(joint.y) if joint.y else 0,
+        z=number(joint.z) if joint.z else 0,
+        cg=cg,
+        sg=sg,
     )
+
+
+_TURNING = Joint(False, ca=0, sa=1, a=0, d=0, cg=0, sg=1)
+"""A freedom of a ball: z of its frame is x of the one before, so that three are about x, y and z of the body."""
+
+
+def _stand(joint: JointModel, number: Callable[[float], Scalar]) -> Pose | None:
+    """Where a ball is placed; None where that is nowhere but in the frame of the parent."""
+    if not any((joint.gamma, joint.a, joint.y, joint.z, joint.alpha, joint.theta, joint.d)):
+        return None
+    still = _joint(replace(joint, kind="", type="revolute"), number)
+    at = number(0.0)
+    return Pose(still.rotation(at).matrix, still.offset(at))
 
 
 def _link(link: LinkModel, number: Callable[[float], Scalar]) -> Link:

@@ -21,8 +21,8 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from armwright.algebra import ZERO, Symmetric, Vector
-from armwright.chain import Link
 from armwright.errors import ModelError, unknown
+from armwright.mechanism import Link
 from armwright.model.description import (
     NO_TENSOR,
     NO_TRANSFORM,

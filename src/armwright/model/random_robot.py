@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from armwright.arrays import whole_number
 from armwright.errors import InputError
-from armwright.model.description import Description, JointModel, LinkModel, Tensor, six, tensor, triple
+from armwright.model.description import Description, JointModel, LinkModel, Tensor, parted, six, tensor, triple
+from armwright.model.freedoms import KINDS, rows_of
 
 
 def random_description(n: int, seed: int, prismatic: float = 0.3) -> Description:
@@ -29,6 +32,32 @@ def random_description(n: int, seed: int, prismatic: float = 0.3) -> Description
         mass, com = float(rng.uniform(0.5, 5.0)), triple(rng.uniform(-0.25, 0.25, 3))
         links.append(LinkModel(f"link{i + 1}", mass, com, _tensor(rng, mass)))
     return Description(f"random{n}_{seed}", tuple(joints), tuple(links), source=f"random robot, n = {n}, seed = {seed}")
+
+
+def random_tree(
+    n: int, seed: int, kinds: Sequence[str] = ("revolute", "prismatic", *KINDS), floating: bool = False
+) -> Description:
+    """n bodies, each on a joint of any of the given kinds, hung on the base or on any of those before it.
+
+    Two of three hang on the one just before, so that there are branches of some length. If `floating`, all of them hang
+    on the first, which is free.
+    """
+    rng = np.random.default_rng(seed)
+    rows, links, parents = list[JointModel](), list[LinkModel](), list[int]()
+    for i in range(n):
+        parents.append(i - 1 if rng.random() < 0.67 else int(rng.integers(0 if floating and i else -1, i)))
+        kind = "free" if floating and i == 0 else str(rng.choice(list(kinds)))
+        alpha, theta, gamma = rng.uniform(-np.pi, np.pi, 3).tolist()
+        a, d, y, z = rng.uniform(-0.5, 0.5, 4).tolist()
+        placed = JointModel(f"joint{i + 1}", "revolute", alpha, a, d, theta, gamma=gamma, y=y, z=z)
+        rows.extend(rows_of(kind, placed, pitch=0.1))
+        mass, com = float(rng.uniform(0.5, 5.0)), triple(rng.uniform(-0.25, 0.25, 3))
+        links.append(LinkModel(f"link{i + 1}", mass, com, _tensor(rng, mass)))
+    joints, followers = parted(rows)
+    source = f"random tree, n = {n}, seed = {seed}"
+    return Description(
+        f"tree{n}_{seed}", joints, tuple(links), source=source, followers=followers, parents=tuple(parents)
+    )
 
 
 def _tensor(rng: np.random.Generator, mass: float) -> Tensor:

@@ -15,8 +15,8 @@ from numbers import Real
 import numpy as np
 
 from armwright.algebra import Array, Symmetric, Vector
-from armwright.chain import Link
 from armwright.errors import ModelError, ModelWarning, unknown
+from armwright.mechanism import Link
 from armwright.model.canonical import FileJoint, canonical
 from armwright.model.description import (
     EARTH,

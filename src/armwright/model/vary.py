@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from armwright.algebra import Scalar, Symmetric, Vector
-from armwright.chain import AnyLink, Chain, Joint, Link, MomentLink
 from armwright.errors import unknown
+from armwright.mechanism import AnyLink, Joint, Link, Mechanism, MomentLink
 from armwright.model.description import Description, Payload, held
 
 BODY = {"mass": 1, "com": 3, "inertia": 6}
@@ -37,16 +37,17 @@ def check(robot: Description, vary: Sequence[str]) -> dict[str, int]:
     return {name: known[name] for name in vary}
 
 
-def varied(robot: Description, values: Mapping[str, Sequence[Scalar]]) -> Chain:
+def varied(robot: Description, values: Mapping[str, Sequence[Scalar]]) -> Mechanism:
     """The chain of the robot with the given scalars in place of its numbers."""
-    plain = replace(robot, payload=None).chain()
+    plain = replace(robot, payload=None).mechanism()
     joints = tuple(_joint(joint, model.name, values) for joint, model in zip(plain.joints, robot.rows, strict=True))
-    bodies = [_link(link, model.name, values) for link, model in zip(plain.bodies, robot.links, strict=True)]
-    links: list[AnyLink] = list(bodies)
+    links: list[AnyLink] = list(plain.links)
+    for i, model in zip(plain.solid, robot.links, strict=True):
+        links[i] = _link(plain.bodies[i], model.name, values)
     if robot.payload is not None or any(name.startswith("payload.") for name in values):
         numbers = held(robot.payload or Payload(0.0), plain.tool, float, lambda body: _link(body, "payload", values))
-        last = links[-1]
-        links[-1] = MomentLink(
+        last = links[plain.tip]
+        links[plain.tip] = MomentLink(
             last.mass + numbers.mass, last.moment + numbers.moment, last.origin_inertia + numbers.origin_inertia
         )
     gravity = plain.gravity

@@ -11,16 +11,17 @@ if those outside of it move along as they like.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, reduce
 
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.chain import Chain
 from armwright.formulations import find
 from armwright.formulations.composite_body import Body, composite
-from armwright.formulations.parts.coupled import positions
+from armwright.formulations.parts.coordinates import positions
+from armwright.formulations.parts.recursion import plus
 from armwright.formulations.parts.spatial import NOTHING, Inertia, Pair, axis, eliminate, rigid, screw
+from armwright.mechanism import Mechanism
 from armwright.model.description import Description
 
 LONG = 50
@@ -38,29 +39,29 @@ TAKES_PART = 1e-6
 @lru_cache(maxsize=64)
 def always_idle(robot: Description) -> tuple[int, ...]:
     """Those of every position: tried at a few, as a matrix that is singular at all of them is so by construction."""
-    chain, n = robot.chain(), robot.n
+    mechanism, n = robot.mechanism(), robot.n
     rng = np.random.default_rng(0)
     still: set[int] = set(range(n))
     for _ in range(3):
-        still &= idle(chain, rng.uniform(-1, 1, n).tolist())
+        still &= idle(mechanism, rng.uniform(-1, 1, n).tolist())
         if not still:
             break
     return tuple(sorted(still))
 
 
-def idle(chain: Chain, q: list[float]) -> set[int]:
+def idle(mechanism: Mechanism, q: list[float]) -> set[int]:
     """The coordinates that take part in motions without kinetic energy at a position.
 
     Where joints follow others, the recursion can only tell that there are none: it asks what every joint could do by
     itself. Beyond TOO_LONG links that has to do.
     """
-    if chain.n > LONG:
-        alone = in_recursion(chain, list(positions(chain, q)))
-        if not alone or not chain.drives:
+    if mechanism.n > LONG:
+        alone = in_recursion(mechanism, list(positions(mechanism, q)))
+        if not alone or not mechanism.drives:
             return alone
-        if chain.n > TOO_LONG:
+        if mechanism.n > TOO_LONG:
             return set()
-    return in_matrix(np.array(find("mass_matrix")(chain, q), dtype=float))
+    return in_matrix(np.array(find("mass_matrix")(mechanism, q), dtype=float))
 
 
 def in_matrix(M: Array) -> set[int]:
@@ -74,15 +75,15 @@ def in_matrix(M: Array) -> set[int]:
     return {int(i) for i in np.flatnonzero(part > TAKES_PART)}
 
 
-def in_recursion(chain: Chain, q: list[float]) -> set[int]:
+def in_recursion(mechanism: Mechanism, q: list[float]) -> set[int]:
     """From the pivots, and from one motion at random among those that cost nothing."""
-    X = [screw(joint, x) for joint, x in zip(chain.joints, q, strict=True)]
-    M: Inertia | None = None
-    outer: Body | None = None
-    psi: list[Pair | None] = [None] * chain.n
-    scale = np.ones(chain.n)
-    for i in reversed(range(chain.n)):
-        joint, link = chain.joints[i], chain.links[i]
+    X = [screw(joint, x) for joint, x in zip(mechanism.joints, q, strict=True)]
+    psi: list[Pair | None] = [None] * mechanism.n
+    scale = np.ones(mechanism.n)
+    beyond: list[list[tuple[Inertia, Body]]] = [[] for _ in X]
+    for i in reversed(range(mechanism.n)):
+        joint, link = mechanism.joints[i], mechanism.links[i]
+        M, outer = reduce(plus, beyond[i]) if beyond[i] else (None, None)
         M = rigid(link) if M is None else rigid(link).plus(M)
         outer, C = composite(outer, link, X[i])
         diagonal = float((C.m if joint.prismatic else C.J.zz) + joint.armature)
@@ -90,13 +91,14 @@ def in_recursion(chain: Chain, q: list[float]) -> set[int]:
             pivot = eliminate(M, joint)
             psi[i], M = pivot.psi, pivot.rest
         scale[i] = np.sqrt(abs(diagonal)) or 1.0
-        M = X[i].inertia_to_parent(M)
+        if mechanism.parents[i] >= 0:
+            beyond[mechanism.parents[i]].append((X[i].inertia_to_parent(M), outer))
     if all(part is not None for part in psi):
         return set()
-    rates, rng, t = np.zeros(chain.n), np.random.default_rng(1), NOTHING
+    rates, rng, twists = np.zeros(mechanism.n), np.random.default_rng(1), dict[int, Pair]()
     for i, part in enumerate(psi):
-        t = X[i].twist_to_child(t)
+        t = X[i].twist_to_child(twists.get(mechanism.parents[i], NOTHING))
         rates[i] = rng.normal() / scale[i] if part is None else -part.dot(t)
-        t = t.plus(axis(chain.joints[i], rates[i]))
+        twists[i] = t.plus(axis(mechanism.joints[i], rates[i]))
     part_of = np.abs(rates * scale)
     return {int(i) for i in np.flatnonzero(part_of > TAKES_PART * part_of.max())}

@@ -143,4 +143,4 @@ def moves_no_mass(robot: Description) -> Iterator[Doubt]:
 
 def driven(robot: Description) -> list[int]:
     """Which coordinate moves each joint of the chain."""
-    return [drive.coordinate for drive in robot.drives] or list(range(robot.n))
+    return [drive.terms[0][0] for drive in robot.drives] or list(range(robot.n))

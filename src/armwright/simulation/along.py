@@ -88,7 +88,7 @@ def _sums(
     lengths = np.diff(edges)
     fine = (edges[:-1, None] + lengths[:, None] * (nodes + 1) / 2).ravel()
     _, qd, _, tau, drag = moving(fine)
-    rub = stacked(friction(robot.chain(), list(qd.T)), fine.shape, qd.dtype) - drag
+    rub = stacked(friction(robot.mechanism(), list(qd.T)), fine.shape, qd.dtype) - drag
     sums = []
     for torques in (tau, rub):
         power = np.sum(torques * qd, axis=-1).reshape(-1, POINTS)
@@ -106,5 +106,5 @@ def _besides(friction_law: Any, t: Array, q: Array, qd: Array, robot: Robot) -> 
             "give what acts besides the drives, such as torque.friction(viscous=0.5)"
         )
     check_span(law, float(t[0]), float(t[-1]))
-    chain, rows = robot.chain(), zip(t.tolist(), q.tolist(), qd.tolist(), strict=True)
-    return np.array([law.torques(Moment(*row, chain)) for row in rows], dtype=float)
+    mechanism, rows = robot.mechanism(), zip(t.tolist(), q.tolist(), qd.tolist(), strict=True)
+    return np.array([law.torques(Moment(*row, mechanism)) for row in rows], dtype=float)

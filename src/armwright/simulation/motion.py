@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from armwright.algebra import Array, Scalar
-from armwright.chain import Chain
 from armwright.formulations import find
 from armwright.formulations.parts.actuators import friction
 from armwright.graph.angles import written_out
@@ -20,6 +19,7 @@ from armwright.graph.expression import Expr, Graph, Operand
 from armwright.graph.program import Program
 from armwright.graph.replay import replaced
 from armwright.layout import Layout
+from armwright.mechanism import Mechanism
 from armwright.model.description import Description
 from armwright.model.vary import check, varied
 from armwright.torque import Law, Moment, OpenMotion
@@ -40,7 +40,7 @@ class Driven:
     drag: list[Scalar]
     accelerations: list[Scalar]
     rates: list[Scalar]
-    chain: Chain
+    mechanism: Mechanism
 
     def program(self, *outputs: Operand) -> Program:
         """A program of time, state and open parameters."""
@@ -60,16 +60,16 @@ def driven(robot: Description, law: Law, vary: tuple[str, ...] = ()) -> Driven:
     (_, q), (_, qd), (_, tau), *opened = program.arguments
     graph: Graph = q[0].graph
     memory = [graph.input(f"memory{k + 1}") for k in range(len(law.start(robot.n)))]
-    at = Moment(graph.input("t"), q, qd, robot.chain(), memory)
+    at = Moment(graph.input("t"), q, qd, robot.mechanism(), memory)
     torques, drag = law.shared(at)
     total = [a + b for a, b in zip(torques, drag, strict=True)]
     accelerations = replaced(program.outputs, dict(zip(tau, total, strict=True)))
     values = dict(opened)
-    chain = varied(robot, values) if check(robot, vary) else robot.chain()
+    mechanism = varied(robot, values) if check(robot, vary) else robot.mechanism()
     parameters = tuple(x for symbols in values.values() for x in symbols)
     if isinstance(law.reference, OpenMotion):
         parameters += tuple(law.reference.inputs(graph))
-    return Driven(at, parameters, torques, drag, accelerations, law.rates(at), chain)
+    return Driven(at, parameters, torques, drag, accelerations, law.rates(at), mechanism)
 
 
 def derivative(motion: Driven) -> Program:
@@ -77,7 +77,7 @@ def derivative(motion: Driven) -> Program:
     power: Scalar = 0
     loss: Scalar = 0
     qd = motion.at.qd
-    rubbing = friction(motion.chain, qd)
+    rubbing = friction(motion.mechanism, qd)
     for tau, drag, rub, speed in zip(motion.torques, motion.drag, rubbing, qd, strict=True):
         power, loss = power + tau * speed, loss + (rub - drag) * speed
     return motion.program(*qd, *motion.accelerations, *motion.rates, power, loss)
@@ -94,8 +94,8 @@ def jacobian(program: Program) -> Program:
 
 def view(motion: Driven) -> Program:
     q, qd = list(motion.at.q), list(motion.at.qd)
-    kinetic = find("kinetic_energy")(motion.chain, q, qd)
-    potential = find("potential_energy")(motion.chain, q)
+    kinetic = find("kinetic_energy")(motion.mechanism, q, qd)
+    potential = find("potential_energy")(motion.mechanism, q)
     return motion.program(*motion.torques, *motion.accelerations, *motion.drag, kinetic, potential)
 
 

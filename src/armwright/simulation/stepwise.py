@@ -70,14 +70,14 @@ def _rate(plan: Plan) -> Callable[[float, Array], Array]:
         return _evaluated(slopes_of(robot, law), (layout.size,))
     if plan.opened is not None and law.reference is not None:
         return _evaluated(slopes_of(robot, plan.opened), (layout.size,), law.reference.trace)
-    chain = robot.chain()
+    mechanism = robot.mechanism()
 
     def rate(t: float, y: Array) -> Array:
         parts = layout.split(np.ascontiguousarray(y))
         q, qd = parts["q"], parts["qd"]
-        at = Moment(t, q.tolist(), qd.tolist(), chain, parts["memory"].tolist())
+        at = Moment(t, q.tolist(), qd.tolist(), mechanism, parts["memory"].tolist())
         tau, drag = np.array(law.shared(at), dtype=float)
-        rub = np.array(friction(chain, at.qd)) - drag
+        rub = np.array(friction(mechanism, at.qd)) - drag
         return np.concatenate([qd, robot.forward_dynamics(q, qd, tau + drag), law.rates(at), [tau @ qd, rub @ qd]])
 
     return rate

@@ -32,9 +32,9 @@ def viewed(plan: Plan, times: Array, states: Array) -> View:
         followed = np.concatenate(plan.law.reference(times), axis=-1)
         return View.of(looked_up(view_of(robot, plan.opened, (), "float64"), (times[:, None], states, followed)), n)
     parts = plan.layout.split(states)
-    chain, q, qd = robot.chain(), parts["q"], parts["qd"]
+    mechanism, q, qd = robot.mechanism(), parts["q"], parts["qd"]
     rows = zip(times.tolist(), q.tolist(), qd.tolist(), parts["memory"].tolist(), strict=True)
-    both = np.array([plan.law.shared(Moment(t, a, b, chain, m)) for t, a, b, m in rows], dtype=float)
+    both = np.array([plan.law.shared(Moment(t, a, b, mechanism, m)) for t, a, b, m in rows], dtype=float)
     tau, drag = both.reshape(len(times), 2, n).swapaxes(0, 1)
     qdd = robot.forward_dynamics(q, qd, tau + drag)
     return View(tau, qdd, drag, robot.kinetic_energy(q, qd), robot.potential_energy(q))

@@ -260,9 +260,9 @@ def _loop(robot: Robot, problem: str, _name: str, states: list[Array]) -> Callab
 
 
 def _numpy(robot: Robot, problem: str, name: str, states: list[Array]) -> Callable[[], object]:
-    method, chain = find(problem, name), robot.chain()
+    method, mechanism = find(problem, name), robot.mechanism()
     columns = [list(np.ascontiguousarray(x.T)) for x in states]
-    return lambda: method(chain, *columns)
+    return lambda: method(mechanism, *columns)
 
 
 def _words(problem: str) -> str:

@@ -8,15 +8,15 @@ from fractions import Fraction
 from functools import cache
 
 from armwright.algebra import ZERO
-from armwright.chain import Chain
 from armwright.errors import InputError
 from armwright.formulations import FORMULATIONS, Formulation, default_for, find, problem_of
-from armwright.formulations.parts.linear import factor, gauss_jordan, substitute
+from armwright.formulations.parts.linear import Factors, factor, gauss_jordan
 from armwright.formulations.problem import MANY_JOINTS
 from armwright.graph import Graph, OperationCount, count
+from armwright.mechanism import Mechanism
 from armwright.model.description import Description
 from armwright.study.published import PUBLISHED, Published
-from armwright.trace.tracing import Request, flattened, general_chain, inputs, traced
+from armwright.trace.tracing import Request, flattened, general_mechanism, inputs, traced
 
 VALID_FROM = 3
 """The formulas, ours and the papers', hold from three joints on: savings at the first two links are part of them."""
@@ -47,12 +47,14 @@ def count_operations(
             raise InputError(f"robot is {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
         return count(traced(method, Request(problem, robot)).program.outputs)
     graph = Graph()
-    return count_on(general_chain(graph, joints if joints is not None else 0, bool(vertical_gravity)), graph, method)
+    return count_on(
+        general_mechanism(graph, joints if joints is not None else 0, bool(vertical_gravity)), graph, method
+    )
 
 
-def count_on(chain: Chain, graph: Graph, method: Formulation) -> OperationCount:
+def count_on(mechanism: Mechanism, graph: Graph, method: Formulation) -> OperationCount:
     """One evaluation on a chain that holds symbols of this graph."""
-    return count(flattened(method(chain, *inputs(graph, method.problem, chain.coordinates))))
+    return count(flattened(method(mechanism, *inputs(graph, method.problem, mechanism.coordinates))))
 
 
 def products(counted: OperationCount) -> int:
@@ -82,28 +84,29 @@ def counted(n: int, together: bool = False) -> list[Formulation]:
 def count_without_bias(formulation: str, joints: int | str) -> OperationCount:
     """Forward dynamics at rest and without gravity: what is left when the bias is known."""
     graph = Graph()
-    return count_at_rest(general_chain(graph, joints), graph, formulation)
+    return count_at_rest(general_mechanism(graph, joints), graph, formulation)
 
 
-def count_at_rest(chain: Chain, graph: Graph, formulation: str) -> OperationCount:
+def count_at_rest(mechanism: Mechanism, graph: Graph, formulation: str) -> OperationCount:
     """Forward dynamics of a chain that holds symbols of this graph, without velocities and gravity."""
-    q, _, tau = inputs(graph, "forward_dynamics", chain.n)
+    q, _, tau = inputs(graph, "forward_dynamics", mechanism.n)
     method = find("forward_dynamics", formulation)
-    return count(flattened(method(replace(chain, gravity=ZERO), q, [0] * chain.n, tau)))
+    return count(flattened(method(replace(mechanism, gravity=ZERO), q, [0] * mechanism.n, tau)))
 
 
 def count_factorisation(n: int) -> OperationCount:
     """L D L^T of a full symmetric matrix."""
     graph = Graph()
-    L, inverse = factor([[graph.input(f"M{max(i, j)}{min(i, j)}") for j in range(n)] for i in range(n)])
-    return count([*flattened(L), *inverse])
+    found = factor([[graph.input(f"M{max(i, j)}{min(i, j)}") for j in range(n)] for i in range(n)])
+    return count([*(entry for row in found.rows.values() for entry in row.values()), *found.inverse.values()])
 
 
 def count_substitution(n: int) -> OperationCount:
     """Solving with L D L^T once it is there."""
     graph = Graph()
-    L = [[graph.input(f"L{i}{j}") for j in range(n)] for i in range(n)]
-    return count(substitute(L, [graph.input(f"D{i}") for i in range(n)], [graph.input(f"b{i}") for i in range(n)]))
+    L = {i: {j: graph.input(f"L{i}{j}") for j in range(i)} for i in range(n)}
+    found = Factors(L, {i: graph.input(f"D{i}") for i in range(n)})
+    return count(found.solve([graph.input(f"b{i}") for i in range(n)]))
 
 
 def formula(method: Formulation) -> tuple[str, str]:

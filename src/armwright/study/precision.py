@@ -214,7 +214,7 @@ def accelerations(robot: Robot, formulation: str, states: States, dtype: str) ->
     number: Any = np.dtype(dtype).type
     columns = [list(np.ascontiguousarray(x.T, dtype)) for x in (states.q, states.qd, states.tau)]
     with np.errstate(all="ignore"):  # what overflows shows as an infinite error
-        values = find("forward_dynamics", formulation)(robot.chain(number), *columns)
+        values = find("forward_dynamics", formulation)(robot.mechanism(number), *columns)
     result = np.stack(np.broadcast_arrays(*values), axis=-1)
     if result.dtype != dtype:
         raise TypeError(f"{formulation} computed in {result.dtype}, not in {dtype}")
@@ -226,10 +226,10 @@ def exact_accelerations(robot: Robot, states: States, digits: int = DIGITS) -> A
     mpmath = _mpmath()
     solve = default_for("forward_dynamics", bool(robot.followers))
     with mpmath.workdps(digits):
-        chain = robot.chain(mpmath.mpf)
+        mechanism = robot.mechanism(mpmath.mpf)
         moments = zip(states.q.tolist(), states.qd.tolist(), states.tau.tolist(), strict=True)
         try:
-            rows = [solve(chain, *([mpmath.mpf(x) for x in row] for row in moment)) for moment in moments]
+            rows = [solve(mechanism, *([mpmath.mpf(x) for x in row] for row in moment)) for moment in moments]
         except ZeroDivisionError:
             raise SingularError(
                 f"{robot.name} has a singular mass matrix: armwright.problems(robot) says why"

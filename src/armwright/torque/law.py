@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from armwright.algebra import Scalar
 from armwright.arrays import masked
-from armwright.chain import Chain
 from armwright.errors import InputError
+from armwright.mechanism import Mechanism
 from armwright.model.description import Description
 from armwright.trajectory import Trajectory
 
@@ -25,7 +25,7 @@ class Moment(NamedTuple):
     t: Scalar
     q: Sequence[Scalar]
     qd: Sequence[Scalar]
-    chain: Chain
+    mechanism: Mechanism
     memory: Sequence[Scalar] = ()
 
 

@@ -14,10 +14,10 @@ from typing import ClassVar, TypeVar
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Scalar
-from armwright.chain import Chain
 from armwright.errors import InputError
 from armwright.formulations import find
 from armwright.graph.expression import Expr, Graph
+from armwright.mechanism import Mechanism
 from armwright.model.description import Description
 from armwright.torque.law import Law, Moment, Reference, each, numbers
 from armwright.trace.regroup import regrouped
@@ -116,9 +116,9 @@ class Tracking(Law):
     def following(self, reference: Reference) -> Tracking:
         return self if self.target.motion is None else replace(self, target=Target(motion=reference))
 
-    def known(self, at: Moment) -> Chain:
+    def known(self, at: Moment) -> Mechanism:
         """The robot as the controller knows it."""
-        return at.chain if self.model is None else self.model.chain()
+        return at.mechanism if self.model is None else self.model.mechanism()
 
     def correction(self, at: Moment, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
         """kp (q_d - q) + kd (qd_d - qd)."""
@@ -172,10 +172,10 @@ class Inverse(Tracking):
         return self.model is None
 
     def moving(self, at: Moment, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar]) -> list[Scalar]:
-        chain = self.known(at)
+        mechanism = self.known(at)
         state = (list(q), list(qd), list(qdd))
         formulation = find("inverse_dynamics", "cartesian_tensor")
-        torques: list[Scalar] = formulation(regrouped(chain, euler=True), *state, loads=chain.wrenches())
+        torques: list[Scalar] = formulation(regrouped(mechanism, euler=True), *state, loads=mechanism.wrenches())
         return torques
 
 

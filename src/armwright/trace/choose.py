@@ -36,7 +36,7 @@ def cheapest(asked: Request) -> Traced:
 
 def _candidates(asked: Request) -> list[Choice]:
     """Those of the problem that can have this robot; where it names none, its default as it is."""
-    together, n = bool(asked.robot.followers), asked.robot.n
+    together, n = asked.robot.mechanism().together, asked.robot.n
     listed = problem_of(asked.problem).candidates
     able = [c for c in listed if find(asked.problem, c.formulation).together or not together]
     few = [c for c in able if c.most is None or n <= c.most] or able
@@ -61,9 +61,9 @@ def _search(asked: Request, candidates: list[Choice]) -> tuple[Choice, Traced]:
 
 def _others(asked: Request, choice: Choice) -> list[Choice]:
     """The same candidate without regrouping and in other frames."""
-    others, chain = [choice._replace(tensor="")], asked.robot.chain()
-    level = levelled(chain)
-    if level is not chain:
+    others, mechanism = [choice._replace(tensor="")], asked.robot.mechanism()
+    level = levelled(mechanism)
+    if level is not mechanism:
         others.append(choice._replace(level=False))
     if choice.formulation in BY_OFFSETS and "link_wrenches" not in asked.loads and leaving(level) is not None:
         others.append(choice._replace(meet=True))
@@ -84,7 +84,7 @@ def _traced(asked: Request, choice: Choice) -> Traced:
 def _writers() -> str:
     """A name for the code that formulations, regrouping and simplifying are written in."""
     root = Path(__file__).parents[1]
-    alone = (root / f"{name}.py" for name in ("algebra", "chain"))
+    alone = (root / f"{name}.py" for name in ("algebra", "mechanism"))
     rooms = (sorted(root.glob(f"{room}/**/*.py")) for room in ("formulations", "graph", "trace"))
     return name_of([*alone, *(file for room in rooms for file in room)])
 
@@ -93,7 +93,8 @@ def _question(asked: Request) -> str:
     """What the answer depends on, as the name of a file: the numbers of the robot, and the code that is traced."""
     robot = asked.robot
     bodies = [(link.name, link.mass, link.com, link.inertia) for link in robot.links]
-    numbers = (robot.rows, bodies, robot.gravity, robot.base, robot.flange, robot.tool, robot.payload)
+    places = (robot.parents, robot.tip, robot.base, robot.flange, robot.tool)
+    numbers = (robot.rows, bodies, robot.gravity, robot.payload, places)
     text = repr((_writers(), asked.problem, asked.loads, asked.vary, numbers))
     return hashlib.sha256(text.encode()).hexdigest()
 

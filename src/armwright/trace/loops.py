@@ -13,7 +13,6 @@ import numpy as np
 
 from armwright.algebra import ZERO, Matrix, Rotation, Scalar, Symmetric, Vector
 from armwright.backends.interface import KINDS, Rolled, Sweep, Tables
-from armwright.chain import Chain, Joint, MomentLink, Wrench
 from armwright.formulations import articulated_body
 from armwright.formulations.articulated_body import Articulated, Solved, accelerate_step, articulate_step, motion_step
 from armwright.formulations.cartesian_tensor import Augmented, Carried, Loaded, augmented, force_step, load_step
@@ -22,6 +21,7 @@ from armwright.formulations.parts.motion import TensorMotion, base_motion
 from armwright.formulations.parts.spatial import NOTHING, Inertia, Pair, Screw
 from armwright.graph.expression import Expr, Graph, Operand
 from armwright.graph.program import Program
+from armwright.mechanism import Joint, Mechanism, MomentLink, Wrench
 from armwright.model.description import Description
 from armwright.trace.regroup import regrouped
 
@@ -32,19 +32,19 @@ Values = tuple[Scalar, ...]
 
 
 @dataclass(frozen=True)
-class LongChain:
+class LongMechanism:
     """A problem as sweeps, and how a robot becomes its tables."""
 
     tables: Callable[[Description, str], Tables]
     steps: Callable[[bool], Rolled]
 
 
-def _tables(robot: Description, chain: Chain, bodies: list[Values], starts: list[Scalar], dtype: str) -> Tables:
+def _tables(robot: Description, mechanism: Mechanism, bodies: list[Values], starts: list[Scalar], dtype: str) -> Tables:
     rows = [
         (j.ca, j.sa, j.a, j.d, model.theta, *body, j.armature, j.viscous, j.coulomb)
-        for j, model, body in zip(chain.joints, robot.joints, bodies, strict=True)
+        for j, model, body in zip(mechanism.joints, robot.joints, bodies, strict=True)
     ]
-    kinds = np.array([joint.prismatic for joint in chain.joints], dtype=np.uint8)
+    kinds = np.array([joint.prismatic for joint in mechanism.joints], dtype=np.uint8)
     return Tables(np.array(rows, dtype=dtype), kinds, np.array(starts, dtype=dtype))
 
 
@@ -84,9 +84,9 @@ def _vectors(entries: tuple[Expr, ...]) -> list[Vector]:
 
 
 def _inverse_tables(robot: Description, dtype: str) -> Tables:
-    chain = regrouped(robot.chain(), euler=True)
-    bodies = [(body.M, *body.u, *body.K) for body in augmented(chain, [0.0] * chain.n)]
-    return _tables(robot, chain, bodies, [*_moving(base_motion(chain)), *[0.0] * 6], dtype)
+    mechanism = regrouped(robot.mechanism(), euler=True)
+    bodies = [(body.M, *body.u, *body.K) for body in augmented(mechanism, [0.0] * mechanism.n)]
+    return _tables(robot, mechanism, bodies, [*_moving(base_motion(mechanism)), *[0.0] * 6], dtype)
 
 
 def _moving(m: TensorMotion) -> list[Scalar]:
@@ -138,10 +138,10 @@ def _force(kind: str) -> Program:
 
 
 def _forward_tables(robot: Description, dtype: str) -> Tables:
-    chain = robot.chain()
-    bodies = [(link.mass, *link.moment, *link.origin_inertia) for link in chain.links]
-    starts = [*[0.0] * 9, *[0.0] * 27, *(-chain.gravity), *[0.0] * 3]
-    return _tables(robot, chain, bodies, starts, dtype)
+    mechanism = robot.mechanism()
+    bodies = [(link.mass, *link.moment, *link.origin_inertia) for link in mechanism.links]
+    starts = [*[0.0] * 9, *[0.0] * 27, *(-mechanism.gravity), *[0.0] * 3]
+    return _tables(robot, mechanism, bodies, starts, dtype)
 
 
 @cache
@@ -226,8 +226,8 @@ def _acceleration(kind: str) -> Program:
     return step.program(*a.linear, *a.angular, qdd)
 
 
-LONG_CHAINS = {
-    "inverse_dynamics": LongChain(_inverse_tables, _inverse_steps),
-    "forward_dynamics": LongChain(_forward_tables, _forward_steps),
+LONG_MECHANISMS = {
+    "inverse_dynamics": LongMechanism(_inverse_tables, _inverse_steps),
+    "forward_dynamics": LongMechanism(_forward_tables, _forward_steps),
 }
 """The problems that exist as sweeps."""

@@ -1,8 +1,8 @@
 """Frames that cost less, for what does not depend on where the frames of links are.
 
 Where an axis is parallel to the next, the frame may stand anywhere along it, so all distances along a row of parallel
-axes can be gathered in one; the last frame may also be turned about its axis. And where the first axes meet in a point,
-as those of a spherical shoulder, their frames may all stand in it (`meeting`).
+axes can be gathered in one; the last frame of a branch may also be turned about its axis. And where the first axes meet
+in a point, as those of a spherical shoulder, their frames may all stand in it (`meeting`).
 
 Torque, mass matrix and accelerations stay the same; potential energy changes by a constant.
 """
@@ -10,58 +10,81 @@ Torque, mass matrix and accelerations stay the same; potential energy changes by
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from armwright.algebra import Matrix, Rotation, Scalar, Vector
-from armwright.chain import AnyLink, Chain, EulerLink, Joint, MomentLink, Pose
+from armwright.algebra import Matrix, Rotation, Scalar, Vector, structural
 from armwright.formulations.composite_body import Body, to_parent
 from armwright.formulations.parts.spatial import Screw
+from armwright.mechanism import AnyLink, EulerLink, Mechanism, MomentLink, Pose
 from armwright.trace.regroup import plain
 
 
-def reframed(chain: Chain, level: bool = True, turn: bool = True) -> Chain:
-    """The chain with frames that cost less, for what does not depend on where the frames of links are.
+def reframed(mechanism: Mechanism, level: bool = True, turn: bool = True) -> Mechanism:
+    """The robot with frames that cost less, for what does not depend on where the frames of links are.
 
-    If `level`, distances along parallel axes are gathered in one of them, and the last frame stands where its joint
-    leaves nothing to add; if `turn`, it has the centre of mass on x.
+    If `level`, distances along parallel axes are gathered in one of them, and the last frame of a branch stands where
+    its joint leaves nothing to add; it has the centre of mass on x, that of the tool only if `turn`.
     """
-    chain = levelled(chain) if level else chain
-    return _turned(chain) if turn else chain
+    mechanism = levelled(mechanism) if level else mechanism
+    parents = set(mechanism.parents)
+    for i in range(mechanism.n):
+        if i not in parents and (turn or i != mechanism.tip):
+            mechanism = _turned(mechanism, i)
+    return mechanism
 
 
-def levelled(chain: Chain) -> Chain:
-    """Each row of parallel axes with one distance among them, and with none if it ends the chain."""
-    if not all(plain((joint.sa, joint.ca, joint.d)) for joint in chain.joints):
-        return chain
-    ends = [i for i in range(chain.n) if i + 1 == chain.n or chain.joints[i + 1].sa != 0]
-    for first, last in zip([0, *(i + 1 for i in ends)], ends, strict=False):
-        keep = chain.n if last + 1 == chain.n else _keeper(chain.joints, first, last)
-        for k in range(first, min(keep, chain.n)):
-            chain = _raised(chain, k, -chain.joints[k].d)
+def levelled(mechanism: Mechanism) -> Mechanism:
+    """Each row of parallel axes with one distance among them, and with none if it ends a branch."""
+    if not all(plain((joint.sa, joint.ca, joint.d)) for joint in mechanism.joints):
+        return mechanism
+    for row in _rows(mechanism):
+        last = len(row) - 1
+        keep = last + 1 if row[last] not in mechanism.parents else _keeper(mechanism, row)
+        for k in row[: min(keep, last + 1)]:
+            mechanism = _raised(mechanism, k, -mechanism.joints[k].d)
         for k in range(last, keep, -1):
-            chain = _raised(chain, k - 1, chain.joints[k].ca * chain.joints[k].d)
-    return chain
+            joint = mechanism.joints[row[k]]
+            mechanism = _raised(mechanism, row[k - 1], joint.ca * joint.d)
+    return mechanism
 
 
-def _keeper(joints: tuple[Joint, ...], first: int, last: int) -> int:
+def _rows(mechanism: Mechanism) -> list[list[int]]:
+    """Links one after the other, each the only child of the one before, whose axes are parallel."""
+    rows: dict[int, list[int]] = {}  # by their last link
+    for i, (joint, inner) in enumerate(zip(mechanism.joints, mechanism.parents, strict=True)):
+        if movable(mechanism, i):
+            alone = inner in rows and mechanism.parents.count(inner) == 1
+            rows[i] = [*rows.pop(inner), i] if alone and joint.sa == 0 else [i]
+    return list(rows.values())
+
+
+def movable(mechanism: Mechanism, i: int) -> bool:
+    """Whether a link stands on a DH row: frames of balls and at branches stay where they are."""
+    joint = mechanism.joints[i]
+    of_ball = any(ball.joint <= i < ball.joint + ball.freedoms for ball in mechanism.balls)
+    return not of_ball and all(structural(x, 0) for x in (joint.y, joint.z, joint.sg))
+
+
+def _keeper(mechanism: Mechanism, row: list[int]) -> int:
     """Where the distance of a row costs least: before all motion, with a travel, or as late as possible."""
-    if first == 0:
+    if mechanism.parents[row[0]] < 0:
         return 0
-    return next((k for k in range(first, last + 1) if joints[k].prismatic), last)
+    return next((k for k, i in enumerate(row) if mechanism.joints[i].prismatic), len(row) - 1)
 
 
-def _raised(chain: Chain, i: int, by: Scalar) -> Chain:
-    """The same chain with frame i moved along its axis, where the next axis, if any, is parallel."""
+def _raised(mechanism: Mechanism, i: int, by: Scalar) -> Mechanism:
+    """The same robot with frame i moved along its axis, where the next axis, if any, is parallel."""
     if by == 0:
-        return chain
-    joints, links, tool = list(chain.joints), list(chain.links), chain.tool
+        return mechanism
+    joints, links, tool = list(mechanism.joints), list(mechanism.links), mechanism.tool
     joints[i] = replace(joints[i], d=joints[i].d + by)
     links[i] = _shifted(links[i], by)
-    if i + 1 < chain.n:
-        joints[i + 1] = replace(joints[i + 1], d=joints[i + 1].d - joints[i + 1].ca * by)
-    else:
+    for k, inner in enumerate(mechanism.parents):
+        if inner == i:
+            joints[k] = replace(joints[k], d=joints[k].d - joints[k].ca * by)
+    if i == mechanism.tip:
         tool = Pose(tool.rotation, tool.position - Vector(0, 0, by))
-    return replace(chain, joints=tuple(joints), links=tuple(links), tool=tool)
+    return replace(mechanism, joints=tuple(joints), links=tuple(links), tool=tool)
 
 
 def _shifted(link: AnyLink, by: Scalar) -> MomentLink:
@@ -70,57 +93,44 @@ def _shifted(link: AnyLink, by: Scalar) -> MomentLink:
     return MomentLink(body.m, body.h, body.J)
 
 
-def _turned(chain: Chain) -> Chain:
-    """The same chain with the last frame turned so that the centre of mass has no y."""
-    joint, link = chain.joints[-1], chain.links[-1]
+def _turned(mechanism: Mechanism, i: int) -> Mechanism:
+    """The same robot with frame i, on which nothing hangs, turned so that the centre of mass has no y."""
+    joint, link, tool = mechanism.joints[i], mechanism.links[i], mechanism.tool
     h, J = link.moment, link.origin_inertia
-    if joint.prismatic or not plain((*h, *J, joint.theta)) or not (h.x and h.y):
-        return chain
+    if joint.prismatic or not movable(mechanism, i) or not plain((*h, *J, joint.theta)) or not (h.x and h.y):
+        return mechanism
     size = math.hypot(h.x, h.y)
     c, s = h.x / size, h.y / size
-    body = MomentLink(link.mass, Vector(size, 0, h.z), J.turned_z(c, -s))
-    back = Matrix(Vector(c, s, 0), Vector(-s, c, 0), Vector(0, 0, 1))
-    return replace(
-        chain,
-        joints=(*chain.joints[:-1], replace(joint, theta=joint.theta + math.atan2(h.y, h.x))),
-        links=(*chain.links[:-1], body),
-        tool=Pose(back.dot(chain.tool.rotation), back @ chain.tool.position),
-    )
+    joints, links = list(mechanism.joints), list(mechanism.links)
+    joints[i] = replace(joint, theta=joint.theta + math.atan2(h.y, h.x))
+    links[i] = MomentLink(link.mass, Vector(size, 0, h.z), J.turned_z(c, -s))
+    if i == mechanism.tip:
+        back = Matrix(Vector(c, s, 0), Vector(-s, c, 0), Vector(0, 0, 1))
+        tool = Pose(back.dot(tool.rotation), back @ tool.position)
+    return replace(mechanism, joints=tuple(joints), links=tuple(links), tool=tool)
 
 
-@dataclass(frozen=True)
-class RaisedJoint(Joint):
-    """A joint that is placed from a point `rise` above the origin of the frame before.
-
-    That is no row of a DH table: only for formulations that know a joint by its rotation and offset.
-    """
-
-    rise: Scalar = 0
-
-    def offset(self, q: Scalar) -> Vector:
-        s = super().offset(q)
-        return Vector(s.x, s.y, s.z + self.rise)
-
-
-def leaving(chain: Chain) -> int | None:
+def leaving(mechanism: Mechanism) -> int | None:
     """The first frame that stands elsewhere than those before it although its axis meets theirs; none if none does."""
-    for i, joint in enumerate(chain.joints[:-1]):
-        if joint.prismatic or not plain((joint.a, joint.d)) or (i and joint.a):
+    for i, joint in enumerate(mechanism.joints[:-1]):
+        alone = mechanism.parents[i] == i - 1 and mechanism.parents.count(i) == 1 and movable(mechanism, i)
+        if joint.prismatic or not alone or not plain((joint.a, joint.d)) or (i and joint.a):
             return None
         if i and joint.d:
             return i
     return None
 
 
-def meeting(chain: Chain) -> Chain:
-    """The chain with that frame moved to the others, so that the point they stand in does not accelerate."""
-    i = leaving(chain)
+def meeting(mechanism: Mechanism) -> Mechanism:
+    """The robot with that frame moved to the others, so that the point they stand in does not accelerate."""
+    i = leaving(mechanism)
     if i is None:
-        return chain
-    joints, links, by = list(chain.joints), list(chain.links), -chain.joints[i].d
+        return mechanism
+    joints, links, by = list(mechanism.joints), list(mechanism.links), -mechanism.joints[i].d
     m, h, K = links[i].mass, links[i].moment, links[i].origin_euler
     zz = K.zz + by * (m * by - 2 * h.z)
     links[i] = EulerLink(m, Vector(h.x, h.y, h.z - m * by), K._replace(zz=zz, xz=K.xz - h.x * by, yz=K.yz - h.y * by))
     joints[i] = replace(joints[i], d=0)
-    joints[i + 1] = RaisedJoint(**vars(joints[i + 1]), rise=-by)
-    return replace(chain, joints=tuple(joints), links=tuple(links))
+    after = mechanism.parents.index(i)
+    joints[after] = replace(joints[after], z=joints[after].z - by)
+    return replace(mechanism, joints=tuple(joints), links=tuple(links))

@@ -19,26 +19,31 @@ from dataclasses import replace
 from typing import Any
 
 from armwright.algebra import ZERO, Rotation, Scalar, Symmetric, Vector
-from armwright.chain import AnyLink, Chain, EulerLink, Joint, MomentLink
 from armwright.formulations.composite_body import Body, to_parent
 from armwright.formulations.parts.spatial import Screw
+from armwright.mechanism import AnyLink, EulerLink, Joint, Mechanism, MomentLink
 
 DUST = 1e-14
 """Of the largest entry: what rounding has left where terms cancel. It would be computed with, and cost operations."""
 
 
-def regrouped(chain: Chain, euler: bool = False) -> Chain:
-    """The chain with every link reduced to its base parameters, from the tip inward.
+def regrouped(mechanism: Mechanism, euler: bool = False) -> Mechanism:
+    """The robot with every link reduced to its base parameters, from the tips inward; those of balls stay whole.
 
     `euler` makes zeros in Euler's tensors instead of the inertia tensors.
     """
-    links: list[AnyLink] = list(chain.links)
-    for i in reversed(range(1, chain.n)):
-        joint = chain.joints[i]
+    links: list[AnyLink] = list(mechanism.links)
+    kept = {i for ball in mechanism.balls for i in range(ball.joint, ball.joint + ball.freedoms)}
+    for i, inner in reversed(list(enumerate(mechanism.parents))):
+        if inner < 0 or i in kept:
+            continue
+        joint = mechanism.joints[i]
         links[i], unchanged = split(joint, links[i], euler)
-        R = joint.rotation(0) if joint.prismatic else Rotation(joint.ca, joint.sa, 1, 0)
-        links[i - 1] = with_body(links[i - 1], to_parent(unchanged, Screw(R, joint.a, joint.d)))
-    return replace(chain, links=tuple(links))
+        R = joint.rotation(0)
+        if not joint.prismatic:
+            R = Rotation(joint.ca, joint.sa, 1, 0, joint.cg, joint.sg)
+        links[inner] = with_body(links[inner], to_parent(unchanged, Screw(R, joint.a, joint.d, joint.y, joint.z)))
+    return replace(mechanism, links=tuple(links))
 
 
 def split(joint: Joint, link: AnyLink, euler: bool) -> tuple[AnyLink, Body]:

@@ -8,11 +8,11 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 from armwright.algebra import Symmetric, Vector
-from armwright.chain import Chain, Joint, Link, Wrench
 from armwright.errors import InputError, SingularError
 from armwright.formulations import Formulation, problem_of
 from armwright.graph.expression import Expr, Graph, Operand
 from armwright.graph.program import Program
+from armwright.mechanism import Joint, Link, Mechanism, Wrench
 from armwright.model.description import Description
 from armwright.model.vary import check, varied
 from armwright.trace.reframe import meeting, reframed
@@ -20,12 +20,14 @@ from armwright.trace.regroup import regrouped
 from armwright.trace.solvable import check_solvable
 
 
-def inputs(graph: Graph, problem: str, n: int) -> list[list[Expr]]:
-    """One input per joint for each argument of the problem: q1, q2, ..., qd1, ..."""
-    return [[graph.input(f"{name}{i + 1}") for i in range(n)] for name in problem_of(problem).arguments]
+def inputs(graph: Graph, problem: str, n: int, nq: int | None = None) -> list[list[Expr]]:
+    """One input per coordinate for each argument of the problem, `nq` for q: q1, q2, ..., qd1, ..."""
+    sizes = {"q": n if nq is None else nq}
+    names = problem_of(problem).arguments
+    return [[graph.input(f"{name}{i + 1}") for i in range(sizes.get(name, n))] for name in names]
 
 
-def general_chain(graph: Graph, joints: int | str, vertical: bool = False) -> Chain:
+def general_mechanism(graph: Graph, joints: int | str, vertical: bool = False) -> Mechanism:
     """A robot of which only the joint types are known: every length, angle, mass and moment is an off-line parameter.
 
     `joints` is a number of revolute joints, or types like "RRPRRR". Gravity is a run-time vector, or, if
@@ -34,7 +36,7 @@ def general_chain(graph: Graph, joints: int | str, vertical: bool = False) -> Ch
     types = _types(joints)
     p = graph.parameter
     gravity = Vector(0, 0, -p("g")) if vertical else Vector(*(graph.input(f"g{axis}") for axis in "xyz"))
-    return Chain(
+    return Mechanism(
         joints=tuple(
             Joint(
                 prismatic=kind == "P",
@@ -105,24 +107,24 @@ def traced(formulation: Formulation, asked: Request, choice: Choice | None = Non
     """A formulation for one robot, everything known of it folded in."""
     graph, robot = Graph(), asked.robot
     check_solvable(problem_of(formulation.problem), robot, asked.vary)
-    state = inputs(graph, formulation.problem, robot.n)
+    state = inputs(graph, formulation.problem, robot.n, robot.nq)
     arguments = list(zip(problem_of(formulation.problem).arguments, map(tuple, state), strict=True))
     opened = {
         name: tuple(graph.input(f"{name}.{k}") for k in range(size)) for name, size in check(robot, asked.vary).items()
     }
     arguments += opened.items()
-    chain = varied(robot, opened) if opened else robot.chain()
+    mechanism = varied(robot, opened) if opened else robot.mechanism()
     if choice is not None and choice.tensor:
-        chain = _prepared(chain, choice, asked.loads)
+        mechanism = _prepared(mechanism, choice, asked.loads)
     wrenches: dict[str, list[Wrench]] = {}
     for name in asked.loads:
-        count = 1 if name == "tip_wrench" else chain.n
+        count = 1 if name == "tip_wrench" else len(mechanism.solid)
         entries = [[graph.input(f"{name}{i}.{k}") for k in range(6)] for i in range(count)]
         wrenches[name] = [Wrench(Vector(*e[:3]), Vector(*e[3:])) for e in entries]
         arguments.append((name, tuple(x for entry in entries for x in entry)))
     tip = wrenches["tip_wrench"][0] if "tip_wrench" in wrenches else None
     try:
-        values = formulation(chain, *state, loads=chain.wrenches(tip, wrenches.get("link_wrenches")))
+        values = formulation(mechanism, *state, loads=mechanism.wrenches(tip, wrenches.get("link_wrenches")))
     except ZeroDivisionError:
         raise SingularError(
             f"{formulation.problem} of {robot.name} by {formulation.name} divides by zero at every state: the mass "
@@ -131,12 +133,12 @@ def traced(formulation: Formulation, asked: Request, choice: Choice | None = Non
     return Traced(formulation, Program(tuple(arguments), tuple(flattened(values)), _shape(values)))
 
 
-def _prepared(chain: Chain, choice: Choice, loads: tuple[str, ...]) -> Chain:
+def _prepared(mechanism: Mechanism, choice: Choice, loads: tuple[str, ...]) -> Mechanism:
     """The chain in base parameters, and in the frames of the choice where wrenches allow it."""
     if "link_wrenches" not in loads:
-        chain = reframed(chain, choice.level, turn="tip_wrench" not in loads)
-    chain = regrouped(chain, euler=choice.tensor == "euler")
-    return meeting(chain) if choice.meet else chain
+        mechanism = reframed(mechanism, choice.level, turn="tip_wrench" not in loads)
+    mechanism = regrouped(mechanism, euler=choice.tensor == "euler")
+    return meeting(mechanism) if choice.meet else mechanism
 
 
 def flattened(values: Any) -> Iterable[Operand]:

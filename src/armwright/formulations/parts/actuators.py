@@ -7,9 +7,9 @@ gyroscopic coupling with the motion of the links is neglected, as is usual for g
 """
 
 from armwright.algebra import Scalar, sign, tanh
-from armwright.chain import Chain, Joint
-from armwright.formulations.parts.coupled import gathered, rates
+from armwright.formulations.parts.coordinates import gathered, rates
 from armwright.formulations.parts.types import Coordinates, SquareMatrix
+from armwright.mechanism import Joint, Mechanism
 
 
 def rubbed(viscous: Scalar, coulomb: Scalar, smooth: Scalar, qd: Scalar) -> Scalar:
@@ -23,19 +23,23 @@ def rubbing(joint: Joint, qd: Scalar) -> Scalar:
     return rubbed(joint.viscous, joint.coulomb, joint.smooth, qd)
 
 
-def friction(chain: Chain, qd: Coordinates) -> list[Scalar]:
+def friction(mechanism: Mechanism, qd: Coordinates) -> list[Scalar]:
     """The friction that each coordinate of the robot feels."""
-    return gathered(chain, [rubbing(joint, v) for joint, v in zip(chain.joints, rates(chain, qd), strict=True)])
+    return gathered(
+        mechanism, [rubbing(joint, v) for joint, v in zip(mechanism.joints, rates(mechanism, qd), strict=True)]
+    )
 
 
-def rotor_torque(chain: Chain, qdd: Coordinates) -> list[Scalar]:
+def rotor_torque(mechanism: Mechanism, qdd: Coordinates) -> list[Scalar]:
     """What it takes to accelerate the rotors, per coordinate of the robot."""
-    return gathered(chain, [joint.armature * a for joint, a in zip(chain.joints, rates(chain, qdd), strict=True)])
+    return gathered(
+        mechanism, [joint.armature * a for joint, a in zip(mechanism.joints, rates(mechanism, qdd), strict=True)]
+    )
 
 
-def with_rotors(chain: Chain, matrix: SquareMatrix) -> SquareMatrix:
+def with_rotors(mechanism: Mechanism, matrix: SquareMatrix) -> SquareMatrix:
     """The mass matrix of the chain with the armature on its diagonal."""
     return [
         [entry + joint.armature if i == j else entry for j, entry in enumerate(row)]
-        for i, (joint, row) in enumerate(zip(chain.joints, matrix, strict=True))
+        for i, (joint, row) in enumerate(zip(mechanism.joints, matrix, strict=True))
     ]

@@ -4,21 +4,28 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from armwright.algebra import Scalar
-from armwright.chain import Chain
 from armwright.formulations.parts.actuators import with_rotors
-from armwright.formulations.parts.coupled import congruent, gathered, positions, rates
+from armwright.formulations.parts.coordinates import (
+    congruent,
+    convective,
+    coordinate_accelerations,
+    gathered,
+    positions,
+    rates,
+)
 from armwright.formulations.parts.linear import SOLVERS
 from armwright.formulations.parts.types import Coordinates, Loads, SquareMatrix
+from armwright.mechanism import Mechanism
 
-Torques: TypeAlias = Callable[[Chain, Coordinates, Coordinates, Coordinates, Loads], list[Scalar]]
-MassMatrix: TypeAlias = Callable[[Chain, Coordinates], SquareMatrix]
+Torques: TypeAlias = Callable[[Mechanism, Coordinates, Coordinates, Coordinates, Loads], list[Scalar]]
+MassMatrix: TypeAlias = Callable[[Mechanism, Coordinates], SquareMatrix]
 
 
-def bias_of(inverse_dynamics: Torques) -> Callable[[Chain, Coordinates, Coordinates, Loads], list[Scalar]]:
+def bias_of(inverse_dynamics: Torques) -> Callable[[Mechanism, Coordinates, Coordinates, Loads], list[Scalar]]:
     """The torques that hold zero acceleration."""
 
-    def bias(chain: Chain, q: Coordinates, qd: Coordinates, loads: Loads) -> list[Scalar]:
-        return inverse_dynamics(chain, q, qd, [0] * chain.n, loads)
+    def bias(mechanism: Mechanism, q: Coordinates, qd: Coordinates, loads: Loads) -> list[Scalar]:
+        return inverse_dynamics(mechanism, q, qd, convective(mechanism, qd), loads)
 
     return bias
 
@@ -26,10 +33,24 @@ def bias_of(inverse_dynamics: Torques) -> Callable[[Chain, Coordinates, Coordina
 def forward_dynamics_of(mass_matrix: MassMatrix, inverse_dynamics: Torques, solver: str = "cholesky") -> Torques:
     """Form M, subtract the bias, solve."""
 
-    def forward_dynamics(chain: Chain, q: Coordinates, qd: Coordinates, tau: Coordinates, loads: Loads) -> list[Scalar]:
-        x = positions(chain, q)
-        bias = gathered(chain, inverse_dynamics(chain, x, rates(chain, qd), [0] * chain.n, loads))
+    def forward_dynamics(
+        mechanism: Mechanism, q: Coordinates, qd: Coordinates, tau: Coordinates, loads: Loads
+    ) -> list[Scalar]:
+        x, v = positions(mechanism, q), rates(mechanism, qd)
+        bias = gathered(mechanism, inverse_dynamics(mechanism, x, v, convective(mechanism, v), loads))
         force = [t - b for t, b in zip(tau, bias, strict=True)]
-        return SOLVERS[solver](congruent(chain, with_rotors(chain, mass_matrix(chain, x))), force)
+        return SOLVERS[solver](congruent(mechanism, with_rotors(mechanism, mass_matrix(mechanism, x))), force)
+
+    return forward_dynamics
+
+
+def joint_by_joint(rigid: Torques) -> Torques:
+    """Forward dynamics that solves for one joint of the mechanism after the other, in the coordinates of the robot."""
+
+    def forward_dynamics(
+        mechanism: Mechanism, q: Coordinates, qd: Coordinates, tau: Coordinates, loads: Loads
+    ) -> list[Scalar]:
+        x, v = positions(mechanism, q), rates(mechanism, qd)
+        return coordinate_accelerations(mechanism, qd, rigid(mechanism, x, v, rates(mechanism, tau), loads))
 
     return forward_dynamics

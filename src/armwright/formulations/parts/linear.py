@@ -1,56 +1,98 @@
-"""Solving M x = b for a symmetric positive definite M over any scalar; no pivoting, as it would branch on values."""
+"""Solving M x = b for a symmetric positive definite M over any scalar; no pivoting, as it would branch on values.
 
-from armwright.algebra import Scalar
+The mass matrix of a tree has zeros between branches, known before anything runs. Unknowns are eliminated in an order
+that leaves them zero (`order`): along ancestors only. A full matrix is eliminated from the first row on.
+"""
+
+from armwright.algebra import Scalar, structural
 from armwright.formulations.parts.types import Coordinates, SquareMatrix
 
 
 def cholesky(M: SquareMatrix, b: Coordinates) -> list[Scalar]:
     """By M = L D L^T, Cholesky's factorisation without square roots."""
-    L, inverse = factor(M)
-    return substitute(L, inverse, b)
+    return factor(M).solve(b)
 
 
-def factor(M: SquareMatrix) -> tuple[SquareMatrix, list[Scalar]]:
-    """L (its unit diagonal left out) and 1/D; only the lower triangle of M is read."""
-    n = len(M)
-    L: SquareMatrix = [[0] * n for _ in range(n)]
-    inverse: list[Scalar] = [0] * n
-    for j in range(n):
-        scaled = [M[j][k] for k in range(j)]  # row j of L D
+class Factors:
+    """M = L D L^T in some order of the rows: each row of L by its entries left of the diagonal, and 1/D."""
+
+    def __init__(self, rows: dict[int, dict[int, Scalar]], inverse: dict[int, Scalar]) -> None:
+        self.rows, self.inverse = rows, inverse
+
+    def solve(self, b: Coordinates) -> list[Scalar]:
+        """Forward through L, divide by D, back through L^T."""
+        x = list(b)
+        for j, row in self.rows.items():
+            for k, entry in row.items():
+                x[j] = x[j] - entry * x[k]
+        below: dict[int, list[tuple[int, Scalar]]] = {j: [] for j in self.rows}
+        for j, row in self.rows.items():
+            for k, entry in row.items():
+                below[k].append((j, entry))
+        for j in reversed(self.rows):
+            x[j] = x[j] * self.inverse[j]
+            for k, entry in below[j]:
+                x[j] = x[j] - entry * x[k]
+        return x
+
+
+def factor(M: SquareMatrix) -> Factors:
+    """Row by row, in an order that keeps zeros; only one triangle of M is read."""
+    rows: dict[int, dict[int, Scalar]] = {}
+    inverse: dict[int, Scalar] = {}
+    for j in order(M):
+        scaled: dict[int, Scalar] = {}  # row j of L D
+        row: dict[int, Scalar] = {}
         pivot = M[j][j]
-        for k in range(j):
-            for i in range(k):
-                scaled[k] = scaled[k] - scaled[i] * L[k][i]
-            L[j][k] = scaled[k] * inverse[k]
-            pivot = pivot - L[j][k] * scaled[k]
-        inverse[j] = 1 / pivot
-    return L, inverse
+        for k, inner in rows.items():
+            entry = M[max(j, k)][min(j, k)]
+            for i in (i for i in inner if i in scaled):
+                entry = entry - scaled[i] * inner[i]
+            if not structural(entry, 0):
+                scaled[k], row[k] = entry, entry * inverse[k]
+                pivot = pivot - row[k] * entry
+        rows[j], inverse[j] = row, 1 / pivot
+    return Factors(rows, inverse)
 
 
-def substitute(L: SquareMatrix, inverse: list[Scalar], b: Coordinates) -> list[Scalar]:
-    """Forward through L, divide by D, back through L^T."""
-    n, x = len(b), list(b)
-    for j in range(n):
-        for k in range(j):
-            x[j] = x[j] - L[j][k] * x[k]
-    for j in reversed(range(n)):
-        x[j] = x[j] * inverse[j]
-        for k in range(j + 1, n):
-            x[j] = x[j] - L[k][j] * x[k]
-    return x
+def order(M: SquareMatrix) -> list[int]:
+    """The first row all of whose neighbours are neighbours of each other, then the first of the rest, and so on.
+
+    Of a tree there always is one, and eliminating it couples nothing that was not coupled; a full matrix keeps its
+    order. Where there is none, the row with the fewest neighbours is next.
+    """
+    n = len(M)
+    near = [sum(1 << j for j in range(n) if j != i and not structural(M[max(i, j)][min(i, j)], 0)) for i in range(n)]
+    left, found = list(range(n)), list[int]()
+    while left:
+        chosen = next((i for i in left if _meet(i, near, left)), None)
+        if chosen is None:
+            chosen = min(left, key=lambda i: near[i].bit_count())
+        found.append(chosen)
+        left.remove(chosen)
+        for j in left:
+            if near[j] >> chosen & 1:
+                near[j] = (near[j] | near[chosen]) & ~(1 << chosen | 1 << j)
+    return found
+
+
+def _meet(i: int, near: list[int], left: list[int]) -> bool:
+    """Whether all neighbours of a row are neighbours of each other."""
+    return all(near[i] & ~near[j] == 1 << j for j in left if near[i] >> j & 1)
 
 
 def gauss_jordan(M: SquareMatrix, b: Coordinates) -> list[Scalar]:
     """By elimination below and above each pivot (Mata 2002, section 5.1)."""
-    n = len(b)
-    A = [[*row, right] for row, right in zip(M, b, strict=True)]
+    n, rows = len(b), order(M)
+    A = [[*(M[i][j] for j in rows), b[i]] for i in rows]
     for k in range(n):
         inverse = 1 / A[k][k]
         A[k] = [A[k][j] * inverse if j > k else A[k][j] for j in range(n + 1)]
         for i in range(n):
             if i != k:
                 A[i] = [A[i][j] - A[i][k] * A[k][j] if j > k else A[i][j] for j in range(n + 1)]
-    return [row[n] for row in A]
+    solution = {i: row[n] for i, row in zip(rows, A, strict=True)}
+    return [solution[i] for i in range(n)]
 
 
 SOLVERS = {"cholesky": cholesky, "gauss_jordan": gauss_jordan}

@@ -12,9 +12,9 @@ acceleration tensor.
 from typing import NamedTuple
 
 from armwright.algebra import IDENTITY, ZERO, Matrix, Rotation, Scalar, Vector, Z, acceleration_tensor
-from armwright.chain import Chain, Joint
 from armwright.formulations.parts.recursion import outward
 from armwright.formulations.parts.types import Coordinates
+from armwright.mechanism import Joint, Mechanism
 
 
 class PointMotion(NamedTuple):
@@ -34,10 +34,12 @@ class TensorMotion(NamedTuple):
     sdd: Vector
 
 
-def point_motion(chain: Chain, start: Vector, q: Coordinates, qd: Coordinates, qdd: Coordinates) -> list[PointMotion]:
+def point_motion(
+    mechanism: Mechanism, start: Vector, q: Coordinates, qd: Coordinates, qdd: Coordinates
+) -> list[PointMotion]:
     """Motions of all links when the base accelerates by `start`."""
     base = PointMotion(Rotation(1, 0, 1, 0), ZERO, ZERO, ZERO, start)
-    return outward(_point_step, base, chain.joints, q, qd, qdd)
+    return outward(mechanism.parents, _point_step, base, mechanism.joints, q, qd, qdd)
 
 
 def _point_step(last: PointMotion, joint: Joint, q: Scalar, qd: Scalar, qdd: Scalar) -> PointMotion:
@@ -52,12 +54,12 @@ def _point_step(last: PointMotion, joint: Joint, q: Scalar, qd: Scalar, qdd: Sca
     return PointMotion(R, s, w, wd, vd)
 
 
-def tensor_motion(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates) -> list[TensorMotion]:
-    return outward(tensor_step, base_motion(chain), chain.joints, q, qd, qdd)
+def tensor_motion(mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates) -> list[TensorMotion]:
+    return outward(mechanism.parents, tensor_step, base_motion(mechanism), mechanism.joints, q, qd, qdd)
 
 
-def base_motion(chain: Chain) -> TensorMotion:
-    return TensorMotion(Rotation(1, 0, 1, 0), ZERO, ZERO, ZERO, IDENTITY * 0, -chain.gravity)
+def base_motion(mechanism: Mechanism) -> TensorMotion:
+    return TensorMotion(Rotation(1, 0, 1, 0), ZERO, ZERO, ZERO, IDENTITY * 0, -mechanism.gravity)
 
 
 def tensor_step(last: TensorMotion, joint: Joint, q: Scalar, qd: Scalar, qdd: Scalar) -> TensorMotion:

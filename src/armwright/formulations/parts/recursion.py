@@ -1,32 +1,46 @@
-"""The one loop under every O(n) formulation.
+"""The one loop under every O(n) formulation, over a tree of links.
 
 A recursion is a step function; the loop hands it the state of the neighbour and the data of one joint. Because a step
-sees nothing but those, it can be unrolled for a six-joint arm or kept as a loop for a thousand-joint chain.
+sees nothing but those, it can be unrolled for a six-joint arm or kept as a loop for a thousand-joint one, and it is
+the same for a chain and for a tree: the neighbour is the parent, and what goes inward is the sum over the children.
 """
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any, TypeVar
 
 State = TypeVar("State")
 Result = TypeVar("Result")
 
 
-def outward(step: Callable[..., State], base: State, *data: Sequence[Any]) -> list[State]:
-    """States of links 0..n-1: state_i = step(state_{i-1}, data of joint i), starting from `base`."""
-    states, state = [], base
-    for joint_data in zip(*data, strict=True):
-        state = step(state, *joint_data)
-        states.append(state)
+def outward(parents: Sequence[int], step: Callable[..., State], base: State, *data: Sequence[Any]) -> list[State]:
+    """state_i = step(state of the parent of i, data of joint i); what hangs on the base starts from `base`."""
+    states: list[State] = []
+    for parent, joint_data in zip(parents, zip(*data, strict=True), strict=True):
+        states.append(step(states[parent] if parent >= 0 else base, *joint_data))
     return states
 
 
-def inward(step: Callable[..., tuple[State, Result]], tip: State, *data: Sequence[Any]) -> list[Result]:
-    """Results of joints 0..n-1, found from the tip: (state handed to i-1, result_i) = step(state_i, data of joint i).
+def inward(
+    parents: Sequence[int], step: Callable[..., tuple[State, Result]], tip: State, *data: Sequence[Any]
+) -> list[Result]:
+    """(state handed to the parent of i, result_i) = step(sum of what the children handed over, data of joint i).
 
-    The state handed on is already in the frame of the receiving link.
+    A link without children starts from `tip`. The state handed on is already in the frame of the receiving link.
     """
-    results, state = [], tip
-    for joint_data in reversed(list(zip(*data, strict=True))):
-        state, result = step(state, *joint_data)
-        results.append(result)
-    return results[::-1]
+    rows = list(zip(*data, strict=True))
+    handed: list[list[State]] = [[] for _ in rows]
+    results: list[Any] = [None] * len(rows)
+    for i in reversed(range(len(rows))):
+        state, results[i] = step(reduce(plus, handed[i]) if handed[i] else tip, *rows[i])
+        if parents[i] >= 0:
+            handed[parents[i]].append(state)
+    return results
+
+
+def plus(a: Any, b: Any) -> Any:
+    """Two states added entry by entry."""
+    if not isinstance(a, tuple):
+        return a + b
+    sums = [plus(x, y) for x, y in zip(a, b, strict=True)]
+    return type(a)(*sums) if hasattr(a, "_fields") else tuple(sums)

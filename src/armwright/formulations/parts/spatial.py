@@ -1,8 +1,9 @@
-"""Twists, wrenches and 6x6 inertias carried across a DH joint as two screws: one along z, one along x.
+"""Twists, wrenches and 6x6 inertias carried across a joint as two screws: one along z, one along x.
 
 The frame change Rot(x, alpha) Trans(x, a) Rot(z, theta) Trans(z, d) is a screw about x after a screw about z.
 Moving a quantity along one axis at a time touches few entries, which makes this cheaper than one general 6x6
-transform.
+transform. At branches and near parallel axes there is more, along y and z and about z, and beyond a ball joint a
+general transform: none of that is computed where it is known to be nothing.
 
     v, w     velocity (or acceleration) of the link origin, angular velocity (or acceleration)
     f, n     force, and moment about the link origin
@@ -11,8 +12,8 @@ transform.
 
 from typing import NamedTuple
 
-from armwright.algebra import ZERO, Matrix, Rotation, Scalar, Symmetric, Vector, Z
-from armwright.chain import AnyLink, Joint
+from armwright.algebra import ZERO, Matrix, Rotation, Scalar, Symmetric, Vector, Z, similar, structural, turned_z
+from armwright.mechanism import AnyLink, Joint, Pose
 
 
 class Pair(NamedTuple):
@@ -60,6 +61,25 @@ class Inertia(NamedTuple):
 
     def turned_x(self, c: Scalar, s: Scalar) -> "Inertia":
         return Inertia(self.A.turned_x(c, s), _matrix_turned_x(self.B, c, s), self.C.turned_x(c, s))
+
+    def turned(self, R: Matrix) -> "Inertia":
+        """In axes from which these are turned by any R."""
+        return Inertia(similar(R, self.A), R.dot(self.B).dot(R.T), similar(R, self.C))
+
+    def moved(self, s: Vector) -> "Inertia":
+        """About a point from which the origin is s away: B - A s~, C + s~ B + (s~ B)^T - s~ A s~."""
+        (x, y, z), A, B = s, self.A.matrix, self.B
+        shifted = Matrix(*(v - row.cross(s) for v, row in zip(B, A, strict=True)))
+        both = B + shifted
+        more = Symmetric(
+            y * both.z.x - z * both.y.x,
+            z * both.x.y - x * both.z.y,
+            x * both.y.z - y * both.x.z,
+            y * shifted.z.y - z * shifted.y.y + z * B.x.x - x * B.z.x,
+            y * shifted.z.z - z * shifted.y.z + x * B.y.x - y * B.x.x,
+            z * shifted.x.z - x * shifted.z.z + x * B.y.y - y * B.x.y,
+        )
+        return Inertia(self.A, shifted, self.C + more)
 
     def at(self, x: Pair) -> Pair:
         return Pair(self.A @ x.linear + self.B @ x.angular, self.B.T @ x.linear + self.C @ x.angular)
@@ -121,34 +141,50 @@ class Screw(NamedTuple):
     R: Rotation
     a: Scalar
     d: Scalar
+    y: Scalar = 0
+    z: Scalar = 0
+    stand: Pose | None = None
 
     def twist_to_child(self, t: Pair) -> Pair:
-        R, a, d = self
+        R, a, d, y, z, stand = self
         v, w = t
+        if stand is not None:
+            v, w = stand.rotation.T @ (v + w.cross(stand.position)), stand.rotation.T @ w
+        v, w = turned_z(v, R.cg, -R.sg), turned_z(w, R.cg, -R.sg)
+        if not (structural(y, 0) and structural(z, 0)):
+            v = v + w.cross(Vector(0, y, z))
         v = Vector(v.x, v.y + a * w.z, v.z - a * w.y)
         v, w = _turned_x(v, R.ca, -R.sa), _turned_x(w, R.ca, -R.sa)
         v = Vector(v.x + d * w.y, v.y - d * w.x, v.z)
-        return Pair(_turned_z(v, R.ct, -R.st), _turned_z(w, R.ct, -R.st))
+        return Pair(turned_z(v, R.ct, -R.st), turned_z(w, R.ct, -R.st))
 
     def wrench_to_parent(self, x: Pair) -> Pair:
-        R, a, d = self
+        R, a, d, y, z, stand = self
         f, n = x
         n = Vector(n.x - d * f.y, n.y + d * f.x, n.z)
-        f, n = _turned_z(f, R.ct, R.st), _turned_z(n, R.ct, R.st)
+        f, n = turned_z(f, R.ct, R.st), turned_z(n, R.ct, R.st)
         n = Vector(n.x, n.y - a * f.z, n.z + a * f.y)
-        return Pair(_turned_x(f, R.ca, R.sa), _turned_x(n, R.ca, R.sa))
+        f, n = _turned_x(f, R.ca, R.sa), _turned_x(n, R.ca, R.sa)
+        if not (structural(y, 0) and structural(z, 0)):
+            n = n + Vector(0, y, z).cross(f)
+        f, n = turned_z(f, R.cg, R.sg), turned_z(n, R.cg, R.sg)
+        if stand is not None:
+            f, n = stand.rotation @ f, stand.rotation @ n
+            n = n + stand.position.cross(f)
+        return Pair(f, n)
 
     def inertia_to_parent(self, M: Inertia) -> Inertia:
-        R, a, d = self
-        return _shifted_x(_shifted_z(M, d).turned_z(R.ct, R.st), a).turned_x(R.ca, R.sa)
+        R, a, d, y, z, stand = self
+        M = _shifted_x(_shifted_z(M, d).turned_z(R.ct, R.st), a).turned_x(R.ca, R.sa)
+        if not (structural(y, 0) and structural(z, 0)):
+            M = M.moved(Vector(0, y, z))
+        if not (structural(R.sg, 0) and structural(R.cg, 1)):
+            M = M.turned_z(R.cg, R.sg)
+        return M if stand is None else M.turned(stand.rotation).moved(stand.position)
 
 
 def screw(joint: Joint, q: Scalar) -> Screw:
-    return Screw(joint.rotation(q), joint.a, joint.extension(q))
-
-
-def _turned_z(v: Vector, c: Scalar, s: Scalar) -> Vector:
-    return Vector(c * v.x - s * v.y, s * v.x + c * v.y, v.z)
+    return Screw(joint.rotation(q), joint.a, joint.extension(q), joint.y, joint.z, joint.stand)
 
 
 def _turned_x(v: Vector, c: Scalar, s: Scalar) -> Vector:

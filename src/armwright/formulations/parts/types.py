@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from armwright.algebra import Scalar
-from armwright.chain import Wrench
+from armwright.mechanism import Wrench
 
 Coordinates: TypeAlias = Sequence[Scalar]
 """One scalar per joint: q, qd, qdd or tau."""

@@ -11,50 +11,52 @@ k and in the joint whose rate multiplies it, which is what makes C the matrix of
 and Wensing 2021).
 """
 
-from armwright.algebra import IDENTITY, ZERO, Matrix, Vector, Z
-from armwright.chain import Chain
+from typing import NamedTuple
+
+from armwright.algebra import IDENTITY, ZERO, Matrix, Scalar, Vector, Z
+from armwright.formulations.parts.recursion import outward
 from armwright.formulations.parts.types import Coordinates, SquareMatrix
+from armwright.mechanism import Joint, Mechanism
 
 
-def coriolis_matrix(chain: Chain, q: Coordinates, qd: Coordinates) -> SquareMatrix:
-    n = chain.n
+def coriolis_matrix(mechanism: Mechanism, q: Coordinates, qd: Coordinates) -> SquareMatrix:
+    n = mechanism.n
     C: SquareMatrix = [[0] * n for _ in range(n)]
-    W, o, w, v = IDENTITY, ZERO, ZERO, ZERO  # frame, origin, angular velocity, velocity of the origin
-    axes: list[Vector] = []
-    origins: list[Vector] = []
-    axis_rates: list[Vector] = []
-    origin_rates: list[Vector] = []
-    for i, (joint, link) in enumerate(zip(chain.joints, chain.bodies, strict=True)):
-        R, s = joint.rotation(q[i]), W @ joint.offset(q[i])
-        W, o, v = Matrix(*(R.T @ row for row in W)), o + s, v + w.cross(s)
-        axis = W @ Z
-        if joint.prismatic:
-            v = v + axis * qd[i]
-        else:
-            w = w + axis * qd[i]
-        axes.append(axis)
-        origins.append(o)
-        axis_rates.append(w.cross(axis))
-        origin_rates.append(v)
-
-        r = W @ link.com
-        c, cd = o + r, v + w.cross(r)
-        inertia = W.dot(link.inertia.matrix).dot(W.T)
-        e, ed, u, ud = [], [], [], []
-        for k in range(i + 1):
-            if chain.joints[k].prismatic:
-                e.append(ZERO)
-                ed.append(ZERO)
-                u.append(axes[k])
-                ud.append(axis_rates[k])
-            else:
-                e.append(axes[k])
-                ed.append(axis_rates[k])
-                u.append(axes[k].cross(c - origins[k]))
-                ud.append(axis_rates[k].cross(c - origins[k]) + axes[k].cross(cd - origin_rates[k]))
-        for k in range(i + 1):
-            gyration = (w.cross(inertia @ e[k]) - inertia @ w.cross(e[k]) - (inertia @ w).cross(e[k])) * 0.5
-            moment, force = inertia @ ed[k] + gyration, link.mass * ud[k]
-            for j in range(i + 1):
-                C[j][k] = C[j][k] + (u[j].dot(force) + e[j].dot(moment))
+    links = outward(mechanism.parents, _move, Moved(IDENTITY, ZERO, ZERO, ZERO), mechanism.joints, q, qd)
+    for i, (link, m) in enumerate(zip(mechanism.bodies, links, strict=True)):
+        r = m.W @ link.com
+        c, cd = m.o + r, m.v + m.w.cross(r)
+        inertia = m.W.dot(link.inertia.matrix).dot(m.W.T)
+        way = list(mechanism.inward_from(i))[::-1]
+        parts = {k: _partial(mechanism.joints[k], links[k], c, cd) for k in way}
+        for k, (e, ed, _, ud) in parts.items():
+            gyration = (m.w.cross(inertia @ e) - inertia @ m.w.cross(e) - (inertia @ m.w).cross(e)) * 0.5
+            moment, force = inertia @ ed + gyration, link.mass * ud
+            for j, (e_j, _, u_j, _) in parts.items():
+                C[j][k] = C[j][k] + (u_j.dot(force) + e_j.dot(moment))
     return C
+
+
+class Moved(NamedTuple):
+    """Frame and origin of a link, its angular velocity and the velocity of its origin, in frame 0."""
+
+    W: Matrix
+    o: Vector
+    w: Vector
+    v: Vector
+
+
+def _move(last: Moved, joint: Joint, q: Scalar, qd: Scalar) -> Moved:
+    R, s = joint.rotation(q), last.W @ joint.offset(q)
+    W, o, w, v = Matrix(*(R.T @ row for row in last.W)), last.o + s, last.w, last.v + last.w.cross(s)
+    axis = W @ Z
+    return Moved(W, o, w, v + axis * qd) if joint.prismatic else Moved(W, o, w + axis * qd, v)
+
+
+def _partial(joint: Joint, m: Moved, c: Vector, cd: Vector) -> tuple[Vector, Vector, Vector, Vector]:
+    """e, ed, u, ud of a link whose centre of mass is at c and moves with cd, for the joint of link m."""
+    axis = m.W @ Z
+    rate = m.w.cross(axis)
+    if joint.prismatic:
+        return ZERO, ZERO, axis, rate
+    return axis, rate, axis.cross(c - m.o), rate.cross(c - m.o) + axis.cross(cd - m.v)

@@ -16,9 +16,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from armwright.algebra import ZERO, Matrix, Scalar, Vector, Z
-from armwright.chain import Chain, Joint, Pose
 from armwright.formulations.parts.recursion import inward, outward
 from armwright.formulations.parts.types import Coordinates
+from armwright.mechanism import Joint, Mechanism, Pose
 
 Rows = list[list[Scalar]]
 
@@ -30,6 +30,9 @@ class Column(NamedTuple):
     e: Vector
 
 
+NOTHING = Column(ZERO, ZERO)
+
+
 class Placed(NamedTuple):
     """A link frame by its rotation and by the way to it from the one before."""
 
@@ -37,8 +40,10 @@ class Placed(NamedTuple):
     s: Vector
 
 
-def placed(chain: Chain, q: Coordinates) -> list[Placed]:
-    return outward(_place, Placed(chain.base.rotation, chain.base.position), chain.joints, q)
+def placed(mechanism: Mechanism, q: Coordinates) -> list[Placed]:
+    return outward(
+        mechanism.parents, _place, Placed(mechanism.base.rotation, mechanism.base.position), mechanism.joints, q
+    )
 
 
 def _place(last: Placed, joint: Joint, q: Scalar) -> Placed:
@@ -46,107 +51,112 @@ def _place(last: Placed, joint: Joint, q: Scalar) -> Placed:
     return Placed(Matrix(*(R.T @ row for row in last.W)), last.W @ joint.offset(q))
 
 
-def link_frames(chain: Chain, q: Coordinates) -> list[Pose]:
+def link_frames(mechanism: Mechanism, q: Coordinates) -> list[Pose]:
     """Each link frame, seen from the world."""
-    frames, o = [], chain.base.position
-    for link in placed(chain, q):
-        o = o + link.s
-        frames.append(Pose(link.W, o))
-    return frames
+    start = Pose(mechanism.base.rotation, mechanism.base.position)
+    return outward(mechanism.parents, _added, start, placed(mechanism, q))
 
 
-def tool_frame(chain: Chain, last: Pose) -> Pose:
-    """The tool frame seen from wherever the last link frame is seen from."""
-    W = last.rotation
-    return Pose(W.dot(chain.tool.rotation), last.position + W @ chain.tool.position)
+def _added(last: Pose, link: Placed) -> Pose:
+    return Pose(link.W, last.position + link.s)
+
+
+def tool_frame(mechanism: Mechanism, frames: list[Pose]) -> Pose:
+    """The tool frame seen from wherever the link frames are seen from."""
+    W, o = frames[mechanism.tip].rotation, frames[mechanism.tip].position
+    return Pose(W.dot(mechanism.tool.rotation), o + W @ mechanism.tool.position)
 
 
 def _homogeneous(pose: Pose) -> Rows:
     return [*([*row, p] for row, p in zip(pose.rotation, pose.position, strict=True)), [0, 0, 0, 1]]
 
 
-def forward_kinematics(chain: Chain, q: Coordinates) -> Rows:
+def forward_kinematics(mechanism: Mechanism, q: Coordinates) -> Rows:
     """The tool frame seen from the world, 4 x 4."""
-    return _homogeneous(tool_frame(chain, link_frames(chain, q)[-1]))
+    return _homogeneous(tool_frame(mechanism, link_frames(mechanism, q)))
 
 
-def link_poses(chain: Chain, q: Coordinates) -> list[Rows]:
+def link_poses(mechanism: Mechanism, q: Coordinates) -> list[Rows]:
     """Each link frame seen from the world, n x 4 x 4."""
-    return [_homogeneous(frame) for frame in link_frames(chain, q)]
+    frames = link_frames(mechanism, q)
+    return [_homogeneous(frames[i]) for i in mechanism.solid]
 
 
-def link_positions(chain: Chain, q: Coordinates) -> Rows:
+def link_positions(mechanism: Mechanism, q: Coordinates) -> Rows:
     """The origins of frame 0, of every link frame and of the tool frame in the world, n + 2 points."""
-    frames = link_frames(chain, q)
-    tip = frames[-1].position + frames[-1].rotation @ chain.tool.position
-    return [list(o) for o in (chain.base.position, *(frame.position for frame in frames), tip)]
+    frames = link_frames(mechanism, q)
+    last = frames[mechanism.tip]
+    tip = last.position + last.rotation @ mechanism.tool.position
+    return [list(o) for o in (mechanism.base.position, *(frames[i].position for i in mechanism.solid), tip)]
 
 
-def jacobian(chain: Chain, q: Coordinates) -> Rows:
+def jacobian(mechanism: Mechanism, q: Coordinates) -> Rows:
     """6 x n: velocity of the tool's origin and angular velocity of the tool, in the axes of the world."""
-    return _rows(base_columns(chain, q))
+    return _rows(base_columns(mechanism, q))
 
 
-def tip_jacobian(chain: Chain, q: Coordinates) -> Rows:
+def tip_jacobian(mechanism: Mechanism, q: Coordinates) -> Rows:
     """6 x n: the same velocities in the axes of the tool frame; independent of the base and of the first joint."""
-    return _rows(tip_columns(chain, q))
+    return _rows(tip_columns(mechanism, q))
 
 
-def partial_velocities(chain: Chain, q: Coordinates) -> list[Rows]:
+def partial_velocities(mechanism: Mechanism, q: Coordinates) -> list[Rows]:
     """n x 6 x n: of every link, velocity of its centre of mass and angular velocity per unit rate of each joint.
 
     Kane's, as Angeles, Ma and Rojas (1989) have them in (32)-(36): B_j above A_j, in the axes of the world.
     """
-    links, found = placed(chain, q), []
-    for j, body in enumerate(chain.bodies, start=1):
-        inner = inward(_base_step, links[j - 1].W @ body.com, chain.joints[:j], links[:j])
-        found.append(_rows([*inner, *[Column(ZERO, ZERO)] * (chain.n - j)]))
-    return found
+    links, bodies = placed(mechanism, q), mechanism.bodies
+    return [_rows(_base_columns(mechanism, links, j, links[j].W @ bodies[j].com)) for j in mechanism.solid]
 
 
-def jacobian_derivative(chain: Chain, q: Coordinates, qd: Coordinates) -> Rows:
+def jacobian_derivative(mechanism: Mechanism, q: Coordinates, qd: Coordinates) -> Rows:
     """dJ/dt, J in the axes of the world: a column turns with its link, and its lever arm grows by what lies beyond."""
-    columns = base_columns(chain, q)
-    turning = outward(_add_angular, ZERO, columns, qd)
-    beyond = inward(_add_beyond, Column(ZERO, ZERO), columns, qd)
+    columns = base_columns(mechanism, q)
+    turning = outward(mechanism.parents, _add_angular, ZERO, columns, qd)
+    beyond = inward(mechanism.parents, _add_beyond, NOTHING, columns, qd)
     return _rows(
         Column(w.cross(c.l) + c.e.cross(rest.l), w.cross(c.e))
         for c, w, rest in zip(columns, turning, beyond, strict=True)
     )
 
 
-def tip_jacobian_derivative(chain: Chain, q: Coordinates, qd: Coordinates) -> Rows:
+def tip_jacobian_derivative(mechanism: Mechanism, q: Coordinates, qd: Coordinates) -> Rows:
     """dJ/dt, J in the axes of the tool: seen from there, a joint moves against all the joints beyond it."""
-    columns = tip_columns(chain, q)
-    beyond = inward(_add_beyond, Column(ZERO, ZERO), columns, qd)
+    columns = tip_columns(mechanism, q)
+    beyond = inward(mechanism.parents, _add_beyond, NOTHING, columns, qd)
     return _rows(
         Column(c.l.cross(rest.e) + c.e.cross(rest.l), c.e.cross(rest.e))
         for c, rest in zip(columns, beyond, strict=True)
     )
 
 
-def base_columns(chain: Chain, q: Coordinates) -> list[Column]:
+def base_columns(mechanism: Mechanism, q: Coordinates) -> list[Column]:
     """From the tip inward, adding up the lever arm: that takes no difference of positions."""
-    links = placed(chain, q)
-    return inward(_base_step, links[-1].W @ chain.tool.position, chain.joints, links)
+    links = placed(mechanism, q)
+    return _base_columns(mechanism, links, mechanism.tip, links[mechanism.tip].W @ mechanism.tool.position)
 
 
-def _base_step(r: Vector, joint: Joint, link: Placed) -> tuple[Vector, Column]:
-    axis = link.W @ Z
-    return r + link.s, Column(axis, ZERO) if joint.prismatic else Column(axis.cross(r), axis)
+def _base_columns(mechanism: Mechanism, links: list[Placed], tip: int, r: Vector) -> list[Column]:
+    """Of a point of link `tip` that is r from its origin; joints that it does not hang on have no part in it."""
+    columns = [NOTHING] * mechanism.n
+    for i in mechanism.inward_from(tip):
+        axis = links[i].W @ Z
+        columns[i] = Column(axis, ZERO) if mechanism.joints[i].prismatic else Column(axis.cross(r), axis)
+        r = r + links[i].s
+    return columns
 
 
-def tip_columns(chain: Chain, q: Coordinates) -> list[Column]:
+def tip_columns(mechanism: Mechanism, q: Coordinates) -> list[Column]:
     """From the tip inward: the pose of the tool frame seen from frame i gives column i."""
-    return inward(_tip_step, chain.tool, chain.joints, q)
-
-
-def _tip_step(tool: Pose, joint: Joint, q: Scalar) -> tuple[Pose, Column]:
-    x, y, axis = tool.rotation  # the axes of frame i, seen from the tool
-    r, R = tool.position, joint.rotation(q)
-    column = Column(axis, ZERO) if joint.prismatic else Column(y * r.x - x * r.y, axis)
-    turned = Matrix(*(R @ direction for direction in tool.rotation.T)).T
-    return Pose(turned, joint.offset(q) + R @ r), column
+    columns, tool = [NOTHING] * mechanism.n, mechanism.tool
+    for i in mechanism.inward_from(mechanism.tip):
+        joint = mechanism.joints[i]
+        x, y, axis = tool.rotation  # the axes of frame i, seen from the tool
+        r, R = tool.position, joint.rotation(q[i])
+        columns[i] = Column(axis, ZERO) if joint.prismatic else Column(y * r.x - x * r.y, axis)
+        turned = Matrix(*(R @ direction for direction in tool.rotation.T)).T
+        tool = Pose(turned, joint.offset(q[i]) + R @ r)
+    return columns
 
 
 def _add_angular(w: Vector, column: Column, qd: Scalar) -> Vector:

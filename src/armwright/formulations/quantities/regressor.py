@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from armwright.algebra import ZERO, Scalar, Symmetric, Vector
-from armwright.chain import Chain, MomentLink, Wrench
 from armwright.formulations import khalil
 from armwright.formulations.parts.actuators import rubbing
-from armwright.formulations.parts.coupled import gathered
+from armwright.formulations.parts.coordinates import gathered
 from armwright.formulations.parts.types import Coordinates, Loads
+from armwright.mechanism import Mechanism, MomentLink, Wrench
 
 TEN = 10
 NOTHING = MomentLink(0, ZERO, Symmetric(0, 0, 0, 0, 0, 0))
@@ -25,24 +25,34 @@ def unit_link(k: int) -> MomentLink:
     return MomentLink(ten[0], Vector(*ten[1:4]), Symmetric(*ten[4:]))
 
 
-def link_columns(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates) -> Iterator[list[Scalar]]:
+def link_columns(mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates) -> Iterator[list[Scalar]]:
     """The torques of all joints for each parameter of each link."""
-    n, chain = chain.n, replace(chain, drives=())
-    for i in range(1, n + 1):
+    n = mechanism.n
+    for i in mechanism.solid:
+        way = list(mechanism.inward_from(i))[::-1]
+        inner = Mechanism(tuple(mechanism.joints[j] for j in way), (NOTHING,) * len(way), mechanism.gravity)
+        x, v, a = ([values[j] for j in way] for values in (q, qd, qdd))
         for k in range(TEN):
-            inner = replace(chain, joints=chain.joints[:i], links=(NOTHING,) * (i - 1) + (unit_link(k),))
-            yield khalil.inverse_dynamics(inner, q[:i], qd[:i], qdd[:i], (Wrench(),) * i) + [0] * (n - i)
+            unit = replace(inner, links=(*inner.links[:-1], unit_link(k)))
+            torques = dict(zip(way, khalil.inverse_dynamics(unit, x, v, a, (Wrench(),) * len(way)), strict=True))
+            yield [torques.get(j, 0) for j in range(n)]
 
 
-def joint_columns(chain: Chain, qd: Coordinates, qdd: Coordinates) -> Iterator[list[Scalar]]:
-    """The torques of all joints for the viscous and Coulomb friction and the rotor of each joint."""
+def joint_columns(mechanism: Mechanism, qd: Coordinates, qdd: Coordinates) -> Iterator[list[Scalar]]:
+    """The torques of all joints for the viscous and Coulomb friction and the rotor of each joint that has them."""
     n = len(qd)
-    for i, joint in enumerate(chain.joints):
+    for i in mechanism.rubbing:
+        joint = mechanism.joints[i]
         for torque in (qd[i], rubbing(replace(joint, viscous=0, coulomb=1), qd[i]), qdd[i]):
             yield [torque if j == i else 0 for j in range(n)]
 
 
-def rows(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, _loads: Loads = ()) -> list[list[Scalar]]:
+def rows(
+    mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates, _loads: Loads = ()
+) -> list[list[Scalar]]:
     """Y by rows, over any scalar; q, qd and qdd are those of the joints of the chain."""
-    columns = [gathered(chain, column) for column in (*link_columns(chain, q, qd, qdd), *joint_columns(chain, qd, qdd))]
+    columns = [
+        gathered(mechanism, column)
+        for column in (*link_columns(mechanism, q, qd, qdd), *joint_columns(mechanism, qd, qdd))
+    ]
     return [list(row) for row in zip(*columns, strict=True)]

@@ -217,9 +217,9 @@ class _Walk:
         if len(ways) > 1:
             visit.fail(f"property {name!r} has {' and '.join(ways)}; expected one of them")
         if self._truth(visit, given.get("remove", "false")):
-            for holder in scope.chain():
+            for holder in scope.mechanism():
                 holder.values.pop(name, None)
-        elif "default" not in given or not any(name in holder.values for holder in scope.chain()):
+        elif "default" not in given or not any(name in holder.values for holder in scope.mechanism()):
             self._set(visit, name, given.get("value", given.get("default")))
 
     def _set(self, visit: Visit, name: str, text: str | None) -> None:
@@ -241,7 +241,7 @@ class _Walk:
         if where is None:
             return scope
         if where == "global":
-            return list(scope.chain())[-1]
+            return list(scope.mechanism())[-1]
         if where != "parent":
             visit.fail(f'scope = "{where}"; expected "parent" or "global"')
         outer = scope.outer
@@ -305,7 +305,7 @@ class _Walk:
             visit = replace(visit, element=replace(element, attributes=others))
         found = scope.macro(name)
         if found is None:
-            known = [*self.handlers, *(known for outer in scope.chain() for known in outer.macros)]
+            known = [*self.handlers, *(known for outer in scope.mechanism() for known in outer.macros)]
             visit.fail(f"unknown macro {name!r}; {_guess(name, known)}")
         if visit.context.calls >= DEEPEST_CALL:
             visit.fail(f"macros call each other more than {DEEPEST_CALL} deep")
@@ -354,7 +354,7 @@ class _Walk:
         name, scope = self._evaluated(visit, "name"), visit.context.scope
         block = scope.block(name)
         if block is None:
-            known = [key.lstrip("*") for outer in scope.chain() for key in outer.blocks]
+            known = [key.lstrip("*") for outer in scope.mechanism() for key in outer.blocks]
             visit.fail(f"unknown block {name!r}; {_guess(name, known)}")
         if block.expanded:
             self._write(block.text.strip(), visit.output)

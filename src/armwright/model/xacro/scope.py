@@ -77,7 +77,7 @@ class Scope:
     def inside(self, namespace: bool = False) -> Scope:
         return Scope(self, self.settle, namespace)
 
-    def chain(self) -> Iterator[Scope]:
+    def mechanism(self) -> Iterator[Scope]:
         """This scope and those around it, from within."""
         scope: Scope | None = self
         while scope is not None:
@@ -85,29 +85,29 @@ class Scope:
             scope = scope.outer
 
     def value_of(self, name: str) -> Value:
-        for scope in self.chain():
+        for scope in self.mechanism():
             if name in scope.values:
                 return scope._settled(name)
         return BUILT_IN[name]
 
     def known(self) -> Iterable[str]:
-        return [*(name for scope in self.chain() for name in scope.values), *BUILT_IN]
+        return [*(name for scope in self.mechanism() for name in scope.values), *BUILT_IN]
 
     def block(self, name: str) -> Block | None:
         """`**name` anywhere goes before `*name`, as in xacro."""
         keys = ("**" + name, "*" + name)
-        return next((scope.blocks[key] for key in keys for scope in self.chain() if key in scope.blocks), None)
+        return next((scope.blocks[key] for key in keys for scope in self.mechanism() if key in scope.blocks), None)
 
     def macro(self, name: str) -> tuple[Macro, Scope] | None:
         """A macro and the scope it is called in: this one, or the namespace in a name like `arm.link`."""
         scope = self
         *namespaces, last = name.split(".")
         for namespace in namespaces:
-            found = next((s.values[namespace] for s in scope.chain() if namespace in s.values), None)
+            found = next((s.values[namespace] for s in scope.mechanism() if namespace in s.values), None)
             if not isinstance(found, Scope):
                 return None
             scope = found
-        return next(((s.macros[last], scope) for s in scope.chain() if last in s.macros), None)
+        return next(((s.macros[last], scope) for s in scope.mechanism() if last in s.macros), None)
 
     def _settled(self, name: str) -> Value:
         """The value of a property of this scope, computed now if it never was."""

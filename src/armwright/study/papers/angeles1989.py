@@ -41,7 +41,7 @@ from armwright.study.papers.finding import (
     unchecked,
 )
 from armwright.study.published import PUBLISHED, Published, evaluate, tables
-from armwright.trace.tracing import general_chain
+from armwright.trace.tracing import general_mechanism
 
 Row = Mapping[str, Any]
 
@@ -183,10 +183,10 @@ def _recount() -> Part:
 def count_coincident(n: int) -> OperationCount:
     """Kane's equations for a general robot whose first two frames have a common axis and origin."""
     graph = Graph()
-    chain = general_chain(graph, n)
-    first = replace(chain.joints[0], ca=1, sa=0, a=0, d=0)
-    chain = replace(chain, joints=(first, *chain.joints[1:]))
-    return count_on(chain, graph, find("inverse_dynamics", "kane"))
+    mechanism = general_mechanism(graph, n)
+    first = replace(mechanism.joints[0], ca=1, sa=0, a=0, d=0)
+    mechanism = replace(mechanism, joints=(first, *mechanism.joints[1:]))
+    return count_on(mechanism, graph, find("inverse_dynamics", "kane"))
 
 
 # ------------------------------------------------------------------------------------- sections 3 to 6: the equations

@@ -8,22 +8,26 @@ here both ways.
 from __future__ import annotations
 
 from armwright.algebra import IDENTITY, ZERO, Matrix, Rotation, Scalar, Vector, euler_moment
-from armwright.chain import AnyLink, Chain, Joint, Link, Wrench
 from armwright.formulations import Formulation, find, kane, khalil
 from armwright.formulations.parts.motion import TensorMotion, tensor_motion
 from armwright.formulations.parts.recursion import inward, outward
 from armwright.formulations.parts.types import Coordinates, Loads
 from armwright.graph import Graph, OperationCount, count
+from armwright.mechanism import AnyLink, Joint, Link, Mechanism, Wrench
 from armwright.study.operation_counts import count_on, polynomial, products_and_sums
 from armwright.study.papers.finding import Finding, below, claim, compare
 from armwright.study.published import Published
-from armwright.trace.tracing import general_chain
+from armwright.trace.tracing import general_mechanism
 
 
-def khalil_by_inertia(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads) -> list[Scalar]:
+def khalil_by_inertia(
+    mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads
+) -> list[Scalar]:
     """`khalil` with moments J wd + w x J w, as in 1986."""
-    motions = tensor_motion(chain, q, qd, qdd)
-    return inward(_force, khalil.Force(ZERO, ZERO), chain.joints, chain.links, motions, loads)
+    motions = tensor_motion(mechanism, q, qd, qdd)
+    return inward(
+        mechanism.parents, _force, khalil.Force(ZERO, ZERO), mechanism.joints, mechanism.links, motions, loads
+    )
 
 
 def _force(
@@ -36,11 +40,13 @@ def _force(
     return khalil.Force(f_inner, m.R @ n + m.s.cross(f_inner)), f.z if joint.prismatic else n.z
 
 
-def kane_by_euler(chain: Chain, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads) -> list[Scalar]:
+def kane_by_euler(
+    mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads
+) -> list[Scalar]:
     """`kane` with the rate of angular momentum by Euler's tensor."""
-    base = kane.Accelerated(Rotation(1, 0, 1, 0), ZERO, ZERO, ZERO, ZERO, IDENTITY * 0, -chain.gravity)
-    motions = outward(kane.motion, base, chain.joints, chain.bodies, q, qd, qdd)
-    return inward(_sums, kane.Sums(ZERO, ZERO), chain.joints, chain.bodies, motions, loads)
+    base = kane.Accelerated(Rotation(1, 0, 1, 0), ZERO, ZERO, ZERO, ZERO, IDENTITY * 0, -mechanism.gravity)
+    motions = outward(mechanism.parents, kane.motion, base, mechanism.joints, mechanism.bodies, q, qd, qdd)
+    return inward(mechanism.parents, _sums, kane.Sums(ZERO, ZERO), mechanism.joints, mechanism.bodies, motions, loads)
 
 
 def _sums(outer: kane.Sums, joint: Joint, link: Link, m: kane.Accelerated, load: Wrench) -> tuple[kane.Sums, Scalar]:
@@ -64,7 +70,7 @@ TENSORS = {
 
 def general_count(method: Formulation, joints: int | str) -> OperationCount:
     graph = Graph()
-    return count_on(general_chain(graph, joints), graph, method)
+    return count_on(general_mechanism(graph, joints), graph, method)
 
 
 def formulas(method: Formulation) -> tuple[str, str]:
@@ -101,17 +107,17 @@ def lowest(printed: Published) -> list[Finding]:
 def stages_of(kind: str) -> list[tuple[int, int]]:
     """Products and sums of stage 1 and of stages 1 and 2 for one joint amid others, rotational "R" or prismatic "P"."""
     graph = Graph()
-    chain = general_chain(graph, f"R{kind}")
+    mechanism = general_mechanism(graph, f"R{kind}")
 
     def symbols(name: str) -> Vector:
         return Vector(*(graph.input(f"{name}{axis}") for axis in "xyz"))
 
     q, qd, qdd = (graph.input(name) for name in ("q", "qd", "qdd"))
-    inner, joint = chain.joints
+    inner, joint = mechanism.joints
     W = Matrix(symbols("Wx"), symbols("Wy"), symbols("Wz"))
-    before = chain.bodies[0].com, symbols("w"), symbols("wd"), W, symbols("p")
+    before = mechanism.bodies[0].com, symbols("w"), symbols("wd"), W, symbols("p")
     last = kane.Accelerated(inner.rotation(graph.input("q1")), ZERO, *before)
-    m = kane.motion(last, joint, chain.bodies[1], q, qd, qdd)
+    m = kane.motion(last, joint, mechanism.bodies[1], q, qd, qdd)
     results = list(joint.offset(q)), [*m.w, *m.wd, *(x for row in m.W for x in row), *m.p]
     return [(c.multiplications, c.additions) for c in map(count, results)]
 

@@ -41,7 +41,7 @@ from armwright.study.papers.finding import (
     unchecked,
 )
 from armwright.study.published import tables
-from armwright.trace.tracing import general_chain
+from armwright.trace.tracing import general_mechanism
 
 TABLES = tables("grigorov2013")
 MISPRINTS = TABLES["misprints"]
@@ -454,7 +454,7 @@ def _piecewise(arm: Robot, motion: trajectory.Trajectory) -> Part:
 def operations_alone(n: int, joint: int) -> int:
     """Products and sums of the torque of one joint (counted from 0) of a general robot."""
     graph = Graph()
-    return products_and_sums(count_on(general_chain(graph, n), graph, find(f"joint_torque[{joint}]")))
+    return products_and_sums(count_on(general_mechanism(graph, n), graph, find(f"joint_torque[{joint}]")))
 
 
 def _nanoseconds(f: Callable[[], Array], states: int) -> float:

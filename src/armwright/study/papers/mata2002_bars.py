@@ -94,8 +94,8 @@ def articulated_in_base_frame(arm: aw.Robot, states: States) -> Array:
     To eliminate joint 2 there, two large numbers are subtracted, as when M is formed and solved; about O2 their
     difference is zero and is not computed.
     """
-    chain = arm.chain(np.float32)
-    (_, joint), (inner, outer) = chain.joints, chain.bodies
+    mechanism = arm.mechanism(np.float32)
+    (_, joint), (inner, outer) = mechanism.joints, mechanism.bodies
     q2 = states.q[:, 1].astype(np.float32)
     x, y = joint.a + outer.com.x * np.cos(q2), outer.com.x * np.sin(q2)
     moment, inertia = outer.mass * x, outer.inertia.zz + outer.mass * (x * x + y * y)
@@ -103,7 +103,7 @@ def articulated_in_base_frame(arm: aw.Robot, states: States) -> Array:
     D = U0 - joint.a * Uy
     pivot = inner.origin_inertia.zz + (inertia - U0 * U0 / D)
     weight = inner.moment.x + (moment - U0 * Uy / D)
-    return np.asarray(chain.gravity.y * weight / pivot, dtype=float)
+    return np.asarray(mechanism.gravity.y * weight / pivot, dtype=float)
 
 
 def articulated_about_centre(arm: aw.Robot, states: States) -> Array:
@@ -112,8 +112,8 @@ def articulated_about_centre(arm: aw.Robot, states: States) -> Array:
     A unit acceleration of joint 2 takes the moment of the central inertia and a force across the bar; what is left of
     both is turned by q2 and moved to O1. About O2 its moment is zero, which moving finds as a difference.
     """
-    chain = arm.chain(np.float32)
-    (_, joint), (inner, outer) = chain.joints, chain.bodies
+    mechanism = arm.mechanism(np.float32)
+    (_, joint), (inner, outer) = mechanism.joints, mechanism.bodies
     q2, m, L, inertia = states.q[:, 1].astype(np.float32), outer.mass, outer.com.x, outer.inertia.zz
     c, s, force = np.cos(q2), np.sin(q2), m * L
     D = inertia + L * force
@@ -122,7 +122,7 @@ def articulated_about_centre(arm: aw.Robot, states: States) -> Array:
     x, y, hx, hy = joint.a + L * c, L * s, -mixed * s, mixed * c
     kx, ky = xy * x - xx * y + hx, yy * x - xy * y + hy
     pivot = inner.origin_inertia.zz + (turning + (hy * x - hx * y) + (x * ky - y * kx))
-    return np.asarray(chain.gravity.y * (inner.moment.x + ky) / pivot, dtype=float)
+    return np.asarray(mechanism.gravity.y * (inner.moment.x + ky) / pivot, dtype=float)
 
 
 OURS_5 = "CRBA, composite_body"

@@ -187,9 +187,9 @@ def count_slender(n: int, formulation: str = "denoc") -> OperationCount:
 def third_component() -> Finding:
     """Steps 8, 9 and 13 take z of the force part of psi-hat = M^ p (33) as zero; here are random slender links."""
     rng = np.random.default_rng(0)
-    chain = slender_robot(rng.uniform(0.1, 1.0, (JOINTS, 5)).tolist()).chain()
+    mechanism = slender_robot(rng.uniform(0.1, 1.0, (JOINTS, 5)).tolist()).mechanism()
     carried, found = None, []
-    for joint, link in zip(reversed(chain.joints), reversed(chain.links), strict=True):
+    for joint, link in zip(reversed(mechanism.joints), reversed(mechanism.links), strict=True):
         M: Inertia = rigid(link) if carried is None else rigid(link).plus(carried)
         found.append(abs(float(M.column(joint).linear.z)))
         carried = screw(joint, 0.4).inertia_to_parent(eliminate(M, joint).rest)

@@ -207,9 +207,9 @@ def rounding_errors(mpmath: Any, dtype: str) -> list[float]:
     tau = arm().inverse_dynamics(*(x.astype(float) for x in (q, qd, qdd))).astype(dtype)
     medians = []
     with mpmath.workdps(DIGITS):
-        chain, method = arm().chain(mpmath.mpf), find("forward_dynamics", "denoc")
+        mechanism, method = arm().mechanism(mpmath.mpf), find("forward_dynamics", "denoc")
         states = zip(*(x.astype(float).tolist() for x in (q, qd, tau)), strict=True)
-        exact = [method(chain, *([mpmath.mpf(x) for x in column] for column in state)) for state in states]
+        exact = [method(mechanism, *([mpmath.mpf(x) for x in column] for column in state)) for state in states]
         for formulation in FORMULATION.values():
             found = compile_function(arm(), "forward_dynamics", formulation, dtype=dtype)(q, qd, tau).astype(float)
             rows = zip(found.tolist(), exact, strict=True)
@@ -243,14 +243,14 @@ def in_fifty() -> list[Finding]:
 
 def exact_departure(formulation: str, number: Any, tolerance: float, method: str = "rkdp54") -> float:
     """When joint 3 departs in any arithmetic, the formulation run as it is written; from shortly before 5 s on."""
-    chain = arm().chain(number)
+    mechanism = arm().mechanism(number)
     forward, inverse = find("forward_dynamics", formulation), find("inverse_dynamics", "denoc")
     t: list[float] = []
     error: list[float] = []
 
     def derivative(now: Any, y: Array) -> Array:
-        tau = inverse(chain, *motion().trace(now))
-        return np.array([*y[JOINTS:], *forward(chain, list(y[:JOINTS]), list(y[JOINTS:]), tau)])
+        tau = inverse(mechanism, *motion().trace(now))
+        return np.array([*y[JOINTS:], *forward(mechanism, list(y[:JOINTS]), list(y[JOINTS:]), tau)])
 
     def keep(now: Any, y: Array) -> bool:
         t.append(float(now))

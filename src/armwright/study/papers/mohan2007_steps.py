@@ -10,14 +10,14 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from armwright.algebra import Matrix, Symmetric, Vector
-from armwright.chain import Chain, MomentLink
 from armwright.formulations import denoc_stepwise as steps
 from armwright.formulations.parts.spatial import Inertia, Pair, rigid
 from armwright.graph import Graph, OperationCount, count
 from armwright.graph.expression import Expr
+from armwright.mechanism import Mechanism, MomentLink
 from armwright.study.operation_counts import products
 from armwright.study.papers.finding import Finding, claim, compare_each, same
-from armwright.trace.tracing import general_chain
+from armwright.trace.tracing import general_mechanism
 
 WHY = {
     "1": "b sin(alpha) and b cos(alpha) are constants of a revolute joint",
@@ -32,7 +32,7 @@ WHY = {
 }
 
 
-def slender_chain(graph: Graph, n: int) -> Chain:
+def slender_chain(graph: Graph, n: int) -> Mechanism:
     """A general robot of bent slender rods: they lie along -z and x of the canonical frames."""
     p = graph.parameter
     links = tuple(
@@ -43,14 +43,14 @@ def slender_chain(graph: Graph, n: int) -> Chain:
         )
         for i in range(n)
     )
-    return replace(general_chain(graph, n), links=links)
+    return replace(general_mechanism(graph, n), links=links)
 
 
 def step_counts() -> dict[str, tuple[int, int]]:
     """Products, divisions among them, and sums of each step that has a count in braces."""
     graph = Graph()
-    chain, q, phi = slender_chain(graph, 2), graph.input("q"), graph.input("phi")
-    joint, further = chain.joints
+    mechanism, q, phi = slender_chain(graph, 2), graph.input("q"), graph.input("phi")
+    joint, further = mechanism.joints
     eta, mu, psi, column, carried = (_pair(graph, name) for name in ("eta", "mu", "psi", "column", "carried"))
     M, M_bar = _link_inertia(graph), _inertia(graph, "N")
     first = steps.crossed(joint, further, q)
@@ -59,7 +59,7 @@ def step_counts() -> dict[str, tuple[int, int]]:
     outputs: dict[str, Iterable[Expr]] = {
         "1": [*first.a, *first.a_beyond],
         "2": [],
-        "3": _flat(steps.mass_matrix(joint, chain.links[0], q)),
+        "3": _flat(steps.mass_matrix(joint, mechanism.links[0], q)),
         "4": [phi - graph.input("bias")],
         "5": _flat(steps.articulated(M, M_bar, crossing)),
         "8": _flat(column.times(1 / graph.input("m"))),

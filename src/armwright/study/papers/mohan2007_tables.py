@@ -44,9 +44,9 @@ SMALL = "joints 1, 2 and 4 never err much, and 1 % of that is what the straight 
 def tabulated(every: float) -> Callable[[float], Array]:
     """The torques of the motion from a table with rows so many seconds apart."""
     t = np.linspace(0, PERIOD, round(PERIOD / every) + 1)
-    law, chain = torque.table(t, arm().inverse_dynamics(*wanted(t))), arm().chain()
+    law, mechanism = torque.table(t, arm().inverse_dynamics(*wanted(t))), arm().mechanism()
     still = [0.0] * JOINTS
-    return lambda now: np.array(law.torques(Moment(float(now), still, still, chain)))
+    return lambda now: np.array(law.torques(Moment(float(now), still, still, mechanism)))
 
 
 def departures(run: Track, share: float = 0.0) -> list[float]:

@@ -20,8 +20,8 @@ class CasADi:
     def __init__(self, arm: Robot, states: int, folder: Path) -> None:
         q, qd, qdd = (casadi.SX.sym(name, arm.n) for name in ("q", "qd", "qdd"))
         columns = [casadi.vertsplit(x) for x in (q, qd, qdd)]
-        chain = arm.chain(casadi.SX)
-        tau = find("inverse_dynamics", "newton_euler")(chain, *columns, loads=chain.wrenches())
+        mechanism = arm.mechanism(casadi.SX)
+        tau = find("inverse_dynamics", "newton_euler")(mechanism, *columns, loads=mechanism.wrenches())
         function = casadi.Function("rnea", [q, qd, qdd], [casadi.vertcat(*tau)])
         source, library = folder / "rnea.c", folder / "rnea.so"
         generator = casadi.CodeGenerator("rnea.c")

@@ -8,7 +8,7 @@ import numpy as np
 import roboticstoolbox as rtb
 from numpy.typing import NDArray
 
-from armwright.chain import Link
+from armwright.mechanism import Link
 from armwright.model.description import tensor
 from armwright.robot import Robot
 
@@ -18,7 +18,7 @@ class Toolbox:
 
     def __init__(self, arm: Robot) -> None:
         links = []
-        for joint, link in zip(arm.joints, arm.chain().links, strict=True):
+        for joint, link in zip(arm.joints, arm.mechanism().links, strict=True):
             assert isinstance(link, Link)  # with numbers in it, not parameters
             body: dict[str, Any] = {"m": link.mass, "r": np.array(link.com), "I": tensor(link.inertia), "G": 1.0}
             if joint.prismatic:
