@@ -200,6 +200,12 @@ class Ball:
     def freedoms(self) -> int:
         return FREEDOMS[self.kind]
 
+    @property
+    def circle(self) -> slice:
+        """The entries of q whose squares sum to one: its quaternion, or cosine and sine."""
+        end = self.place + self.freedoms + 1
+        return slice(end - (2 if self.kind == "planar" else 4), end)
+
 
 FREEDOMS = {"ball": 3, "free": 6, "planar": 3}
 """Of the joints whose q has one entry more than their qd."""

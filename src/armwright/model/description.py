@@ -194,7 +194,14 @@ class Description:
         """The position at which every freedom is at zero: zeros, and the quaternion (0, 0, 0, 1) of a ball joint."""
         q = np.zeros(self.nq)
         for ball in self.balls:
-            q[ball.place + ball.freedoms - (ball.kind == "planar")] = 1.0
+            q[ball.circle.start if ball.kind == "planar" else ball.circle.stop - 1] = 1.0
+        return q
+
+    def unit(self, q: Array) -> Array:
+        """Positions (..., nq) with every quaternion in them made one of unit length."""
+        q = np.array(q, dtype=float)
+        for ball in self.balls:
+            q[..., ball.circle] /= np.linalg.norm(q[..., ball.circle], axis=-1, keepdims=True)
         return q
 
     @cached_property

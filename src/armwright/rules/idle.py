@@ -18,7 +18,7 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.formulations import find
 from armwright.formulations.composite_body import Body, composite
-from armwright.formulations.parts.coordinates import positions
+from armwright.formulations.parts.coordinates import placed, positions
 from armwright.formulations.parts.recursion import plus
 from armwright.formulations.parts.spatial import NOTHING, Inertia, Pair, axis, eliminate, rigid, screw
 from armwright.mechanism import Mechanism
@@ -39,11 +39,11 @@ TAKES_PART = 1e-6
 @lru_cache(maxsize=64)
 def always_idle(robot: Description) -> tuple[int, ...]:
     """Those of every position: tried at a few, as a matrix that is singular at all of them is so by construction."""
-    mechanism, n = robot.mechanism(), robot.n
+    mechanism = robot.mechanism()
     rng = np.random.default_rng(0)
-    still: set[int] = set(range(n))
+    still: set[int] = set(range(robot.n))
     for _ in range(3):
-        still &= idle(mechanism, rng.uniform(-1, 1, n).tolist())
+        still &= idle(mechanism, robot.unit(rng.uniform(-1, 1, robot.nq)).tolist())
         if not still:
             break
     return tuple(sorted(still))
@@ -56,7 +56,7 @@ def idle(mechanism: Mechanism, q: list[float]) -> set[int]:
     itself. Beyond TOO_LONG links that has to do.
     """
     if mechanism.n > LONG:
-        alone = in_recursion(mechanism, list(positions(mechanism, q)))
+        alone = in_recursion(placed(mechanism, q), list(positions(mechanism, q)))
         if not alone or not mechanism.drives:
             return alone
         if mechanism.n > TOO_LONG:

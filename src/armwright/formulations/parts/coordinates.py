@@ -43,9 +43,8 @@ NOT_UNIT = 1e-6
 
 def _unit(entries: Coordinates, ball: Ball) -> Coordinates:
     """The entries of q, unless the quaternion among them is not of unit length: then there is no finite result."""
-    first = ball.freedoms - (1 if ball.kind == "planar" else 3)
     square: Scalar = 0
-    for x in entries[first:]:
+    for x in entries[ball.circle.start - ball.place :]:
         square = square + x * x
     apart = (square - 1) * (square - 1) - NOT_UNIT * NOT_UNIT
     whole = 2 / (1 - sign(apart))
