@@ -272,6 +272,11 @@ class Mechanism:
         rows = all(structural(x, 0) for joint in self.joints for x in (joint.y, joint.z, joint.sg))
         return rows and not self.balls and self.parents == tuple(range(-1, self.n - 1))
 
+    @property
+    def depth(self) -> int:
+        """How many joints the longest way from the base to a tip has."""
+        return max(len(list(self.inward_from(i))) for i in range(self.n))
+
     def inward_from(self, i: int) -> Iterator[int]:
         """Link i, its parent, and so on to the one that hangs on the base."""
         while i >= 0:

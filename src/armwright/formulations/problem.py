@@ -26,7 +26,7 @@ MEANING = {
 """The arguments that problems have."""
 
 MANY_JOINTS = 12
-"""Above this O(n) forward dynamics is the cheapest, and others take long to trace; so does the regressor to compile."""
+"""From base to tip; above this O(n) forward dynamics is the cheapest. The regressor then takes long to compile."""
 
 OF_LINK, OF_JOINT = 10, 3
 """Parameters that torque is linear in: ten of a body; two of friction and one of the rotor of a joint."""
@@ -35,7 +35,7 @@ OF_LINK, OF_JOINT = 10, 3
 class Candidate(NamedTuple):
     """A formulation that is the cheapest for one robot or another, and the tensor in which it likes zeros.
 
-    `most` is the number of joints up to which it is tried.
+    `most` is the number of joints from base to tip up to which it is tried.
     """
 
     formulation: str

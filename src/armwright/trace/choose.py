@@ -36,10 +36,11 @@ def cheapest(asked: Request) -> Traced:
 
 def _candidates(asked: Request) -> list[Choice]:
     """Those of the problem that can have this robot; where it names none, its default as it is."""
-    together, n = asked.robot.mechanism().together, asked.robot.n
+    mechanism = asked.robot.mechanism()
+    together, depth = mechanism.together, mechanism.depth
     listed = problem_of(asked.problem).candidates
     able = [c for c in listed if find(asked.problem, c.formulation).together or not together]
-    few = [c for c in able if c.most is None or n <= c.most] or able
+    few = [c for c in able if c.most is None or depth <= c.most] or able
     return [Choice(c.formulation, c.tensor) for c in few] or [Choice(default_for(asked.problem, together).name)]
 
 
