@@ -193,8 +193,8 @@ def test_rows_from_python_are_checked_alike() -> None:
     assert aw.Robot.from_dh([row], "modified").n == 1
     with pytest.raises(aw.ModelError, match="link 1: missing key 'mass'"):
         aw.Robot.from_dh([{k: v for k, v in row.items() if k != "mass"}], "modified")
-    with pytest.raises(aw.ModelError, match=r"link 1 \(arm\): unknown joint type 'ball'"):
-        aw.Robot.from_dh([{**row, "name": "arm", "type": "ball"}], "modified")
+    with pytest.raises(aw.ModelError, match=r"link 1 \(arm\): unknown joint type 'bell'"):
+        aw.Robot.from_dh([{**row, "name": "arm", "type": "bell"}], "modified")
     with pytest.raises(aw.ModelError, match="sequence of rows"):
         aw.Robot.from_dh(row, "modified")
     with pytest.raises(aw.ModelError, match="row 1 of the DH table is 3"):

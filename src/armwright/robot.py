@@ -21,8 +21,8 @@ from armwright.kinematics import Solver, inverse_kinematics, joint_rates
 from armwright.lazy import cached_property
 from armwright.model import toml
 from armwright.model.change import with_drives
-from armwright.model.description import EARTH, NO_TENSOR, NO_TRANSFORM, Description, compose
-from armwright.model.dh import CONVENTIONS, read_table
+from armwright.model.description import EARTH, NO_TENSOR, Description, compose
+from armwright.model.dh import CONVENTIONS, check_rows
 from armwright.model.random_robot import random_description
 from armwright.model.random_robot import random_tree as random_tree_description
 from armwright.model.table import as_table
@@ -60,8 +60,15 @@ class Robot(Description):
         payload: Mapping[str, Any] | None = None,
         source: str = "",
         accept: Sequence[str] = (),
+        tip: str | int | None = None,
+        frames: Sequence[Mapping[str, Any]] = (),
+        floating: bool = False,
+        base_link: Mapping[str, Any] | None = None,
     ) -> Robot:
         """A robot from a DH table: one mapping per joint, as documented in `docs/notation.md`.
+
+        A row may hang on any `parent` before it. `tip` is the link that holds the tool, `frames` are further ones of
+        interest, each {name, link, pose}. If `floating`, the base moves freely and is the body `base_link`.
 
         The convention is "modified" (Craig), "standard", "angeles" (b = -d) or "saha" (b, standard frames); a table
         means another robot in each, so there is none by default. Warns of lengths that look like millimetres and of
@@ -72,21 +79,14 @@ class Robot(Description):
                 "a DH table means another robot in each convention, and none was named; expected convention='modified' "
                 f"(Craig's), or another of {', '.join(CONVENTIONS)} (docs/notation.md)"
             )
-        table = read_table(rows, convention)
-        top = Reader({"gravity": gravity, "base": base, "tool": tool, "accept": accept}, lambda _key: f"robot {name!r}")
-        robot = cls(
-            name,
-            table.joints,
-            table.links,
-            gravity=top.triple("gravity"),
-            base=top.transform("base", NO_TRANSFORM),
-            tool=top.transform("tool", NO_TRANSFORM),
-            payload=None if payload is None else toml.make_payload(payload, lambda _key: f"robot {name!r}, payload"),
-            source=source,
-            accept=top.texts("accept"),
-            flange=table.flange,
-            followers=table.followers,
-        )
+        check_rows(rows, convention)
+        data = {
+            "name": name, "convention": convention, "link": rows, "gravity": gravity, "base": base, "tool": tool,
+            "payload": payload, "source": source, "accept": accept, "tip": tip, "frame": frames, "floating": floating,
+            "base_link": base_link,
+        }  # fmt: skip
+        read = toml.fields(data, lambda *_place: "", f"robot {name!r}")
+        robot, table = cls.from_fields(read), read.table
         wrong = [p for p in doubtful_units(table.written, table.centres) if p.severity != "note"]
         if told := [problem for problem in wrong if not problem.accepted_by(robot)]:
             warnings.warn(f"robot {name!r}: " + "; ".join(told), ModelWarning, stacklevel=2)
@@ -107,7 +107,7 @@ class Robot(Description):
     def from_fields(cls, f: toml.Fields) -> Robot:
         return cls(
             f.name, f.table.joints, f.table.links, f.gravity, f.base, f.tool, f.payload, f.source, f.accept, f.flange,
-            f.table.followers, f.visuals,
+            f.table.followers, f.visuals, f.table.parents, f.tip, f.frames,
         )  # fmt: skip
 
     def to_toml(self, path: str | Path | None = None) -> str:

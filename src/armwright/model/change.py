@@ -11,7 +11,9 @@ import numpy as np
 
 from armwright.arrays import masked
 from armwright.errors import InputError, unknown
+from armwright.mechanism import FREEDOMS
 from armwright.model.description import Description, JointModel
+from armwright.model.rows import BALL_DRIVE
 from armwright.model.values import Reader
 
 D = TypeVar("D", bound=Description)
@@ -66,7 +68,8 @@ def with_drives(robot: D, where: str, **given: Any) -> D:
     """The robot with the given numbers of its joints; what is not given, or not named, stays as it is.
 
     Each is one value for all joints that move by themselves, a list with one for each, or a mapping by name, in which
-    followers may stand too.
+    followers may stand too. The freedoms of balls have a largest speed and torque only: one value for all passes by
+    them, and in a list they have None.
     """
     changes: dict[str, dict[str, Any]] = {}
     for key, value in given.items():
@@ -75,15 +78,20 @@ def with_drives(robot: D, where: str, **given: Any) -> D:
         if masked(value):
             raise InputError(f"{where}: {key} has masked entries; fill them first")
         field, read = READ[key]
-        for name, own in _by_name(robot, where, key, value).items():
+        without = () if field in BALL_DRIVE else tuple(row.name for row in robot.rows if row.kind in FREEDOMS)
+        for name, own in _by_name(robot, where, key, value, without).items():
             joint = next(row for row in robot.rows if row.name == name)
             row = Reader({key: own}, lambda _key, name=name: f"{where}, {name}")  # type: ignore[misc]
+            if name in without and own is not None:
+                row.fail(key, f"{key} = {own!r}: a {joint.kind} joint has no limits, friction or rotor; expected None")
+            if name in without:
+                continue
             changes.setdefault(name, {})[field] = read(row, joint)
     return robot.each_joint(lambda joint: replace(joint, **changes.get(joint.name, {})))
 
 
-def _by_name(robot: Description, where: str, key: str, value: Any) -> dict[str, Any]:
-    """The value of each joint that is meant."""
+def _by_name(robot: Description, where: str, key: str, value: Any, without: Sequence[str]) -> dict[str, Any]:
+    """The value of each joint that is meant; those `without` are not meant by one value for all."""
     names = [joint.name for joint in robot.joints]
     if isinstance(value, Mapping):
         known = [row.name for row in robot.rows]
@@ -95,7 +103,7 @@ def _by_name(robot: Description, where: str, key: str, value: Any) -> dict[str, 
         value = value.tolist()
     pair = key == "position"
     if not isinstance(value, Sequence) or isinstance(value, str) or (pair and _is_pair(value)):
-        return dict.fromkeys(names, value)
+        return dict.fromkeys((name for name in names if name not in without), value)
     if len(value) != len(names):
         one = "one pair (low, high)" if pair else "one number"
         Reader({key: value}, lambda _key: where).fail(

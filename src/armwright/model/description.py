@@ -399,7 +399,7 @@ def _check_names(rows: Sequence[JointModel]) -> None:
 
 
 def _check_mimics(robot: Description) -> None:
-    leaders = dict.fromkeys(joint.name for joint in robot.joints)
+    leaders = {joint.name: joint for joint in robot.joints}
     if any(joint.mimic for joint in robot.joints):
         raise ModelError(f"robot {robot.name!r}: a joint that follows another one belongs into followers")
     places = [-1]
@@ -412,6 +412,11 @@ def _check_mimics(robot: Description) -> None:
         places.append(mimic.place)
         if mimic.joint not in leaders:
             raise unknown(f"joint for {joint.name!r} of robot {robot.name!r} to follow:", mimic.joint, leaders)
+        if (kind := leaders[mimic.joint].kind) in FREEDOMS or joint.kind in FREEDOMS:
+            raise ModelError(
+                f"robot {robot.name!r}: {joint.name!r} follows {mimic.joint!r}, and the position of a "
+                f"{kind or joint.kind} joint is no number that could follow or be followed"
+            )
         if not (math.isfinite(mimic.factor) and mimic.factor and math.isfinite(mimic.offset)):
             raise ModelError(
                 f"robot {robot.name!r}: {joint.name!r} follows {mimic.joint!r} by factor {mimic.factor!r} and offset "

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from armwright.errors import ModelError, unknown
 from armwright.files import contents
+from armwright.model.bodies import BASE_KEYS
 from armwright.model.description import (
     EARTH,
     NO_TENSOR,
     NO_TRANSFORM,
     Description,
-    JointModel,
+    Frame,
     LinkModel,
     Payload,
     Transform,
@@ -25,15 +26,21 @@ from armwright.model.description import (
     compose,
     six,
 )
-from armwright.model.dh import CONVENTIONS, DRIVE, MIMIC, Table, read_table
+from armwright.model.dh import CONVENTIONS, Table, read_table
+from armwright.model.references import Links
+from armwright.model.rows import as_row
 from armwright.model.values import Reader
 
 if TYPE_CHECKING:
     from armwright.model.meshes import Places
     from armwright.model.visual import Visual
 
-TOP_KEYS = ("name", "source", "convention", "gravity", "base", "flange", "tool", "accept", "visuals", "payload", "link")
+TOP_KEYS = (
+    *("name", "source", "convention", "gravity", "base", "flange", "tool", "accept", "visuals", "payload", "link"),
+    *("floating", "base_link", "tip", "frame"),
+)
 PAYLOAD_KEYS = ("mass", "com", "inertia")
+FRAME_KEYS = ("name", "link", "pose")
 
 LARGEST = 1 << 20
 """Bytes of a file, which take about a second; a robot of a thousand links has a third of it."""
@@ -69,9 +76,16 @@ class Fields:
     source: str
     accept: tuple[str, ...]
     visuals: tuple[Visual, ...]
+    tip: int
+    frames: tuple[Frame, ...]
 
 
-def read(path: Path, packages: Mapping[str, str | Path] | None = None, visuals: bool = True) -> Fields:
+def read(
+    path: Path,
+    packages: Mapping[str, str | Path] | None = None,
+    visuals: bool = True,
+    floating: bool | None = None,
+) -> Fields:
     try:
         text = contents(path, LARGEST).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except FileNotFoundError:
@@ -82,7 +96,7 @@ def read(path: Path, packages: Mapping[str, str | Path] | None = None, visuals: 
         raise ModelError(f"{path} cannot be read: {error}; save it as UTF-8 text") from None
     except (OSError, ValueError) as error:
         raise ModelError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    return parse(text, path.name, path.stem, path, packages, visuals)
+    return parse(text, path.name, path.stem, path, packages, visuals, floating)
 
 
 def parse(
@@ -92,10 +106,12 @@ def parse(
     path: Path | None = None,
     packages: Mapping[str, str | Path] | None = None,
     visuals: bool = True,
+    floating: bool | None = None,
 ) -> Fields:
     """Read the text of a robot file; `file` is what messages call it.
 
-    `path` and `packages` say where meshes may be. Without `visuals`, what a viewer shows is left out.
+    `path` and `packages` say where meshes may be. Without `visuals`, what a viewer shows is left out. `floating` stands
+    above what the file says of its base.
     """
     data = data_of(text, file)
     lines = lines_of(text)
@@ -104,34 +120,94 @@ def parse(
         number = lines.get((table, index, key), lines.get((table, index, None)))
         return f"{file}, line {number}: " if number else f"{file}: "
 
-    top = Reader(data, lambda key: line("", 0, key) + "robot")
-    top.check_keys(TOP_KEYS)
-    rows = top.data.get("link", [])
+    rows = data.get("link", [])
     if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
-        top.fail("link", "the links must be written as [[link]] tables, one per link")
-    if not rows:
+        raise ModelError(f"{line('', 0, 'link')}robot: the links must be written as [[link]] tables, one per link")
+    if not rows and "base_link" not in data:
         raise ModelError(f"{file}: the robot is empty; expected one [[link]] table per joint")
     check_count(rows, file)
+    entries = [entry for entry in (data, data.get("base_link"), *rows) if isinstance(entry, dict)]
+    if not visuals:
+        for entry in entries:
+            entry.pop("visuals", None)
+    places = _places(path, packages) if path and any("visuals" in entry for entry in entries) else None
+    if floating is not None:
+        data["floating"] = floating
+    return fields({"name": default_name, "link": rows, **data}, line, "robot", places)
+
+
+def fields(
+    data: Mapping[str, Any], where: Callable[[str, int, str | None], str], robot: str, places: Places | None = None
+) -> Fields:
+    """What the keys of a robot say; `where(table, index, key)` names a place for messages, and `robot` the robot."""
+    top = Reader(data, lambda key: where("", 0, key) + robot)
+    top.check_keys(TOP_KEYS)
+    rows = data["link"]
+    floats = top.flag("floating")
     convention = top.need("convention", f"; expected one of {', '.join(CONVENTIONS)}")
     if not isinstance(convention, str) or convention not in CONVENTIONS:
         top.fail("convention", str(unknown("DH convention", convention, CONVENTIONS)))
-    if not visuals:
-        for entry in (data, *rows):
-            entry.pop("visuals", None)
-    places = _places(path, packages) if path and any("visuals" in entry for entry in (data, *rows)) else None
-    table = read_table(rows, convention, lambda i, key: line("link", i, key), places)
+    base = _base_link(top, floats, lambda key: where("base_link", 0, key) + "base_link")
+    table = read_table(rows, convention, lambda i, key: where("link", i, key), places, base, floats)
+    tip = _tip(top, table)
     return Fields(
-        name=top.text("name", default_name),
+        name=top.text("name", "robot"),
         table=table,
         gravity=top.triple("gravity", EARTH),
         base=top.transform("base", NO_TRANSFORM),
-        flange=compose(table.flange, top.transform("flange", NO_TRANSFORM)),
+        flange=compose(table.ends[tip], top.transform("flange", NO_TRANSFORM)) if table.ends else NO_TRANSFORM,
         tool=top.transform("tool", NO_TRANSFORM),
-        payload=_payload(top, lambda key: line("payload", 0, key) + "payload"),
+        payload=_payload(top, lambda key: where("payload", 0, key) + "payload"),
         source=top.text("source", ""),
         accept=top.texts("accept"),
-        visuals=_base_visuals(top, places),
+        visuals=_base_visuals(top, places) + (() if base is None or floats else _base_visuals(base, places)),
+        tip=tip,
+        frames=_frames(top, table, where),
     )
+
+
+def _base_link(top: Reader, floats: bool, where: Callable[[str | None], str]) -> Reader | None:
+    """What is written of the body of the base; it must be where the base floats, and may be where it stands."""
+    data = top.data.get("base_link")
+    if data is None and not floats:
+        return None
+    if not isinstance(data, Mapping):
+        given = "there is none" if data is None else f"got {data!r}"
+        top.fail("base_link", f"a base that floats is a body; expected a table base_link with its mass, and {given}")
+    base = Reader(data, where)
+    base.check_keys(BASE_KEYS)
+    return base
+
+
+def _tip(top: Reader, table: Table) -> int:
+    """The link that carries the tool: by default the last."""
+    if top.data.get("tip") is None:
+        return len(table.links) - 1
+    tip = table.names.find(top, "tip", top.data["tip"])
+    if tip < 0:
+        top.fail("tip", "tip = the base, which does not move; expected a link")
+    return tip
+
+
+def _frames(top: Reader, table: Table, where: Callable[[str, int, str | None], str]) -> tuple[Frame, ...]:
+    """Frames with names, each seen from the canonical frame of its link."""
+    entries = top.data.get("frame", ())
+    if not isinstance(entries, Sequence) or not all(isinstance(entry, Mapping) for entry in entries):
+        top.fail("frame", f"frames must be written as [[frame]] tables with {', '.join(FRAME_KEYS)}, one per frame")
+    found = list[Frame]()
+    for i, entry in enumerate(entries):
+        frame = Reader(entry, lambda key, i=i: f"{where('frame', i, key)}frame {i + 1}")  # type: ignore[misc]
+        frame.check_keys(FRAME_KEYS)
+        frame.need("name")
+        link = table.names.find(frame, "link", frame.need("link"))
+        pose = frame.transform("pose", NO_TRANSFORM)
+        found.append(Frame(frame.text("name", ""), link, compose(table.ends[link], pose) if link >= 0 else pose))
+    names = [frame.name for frame in found]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        top.fail(
+            "frame", f"several frames are called {twice!r}; a frame is asked for by its name, so give each its own"
+        )
+    return tuple(found)
 
 
 def data_of(text: str, file: str) -> dict[str, Any]:
@@ -217,15 +293,19 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
 
 def write(robot: Description) -> str:
     """The robot as TOML, in the modified convention; numbers are written so that they read back bit for bit."""
-    parts = ["\n".join(_top(robot))]
-    for joint, link in zip(robot.rows, robot.links, strict=True):
-        row: dict[str, Any] = {"name": link.name, "joint": joint.name, "type": joint.type}
-        row |= {key: getattr(joint, key) for key in ("alpha", "a", "d", "theta")}
-        row |= {key: value for key in DRIVE if (value := getattr(joint, key)) != getattr(JointModel, key)}
-        if joint.mimic:
-            row["mimic"] = {key: getattr(joint.mimic, key) for key in MIMIC}
-        lines = [*_body(link, row), *_visuals(link.visuals)]
-        parts.append("\n".join(["[[link]]", *lines]))
+    links = Links(tuple(link.name for link in robot.links))
+    parts = ["\n".join(_top(robot, links))]
+    rows, carriers = robot.rows, robot.carriers
+    for i, (link, last) in enumerate(zip(robot.links, carriers, strict=True)):
+        row: dict[str, Any] = {"name": link.name}
+        if robot.parents[i] != i - 1:
+            row["parent"] = links.said(robot.parents[i])
+        row |= as_row(rows[last - rows[last].freedom : last + 1])
+        parts.append("\n".join(["[[link]]", *_body(link, row), *_visuals(link.visuals)]))
+    for frame in robot.frames:
+        said: dict[str, Any] = {"name": frame.name, "link": links.said(frame.link)}
+        said |= {"pose": frame.pose} if frame.pose != NO_TRANSFORM else {}
+        parts.append("\n".join(["[[frame]]", *_keys(said)]))
     if robot.payload is not None:
         parts.append("\n".join(["[payload]", *_body(robot.payload, {})]))
     return "\n\n".join(parts) + "\n"
@@ -233,11 +313,14 @@ def write(robot: Description) -> str:
 
 def _body(body: LinkModel | Payload, row: Mapping[str, Any]) -> list[str]:
     """Lines of a row that ends with a body."""
-    whole = {**row, "mass": body.mass, "com": body.com, "inertia": six(body.inertia)}
-    return [f"{key} = {_value(value)}" for key, value in whole.items()]
+    return _keys({**row, "mass": body.mass, "com": body.com, "inertia": six(body.inertia)})
 
 
-def _top(robot: Description) -> Iterator[str]:
+def _keys(row: Mapping[str, Any]) -> list[str]:
+    return [f"{key} = {_value(value)}" for key, value in row.items()]
+
+
+def _top(robot: Description, links: Links) -> Iterator[str]:
     yield f"name = {_value(robot.name)}"
     if robot.source:
         yield f"source = {_value(robot.source)}"
@@ -246,6 +329,8 @@ def _top(robot: Description) -> Iterator[str]:
     for key, transform in (("base", robot.base), ("flange", robot.flange), ("tool", robot.tool)):
         if transform != NO_TRANSFORM:
             yield f"{key} = {_value(transform)}"
+    if robot.tip != len(robot.links) - 1:
+        yield f"tip = {_value(links.said(robot.tip))}"
     if robot.accept:
         yield f"accept = {_value(robot.accept)}"
     yield from _visuals(robot.base_visuals)
@@ -264,6 +349,8 @@ def _value(value: Any) -> str:
         return f"{{ {', '.join(f'{key} = {_value(x)}' for key, x in value.items())} }}"
     if isinstance(value, Sequence):
         return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, int):
+        return repr(int(value))
     return repr(float(value))
 
 

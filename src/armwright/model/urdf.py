@@ -332,11 +332,12 @@ def unused(name: str, names: Sequence[str]) -> str:
 
 
 def at_zero(joint: JointModel) -> Array:
-    """The transform from the frame before to the frame of a joint at q = 0."""
-    (ca, sa), (ct, st) = cos_sin(joint.alpha), cos_sin(joint.theta)
-    x = np.array([[1, 0, 0, joint.a], [0, ca, -sa, 0], [0, sa, ca, 0], [0, 0, 0, 1]], dtype=float)
+    """The transform from the frame of the parent to the frame of a joint at q = 0."""
+    (ca, sa), (ct, st), (cg, sg) = cos_sin(joint.alpha), cos_sin(joint.theta), cos_sin(joint.gamma)
+    turn = np.array([[cg, -sg, 0, 0], [sg, cg, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], dtype=float)
+    x = np.array([[1, 0, 0, joint.a], [0, ca, -sa, joint.y], [0, sa, ca, joint.z], [0, 0, 0, 1]], dtype=float)
     z = np.array([[ct, -st, 0, 0], [st, ct, 0, 0], [0, 0, 1, joint.d], [0, 0, 0, 1]], dtype=float)
-    T: Array = x @ z
+    T: Array = turn @ x @ z
     return T
 
 

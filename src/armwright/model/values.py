@@ -10,9 +10,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from armwright.algebra import from_quaternion
 from armwright.arrays import masked
 from armwright.errors import ModelError, nearest
-from armwright.model.description import Tensor, Transform, Triple, six, tensor, transform, triple
+from armwright.model.description import NO_TRANSFORM, Tensor, Transform, Triple, six, tensor, transform, triple
 
 _PI = re.compile(r"^\s*([+-]?)\s*(?:(\d+(?:\.\d*)?)\s*\*?\s*)?pi(?:\s*/\s*(\d+(?:\.\d*)?))?\s*$")
 _DEGREES = re.compile(r"^\s*([+-]?\d+(?:\.\d*)?)\s*(?:deg|degrees|°)\s*$")
@@ -67,6 +68,13 @@ class Reader:
             self.fail(key, f"{key} = {value!r} is not a text; write it in quotes")
         return value
 
+    def flag(self, key: str) -> bool:
+        """true or false; false where nothing is said."""
+        value = self.data.get(key, False)
+        if not isinstance(value, (bool, np.bool_)):
+            self.fail(key, f"{key} = {value!r}: expected true or false")
+        return bool(value)
+
     def texts(self, key: str) -> tuple[str, ...]:
         value = self.data.get(key, ())
         if not isinstance(value, (list, tuple)) or not all(isinstance(entry, str) for entry in value):
@@ -112,7 +120,7 @@ class Reader:
         return tensor(six((array + array.T) / 2))
 
     def transform(self, key: str, default: Transform) -> Transform:
-        """A 4x4 homogeneous transform."""
+        """A 4x4 homogeneous transform, or a position and a unit quaternion."""
         if self.data.get(key) is None:
             return default
         return as_transform(self.data[key], lambda message: self.fail(key, f"{key}: {message}"))
@@ -169,13 +177,28 @@ def _numbers(value: Any, fail: Callable[[], NoReturn]) -> np.ndarray[Any, np.dty
 
 
 def as_transform(value: Any, fail: Callable[[str], NoReturn]) -> Transform:
-    """A checked 4x4 homogeneous transform: rotation and position over a row 0 0 0 1."""
+    """A checked 4x4 homogeneous transform: rotation and position over a row 0 0 0 1.
+
+    Seven numbers are a position and a unit quaternion x y z w, as they stand in the q of a free joint.
+    """
     array = _numbers(value, lambda: fail(f"{value!r} is not a transform; expected 4 rows of 4 numbers"))
+    if array.shape == (7,):
+        return _from_seven(array.tolist(), fail)
     if array.shape != (4, 4):
-        fail(f"got shape {array.shape}; expected a 4x4 homogeneous transform")
+        fail(f"got shape {array.shape}; expected a 4x4 homogeneous transform, or x y z and a quaternion x y z w")
     if not np.isfinite(array).all() or not np.array_equal(array[3], [0, 0, 0, 1]):
         fail(f"the last row must be 0 0 0 1 and every number finite; got {array.tolist()}")
     R = array[:3, :3]
     if np.abs(R @ R.T - np.eye(3)).max() > 1e-9 or np.linalg.det(R) < 0:
         fail(f"its upper left 3x3 block is not a rotation: R R^T or the determinant is not 1 in {R.tolist()}")
     return transform(array)
+
+
+def _from_seven(seven: Sequence[float], fail: Callable[[str], NoReturn]) -> Transform:
+    x, y, z, *quaternion = seven
+    length = math.hypot(*quaternion)
+    if not all(map(math.isfinite, seven)) or abs(length - 1) > 1e-9:
+        fail(f"the quaternion {quaternion} has length {length:.9g}; expected x y z w of length 1, and finite numbers")
+    R = from_quaternion(*(entry / length for entry in quaternion))
+    rows = [(*map(float, row), at) for row, at in zip(R, (x, y, z), strict=True)]
+    return (*((a, b, c, d) for a, b, c, d in rows), NO_TRANSFORM[3])

@@ -1,0 +1,154 @@
+"""The body of one row of a table: mass, centre and tensor, or rods and points it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+from armwright.algebra import ZERO, Symmetric, Vector
+from armwright.mechanism import Link
+from armwright.model.description import (
+    NO_TENSOR,
+    JointModel,
+    LinkModel,
+    Transform,
+    cos_sin,
+    joined,
+    symmetric,
+    tensor,
+    triple,
+)
+from armwright.model.freedoms import PLAIN
+from armwright.model.values import Reader
+
+if TYPE_CHECKING:
+    from armwright.model.meshes import Places
+    from armwright.model.visual import Visual
+
+BODY = ("mass", "com", "inertia", "slender", "point_masses")
+SLENDER_KEYS = ("rho", "mass", "payload", "hub", "length")
+BASE_KEYS = ("name", "joint", "mass", "com", "inertia", "point_masses", "visuals")
+
+
+def link_of(
+    row: Reader,
+    name: str,
+    joint: JointModel,
+    frame: tuple[float, float],
+    children: Sequence[JointModel],
+    places: Places | None,
+) -> LinkModel:
+    """The body of one row, and what a viewer shows of it, moved to the canonical frame of its link.
+
+    `frame` is (alpha, a) from there to the frame that the data are in, and `children` are the joints on the link.
+    """
+    parts = [_moved(point, frame) for point in _point_masses(row)]
+    if "slender" in row.data:
+        for key in ("mass", "com", "inertia"):
+            if key in row.data:
+                row.fail(key, f"{key} and slender both describe the body; give one of them")
+        parts.insert(0, _slender(row, joint, _rod(row, frame, children)))
+    elif "mass" in row.data or not parts:
+        mass, com = row.at_least_zero("mass", "kilograms"), Vector(*row.triple("com"))
+        parts.insert(0, _moved(Link(mass, com, symmetric(row.tensor("inertia"))), frame))
+    body = joined(parts)
+    visuals = _visuals(row, frame, places) if "visuals" in row.data else ()
+    return LinkModel(row.text("name", name), float(body.mass), triple(body.com), tensor(body.inertia), visuals)
+
+
+def base_link(base: Reader, places: Places | None) -> LinkModel:
+    """The body of the base of a robot that floats."""
+    base.check_keys(BASE_KEYS)
+    return link_of(base, "base_link", JointModel("root_joint", "revolute", 0.0, 0.0, 0.0, 0.0), (0.0, 0.0), (), places)
+
+
+def _visuals(row: Reader, frame: tuple[float, float], places: Places | None) -> tuple[Visual, ...]:
+    """What a viewer shows of the link of one row, in its canonical frame."""
+    from armwright.model import visual  # noqa: PLC0415  (few tables have some)
+
+    found = visual.read(row, places)
+    return found if frame == (0.0, 0.0) else tuple(one.moved(along_x(*frame)) for one in found)
+
+
+def _moved(body: Link, frame: tuple[float, float]) -> Link:
+    """A body given in a frame that is Rot(x, alpha) Trans(x, a) away, in the canonical frame."""
+    c, s = cos_sin(frame[0])
+    com = body.com
+    turned = Vector(com.x + frame[1], c * com.y - s * com.z, s * com.y + c * com.z)
+    return Link(body.mass, turned, body.inertia.turned_x(c, s))
+
+
+def _point_masses(row: Reader) -> list[Link]:
+    points = row.data.get("point_masses", [])
+    if not isinstance(points, Sequence) or not all(isinstance(p, Mapping) for p in points):
+        row.fail("point_masses", "point_masses must be a list of tables {mass, at}")
+    if "point_masses" in row.data and not points:
+        row.fail("point_masses", "point_masses is empty; expected at least one {mass, at}")
+    bodies = []
+    for point in points:
+        entry = Reader(point, lambda _key: row.where("point_masses"))
+        entry.check_keys(("mass", "at"))
+        bodies.append(
+            Link(entry.at_least_zero("mass", "kilograms"), Vector(*entry.triple("at")), Symmetric(0, 0, 0, 0, 0, 0))
+        )
+    return bodies
+
+
+def _rod(row: Reader, frame: tuple[float, float], children: Sequence[JointModel]) -> float:
+    """How long a slender link is along x: to the frame its data are in, or to the one child it has."""
+    if len(children) > 1 or any((joint.gamma, joint.y, joint.z) != (0.0, 0.0, 0.0) for joint in children):
+        row.fail("slender", "a slender link ends at one child on its x axis; give mass, com and inertia instead")
+    return children[0].a if children else frame[1]
+
+
+def _slender(row: Reader, joint: JointModel, rod: float) -> Link:
+    """Mohan and Saha's link: rods along z_i and x over b_i and a_i, a payload at the end, an inertia at the hub.
+
+    On a prismatic joint b_i is the travel, so the rod along z has its own fixed `length`.
+    """
+    data = row.data["slender"]
+    if not isinstance(data, Mapping):
+        row.fail("slender", f"slender = {data!r} is not a table; expected keys {', '.join(SLENDER_KEYS)}")
+    entry = Reader(data, lambda _key: row.where("slender"))
+    entry.check_keys(SLENDER_KEYS)
+    if (kind := joint.kind or joint.type) not in PLAIN:
+        entry.fail(None, f"a slender link hangs on a revolute or prismatic joint, not on a {kind} one")
+    if joint.prismatic:
+        low, high = -entry.at_least_zero("length", "metres"), 0.0
+    else:
+        if "length" in data:
+            entry.fail("length", "length is for prismatic joints; on a revolute joint the rod has the length of b or d")
+        low, high = min(-joint.d, 0.0), max(-joint.d, 0.0)
+    total = high - low + abs(rod)
+    if ("mass" in data) == ("rho" in data):
+        entry.fail("rho", "slender needs either rho (the mass per length) or mass (of both rods)")
+    given = entry.at_least_zero("mass", "kilograms") if "mass" in data else entry.at_least_zero("rho", "kg/m")
+    if given and not total:
+        entry.fail("rho", "the rods have no length and so no mass; give mass, com and inertia instead")
+    rho = given if "rho" in data else given / total if total else 0.0
+    payload = entry.at_least_zero("payload", "kilograms", default=0.0)
+    along_z, along_x = rho * (high - low), rho * abs(rod)
+    third = (high - low) ** 2 * along_z / 12
+    across = rod**2 * along_x / 12
+    return joined(
+        [
+            Link(along_z, Vector(0.0, 0.0, (low + high) / 2), Symmetric(third, third, 0, 0, 0, 0)),
+            Link(along_x, Vector(rod / 2, 0.0, 0.0), Symmetric(0, across, across, 0, 0, 0)),
+            Link(payload, Vector(rod, 0.0, 0.0), Symmetric(0, 0, 0, 0, 0, 0)),
+            Link(0.0, ZERO, symmetric(_hub(entry))),
+        ]
+    )
+
+
+def _hub(entry: Reader) -> Any:
+    """The hub inertia: a number (about the joint axis), or a tensor."""
+    value = entry.data.get("hub", 0.0)
+    if isinstance(value, Real):
+        return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, entry.number("hub", default=0.0))
+    return entry.tensor("hub", NO_TENSOR)
+
+
+def along_x(alpha: float, a: float) -> Transform:
+    c, s = map(float, cos_sin(alpha))
+    return (1.0, 0.0, 0.0, a), (0.0, c, 0.0 - s, 0.0), (0.0, s, c, 0.0), (0.0, 0.0, 0.0, 1.0)

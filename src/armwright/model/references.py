@@ -1,0 +1,90 @@
+"""Links that a table names: by name, by number from 1 on, or the base."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+from armwright.errors import unknown
+from armwright.lazy import cached_property
+from armwright.model.values import Reader
+
+BASE = "base"
+
+
+@dataclass(frozen=True)
+class Links:
+    """The links of a table in order; the first is the base itself, if it `floats`. `called` is what the base is."""
+
+    names: tuple[str, ...]
+    floats: bool = False
+    called: str = BASE
+
+    @property
+    def base(self) -> int:
+        """The link that the base is: none, which is -1, or the first."""
+        return 0 if self.floats else -1
+
+    def find(self, row: Reader, key: str, value: Any) -> int:
+        """The place of the link that `key` names."""
+        if isinstance(value, str) and value in self._places:
+            first, *others = self._places[value]
+            if others:
+                row.fail(key, f"{key} = {value!r}: several links are called that; give its number, from 1 on")
+            return first
+        if isinstance(value, Integral) and not isinstance(value, bool):
+            place = int(value) + self.base
+            if not self.base <= place < len(self.names):
+                row.fail(key, f"{key} = {value}: expected 0 for the base, or a link by its number, up to {self.rows}")
+            return place
+        if isinstance(value, str) and value in (BASE, self.called):
+            return self.base
+        if not isinstance(value, str):
+            row.fail(key, f"{key} = {value!r}: expected the name of a link, its number from 1 on, or 'base'")
+        row.fail(key, str(unknown(f"link, the {key}:", value, dict.fromkeys((BASE, self.called, *self.names)))))
+
+    @property
+    def rows(self) -> int:
+        return len(self.names) - self.floats
+
+    def said(self, place: int) -> str | int:
+        """What `find` finds this link by: its name, where no other has it."""
+        if place >= 0 and self._places[self.names[place]] == [place]:
+            return self.names[place]
+        return place - self.base
+
+    @cached_property
+    def _places(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for i, name in enumerate(self.names):
+            found.setdefault(name, []).append(i)
+        return found
+
+
+def parents_of(readers: Sequence[Reader], links: Links) -> tuple[int, ...]:
+    """The parent of the link of each row: by default that of the row before."""
+    first = len(links.names) - len(readers)
+    parents = [
+        links.find(reader, "parent", reader.data["parent"]) if "parent" in reader.data else i - 1
+        for i, reader in enumerate(readers, start=first)
+    ]
+    above = dict(enumerate(parents, start=first))
+    for i, parent in above.items():
+        if parent >= i:
+            _refuse(readers[i - first], i, above, links)
+    return tuple(parents)
+
+
+def _refuse(reader: Reader, i: int, above: dict[int, int], links: Links) -> None:
+    """A parent that is not written before its child: because it comes later, or because there is no first."""
+    way, at = [i], above[i]
+    while at in above and at not in way:
+        way.append(at)
+        at = above[at]
+    names = [repr(links.names[k]) for k in way]
+    if at == i:
+        around = ", which hangs on ".join([*names[1:], names[0] if names[1:] else "itself"])
+        reader.fail("parent", f"{names[0]} hangs on {around}; a tree has no loops")
+    reader.fail("parent", f"{names[0]} hangs on {names[1]}, which is written after it; write the parent first")
