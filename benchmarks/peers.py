@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
@@ -45,14 +46,13 @@ def robot(path: Path, name: str, locked: str = "-") -> aw.Robot:
     for joint, placement, body in zip(model.joints[1:], model.jointPlacements[1:], model.inertias[1:], strict=True):
         axis = joint.createData().S.ravel()[3:] if joint.nv == 1 else None
         link = LinkModel(f"link{len(placed) + 1}", body.mass, tuple(body.lever), tuple(map(tuple, body.inertia)))
-        placed.append(FileJoint(placement.homogeneous, axis, False, link))
+        placed.append(FileJoint(placement.homogeneous, axis, "revolute", link, len(placed) - 1))
     table = canonical(placed)
     joints = [
-        JointModel(joint, "revolute", row.alpha, row.a, row.d, row.theta)
-        for joint, row in zip(model.names[1:], table.rows, strict=True)
+        JointModel(joint, "revolute", **asdict(row)) for joint, row in zip(model.names[1:], table.rows, strict=True)
     ]
     return aw.Robot.from_description(
-        Description(name, tuple(joints), table.links, base=table.base, flange=table.flange)
+        Description(name, tuple(joints), table.links, base=table.base, flange=table.own[-1])
     )
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 TREES = (".urdf", ".xacro", ".xml")
 READERS = (".toml", *TREES)
 
+MOST_STRAIGHTENED = 1e-3
+"""Radians: a bend that is larger was meant."""
+
 MODELLED = ("missing inertia",)
 """What a packaged file accepts without a word: a point is a body that somebody chose."""
 
@@ -33,34 +36,38 @@ def packaged() -> list[str]:
 def load(
     path: str | Path,
     base: str | None = None,
-    tip: str | None = None,
+    tip: str | Sequence[str] | None = None,
     locked: Mapping[str, float] | None = None,
     packages: Mapping[str, str | Path] | None = None,
     visuals: bool = True,
     mappings: Mapping[str, str | float] | None = None,
+    floating: bool = False,
+    straighten: float = 0.0,
 ) -> Robot:
     """A packaged robot by name, or the robot in a .toml, .urdf, .xacro or .xml (MJCF) file.
 
-    Out of a tree of links the chain from `base` to `tip` is taken: by default from the root along the longest chain, if
-    there is one longest; where it could as well end in another link, a warning names them. Joints named in `locked`
-    stand still at that position; side branches are locked at zero where nothing else is said, and what they weigh is
-    carried by the link they sit on. `packages` says where the packages are
-    that a xacro file names, or that meshes are in. Meshes are not opened; one outside of the model's folder is an error
-    (`armwright.model.meshes` has the rules), unless `visuals` is False: then what a viewer shows is left out.
-    `mappings` are the arguments of a xacro file, as xacro has them: {"prefix": "left_", "joints": 6}. Warns of
-    everything that looks wrong.
+    A tree of links is taken whole, joints in the order of the file (of URDF in Pinocchio's: depth first, branches by
+    the names of their joints); with `base` only what hangs on that link, with `tip` only the chain from the base to
+    that link, or to each of several. Joints named in `locked` stand still at that position; branches beside chains are
+    locked at zero where nothing else is said, and what they weigh is carried by the link they sit on. Every link of the
+    file is one of the robot's `frames`. If `floating`, the base is carried by a free joint called `root_joint`.
+    Nothing of a file is straightened, but angles that are within `straighten` (radians, at most 1e-3) of a right angle
+    and axes within it of parallel are made so, if asked for.
+
+    `packages` says where the packages are that a xacro file names, or that meshes are in. Meshes are not opened; one
+    outside of the model's folder is an error (`armwright.model.meshes` has the rules), unless `visuals` is False: then
+    what a viewer shows is left out. `mappings` are the arguments of a xacro file, as xacro has them: {"prefix":
+    "left_", "joints": 6}. Warns of everything that looks wrong, and where a chain could as well end in another link.
     """
     if not isinstance(path, (str, Path)):
         raise ModelError(f"load got {type(path).__name__}; expected the name of a packaged robot or the path of a file")
-    for name, link in (("base", base), ("tip", tip)):
-        if link is not None and not isinstance(link, str):
-            raise ModelError(f"{name} = {link!r}; expected the name of a link")
+    chosen = _Chosen(base, tip, locked, floating, straighten)
     folders, file = _folders(packages), Path(path)
     if str(path) not in packaged() and file.suffix.lower() in TREES and _there(file):
-        robot = _from_tree(_tree(file, folders, visuals, mappings), file.name, base, tip, locked)
+        robot = _from_tree(_tree(file, folders, visuals, mappings), file.name, chosen)
     else:
         robot = _packaged(str(path)) if str(path) in packaged() else _from_file(str(path), folders, visuals)
-        _check_unused(robot, base=base, tip=tip, locked=locked or None, mappings=mappings or None)
+        _check_unused(robot, {**vars(chosen), "mappings": mappings})
     check_accepted(robot.accept, KINDS, "problem under accept")
     found = [problem for problem in problems(robot) if problem.severity != "note"]
     if told := [problem for problem in found if not problem.accepted_by(robot)]:
@@ -72,10 +79,33 @@ def load(
     return robot
 
 
-def _check_unused(robot: Robot, **choices: object) -> None:
-    given = [name for name, value in choices.items() if value is not None]
+@dataclass(frozen=True)
+class _Chosen:
+    """What is taken out of a tree of links."""
+
+    base: str | None
+    tip: str | Sequence[str] | None
+    locked: Mapping[str, float] | None
+    floating: bool
+    straighten: float
+
+    def __post_init__(self) -> None:
+        tips = self.tip if isinstance(self.tip, (list, tuple)) else (self.tip,)
+        if not tips:
+            raise ModelError("tip = []; expected the name of a link, or of several")
+        for name, link in (("base", self.base), *(("tip", tip) for tip in tips)):
+            if link is not None and not isinstance(link, str):
+                raise ModelError(f"{name} = {link!r}; expected the name of a link")
+        if not isinstance(self.floating, bool):
+            raise ModelError(f"floating = {self.floating!r}; expected True or False")
+        if not (isinstance(self.straighten, (int, float)) and 0 <= self.straighten <= MOST_STRAIGHTENED):
+            raise ModelError(f"straighten = {self.straighten!r}; expected 0 to {MOST_STRAIGHTENED:g} radians")
+
+
+def _check_unused(robot: Robot, choices: Mapping[str, object]) -> None:
+    given = [name for name, value in choices.items() if value]
     if given:
-        raise ModelError(f"{robot.name} is a chain already: {', '.join(given)} is for files with a tree of links")
+        raise ModelError(f"{robot.name} is no tree of links: {', '.join(given)} is for files that have one")
 
 
 def _packaged(name: str) -> Robot:
@@ -122,18 +152,19 @@ def _tree(path: Path, packages: Mapping[str, Path], visuals: bool, mappings: Map
     return urdf.tree_of(root, packages, visuals)
 
 
-def _from_tree(tree: Tree, file: str, base: str | None, tip: str | None, locked: Mapping[str, float] | None) -> Robot:
-    """The chain out of a tree."""
+def _from_tree(tree: Tree, file: str, chosen: _Chosen) -> Robot:
+    """The robot in a tree, or a part of it."""
     from armwright.model.tree import pick  # noqa: PLC0415
 
-    picked = pick(tree, base, tip, locked)
+    picked = pick(tree, **vars(chosen))
     notes = [note for note in picked.notes if "not on the chain" in note]
     if notes:
         warnings.warn(f"{tree.name}: {'; '.join(notes)}; locked= sets their positions", LockedWarning, stacklevel=3)
     if picked.tips:
         warnings.warn(f"{tree.name}: {picked.tips}; tip= chooses", TipWarning, stacklevel=3)
     tips = [picked.tips] if picked.tips else []
-    source = "\n".join([f"{file}, {picked.base} to {picked.tip}", *tips, *picked.notes])
+    ends = f" to {', '.join(picked.ends)}" if picked.ends else " and what hangs on it"
+    source = "\n".join([f"{file}, {picked.base}{ends}", *tips, *picked.notes])
     return Robot.from_description(replace(picked.description, source=source))
 
 

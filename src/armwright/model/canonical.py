@@ -1,164 +1,305 @@
-"""Joints placed anywhere, as URDF and MJCF have them, to the canonical chain: frames along the common normals.
+"""Joints placed anywhere, as URDF and MJCF have them, in canonical frames: on common normals, and never far away.
 
-z_i lies on the axis of joint i and x_i on the common normal of the axes i and i+1, so that most of what moves one frame
-to the next is zero. Where the choice is free it is made for zeros: the first and the last frame stand where their joint
-leaves nothing to add, parallel axes have their normal where the last one ended, a prismatic axis goes through the frame
-before it, the last frame is turned for zeros of its centre of mass.
+z_i lies on the axis of joint i and x_i on the common normal with the axis of one joint beyond it, so that most of what
+leads from a frame to the next is zero (modified DH; Khalil and Kleinfinger 1986 where a link has several children).
+Where that normal is far away, as that of nearly parallel axes is, the frame stays near the link with x_i along the
+normal's direction, and p has a second entry (Hayati). Where the choice is free it is made for zeros: the first frame
+and those of leaves stand where their joint leaves nothing to add, parallel axes have their normal where the last one
+ended, a prismatic axis goes through the frame before it, a leaf is turned for zeros of its centre of mass. Ball and
+free joints keep the frame of the file, in whose axes they move.
+
+Every frame is found in the frame that the file has for its link, and every placement from two neighbours: nothing is
+summed up along the tree, so nothing is lost along it.
 """
 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import accumulate, pairwise
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.errors import ModelError, ModelWarning
-from armwright.model.description import QUARTER_TURN, LinkModel, Transform, six, tensor, transform, triple
+from armwright.errors import ModelError
+from armwright.model.description import LinkModel, Transform, cos_sin, six, tensor, transform, triple
 
-SNAP = 1e-11
-"""Angles this close to a right angle and lengths this close to zero are taken to be so."""
+SNAP = 1e-14
+"""What rounding leaves: sines this small are taken to be zero, and lengths beside those of the robot."""
 
-PARALLEL = 3e-6
-"""Axes this close to parallel are taken to be so: their common normal is so far away that rounding does more harm."""
-
-REPORTED = 1e-9
-"""A bend of axes that are taken to be parallel is warned of from here on; torques change by as much, relatively."""
-
-DUST = 1e-13
+DUST = 1e-14
 """Of the trace of a tensor: entries this small are taken to be zero."""
+
+NEAR = 2.0
+"""Distances of two joints: no farther along their axes their common normal has the frame."""
 
 FARTHEST = 1e6
 """Metres: beyond, distances lose the digits that matter."""
+
+TRIED = 12
+"""Children of a link whose normals are tried for its frame."""
+
+PLACED = ("revolute", "prismatic")
+"""Joints whose frames can be chosen; the others move in the axes of the file."""
 
 
 @dataclass(frozen=True)
 class FileJoint:
     """A joint and its link as a file has them.
 
-    `placement` leads from the frame of the link before to this link's frame at q = 0; the axis is in this frame and
-    goes through its origin. `body` is in this frame too.
+    `placement` leads from the frame of the parent, by its number or -1 for the base, to this link's frame at q = 0; the
+    axis is in this frame and goes through its origin. `body` is in this frame too. `kind` is revolute, prismatic,
+    planar, ball or free.
     """
 
     placement: Array
     axis: Array
-    prismatic: bool
+    kind: str
     body: LinkModel
+    parent: int
+
+    @property
+    def prismatic(self) -> bool:
+        return self.kind == "prismatic"
+
+    @property
+    def z(self) -> Array:
+        """The unit vector along the axis."""
+        unit: Array = self.axis / np.linalg.norm(self.axis)
+        return unit
+
+    @property
+    def line(self) -> tuple[Array, Array]:
+        """A point of the axis and its direction, in the frame of the parent."""
+        return self.placement[:3, 3], self.placement[:3, :3] @ self.z
 
 
 @dataclass(frozen=True)
 class Row:
-    """One row of the modified DH table."""
+    """From one frame to the next: Rot(z, gamma) Trans(a, y, z) Rot(x, alpha) Rot(z, theta) Trans(z, d)."""
 
-    alpha: float
-    a: float
-    d: float
-    theta: float
+    gamma: float = 0.0
+    a: float = 0.0
+    y: float = 0.0
+    z: float = 0.0
+    alpha: float = 0.0
+    theta: float = 0.0
+    d: float = 0.0
 
 
 @dataclass(frozen=True)
 class Canonical:
-    """The table, the links in its frames, and where it stands: `base` before frame 0, `flange` after frame n."""
+    """A row for each joint, the links in the frames they lead to, and where it all stands.
+
+    `base` is frame 0 in that of the base, `own` are the frames of the file in the canonical ones.
+    """
 
     base: Transform
     rows: tuple[Row, ...]
     links: tuple[LinkModel, ...]
-    flange: Transform
+    own: tuple[Transform, ...]
 
 
-def canonical(joints: Sequence[FileJoint]) -> Canonical:
-    """The same chain in canonical frames; `flange` ends in the last link's own frame."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        T = accumulate((joint.placement for joint in joints), np.matmul, initial=np.eye(4))
-        own = list(T)[1:]  # the frames of the links in the base, at q = 0
-    if not all(np.abs(T).max() < FARTHEST for T in own):
+def canonical(joints: Sequence[FileJoint], straighten: float = 0.0) -> Canonical:
+    """The same tree in canonical frames.
+
+    Angles that are within `straighten` of a right angle, and axes within it of parallel, are made so.
+    """
+    if not all(np.abs(joint.placement).max() < FARTHEST for joint in joints):
         raise ModelError(f"the links lie more than {FARTHEST:g} m apart, or nowhere; check the positions of the joints")
-    frames = _frames(joints, own)
-    rows = [Row(0.0, 0.0, 0.0, 0.0), *(_row(*pair) for pair in pairwise(frames))]
-    links = [moved(joint.body, _inverse(F) @ T) for joint, F, T in zip(joints, frames, own, strict=True)]
-    return Canonical(_transform(frames[0]), tuple(rows), tuple(links), _transform(_inverse(frames[-1]) @ own[-1]))
+    found = _Frames(joints, straighten)
+    links = [moved(joint.body, inverse(K)) for joint, K in zip(joints, found.frames, strict=True)]
+    own = [tidied(inverse(K)) for K in found.frames]
+    return Canonical(tidied(found.base), tuple(found.rows), tuple(links), tuple(own))
 
 
-def _frames(joints: Sequence[FileJoint], own: Sequence[Array]) -> list[Array]:
-    """The canonical frames in the base; `own` are those of the file."""
-    axes = [T[:3, :3] @ (joint.axis / np.linalg.norm(joint.axis)) for T, joint in zip(own, joints, strict=True)]
-    points = [T[:3, 3] for T in own]
-    if joints[0].prismatic and len(joints) > 1:
-        points[0] = points[1]
-    _straighten(axes, joints)
-    frames: list[Array] = []
-    before: Array | None = None
-    for i, (joint, z) in enumerate(zip(joints, axes, strict=True)):
-        if joint.prismatic and before is not None:
-            points[i] = before[:3, 3]
-        start = _on_axis(before, points[i], z)
-        x, origin = _normal(before, start, z, points[i + 1 : i + 2], axes[i + 1 : i + 2])
-        frames.append(_frame(x if i + 1 < len(joints) else _own_axis(own[i], z, x), z, origin))
-        before = frames[-1]
-    if not joints[-1].prismatic:
-        turning = [z for z, joint in zip(axes, joints, strict=True) if not joint.prismatic]
-        planar = all(np.linalg.norm(np.cross(turning[0], z)) <= SNAP for z in turning)
-        frames[-1] = _turned(frames[-1], joints[-1].body, own[-1], frames[-2] if len(frames) > 1 else None, planar)
-    return frames
+class _Frames:
+    """The canonical frames, each in the frame that the file has for its link, and what leads from one to the next."""
+
+    def __init__(self, joints: Sequence[FileJoint], straighten: float) -> None:
+        self.within = max(SNAP, straighten)
+        self.joints = _straightened(joints, straighten) if straighten else joints
+        self.children: dict[int, list[int]] = {}
+        for i, joint in enumerate(joints):
+            self.children.setdefault(joint.parent, []).append(i)
+        self.size = _sizes(joints)
+        first = max(self.children[-1], key=lambda i: self.size[i])
+        self.origin = self.joints[first].placement[:3, 3]
+        self.length = self._length()
+        self.base = self.joints[first].placement @ self._frame(first, None)
+        self.frames: list[Array] = []
+        self.rows: list[Row] = []
+        for i, joint in enumerate(self.joints):
+            before = inverse(joint.placement) @ (self.base if joint.parent < 0 else self.frames[joint.parent])
+            self.frames.append(self._frame(i, None if i == first else before))
+            self.rows.append(Row() if i == first else self._row(inverse(before) @ self.frames[i]))
+
+    def _length(self) -> float:
+        """How far the farthest joint is, along the links between."""
+        lengths = list[float]()
+        for joint in self.joints:
+            start = self.origin if joint.parent < 0 else np.zeros(3)
+            way = float(np.linalg.norm(joint.placement[:3, 3] - start))
+            lengths.append(way + (lengths[joint.parent] if joint.parent >= 0 else 0.0))
+        return max(lengths)
+
+    def _frame(self, i: int, before: Array | None) -> Array:
+        """The frame of link i; `before` is that of its parent at q = 0, None where that one may stand in this one."""
+        joint = self.joints[i]
+        if joint.kind not in PLACED:
+            return np.eye(4) if joint.kind != "planar" else _frame(_own_axis(joint.z, None), joint.z, np.zeros(3))
+        z, stay = joint.z, _stay(before, joint.z)
+        beyond = [c for c in self.children.get(i, []) if self.joints[c].kind in PLACED]
+        start = self._start(joint, before, beyond)
+        if not beyond:
+            F = _frame(_own_axis(z, stay), z, start)
+            return F if joint.prismatic or i in self.children else self._turned(i, F, before)
+        tried = sorted(beyond, key=lambda c: -self.size[c])[:TRIED]
+        ways = [self._towards(z, start, stay, self.joints[c]) for c in tried]
+        return ways[0] if len(beyond) == 1 else min(ways, key=lambda F: self._spread(F, beyond))
+
+    def _start(self, joint: FileJoint, before: Array | None, beyond: Sequence[int]) -> Array:
+        """A point of the axis from which little leads to the frame before."""
+        if before is None:
+            return self.joints[beyond[0]].placement[:3, 3] if joint.prismatic and beyond else np.zeros(3)
+        if joint.prismatic:
+            return before[:3, 3]
+        t = _nearest(before, joint.z)
+        return t * joint.z if abs(t) <= self.length else np.zeros(3)
+
+    def _towards(self, z: Array, start: Array, stay: Array, child: FileJoint) -> Array:
+        """The frame on the common normal with the axis of a child; if that is far away, beside the start."""
+        point, f = child.line
+        across, apart = np.cross(z, f), point - start
+        sine = float(np.linalg.norm(across))
+        if sine <= SNAP:
+            aside = apart - (apart @ z) * z
+            return _frame(_normal_to(z, aside) if np.linalg.norm(aside) > SNAP * self.length else stay, z, start)
+        x = _normal_to(z, across)
+        here, there = (float(np.cross(apart, way) @ across) / sine**2 for way in (f, z))
+        near = NEAR * float(np.linalg.norm(point)) + SNAP * self.length
+        foot = start + here * z
+        distance = float(apart @ x)
+        if abs(distance) > SNAP * self.length:
+            x = x * math.copysign(1.0, distance)
+        elif x @ stay < -SNAP:
+            x = -x
+        fits = abs(there) <= near and (abs(float(foot @ z)) <= near or abs(here) <= SNAP * self.length)
+        return _frame(x, z, foot if fits else start)
+
+    def _spread(self, F: Array, beyond: Sequence[int]) -> int:
+        """About how many operations it takes to get from a frame to those of several children."""
+        operations, back = 0, inverse(F)
+        for c in beyond:
+            child = self.joints[c]
+            before = inverse(child.placement) @ F
+            start = before[:3, 3] if child.prismatic else _nearest(before, child.z) * child.z
+            along, p = back[:3, :3] @ child.line[1], back @ child.placement @ [*start, 1.0]
+            operations += GENERAL_TURN * (min(abs(along[0]), abs(along[1])) > self.within)
+            operations += ENTRY * int(np.sum(np.abs(p[:3]) > SNAP * self.length))
+        return operations
+
+    def _row(self, M: Array) -> Row:
+        """What leads from one frame to the next."""
+        x, y, _ = M[:3, 2]
+        gamma = 0.0 if max(abs(x), abs(y)) <= self.within else self._angle(x * math.copysign(1.0, -y), abs(y))
+        N = _about_z(-gamma) @ M
+        alpha = self._angle(-N[1, 2], N[2, 2])
+        (ca, sa), (a, y, z) = cos_sin(alpha), N[:3, 3].tolist()
+        theta = self._angle(ca * N[1, 0] + sa * N[2, 0], N[0, 0])
+        if abs(ca) > abs(sa):
+            d = z / ca
+            y, z = y + sa * d, 0.0
+        else:
+            d = -y / sa
+            y, z = 0.0, z - ca * d
+        a, y, z, d = (x if abs(x) > SNAP * self.length else 0.0 for x in (a, y, z, d))
+        return Row(gamma, a, y, z, alpha, theta, d)
+
+    def _angle(self, sine: float, cosine: float) -> float:
+        """The angle of these, right angles exactly."""
+        if abs(sine) <= self.within:
+            return 0.0 if cosine > 0 else math.pi
+        return math.copysign(math.pi / 2, sine) if abs(cosine) <= self.within else math.atan2(sine, cosine)
+
+    def _turned(self, i: int, F: Array, before: Array | None) -> Array:
+        """The frame of a leaf turned about its axis, for a centre of mass without y or no product xy, if it pays."""
+        body, planar = self.joints[i].body, self._planar(i)
+        turned = moved(body, inverse(F))
+        (xx, xy, _), (_, yy, _), _ = turned.inertia
+        ways = [F]
+        for angle in (math.atan2(turned.com[1], turned.com[0]), math.atan2(2 * xy, xx - yy) / 2):
+            c, s = math.cos(angle), math.sin(angle)
+            ways.append(_frame(c * F[:3, 0] + s * F[:3, 1], F[:3, 2], F[:3, 3]))
+        return min(ways, key=lambda way: self._cost(way, body, before, planar))
+
+    def _cost(self, F: Array, body: LinkModel, before: Array | None, planar: bool) -> int:
+        """The operations that depend on how the frame of a leaf is turned."""
+        link = moved(body, inverse(F))
+        offset = before is not None and self._row(inverse(before) @ F).theta % (math.pi / 2) != 0
+        entries = [x != 0 and body.mass != 0 for x in link.com]
+        if planar:
+            return offset + IN_PLANE * sum(entries[:2])
+        (_, xy, xz), (_, _, yz), _ = link.inertia
+        return offset + SPREAD[sum(entries)] + PRODUCT * sum(x != 0 for x in (xy, xz, yz))
+
+    def _planar(self, i: int) -> bool:
+        """Whether a link turns about one direction only, whatever moves."""
+        turning = self.joints[i].z
+        while i >= 0:
+            joint = self.joints[i]
+            if joint.kind not in PLACED or (not joint.prismatic and np.linalg.norm(np.cross(joint.z, turning)) > 1e-12):
+                return False
+            turning, i = joint.placement[:3, :3] @ turning, joint.parent
+        return True
 
 
-def _straighten(axes: list[Array], joints: Sequence[FileJoint]) -> None:
-    """Nearly parallel axes made parallel."""
-    for i in range(len(axes) - 1):
-        z, following = axes[i], axes[i + 1]
-        bend = float(np.linalg.norm(np.cross(z, following)))
-        if bend > PARALLEL:
-            continue
-        axes[i + 1] = math.copysign(1.0, z @ following) * z
-        if bend > REPORTED:
-            warnings.warn(
-                f"the axes of the joints that carry {joints[i].body.name!r} and {joints[i + 1].body.name!r} are "
-                f"{bend:.1e} rad from parallel; they are taken to be parallel",
-                ModelWarning,
-                stacklevel=2,
-            )
+SPREAD = (0, 18, 33, 45)
+"""Operations of Newton and Euler's recursion for a centre of mass that has no, one, two or three entries."""
+
+IN_PLANE = 5
+"""The same for x or y where all axes are parallel."""
+
+PRODUCT = 8
+"""Operations for a product of inertia."""
+
+GENERAL_TURN = 18
+"""Operations for a gamma that is no right angle."""
+
+ENTRY = 6
+"""Operations for an entry of p."""
 
 
-def _row(before: Array, frame: Array) -> Row:
-    """The row of the table that leads from one frame to the next."""
-    x, z, apart = before[:3, 0], frame[:3, 2], frame[:3, 3] - before[:3, 3]
-    return Row(_angle(before[:3, 2], z, x), _length(apart @ x), _length(apart @ z), _angle(x, frame[:3, 0], z))
+def _sizes(joints: Sequence[FileJoint]) -> list[int]:
+    """How many joints are on the longest way out from each, itself included."""
+    sizes = [1] * len(joints)
+    for i in reversed(range(len(joints))):
+        if (parent := joints[i].parent) >= 0:
+            sizes[parent] = max(sizes[parent], sizes[i] + 1)
+    return sizes
 
 
-def _on_axis(before: Array | None, point: Array, z: Array) -> Array:
-    """Where x of the frame before, which is normal to both axes, meets this axis."""
+def _nearest(before: Array, z: Array) -> float:
+    """Where, along the axis z through the origin, little leads to the frame before.
+
+    That is in its plane of x and y, or, where the axis is across its z, at the common normal with it.
+    """
+    w, b = before[:3, 2], before[:3, 3]
+    cosine = float(z @ w)
+    if abs(cosine) > 0.5:
+        return float(b @ w) / cosine
+    across = np.cross(z, w)
+    return float(np.cross(b, w) @ across) / float(across @ across)
+
+
+def _stay(before: Array | None, z: Array) -> Array:
+    """The x that needs no theta: that of the frame before, turned by gamma."""
     if before is None:
-        return point
-    last_x, origin = before[:3, 0], before[:3, 3]
-    across = np.cross(z, last_x)  # of length one, as x is normal to z
-    return point + float(np.cross(origin - point, last_x) @ across) * z
-
-
-def _normal(
-    before: Array | None, start: Array, z: Array, points: Sequence[Array], axes: Sequence[Array]
-) -> tuple[Array, Array]:
-    """Direction of the common normal with the next axis, and where it leaves this one."""
-    stay = before[:3, 0] if before is not None else _any_normal(z)
-    if not axes:
-        return stay, start
-    apart, following = points[0] - start, axes[0]
-    across = np.cross(z, following)
-    if np.linalg.norm(across) <= SNAP:
-        apart = apart - (apart @ z) * z
-        return (_normal_to(z, apart) if np.linalg.norm(apart) > SNAP else stay), start
-    x = across / np.linalg.norm(across)
-    t = float(np.cross(apart, following) @ across) / float(across @ across)
-    distance = float(apart @ x)
-    if abs(distance) > SNAP:
-        x = x * math.copysign(1.0, distance)
-    elif x @ stay < -SNAP:
-        x = -x
-    return x, start + t * z
+        return _any_normal(z)
+    if abs(before[:3, 0] @ z) <= SNAP:
+        return _normal_to(z, before[:3, 0])
+    normal = _normal_to(z, np.cross(before[:3, 2], z))
+    return normal if normal @ before[:3, 0] > 0 else -normal
 
 
 def _normal_to(z: Array, across: Array) -> Array:
@@ -174,54 +315,17 @@ def _normal_to(z: Array, across: Array) -> Array:
     return x
 
 
-def _own_axis(T: Array, z: Array, x: Array) -> Array:
+def _own_axis(z: Array, x: Array | None) -> Array:
     """The axis of the link's own frame nearest to x that is normal to z, so that zeros of its inertia stay; else x."""
-    axes = [sign * T[:3, k] for k in range(3) for sign in (1, -1)]
+    nearest = _any_normal(z) if x is None else x
+    axes = [sign * axis for axis in np.eye(3) for sign in (1, -1)]
     fitting = [axis for axis in axes if abs(axis @ z) <= SNAP]
-    return max(fitting, key=lambda axis: float(axis @ x)) if fitting else x
-
-
-def _turned(F: Array, body: LinkModel, own: Array, before: Array | None, planar: bool) -> Array:
-    """The last frame turned about its axis, for a centre of mass without y or no product of inertia xy, if it pays.
-
-    `own` is the frame the body is given in; `planar` says that the link turns about one direction only.
-    """
-    turned = moved(body, _inverse(F) @ own)
-    (xx, xy, _), (_, yy, _), _ = turned.inertia
-    ways = [F]
-    for angle in (math.atan2(turned.com[1], turned.com[0]), math.atan2(2 * xy, xx - yy) / 2):
-        c, s = math.cos(angle), math.sin(angle)
-        ways.append(_frame(c * F[:3, 0] + s * F[:3, 1], F[:3, 2], F[:3, 3]))
-    return min(ways, key=lambda way: _cost(way, body, own, before, planar))
-
-
-SPREAD = (0, 18, 33, 45)
-"""Operations of Newton and Euler's recursion for a centre of mass that has no, one, two or three entries."""
-
-IN_PLANE = 5
-"""The same for x or y where all axes are parallel."""
-
-PRODUCT = 8
-"""Operations for a product of inertia."""
-
-
-def _cost(F: Array, body: LinkModel, own: Array, before: Array | None, planar: bool) -> int:
-    """The operations that depend on how the last frame is turned."""
-    link = moved(body, _inverse(F) @ own)
-    offset = before is not None and _angle(before[:3, 0], F[:3, 0], F[:3, 2]) % QUARTER_TURN != 0
-    entries = [x != 0 and body.mass != 0 for x in link.com]
-    if planar:
-        return offset + IN_PLANE * sum(entries[:2])
-    (_, xy, xz), (_, _, yz), _ = link.inertia
-    return offset + SPREAD[sum(entries)] + PRODUCT * sum(x != 0 for x in (xy, xz, yz))
+    return max(fitting, key=lambda axis: float(axis @ nearest)) if fitting else nearest
 
 
 def _any_normal(z: Array) -> Array:
     """The unit vector that is normal to z and closest to an axis."""
-    unit = np.eye(3)[int(np.argmin(np.abs(z)))]
-    across = unit - (unit @ z) * z
-    normal: Array = across / np.linalg.norm(across)
-    return normal
+    return _normal_to(z, np.eye(3)[int(np.argmin(np.abs(z)))] + 0.0)
 
 
 def _frame(x: Array, z: Array, origin: Array) -> Array:
@@ -230,27 +334,54 @@ def _frame(x: Array, z: Array, origin: Array) -> Array:
     return F
 
 
-def _angle(start: Array, end: Array, about: Array) -> float:
-    """From one unit vector to another about a third, right angles exactly."""
-    angle = math.atan2(float(np.cross(start, end) @ about), float(start @ end))
-    quarters = round(angle / QUARTER_TURN)
-    return quarters * QUARTER_TURN if abs(angle - quarters * QUARTER_TURN) <= SNAP else angle
+def _about_z(angle: float) -> Array:
+    T = np.eye(4)
+    c, s = cos_sin(angle)
+    T[:2, :2] = ((c, -s), (s, c))
+    return T
 
 
-def _length(x: Any) -> float:
-    return float(x) if abs(x) > SNAP else 0.0
+def _straightened(joints: Sequence[FileJoint], within: float) -> list[FileJoint]:
+    """The joints with axes that are nearly parallel, or nearly at right angles, made so."""
+    found = []
+    for joint in joints:
+        parent = joints[joint.parent] if joint.parent >= 0 else None
+        if joint.kind in PLACED and (parent is None or parent.kind in PLACED):
+            z = parent.z if parent else np.eye(3)[int(np.argmax(np.abs(joint.line[1])))]
+            found.append(replace(joint, placement=_straight(joint, z, within)))
+        else:
+            found.append(joint)
+    return found
 
 
-def _inverse(T: Array) -> Array:
-    inverse = np.eye(4)
-    inverse[:3, :3], inverse[:3, 3] = T[:3, :3].T, -T[:3, :3].T @ T[:3, 3]
-    return inverse
+def _straight(joint: FileJoint, z: Array, within: float) -> Array:
+    """A placement turned as little as makes its axis parallel to z, or normal to it, if it nearly is."""
+    f = joint.line[1]
+    along = float(f @ z)
+    if np.linalg.norm(np.cross(z, f)) <= within:
+        wanted = math.copysign(1.0, along) * z
+    elif abs(along) <= within:
+        wanted = _normal_to(z, f)
+    else:
+        return joint.placement
+    v = np.cross(f, wanted)
+    cross = np.array([[0, -v[2], v[1]], [v[2], 0, -v[0]], [-v[1], v[0], 0]])
+    T = np.array(joint.placement)
+    T[:3, :3] = (np.eye(3) + cross + cross @ cross / (1 + f @ wanted)) @ T[:3, :3]
+    return T
+
+
+def inverse(T: Array) -> Array:
+    """Of a transform."""
+    back = np.eye(4)
+    back[:3, :3], back[:3, 3] = T[:3, :3].T, -T[:3, :3].T @ T[:3, 3]
+    return back
 
 
 def moved(body: LinkModel, T: Array) -> LinkModel:
     """A body seen from a frame in which its own frame is T."""
-    R = T[:3, :3]
-    com = _without_dust(R @ np.asarray(body.com) + T[:3, 3], SNAP)
+    R, at = T[:3, :3], np.asarray(body.com)
+    com = _without_dust(R @ at + T[:3, 3], SNAP * max(np.abs(at).max(), np.abs(T[:3, 3]).max()))
     inertia = R @ np.asarray(body.inertia) @ R.T
     clean = _without_dust(inertia, DUST * float(np.trace(inertia)))
     turned, visuals = tensor(six((clean + clean.T) / 2)), tuple(visual.moved(T) for visual in body.visuals)
@@ -262,9 +393,10 @@ def _without_dust(x: Array, least: float) -> Array:
     return np.where(np.abs(x) <= abs(least), 0.0, x)
 
 
-def _transform(T: Array) -> Transform:
+def tidied(T: Array) -> Transform:
+    """A transform as plain numbers, without what rounding has left where zeros and ones were."""
     rounded = np.array(T)
     for whole in (-1.0, 0.0, 1.0):
         rounded[:3, :3][np.abs(T[:3, :3] - whole) <= SNAP] = whole
-    rounded[:3, 3] = _without_dust(T[:3, 3], SNAP)
+    rounded[:3, 3] = _without_dust(T[:3, 3], SNAP * np.abs(T[:3, 3]).max())
     return transform(rounded)

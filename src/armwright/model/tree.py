@@ -1,45 +1,28 @@
-"""A tree of links, as robot files have it, and the serial chain that is picked out of it.
+"""A tree of links, as robot files have it, and what is picked out of it: all of it, a branch, or chains to some tips.
 
-Fixed and locked joints weld their links together exactly; side branches are locked, and what they weigh is carried by
-the link they sit on. Joints that move keep their names, signs and zeros; their frames become canonical (`canonical`).
+Fixed and locked joints weld their links together exactly; branches beside chains are locked, and what they weigh is
+carried by the link they sit on. Joints that move keep their names, signs and zeros (`assembly` puts them together).
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
 
-from armwright.algebra import Array, Symmetric, Vector
+from armwright.algebra import Array
 from armwright.errors import ModelError, ModelWarning, unknown
-from armwright.mechanism import Link
-from armwright.model.canonical import FileJoint, canonical
-from armwright.model.description import (
-    EARTH,
-    Cycle,
-    Description,
-    JointModel,
-    LinkModel,
-    Mimic,
-    Triple,
-    joined,
-    parted,
-    resolved,
-    six,
-    tensor,
-    transform,
-    triple,
-)
-from armwright.model.longest import End, children_of, ends, welded_ends
+from armwright.model.assembly import FREEDOMS, Assembly
+from armwright.model.canonical import FileJoint
+from armwright.model.description import EARTH, Cycle, Description, LinkModel, Mimic, Triple, resolved
 
 MOVING = ("revolute", "prismatic")
-STUCK = {"floating": "floating", "planar": "planar", "ball": "a ball joint"}
-"""Kinds that have more than one freedom, in words."""
-KINDS = (*MOVING, "fixed", *STUCK)
+SEVERAL = tuple(FREEDOMS)
+"""Kinds that have more than one freedom."""
 
 MOST_JOINTS = 10_000
 """Of a file, fixed ones too. It takes some seconds to load as many."""
@@ -79,7 +62,7 @@ class TreeJoint:
 
     @property
     def moves(self) -> bool:
-        return self.kind in MOVING
+        return self.kind != "fixed"
 
     @property
     def where(self) -> str:
@@ -99,7 +82,7 @@ class TreeJoint:
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """All links and joints of a file."""
+    """All links and joints of a file; `by_name` says that the branches of a link come by the names of their joints."""
 
     name: str
     links: dict[str, LinkModel]
@@ -107,6 +90,16 @@ class Tree:
     root: str
     gravity: Triple = EARTH
     file: str = ""
+    by_name: bool = False
+
+    @property
+    def children(self) -> dict[str, list[TreeJoint]]:
+        """The joints that hang on each link, in the order of their branches."""
+        children = children_of(self.joints)
+        if self.by_name:
+            for hanging in children.values():
+                hanging.sort(key=lambda joint: joint.name.encode())
+        return children
 
     def at(self, joint: TreeJoint) -> str:
         """Where a joint is, for a message."""
@@ -115,15 +108,15 @@ class Tree:
 
 @dataclass(frozen=True)
 class Picked:
-    """A chain out of a tree, and what was decided on the way.
+    """A robot out of a tree, and what was decided on the way.
 
-    `tips` says which other links it could as well end in, where nobody chose one; `placed` are its joints in the frames
-    of the file.
+    `ends` are the links it leads to where it is a chain or tips were chosen. `tips` says which other links a chain
+    could as well end in, where nobody chose one; `placed` are its joints in the frames of the file.
     """
 
     description: Description
     base: str
-    tip: str
+    ends: tuple[str, ...]
     notes: tuple[str, ...]
     tips: str = ""
     placed: tuple[FileJoint, ...] = ()
@@ -135,6 +128,14 @@ def _turn(axis: Array, angle: float) -> Array:
     cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
     turn: Array = np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * (cross @ cross)
     return turn
+
+
+def children_of(joints: Iterable[TreeJoint]) -> dict[str, list[TreeJoint]]:
+    """The joints that hang on each link."""
+    children: dict[str, list[TreeJoint]] = {}
+    for joint in joints:
+        children.setdefault(joint.parent, []).append(joint)
+    return children
 
 
 def checked(tree: Tree) -> Tree:
@@ -203,64 +204,83 @@ class Roles:
     held: Mapping[str, float]
     leaders: Mapping[str, Mimic]
 
-    def free(self, path: Sequence[TreeJoint]) -> set[str]:
-        """The joints on a path that move by themselves."""
-        return {
-            joint.name for joint in path if joint.moves and not (joint.name in self.held or joint.name in self.leaders)
-        }
-
-    def moving(self, path: Sequence[TreeJoint], first: int | None = None) -> list[TreeJoint]:
-        """Those of the `first` on a path that move by themselves, and all on it that move with one of these.
+    def moving(self, joints: Sequence[TreeJoint]) -> set[str]:
+        """Those of the joints that move by themselves, and those that move with one of these.
 
         A joint that follows one which stands still stands still.
         """
-        free = self.free(path[:first])
+        free = {j.name for j in joints if j.moves and not (j.name in self.held or j.name in self.leaders)}
         led = {name for name, mimic in self.leaders.items() if mimic.joint in free and mimic.factor}
-        return [joint for joint in path if joint.name in free or joint.name in led]
+        return free | {joint.name for joint in joints if joint.name in led}
 
 
 def pick(
-    tree: Tree, base: str | None = None, tip: str | None = None, locked: Mapping[str, float] | None = None
+    tree: Tree,
+    base: str | None = None,
+    tip: str | Sequence[str] | None = None,
+    locked: Mapping[str, float] | None = None,
+    floating: bool = False,
+    straighten: float = 0.0,
 ) -> Picked:
-    """The chain from `base` to `tip` (by default from the root along the longest chain), other joints locked."""
+    """All that hangs on `base` (by default the root), or the chains from there to each `tip`, other joints locked.
+
+    If `floating`, a free joint carries the base. `straighten` is for `canonical`.
+    """
     checked(tree)
     held = _locked(tree, locked or {})
     start = tree.root if base is None else base
-    for end in (start, tip):
-        if end is not None and end not in tree.links:
+    chosen = () if tip is None else (tip,) if isinstance(tip, str) else tuple(tip)
+    for end in (start, *chosen):
+        if end not in tree.links:
             raise unknown("link", end, tree.links)
     roles = Roles(held, _leaders(tree, held))
-    path, end = _path(tree, start, tip, roles)
-    moving = roles.moving(path)
-    _check_path(tree, path, bool(moving), roles)
-    if not moving:
-        stuck = next((f"; joint {j.name!r} is {STUCK[j.kind]}" for j in tree.joints if j.kind in STUCK), "")
-        raise ModelError(f"{tree.name}: no joint moves between {start!r} and {end!r}{stuck}; choose base= and tip=")
-    values, notes = _standing(tree, roles, {joint.name for joint in moving})
-    description, placed = _described(tree, start, path, moving, roles, values)
-    tips = _other_tips(tree, moving[-1], end) if tip is None else ""
-    return Picked(description, start, end, tuple(notes), tips, placed)
+    below, taken = _taken(tree, start, chosen)
+    moving = roles.moving(taken)
+    _check_leaders(tree, [joint for joint in taken if joint.moves], roles)
+    if not moving and not floating:
+        way = f" between {start!r} and {' or '.join(map(repr, chosen))}" if chosen else f" below {start!r}"
+        raise ModelError(f"{tree.name}: no joint moves{way}; choose base= and tip=")
+    values, notes = _standing(tree, below, roles, moving)
+    whole = Assembly(tree, start, moving, values, floating)
+    last, tips = (None, "") if chosen else _end(tree, whole)
+    ends = chosen or ((last,) if last else ())
+    description = whole.described(roles.leaders, ends, straighten)
+    return Picked(description, start, ends, tuple(notes), tips, tuple(whole.placed))
 
 
-def _check_path(tree: Tree, path: Sequence[TreeJoint], any_moves: bool, roles: Roles) -> None:
-    """Every joint turns or slides, and whom it follows is there."""
-    names = dict.fromkeys(joint.name for joint in tree.joints)
-    for joint in path:
-        if joint.kind in STUCK:
-            below = f", such as base={joint.child!r}" if any_moves else ""
+def _taken(tree: Tree, base: str, tips: Sequence[str]) -> tuple[list[TreeJoint], list[TreeJoint]]:
+    """The joints that hang on the base, and those of them that are on the way to a tip: all, if none was chosen."""
+    children = tree.children
+    below, stack = list[TreeJoint](), [base]
+    while stack:
+        hanging = children.get(stack.pop(), [])
+        below += hanging
+        stack += [joint.child for joint in hanging]
+    if not tips:
+        return below, below
+    parents = {joint.child: joint for joint in tree.joints}
+    on_the_way = {joint.name for tip in tips for joint in _up(parents, base, tip)}
+    return below, [joint for joint in below if joint.name in on_the_way]
+
+
+def _check_leaders(tree: Tree, taken: Sequence[TreeJoint], roles: Roles) -> None:
+    """Whom a joint follows is there, and turns or slides."""
+    kinds = {joint.name: joint.kind for joint in tree.joints}
+    for joint in taken:
+        leader = roles.leaders[joint.name].joint if joint.name in roles.leaders else None
+        if leader is not None and leader not in kinds:
+            raise unknown(f"joint for {joint.name!r} to mimic{joint.where}:", leader, kinds)
+        if leader is not None and kinds[leader] in SEVERAL:
             raise ModelError(
-                f"{tree.at(joint)}: joint {joint.name!r} is {STUCK[joint.kind]} and cannot be part of a chain, whose "
-                f"joints turn or slide; choose base= and tip={below}"
+                f"{tree.at(joint)}: joint {joint.name!r} mimics {leader!r}, which is {kinds[leader]}; expected a joint "
+                "that turns or slides"
             )
-    for joint in path if any_moves else ():
-        if joint.name in roles.leaders and roles.leaders[joint.name].joint not in names:
-            raise unknown(f"joint for {joint.name!r} to mimic{joint.where}:", roles.leaders[joint.name].joint, names)
 
 
 def _leaders(tree: Tree, held: Mapping[str, float]) -> dict[str, Mimic]:
     """For each joint that mimics, the one it follows, maybe by way of others: which moves by itself, or is held."""
     joints = {joint.name: joint for joint in tree.joints}
-    follows = {j.name: Mimic(*j.mimic) for j in tree.joints if j.mimic is not None and j.moves and j.name not in held}
+    follows = {j.name: Mimic(*j.mimic) for j in tree.joints if j.mimic and j.kind in MOVING and j.name not in held}
     try:
         return resolved(follows)
     except Cycle as cycle:
@@ -277,6 +297,10 @@ def _locked(tree: Tree, locked: Mapping[str, float]) -> dict[str, float]:
             raise unknown("joint to lock", name, joints)
         if not isinstance(value, Real) or not math.isfinite(_float(value)):
             raise ModelError(f"locked[{name!r}] = {value!r}: expected a position, radians or metres")
+        if joints[name].kind in SEVERAL and value:
+            raise ModelError(
+                f"locked[{name!r}] = {value!r}: the joint is {joints[name].kind}, which is locked at 0 only"
+            )
         _warn_outside(joints[name], float(value))
     return {name: float(value) for name, value in locked.items()}
 
@@ -302,37 +326,28 @@ def _warn_outside(joint: TreeJoint, value: float) -> None:
         )
 
 
-def _path(tree: Tree, base: str, tip: str | None, roles: Roles) -> tuple[list[TreeJoint], str]:
-    """The joints from base to tip, by default of the longest chain, which ends before the fingers; and its end."""
-    parents = {joint.child: joint for joint in tree.joints}
-    if tip is not None:
-        return _up(parents, base, tip), tip
-    longest = _longest(tree, base, roles)
-    path = _up(parents, base, longest.leaf)
-    counted = [joint.name for joint in path].index(longest.last) + 1 if longest.last is not None else 0
-    moving = roles.moving(path, counted)
-    last = path.index(moving[-1]) if moving else -1
-    stop = next((i for i in range(last + 1, len(path)) if path[i].moves), len(path))
-    return path[:stop], path[stop - 1].child if stop else base
+def _end(tree: Tree, whole: Assembly) -> tuple[str | None, str]:
+    """The link that a chain ends in, and which others it could as well end in; none where there are branches."""
+    last = whole.only_leaf
+    if last is None:
+        return None, ""
+    children = children_of(joint for joint in tree.joints if not joint.moves)
+    found, deepest = dict[str, Array](), dict[str, int]()
+    stack = [(last, 0)]
+    while stack:
+        link, depth = stack.pop()
+        below = children.get(link, [])
+        stack.extend((joint.child, depth + 1) for joint in reversed(below))
+        if not below:
+            found[link], deepest[link] = whole.places[link].pose, depth
+    tip = max(found, key=lambda link: deepest[link])
+    return tip, _other_tips(found, tip)
 
 
-def _longest(tree: Tree, base: str, roles: Roles) -> End:
-    found = ends(base, tree.joints, roles.free(tree.joints), roles.leaders)
-    longest = max(end.length for end in found)
-    best = [end for end in found if end.length == longest]
-    if len({end.last for end in best}) > 1:
-        joints = f"{longest} joint{'s' if longest > 1 else ''}"
-        listed = ", ".join(f"{end.leaf!r} ({joints})" for end in best[:12])
-        raise ModelError(f"{tree.name}: several chains are equally long; choose one with tip=: {listed}")
-    return max(best, key=lambda end: end.depth)
-
-
-def _other_tips(tree: Tree, last: TreeJoint, tip: str) -> str:
+def _other_tips(frames: Mapping[str, Array], tip: str) -> str:
     """The links that the chain could as well end in, and how far they are from the one that was taken."""
     with np.errstate(over="ignore", invalid="ignore"):
-        frames = welded_ends(last.child, tree.joints, tip)
-        here = frames.pop(tip)
-        apart = {name: _apart(here, T) for name, T in frames.items()}
+        apart = {name: _apart(frames[tip], T) for name, T in frames.items()}
     others = [f"{name!r} ({distance})" for name, distance in apart.items() if distance]
     if not others:
         return ""
@@ -359,12 +374,15 @@ def _up(parents: Mapping[str, TreeJoint], base: str, tip: str) -> list[TreeJoint
     return path[::-1]
 
 
-def _standing(tree: Tree, roles: Roles, moving: set[str]) -> tuple[dict[str, float], list[str]]:
-    """Where every joint stands that does not move with the chain, and notes of it."""
-    beside = {name: mimic for name, mimic in roles.leaders.items() if name not in moving}
+def _standing(
+    tree: Tree, below: Sequence[TreeJoint], roles: Roles, moving: set[str]
+) -> tuple[dict[str, float], list[str]]:
+    """Where every joint below the base stands that does not move, and notes of it."""
+    hanging = {joint.name for joint in below}
+    beside = {name: mimic for name, mimic in roles.leaders.items() if name in hanging and name not in moving}
     _check_beside(tree, beside, moving)
     others, names = {*moving, *roles.held, *roles.leaders}, {joint.name for joint in tree.joints}
-    still = [joint.name for joint in tree.joints if joint.moves and joint.name not in others]
+    still = [j.name for j in tree.joints if j.name in hanging and j.moves and j.name not in others]
     values = {**roles.held, **dict.fromkeys(still, 0.0)}
     values |= {name: m.factor * values.get(m.joint, 0.0) + m.offset for name, m in beside.items()}
     led = [name for name, mimic in beside.items() if mimic.joint in names]
@@ -399,78 +417,3 @@ def _listed(each: list[str], together: str, names: Sequence[str]) -> list[str]:
         return each
     more = ", ..." if len(names) > 2 * LISTED else ""
     return [f"{len(names)} {together}: {', '.join(names[: 2 * LISTED])}{more}"]
-
-
-def _described(
-    tree: Tree,
-    base: str,
-    path: list[TreeJoint],
-    moving: list[TreeJoint],
-    roles: Roles,
-    values: Mapping[str, float],
-) -> tuple[Description, tuple[FileJoint, ...]]:
-    """The chain in canonical frames, and its joints in the frames of the file."""
-    stops = {joint.name for joint in moving}
-    children = children_of(tree.joints)
-    placed, before = [], np.eye(4)
-    for joint in path:
-        if joint.name not in stops:
-            before = before @ joint.at(values.get(joint.name, 0.0))
-            continue
-        placed.append(
-            FileJoint(
-                before @ joint.placement,
-                joint.axis,
-                joint.kind == "prismatic",
-                _carried(joint.child, list(_welded(tree, joint.child, children, stops, values))),
-            )
-        )
-        before = np.eye(4)
-    table = canonical(placed)
-    joints, followers = parted([
-        JointModel(
-            name=joint.name, type=joint.kind, alpha=row.alpha, a=row.a, d=row.d, theta=row.theta, limits=joint.limits,
-            viscous=joint.viscous, coulomb=joint.coulomb, rotor_inertia=joint.armature, max_velocity=joint.velocity,
-            max_torque=joint.effort, mimic=roles.leaders.get(joint.name),
-        )
-        for joint, row in zip(moving, table.rows, strict=True)
-    ])  # fmt: skip
-    to_base = np.linalg.inv(np.asarray(table.base))
-    with np.errstate(over="ignore", invalid="ignore"):
-        still = tuple(v.moved(to_base @ T) for x, T in _welded(tree, base, children, stops, values) for v in x.visuals)
-    description = Description(
-        tree.name, joints, table.links, tree.gravity, table.base, transform(before),
-        flange=table.flange, followers=followers, base_visuals=still,
-    )  # fmt: skip
-    return description, tuple(placed)
-
-
-def _welded(
-    tree: Tree, start: str, children: Mapping[str, list[TreeJoint]], stops: set[str], values: Mapping[str, float]
-) -> Iterator[tuple[LinkModel, Array]]:
-    """Everything that moves with a link, and where it is in that link's frame."""
-    stack = [(start, np.eye(4))]
-    while stack:
-        name, T = stack.pop()
-        yield tree.links[name], T
-        for below in children.get(name, []):
-            if below.name not in stops:
-                stack.append((below.child, T @ below.at(values.get(below.name, 0.0))))
-
-
-def _carried(name: str, welded: list[tuple[LinkModel, Array]]) -> LinkModel:
-    """Links that move together as one, in the frame of the first."""
-    bodies = [_at(link, T) for link, T in welded if link.mass or np.any(link.inertia)]
-    visuals = tuple(visual.moved(T) for link, T in welded for visual in link.visuals)
-    if not bodies:
-        return LinkModel(name, 0.0, (0.0, 0.0, 0.0), welded[0][0].inertia, visuals)
-    body = joined(bodies)
-    return LinkModel(name, float(body.mass), triple(body.com), tensor(body.inertia), visuals)
-
-
-def _at(link: LinkModel, T: Array) -> Link:
-    """A body seen from a frame in which its own frame is T."""
-    R = T[:3, :3]
-    com = R @ np.asarray(link.com) + T[:3, 3]
-    inertia = R @ np.asarray(link.inertia) @ R.T
-    return Link(link.mass, Vector(*com.tolist()), Symmetric(*map(float, six(inertia))))

@@ -88,7 +88,9 @@ def tree_of(root: xml.Element, packages: Mapping[str, str | Path] | None = None,
     if len(roots) > 1:
         listed = ", ".join(map(repr, roots[:8]))
         root.fail(f"{len(roots)} links hang on no joint ({listed}); expected one, the root")
-    return checked(Tree(root.attributes.get("name", "robot") or "robot", links, joints, roots[0], file=root.file))
+    return checked(
+        Tree(root.attributes.get("name", "robot") or "robot", links, joints, roots[0], file=root.file, by_name=True)
+    )
 
 
 def _read_link(element: xml.Element, visuals: tuple[Visual, ...]) -> LinkModel:

@@ -9,6 +9,7 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.errors import InputError
+from armwright.mechanism import FREEDOMS
 from armwright.model.description import Description, JointModel, Payload, Transform, compose, cos_sin
 from armwright.rules.bodies import LONGEST
 from armwright.rules.book import Part, broken
@@ -33,8 +34,9 @@ def problems(robot: Description) -> list[Problem]:
 def _found(robot: Description) -> list[Problem]:
     facts, usual = _facts(robot)
     parts: list[Part] = []
-    for joint, angles, body in zip(facts.joints, _angles(robot), facts.bodies, strict=True):
-        parts += joint, *angles, body
+    bodies = dict(zip(robot.carriers, facts.bodies, strict=True))
+    for i, (joint, angles) in enumerate(zip(facts.joints, _angles(robot), strict=True)):
+        parts += joint, *angles, *([bodies[i]] if i in bodies else [])
     if robot.payload is not None and np.any(robot.payload.inertia):
         parts.append(_held(robot.payload, usual))
     found = [problem for part in parts for problem in broken(part)]
@@ -57,7 +59,7 @@ def _facts(robot: Description) -> tuple[RobotFacts, float]:
             most=most[i],
             length=segment,
             off=off[i],
-            spin=np.array([0.0, 0.0, 1.0]) if i == 0 and not robot.rows[0].prismatic else None,
+            spin=np.array([0.0, 0.0, 1.0]) if robot.parents[i] < 0 and _turns(robot.rows[robot.carriers[i]]) else None,
             minor=minor(link.mass, total),
         )
         for i, link in enumerate(robot.links)
@@ -69,6 +71,11 @@ def _facts(robot: Description) -> tuple[RobotFacts, float]:
     return RobotFacts(robot.name, tuple(bodies), tuple(joints), robot.gravity), usual
 
 
+def _turns(row: JointModel) -> bool:
+    """Whether a joint that hangs on the base lets its link turn about z and do nothing else."""
+    return not (row.prismatic or row.kind)
+
+
 def _held(payload: Payload, usual: float) -> BodyFacts:
     """A payload that is more than a point."""
     size = max(2 * math.hypot(*payload.com), usual)
@@ -78,9 +85,9 @@ def _held(payload: Payload, usual: float) -> BodyFacts:
 def _angles(robot: Description) -> Iterator[list[AngleFacts]]:
     """Those of each row; the last angle of a standard table stands in the flange."""
     for i, row in enumerate(robot.rows):
-        found = [("alpha", row.alpha), ("theta", row.theta)]
+        found = [("gamma", row.gamma), ("alpha", row.alpha), ("theta", row.theta)]
         ends = [("base", robot.base)] if i == 0 else []
-        ends += [("flange", robot.flange), ("tool", robot.tool)] if i == len(robot.links) - 1 else []
+        ends += [("flange", robot.flange), ("tool", robot.tool)] if i == robot.carriers[robot.tip] else []
         found += [(f"angle of the {key}", angle) for key, T in ends for angle in _turned_by(T)]
         yield [AngleFacts(row.name, key, (value,), (f"{value:.15g}",)) for key, value in found]
 
@@ -107,24 +114,30 @@ def _sizes(robot: Description) -> tuple[list[float], list[float], float, list[fl
     line. Nothing counts as smaller than what is usual: the lower of the two middle sizes, and for the largest size the
     upper one, so that locking a joint, which leaves a link less, does not make the others look too heavy.
     """
-    coms = [np.array(link.com) for link in robot.links]
-    tool = np.asarray(compose(robot.flange, robot.tool))[:3, 3]
+    coms, rows = [np.array(link.com) for link in robot.links], robot.rows
+    tool, tip = np.asarray(compose(robot.flange, robot.tool))[:3, 3], robot.tip
     n = len(coms)
-    low, gaps, off, joints = np.zeros(n), np.zeros(n + 1), np.full(n, np.inf), []
-    off[-1] = np.linalg.norm(tool - coms[-1])
-    for i, row in enumerate(robot.rows):
-        inner, outer = _beside(row, coms[i - 1] if i else np.zeros(3), coms[i])
+    low, inward, outward, off, joints = np.zeros(n), np.zeros(n), np.zeros(n), np.full(n, np.inf), [0.0] * len(rows)
+    off[tip] = np.linalg.norm(tool - coms[tip])
+    for i, (carrier, parent) in enumerate(zip(robot.carriers, robot.parents, strict=True)):
+        first = carrier - rows[carrier].freedom
+        row = rows[first]
+        if row.kind in FREEDOMS:
+            off[i] = 0.0
+            continue
+        inner, outer = _beside(row, coms[parent] if parent >= 0 else np.zeros(3), coms[i])
         apart = outer - inner
         from_inner, from_outer = (0.0, 0.0) if row.prismatic else (np.hypot(*inner[:2]), np.hypot(*outer[:2]))
         low[i], off[i] = max(low[i], 2 * from_outer), min(off[i], from_outer)
-        joints.append(_way(row, float(np.linalg.norm(apart))))
-        if i:
-            gaps[i] = np.hypot(*apart[:2]) if row.prismatic else abs(apart[2])
-            across = 0.0 if row.prismatic else abs(row.a)
-            low[i - 1], off[i - 1] = max(low[i - 1], across, 2 * from_inner), min(off[i - 1], from_inner)
-    low = np.maximum(low, np.maximum(gaps[:-1], gaps[1:]) / 4)
-    gaps[-1] = np.linalg.norm(tool - coms[-1])
-    high = np.maximum(low, np.maximum(gaps[:-1], gaps[1:]))
+        joints[first] = _way(row, float(np.linalg.norm(apart)))
+        if parent >= 0:
+            inward[i] = np.hypot(*apart[:2]) if row.prismatic else abs(apart[2])
+            outward[parent] = max(outward[parent], inward[i])
+            across = 0.0 if row.prismatic else math.hypot(row.a, row.y)
+            low[parent], off[parent] = max(low[parent], across, 2 * from_inner), min(off[parent], from_inner)
+    low = np.maximum(low, np.maximum(inward, outward) / 4)
+    outward[tip] = max(outward[tip], np.linalg.norm(tool - coms[tip]))
+    high = np.maximum(low, np.maximum(inward, outward))
     usual, upper = (float(np.sort(high)[i // 2]) for i in (n - 1, n))
     least, most = np.maximum(low, usual), np.maximum(high, min(upper, FARTHER * usual))
     return least.tolist(), most.tolist(), usual, joints, off.tolist()
@@ -132,12 +145,13 @@ def _sizes(robot: Description) -> tuple[list[float], list[float], float, list[fl
 
 def _beside(row: JointModel, before: Array, after: Array) -> tuple[Array, Array]:
     """The centres of mass before and after a joint, seen from a frame on its axis, at its zero."""
-    (ca, sa), (ct, st) = cos_sin(-row.alpha), cos_sin(row.theta)
+    (ca, sa), (ct, st), (cg, sg) = cos_sin(-row.alpha), cos_sin(row.theta), cos_sin(-row.gamma)
     (x, y, z), (u, v, w) = before, after
-    inner = np.array([x - row.a, ca * y - sa * z, sa * y + ca * z])
+    x, y, z = cg * x - sg * y - row.a, sg * x + cg * y - row.y, z - row.z
+    inner = np.array([x, ca * y - sa * z, sa * y + ca * z])
     return inner, np.array([ct * u - st * v, st * u + ct * v, w + row.d])
 
 
 def _way(row: JointModel, apart: float) -> float:
     """From the joint before. A frame may stand far off on its axis, and centres of mass be near to each other."""
-    return min(math.hypot(row.a, 0.0 if row.prismatic else row.d), max(apart, LONGEST))
+    return min(math.hypot(row.a, row.y, row.z, 0.0 if row.prismatic else row.d), max(apart, LONGEST))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from itertools import pairwise
 
 import numpy as np
 
@@ -104,12 +103,18 @@ def gravity(robot: RobotFacts) -> Iterator[Doubt]:
 
 def coaxial(robot: Description) -> Iterator[Doubt]:
     """Neighbouring joints that turn about the same line, or slide along parallel ones, each by itself."""
-    for before, joint in pairwise(robot.rows):
-        if before.mimic or joint.mimic:  # a telescope
+    rows, carriers = robot.rows, robot.carriers
+    for carrier, parent in zip(carriers, robot.parents, strict=True):
+        before, joint = rows[carriers[parent]], rows[carrier]
+        if parent < 0 or before.mimic or joint.mimic or before.kind or joint.kind:  # a telescope, or made for it
             continue
         quarters = right_angles(joint.alpha)
         parallel = quarters is not None and quarters % 2 == 0
-        if parallel and before.prismatic == joint.prismatic and (joint.prismatic or abs(joint.a) < 1e-9):
+        if (
+            parallel
+            and before.prismatic == joint.prismatic
+            and (joint.prismatic or math.hypot(joint.a, joint.y) < 1e-9)
+        ):
             what = "slides along the same direction" if joint.prismatic else "turns about the same line"
             text = f"it {what} as {before.name}, so that the two do the work of one"
             yield Doubt("warning", text, joint.name, (before.name,))
@@ -130,8 +135,12 @@ def moves_no_mass(robot: Description) -> Iterator[Doubt]:
     if not still:
         return
     names = ", ".join(robot.joints[i].name for i in still)
-    inmost = next(i for i, coordinate in enumerate(driven(robot)) if coordinate in still)
-    outer = robot.links[inmost:]
+    row = next(i for i, coordinate in enumerate(driven(robot)) if coordinate in still)
+    inmost = next(i for i, carrier in enumerate(robot.carriers) if carrier >= row)
+    beyond = {inmost}
+    for i, parent in enumerate(robot.parents):
+        beyond |= {i} if parent in beyond else set()
+    outer = [robot.links[i] for i in sorted(beyond)]
     empty = not any(link.mass or np.any(link.inertia) for link in outer)
     if empty and (robot.payload is None or not robot.payload.mass):
         what = f"nothing outside its joint has mass or inertia ({', '.join(link.name for link in outer)})"

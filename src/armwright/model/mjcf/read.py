@@ -25,7 +25,7 @@ from armwright.model.meshes import Places
 from armwright.model.mjcf.pose import moved, rotation, transform
 from armwright.model.mjcf.strip import Stripped, strip
 from armwright.model.mjcf.visuals import visuals as visuals_of
-from armwright.model.tree import STUCK, Tree, TreeJoint, checked
+from armwright.model.tree import SEVERAL, Tree, TreeJoint, checked
 from armwright.model.visual import Visual
 
 KINDS = {0: "floating", 1: "ball", 2: "prismatic", 3: "revolute"}
@@ -192,7 +192,7 @@ class _Reader:
 
     def _joint(self, j: int, parent: str, child: str, placement: Array) -> TreeJoint:
         m, name, kind = self.model, self.joint_names[j], KINDS[int(self.model.jnt_type[j])]
-        if kind in STUCK:
+        if kind in SEVERAL:
             return TreeJoint(name, kind, parent, child, placement, np.array([0.0, 0.0, 1.0]))
         dof, axis = int(m.jnt_dofadr[j]), np.array(m.jnt_axis[j])
         drive = self.drives.get(name, Drive())

@@ -1,0 +1,161 @@
+"""The bodies of a tree of links put together: links welded to what carries them, joints that move between."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from armwright.algebra import Array, Symmetric, Vector
+from armwright.errors import ModelError
+from armwright.mechanism import Link
+from armwright.model.canonical import FileJoint, Row, canonical, inverse, tidied
+from armwright.model.description import (
+    Description,
+    Frame,
+    JointModel,
+    LinkModel,
+    Mimic,
+    joined,
+    parted,
+    six,
+    tensor,
+    triple,
+)
+from armwright.model.freedoms import rows_of
+
+if TYPE_CHECKING:
+    from armwright.model.tree import Tree, TreeJoint
+
+ROOT_JOINT = "root_joint"
+"""What carries a floating base, as Pinocchio calls it."""
+
+
+FREEDOMS = {"floating": "free", "planar": "planar", "ball": "ball"}
+"""Joints of several freedoms, by what `freedoms.rows_of` calls them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """The body that a link belongs to, -1 for the base, and where it is in the frame of that body's first link."""
+
+    body: int
+    pose: Array
+
+
+@dataclass(eq=False)
+class _Body:
+    """A joint that moves, None for a free one before the root, and the links that move with it."""
+
+    joint: TreeJoint | None
+    name: str
+    parent: int
+    placement: Array
+    welded: list[tuple[LinkModel, Array]] = field(default_factory=list)
+
+
+class Assembly:
+    """What hangs on a link of a tree, where only the joints in `moving` move and the others stand at `values`."""
+
+    def __init__(self, tree: Tree, base: str, moving: set[str], values: Mapping[str, float], floating: bool) -> None:
+        self.tree, self.base = tree, base
+        self.still: list[tuple[LinkModel, Array]] = []
+        self.bodies = [_Body(None, base, -1, np.eye(4))] if floating else list[_Body]()
+        self.places: dict[str, Place] = {}
+        children = tree.children
+        stack: list[tuple[str, Place, TreeJoint | None]] = [(base, Place(0 if floating else -1, np.eye(4)), None)]
+        while stack:
+            link, place, joint = stack.pop()
+            if joint is not None:
+                self.bodies.append(_Body(joint, link, place.body, place.pose))
+                place = Place(len(self.bodies) - 1, np.eye(4))
+            self.places[link] = place
+            (self.bodies[place.body].welded if place.body >= 0 else self.still).append((tree.links[link], place.pose))
+            for below in reversed(children.get(link, [])):
+                moves = below.name in moving
+                with np.errstate(over="ignore", invalid="ignore"):
+                    T = place.pose @ (below.placement if moves else below.at(values.get(below.name, 0.0)))
+                stack.append((below.child, Place(place.body, T), below if moves else None))
+        self._check_floating(floating)
+        self.placed = [self._placed(body) for body in self.bodies]
+
+    @property
+    def only_leaf(self) -> str | None:
+        """The first link of the last body of a chain; None where there are branches."""
+        parents = {body.parent for body in self.bodies}
+        leaves = [body.name for i, body in enumerate(self.bodies) if i not in parents]
+        return leaves[0] if len(leaves) == 1 else None
+
+    def described(self, leaders: Mapping[str, Mimic], ends: Sequence[str], straighten: float) -> Description:
+        """The robot in canonical frames, whose tool stands in the first of `ends`, by default in the last body."""
+        table = canonical(self.placed, straighten)
+        joints, followers = parted([
+            row
+            for body, placed, place in zip(self.bodies, self.placed, table.rows, strict=True)
+            for row in rows_of(placed.kind, self._joint(body.joint, leaders, place))
+        ])  # fmt: skip
+        own, base = [np.asarray(T) for T in table.own], inverse(np.asarray(table.base))
+        with np.errstate(over="ignore", invalid="ignore"):
+            frames = tuple(
+                Frame(name, place.body, tidied((base if place.body < 0 else own[place.body]) @ place.pose))
+                for name, place in self.places.items()
+            )
+            still = tuple(visual.moved(base @ T) for link, T in self.still for visual in link.visuals)
+        tip = self._tip(ends[0]) if ends else Place(len(self.bodies) - 1, np.eye(4))
+        return Description(
+            self.tree.name, joints, table.links, self.tree.gravity, table.base, tidied(tip.pose),
+            flange=table.own[tip.body], followers=followers, base_visuals=still,
+            parents=tuple(body.parent for body in self.bodies), tip=tip.body, frames=frames,
+        )  # fmt: skip
+
+    def _tip(self, end: str) -> Place:
+        if self.places[end].body < 0:
+            raise ModelError(
+                f"{self.tree.name}: no joint moves between {self.base!r} and {end!r}; choose base= and tip="
+            )
+        return self.places[end]
+
+    def _check_floating(self, floating: bool) -> None:
+        for body in self.bodies if floating else ():
+            if body.joint and body.joint.kind == "floating" and body.parent == 0:
+                where, name = self.tree.at(body.joint), body.joint.name
+                raise ModelError(f"{where}: floating=True, but joint {name!r} lets {body.name!r} float already")
+
+    def _placed(self, body: _Body) -> FileJoint:
+        kind = body.joint.kind if body.joint else "floating"
+        axis = body.joint.axis if body.joint else np.array([0.0, 0.0, 1.0])
+        return FileJoint(body.placement, axis, FREEDOMS.get(kind, kind), _carried(body.name, body.welded), body.parent)
+
+    def _joint(self, joint: TreeJoint | None, leaders: Mapping[str, Mimic], row: Row) -> JointModel:
+        """A joint of a file at its place, but for its kind."""
+        placed = JointModel(ROOT_JOINT, "", row.alpha, row.a, row.d, row.theta, gamma=row.gamma, y=row.y, z=row.z)
+        if joint is None:
+            taken = any(body.joint and body.joint.name == ROOT_JOINT for body in self.bodies)
+            return replace(placed, name=f"{ROOT_JOINT}_2") if taken else placed
+        if joint.kind in FREEDOMS:
+            return replace(placed, name=joint.name)
+        return replace(
+            placed, name=joint.name, limits=joint.limits, viscous=joint.viscous, coulomb=joint.coulomb,
+            rotor_inertia=joint.armature, max_velocity=joint.velocity, max_torque=joint.effort,
+            mimic=leaders.get(joint.name),
+        )  # fmt: skip
+
+
+def _carried(name: str, welded: list[tuple[LinkModel, Array]]) -> LinkModel:
+    """Links that move together as one, in the frame of the first."""
+    bodies = [_at(link, T) for link, T in welded if link.mass or np.any(link.inertia)]
+    visuals = tuple(visual.moved(T) for link, T in welded for visual in link.visuals)
+    if not bodies:
+        return LinkModel(name, 0.0, (0.0, 0.0, 0.0), welded[0][0].inertia, visuals)
+    body = joined(bodies)
+    return LinkModel(name, float(body.mass), triple(body.com), tensor(body.inertia), visuals)
+
+
+def _at(link: LinkModel, T: Array) -> Link:
+    """A body seen from a frame in which its own frame is T."""
+    R = T[:3, :3]
+    com = R @ np.asarray(link.com) + T[:3, 3]
+    inertia = R @ np.asarray(link.inertia) @ R.T
+    return Link(link.mass, Vector(*com.tolist()), Symmetric(*map(float, six(inertia))))
