@@ -164,7 +164,7 @@ def test_names_that_are_taken(tmp_path: Path) -> None:
             back = aw.load(tmp_path / "taken.xml")
         close(back.inverse_dynamics(*case.state), arm.inverse_dynamics(*case.state), 1e-12)
         assert [link.name for link in back.links] == [f"{name}_2" if name == "world" else name for name in names]
-    with pytest.raises(ModelError, match="has 500 links; MuJoCo reads chains of 490 at most"):
+    with pytest.raises(ModelError, match="has a chain of 500 links; MuJoCo reads chains of 490 at most"):
         aw.random_robot(500, 0).to_mjcf()
 
 

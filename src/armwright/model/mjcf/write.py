@@ -1,14 +1,26 @@
-"""A robot as MJCF: one body per link with z on its joint's axis, the payload a body of its own, the tool a site.
+"""A robot as MJCF: one body per link, the payload a body of its own, the tool and other frames sites.
 
 Names that occur twice, or that are taken (`world` by MuJoCo, `tool` by a link), are numbered.
+
+| joint       | in MuJoCo                                                                                        |
+|-------------|--------------------------------------------------------------------------------------------------|
+| revolute    | hinge                                                                                            |
+| prismatic   | slide                                                                                            |
+| helical     | hinge and slide, held together by <equality>                                                     |
+| cylindrical | hinge and slide                                                                                  |
+| universal   | two hinges                                                                                       |
+| planar      | two slides and a hinge: its velocities are in the axes of the parent                             |
+| ball        | ball                                                                                             |
+| free        | free where it starts from the world's origin; elsewhere three slides and a ball, from its parent |
 
 What cannot be written, because MuJoCo computes with none:
 
 - a moving link without mass, or with a principal moment of inertia of zero; it gets LEAST in place of zero
 - a tensor with a negative principal moment, or with one larger than the sum of the others; it is written as it is,
   with a comment, a warning says so, and MuJoCo refuses the file. Its `balanceinertia` would make another robot of it.
-  Of a first link that turns, only zz has an effect: it is written with a tensor that a body can have and the same zz
-- greatest speeds, and limits on one side only
+  Of a link that turns on the base, only zz has an effect: it is written with a tensor that a body can have and the same
+  zz
+- greatest speeds, limits on one side only, and what a planar, ball or free joint can do at most
 
 Shapes that are seen are written as geoms of group 2 that touch nothing and have no mass. Meshes are named in comments
 only: MuJoCo refuses a file if it cannot read one of its meshes, or if one is of a kind it does not know.
@@ -21,13 +33,15 @@ from __future__ import annotations
 import re
 import warnings
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
 from armwright.errors import ModelError, ModelWarning
+from armwright.mechanism import FREEDOMS
 from armwright.model.description import Description, JointModel, LinkModel, Tensor, Triple
 from armwright.model.urdf import at_zero, distinct, unused, written
 from armwright.model.visual import HALVES, Mesh, Solid, Visual, lengths
@@ -44,37 +58,31 @@ SMALLEST = 1e-12
 
 def text(robot: Description) -> str:
     """The robot as MJCF; 17 digits wherever they are needed, so that nothing is lost."""
-    if len(robot.links) > MOST_LINKS:
-        raise ModelError(f"{robot.name} has {len(robot.links)} links; MuJoCo reads chains of {MOST_LINKS} at most")
+    _check_depth(robot)
     root = ET.Element("mujoco", model=robot.name)
     compiler = ET.SubElement(root, "compiler", angle="radian", balanceinertia="false")
     if any(_least(link) < LEAST for link in robot.links):
         compiler.attrib.update(boundmass=repr(LEAST), boundinertia=repr(LEAST))
     ET.SubElement(root, "option", gravity=_numbers(robot.gravity))
-    body = ET.SubElement(root, "worldbody")
-    _show(body, robot.base_visuals, np.asarray(robot.base))
+    world = ET.SubElement(root, "worldbody")
+    _show(world, robot.base_visuals, np.asarray(robot.base))
     names = distinct((link.name for link in robot.links), reserved=("world",))
-    before = np.asarray(robot.base)
-    joint_names = distinct(joint.name for joint in robot.rows)
-    for i, (joint, link) in enumerate(zip(robot.rows, robot.links, strict=True)):
-        body = _body(body, names[i], before @ at_zero(joint))
+    placed = _placed(robot)
+    bodies = [world]  # the world, and that of each link
+    for i, link in enumerate(robot.links):
+        body = _body(bodies[robot.parents[i] + 1], names[i], placed[i].pose)
         _inertial(body, link.mass, link.com, _possible(robot, i))
-        _joint(body, joint_names[i], joint)
+        for joint in placed[i].joints:
+            _joint(body, joint)
         _show(body, link.visuals, np.eye(4))
-        before = np.eye(4)
+        bodies.append(body)
     tool = np.asarray(robot.flange) @ np.asarray(robot.tool)
     if robot.payload is not None:
         names.append(unused("payload", names))
-        held = _body(body, names[-1], tool)
+        held = _body(bodies[robot.tip + 1], names[-1], tool)
         _inertial(held, robot.payload.mass, robot.payload.com, robot.payload.inertia)
-    site = {"name": unused("tool", names), "pos": _numbers(tool[:3, 3]), "quat": _numbers(quaternion(tool[:3, :3]))}
-    ET.SubElement(body, "site", site)
-    if robot.followers:
-        equality = ET.SubElement(root, "equality")
-        for joint, name in zip(robot.rows, joint_names, strict=True):
-            if joint.mimic:
-                line = _numbers((joint.mimic.offset, joint.mimic.factor, 0.0, 0.0, 0.0))
-                ET.SubElement(equality, "joint", joint1=name, joint2=joint.mimic.joint, polycoef=line)
+    _sites(robot, bodies, unused("tool", names), tool)
+    _couple(root, placed)
     if refused := [names[i] for i in range(len(robot.links)) if _impossible(principal(_possible(robot, i))[0])]:
         warnings.warn(
             f"{robot.name}: MuJoCo refuses this file, as no body has the tensor of {', '.join(refused)}",
@@ -84,11 +92,99 @@ def text(robot: Description) -> str:
     return written(root)
 
 
+def _check_depth(robot: Description) -> None:
+    depths: list[int] = []
+    for parent in robot.parents:
+        depths.append(1 + (depths[parent] if parent >= 0 else 0))
+    if max(depths) > MOST_LINKS:
+        raise ModelError(
+            f"{robot.name} has a chain of {max(depths)} links; MuJoCo reads chains of {MOST_LINKS} at most"
+        )
+
+
+@dataclass(frozen=True)
+class Moved:
+    """One of MuJoCo's joints, in the frame of its body; `model` is what it is here, where that is a joint by itself."""
+
+    name: str
+    type: str
+    axis: Array
+    at: Array
+    model: JointModel | None = None
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A body in that of its parent while all its joints are at zero, and these joints."""
+
+    pose: Array
+    joints: tuple[Moved, ...]
+
+
+def _placed(robot: Description) -> list[Placed]:
+    """Every link as a body; the names of joints are distinct."""
+    found, rows = list[Placed](), robot.rows
+    for parent, last in zip(robot.parents, robot.carriers, strict=True):
+        before = np.asarray(robot.base) if parent < 0 else np.eye(4)
+        freedoms = rows[last - rows[last].freedom : last + 1]
+        several = freedoms[0].kind in FREEDOMS
+        found.append(_ball(before, freedoms, parent < 0) if several else _hinged(before, freedoms))
+    names = iter(distinct(joint.name for body in found for joint in body.joints))
+    return [replace(body, joints=tuple(replace(joint, name=next(names)) for joint in body.joints)) for body in found]
+
+
+def _hinged(before: Array, freedoms: Sequence[JointModel]) -> Placed:
+    """A body on hinges and slides, which MuJoCo moves one after the other."""
+    beyond, joints = np.eye(4), list[Moved]()  # from the frame of a freedom to that of the body
+    for joint in reversed(freedoms):
+        R = beyond[:3, :3]
+        joints.append(Moved(joint.name, "slide" if joint.prismatic else "hinge", R[2], -R.T @ beyond[:3, 3], joint))
+        beyond = at_zero(joint) @ beyond
+    return Placed(before @ beyond, tuple(reversed(joints)))
+
+
+def _ball(before: Array, freedoms: Sequence[JointModel], on_base: bool) -> Placed:
+    """A body on a planar, ball or free joint."""
+    first, x, origin = freedoms[0], np.eye(3), np.zeros(3)
+    name, pose = first.name.rpartition(".")[0] or first.name, before @ at_zero(first)
+    slides = [Moved(joint.name, "slide", x[i], origin) for i, joint in enumerate(freedoms) if joint.prismatic]
+    ball = Moved(name, "ball", x[2], origin)
+    if first.kind == "planar":
+        return Placed(pose, (*slides, Moved(freedoms[-1].name, "hinge", x[2], origin)))
+    if first.kind == "free" and on_base and np.array_equal(pose, np.eye(4)):
+        return Placed(pose, (replace(ball, type="free"),))
+    return Placed(pose, (*slides, ball))
+
+
+def _sites(robot: Description, bodies: Sequence[ET.Element], tool: str, pose: Array) -> None:
+    """The tool, and every frame that has a name."""
+    on = [(robot.tip, pose), *((frame.link, np.asarray(frame.pose)) for frame in robot.frames)]
+    names = distinct([tool, *(frame.name for frame in robot.frames)])
+    for name, (link, T) in zip(names, on, strict=True):
+        seen = np.asarray(robot.base) @ T if link < 0 else T
+        site = {"name": name, "pos": _numbers(seen[:3, 3]), "quat": _numbers(quaternion(seen[:3, :3]))}
+        ET.SubElement(bodies[link + 1], "site", site)
+
+
+def _couple(root: ET.Element, placed: Iterable[Placed]) -> None:
+    """What follows another joint, as equations."""
+    joints = [(joint.name, joint.model) for body in placed for joint in body.joints if joint.model]
+    called = {model.name: name for name, model in joints}
+    if not any(model.mimic for _, model in joints):
+        return
+    equality = ET.SubElement(root, "equality")
+    for name, model in joints:
+        if model.mimic:
+            line = _numbers((model.mimic.offset, model.mimic.factor, 0.0, 0.0, 0.0))
+            ET.SubElement(equality, "joint", joint1=name, joint2=called[model.mimic.joint], polycoef=line)
+
+
 def _possible(robot: Description, i: int) -> Tensor:
-    """The tensor of a link; of the first, if it turns and no body has its tensor, another one with the same zz."""
-    inertia = robot.links[i].inertia
+    """The tensor of a link; of one that turns on the base, if no body has its tensor, another one with the same zz."""
+    inertia, joint = robot.links[i].inertia, robot.rows[robot.carriers[i]]
     zz = inertia[2][2]
-    if i or robot.rows[0].prismatic or zz < 0 or not _impossible(principal(inertia)[0]):
+    turns = robot.parents[i] < 0 and not (joint.kind or joint.prismatic)
+    if not turns or zz < 0 or not _impossible(principal(inertia)[0]):
         return inertia
     return (zz, 0.0, 0.0), (0.0, zz, 0.0), (0.0, 0.0, zz)
 
@@ -101,8 +197,20 @@ def _body(parent: ET.Element, name: str, T: Array) -> ET.Element:
     return ET.SubElement(parent, "body", name=name, pos=_numbers(T[:3, 3]), quat=_numbers(quaternion(T[:3, :3])))
 
 
-def _joint(body: ET.Element, name: str, joint: JointModel) -> None:
-    element = ET.SubElement(body, "joint", name=name, type="slide" if joint.prismatic else "hinge", axis="0 0 1")
+def _joint(body: ET.Element, joint: Moved) -> None:
+    if joint.type == "free":
+        ET.SubElement(body, "freejoint", name=joint.name)
+        return
+    element = ET.SubElement(body, "joint", name=joint.name, type=joint.type)
+    if joint.type != "ball":
+        element.set("axis", _numbers(joint.axis))
+    if joint.at.any():
+        element.set("pos", _numbers(joint.at))
+    if joint.model is not None:
+        _drive(element, joint.model)
+
+
+def _drive(element: ET.Element, joint: JointModel) -> None:
     if joint.limits is not None and np.isfinite(joint.limits).all():
         element.attrib.update(limited="true", range=_numbers(joint.limits))
     if joint.max_torque:
