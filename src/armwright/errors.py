@@ -107,6 +107,13 @@ MOST_NAMES = 12
 """Names that a message lists; of more it tells the nearest."""
 
 
+def listed(names: Iterable[str]) -> str:
+    """Names one after the other, the first few of many."""
+    known = list(names)
+    more = [f"and {len(known) - MOST_NAMES} more"] if len(known) > MOST_NAMES else []
+    return ", ".join([*known[:MOST_NAMES], *more])
+
+
 def unknown(what: str, got: object, known: Iterable[str], hint: str = "") -> UnknownNameError:
     """'Unknown WHAT GOT', with the nearest known name and the others, or how many there are."""
     names = list(known)

@@ -99,9 +99,10 @@ def _loads(subject: Subject, call: Call) -> Array:
     loads = np.zeros((*batch, n, 6), subject.dtype)
     if "link_wrenches" in arrays:
         loads += arrays["link_wrenches"]
-    if "tip_wrench" in arrays:
-        at_tip = wrench(arrays["tip_wrench"], batch).seen_through(subject.robot.mechanism().tool)
-        loads[..., -1, :] += np.stack(np.broadcast_arrays(*at_tip.force, *at_tip.moment), axis=-1)
+    mechanism = subject.robot.mechanism()
+    if "tip_wrench" in arrays and mechanism.tool_link >= 0:
+        at_tip = wrench(arrays["tip_wrench"], batch).seen_through(mechanism.tool)
+        loads[..., mechanism.tool_link, :] += np.stack(np.broadcast_arrays(*at_tip.force, *at_tip.moment), axis=-1)
     return loads.reshape(*batch, 6 * n)
 
 

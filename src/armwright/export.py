@@ -162,6 +162,8 @@ def export(
 ) -> Any:
     """Write or return the given functions of a robot: any problem that `armwright.compile` knows.
 
+    What is of a frame other than the tool has its name behind an @, as in "jacobian@camera".
+
     to="c"        <name>.h, <name>.c, a self-test and a CMakeLists in `directory`; returns the paths
     to="python"   <name>.py in `directory`; returns the path in a list
     to="casadi", "jax", "sympy"   a dictionary of native functions (SymPy: symbols and matrix) by name
@@ -184,10 +186,16 @@ def export(
 def _functions(robot: Description, functions: Sequence[str]) -> dict[str, Function]:
     if isinstance(functions, str) or not functions:
         raise InputError(f"functions = {functions!r}: expected a list of names such as ['inverse_dynamics']")
+    made: dict[str, Function] = {}
     for name in functions:
-        if not straight(robot, problem_of(name)):
-            raise InputError(too_long(robot, f"export writes straight code, {name}", problem_of(name)))
-    return {re.sub(r"\W+", "_", name).strip("_"): compile_function(robot, name) for name in functions}
+        problem, _, frame = str(name).partition("@")
+        if not straight(robot, problem_of(problem)):
+            raise InputError(too_long(robot, f"export writes straight code, {name}", problem_of(problem)))
+        outside = re.sub(r"\W+", "_", str(name)).strip("_")
+        if outside in made:
+            raise InputError(f"functions = {functions!r}: two of them would be called {outside}; leave one out")
+        made[outside] = compile_function(robot, problem, frame=frame or None)
+    return made
 
 
 def identifier(name: str) -> str:
@@ -210,7 +218,7 @@ def _kept(folder: Path, texts: Mapping[str, str]) -> list[Path]:
 def _checks(robot: Description, f: Function) -> list[c.Vectors]:
     """A few states with their results, and what rounding makes of them: seen from single precision."""
     rng = np.random.default_rng(0)
-    single = compile_function(robot, f.problem, dtype="float32")
+    single = compile_function(f.robot, f.problem, dtype="float32")
     checks: list[c.Vectors] = []
     for _ in range(_CHECKS):
         state = [rng.uniform(-1, 1, robot.n) for _ in f.arguments]

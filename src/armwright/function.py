@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,12 +26,17 @@ from armwright.graph.angles import written_out
 from armwright.graph.program import Program
 from armwright.lazy import cached_property
 from armwright.model.description import Description
+from armwright.model.frames import on_links
 from armwright.model.vary import check
 from armwright.trace.choose import cheapest
 from armwright.trace.form import Form, form_of, too_long
 from armwright.trace.tracing import Request, Traced, traced
 
 _MANY_STATES = 16384  # from here on all cores are used unless told otherwise
+
+
+Wrenches: TypeAlias = ArrayLike | Mapping[str, ArrayLike]
+"""One for each link, or those of some frames by their names."""
 
 
 class Function:
@@ -43,6 +48,8 @@ class Function:
         self.robot, self.problem, self.target, self.dtype, self.vary = robot, problem, target, np.dtype(dtype), vary
         self._wanted = None if formulation is None else find(problem, formulation)
         self._record = record = problem_of(problem)
+        if record.of_frame:
+            _ = robot.end
         self._form = form_of(record, robot, formulation is not None, vary)
         self._subject = Subject(robot, record, self.dtype)
         self.arguments = (*record.arguments, *vary)
@@ -69,14 +76,14 @@ class Function:
         self,
         *state: ArrayLike,
         tip_wrench: ArrayLike | None = None,
-        link_wrenches: ArrayLike | None = None,
+        link_wrenches: Wrenches | None = None,
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
         """The result for one state or for every state of a batch.
 
-        `out` is an array to fill; `threads` is how many to use (by default one, or all cores for a large batch). The
-        result of a state depends on nothing but that state.
+        `tip_wrench` and `link_wrenches` are as those of a robot. `out` is an array to fill; `threads` is how many to
+        use (by default one, or all cores for a large batch). The result of a state depends on nothing but that state.
         """
         if tip_wrench is not None or link_wrenches is not None:
             wrenches = {"tip_wrench": tip_wrench, "link_wrenches": link_wrenches}
@@ -183,12 +190,16 @@ class Function:
         return self._kernels[loads]
 
     def _checked(
-        self, state: tuple[ArrayLike, ...], wrenches: dict[str, ArrayLike], out: Array | None, threads: int | None
+        self, state: tuple[ArrayLike, ...], wrenches: dict[str, Any], out: Array | None, threads: int | None
     ) -> Array:
         if len(state) != len(self.arguments):
             raise InputError(f"{self!r} got {len(state)} arguments; expected {len(self.arguments)}")
         if wrenches and not self._record.wrenches:
             raise InputError(f"{self.problem} does not depend on wrenches; leave {' and '.join(wrenches)} out")
+        if "tip_wrench" in wrenches:
+            _ = self.robot.end
+        if isinstance(wrenches.get("link_wrenches"), Mapping):
+            wrenches["link_wrenches"] = on_links(self.robot, wrenches["link_wrenches"], self.dtype)
         given = dict(zip(self.arguments, state, strict=True)) | wrenches
         shapes = {**self._shapes, "tip_wrench": (6,), "link_wrenches": (len(self.robot.links), 6)}
         arrays = {
@@ -227,6 +238,7 @@ def compile(  # noqa: A001  (the public name is aw.compile)
     target: str = "cpu",
     dtype: Any = "float64",
     vary: Sequence[str] = (),
+    frame: str | None = None,
 ) -> Function:
     """The given problem of the given robot as a function of arrays.
 
@@ -236,15 +248,19 @@ def compile(  # noqa: A001  (the public name is aw.compile)
     dtype        "float64" or "float32"
     vary         robot parameters that stay open and are further arguments, in this order: "payload.mass", "gravity",
                  "<link>.com", "<joint>.viscous", ... (`armwright.model.vary` lists them)
+    frame        the name of the frame (`robot.frame_names`) that poses, Jacobians and tip wrenches are of; by default
+                 the tool
     """
     if not isinstance(robot, Description):
         raise InputError(f"compile got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
     if problem_of(problem).indexed:
         numbered(problem, robot.n)
     name = _dtype(dtype, target)
+    if frame is not None and not (problem_of(problem).of_frame or problem_of(problem).wrenches):
+        raise InputError(f"{problem} does not depend on a frame; leave frame={frame!r} out")
     if isinstance(vary, str):
         raise InputError(f"vary = {vary!r}: expected a list of names, such as ['payload.mass']")
-    return Function(robot, problem, formulation, target, name, tuple(vary))
+    return Function(robot.seen_at(frame), problem, formulation, target, name, tuple(vary))
 
 
 def _dtype(dtype: Any, target: str) -> str:

@@ -215,7 +215,8 @@ FREEDOMS = {"ball": 3, "free": 6, "planar": 3}
 class Mechanism:
     """Joints and links, each link with a parent; `gravity` is the acceleration of free fall in frame 0.
 
-    `parents` are those of the links, by default each the one before. `tool` stands on link `tip`, by default the last.
+    `parents` are those of the links, by default each the one before. `tool` stands on link `tip`, -1 for the base; by
+    default that is the link on which nothing hangs, and None where there are several.
     `solid` are the links that the robot has, by default all; the others stand between the freedoms of one joint.
     `drives` has an entry for each joint where some of them move together or are those of `balls`; otherwise each joint
     is a coordinate.
@@ -228,7 +229,7 @@ class Mechanism:
     tool: Pose = Pose()
     drives: tuple[Drive, ...] = ()
     parents: tuple[int, ...] = ()
-    tip: int = -1
+    tip: int | None = None
     solid: tuple[int, ...] = ()
     balls: tuple[Ball, ...] = ()
 
@@ -236,12 +237,19 @@ class Mechanism:
         defaults = {"parents": tuple(range(-1, self.n - 1)), "solid": tuple(range(self.n))}
         for name, value in defaults.items():
             object.__setattr__(self, name, getattr(self, name) or value)
-        object.__setattr__(self, "tip", self.tip % self.n)
+        object.__setattr__(self, "tip", only_leaf(self.parents) if self.tip is None else self.tip)
 
     @property
     def n(self) -> int:
         """The number of joints and links."""
         return len(self.joints)
+
+    @property
+    def tool_link(self) -> int:
+        """The link that the tool stands on, -1 for the base; an error where none has been chosen."""
+        if self.tip is None:
+            raise InputError("this robot has several tips and none is chosen; name a frame, or choose with with_tip")
+        return self.tip
 
     @property
     def coordinates(self) -> int:
@@ -309,6 +317,17 @@ class Mechanism:
         loads = [Wrench()] * self.n
         for place, load in zip(self.solid, links or (), strict=bool(links)):
             loads[place] = load
-        if tip is not None:
-            loads[self.tip] = loads[self.tip] + tip.seen_through(self.tool)
+        if tip is not None and (place := self.tool_link) >= 0:
+            loads[place] = loads[place] + tip.seen_through(self.tool)
         return tuple(loads)
+
+
+def leaves(parents: Sequence[int]) -> list[int]:
+    """The links on which nothing hangs."""
+    return [i for i in range(len(parents)) if i not in parents]
+
+
+def only_leaf(parents: Sequence[int]) -> int | None:
+    """The link on which nothing hangs, if there is only one."""
+    found = leaves(parents)
+    return found[0] if len(found) == 1 else None

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Array
 from armwright.errors import InputError, ModelError, ModelWarning, unknown
 from armwright.files import write
-from armwright.function import Function
+from armwright.function import Function, Wrenches
 from armwright.function import compile as compile_function
 from armwright.kinematics import Solver, inverse_kinematics, joint_rates
 from armwright.lazy import cached_property
@@ -34,8 +34,12 @@ PerJoint: TypeAlias = ArrayLike | Sequence[Any] | Mapping[str, Any] | None
 """One value for all joints, a list with one for each, or a mapping from names; None for what stays as it is."""
 
 
+AXES = {"base": "world", "tip": "frame"}
+"""Words for the axes in which the Jacobian of the tool is given."""
+
+
 class Robot(Description):
-    """A serial robot with numbers: load one with `armwright.load`, or make one with `Robot.from_dh`.
+    """A robot with numbers: load one with `armwright.load`, or make one with `Robot.from_dh`.
 
     Positions, velocities, accelerations and torques are arrays of shape (n,) for one state or (..., n) for
     many. Units are SI and radians; torque means generalised force, so newtons for a prismatic joint. The
@@ -44,7 +48,8 @@ class Robot(Description):
         tau = M(q) qdd + C(q, qd) qd + g(q) + friction(qd) - J(q)^T tip_wrench
 
     `tip_wrench` (..., 6) is force and moment exerted by the surroundings on the robot at the origin of the tool
-    frame, in the axes of the tool frame. `link_wrenches` (..., links, 6) are the same for each link frame.
+    frame, in the axes of the tool frame. `link_wrenches` (..., links, 6) are the same for each link frame, or a mapping
+    from names of frames (`frame_names`) to wrenches (..., 6) at their origins, in their axes.
     """
 
     @classmethod
@@ -157,6 +162,16 @@ class Robot(Description):
         """The same robot with another tool: the 4x4 transform from the last frame of its table to the tool frame."""
         return replace(self, tool=as_transform(transform, _refuse("with_tool")))
 
+    def with_tip(self, name: str) -> Robot:
+        """The same robot with another tip: tools are mounted at the frame of that name (`frame_names`); none is yet.
+
+        What the robot holds is held there.
+        """
+        frame = self.frame(name)
+        if frame.link < 0:
+            raise InputError(f"with_tip: frame {name!r} is fixed to the base; expected one that moves")
+        return replace(self, tip=frame.link, flange=frame.pose, tool=NO_TRANSFORM)
+
     def with_payload(self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike = NO_TENSOR) -> Robot:
         """The same robot holding a body in place of what it held.
 
@@ -199,7 +214,7 @@ class Robot(Description):
         qdd: ArrayLike,
         tip_wrench: ArrayLike | None = None,
         *,
-        link_wrenches: ArrayLike | None = None,
+        link_wrenches: Wrenches | None = None,
         formulation: str | None = None,
     ) -> Array:
         """The torques that produce the accelerations qdd."""
@@ -215,7 +230,7 @@ class Robot(Description):
         tau: ArrayLike,
         tip_wrench: ArrayLike | None = None,
         *,
-        link_wrenches: ArrayLike | None = None,
+        link_wrenches: Wrenches | None = None,
         formulation: str | None = None,
     ) -> Array:
         """The accelerations that the torques tau produce."""
@@ -244,7 +259,7 @@ class Robot(Description):
         qd: ArrayLike,
         tip_wrench: ArrayLike | None = None,
         *,
-        link_wrenches: ArrayLike | None = None,
+        link_wrenches: Wrenches | None = None,
         formulation: str | None = None,
     ) -> Array:
         """The torques that hold zero acceleration: gravity, velocity products, friction, wrenches."""
@@ -258,7 +273,7 @@ class Robot(Description):
         qdd: ArrayLike,
         tip_wrench: ArrayLike | None = None,
         *,
-        link_wrenches: ArrayLike | None = None,
+        link_wrenches: Wrenches | None = None,
     ) -> Array:
         """The torque of one joint (counted from 0) computed without those of the others (Grigorov 2013)."""
         if not isinstance(joint, Integral) or isinstance(joint, bool) or not 0 <= joint < self.n:
@@ -286,29 +301,56 @@ class Robot(Description):
         """The Gibbs function, shape (...), J/s^2, with rotors: its gradient by qdd is the torque without friction."""
         return self._solved("gibbs_function")(q, qd, qdd)
 
-    def forward_kinematics(self, q: ArrayLike) -> Array:
-        """The pose of the tool frame seen from the world, shape (..., 4, 4)."""
-        return self._solved("forward_kinematics")(q)
+    def forward_kinematics(self, q: ArrayLike, frame: str | None = None) -> Array:
+        """The pose of the tool frame, or of the frame of that name, seen from the world; shape (..., 4, 4)."""
+        return self._seen(frame)._solved("forward_kinematics")(q)
 
     def link_poses(self, q: ArrayLike) -> Array:
         """The poses of the link frames seen from the world, shape (..., links, 4, 4)."""
         return self._solved("link_poses")(q)
 
     def link_positions(self, q: ArrayLike) -> Array:
-        """The origins of frame 0, of each link frame and of the tool frame in the world, shape (..., links + 2, 3)."""
+        """The origins of frame 0, of each link frame and of the tool frame in the world, shape (..., links + 2, 3).
+
+        Without the last of them where there are several tips and none is chosen.
+        """
         return self._solved("link_positions")(q)
 
-    def jacobian(self, q: ArrayLike, frame: str = "base") -> Array:
-        """J with J qd = velocity of the tool's origin, then angular velocity of the tool; shape (..., 6, n).
+    def jacobian(self, q: ArrayLike, frame: str | None = None, *, axes: str = "world") -> Array:
+        """J with J qd = velocity of the origin of a frame, then its angular velocity; shape (..., 6, n).
 
-        `frame` says in which axes: "base" for those of the world, "tip" for those of the tool frame. The torques that
-        balance a tip wrench are -J^T tip_wrench, with J of the tip.
+        `frame` is the name of one (`frame_names`), the tool by default; `axes` says in which axes: "world", or "frame"
+        for its own. For the tool, frame="base" and frame="tip" say the same two in one word, unless frames of the robot
+        have these names. The torques that balance a tip wrench are -J^T tip_wrench, with J in the axes of the frame.
         """
-        return self._solved(_in_axes(frame, "jacobian"))(q)
+        seen, axes = self._looked_at(frame, axes)
+        return seen._solved(_in_axes(axes, "jacobian"))(q)
 
-    def jacobian_derivative(self, q: ArrayLike, qd: ArrayLike, frame: str = "base") -> Array:
+    def jacobian_derivative(
+        self, q: ArrayLike, qd: ArrayLike, frame: str | None = None, *, axes: str = "world"
+    ) -> Array:
         """dJ/dt of `jacobian`, shape (..., 6, n)."""
-        return self._solved(_in_axes(frame, "jacobian_derivative"))(q, qd)
+        seen, axes = self._looked_at(frame, axes)
+        return seen._solved(_in_axes(axes, "jacobian_derivative"))(q, qd)
+
+    def center_of_mass(self, q: ArrayLike) -> Array:
+        """Of all links and the payload, in the world; shape (..., 3)."""
+        return self._solved("center_of_mass")(q)
+
+    def center_of_mass_jacobian(self, q: ArrayLike) -> Array:
+        """J with J qd = velocity of the centre of mass, in the axes of the world; shape (..., 3, n)."""
+        return self._solved("center_of_mass_jacobian")(q)
+
+    def centroidal_momentum(self, q: ArrayLike, qd: ArrayLike) -> Array:
+        """Momentum, then angular momentum about the centre of mass, in the axes of the world; shape (..., 6).
+
+        Of links and payload; rotors are left out, of which nothing is known but the inertia about their joint.
+        """
+        return self._solved("centroidal_momentum")(q, qd)
+
+    def centroidal_momentum_matrix(self, q: ArrayLike) -> Array:
+        """A with A qd = `centroidal_momentum`, shape (..., 6, n)."""
+        return self._solved("centroidal_momentum_matrix")(q)
 
     def partial_velocities(self, q: ArrayLike) -> Array:
         """Kane's, shape (..., links, 6, n): times qd, each link's velocity at its centre of mass, then its angular one.
@@ -324,24 +366,33 @@ class Robot(Description):
         """
         return self._solved("convective_accelerations")(q, qd)
 
-    def joint_velocities(self, q: ArrayLike, twist: ArrayLike, frame: str = "base", *, damping: float = 0.0) -> Array:
-        """qd with J qd = twist (..., 6): velocity of the tool's origin, then its angular velocity.
+    def joint_velocities(
+        self, q: ArrayLike, twist: ArrayLike, frame: str | None = None, *, axes: str = "world", damping: float = 0.0
+    ) -> Array:
+        """qd with J qd = twist (..., 6): velocity of the tool's origin, then its angular velocity; J as `jacobian`.
 
         The shortest qd where there are many, and least squares for fewer than six joints, a metre weighing as a
         radian. A twist that cannot be had because the position is singular is an error, unless there is
         `damping`: then |J qd - twist|^2 + damping^2 |qd|^2 is smallest.
         """
-        return joint_rates(self, self.jacobian(q, frame), "twist", twist, None, damping)
+        return joint_rates(self, self.jacobian(q, frame, axes=axes), "twist", twist, None, damping)
 
     def joint_accelerations(
-        self, q: ArrayLike, qd: ArrayLike, twist_rate: ArrayLike, frame: str = "base", *, damping: float = 0.0
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        twist_rate: ArrayLike,
+        frame: str | None = None,
+        *,
+        axes: str = "world",
+        damping: float = 0.0,
     ) -> Array:
         """qdd with J qdd + dJ/dt qd = twist_rate (..., 6): the rate of the twist's components in these axes.
 
         The shortest, the nearest or the damped one, as for `joint_velocities`.
         """
-        drift = (self.jacobian_derivative(q, qd, frame) @ np.asarray(qd, float)[..., None])[..., 0]
-        return joint_rates(self, self.jacobian(q, frame), "twist_rate", twist_rate, drift, damping)
+        drift = (self.jacobian_derivative(q, qd, frame, axes=axes) @ np.asarray(qd, float)[..., None])[..., 0]
+        return joint_rates(self, self.jacobian(q, frame, axes=axes), "twist_rate", twist_rate, drift, damping)
 
     @overload
     def inverse_kinematics(
@@ -427,6 +478,26 @@ class Robot(Description):
             self._solvers[key] = Solver(self, *key)
         return self._solvers[key]
 
+    @cached_property
+    def _views(self) -> dict[str, Robot]:
+        return {}
+
+    def _seen(self, frame: str | None) -> Robot:
+        """This robot looked at the frame of that name, kept with what is compiled for it."""
+        if frame is None:
+            return self
+        if not isinstance(frame, str) or frame not in self._views:
+            self._views[frame] = self.seen_at(frame)
+        return self._views[frame]
+
+    def _looked_at(self, frame: str | None, axes: str) -> tuple[Robot, str]:
+        """The same, and the axes; "base" and "tip" are words for the axes of the tool where no frame is called so."""
+        if isinstance(frame, str) and frame in AXES and frame not in self.frame_names:
+            if axes != "world":
+                raise InputError(f"frame={frame!r} says in which axes already; leave axes={axes!r} out")
+            return self, AXES[frame]
+        return self._seen(frame), axes
+
     def _solved(self, problem: str, formulation: str | None = None) -> Function:
         """A problem of this robot, compiled once."""
         key = (problem, formulation if isinstance(formulation, str) else repr(formulation))
@@ -456,12 +527,12 @@ def _refuse(where: str) -> Callable[[str], NoReturn]:
     return fail
 
 
-def _in_axes(frame: str, problem: str) -> str:
-    """The name of a quantity in the axes of the base or of the tip."""
-    names = {"base": problem, "tip": f"tip_{problem}"}
-    if not isinstance(frame, str) or frame not in names:
-        raise unknown("frame", frame, names)
-    return names[frame]
+def _in_axes(axes: str, problem: str) -> str:
+    """The name of a quantity in the axes of the world or of the frame."""
+    names = {"world": problem, "frame": f"tip_{problem}"}
+    if not isinstance(axes, str) or axes not in names:
+        raise unknown("axes", axes, names)
+    return names[axes]
 
 
 def random_robot(n: int, seed: int, prismatic: float = 0.3) -> Robot:

@@ -31,7 +31,7 @@ def mass_matrix(mechanism: Mechanism, q: Coordinates) -> SquareMatrix:
     bodies = inward(mechanism.parents, composite, None, mechanism.links, X)
     H: SquareMatrix = [[0] * n for _ in range(n)]
     for i in range(n):
-        wrench = _unit_wrench(joints[i], bodies[i])
+        wrench = unit_wrench(joints[i], bodies[i])
         H[i][i] = wrench.along(joints[i])
         for k, j in pairwise(mechanism.inward_from(i)):
             wrench = X[k].wrench_to_parent(wrench)
@@ -39,7 +39,7 @@ def mass_matrix(mechanism: Mechanism, q: Coordinates) -> SquareMatrix:
     return H
 
 
-def _unit_wrench(joint: Joint, body: Body) -> Pair:
+def unit_wrench(joint: Joint, body: Body) -> Pair:
     """What gives the composite body a unit acceleration about joint i, everything else at rest."""
     if joint.prismatic:
         return Pair(Z * body.m, body.h.cross(Z))

@@ -63,7 +63,7 @@ class Problem:
     searched for; where code is compiled, `candidates` are searched for the cheapest, or, if there is only one,
     taken. `solves` says that it solves with the mass matrix, which may be singular. `unrolled` is the longest chain of
     straight code, where it is shorter than others'. `indexed` names what the problem is asked for one of, as in
-    "joint_torque[2]".
+    "joint_torque[2]". `of_frame` says that it is about one frame: the tool, or any that is named.
     """
 
     name: str
@@ -77,6 +77,7 @@ class Problem:
     loop: Loop | None = None
     unrolled: int | None = None
     indexed: str = ""
+    of_frame: bool = False
     about: str = ""
 
     def sizes(self, mechanism: Mechanism) -> tuple[int, ...]:
@@ -85,7 +86,7 @@ class Problem:
         named = {
             "n": mechanism.coordinates,
             "links": links,
-            "points": links + 2,
+            "points": links + 1 + (mechanism.tip is not None),
             "parameters": OF_LINK * links + OF_JOINT * len(mechanism.rubbing),
         }
         return tuple(named[size] if isinstance(size, str) else size for size in self.shape)
@@ -141,7 +142,8 @@ _TABLE = (
         about="of gibbs_function by qdd: the torques of inverse_dynamics without friction",
     ),
     Problem(
-        "forward_kinematics", ("q",), (4, 4), wrapped.place, "frames", about="the tool frame seen from the world"
+        "forward_kinematics", ("q",), (4, 4), wrapped.place, "frames", of_frame=True,
+        about="the tool frame seen from the world",
     ),
     Problem("link_poses", ("q",), ("links", 4, 4), wrapped.place, "frames", about="each link frame in the world"),
     Problem(
@@ -149,11 +151,36 @@ _TABLE = (
         about="the origins of frame 0, of each link frame and of the tool frame in the world",
     ),
     Problem(
-        "jacobian", ("q",), (6, "n"), wrapped.columns, "axes", about="of the tool's velocity, in the axes of the world"
+        "jacobian", ("q",), (6, "n"), wrapped.columns, "axes", of_frame=True,
+        about="of the tool's velocity, in the axes of the world",
     ),
-    Problem("tip_jacobian", ("q",), (6, "n"), wrapped.columns, "axes", about="the same in the axes of the tool"),
-    Problem("jacobian_derivative", ("q", "qd"), (6, "n"), wrapped.columns, "axes", about="dJ/dt of jacobian"),
-    Problem("tip_jacobian_derivative", ("q", "qd"), (6, "n"), wrapped.columns, "axes", about="dJ/dt of tip_jacobian"),
+    Problem(
+        "tip_jacobian", ("q",), (6, "n"), wrapped.columns, "axes", of_frame=True,
+        about="the same in the axes of the tool",
+    ),
+    Problem(
+        "jacobian_derivative", ("q", "qd"), (6, "n"), wrapped.columns, "axes", of_frame=True,
+        about="dJ/dt of jacobian",
+    ),
+    Problem(
+        "tip_jacobian_derivative", ("q", "qd"), (6, "n"), wrapped.columns, "axes", of_frame=True,
+        about="dJ/dt of tip_jacobian",
+    ),
+    Problem(
+        "center_of_mass", ("q",), (3,), wrapped.place, "first moments", about="of all links, in the world"
+    ),
+    Problem(
+        "center_of_mass_jacobian", ("q",), (3, "n"), wrapped.columns, "first moments",
+        about="of the velocity of the centre of mass, in the axes of the world",
+    ),
+    Problem(
+        "centroidal_momentum", ("q", "qd"), (6,), wrapped.moving, "composite_body",
+        about="linear, then angular about the centre of mass, in the axes of the world; without rotors",
+    ),
+    Problem(
+        "centroidal_momentum_matrix", ("q",), (6, "n"), wrapped.columns, "composite_body",
+        about="that momentum for a unit rate of each joint",
+    ),
     Problem(
         "partial_velocities", ("q",), ("links", 6, "n"), wrapped.stacks, "axes",
         about="of each link's centre of mass and of each link, in the axes of the world: Kane's",

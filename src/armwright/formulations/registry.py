@@ -34,7 +34,7 @@ from armwright.formulations.parts.actuators import rubbing
 from armwright.formulations.parts.assembled import bias_of, forward_dynamics_of, joint_by_joint
 from armwright.formulations.parts.types import Coordinates, Loads
 from armwright.formulations.problem import numbered, parted, problem_of
-from armwright.formulations.quantities import coriolis, derivatives, energy, kinematics, regressor
+from armwright.formulations.quantities import centroidal, coriolis, derivatives, energy, kinematics, regressor
 from armwright.mechanism import Mechanism, Wrench
 
 
@@ -92,6 +92,7 @@ _WALKER = "Walker, Orin 1982"
 _AFTER_WALKER = "after Walker, Orin 1982"
 _ANGELES_MA = "Angeles, Ma 1988"
 _FEATHERSTONE = "Featherstone 1983"
+_ORIN = "Orin, Goswami 2008"
 
 _TORQUES = (
     Formulation("newton_euler", "inverse_dynamics", _LUH, "n", newton_euler.inverse_dynamics),
@@ -191,6 +192,10 @@ _QUANTITIES = (
     _only("axes", "tip_jacobian", kinematics.tip_jacobian),
     _only("axes", "jacobian_derivative", kinematics.jacobian_derivative),
     _only("axes", "tip_jacobian_derivative", kinematics.tip_jacobian_derivative),
+    _only("first moments", "center_of_mass", centroidal.center_of_mass),
+    _only("first moments", "center_of_mass_jacobian", centroidal.center_of_mass_jacobian),
+    _only("composite_body", "centroidal_momentum", centroidal.centroidal_momentum, _ORIN),
+    _only("composite_body", "centroidal_momentum_matrix", centroidal.centroidal_momentum_matrix, _ORIN),
     Formulation("axes", "partial_velocities", _KANE, "n^2", kinematics.partial_velocities),
     Formulation("equilibrium", "convective_accelerations", _GRIGOROV, "n", equilibrium.convective_accelerations),
     replace(_only("traced", "inverse_dynamics_derivatives", derivatives.of_inverse_dynamics, order="n^2"), traced=True),

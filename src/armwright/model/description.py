@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 import numpy as np
 
 from armwright.algebra import Array, Matrix, Scalar, Symmetric, Vector, cos, point_inertia, sin, structural
-from armwright.errors import ModelError, unknown
+from armwright.errors import InputError, ModelError, listed, unknown
 from armwright.lazy import cached_property
-from armwright.mechanism import FREEDOMS, Ball, Drive, Joint, Link, Mechanism, Pose
+from armwright.mechanism import FREEDOMS, Ball, Drive, Joint, Link, Mechanism, Pose, leaves, only_leaf
 
 if TYPE_CHECKING:
     from armwright.model.visual import Visual
@@ -122,8 +122,9 @@ class Description:
     has several freedoms. q has `nq` entries: one for each of `joints`, and one more for each ball, free or planar joint
     (see `mechanism.Ball`).
 
-    `flange` leads from the frame of link `tip`, by default the last, to where tools are mounted; `tool` stands after
-    it. `frames` are others that have a name.
+    `flange` leads from the frame of link `tip` to where tools are mounted; `tool` stands after it. A tree with one link
+    on which nothing hangs has it as its tip; where there are several, `tip` is None until one is chosen. `frames` are
+    others that have a name; `seen`, where there is one, is looked at in place of the tool (`seen_at`).
     `base_visuals` is what does not move, seen from frame 0, where `base` leads: its poses in the world are base @ pose,
     those of a link's visuals are link_poses(q)[i] @ pose.
     `accept` lists what its author knows of and that needs no warning: kinds of problems (see `problems`), or
@@ -143,12 +144,13 @@ class Description:
     followers: tuple[JointModel, ...] = ()
     base_visuals: tuple[Visual, ...] = field(default=(), hash=False)
     parents: tuple[int, ...] = ()
-    tip: int = -1
+    tip: int | None = None
     frames: tuple[Frame, ...] = ()
+    seen: Frame | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parents", tuple(self.parents) or tuple(range(-1, len(self.links) - 1)))
-        object.__setattr__(self, "tip", self.tip if self.tip >= 0 else len(self.links) - 1)
+        object.__setattr__(self, "tip", only_leaf(self.parents) if self.tip is None else self.tip)
         for key, text in (("name", self.name), ("source", self.source)):
             if not isinstance(text, str):
                 raise ModelError(f"{key} = {text!r} is not a text")
@@ -203,6 +205,46 @@ class Description:
         for ball in self.balls:
             q[..., ball.circle] /= np.linalg.norm(q[..., ball.circle], axis=-1, keepdims=True)
         return q
+
+    @property
+    def hand(self) -> Frame:
+        """The tool frame, or, where no tip has been chosen, an error that names the tips."""
+        if self.tip is None:
+            names = [self.links[i].name for i in leaves(self.parents)]
+            raise InputError(
+                f"{self.name} has {len(names)} tips, {listed(names)}, and none is chosen; expected a frame, such as "
+                f"frame={names[0]!r}, or a robot with one chosen, such as with_tip({names[0]!r})"
+            )
+        return Frame("tool", self.tip, compose(self.flange, self.tool))
+
+    @property
+    def end(self) -> Frame:
+        """What poses, Jacobians and tip wrenches are of: the frame that is looked at, else the tool frame."""
+        return self.hand if self.seen is None else self.seen
+
+    @property
+    def frame_names(self) -> tuple[str, ...]:
+        """The names that `frame=` knows: those of `frames`, of the links, and "tool"."""
+        return tuple(self._named_frames)
+
+    @cached_property
+    def _named_frames(self) -> dict[str, Frame]:
+        links = [Frame(link.name, i) for i, link in enumerate(self.links)]
+        tool = [] if self.tip is None else [self.hand]
+        known: dict[str, Frame] = {}
+        for frame in (*self.frames, *links, *tool):
+            known.setdefault(frame.name, frame)
+        return known
+
+    def frame(self, name: str) -> Frame:
+        """The frame of that name: one of `frames`, else that of a link, else the tool's."""
+        if not isinstance(name, str) or name not in self._named_frames:
+            raise unknown(f"frame of {self.name}:", name, self.frame_names)
+        return self._named_frames[name]
+
+    def seen_at(self, name: str | None) -> Self:
+        """The robot looked at another frame than its tool: poses, Jacobians and tip wrenches are of that one."""
+        return self if name is None else replace(self, seen=self.frame(name))
 
     @cached_property
     def balls(self) -> tuple[Ball, ...]:
@@ -270,25 +312,25 @@ class Description:
         return self._mechanism(float)
 
     def _mechanism(self, number: Callable[[float], Scalar]) -> Mechanism:
-        base = _pose(self.base, number)
-        tool = _pose(compose(self.flange, self.tool), number)
+        base = as_pose(self.base, number)
         rows, carriers = self.rows, self.carriers
         links, parents = [NO_BODY] * len(rows), list(range(-1, len(rows) - 1))
         for i, (link, parent) in enumerate(zip(self.links, self.parents, strict=True)):
             links[carriers[i]] = _link(link, number)
             parents[carriers[i] - rows[carriers[i]].freedom] = carriers[parent] if parent >= 0 else -1
-        tip = carriers[self.tip]
         if self.payload is not None:
-            links[tip] = _joined(links[tip], held(self.payload, tool, number))
+            place, pose = carriers[self.hand.link], as_pose(self.hand.pose, number)
+            links[place] = _joined(links[place], held(self.payload, pose, number))
+        end = None if self.seen is None and self.tip is None else self.end
         return Mechanism(
             joints=tuple(_joint(row, number) for row in rows),
             links=tuple(links),
             gravity=base.rotation.T @ Vector(*map(number, self.gravity)),
             base=base,
-            tool=tool,
+            tool=Pose() if end is None else as_pose(end.pose, number),
             drives=tuple(_drive(drive, number) for drive in self.drives),
             parents=tuple(parents),
-            tip=tip,
+            tip=end if end is None else carriers[end.link] if end.link >= 0 else -1,
             solid=carriers,
             balls=self.balls,
         )
@@ -379,10 +421,14 @@ def _check_tree(robot: Description) -> None:
             f"robot {robot.name!r} has the parents {robot.parents}; expected one for each of its {count} links, -1 for "
             "the base or the number of a link before it"
         )
-    places = [("tip", robot.tip), *((f"frame {frame.name!r}", frame.link) for frame in robot.frames)]
-    for what, place in places:
-        if not -1 <= place < count:
-            raise ModelError(f"robot {robot.name!r}: {what} is on link {place}; expected -1 (the base) to {count - 1}")
+    if robot.tip is not None and not 0 <= robot.tip < count:
+        raise ModelError(f"robot {robot.name!r}: its tip is link {robot.tip}; expected 0 to {count - 1}")
+    for frame in robot.frames:
+        if not -1 <= frame.link < count:
+            where = f"frame {frame.name!r} is on link {frame.link}"
+            raise ModelError(f"robot {robot.name!r}: {where}; expected -1 (the base) to {count - 1}")
+    if robot.payload is not None or robot.tool != NO_TRANSFORM:
+        _ = robot.hand
     sizes = Counter((row.kind, i - row.freedom) for i, row in enumerate(robot.rows) if row.kind in FREEDOMS)
     for (kind, _), size in sizes.items():
         if size != FREEDOMS[kind]:
@@ -520,7 +566,7 @@ def transform(T: Array) -> Transform:
     return tuple((a, b, c, d) for a, b, c, d in T.tolist())
 
 
-def _pose(transform: Transform, number: Callable[[float], Scalar]) -> Pose:
+def as_pose(transform: Transform, number: Callable[[float], Scalar]) -> Pose:
     rows = [[number(x) for x in row] for row in transform[:3]]
     return Pose(Matrix(*(Vector(*row[:3]) for row in rows)), Vector(*(row[3] for row in rows)))
 

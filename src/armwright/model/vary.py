@@ -15,7 +15,7 @@ from dataclasses import replace
 from armwright.algebra import Scalar, Symmetric, Vector
 from armwright.errors import unknown
 from armwright.mechanism import AnyLink, Joint, Link, Mechanism, MomentLink
-from armwright.model.description import Description, Payload, held
+from armwright.model.description import Description, Payload, as_pose, held
 
 BODY = {"mass": 1, "com": 3, "inertia": 6}
 JOINT = ("viscous", "coulomb", "armature", "a", "d")
@@ -45,9 +45,11 @@ def varied(robot: Description, values: Mapping[str, Sequence[Scalar]]) -> Mechan
     for i, model in zip(plain.solid, robot.links, strict=True):
         links[i] = _link(plain.bodies[i], model.name, values)
     if robot.payload is not None or any(name.startswith("payload.") for name in values):
-        numbers = held(robot.payload or Payload(0.0), plain.tool, float, lambda body: _link(body, "payload", values))
-        last = links[plain.tip]
-        links[plain.tip] = MomentLink(
+        hand = as_pose(robot.hand.pose, float)
+        numbers = held(robot.payload or Payload(0.0), hand, float, lambda body: _link(body, "payload", values))
+        place = plain.solid[robot.hand.link]
+        last = links[place]
+        links[place] = MomentLink(
             last.mass + numbers.mass, last.moment + numbers.moment, last.origin_inertia + numbers.origin_inertia
         )
     gravity = plain.gravity

@@ -94,7 +94,7 @@ def _question(asked: Request) -> str:
     """What the answer depends on, as the name of a file: the numbers of the robot, and the code that is traced."""
     robot = asked.robot
     bodies = [(link.name, link.mass, link.com, link.inertia) for link in robot.links]
-    places = (robot.parents, robot.tip, robot.base, robot.flange, robot.tool)
+    places = (robot.parents, robot.tip, robot.base, robot.flange, robot.tool, robot.seen)
     numbers = (robot.rows, bodies, robot.gravity, robot.payload, places)
     text = repr((_writers(), asked.problem, asked.loads, asked.vary, numbers))
     return hashlib.sha256(text.encode()).hexdigest()

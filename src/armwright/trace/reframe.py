@@ -83,8 +83,13 @@ def _raised(mechanism: Mechanism, i: int, by: Scalar) -> Mechanism:
         if inner == i:
             joints[k] = replace(joints[k], d=joints[k].d - joints[k].ca * by)
     if i == mechanism.tip:
-        tool = Pose(tool.rotation, tool.position - Vector(0, 0, by))
+        tool = _lowered(tool, by)
     return replace(mechanism, joints=tuple(joints), links=tuple(links), tool=tool)
+
+
+def _lowered(tool: Pose, by: Scalar) -> Pose:
+    """The tool seen from an origin further along z."""
+    return Pose(tool.rotation, tool.position - Vector(0, 0, by))
 
 
 def _shifted(link: AnyLink, by: Scalar) -> MomentLink:
@@ -133,4 +138,5 @@ def meeting(mechanism: Mechanism) -> Mechanism:
     joints[i] = replace(joints[i], d=0)
     after = mechanism.parents.index(i)
     joints[after] = replace(joints[after], z=joints[after].z - by)
-    return replace(mechanism, joints=tuple(joints), links=tuple(links))
+    tool = _lowered(mechanism.tool, by) if i == mechanism.tip else mechanism.tool
+    return replace(mechanism, joints=tuple(joints), links=tuple(links), tool=tool)

@@ -13,7 +13,7 @@ the axes of the world, in which the base is placed; 'tip' means the axes of the 
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from armwright.algebra import ZERO, Matrix, Scalar, Vector, Z
 from armwright.formulations.parts.recursion import inward, outward
@@ -21,6 +21,7 @@ from armwright.formulations.parts.types import Coordinates
 from armwright.mechanism import Joint, Mechanism, Pose
 
 Rows = list[list[Scalar]]
+Motion = TypeVar("Motion")
 
 
 class Column(NamedTuple):
@@ -63,7 +64,9 @@ def _added(last: Pose, link: Placed) -> Pose:
 
 def tool_frame(mechanism: Mechanism, frames: list[Pose]) -> Pose:
     """The tool frame seen from wherever the link frames are seen from."""
-    W, o = frames[mechanism.tip].rotation, frames[mechanism.tip].position
+    link = mechanism.tool_link
+    last = frames[link] if link >= 0 else mechanism.base
+    W, o = last.rotation, last.position
     return Pose(W.dot(mechanism.tool.rotation), o + W @ mechanism.tool.position)
 
 
@@ -83,11 +86,12 @@ def link_poses(mechanism: Mechanism, q: Coordinates) -> list[Rows]:
 
 
 def link_positions(mechanism: Mechanism, q: Coordinates) -> Rows:
-    """The origins of frame 0, of every link frame and of the tool frame in the world, n + 2 points."""
+    """The origins of frame 0, of every link frame and of the tool frame, if there is one, in the world."""
     frames = link_frames(mechanism, q)
-    last = frames[mechanism.tip]
-    tip = last.position + last.rotation @ mechanism.tool.position
-    return [list(o) for o in (mechanism.base.position, *(frames[i].position for i in mechanism.solid), tip)]
+    points = [mechanism.base.position, *(frames[i].position for i in mechanism.solid)]
+    if mechanism.tip is not None:
+        points.append(tool_frame(mechanism, frames).position)
+    return [list(o) for o in points]
 
 
 def jacobian(mechanism: Mechanism, q: Coordinates) -> Rows:
@@ -112,8 +116,8 @@ def partial_velocities(mechanism: Mechanism, q: Coordinates) -> list[Rows]:
 def jacobian_derivative(mechanism: Mechanism, q: Coordinates, qd: Coordinates) -> Rows:
     """dJ/dt, J in the axes of the world: a column turns with its link, and its lever arm grows by what lies beyond."""
     columns = base_columns(mechanism, q)
-    turning = outward(mechanism.parents, _add_angular, ZERO, columns, qd)
-    beyond = inward(mechanism.parents, _add_beyond, NOTHING, columns, qd)
+    turning = _carried(mechanism, outward(mechanism.parents, _add_angular, ZERO, columns, qd))
+    beyond = _carried(mechanism, inward(mechanism.parents, _add_beyond, NOTHING, columns, qd))
     return _rows(
         Column(w.cross(c.l) + c.e.cross(rest.l), w.cross(c.e))
         for c, w, rest in zip(columns, turning, beyond, strict=True)
@@ -123,17 +127,28 @@ def jacobian_derivative(mechanism: Mechanism, q: Coordinates, qd: Coordinates) -
 def tip_jacobian_derivative(mechanism: Mechanism, q: Coordinates, qd: Coordinates) -> Rows:
     """dJ/dt, J in the axes of the tool: seen from there, a joint moves against all the joints beyond it."""
     columns = tip_columns(mechanism, q)
-    beyond = inward(mechanism.parents, _add_beyond, NOTHING, columns, qd)
+    beyond = _carried(mechanism, inward(mechanism.parents, _add_beyond, NOTHING, columns, qd))
     return _rows(
         Column(c.l.cross(rest.e) + c.e.cross(rest.l), c.e.cross(rest.e))
         for c, rest in zip(columns, beyond, strict=True)
     )
 
 
+def _carried(mechanism: Mechanism, motions: list[Motion]) -> list[Motion]:
+    """For each joint the motion of the link that has its axis: of all freedoms of a ball, the body that they turn."""
+    motions = list(motions)
+    for ball in mechanism.balls:
+        own = slice(ball.joint, ball.joint + ball.freedoms)
+        motions[own] = [motions[own.stop - 1]] * ball.freedoms
+    return motions
+
+
 def base_columns(mechanism: Mechanism, q: Coordinates) -> list[Column]:
     """From the tip inward, adding up the lever arm: that takes no difference of positions."""
-    links = placed(mechanism, q)
-    return _base_columns(mechanism, links, mechanism.tip, links[mechanism.tip].W @ mechanism.tool.position)
+    links, tip = placed(mechanism, q), mechanism.tool_link
+    if tip < 0:
+        return [NOTHING] * mechanism.n
+    return _base_columns(mechanism, links, tip, links[tip].W @ mechanism.tool.position)
 
 
 def _base_columns(mechanism: Mechanism, links: list[Placed], tip: int, r: Vector) -> list[Column]:
@@ -149,7 +164,7 @@ def _base_columns(mechanism: Mechanism, links: list[Placed], tip: int, r: Vector
 def tip_columns(mechanism: Mechanism, q: Coordinates) -> list[Column]:
     """From the tip inward: the pose of the tool frame seen from frame i gives column i."""
     columns, tool = [NOTHING] * mechanism.n, mechanism.tool
-    for i in mechanism.inward_from(mechanism.tip):
+    for i in mechanism.inward_from(mechanism.tool_link):
         joint = mechanism.joints[i]
         x, y, axis = tool.rotation  # the axes of frame i, seen from the tool
         r, R = tool.position, joint.rotation(q[i])

@@ -1,0 +1,37 @@
+"""What is given at frames by their names, in the frames of the links."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from armwright.algebra import Array
+from armwright.arrays import checked, common_shape
+from armwright.model.description import Description, Frame
+
+
+def on_links(robot: Description, wrenches: Mapping[str, ArrayLike], dtype: np.dtype[Any]) -> Array:
+    """Forces and moments (..., 6) at the origins of named frames, in their axes, as one for each link (..., links, 6).
+
+    What acts on the base moves nothing.
+    """
+    meaning = "force and moment on that frame, in its axes"
+    given = {name: checked(f"link_wrenches[{name!r}]", x, (6,), dtype, meaning) for name, x in wrenches.items()}
+    frames = {name: robot.frame(name) for name in given}
+    batch = common_shape({f"link_wrenches[{name!r}]": (array, 1) for name, array in given.items()})
+    loads = np.zeros((*batch, len(robot.links), 6), dtype)
+    for name, array in given.items():
+        if frames[name].link >= 0:
+            loads[..., frames[name].link, :] += array @ adjoint(frames[name]).T.astype(dtype)
+    return loads
+
+
+def adjoint(frame: Frame) -> Array:
+    """6 x 6: a wrench at a frame, in its axes, as the same wrench at the link that the frame is fixed to."""
+    T = np.asarray(frame.pose)
+    R, (x, y, z) = T[:3, :3], T[:3, 3]
+    lever = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.block([[R, np.zeros((3, 3))], [lever @ R, R]])

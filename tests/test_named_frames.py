@@ -1,0 +1,176 @@
+"""Frames of trees by their names, and what belongs to the whole robot: its centre of mass and its momentum."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from conftest import close
+from tree_oracle import Oracle, framed_tree, state_of
+
+import armwright as aw
+
+SEEDS = range(12)
+AXES = {"world": pin.LOCAL_WORLD_ALIGNED, "frame": pin.LOCAL}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.usefixtures("uncompiled")
+def test_pinocchio_has_the_same_poses_and_jacobians_of_every_frame(seed: int) -> None:
+    robot = framed_tree(6, seed)
+    oracle, (q, qd, _) = Oracle(robot), state_of(robot, np.random.default_rng(seed))
+    m, d = oracle.model, oracle.data
+    pin.computeJointJacobians(m, d, q)
+    pin.computeJointJacobiansTimeVariation(m, d, q, qd)
+    pin.updateFramePlacements(m, d)
+    for name in robot.frame_names:
+        at = oracle.at(name)
+        close(robot.forward_kinematics(q, name), d.oMf[at].homogeneous, 1e-13)
+        for axes, where in AXES.items():
+            expected = pin.getFrameJacobian(m, d, at, where), pin.getFrameJacobianTimeVariation(m, d, at, where)
+            got = robot.jacobian(q, name, axes=axes), robot.jacobian_derivative(q, qd, name, axes=axes)
+            for ours, theirs in zip(got, expected, strict=True):
+                assert np.abs(ours - theirs).max() < 1e-13 * max(1, np.abs(theirs).max())
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.usefixtures("uncompiled")
+def test_pinocchio_has_the_same_centre_of_mass_and_momentum(seed: int) -> None:
+    robot = framed_tree(6, seed, floating=bool(seed % 2))
+    oracle, (q, qd, _) = Oracle(robot), state_of(robot, np.random.default_rng(seed))
+    m, d = oracle.model, oracle.data
+    pin.ccrba(m, d, q, qd)
+    close(robot.center_of_mass(q), pin.centerOfMass(m, d, q), 1e-13)
+    close(robot.center_of_mass_jacobian(q), pin.jacobianCenterOfMass(m, d, q), 1e-13)
+    close(robot.centroidal_momentum(q, qd), d.hg.vector, 1e-13)
+    close(robot.centroidal_momentum_matrix(q), d.Ag, 1e-13)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.usefixtures("uncompiled")
+def test_pinocchio_has_the_same_torques_under_wrenches_on_named_frames(seed: int) -> None:
+    robot, rng = framed_tree(6, seed), np.random.default_rng(seed)
+    oracle, (q, qd, qdd) = Oracle(robot), state_of(robot, rng)
+    wrenches = {name: rng.normal(scale=5, size=6) for name in ("link2", "frame-1", "frame1", "frame4")}
+    forces = oracle.forces(wrenches)
+    tau = pin.rnea(oracle.model, oracle.data, q, qd, qdd, forces)
+    close(robot.inverse_dynamics(q, qd, qdd, link_wrenches=wrenches, formulation="newton_euler"), tau, 1e-13)
+    bias = pin.rnea(oracle.model, oracle.data, q, qd, 0 * qdd, forces)
+    close(robot.bias(q, qd, link_wrenches=wrenches, formulation="newton_euler"), bias, 1e-13)
+    got = robot.forward_dynamics(q, qd, tau, link_wrenches=wrenches, formulation="composite_body")
+    close(got, qdd, 1e-9)
+
+
+ARM = framed_tree(5, 6, kinds=("revolute", "prismatic", "ball"), floating=True)
+"""Small enough to compile quickly, with branches and a free base."""
+
+
+def test_a_frame_is_compiled_and_exported_as_the_tool_is() -> None:
+    q, qd, _ = state_of(ARM, np.random.default_rng(0), 3, 2)
+    for name in ("frame3", "link2", "frame-1"):
+        plain = aw.compile(ARM, "tip_jacobian_derivative", frame=name, target="python")
+        compiled = aw.compile(ARM, "tip_jacobian_derivative", frame=name)
+        got = ARM.jacobian_derivative(q, qd, name, axes="frame")
+        assert np.array_equal(got, compiled(q, qd))
+        assert np.abs(got - plain(q, qd)).max() < 1e-14
+    exported = aw.export(ARM, to="casadi", functions=["forward_kinematics@frame3", "jacobian@link2"])
+    assert sorted(exported) == ["forward_kinematics_frame3", "jacobian_link2"]
+    close(exported["forward_kinematics_frame3"](q[0, 0]), ARM.forward_kinematics(q[0, 0], "frame3"), 1e-14)
+
+
+def test_what_is_fixed_to_the_base_stands_still() -> None:
+    q, qd, _ = state_of(ARM, np.random.default_rng(0), 3)
+    place = np.array(ARM.base) @ np.array(ARM.frame("frame-1").pose)
+    assert np.allclose(ARM.forward_kinematics(q, "frame-1"), place, atol=1e-15)
+    assert not ARM.jacobian(q, "frame-1").any()
+    assert not ARM.jacobian_derivative(q, qd, "frame-1").any()
+    with pytest.raises(aw.InputError, match="frame 'frame-1' is fixed to the base; expected one that moves"):
+        ARM.with_tip("frame-1")
+
+
+def test_a_wrench_is_the_same_by_its_name_by_its_link_and_at_the_tip() -> None:
+    rng = np.random.default_rng(1)
+    state = state_of(ARM, rng, 3)
+    wrench, other = rng.normal(size=(2, 3, 6))
+    by_name = ARM.inverse_dynamics(*state, link_wrenches={"link2": wrench, "frame2": other[0]})
+    on_links = np.zeros((3, 5, 6))
+    on_links[:, 1] = wrench
+    seen = aw.compile(ARM, "inverse_dynamics", frame="frame2")
+    close(seen(*state, tip_wrench=other[0], link_wrenches=on_links), by_name, 1e-13)
+    close(ARM.with_tip("frame2").inverse_dynamics(*state, other[0], link_wrenches=on_links), by_name, 1e-13)
+    J = ARM.jacobian(state[0], "frame2", axes="frame")
+    alone = ARM.inverse_dynamics(*state, link_wrenches={"frame2": other})
+    balanced = ARM.inverse_dynamics(*state) - (other[:, None] @ J)[:, 0]
+    close(alone, balanced, 1e-13)
+
+
+@pytest.mark.parametrize("place", range(6))
+def test_a_tip_wrench_anywhere_on_an_arm_is_where_its_frame_is(place: int) -> None:
+    """Frames that tracing moves to make code cheaper take what stands on them along."""
+    arm, rng = aw.load("puma560"), np.random.default_rng(place)
+    q, qd, qdd = rng.uniform(-1, 1, (3, 6))
+    name, wrench = arm.links[place].name, rng.normal(size=6)
+    got = aw.compile(arm, "inverse_dynamics", frame=name)(q, qd, qdd, tip_wrench=wrench)
+    close(got, arm.inverse_dynamics(q, qd, qdd) - arm.jacobian(q, name, axes="frame").T @ wrench, 1e-13)
+
+
+def test_looking_elsewhere_leaves_the_payload_in_the_hand() -> None:
+    arm = ARM.with_tip("frame4").with_payload(2.0, (0.1, 0.2, 0.3))
+    state = state_of(arm, np.random.default_rng(2))
+    wrench = np.arange(6.0)
+    got = aw.compile(arm, "inverse_dynamics", frame="link2")(*state, tip_wrench=wrench)
+    close(got, arm.inverse_dynamics(*state, link_wrenches={"link2": wrench}), 1e-13)
+    heavier = aw.compile(arm, "bias", frame="link2", vary=["payload.mass"])(*state[:2], 3.0)
+    close(heavier, arm.with_payload(3.0, (0.1, 0.2, 0.3)).bias(*state[:2]), 1e-13)
+
+
+def test_momentum_is_what_its_matrix_makes_of_velocities_and_moves_the_centre_of_mass() -> None:
+    arm = ARM.with_tip("frame4").with_payload(2.0, (0.1, 0.2, 0.3))
+    q, qd, _ = state_of(arm, np.random.default_rng(3), 4)
+    momentum = arm.centroidal_momentum(q, qd)
+    close((arm.centroidal_momentum_matrix(q) @ qd[..., None])[..., 0], momentum, 1e-13)
+    mass = 2.0 + sum(link.mass for link in arm.links)
+    close(mass * (arm.center_of_mass_jacobian(q) @ qd[..., None])[..., 0], momentum[..., :3], 1e-13)
+    height = arm.center_of_mass(q) @ np.array(arm.gravity)
+    close(-mass * height, arm.potential_energy(q), 1e-13)
+
+
+def test_several_tips_want_one_to_be_chosen() -> None:
+    q, qd, qdd = state_of(ARM, np.random.default_rng(0))
+    tips = [ARM.links[i].name for i in range(5) if i not in ARM.parents]
+    assert len(tips) > 1 and ARM.tip is None and "tool" not in ARM.frame_names
+    said = rf"{ARM.name} has {len(tips)} tips, {', '.join(tips)}, and none is chosen; expected a frame, such as frame="
+    for call in (
+        lambda: ARM.forward_kinematics(q),
+        lambda: ARM.jacobian(q),
+        lambda: ARM.jacobian(q, "tip"),
+        lambda: ARM.jacobian_derivative(q, qd),
+        lambda: ARM.inverse_dynamics(q, qd, qdd, np.zeros(6)),
+        lambda: ARM.inverse_kinematics(np.eye(4)),
+        lambda: ARM.with_tool(np.diag([1.0, -1, -1, 1])),
+        lambda: ARM.with_payload(1.0),
+        lambda: aw.compile(ARM, "jacobian"),
+        lambda: aw.compile(ARM, "bias", vary=["payload.mass"])(q, qd, 1.0),
+    ):
+        with pytest.raises(aw.InputError, match=said):
+            call()
+    chosen = ARM.with_tip(tips[0])
+    assert np.array_equal(chosen.forward_kinematics(q), ARM.forward_kinematics(q, tips[0]))
+    assert ARM.link_positions(q).shape == (6, 3) and chosen.link_positions(q).shape == (7, 3)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda q: ARM.forward_kinematics(q, "frame9"), f"unknown frame of {ARM.name}: 'frame9'. Did you mean"),
+        (lambda q: ARM.jacobian(q, 3), f"unknown frame of {ARM.name}: 3. Known: frame-1, frame0"),
+        (lambda q: ARM.bias(q, q[1:], link_wrenches={"foot": np.zeros(6)}), "unknown frame of .*'foot'"),
+        (lambda q: ARM.bias(q, q[1:], link_wrenches={"link1": np.zeros(3)}), r"link_wrenches\['link1'\] has shape"),
+        (lambda q: aw.compile(ARM, "mass_matrix", frame="link1"), "mass_matrix does not depend on a frame; leave"),
+        (
+            lambda q: aw.export(ARM, to="casadi", functions=["jacobian@link1", "jacobian@link1"]),
+            "two of them would be called jacobian_link1",
+        ),
+    ],
+)
+def test_bad_frames_are_told(call, message: str) -> None:
+    with pytest.raises(aw.ArmwrightError, match=message):
+        call(ARM.neutral)
