@@ -21,7 +21,7 @@ from armwright.kinematics import Solver, inverse_kinematics, joint_rates
 from armwright.lazy import cached_property
 from armwright.model import toml
 from armwright.model.change import with_drives
-from armwright.model.description import EARTH, NO_TENSOR, Description, compose
+from armwright.model.description import EARTH, NO_TENSOR, NO_TRANSFORM, Description, compose
 from armwright.model.dh import CONVENTIONS, check_rows
 from armwright.model.random_robot import random_description
 from armwright.model.random_robot import random_tree as random_tree_description

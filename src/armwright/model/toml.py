@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from armwright.errors import ModelError, unknown
 from armwright.files import contents
+from armwright.mechanism import only_leaf
 from armwright.model.bodies import BASE_KEYS
 from armwright.model.description import (
     EARTH,
@@ -329,7 +330,7 @@ def _top(robot: Description, links: Links) -> Iterator[str]:
     for key, transform in (("base", robot.base), ("flange", robot.flange), ("tool", robot.tool)):
         if transform != NO_TRANSFORM:
             yield f"{key} = {_value(transform)}"
-    if robot.tip != len(robot.links) - 1:
+    if robot.tip is not None and robot.tip != only_leaf(robot.parents):
         yield f"tip = {_value(links.said(robot.tip))}"
     if robot.accept:
         yield f"accept = {_value(robot.accept)}"

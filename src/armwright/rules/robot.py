@@ -10,7 +10,7 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.errors import InputError
 from armwright.mechanism import FREEDOMS
-from armwright.model.description import Description, JointModel, Payload, Transform, compose, cos_sin
+from armwright.model.description import Description, JointModel, Payload, Transform, cos_sin
 from armwright.rules.bodies import LONGEST
 from armwright.rules.book import Part, broken
 from armwright.rules.facts import AngleFacts, BodyFacts, JointFacts, RobotFacts, minor
@@ -87,7 +87,8 @@ def _angles(robot: Description) -> Iterator[list[AngleFacts]]:
     for i, row in enumerate(robot.rows):
         found = [("gamma", row.gamma), ("alpha", row.alpha), ("theta", row.theta)]
         ends = [("base", robot.base)] if i == 0 else []
-        ends += [("flange", robot.flange), ("tool", robot.tool)] if i == robot.carriers[robot.tip] else []
+        if robot.tip is not None and i == robot.carriers[robot.tip]:
+            ends += [("flange", robot.flange), ("tool", robot.tool)]
         found += [(f"angle of the {key}", angle) for key, T in ends for angle in _turned_by(T)]
         yield [AngleFacts(row.name, key, (value,), (f"{value:.15g}",)) for key, value in found]
 
@@ -115,10 +116,11 @@ def _sizes(robot: Description) -> tuple[list[float], list[float], float, list[fl
     upper one, so that locking a joint, which leaves a link less, does not make the others look too heavy.
     """
     coms, rows = [np.array(link.com) for link in robot.links], robot.rows
-    tool, tip = np.asarray(compose(robot.flange, robot.tool))[:3, 3], robot.tip
+    tools = {} if robot.tip is None else {robot.tip: np.asarray(robot.hand.pose)[:3, 3]}
     n = len(coms)
     low, inward, outward, off, joints = np.zeros(n), np.zeros(n), np.zeros(n), np.full(n, np.inf), [0.0] * len(rows)
-    off[tip] = np.linalg.norm(tool - coms[tip])
+    for tip, tool in tools.items():
+        off[tip] = np.linalg.norm(tool - coms[tip])
     for i, (carrier, parent) in enumerate(zip(robot.carriers, robot.parents, strict=True)):
         first = carrier - rows[carrier].freedom
         row = rows[first]
@@ -136,7 +138,8 @@ def _sizes(robot: Description) -> tuple[list[float], list[float], float, list[fl
             across = 0.0 if row.prismatic else math.hypot(row.a, row.y)
             low[parent], off[parent] = max(low[parent], across, 2 * from_inner), min(off[parent], from_inner)
     low = np.maximum(low, np.maximum(inward, outward) / 4)
-    outward[tip] = max(outward[tip], np.linalg.norm(tool - coms[tip]))
+    for tip, tool in tools.items():
+        outward[tip] = max(outward[tip], np.linalg.norm(tool - coms[tip]))
     high = np.maximum(low, np.maximum(inward, outward))
     usual, upper = (float(np.sort(high)[i // 2]) for i in (n - 1, n))
     least, most = np.maximum(low, usual), np.maximum(high, min(upper, FARTHER * usual))

@@ -76,12 +76,11 @@ def text(robot: Description) -> str:
             _joint(body, joint)
         _show(body, link.visuals, np.eye(4))
         bodies.append(body)
-    tool = np.asarray(robot.flange) @ np.asarray(robot.tool)
     if robot.payload is not None:
         names.append(unused("payload", names))
-        held = _body(bodies[robot.tip + 1], names[-1], tool)
+        held = _body(bodies[robot.hand.link + 1], names[-1], np.asarray(robot.hand.pose))
         _inertial(held, robot.payload.mass, robot.payload.com, robot.payload.inertia)
-    _sites(robot, bodies, unused("tool", names), tool)
+    _sites(robot, bodies, unused("tool", names))
     _couple(root, placed)
     if refused := [names[i] for i in range(len(robot.links)) if _impossible(principal(_possible(robot, i))[0])]:
         warnings.warn(
@@ -156,14 +155,14 @@ def _ball(before: Array, freedoms: Sequence[JointModel], on_base: bool) -> Place
     return Placed(pose, (*slides, ball))
 
 
-def _sites(robot: Description, bodies: Sequence[ET.Element], tool: str, pose: Array) -> None:
-    """The tool, and every frame that has a name."""
-    on = [(robot.tip, pose), *((frame.link, np.asarray(frame.pose)) for frame in robot.frames)]
-    names = distinct([tool, *(frame.name for frame in robot.frames)])
-    for name, (link, T) in zip(names, on, strict=True):
-        seen = np.asarray(robot.base) @ T if link < 0 else T
+def _sites(robot: Description, bodies: Sequence[ET.Element], tool: str) -> None:
+    """The tool, where there is one, and every frame that has a name."""
+    frames = [*([] if robot.tip is None else [replace(robot.hand, name=tool)]), *robot.frames]
+    for name, frame in zip(distinct([frame.name for frame in frames]), frames, strict=True):
+        T = np.asarray(frame.pose)
+        seen = np.asarray(robot.base) @ T if frame.link < 0 else T
         site = {"name": name, "pos": _numbers(seen[:3, 3]), "quat": _numbers(quaternion(seen[:3, :3]))}
-        ET.SubElement(bodies[link + 1], "site", site)
+        ET.SubElement(bodies[frame.link + 1], "site", site)
 
 
 def _couple(root: ET.Element, placed: Iterable[Placed]) -> None:
