@@ -17,6 +17,7 @@ from armwright.errors import LockedWarning, ModelWarning, TipWarning
 from armwright.files import contents
 from armwright.formulations import find
 from armwright.model import toml, urdf
+from armwright.model.description import Frame
 from armwright.model.tree import MOST_JOINTS
 from armwright.rules.idle import idle, in_matrix, in_recursion
 
@@ -65,7 +66,11 @@ def mechanism(n: int, kind: str = "continuous") -> str:
         ({"packages": {"a": 3}}, r"packages\['a'\] = 3; expected the name of a package, and its folder"),
         ({"packages": {"a": "\0"}}, r"packages\['a'\] = .* is not a folder"),
         ({"base": 3}, "base = 3; expected the name of a link"),
-        ({"tip": ["l1"]}, r"tip = \['l1'\]; expected the name of a link"),
+        ({"tip": ["l1", 3]}, "tip = 3; expected the name of a link"),
+        ({"tip": []}, r"tip = \[\]; expected the name of a link, or of several"),
+        ({"floating": 1}, "floating = 1; expected True or False"),
+        ({"straighten": -1e-5}, "straighten = -1e-05; expected 0 to 0.001 radians"),
+        ({"straighten": 0.1}, "straighten = 0.1; expected 0 to 0.001 radians"),
         ({"mappings": {"a": 1}}, r"mappings = \{'a': 1\} are for .xacro files"),
     ],
 )
@@ -207,15 +212,14 @@ def test_more_joints_than_anybody_has_are_refused(tmp_path: Path) -> None:
         aw.load(path)
 
 
-def test_the_longest_chain_leaves_the_hand_out(tmp_path: Path) -> None:
-    """A joint at the end that leads one beside it is a hand; one that leads a joint further out is none."""
+def test_a_hand_is_part_of_the_robot(tmp_path: Path) -> None:
+    """Joints that follow others do so beside them as well as beyond them."""
     mimic = '<mimic joint="j2"/>'
-    hand = mechanism(3) + links("f") + joint("follow", "l2", "f", more=mimic)
-    assert quiet(written(tmp_path, hand), locked={"follow": 0.0}).n == 3
-    assert [j.name for j in quiet(written(tmp_path, hand)).joints] == ["j0", "j1"]
-    belt = mechanism(3) + links("f") + joint("follow", "l3", "f", more=mimic)
-    arm = quiet(written(tmp_path, belt))
-    assert (arm.n, len(arm.followers)) == (3, 1)
+    for parent, names in (("l2", ["follow", "j2"]), ("l3", ["j2", "follow"])):
+        text = mechanism(3) + links("f") + joint("follow", parent, "f", more=mimic)
+        arm = quiet(written(tmp_path, text))
+        assert (arm.n, [row.name for row in arm.rows]) == (3, ["j0", "j1", *names])
+        assert quiet(written(tmp_path, text), locked={"follow": 0.0}).followers == ()
 
 
 def degenerate(seed: int) -> aw.Robot:
@@ -265,7 +269,7 @@ def test_few_joints_beside_the_chain_are_told_one_by_one(tmp_path: Path) -> None
     follow = joint("y", "l1", "b", more='<mimic joint="x" offset="0.5"/>')
     text = mechanism(3) + links("a", "b") + joint("x", "l1", "a") + follow
     with pytest.warns(LockedWarning, match="r: x is not on the chain and stands locked at 0; locked= sets"):
-        arm = aw.load(written(tmp_path, text), locked={})
+        arm = aw.load(written(tmp_path, text), tip="l3", locked={})
     lines = str(arm).splitlines()[-3:]
     assert lines == [
         "robot.urdf, l0 to l3",
@@ -286,13 +290,65 @@ def test_other_links_the_chain_could_end_in_are_told(tmp_path: Path) -> None:
     assert aw.load(written(tmp_path, text), tip="right").source == "robot.urdf, l0 to right"
 
 
-def test_a_chain_that_ends_before_fingers_could_end_in_the_tool(tmp_path: Path) -> None:
+def hand() -> str:
     text = mechanism(3) + links("tool", "finger", "nail", "thumb") + joint("mount", "l3", "tool", "fixed")
     text += joint("close", "l3", "finger") + joint("grow", "finger", "nail", "fixed")
-    text += joint("other", "l3", "thumb", more='<mimic joint="close"/>')
-    said = r"r: the chain ends in 'l3'; it could as well end in 'tool' \(100 mm"
-    with pytest.warns(TipWarning, match=said), pytest.warns(LockedWarning):
-        assert aw.load(written(tmp_path, text)).n == 3
+    return text + joint("other", "l3", "thumb", more='<mimic joint="close"/>')
+
+
+def test_a_tree_is_taken_whole(tmp_path: Path) -> None:
+    path = written(tmp_path, hand())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", TipWarning)
+        warnings.simplefilter("error", LockedWarning)
+        arm = aw.load(path)
+    assert [joint.name for joint in arm.joints] == ["j0", "j1", "j2", "close"]
+    assert [link.name for link in arm.links] == ["l1", "l2", "l3", "finger", "thumb"]
+    assert arm.parents == (-1, 0, 1, 2, 2)
+    places = {frame.name: frame.link for frame in arm.frames}
+    assert places == {"l0": -1, "l1": 0, "l2": 1, "l3": 2, "tool": 2, "finger": 3, "nail": 3, "thumb": 4}
+    assert arm.source == "robot.urdf, l0 and what hangs on it"
+
+
+def test_parts_of_a_tree(tmp_path: Path) -> None:
+    """What hangs on a link; the chains to some links; the same where the fingers are locked."""
+    path = written(tmp_path, hand())
+    assert [link.name for link in quiet(path, base="l2").links] == ["l3", "finger", "thumb"]
+    arm = quiet(path, tip=["nail", "thumb"])
+    assert [link.name for link in arm.links] == ["l1", "l2", "l3", "finger", "thumb"]
+    assert arm.links[arm.tip].name == "finger" and arm.source == "robot.urdf, l0 to nail, thumb"
+    with pytest.warns(LockedWarning, match="close is not on the chain and stands locked at 0"):
+        arm = aw.load(path, tip="tool")
+    assert (arm.n, len(arm.links), arm.links[2].mass) == (3, 3, 5.0)
+    still = quiet(path, locked={"close": 0.0})
+    close(still.inverse_dynamics(*np.ones((3, 3))), arm.inverse_dynamics(*np.ones((3, 3))), 1e-14)
+    with pytest.raises(aw.ModelError, match="no joint moves between 'l0' and 'l0'"):
+        quiet(path, tip="l0")
+    with pytest.raises(aw.ModelError, match="link 'l1' does not hang on 'l2'; choose a base= above it"):
+        quiet(path, base="l2", tip=["tool", "l1"])
+
+
+def test_a_floating_base(tmp_path: Path) -> None:
+    path = written(tmp_path, hand())
+    arm = quiet(path, floating=True)
+    assert (arm.n, arm.nq, arm.joints[0].name, arm.links[0].name) == (10, 11, "root_joint.x", "l0")
+    assert sum(link.mass for link in arm.links) == 8.0
+    assert arm.frames[0] == Frame("l0", 0)
+    alone = quiet(path, base="nail", floating=True)
+    assert (alone.n, [link.name for link in alone.links]) == (6, ["nail"])
+    with pytest.raises(aw.ModelError, match="no joint moves below 'nail'"):
+        quiet(path, base="nail")
+    free = links("a", "b") + joint("up", "a", "b", "floating")
+    assert quiet(written(tmp_path, free)).joint_types == "F"
+    with pytest.raises(aw.ModelError, match="line 4: floating=True, but joint 'up' lets 'b' float already"):
+        quiet(written(tmp_path, free), floating=True)
+    with pytest.raises(aw.ModelError, match=r"locked\['up'\] = 1: the joint is floating, which is locked at 0 only"):
+        quiet(written(tmp_path, free), locked={"up": 1})
+    led = free + links("c") + joint("after", "b", "c", more='<mimic joint="up"/>')
+    with pytest.raises(
+        aw.ModelError, match="joint 'after' mimics 'up', which is floating; expected a joint that turns"
+    ):
+        quiet(written(tmp_path, led))
 
 
 def test_many_joints_beside_the_chain_are_told_together(tmp_path: Path) -> None:
@@ -301,7 +357,7 @@ def test_many_joints_beside_the_chain_are_told_together(tmp_path: Path) -> None:
     text += links(*(f"f{i}" for i in range(9)))
     text += "".join(joint(f"y{i}", "l2", f"f{i}", more='<mimic joint="x0" offset="0.5"/>') for i in range(9))
     with pytest.warns(LockedWarning, match="r: 25 joints are not on the chain and stand locked at 0: x0, x1,"):
-        arm = aw.load(written(tmp_path, text))
+        arm = aw.load(written(tmp_path, text), tip="l3")
     assert arm.source.splitlines()[1:] == [
         "25 joints are not on the chain and stand locked at 0: x0, x1, x2, x3, x4, x5, x6, x7, ...",
         "9 joints follow others and stand locked: " + ", ".join(f"y{i} at 0.5" for i in range(8)) + ", ...",

@@ -13,7 +13,6 @@ from conftest import close, random_case
 import armwright as aw
 from armwright.errors import LockedWarning
 from armwright.model import urdf, xml
-from armwright.model.canonical import SNAP
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tools"))
 import fuzz_readers
@@ -24,7 +23,7 @@ EXAMPLES = Path(CMEEL.origin).parent.parent / "cmeel.prefix/share/example-robot-
 ARMS = [  # file, tip, base
     ("alex_description/urdf/alex_nub_hands.urdf", "leftNub", None),
     ("alex_description/urdf/alex_nub_hands.urdf", "rightNub", None),
-    ("anymal_b_simple_description/robots/anymal-kinova.urdf", None, None),
+    ("anymal_b_simple_description/robots/anymal-kinova.urdf", "j2s6s200_end_effector", None),
     ("asr_twodof_description/urdf/TwoDofs.urdf", None, None),
     ("baxter_description/urdf/baxter.urdf", "left_hand_link", None),
     ("baxter_description/urdf/baxter.urdf", "right_hand_link", None),
@@ -40,12 +39,12 @@ ARMS = [  # file, tip, base
     ("hextilt_description/urdf/hextilt_flying_arm_5.urdf", None, None),
     ("icub_description/robots/icub.urdf", "l_hand_dh_frame", None),
     ("kinova_description/robots/kinova.urdf", None, None),
-    ("panda_description/urdf/panda.urdf", None, None),
+    ("panda_description/urdf/panda.urdf", "panda_hand_tcp", None),
     ("romeo_description/urdf/romeo_small.urdf", "l_gripper", None),
     ("simple_humanoid_description/urdf/simple_humanoid.urdf", "r_wrist", None),
     ("so_arm_description/urdf/so101.urdf", None, None),
     ("talos_data/robots/talos_reduced.urdf", "gripper_left_base_link", None),
-    ("tiago_description/robots/tiago_no_hand.urdf", None, None),
+    ("tiago_description/robots/tiago_no_hand.urdf", "wrist_ft_tool_link", None),
     ("tiago_description/robots/tiago.urdf", "arm_tool_link", None),
     ("ur_description/urdf/ur3_robot.urdf", None, None),
     ("ur_description/urdf/ur5_robot.urdf", "tool0", None),
@@ -145,12 +144,10 @@ def offset_axes(offset: float, seed: int) -> str:
     return "".join([*text, "</robot>"])
 
 
-@pytest.mark.parametrize("digits", range(3, 14))
+@pytest.mark.parametrize("digits", range(2, 14))
 @pytest.mark.usefixtures("uncompiled")
 def test_parallel_axes_that_nearly_coincide_lose_no_digits(digits: int, tmp_path: Path) -> None:
-    """A distance that is taken to be zero moves the tool by as much, and no more."""
     offset = 10.0**-digits
-    lost = offset if offset <= SNAP else 0.0
     path = tmp_path / "robot.urdf"
     for seed in range(4):
         path.write_text(offset_axes(offset, seed))
@@ -160,8 +157,8 @@ def test_parallel_axes_that_nearly_coincide_lose_no_digits(digits: int, tmp_path
         c = np.array([f(angle) for angle in angles for f in (np.cos, np.sin)])
         full = np.triu(pin.crba(model, data, c))
         pin.forwardKinematics(model, data, c)
-        assert np.abs(arm.forward_kinematics(angles) - data.oMi[4].homogeneous).max() <= 1e-14 + lost
-        assert np.abs(arm.mass_matrix(angles) - full - np.triu(full, 1).T).max() <= 1e-13 + 10 * lost
+        assert np.abs(arm.forward_kinematics(angles) - data.oMi[4].homogeneous).max() <= 1e-14
+        assert np.abs(arm.mass_matrix(angles) - full - np.triu(full, 1).T).max() <= 1e-13
 
 
 @needs_examples
@@ -184,8 +181,8 @@ def test_packaged_arms_are_the_published_files(name: str) -> None:
     file, tip = files[name]
     fresh, packaged = load(EXAMPLES / file, tip=tip), aw.load(name)
     state = np.random.default_rng(0).uniform(-1, 1, (3, fresh.n))
-    rounded = name == "xarm7"  # its file has 1.5708 for a right angle
-    close(packaged.inverse_dynamics(*state), fresh.inverse_dynamics(*state), 1e-4 if rounded else 1e-13)
+    rounded = name == "xarm7"  # its file has 1.5708 for a right angle, those of others at least 1.570796327
+    close(packaged.inverse_dynamics(*state), fresh.inverse_dynamics(*state), 1e-4 if rounded else 1e-9)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -247,13 +244,13 @@ def written(tmp_path: Path, text: str | bytes, name: str = "robot.urdf") -> Path
 def test_a_tree_becomes_a_chain(tmp_path: Path) -> None:
     path = written(tmp_path, TREE)
     with pytest.warns(LockedWarning, match="close is not on the chain and stands locked at 0"):
-        arm = aw.load(path)
+        arm = aw.load(path, tip="hand")
     assert [joint.name for joint in arm.joints] == ["turn", "bend"]
     turn = arm.joints[0]
     assert (turn.limits, turn.max_velocity, turn.max_torque, turn.viscous, turn.coulomb) == ((-1, 2), 1.5, 30, 0.1, 0.2)
     assert arm.joints[1].limits is None
     assert arm.links[1].mass == pytest.approx(0.7)  # both fingers ride on the hand
-    opened = load(path, locked={"close": 0.04})
+    opened = load(path, tip="hand", locked={"close": 0.04})
     assert not np.allclose(opened.links[1].inertia, arm.links[1].inertia)
     gripping = load(path, tip="left", locked={"follow": 0.0})
     assert [joint.name for joint in gripping.joints] == ["turn", "bend", "close"]
@@ -316,16 +313,8 @@ def test_what_is_asked_of_a_tree_must_be_there(tmp_path: Path) -> None:
     ):
         with pytest.raises(aw.ArmwrightError, match=message):
             load(path, **chosen)
-    with pytest.raises(aw.ModelError, match="is a chain already: tip"):
+    with pytest.raises(aw.ModelError, match="puma560 is no tree of links: tip is for files that have one"):
         aw.load("puma560", tip="hand")
-
-
-def test_several_longest_chains_are_listed(tmp_path: Path) -> None:
-    text = TREE.replace('<mimic joint="close" multiplier="1"/>', "")
-    with pytest.raises(
-        aw.ModelError, match=r"equally long; choose one with tip=: 'left' \(3 joints\), 'right' \(3 joints\)"
-    ):
-        load(written(tmp_path, text))
 
 
 BOMB = (

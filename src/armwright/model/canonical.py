@@ -22,7 +22,8 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.errors import ModelError
-from armwright.model.description import LinkModel, Transform, cos_sin, six, tensor, transform, triple
+from armwright.model.description import QUARTER_TURN, LinkModel, Transform, cos_sin, six, tensor, transform, triple
+from armwright.model.xml import roll_pitch_yaw, rotation_xyz
 
 SNAP = 1e-14
 """What rounding leaves: sines this small are taken to be zero, and lengths beside those of the robot."""
@@ -342,16 +343,23 @@ def _about_z(angle: float) -> Array:
 
 
 def _straightened(joints: Sequence[FileJoint], within: float) -> list[FileJoint]:
-    """The joints with axes that are nearly parallel, or nearly at right angles, made so."""
-    found = []
+    """The joints with angles that are nearly right, and axes that are nearly parallel or normal to others, made so."""
+    found = list[FileJoint]()
     for joint in joints:
-        parent = joints[joint.parent] if joint.parent >= 0 else None
+        T, axis = np.array(joint.placement), _without_dust(joint.z, within)
+        T[:3, :3] = rotation_xyz(*(_right(angle, within) for angle in roll_pitch_yaw(T[:3, :3])))
+        parent = found[joint.parent] if joint.parent >= 0 else None
+        straight = replace(joint, placement=T, axis=axis)
         if joint.kind in PLACED and (parent is None or parent.kind in PLACED):
-            z = parent.z if parent else np.eye(3)[int(np.argmax(np.abs(joint.line[1])))]
-            found.append(replace(joint, placement=_straight(joint, z, within)))
-        else:
-            found.append(joint)
+            z = parent.z if parent else np.eye(3)[int(np.argmax(np.abs(straight.line[1])))]
+            straight = replace(straight, placement=_straight(straight, z, within))
+        found.append(straight)
     return found
+
+
+def _right(angle: float, within: float) -> float:
+    quarters = round(angle / QUARTER_TURN)
+    return quarters * QUARTER_TURN if abs(angle - quarters * QUARTER_TURN) <= within else angle
 
 
 def _straight(joint: FileJoint, z: Array, within: float) -> Array:

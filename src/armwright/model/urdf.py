@@ -8,7 +8,6 @@ is taken already, or occurs twice, it is numbered.
 
 from __future__ import annotations
 
-import math
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -385,7 +384,7 @@ def _show(link: ET.Element, visuals: Sequence[Visual], T: Array) -> None:
 
 
 def _origin(element: ET.Element, T: Array) -> None:
-    ET.SubElement(element, "origin", xyz=_numbers(T[:3, 3]), rpy=_numbers(roll_pitch_yaw(T[:3, :3])))
+    ET.SubElement(element, "origin", xyz=_numbers(T[:3, 3]), rpy=_numbers(xml.roll_pitch_yaw(T[:3, :3])))
 
 
 def _joint(root: ET.Element, name: str, kind: str, parent: str, child: str, T: Array) -> ET.Element:
@@ -394,11 +393,3 @@ def _joint(root: ET.Element, name: str, kind: str, parent: str, child: str, T: A
     ET.SubElement(element, "parent", link=parent)
     ET.SubElement(element, "child", link=child)
     return element
-
-
-def roll_pitch_yaw(R: Array) -> tuple[float, float, float]:
-    """Angles with R = Rot(z, yaw) Rot(y, pitch) Rot(x, roll)."""
-    sine = -R[2, 0]
-    if abs(sine) > 1 - 1e-12:  # roll and yaw turn about the same axis: all of it is yaw
-        return 0.0, math.copysign(math.pi / 2, sine), math.atan2(-R[0, 1], R[1, 1])
-    return math.atan2(R[2, 1], R[2, 2]), math.asin(sine), math.atan2(R[1, 0], R[0, 0])

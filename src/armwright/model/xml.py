@@ -198,3 +198,15 @@ def rotation_xyz(roll: float, pitch: float, yaw: float) -> NDArray[np.float64]:
         ],
         dtype=float,
     )
+
+
+def roll_pitch_yaw(R: NDArray[np.float64]) -> tuple[float, float, float]:
+    """Angles with R = Rot(z, yaw) Rot(y, pitch) Rot(x, roll), to the last digit wherever the pitch is.
+
+    Where it is a right angle, roll and yaw turn about the same axis, and all of it is yaw. Near it the roll is hardly
+    known, so that the others are found for the roll that was taken.
+    """
+    roll = math.atan2(R[2, 1], R[2, 2]) if math.hypot(R[2, 1], R[2, 2]) > 1e-15 else 0.0
+    cr, sr = math.cos(roll), math.sin(roll)
+    pitch = math.atan2(-R[2, 0], sr * R[2, 1] + cr * R[2, 2])
+    return roll, pitch, math.atan2(sr * R[0, 2] - cr * R[0, 1], cr * R[1, 1] - sr * R[1, 2])
