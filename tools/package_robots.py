@@ -1,7 +1,7 @@
-"""Writes the packaged arms that come from published URDF files into src/armwright/model/library.
+"""Writes the packaged robots that come from published URDF files into src/armwright/model/library.
 
     pip install . example-robot-data frax && pip install --no-deps compas-robots pybullet-helpers
-    python tools/package_robots.py
+    python tools/package_robots.py [name ...]
 
 Run it again when a source package changes; the tests compare the result with Pinocchio reading the same file.
 The other files of the library are kept by hand; each says in `source` where its numbers stand.
@@ -9,11 +9,13 @@ The other files of the library are kept by hand; each says in `source` where its
 
 from __future__ import annotations
 
+import sys
 import warnings
 from dataclasses import replace
 from importlib.metadata import distribution, version
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 import armwright as aw
 from armwright.check import fix
@@ -23,18 +25,42 @@ LIBRARY = Path(__file__).parent.parent / "src/armwright/model/library"
 EXAMPLE = "cmeel.prefix/share/example-robot-data/robots"
 UR_E = "compas_robots/data/ur_description/urdf"
 KORTEX = "pybullet_helpers/assets/urdf/kortex_description/arms/gen3/7dof/urdf"
-ARMS = {
-    # name: (file below site-packages, tip link, what it is, package, licence of the description)
-    "panda": (f"{EXAMPLE}/panda_description/urdf/panda.urdf", "panda_hand_tcp", "Franka Emika Panda with its hand, fingers closed", "example-robot-data", "Apache 2.0, Franka Emika"),
-    "ur3": (f"{EXAMPLE}/ur_description/urdf/ur3_robot.urdf", "tool0", "Universal Robots UR3", "example-robot-data", "BSD 3-Clause, ur_description"),
-    "ur5": (f"{EXAMPLE}/ur_description/urdf/ur5_robot.urdf", "tool0", "Universal Robots UR5", "example-robot-data", "BSD 3-Clause, ur_description"),
-    "ur10": (f"{EXAMPLE}/ur_description/urdf/ur10_robot.urdf", "tool0", "Universal Robots UR10", "example-robot-data", "BSD 3-Clause, ur_description"),
-    "ur5e": (f"{UR_E}/ur5e.urdf", "tool0", "Universal Robots UR5e", "compas-robots", "BSD 3-Clause, ur_description; the package MIT"),
-    "iiwa14": ("frax/assets/iiwa/iiwa14.urdf", None, "KUKA LBR iiwa 14 R820", "frax", "MIT, frax"),
-    "kinova_gen3": (f"{KORTEX}/GEN3_URDF_V12.urdf", "EndEffector_Link", "Kinova Gen3 with seven joints and its vision module", "pybullet-helpers", "BSD, kortex_description of Kinova; the package MIT"),
-    "kinova_jaco": (f"{EXAMPLE}/kinova_description/robots/kinova.urdf", "j2s6s200_end_effector", "Kinova Jaco 2 (j2s6s200), fingers at zero", "example-robot-data", "BSD 3-Clause, kinova-ros"),
-    "xarm7": (f"{EXAMPLE}/xarm_description/urdf/xarm7.urdf", "link_eef", "UFACTORY xArm 7", "example-robot-data", "BSD 3-Clause, xarm_ros"),
+
+
+class Published(NamedTuple):
+    """A robot of a package: its file below site-packages, what it is, the package and the licence of the description.
+
+    `tip` is the link that an arm ends in; a tree is packaged whole, with the named `frames` only, and `floating` says
+    that its base is free.
+    """
+
+    file: str
+    what: str
+    package: str
+    licence: str
+    tip: str | None = None
+    floating: bool = False
+    frames: tuple[str, ...] = ()
+
+
+ROBOTS = {
+    "panda": Published(f"{EXAMPLE}/panda_description/urdf/panda.urdf", "Franka Emika Panda with its hand, fingers closed", "example-robot-data", "Apache 2.0, Franka Emika", tip="panda_hand_tcp"),
+    "ur3": Published(f"{EXAMPLE}/ur_description/urdf/ur3_robot.urdf", "Universal Robots UR3", "example-robot-data", "BSD 3-Clause, ur_description", tip="tool0"),
+    "ur5": Published(f"{EXAMPLE}/ur_description/urdf/ur5_robot.urdf", "Universal Robots UR5", "example-robot-data", "BSD 3-Clause, ur_description", tip="tool0"),
+    "ur10": Published(f"{EXAMPLE}/ur_description/urdf/ur10_robot.urdf", "Universal Robots UR10", "example-robot-data", "BSD 3-Clause, ur_description", tip="tool0"),
+    "ur5e": Published(f"{UR_E}/ur5e.urdf", "Universal Robots UR5e", "compas-robots", "BSD 3-Clause, ur_description; the package MIT", tip="tool0"),
+    "iiwa14": Published("frax/assets/iiwa/iiwa14.urdf", "KUKA LBR iiwa 14 R820", "frax", "MIT, frax"),
+    "kinova_gen3": Published(f"{KORTEX}/GEN3_URDF_V12.urdf", "Kinova Gen3 with seven joints and its vision module", "pybullet-helpers", "BSD, kortex_description of Kinova; the package MIT", tip="EndEffector_Link"),
+    "kinova_jaco": Published(f"{EXAMPLE}/kinova_description/robots/kinova.urdf", "Kinova Jaco 2 (j2s6s200), fingers at zero", "example-robot-data", "BSD 3-Clause, kinova-ros", tip="j2s6s200_end_effector"),
+    "xarm7": Published(f"{EXAMPLE}/xarm_description/urdf/xarm7.urdf", "UFACTORY xArm 7", "example-robot-data", "BSD 3-Clause, xarm_ros", tip="link_eef"),
+    "anymal_c": Published(f"{EXAMPLE}/anymal_c_simple_description/urdf/anymal.urdf", "ANYbotics ANYmal C, a quadruped", "example-robot-data", "BSD 3-Clause, ANYbotics", floating=True, frames=("LF_FOOT", "LH_FOOT", "RF_FOOT", "RH_FOOT", "imu_link")),
+    "g1": Published(f"{EXAMPLE}/g1_description/urdf/g1_29dof_rev_1_0.urdf", "Unitree G1, a humanoid with 29 joints", "example-robot-data", "BSD 3-Clause, unitree_ros", floating=True, frames=("left_ankle_roll_link", "right_ankle_roll_link", "left_rubber_hand", "right_rubber_hand", "head_link", "imu_in_pelvis")),
+    "allegro_hand": Published(f"{EXAMPLE}/allegro_hand_description/urdf/allegro_right_hand.urdf", "Allegro hand, the right one, with 16 joints", "example-robot-data", "BSD, SimLab", frames=("link_3.0_tip", "link_7.0_tip", "link_11.0_tip", "link_15.0_tip")),
+    "baxter": Published(f"{EXAMPLE}/baxter_description/urdf/baxter.urdf", "Rethink Robotics Baxter, two arms with grippers and a head", "example-robot-data", "BSD 3-Clause, Rethink Robotics", frames=("left_gripper", "right_gripper", "left_hand_camera_link", "right_hand_camera_link", "head_camera_link")),
 }  # fmt: skip
+
+ROUNDED = 1e-9
+"""Radians: right angles written with fewer digits than there are, 1.57079632679, are read as exact."""
 
 ODD = {
     "ur5": "the tensors of its wrists are those of cylinders with a radius of 0.6 m, as published, where 0.06 m may be meant"
@@ -43,9 +69,8 @@ ODD = {
 
 
 def published(name: str) -> Path:
-    """The file that an arm is read from."""
-    file, _, _, package, _ = ARMS[name]
-    return Path(str(distribution(package).locate_file(file)))
+    """The file that a robot is read from."""
+    return Path(str(distribution(ROBOTS[name].package).locate_file(ROBOTS[name].file)))
 
 
 def mended(path: Path, folder: str | Path) -> Path:
@@ -57,21 +82,21 @@ def mended(path: Path, folder: str | Path) -> Path:
     return copy if fixed.changed else path
 
 
-def read(path: Path, tip: str | None) -> aw.Robot:
+def read(path: Path, robot: Published) -> aw.Robot:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return aw.load(path, tip=tip, visuals=False)
+        found = aw.load(path, tip=robot.tip, floating=robot.floating, visuals=False, straighten=ROUNDED)
+    return replace(found, frames=tuple(frame for frame in found.frames if frame.name in robot.frames))
 
 
-def arm(name: str) -> aw.Robot:
-    """The arm as it is packaged."""
-    _, tip, what, package, licence = ARMS[name]
-    path = published(name)
-    robot = read(path, tip)
-    source = f"{what}\n{path.name} of {package} {version(package)} ({licence}); frames made canonical by tools/package_robots.py"
+def packaged(name: str) -> aw.Robot:
+    """The robot as it is packaged."""
+    asked, path = ROBOTS[name], published(name)
+    robot = read(path, asked)
+    source = f"{asked.what}\n{path.name} of {asked.package} {version(asked.package)} ({asked.licence}); frames made canonical by tools/package_robots.py"
     if any(problem.kind == "rounded angle" for problem in aw.problems(robot)):
         with TemporaryDirectory() as folder:
-            robot = read(mended(path, folder), tip)
+            robot = read(mended(path, folder), asked)
         source += "; rounded right angles are read as exact"
     accept = {problem.kind for problem in aw.problems(robot) if problem.severity != "note"}
     if accept:
@@ -80,8 +105,8 @@ def arm(name: str) -> aw.Robot:
 
 
 def main() -> None:
-    for name in ARMS:
-        robot = arm(name)
+    for name in sys.argv[1:] or ROBOTS:
+        robot = packaged(name)
         robot.to_toml(LIBRARY / f"{name}.toml")
         print(f"{name}: {robot.n} joints, accepted: {', '.join(robot.accept) or 'nothing'}")
 

@@ -89,7 +89,7 @@ class Assembly:
         return leaves[0] if len(leaves) == 1 else None
 
     def described(self, leaders: Mapping[str, Mimic], ends: Sequence[str], straighten: float) -> Description:
-        """The robot in canonical frames, whose tool stands in the first of `ends`, by default in the last body."""
+        """The robot in canonical frames, whose tool stands in the only one of `ends`; of several none is its tip."""
         table = canonical(self.placed, straighten)
         joints, followers = parted([
             row
@@ -103,12 +103,15 @@ class Assembly:
                 for name, place in self.places.items()
             )
             still = tuple(visual.moved(base @ T) for link, T in self.still for visual in link.visuals)
-        tip = self._tip(ends[0]) if ends else Place(len(self.bodies) - 1, np.eye(4))
-        return Description(
-            self.tree.name, joints, table.links, self.tree.gravity, table.base, tidied(tip.pose),
-            flange=table.own[tip.body], followers=followers, base_visuals=still,
-            parents=tuple(body.parent for body in self.bodies), tip=tip.body, frames=frames,
+        tips = [self._tip(end) for end in ends]
+        whole = Description(
+            self.tree.name, joints, table.links, self.tree.gravity, table.base, followers=followers, base_visuals=still,
+            parents=tuple(body.parent for body in self.bodies), frames=frames,
         )  # fmt: skip
+        if len(tips) != 1:
+            return whole
+        (tip,) = tips
+        return replace(whole, tip=tip.body, flange=table.own[tip.body], tool=tidied(tip.pose))
 
     def _tip(self, end: str) -> Place:
         if self.places[end].body < 0:
