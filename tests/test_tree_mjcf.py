@@ -1,6 +1,7 @@
 """Trees in MJCF: what is written computes in MuJoCo as it does here, and what MuJoCo has is read as it is there."""
 
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -123,3 +124,45 @@ def test_a_written_tree_computes_the_same_in_mujoco(seed: int) -> None:
         T = poses[frame.link + 1] @ np.array(frame.pose)
         close(data.site(frame.name).xpos, T[:3, 3], 1e-11)
         close(data.site(frame.name).xmat.reshape(3, 3), T[:3, :3], 1e-11)
+
+
+def documented() -> dict:
+    """The two functions of docs/notation.md."""
+    text = (Path(__file__).parent.parent / "docs/notation.md").read_text()
+    [block] = [code for code in re.findall(r"^```python\n(.*?)^```", text, flags=re.S | re.M) if "to_mujoco" in code]
+    names: dict = {}
+    exec(compile(block, "notation.md", "exec"), names)
+    return names
+
+
+def depth_first(parents: tuple[int, ...]) -> bool:
+    """Whether every link comes right after its parent, or after a branch that is complete."""
+    open_links = [-1]
+    for i, parent in enumerate(parents):
+        if parent not in open_links:
+            return False
+        open_links = [*open_links[: open_links.index(parent) + 1], i]
+    return True
+
+
+@pytest.mark.parametrize("seed", [s for s in range(30) if depth_first(random_tree(7, s, floating=True).parents)][:5])
+def test_a_line_each_way_to_mujoco(seed: int) -> None:
+    """The conversion that the docs give: of a robot on a free joint, with branches."""
+    arm = random_tree(7, seed, kinds=("revolute", "prismatic", "cylindrical", "universal"), floating=True)
+    first = replace(arm.joints[0], alpha=0.0, a=0.0, d=0.0, theta=0.0, gamma=0.0, y=0.0, z=0.0)
+    arm = replace(arm, joints=(first, *arm.joints[1:]))
+    model = mujoco.MjModel.from_xml_string(arm.to_mjcf())
+    assert model.joint(0).type[0] == mujoco.mjtJoint.mjJNT_FREE
+    q, qd, qdd = random_state(arm, seed)
+    tau, R = arm.inverse_dynamics(q, qd, qdd), turned(q[3:7])
+    qpos, qvel, qacc, qfrc = documented()["to_mujoco"](q, qd, qdd, tau, R)
+    close(torques(model, qpos, qvel, qacc), qfrc, 1e-11)
+    for back, expected in zip(
+        documented()["from_mujoco"](*map(np.array, (qpos, qvel, qacc, qfrc)), R), (q, qd, qdd, tau), strict=True
+    ):
+        close(back, expected, 1e-13)
+    data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:], data.qfrc_applied[:] = qpos, qvel, qfrc
+    mujoco.mj_forward(model, data)
+    there = documented()["from_mujoco"](data.qpos, data.qvel, data.qacc, data.qfrc_applied, R)[2]
+    close(there, arm.forward_dynamics(q, qd, tau), 1e-9)
