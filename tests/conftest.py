@@ -17,13 +17,15 @@ from armwright.model.description import Mimic, parted
 from armwright.trace import form
 
 ROBOTS = aw.robots()
-ASKED = [f"{p.name}[1]" if p.indexed else p.name for p in PROBLEMS.values()]
+ASKED = [f"{p.name}[1]" if p.indexed else p.name for p in PROBLEMS.values() if not p.held]
 INVERSE = aw.formulations("inverse_dynamics")
 MATRICES = aw.formulations("mass_matrix")
 FORWARD = aw.formulations("forward_dynamics")
 BIASES = aw.formulations("bias")
 EVERY = [
-    find(f"{f.problem}[1]", f.name) if problem_of(f.problem).indexed else f for f in FORMULATIONS
+    find(f"{f.problem}[1]", f.name) if problem_of(f.problem).indexed else f
+    for f in FORMULATIONS
+    if not problem_of(f.problem).held
 ]  # one of what is asked for one joint
 
 # Rows of a table: a link without mass, and one with all its mass in a point

@@ -316,7 +316,7 @@ def test_parts_of_a_tree(tmp_path: Path) -> None:
     assert [link.name for link in quiet(path, base="l2").links] == ["l3", "finger", "thumb"]
     arm = quiet(path, tip=["nail", "thumb"])
     assert [link.name for link in arm.links] == ["l1", "l2", "l3", "finger", "thumb"]
-    assert arm.links[arm.tip].name == "finger" and arm.source == "robot.urdf, l0 to nail, thumb"
+    assert arm.tip is None and arm.source == "robot.urdf, l0 to nail, thumb"
     with pytest.warns(LockedWarning, match="close is not on the chain and stands locked at 0"):
         arm = aw.load(path, tip="tool")
     assert (arm.n, len(arm.links), arm.links[2].mass) == (3, 3, 5.0)

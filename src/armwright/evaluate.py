@@ -16,6 +16,7 @@ from armwright.errors import ArmwrightError, InputError, SingularError
 from armwright.formulations import Formulation, Problem
 from armwright.formulations.problem import Loop
 from armwright.model.description import Description
+from armwright.model.loop import apart
 from armwright.trace.loops import LONG_MECHANISMS
 from armwright.trace.solvable import check_solvable
 
@@ -168,6 +169,14 @@ def not_finite(subject: Subject, call: Call, result: Array) -> ArmwrightError:
             return InputError(f"{name}[{where}] is {array[place]}; every number must be finite")
     place = tuple(int(i) for i in np.argwhere(~np.isfinite(result))[0])[: len(call.batch)]
     where = f" for state {', '.join(map(str, place))} of the batch" if place else ""
+    if subject.robot.loops:
+        q = np.broadcast_to(call.arrays["q"], (*call.batch, subject.robot.nq))[place]
+        if (loop := apart(subject.robot, q.tolist())) is not None:
+            listed = ", ".join(f"{x:.4g}" for x in q)
+            return InputError(
+                f"loop {loop!r} of {subject.robot.name} cannot close{where}: its joints do not reach each other at "
+                f"q = [{listed}]; expected a position within its range"
+            )
     if subject.problem.solves:
         return SingularError(
             f"forward dynamics of {subject.robot.name} has no finite solution{where}: the mass matrix is singular, or "

@@ -106,8 +106,11 @@ def _notes(robot: Description) -> list[str]:
         notes.append(f"  [{i}] {_plain(joint.name)}: {joint.type}, {units}{limits}")
     for joint in robot.followers:
         m = joint.mimic
-        if m is not None:
-            notes.append(f"  {_plain(joint.name)} follows: {m.factor:g} {_plain(m.joint)} {m.offset:+g}")
+        if m is not None and m.loop:
+            notes.append(f"  {_plain(joint.name)} is moved by the loop {_plain(m.loop)}")
+        elif m is not None:
+            terms = " ".join(f"{factor:+g} {_plain(name)}" for name, factor in m.leaders).removeprefix("+")
+            notes.append(f"  {_plain(joint.name)} follows: {terms} {m.offset:+g}")
     notes.append(f"Gravity is ({', '.join(f'{x:g}' for x in robot.gravity)}) m/s^2 in the world.")
     notes.append(
         "Poses are seen from the world, where the base transform places frame 0; jacobians are those of the tool's "

@@ -16,7 +16,7 @@ axes of the body itself, at zero, whatever its position: its rotation comes befo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from armwright.algebra import (
@@ -176,10 +176,14 @@ class Wrench:
 
 @dataclass(frozen=True)
 class Drive:
-    """What moves a joint: coordinates of the robot times factors, summed, plus an offset."""
+    """What moves a joint: coordinates of the robot times factors, summed, plus an offset.
+
+    A joint that a loop moves is `at` a position that is no such sum, and `terms` are those of its rate.
+    """
 
     terms: tuple[tuple[int, Scalar], ...]
     offset: Scalar = 0
+    at: Scalar = None
 
 
 @dataclass(frozen=True)
@@ -212,6 +216,23 @@ FREEDOMS = {"ball": 3, "free": 6, "planar": 3}
 
 
 @dataclass(frozen=True)
+class Loop:
+    """Two links held together, so that the frames `ends` on them meet: in a point, or whole if it is a `weld`.
+
+    `links` are -1 for the base. The joints `dependent` are moved by it: two, in a plane, found in closed form with the
+    sign `assembly` of the root. Where there are none, forces hold it. `at` is where the joints of the loop are, by
+    their numbers, once the mechanism is placed.
+    """
+
+    links: tuple[int, int]
+    ends: tuple[Pose, Pose]
+    weld: bool = False
+    dependent: tuple[int, ...] = ()
+    assembly: int = 1
+    at: dict[int, Scalar] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Mechanism:
     """Joints and links, each link with a parent; `gravity` is the acceleration of free fall in frame 0.
 
@@ -219,7 +240,8 @@ class Mechanism:
     default that is the link on which nothing hangs, and None where there are several.
     `solid` are the links that the robot has, by default all; the others stand between the freedoms of one joint.
     `drives` has an entry for each joint where some of them move together or are those of `balls`; otherwise each joint
-    is a coordinate.
+    is a coordinate. `loops` hold links together; what a loop moves is known once the mechanism is placed. `passive` are
+    the coordinates without a motor.
     """
 
     joints: tuple[Joint, ...]
@@ -232,6 +254,8 @@ class Mechanism:
     tip: int | None = None
     solid: tuple[int, ...] = ()
     balls: tuple[Ball, ...] = ()
+    loops: tuple[Loop, ...] = ()
+    passive: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         defaults = {"parents": tuple(range(-1, self.n - 1)), "solid": tuple(range(self.n))}
@@ -284,6 +308,22 @@ class Mechanism:
     def depth(self) -> int:
         """How many joints the longest way from the base to a tip has."""
         return max(len(list(self.inward_from(i))) for i in range(self.n))
+
+    @property
+    def embedded(self) -> tuple[Loop, ...]:
+        """The loops that move joints."""
+        return tuple(loop for loop in self.loops if loop.dependent)
+
+    @property
+    def ties(self) -> tuple[Loop, ...]:
+        """The loops that forces hold."""
+        return tuple(loop for loop in self.loops if not loop.dependent)
+
+    def between(self, links: tuple[int, int]) -> tuple[list[int], list[int]]:
+        """The joints on the ways to two links, outward from where the ways part."""
+        one, two = (list(self.inward_from(i))[::-1] for i in links)
+        shared = sum(1 for i, j in zip(one, two, strict=False) if i == j)
+        return one[shared:], two[shared:]
 
     def inward_from(self, i: int) -> Iterator[int]:
         """Link i, its parent, and so on to the one that hangs on the base."""

@@ -23,6 +23,7 @@ from armwright.model import toml
 from armwright.model.change import with_drives
 from armwright.model.description import EARTH, NO_TENSOR, NO_TRANSFORM, Description, compose
 from armwright.model.dh import CONVENTIONS, check_rows
+from armwright.model.loop import close, with_differential
 from armwright.model.random_robot import random_description
 from armwright.model.random_robot import random_tree as random_tree_description
 from armwright.model.table import as_table
@@ -110,10 +111,13 @@ class Robot(Description):
 
     @classmethod
     def from_fields(cls, f: toml.Fields) -> Robot:
-        return cls(
+        robot = cls(
             f.name, f.table.joints, f.table.links, f.gravity, f.base, f.tool, f.payload, f.source, f.accept, f.flange,
             f.table.followers, f.visuals, f.table.parents, f.tip, f.frames,
         )  # fmt: skip
+        for loop, where in f.loops:
+            robot = close(robot, loop, where)
+        return robot
 
     def to_toml(self, path: str | Path | None = None) -> str:
         """The robot as TOML text, also written to `path` if given. Reading it back gives an equal robot.
@@ -198,6 +202,31 @@ class Robot(Description):
         or None for a single joint, means no limit.
         """
         return with_drives(self, "with_limits", position=position, velocity=velocity, torque=torque)
+
+    def with_loop(
+        self,
+        links: Sequence[str],
+        at: Sequence[ArrayLike | str] | None = None,
+        *,
+        dependent: Sequence[str] | None = None,
+        reference: Mapping[str, float] | None = None,
+        kind: str = "point",
+        name: str | None = None,
+    ) -> Robot:
+        """The same robot with two links held together, so that a frame on one meets a frame on the other.
+
+        `at` has a point, a 4x4 transform or the name of a frame for each, in the frame of its link; "base" is a link,
+        too. In a plane, `dependent` are the two joints that the loop moves: they are found in closed form, and are
+        coordinates no more. By default they are those whose largest torque is zero. With none, forces hold the loop.
+        `reference` says by joint where they are about when it is closed, which tells the two ways to assemble it
+        apart. The `kind` "weld" holds whole frames together, "point" their origins.
+        """
+        data = {"links": links, "at": at, "dependent": dependent, "reference": reference, "kind": kind, "name": name}
+        return close(self, data, lambda _key: f"robot {self.name!r}, loop")
+
+    def with_differential(self, joint: str, terms: Mapping[str, float], offset: float = 0.0) -> Robot:
+        """The same robot with a joint at the sum of others times factors, plus an offset."""
+        return with_differential(self, joint, terms, offset)
 
     def with_rotors(self, inertia: PerJoint = None, gear: PerJoint = None) -> Robot:
         """The same robot with other rotors: their inertia about their own axis, and its turns per turn of the joint.

@@ -13,14 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from armwright.algebra import Array
+from armwright.algebra import Array, Scalar
 from armwright.check.align import Alignment, Shape, Skeleton, align, apart
 from armwright.check.numbers import evaluate, evaluated, states
 from armwright.check.report import columns
 from armwright.errors import InputError, ModelError, unknown
 from armwright.formulations.parts.actuators import friction, rotor_torque
+from armwright.formulations.parts.coordinates import rates
+from armwright.formulations.parts.types import Coordinates
 from armwright.load import load
-from armwright.mechanism import Drive
+from armwright.mechanism import Drive, Mechanism
 from armwright.model.description import Description
 from armwright.rules.whole import driven
 
@@ -321,7 +323,7 @@ class _Pair:
         """Friction and rotors. What a coordinate feels is a sum over its joints, and may differ in its parts only."""
         movers = list(zip(*map(driven, self.led), strict=True))
         speeds = self.qd * np.logspace(-4, 0, len(self.qd))[:, None]  # of every size; friction is the same both ways
-        felt = {"friction": self._differs(friction, speeds), "rotor": self._differs(rotor_torque, self.qdd) & different}
+        felt = {"friction": self._differs(friction, speeds), "rotor": self._differs(_rotors, self.qdd) & different}
         for kind, name in DRIVES:
             for i, (x, y) in enumerate(zip(self.a.joints, self.b.joints, strict=True)):
                 one, two = getattr(x, name), getattr(y, name)
@@ -455,3 +457,8 @@ def _relative(one: Array, two: Array, least: float = 1e-6) -> Array:
 
 def _vector(v: Array) -> str:
     return " ".join(f"{x:.5g}" for x in np.where(np.abs(v) > 1e-12, v, 0.0))
+
+
+def _rotors(mechanism: Mechanism, qdd: Coordinates) -> list[Scalar]:
+    """What it takes to accelerate the rotors of a robot without loops."""
+    return rotor_torque(mechanism, rates(mechanism, qdd))

@@ -17,6 +17,7 @@ instead of the moments, and a unit acceleration of joint k moves every outer cen
 from typing import NamedTuple
 
 from armwright.algebra import IDENTITY, ZERO, Matrix, Rotation, Scalar, Vector, Z
+from armwright.formulations.parts.coordinates import convective
 from armwright.formulations.parts.motion import PointMotion, point_motion
 from armwright.formulations.parts.types import Coordinates, Loads, SquareMatrix
 from armwright.mechanism import Link, Mechanism
@@ -52,7 +53,7 @@ def _motions(mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordin
 def convective_accelerations(mechanism: Mechanism, q: Coordinates, qd: Coordinates) -> list[list[list[Scalar]]]:
     """(8): C_eps, C_V and C_VC of every link, each in the frame of its link."""
     found = []
-    for link, m in zip(mechanism.bodies, _motions(mechanism, q, qd, [0] * mechanism.n), strict=True):
+    for link, m in zip(mechanism.bodies, _motions(mechanism, q, qd, convective(mechanism, qd)), strict=True):
         found.append([list(m.wd), list(m.vd), list(_of_centre(link, m))])
     return found
 

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from armwright.errors import InputError, unknown
+from armwright.formulations import composite_body
 from armwright.formulations.parts import wrapped
+from armwright.formulations.quantities import kinematics
 from armwright.mechanism import Mechanism
 
 MEANING = {
@@ -63,7 +65,8 @@ class Problem:
     searched for; where code is compiled, `candidates` are searched for the cheapest, or, if there is only one,
     taken. `solves` says that it solves with the mass matrix, which may be singular. `unrolled` is the longest chain of
     straight code, where it is shorter than others'. `indexed` names what the problem is asked for one of, as in
-    "joint_torque[2]". `of_frame` says that it is about one frame: the tool, or any that is named.
+    "joint_torque[2]". `of_frame` says that it is about one frame: the tool, or any that is named. `held` says that it
+    is about loops that forces hold, and no other robot has it.
     """
 
     name: str
@@ -78,6 +81,7 @@ class Problem:
     unrolled: int | None = None
     indexed: str = ""
     of_frame: bool = False
+    held: bool = False
     about: str = ""
 
     def sizes(self, mechanism: Mechanism) -> tuple[int, ...]:
@@ -87,6 +91,7 @@ class Problem:
             "n": mechanism.coordinates,
             "links": links,
             "points": links + 1 + (mechanism.tip is not None),
+            "loops": len(mechanism.ties),
             "parameters": OF_LINK * links + OF_JOINT * len(mechanism.rubbing),
         }
         return tuple(named[size] if isinstance(size, str) else size for size in self.shape)
@@ -128,7 +133,7 @@ _TABLE = (
         about="the torques that hold the robot still against gravity",
     ),
     Problem(
-        "coriolis_matrix", ("q", "qd"), ("n", "n"), wrapped.squares, "christoffel",
+        "coriolis_matrix", ("q", "qd"), ("n", "n"), wrapped.squares(composite_body.mass_matrix), "christoffel",
         about="C(q, qd) of Christoffel symbols: dM/dt - 2C is skew-symmetric",
     ),
     Problem("kinetic_energy", ("q", "qd"), (), wrapped.moving, "velocities", about="joules, rotors included"),
@@ -159,11 +164,12 @@ _TABLE = (
         about="the same in the axes of the tool",
     ),
     Problem(
-        "jacobian_derivative", ("q", "qd"), (6, "n"), wrapped.columns, "axes", of_frame=True,
-        about="dJ/dt of jacobian",
+        "jacobian_derivative", ("q", "qd"), (6, "n"), wrapped.columns_in_time(kinematics.jacobian), "axes",
+        of_frame=True, about="dJ/dt of jacobian",
     ),
     Problem(
-        "tip_jacobian_derivative", ("q", "qd"), (6, "n"), wrapped.columns, "axes", of_frame=True,
+        "tip_jacobian_derivative", ("q", "qd"), (6, "n"), wrapped.columns_in_time(kinematics.tip_jacobian), "axes",
+        of_frame=True,
         about="dJ/dt of tip_jacobian",
     ),
     Problem(
@@ -200,6 +206,18 @@ _TABLE = (
     Problem(
         "regressor", ("q", "qd", "qdd"), ("n", "parameters"), wrapped.all_rates, "khalil, by columns",
         unrolled=MANY_JOINTS, about="Y with tau = Y pi, columns as identify.parameter_names",
+    ),
+    Problem(
+        "constraint_forces", ("q", "qd", "tau"), ("loops", 6), wrapped.forces, "composite_body", wrenches=True,
+        solves=True, held=True, about="force and moment of each loop that forces hold, on its first link",
+    ),
+    Problem(
+        "loop_errors", ("q",), ("loops", 6), wrapped.place, "ends", held=True,
+        about="how far the ends of each such loop are apart, and by how much turned",
+    ),
+    Problem(
+        "loop_jacobian", ("q",), ("loops", 6, "n"), wrapped.place, "ends", held=True,
+        about="how fast loop_errors grow with each coordinate",
     ),
 )  # fmt: skip
 

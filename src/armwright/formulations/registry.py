@@ -30,6 +30,7 @@ from armwright.formulations import (
     walker_orin_1,
     walker_orin_3,
 )
+from armwright.formulations.parts import held
 from armwright.formulations.parts.actuators import rubbing
 from armwright.formulations.parts.assembled import bias_of, forward_dynamics_of, joint_by_joint
 from armwright.formulations.parts.types import Coordinates, Loads
@@ -75,6 +76,8 @@ class Formulation:
                 "are nearly parallel; expected another formulation, such as 'denoc', or none, to have it chosen"
             )
         problem, rigid = problem_of(self.problem), self.rigid
+        if problem.held and not mechanism.ties:
+            raise InputError(f"{self.problem} is of loops that forces hold, and this robot has none")
         if problem.indexed:
             rigid = partial(rigid, numbered(self.problem, mechanism.coordinates))
         return problem.around(rigid, mechanism, *state, mechanism.wrenches() if loads is None else loads)
@@ -200,6 +203,9 @@ _QUANTITIES = (
     Formulation("equilibrium", "convective_accelerations", _GRIGOROV, "n", equilibrium.convective_accelerations),
     replace(_only("traced", "inverse_dynamics_derivatives", derivatives.of_inverse_dynamics, order="n^2"), traced=True),
     replace(_only("traced", "forward_dynamics_derivatives", derivatives.of_forward_dynamics, order="n^3"), traced=True),
+    Formulation("composite_body", "constraint_forces", "Baumgarte 1972", "n^3", _ACCELERATIONS[3].rigid, True),
+    _only("ends", "loop_errors", held.errors),
+    _only("ends", "loop_jacobian", held.columns),
     _only("khalil, by columns", "regressor", regressor.rows, "Khalil, Dombre 2002, 9.6", "n^2"),
 )
 

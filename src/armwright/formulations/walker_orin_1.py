@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from armwright.algebra import ZERO, Scalar
 from armwright.formulations import newton_euler
-from armwright.formulations.parts.actuators import with_rotors
+from armwright.formulations.parts.actuators import rotor_torque, with_rotors
 from armwright.formulations.parts.coordinates import congruent, convective, gathered, positions, rates
 from armwright.formulations.parts.linear import cholesky
 from armwright.formulations.parts.types import Coordinates, Loads
@@ -25,10 +25,11 @@ def forward_dynamics(
     mechanism: Mechanism, q: Coordinates, qd: Coordinates, tau: Coordinates, loads: Loads
 ) -> list[Scalar]:
     n, x, v = mechanism.n, positions(mechanism, q), rates(mechanism, qd)
-    bias = gathered(mechanism, newton_euler.inverse_dynamics(mechanism, x, v, convective(mechanism, v), loads))
+    c = convective(mechanism, v)
+    bias = gathered(mechanism, newton_euler.inverse_dynamics(mechanism, x, v, c, loads)), rotor_torque(mechanism, c)
     still, unloaded = replace(mechanism, gravity=ZERO), (Wrench(),) * n
     columns = [
         newton_euler.inverse_dynamics(still, x, [0] * n, [int(i == j) for i in range(n)], unloaded) for j in range(n)
     ]
-    force = [t - b for t, b in zip(tau, bias, strict=True)]
+    force = [t - links - rotor for t, links, rotor in zip(tau, *bias, strict=True)]
     return cholesky(congruent(mechanism, with_rotors(mechanism, columns)), force)

@@ -24,7 +24,7 @@ import numpy as np
 
 from armwright.algebra import Array, Matrix, Scalar, Vector, Z, elementary
 from armwright.backends.interface import backend
-from armwright.formulations.parts.coordinates import gathered, positions
+from armwright.formulations.parts.coordinates import gathered, placed, positions
 from armwright.formulations.parts.linear import cholesky
 from armwright.formulations.parts.types import Coordinates
 from armwright.formulations.quantities.kinematics import link_frames, tip_columns, tool_frame
@@ -87,6 +87,7 @@ def step(mechanism: Mechanism, task: Task, q: Coordinates, wanted: Coordinates) 
     `wanted` are the first three rows of the target pose, and the damping.
     """
     *target, damping = wanted
+    mechanism = placed(mechanism, q)
     e = _error(mechanism, task, positions(mechanism, q), target)
     units = [task.length if sliding else 1 for sliding in task.sliding]
     J = _columns(mechanism, task, q, len(e))

@@ -15,7 +15,7 @@ import numpy as np
 from armwright.algebra import Array, Matrix, Scalar, Symmetric, Vector, cos, point_inertia, sin, structural
 from armwright.errors import InputError, ModelError, listed, unknown
 from armwright.lazy import cached_property
-from armwright.mechanism import FREEDOMS, Ball, Drive, Joint, Link, Mechanism, Pose, leaves, only_leaf
+from armwright.mechanism import FREEDOMS, Ball, Drive, Joint, Link, Loop, Mechanism, Pose, leaves, only_leaf
 
 if TYPE_CHECKING:
     from armwright.model.visual import Visual
@@ -35,12 +35,23 @@ NO_BODY = Link(0, Vector(0, 0, 0), Symmetric(0, 0, 0, 0, 0, 0))
 
 @dataclass(frozen=True)
 class Mimic:
-    """How a joint follows another: it is at factor q + offset when that one is at q; it moves link `place`, from 0."""
+    """How a joint follows another: it is at factor q + offset when that one is at q; it moves link `place`, from 0.
+
+    `others` are further joints to follow, each with its factor: what they are at times that is added. Where a `loop`
+    moves the joint, `joint` only names one that moves the loop.
+    """
 
     joint: str
     factor: float = 1.0
     offset: float = 0.0
     place: int = 0
+    others: tuple[tuple[str, float], ...] = ()
+    loop: str = ""
+
+    @property
+    def leaders(self) -> tuple[tuple[str, float], ...]:
+        """The joints it follows, each with its factor; none where a loop moves it."""
+        return () if self.loop else ((self.joint, self.factor), *self.others)
 
 
 @dataclass(frozen=True)
@@ -105,6 +116,23 @@ class Frame:
 
 
 @dataclass(frozen=True)
+class LoopModel:
+    """Two links held together by a frame on each: in a point, or whole if it is a `weld`; -1 is the base.
+
+    `dependent` are the joints that it moves, `assembly` which of the two ways in which it can be put together, as at
+    `reference`, where its joints are when it is closed. Where it moves none, forces hold it.
+    """
+
+    name: str
+    links: tuple[int, int]
+    poses: tuple[Transform, Transform] = (NO_TRANSFORM, NO_TRANSFORM)
+    weld: bool = False
+    dependent: tuple[str, ...] = ()
+    assembly: int = 1
+    reference: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True)
 class Payload:
     """A body held by the tool, in the tool frame; `inertia` is about its centre of mass."""
 
@@ -124,7 +152,8 @@ class Description:
 
     `flange` leads from the frame of link `tip` to where tools are mounted; `tool` stands after it. A tree with one link
     on which nothing hangs has it as its tip; where there are several, `tip` is None until one is chosen. `frames` are
-    others that have a name; `seen`, where there is one, is looked at in place of the tool (`seen_at`).
+    others that have a name; `seen`, where there is one, is looked at in place of the tool (`seen_at`). `loops` hold
+    links together (see `model.loop`).
     `base_visuals` is what does not move, seen from frame 0, where `base` leads: its poses in the world are base @ pose,
     those of a link's visuals are link_poses(q)[i] @ pose.
     `accept` lists what its author knows of and that needs no warning: kinds of problems (see `problems`), or
@@ -147,6 +176,7 @@ class Description:
     tip: int | None = None
     frames: tuple[Frame, ...] = ()
     seen: Frame | None = None
+    loops: tuple[LoopModel, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parents", tuple(self.parents) or tuple(range(-1, len(self.links) - 1)))
@@ -279,7 +309,7 @@ class Description:
         place = {joint.name: i for i, joint in enumerate(self.joints)}
         own = iter(range(self.n))
         return tuple(
-            Drive(((place[row.mimic.joint], row.mimic.factor),), row.mimic.offset)
+            Drive(tuple((place[name], factor) for name, factor in row.mimic.leaders), row.mimic.offset)
             if row.mimic
             else Drive(((next(own), 1),))
             for row in self.rows
@@ -300,7 +330,7 @@ class Description:
         """The robot with every joint moving by itself."""
         if not self.followers:
             return self
-        return replace(self, joints=tuple(replace(row, mimic=None) for row in self.rows), followers=())
+        return replace(self, joints=tuple(replace(row, mimic=None) for row in self.rows), followers=(), loops=())
 
     def mechanism(self, number: Callable[[float], Scalar] = float) -> Mechanism:
         """Its mechanics with every number turned into a scalar, e.g. `numpy.float32` or `mpmath.mpf`."""
@@ -333,7 +363,15 @@ class Description:
             tip=end if end is None else carriers[end.link] if end.link >= 0 else -1,
             solid=carriers,
             balls=self.balls,
+            loops=tuple(self._loop(loop, number) for loop in self.loops),
+            passive=tuple(i for i, joint in enumerate(self.joints) if joint.max_torque == 0),
         )
+
+    def _loop(self, loop: LoopModel, number: Callable[[float], Scalar]) -> Loop:
+        names = [row.name for row in self.rows]
+        one, two = (self.carriers[i] if i >= 0 else -1 for i in loop.links)
+        ends = (as_pose(loop.poses[0], number), as_pose(loop.poses[1], number))
+        return Loop((one, two), ends, loop.weld, tuple(names.index(name) for name in loop.dependent), loop.assembly)
 
 
 def parted(rows: Sequence[JointModel]) -> tuple[tuple[JointModel, ...], tuple[JointModel, ...]]:
@@ -355,7 +393,8 @@ def parted(rows: Sequence[JointModel]) -> tuple[tuple[JointModel, ...], tuple[Jo
     ]
     led: dict[str, list[JointModel]] = {}
     for follower in followers:
-        led.setdefault(leaders[follower.name].joint, []).append(follower)
+        if not (leaders[follower.name].others or leaders[follower.name].loop):
+            led.setdefault(leaders[follower.name].joint, []).append(follower)
     return tuple(_held_back(row, led.get(row.name, [])) for row in rows if row.mimic is None), tuple(followers)
 
 
@@ -387,8 +426,12 @@ def resolved(follows: Mapping[str, Mimic]) -> dict[str, Mimic]:
             name = follows[name].joint
         for name, mimic in reversed(way.items()):
             inner = found.get(mimic.joint, Mimic(mimic.joint))
+            if mimic.loop or inner.loop:
+                found[name] = mimic
+                continue
+            others = (*((other, mimic.factor * factor) for other, factor in inner.others), *mimic.others)
             offset = mimic.factor * inner.offset + mimic.offset
-            found[name] = Mimic(inner.joint, mimic.factor * inner.factor, offset)
+            found[name] = Mimic(inner.joint, mimic.factor * inner.factor, offset, others=others)
     return {name: found[name] for name in follows}
 
 
@@ -407,7 +450,7 @@ def _held_back(joint: JointModel, followers: Sequence[JointModel]) -> JointModel
 def meeting_limits(limits: tuple[float, float] | None, follower: JointModel) -> tuple[float, float] | None:
     """What is left of the limits of a joint by those of its follower."""
     mimic = follower.mimic
-    if mimic is None or follower.limits is None or not mimic.factor:
+    if mimic is None or follower.limits is None or not mimic.factor or mimic.others or mimic.loop:
         return limits
     low, high = sorted((limit - mimic.offset) / mimic.factor for limit in follower.limits)
     return (low, high) if limits is None else (max(low, limits[0]), min(high, limits[1]))
@@ -456,13 +499,14 @@ def _check_mimics(robot: Description) -> None:
         if mimic is None or not places[-1] < mimic.place < len(robot.joints) + len(robot.followers):
             raise ModelError(f"robot {robot.name!r}: follower {joint.name!r} needs a mimic with its place in the chain")
         places.append(mimic.place)
-        if mimic.joint not in leaders:
-            raise unknown(f"joint for {joint.name!r} of robot {robot.name!r} to follow:", mimic.joint, leaders)
-        if (kind := leaders[mimic.joint].kind) in FREEDOMS or joint.kind in FREEDOMS:
-            raise ModelError(
-                f"robot {robot.name!r}: {joint.name!r} follows {mimic.joint!r}, and the position of a "
-                f"{kind or joint.kind} joint is no number that could follow or be followed"
-            )
+        for name in (mimic.joint, *(other for other, _ in mimic.others)):
+            if name not in leaders:
+                raise unknown(f"joint for {joint.name!r} of robot {robot.name!r} to follow:", name, leaders)
+            if (kind := leaders[name].kind) in FREEDOMS or joint.kind in FREEDOMS:
+                raise ModelError(
+                    f"robot {robot.name!r}: {joint.name!r} follows {name!r}, and the position of a "
+                    f"{kind or joint.kind} joint is no number that could follow or be followed"
+                )
         if not (math.isfinite(mimic.factor) and mimic.factor and math.isfinite(mimic.offset)):
             raise ModelError(
                 f"robot {robot.name!r}: {joint.name!r} follows {mimic.joint!r} by factor {mimic.factor!r} and offset "

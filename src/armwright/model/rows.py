@@ -195,6 +195,7 @@ def _drive(joint: JointModel, default: Any) -> dict[str, Any]:
     """What of the limits and the drive of a joint is not as it would be if nothing were written."""
     keys = BALL_DRIVE if joint.kind in FREEDOMS else DRIVE
     found = {key: value for key in keys if (value := getattr(joint, key)) != getattr(default, key)}
-    if joint.mimic and (not default.mimic or replace(joint.mimic, place=0) != default.mimic):
+    in_loop = joint.mimic is not None and bool(joint.mimic.loop or joint.mimic.others)  # written as [[loop]]
+    if joint.mimic and not in_loop and (not default.mimic or replace(joint.mimic, place=0) != default.mimic):
         found["mimic"] = {key: getattr(joint.mimic, key) for key in MIMIC}
     return found

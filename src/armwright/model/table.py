@@ -77,10 +77,16 @@ def _variables(robot: Description) -> list[str]:
     names = {joint.name: f"q{i}" for i, joint in enumerate(robot.joints, start=1)}
     found = []
     for row in robot.rows:
-        m = row.mimic
-        factor = "" if m is None or m.factor == 1 else "-" if m.factor == -1 else f"{m.factor:g} "
-        found.append(factor + names[m.joint if m else row.name])
+        if row.mimic and row.mimic.loop:
+            found.append(f"by {shown(row.mimic.loop)}")
+            continue
+        terms = [_times(factor, names[name]) for name, factor in (row.mimic.leaders if row.mimic else ((row.name, 1),))]
+        found.append(" + ".join(terms).replace("+ -", "- "))
     return found
+
+
+def _times(factor: float, variable: str) -> str:
+    return ("" if factor == 1 else "-" if factor == -1 else f"{factor:g} ") + variable
 
 
 def _limits(robot: Description) -> list[list[str]]:

@@ -28,6 +28,7 @@ from armwright.model.description import (
     six,
 )
 from armwright.model.dh import CONVENTIONS, Table, read_table
+from armwright.model.loop import written
 from armwright.model.references import Links
 from armwright.model.rows import as_row
 from armwright.model.values import Reader
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 TOP_KEYS = (
     *("name", "source", "convention", "gravity", "base", "flange", "tool", "accept", "visuals", "payload", "link"),
-    *("floating", "base_link", "tip", "frame"),
+    *("floating", "base_link", "tip", "frame", "loop"),
 )
 PAYLOAD_KEYS = ("mass", "com", "inertia")
 FRAME_KEYS = ("name", "link", "pose")
@@ -79,6 +80,7 @@ class Fields:
     visuals: tuple[Visual, ...]
     tip: int
     frames: tuple[Frame, ...]
+    loops: tuple[tuple[Mapping[str, Any], Callable[[str | None], str]], ...] = ()
 
 
 def read(
@@ -164,6 +166,7 @@ def fields(
         visuals=_base_visuals(top, places) + (() if base is None or floats else _base_visuals(base, places)),
         tip=tip,
         frames=_frames(top, table, where),
+        loops=_loops(top, convention, where),
     )
 
 
@@ -209,6 +212,19 @@ def _frames(top: Reader, table: Table, where: Callable[[str, int, str | None], s
             "frame", f"several frames are called {twice!r}; a frame is asked for by its name, so give each its own"
         )
     return tuple(found)
+
+
+def _loops(
+    top: Reader, convention: str, line: Callable[[str, int, str | None], str]
+) -> tuple[tuple[Mapping[str, Any], Callable[[str | None], str]], ...]:
+    """The [[loop]] tables, each with what names its place in messages; differentials first, as loops may need them."""
+    entries = top.data.get("loop", [])
+    if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
+        top.fail("loop", "loops must be written as [[loop]] tables, one per loop")
+    if entries and convention != "modified":
+        top.fail("loop", f"loops hold frames of the modified convention; expected that one, not {convention!r}")
+    found = [(entry, lambda key, i=i: line("loop", i, key) + f"loop {i + 1}") for i, entry in enumerate(entries)]
+    return tuple(sorted(found, key=lambda one: one[0].get("kind") != "differential"))
 
 
 def data_of(text: str, file: str) -> dict[str, Any]:
@@ -307,6 +323,8 @@ def write(robot: Description) -> str:
         said: dict[str, Any] = {"name": frame.name, "link": links.said(frame.link)}
         said |= {"pose": frame.pose} if frame.pose != NO_TRANSFORM else {}
         parts.append("\n".join(["[[frame]]", *_keys(said)]))
+    for loop in written(robot):
+        parts.append("\n".join(["[[loop]]", *(f"{key} = {_value(value)}" for key, value in loop.items())]))
     if robot.payload is not None:
         parts.append("\n".join(["[payload]", *_body(robot.payload, {})]))
     return "\n\n".join(parts) + "\n"
@@ -347,12 +365,16 @@ def _value(value: Any) -> str:
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{key} = {_value(x)}' for key, x in value.items())} }}"
+        return f"{{ {', '.join(f'{_key(key)} = {_value(x)}' for key, x in value.items())} }}"
     if isinstance(value, Sequence):
         return f"[{', '.join(map(_value, value))}]"
     if isinstance(value, int):
         return repr(int(value))
     return repr(float(value))
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _text(name)
 
 
 def _text(value: str) -> str:

@@ -151,5 +151,6 @@ def moves_no_mass(robot: Description) -> Iterator[Doubt]:
 
 
 def driven(robot: Description) -> list[int]:
-    """Which coordinate moves each joint of the chain."""
-    return [drive.terms[0][0] for drive in robot.drives] or list(range(robot.n))
+    """Which coordinate moves each joint; of several, as those of a loop, the first."""
+    places = {joint.name: i for i, joint in enumerate(robot.joints)}
+    return [places[row.mimic.joint if row.mimic else row.name] for row in robot.rows]

@@ -15,6 +15,7 @@ from armwright.algebra import Array
 from armwright.arrays import stacked
 from armwright.errors import InputError
 from armwright.formulations.parts.actuators import friction
+from armwright.formulations.parts.coordinates import placed
 from armwright.robot import Robot
 from armwright.simulation.plan import check_seconds, check_span
 from armwright.simulation.run import Run, Statistics
@@ -87,8 +88,8 @@ def _sums(
     nodes, weights = np.polynomial.legendre.leggauss(POINTS)
     lengths = np.diff(edges)
     fine = (edges[:-1, None] + lengths[:, None] * (nodes + 1) / 2).ravel()
-    _, qd, _, tau, drag = moving(fine)
-    rub = stacked(friction(robot.mechanism(), list(qd.T)), fine.shape, qd.dtype) - drag
+    q, qd, _, tau, drag = moving(fine)
+    rub = stacked(friction(placed(robot.mechanism(), list(q.T)), list(qd.T)), fine.shape, qd.dtype) - drag
     sums = []
     for torques in (tau, rub):
         power = np.sum(torques * qd, axis=-1).reshape(-1, POINTS)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from armwright.algebra import Array, Scalar
 from armwright.formulations import find
 from armwright.formulations.parts.actuators import friction
+from armwright.formulations.parts.coordinates import placed
 from armwright.graph.angles import written_out
 from armwright.graph.differentiate import derivatives
 from armwright.graph.expression import Expr, Graph, Operand
@@ -77,7 +78,7 @@ def derivative(motion: Driven) -> Program:
     power: Scalar = 0
     loss: Scalar = 0
     qd = motion.at.qd
-    rubbing = friction(motion.mechanism, qd)
+    rubbing = friction(placed(motion.mechanism, motion.at.q), qd)
     for tau, drag, rub, speed in zip(motion.torques, motion.drag, rubbing, qd, strict=True):
         power, loss = power + tau * speed, loss + (rub - drag) * speed
     return motion.program(*qd, *motion.accelerations, *motion.rates, power, loss)

@@ -17,6 +17,7 @@ from armwright.backends.interface import Kernel
 from armwright.errors import InputError, SimulationError, SingularError
 from armwright.formulations import problem_of
 from armwright.formulations.parts.actuators import friction
+from armwright.formulations.parts.coordinates import placed
 from armwright.integrate import (
     STIFF,
     Event,
@@ -77,7 +78,7 @@ def _rate(plan: Plan) -> Callable[[float, Array], Array]:
         q, qd = parts["q"], parts["qd"]
         at = Moment(t, q.tolist(), qd.tolist(), mechanism, parts["memory"].tolist())
         tau, drag = np.array(law.shared(at), dtype=float)
-        rub = np.array(friction(mechanism, at.qd)) - drag
+        rub = np.array(friction(placed(mechanism, at.q), at.qd)) - drag
         return np.concatenate([qd, robot.forward_dynamics(q, qd, tau + drag), law.rates(at), [tau @ qd, rub @ qd]])
 
     return rate

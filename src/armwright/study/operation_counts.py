@@ -77,6 +77,7 @@ def counted(n: int, together: bool = False) -> list[Formulation]:
         f
         for f in listed
         if (f.together or not together)
+        and not problem_of(f.problem).held
         and (f.order == "n" or n <= MANY_JOINTS or len(problem_of(f.problem).candidates) > 1)
     ]
 

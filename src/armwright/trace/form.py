@@ -33,7 +33,12 @@ def form_of(problem: Problem, robot: Description, chosen: bool = False, vary: tu
     """How to compute a problem; `chosen` says that a formulation was asked for by name, of which no loop exists."""
     if straight(robot, problem):
         return Form.STRAIGHT
-    plain = robot.mechanism().serial and not robot.followers and not any(joint.smooth for joint in robot.joints)
+    plain = (
+        robot.mechanism().serial
+        and not robot.followers
+        and not robot.loops
+        and not any(joint.smooth for joint in robot.joints)
+    )
     return Form.LOOP if problem.loop is not None and plain and not chosen and not vary else Form.WRITTEN
 
 

@@ -59,8 +59,10 @@ def _rows(mechanism: Mechanism) -> list[list[int]]:
 
 
 def movable(mechanism: Mechanism, i: int) -> bool:
-    """Whether a link stands on a DH row: frames of balls and at branches stay where they are."""
+    """Whether a link stands on a DH row: frames of balls, at branches and at the ends of loops stay where they are."""
     joint = mechanism.joints[i]
+    if any(i in loop.links for loop in mechanism.loops):
+        return False
     of_ball = any(ball.joint <= i < ball.joint + ball.freedoms for ball in mechanism.balls)
     return not of_ball and all(structural(x, 0) for x in (joint.y, joint.z, joint.sg))
 

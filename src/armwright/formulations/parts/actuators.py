@@ -30,11 +30,9 @@ def friction(mechanism: Mechanism, qd: Coordinates) -> list[Scalar]:
     )
 
 
-def rotor_torque(mechanism: Mechanism, qdd: Coordinates) -> list[Scalar]:
-    """What it takes to accelerate the rotors, per coordinate of the robot."""
-    return gathered(
-        mechanism, [joint.armature * a for joint, a in zip(mechanism.joints, rates(mechanism, qdd), strict=True)]
-    )
+def rotor_torque(mechanism: Mechanism, joint_qdd: Coordinates) -> list[Scalar]:
+    """What it takes to accelerate the rotors, per coordinate of the robot, by the accelerations of the joints."""
+    return gathered(mechanism, [joint.armature * a for joint, a in zip(mechanism.joints, joint_qdd, strict=True)])
 
 
 def with_rotors(mechanism: Mechanism, matrix: SquareMatrix) -> SquareMatrix:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from armwright.algebra import Scalar
-from armwright.formulations.parts.actuators import with_rotors
+from armwright.formulations.parts.actuators import rotor_torque, with_rotors
 from armwright.formulations.parts.coordinates import (
     congruent,
     convective,
@@ -37,8 +37,9 @@ def forward_dynamics_of(mass_matrix: MassMatrix, inverse_dynamics: Torques, solv
         mechanism: Mechanism, q: Coordinates, qd: Coordinates, tau: Coordinates, loads: Loads
     ) -> list[Scalar]:
         x, v = positions(mechanism, q), rates(mechanism, qd)
-        bias = gathered(mechanism, inverse_dynamics(mechanism, x, v, convective(mechanism, v), loads))
-        force = [t - b for t, b in zip(tau, bias, strict=True)]
+        c = convective(mechanism, v)
+        parts = gathered(mechanism, inverse_dynamics(mechanism, x, v, c, loads)), rotor_torque(mechanism, c)
+        force = [t - bias - rotor for t, bias, rotor in zip(tau, *parts, strict=True)]
         return SOLVERS[solver](congruent(mechanism, with_rotors(mechanism, mass_matrix(mechanism, x))), force)
 
     return forward_dynamics

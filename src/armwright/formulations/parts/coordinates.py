@@ -6,25 +6,27 @@ Every formulation is written for joints of one freedom, each at some position; t
 
 Where each joint has its own coordinate, G is the identity and they return what they were given. Of a ball or free joint
 q is no such sum: its body stands where q says (`placed`), its freedoms are joints at zero in the axes of the body, and
-c is what turning axes make of their accelerations.
+c is what turning axes make of their accelerations. What a loop moves is found from the other joints (`loops`): there G
+depends on q, and c is dG/dt qd. All but `placed` and `tangent` are for a mechanism that is placed.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from armwright.algebra import IDENTITY, ZERO, Matrix, Scalar, Vector, from_quaternion, sign
+from armwright.formulations.parts import loops
 from armwright.formulations.parts.types import Coordinates, SquareMatrix
-from armwright.mechanism import Ball, Mechanism, Pose
+from armwright.mechanism import Ball, Drive, Mechanism, Pose
 
 
 def placed(mechanism: Mechanism, q: Coordinates) -> Mechanism:
-    """The mechanism with the bodies of ball and free joints where they are."""
-    if not mechanism.balls:
-        return mechanism
-    joints = list(mechanism.joints)
-    for ball in mechanism.balls:
-        joints[ball.joint] = replace(joints[ball.joint], stand=_stand(joints[ball.joint].stand, ball, q))
-    return replace(mechanism, joints=tuple(joints))
+    """The mechanism with the bodies of ball and free joints, and what loops move, where they are."""
+    if mechanism.balls:
+        joints = list(mechanism.joints)
+        for ball in mechanism.balls:
+            joints[ball.joint] = replace(joints[ball.joint], stand=_stand(joints[ball.joint].stand, ball, q))
+        mechanism = replace(mechanism, joints=tuple(joints))
+    return loops.closed(mechanism, list(positions(mechanism, q))) if mechanism.loops else mechanism
 
 
 def _stand(fixed: Pose | None, ball: Ball, q: Coordinates) -> Pose:
@@ -72,10 +74,13 @@ def positions(mechanism: Mechanism, q: Coordinates) -> Coordinates:
     if not mechanism.drives:
         return q
     still = {i for ball in mechanism.balls for i in range(ball.joint, ball.joint + ball.freedoms)}
-    return [
-        0 if i in still else _sum([(_place(mechanism, c), factor) for c, factor in drive.terms], q) + drive.offset
-        for i, drive in enumerate(mechanism.drives)
-    ]
+    return [0 if i in still else _position(mechanism, drive, q) for i, drive in enumerate(mechanism.drives)]
+
+
+def _position(mechanism: Mechanism, drive: Drive, q: Coordinates) -> Scalar:
+    if drive.at is not None:
+        return drive.at
+    return _sum([(_place(mechanism, c), factor) for c, factor in drive.terms], q) + drive.offset
 
 
 def rates(mechanism: Mechanism, qd: Coordinates) -> Coordinates:
@@ -85,7 +90,7 @@ def rates(mechanism: Mechanism, qd: Coordinates) -> Coordinates:
 
 def accelerations(mechanism: Mechanism, qd: Coordinates, qdd: Coordinates) -> Coordinates:
     """How every joint of the mechanism accelerates."""
-    if not mechanism.balls:
+    if not (mechanism.balls or mechanism.embedded):
         return rates(mechanism, qdd)
     parts = rates(mechanism, qdd), convective(mechanism, rates(mechanism, qd))
     return [own + more for own, more in zip(*parts, strict=True)]
@@ -97,6 +102,7 @@ def convective(mechanism: Mechanism, joint_rates: Coordinates) -> list[Scalar]:
     for ball in mechanism.balls:
         own = slice(ball.joint, ball.joint + ball.freedoms)
         shift[own] = CONVECTIVE[ball.kind](*joint_rates[own])
+    loops.convective(mechanism, joint_rates, shift)
     return shift
 
 
@@ -141,6 +147,15 @@ def gathered(mechanism: Mechanism, row: Sequence[Scalar]) -> list[Scalar]:
     for drive, x in zip(mechanism.drives, row, strict=True):
         for coordinate, factor in drive.terms:
             sums[coordinate] = sums[coordinate] + factor * x
+    return sums
+
+
+def gathered_in_time(mechanism: Mechanism, joint_rates: Coordinates, row: Sequence[Scalar]) -> list[Scalar]:
+    """What `gathered` changes by in time while the numbers of the joints are constant: by dG/dt."""
+    sums: list[Scalar] = [0] * mechanism.coordinates
+    for i, factors in loops.factors_in_time(mechanism, joint_rates).items():
+        for coordinate, factor in factors.items():
+            sums[coordinate] = sums[coordinate] + factor * row[i]
     return sums
 
 

@@ -1,0 +1,471 @@
+"""Closed loops: positions, velocities and torques of textbook mechanisms in closed form, and what is refused."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import mpmath as mp
+import numpy as np
+import pytest
+from conftest import close
+
+import armwright as aw
+from armwright import identify
+from armwright.formulations import FORMULATIONS, Formulation
+from armwright.model.description import JointModel, LinkModel
+
+DOWN = (0.0, -9.81, 0.0)
+"""In the plane of the mechanisms."""
+
+CRANK, COUPLER, ROCKER, GROUND, BAR = 0.2, 0.5, 0.4, 0.45, 0.4
+
+
+def body(name: str, mass: float, x: float, y: float, inertia: float) -> LinkModel:
+    return LinkModel(name, mass, (x, y, 0.0), ((0.1, 0.0, 0.0), (0.0, 0.1, 0.0), (0.0, 0.0, inertia)))
+
+
+BODIES = (body("a", 1.1, 0.1, 0.02, 0.004), body("b", 2.3, 0.2, -0.03, 0.05), body("c", 1.7, 0.15, 0.01, 0.03))
+BODIES += (replace(BODIES[1], name="d", mass=0.9),)
+
+
+def turning(name: str, a: float, theta: float = 0.0, **drive: float) -> JointModel:
+    return JointModel(name, "revolute", 0.0, a, 0.0, theta, **drive)
+
+
+def four_bar(**drive: float) -> aw.Robot:
+    joints = turning("crank", 0.0), turning("coupler", CRANK, **drive), turning("rocker", GROUND, 0.3, **drive)
+    arm = aw.Robot("four-bar", joints, BODIES[:3], gravity=DOWN, parents=(-1, 0, -1))
+    return arm.with_loop(
+        ("b", "c"), ((COUPLER, 0, 0), (ROCKER, 0, 0)), name="bar", dependent=("coupler", "rocker"),
+        reference={"crank": 1.0, "rocker": 1.5},
+    )  # fmt: skip
+
+
+def parallelogram() -> aw.Robot:
+    joints = turning("crank", 0.0), turning("coupler", CRANK), turning("rocker", GROUND)
+    arm = aw.Robot("parallelogram", joints, BODIES[:3], gravity=DOWN, parents=(-1, 0, -1))
+    return arm.with_loop(
+        ("b", "c"), ((GROUND, 0, 0), (CRANK, 0, 0)), dependent=("coupler", "rocker"),
+        reference={"crank": 1.0, "coupler": -1.0, "rocker": 1.0},
+    )  # fmt: skip
+
+
+def slider_crank() -> aw.Robot:
+    """The slider moves along x: its frame has z there, and x along z of the base."""
+    slide = JointModel("slide", "prismatic", np.pi / 2, 0.0, 0.0, np.pi / 2, gamma=np.pi / 2)
+    slider = LinkModel("c", 1.7, (0.0, -0.02, 0.0), BODIES[2].inertia)
+    joints = turning("crank", 0.0), turning("coupler", CRANK), slide
+    arm = aw.Robot("slider-crank", joints, (*BODIES[:2], slider), gravity=DOWN, parents=(-1, 0, -1))
+    return arm.with_loop(
+        ("b", "c"), ((COUPLER, 0, 0), (0, 0, 0)), dependent=("coupler", "slide"),
+        reference={"crank": 1.0, "coupler": -1.4, "slide": 0.5},
+    )  # fmt: skip
+
+
+def five_bar() -> aw.Robot:
+    """Two cranks, both coordinates, and two bars that meet."""
+    joints = turning("left", 0.0), turning("first", CRANK), turning("right", GROUND), turning("second", CRANK)
+    arm = aw.Robot("five-bar", joints, BODIES, gravity=DOWN, parents=(-1, 0, -1, 2))
+    return arm.with_loop(
+        ("b", "d"), ((BAR, 0, 0), (BAR, 0, 0)), dependent=("first", "second"),
+        reference={"left": 2.0, "right": 1.0, "first": -1.2, "second": 1.0},
+    )  # fmt: skip
+
+
+def cylinder(by_length: bool) -> aw.Robot:
+    """A boom that a cylinder turns: the coordinate is the angle of the boom, or the stroke of the piston."""
+    joints = (
+        turning("boom", 0.0),
+        turning("trunnion", 0.3, np.pi / 2),
+        JointModel("stroke", "prismatic", -np.pi / 2, 0.0, 0.4, 0.0),
+    )
+    rod = replace(BODIES[2], inertia=((0.03, 0.0, 0.0), (0.0, 0.03, 0.0), (0.0, 0.0, 0.03)))
+    arm = aw.Robot("boom", joints, (*BODIES[:2], rod), gravity=DOWN, parents=(-1, -1, 1))
+    dependent = ("boom", "trunnion") if by_length else ("trunnion", "stroke")
+    return arm.with_loop(
+        ("a", "c"),
+        ((0.6, 0, 0), (0, 0, 0)),
+        dependent=dependent,
+        reference={"boom": 1.0, "trunnion": 0.1, "stroke": 0.1},
+    )
+
+
+# -------------------------------------------------------------------------------------------------- what textbooks say
+
+
+def at(x: mp.mpf, y: mp.mpf, angle: mp.mpf, link: LinkModel) -> tuple[mp.mpf, ...]:
+    """Centre of mass and angle of a body whose frame stands at (x, y)."""
+    c, s = mp.cos(angle), mp.sin(angle)
+    u, v, _ = map(mp.mpf, link.com)
+    return x + c * u - s * v, y + s * u + c * v, angle
+
+
+def freudenstein(a: float, b: float, c: float, d: float, q: mp.mpf) -> tuple[mp.mpf, mp.mpf]:
+    """Angles of coupler and rocker of an open four-bar with its ground along x."""
+    a, b, c, d = map(mp.mpf, (a, b, c, d))
+    k1, k2, k3 = d / a, d / c, (a * a - b * b + c * c + d * d) / (2 * a * c)
+    A, B, C = mp.cos(q) - k1 - k2 * mp.cos(q) + k3, -2 * mp.sin(q), k1 - (k2 + 1) * mp.cos(q) + k3
+    rocker = 2 * mp.atan2(-B - mp.sqrt(B * B - 4 * A * C), 2 * A)
+    x, y = d + c * mp.cos(rocker) - a * mp.cos(q), c * mp.sin(rocker) - a * mp.sin(q)
+    return mp.atan2(y, x), rocker
+
+
+def of_four_bar(q: mp.mpf) -> list[tuple[mp.mpf, ...]]:
+    coupler, rocker = freudenstein(CRANK, COUPLER, ROCKER, GROUND, q)
+    crank = mp.mpf(CRANK)
+    return [
+        at(0, 0, q, BODIES[0]),
+        at(crank * mp.cos(q), crank * mp.sin(q), coupler, BODIES[1]),
+        at(mp.mpf(GROUND), 0, rocker, BODIES[2]),
+    ]
+
+
+def of_parallelogram(q: mp.mpf) -> list[tuple[mp.mpf, ...]]:
+    crank = mp.mpf(CRANK)
+    coupler = at(crank * mp.cos(q), crank * mp.sin(q), mp.mpf(0), BODIES[1])
+    return [at(0, 0, q, BODIES[0]), coupler, at(mp.mpf(GROUND), 0, q, BODIES[2])]
+
+
+def of_slider_crank(q: mp.mpf) -> list[tuple[mp.mpf, ...]]:
+    r, length = mp.mpf(CRANK), mp.mpf(COUPLER)
+    x = r * mp.cos(q) + mp.sqrt(length**2 - (r * mp.sin(q)) ** 2)
+    coupler = at(r * mp.cos(q), r * mp.sin(q), -mp.asin(r * mp.sin(q) / length), BODIES[1])
+    return [at(0, 0, q, BODIES[0]), coupler, (x, mp.mpf("0.02"), mp.mpf(0))]
+
+
+def of_five_bar(left: mp.mpf, right: mp.mpf) -> list[tuple[mp.mpf, ...]]:
+    r, length, ground = map(mp.mpf, (CRANK, BAR, GROUND))
+    p, s = (r * mp.cos(left), r * mp.sin(left)), (ground + r * mp.cos(right), r * mp.sin(right))
+    middle, half = [(u + v) / 2 for u, v in zip(p, s, strict=True)], [(v - u) / 2 for u, v in zip(p, s, strict=True)]
+    h = mp.sqrt(length**2 / (half[0] ** 2 + half[1] ** 2) - 1)
+    x, y = middle[0] - h * half[1], middle[1] + h * half[0]
+    return [
+        at(0, 0, left, BODIES[0]),
+        at(*p, mp.atan2(y - p[1], x - p[0]), BODIES[1]),
+        at(ground, 0, right, BODIES[2]),
+        at(*s, mp.atan2(y - s[1], x - s[0]), BODIES[3]),
+    ]
+
+
+def of_boom(q: mp.mpf) -> list[tuple[mp.mpf, ...]]:
+    """By the angle of the boom; the cylinder stands at (0.3, 0) and pushes at 0.6."""
+    tip = mp.mpf("0.6") * mp.cos(q) - mp.mpf("0.3"), mp.mpf("0.6") * mp.sin(q)
+    angle, length = mp.atan2(tip[1], tip[0]), mp.hypot(*tip)
+    trunnion = at(mp.mpf("0.3"), 0, angle - mp.pi / 2, BODIES[1])
+    u, v = mp.mpf(BODIES[2].com[0]), length  # z of the rod is along the cylinder, x across it
+    rod = mp.mpf("0.3") + v * mp.cos(angle) + u * mp.sin(angle), v * mp.sin(angle) - u * mp.cos(angle), angle
+    return [at(0, 0, q, BODIES[0]), trunnion, rod]
+
+
+def of_stroke(s: mp.mpf) -> list[tuple[mp.mpf, ...]]:
+    """The law of cosines: 0.3, 0.6 and 0.4 + stroke are the sides of a triangle."""
+    length = mp.mpf("0.4") + s
+    return of_boom(mp.acos((mp.mpf("0.45") - length**2) / mp.mpf("0.36")))
+
+
+Positions = Callable[..., list[tuple[mp.mpf, ...]]]
+
+MECHANISMS: dict[str, tuple[Callable[[], aw.Robot], Positions, tuple[tuple[float, ...], ...]]] = {
+    "four-bar": (four_bar, of_four_bar, ((0.3,), (1.0,), (2.5,), (-2.0,))),
+    "parallelogram": (parallelogram, of_parallelogram, ((0.0,), (1.0,), (3.2,), (-2.0,))),
+    "slider-crank": (slider_crank, of_slider_crank, ((0.3,), (1.0,), (2.5,), (-2.0,))),
+    "five-bar": (five_bar, of_five_bar, ((2.0, 1.0), (1.5, 1.2), (2.4, 0.3))),
+    "cylinder by angle": (lambda: cylinder(False), of_boom, ((0.7,), (1.4,), (2.2,))),
+    "cylinder by stroke": (lambda: cylinder(True), of_stroke, ((0.05,), (0.2,), (0.4,))),
+}
+
+
+def derivative(of: Positions, q: tuple[float, ...], orders: tuple[int, ...]) -> np.ndarray:
+    """Of all centres of mass and angles, each (links, 3)."""
+    with mp.workdps(60):
+        x = tuple(map(mp.mpf, q))
+        count = len(of(*x))
+        values = [
+            [mp.diff(lambda *u, i=i, k=k: of(*u)[i][k], x, orders) if any(orders) else of(*x)[i][k] for k in range(3)]
+            for i in range(count)
+        ]
+        return np.array(values, dtype=float)
+
+
+def unit(n: int, *places: int) -> tuple[int, ...]:
+    return tuple(places.count(i) for i in range(n))
+
+
+def lagrange(
+    arm: aw.Robot, of: Positions, q: tuple[float, ...], qd: np.ndarray, qdd: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mass matrix and torques by virtual work: the sum over all bodies of what they resist times how they move."""
+    n = arm.n
+    J = np.array([derivative(of, q, unit(n, i)) for i in range(n)])
+    H = np.array([[derivative(of, q, unit(n, i, j)) for j in range(n)] for i in range(n)])
+    acceleration = np.einsum("ilk,i->lk", J, qdd) + np.einsum("ijlk,i,j->lk", H, qd, qd) + [0.0, 9.81, 0.0]
+    weight = np.array([[link.mass, link.mass, link.inertia[2][2]] for link in arm.links])
+    M = np.einsum("ilk,lk,jlk->ij", J, weight, J)
+    return M, np.einsum("ilk,lk,lk->i", J, weight, acceleration)
+
+
+def in_plane(link: LinkModel, T: np.ndarray) -> np.ndarray:
+    return np.array([*(T @ [*link.com, 1.0])[:2]])
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_mechanisms_in_closed_form(name: str) -> None:
+    make, of, places = MECHANISMS[name]
+    arm = make()
+    assert arm.n == len(places[0])
+    rng = np.random.default_rng(3)
+    for q in places:
+        qd, qdd = rng.uniform(-2, 2, (2, arm.n))
+        expected = derivative(of, q, unit(arm.n))
+        poses = arm.link_poses(np.array(q))
+        close(np.array([in_plane(*pair) for pair in zip(arm.links, poses, strict=True)]), expected[:, :2], 1e-12)
+        speeds = arm.partial_velocities(np.array(q))
+        for i in range(arm.n):
+            slopes = derivative(of, q, unit(arm.n, i))
+            close(speeds[:, [0, 1, 5], i], slopes, 1e-12)
+        M, tau = lagrange(arm, of, q, qd, qdd)
+        close(arm.mass_matrix(np.array(q)), M, 1e-12)
+        close(arm.inverse_dynamics(np.array(q), qd, qdd), tau, 1e-12)
+        close(arm.forward_dynamics(np.array(q), qd, tau), qdd, 1e-11)
+
+
+def test_a_parallelogram_is_a_coupling_and_never_singular() -> None:
+    arm = parallelogram()
+    assert arm.loops == ()
+    assert [(f.name, f.mimic.joint, f.mimic.factor) for f in arm.followers] == [
+        ("coupler", "crank", -1.0),
+        ("rocker", "crank", 1.0),
+    ]
+    flat = arm.link_poses(np.array([0.0]))
+    close(flat[1] @ [GROUND, 0, 0, 1], flat[2] @ [CRANK, 0, 0, 1], 1e-15)
+
+
+# --------------------------------------------------------------------------------------------------- everything runs
+
+
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize("make", [four_bar, five_bar, slider_crank])
+def test_every_formulation_feels_the_loop(make: Callable[..., aw.Robot], formulation: Formulation) -> None:
+    arm = make()
+    q = np.array(MECHANISMS[arm.name][2])
+    qd, qdd = np.random.default_rng(1).uniform(-1, 1, (2, *q.shape))
+    if not formulation.together:
+        with pytest.raises(aw.InputError, match="joints that move together"):
+            arm.forward_dynamics(q, qd, qdd, formulation=formulation.name)
+        return
+    tau = arm.inverse_dynamics(q, qd, qdd)
+    name = {"formulation": formulation.name}
+    if formulation.problem == "inverse_dynamics":
+        close(arm.inverse_dynamics(q, qd, qdd, **name), tau, 1e-12)
+    elif formulation.problem == "mass_matrix":
+        close(arm.mass_matrix(q, **name), arm.mass_matrix(q), 1e-12)
+    elif formulation.problem == "bias":
+        close(arm.bias(q, qd, **name), arm.inverse_dynamics(q, qd, 0 * qdd), 1e-12)
+    elif formulation.problem == "forward_dynamics":
+        close(arm.forward_dynamics(q, qd, tau, **name), qdd, 1e-10)
+
+
+@pytest.mark.parametrize("make", [lambda: four_bar(rotor_inertia=0.2, gear=1.5, viscous=0.3), five_bar])
+def test_quantities_obey_their_laws(make: Callable[[], aw.Robot]) -> None:
+    arm = make().with_tip("b")
+    n, h = arm.n, 1e-6
+    q = np.array(MECHANISMS[arm.name][2][0])
+    qd, qdd = np.random.default_rng(2).uniform(-1, 1, (2, n))
+    M, tau = arm.mass_matrix(q), arm.inverse_dynamics(q, qd, qdd)
+    close(arm.kinetic_energy(q, qd), 0.5 * qd @ M @ qd, 1e-13)
+    close(arm.forward_dynamics(q, qd, tau), qdd, 1e-12)
+    C = arm.coriolis_matrix(q, qd)
+    free = arm.with_friction(viscous={row.name: 0.0 for row in arm.rows})
+    close(C @ qd, free.bias(q, qd) - arm.gravity_torque(q), 1e-12)
+    change = (arm.mass_matrix(q + h * qd) - arm.mass_matrix(q - h * qd)) / (2 * h)
+    close(C + C.T, change, 1e-8)
+    close(arm.gibbs_function(q, qd, qdd + 1) - arm.gibbs_function(q, qd, qdd - 1), 2 * free.inverse_dynamics(q, qd, qdd).sum(), 1e-11)  # fmt: skip
+    for i in range(n):
+        close(arm.joint_torque(i, q, qd, qdd), tau[i], 1e-12)
+        slope = (arm.potential_energy(q + h * np.eye(n)[i]) - arm.potential_energy(q - h * np.eye(n)[i])) / (2 * h)
+        close(slope, arm.gravity_torque(q)[i], 1e-8)
+    for frame in ("base", "tip"):
+        rate = (arm.jacobian(q + h * qd, frame) - arm.jacobian(q - h * qd, frame)) / (2 * h)
+        close(arm.jacobian_derivative(q, qd, frame), rate, 1e-8)
+    by_q, by_qd, inertia = arm.inverse_dynamics_derivatives(q, qd, qdd)
+    close(inertia, M, 1e-12)
+    for i in range(n):
+        step = h * np.eye(n)[i]
+        close(by_q[:, i], (arm.inverse_dynamics(q + step, qd, qdd) - arm.inverse_dynamics(q - step, qd, qdd)) / (2 * h), 1e-7)  # fmt: skip
+        close(by_qd[:, i], (arm.inverse_dynamics(q, qd + step, qdd) - arm.inverse_dynamics(q, qd - step, qdd)) / (2 * h), 1e-7)  # fmt: skip
+    Y = identify.regressor(arm, q, qd, qdd)
+    close(Y @ identify.parameters(arm), tau, 1e-12)
+
+
+def test_a_five_bar_falls_without_losing_energy() -> None:
+    run = aw.simulate(five_bar(), None, (2.0, 1.0), (0.5, -0.3), 0.15, every=0.05, rtol=1e-11)
+    assert run.audit.energy_error < 1e-9
+
+
+def test_lengths_vary_and_the_loop_stays_closed() -> None:
+    """The rocker stands on joint `rocker`, whose a is the length of the ground."""
+    arm = four_bar()
+    longer = aw.compile(arm, "link_poses", vary=["rocker.a"])
+    T = longer(np.array([1.0]), 0.5)
+    close(T[1] @ [COUPLER, 0, 0, 1], T[2] @ [ROCKER, 0, 0, 1], 1e-14)
+    close(T[2][0, 3], 0.5, 1e-15)
+
+
+def test_any_scalar_solves_a_loop() -> None:
+    arm = four_bar()
+    q, qd, qdd = 1.0, 0.7, -0.4
+    exact = arm.inverse_dynamics([q], [qd], [qdd])
+    with mp.workdps(40):
+        mechanism = arm.mechanism(mp.mpf)
+        for f in (f for f in FORMULATIONS if f.problem == "inverse_dynamics"):
+            tau = f(mechanism, [mp.mpf(q)], [mp.mpf(qd)], [mp.mpf(qdd)])
+            close(np.array([float(tau[0])]), exact, 1e-13)
+    single = aw.compile(arm, "inverse_dynamics", dtype="float32")
+    close(single([q], [qd], [qdd]), exact, 1e-4)
+
+
+def test_loops_one_after_the_other() -> None:
+    """The rocker of a four-bar is the crank of the next one: a palletiser's rods."""
+    names = ("crank", "coupler", "rocker", "rod", "lever")
+    joints = (
+        *(turning("crank", 0.0), turning("coupler", CRANK), turning("rocker", GROUND)),
+        *(turning("rod", ROCKER), turning("lever", 2 * GROUND)),
+    )
+    links = tuple(replace(BODIES[i % 3], name=name) for i, name in enumerate(names))
+    arm = aw.Robot("six-bar", joints, links, gravity=DOWN, parents=(-1, 0, -1, 2, -1)).with_loop(
+        ("coupler", "rocker"), ((COUPLER, 0, 0), (ROCKER, 0, 0)), dependent=("coupler", "rocker"),
+        reference={"crank": 1.0, "rocker": 1.5},
+    ).with_loop(
+        ("rod", "lever"), ((COUPLER, 0, 0), (ROCKER, 0, 0)), dependent=("rod", "lever"),
+        reference={"crank": 1.0, "rod": -1.0, "lever": 1.2},
+    )  # fmt: skip
+    assert arm.n == 1
+    q, qd, qdd = np.array([1.0]), np.array([0.8]), np.array([-0.5])
+    T = arm.link_poses(q)
+    close(T[1] @ [COUPLER, 0, 0, 1], T[2] @ [ROCKER, 0, 0, 1], 1e-14)
+    close(T[3] @ [COUPLER, 0, 0, 1], T[4] @ [ROCKER, 0, 0, 1], 1e-14)
+    tau, h = arm.inverse_dynamics(q, qd, qdd), 1e-6
+    change = (arm.mass_matrix(q + h) - arm.mass_matrix(q - h))[0] / (2 * h)
+    close(tau, arm.mass_matrix(q)[0] * qdd + 0.5 * change * qd**2 + arm.gravity_torque(q), 1e-8)
+    close(arm.forward_dynamics(q, qd, tau), qdd, 1e-12)
+
+
+def test_a_differential_adds_up() -> None:
+    free = aw.random_robot(4, seed=5, prismatic=0.0)
+    arm = free.with_differential("joint4", {"joint1": 0.5, "joint3": -2.0}, offset=0.3)
+    assert (arm.n, arm.followers[0].mimic.leaders) == (3, (("joint1", 0.5), ("joint3", -2.0)))
+    assert "0.5 q1 - 2 q3" in str(arm)
+    G = np.vstack([np.eye(3), [0.5, 0.0, -2.0]])
+    q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, 3))
+    tau = free.inverse_dynamics(G @ q + [0, 0, 0, 0.3], G @ qd, G @ qdd) @ G
+    close(arm.inverse_dynamics(q, qd, qdd), tau, 1e-12)
+    close(arm.forward_dynamics(q, qd, tau), qdd, 1e-10)
+    with pytest.raises(aw.ModelError, match="'joint4' follows other joints already"):
+        arm.with_differential("joint2", {"joint4": 1.0})
+    with pytest.raises(aw.ModelError, match="'joint2' is to follow joint2; expected other joints"):
+        arm.with_differential("joint2", {"joint2": 1.0})
+
+
+# ------------------------------------------------------------------------------------------------------------ files
+
+TOML = """
+name = "four-bar"
+convention = "modified"
+gravity = [0.0, -9.81, 0.0]
+[[link]]
+name = "crank"
+joint = "crank"
+type = "revolute"
+alpha = 0
+a = 0
+d = 0
+mass = 1.0
+com = [0.1, 0, 0]
+inertia = [0.01, 0.01, 0.01, 0, 0, 0]
+[[link]]
+name = "coupler"
+joint = "coupler"
+type = "revolute"
+alpha = 0
+a = 0.2
+d = 0
+mass = 2.0
+com = [0.2, 0, 0]
+inertia = [0.01, 0.06, 0.05, 0, 0, 0]
+[[link]]
+name = "rocker"
+joint = "rocker"
+type = "revolute"
+alpha = 0
+a = 0.5
+d = 0
+mass = 1.0
+com = [0.2, 0, 0]
+inertia = [0.02, 0.05, 0.04, 0, 0, 0]
+[[loop]]
+name = "bar"
+links = ["rocker", "base"]
+at = [[0.4, 0, 0], [0.45, 0, 0]]
+dependent = ["coupler", "rocker"]
+reference = { crank = 1.0, coupler = "-60 deg", rocker = -1.5 }
+"""
+
+
+def loaded(tmp_path: Path, text: str = TOML) -> aw.Robot:
+    (tmp_path / "robot.toml").write_text(text)
+    return aw.load(tmp_path / "robot.toml")
+
+
+def test_a_loop_in_a_file(tmp_path: Path) -> None:
+    arm = loaded(tmp_path)
+    assert (arm.n, arm.loops[0].name, arm.loops[0].dependent) == (1, "bar", ("coupler", "rocker"))
+    close(arm.link_poses(np.array([0.7]))[2] @ [0.4, 0, 0, 1], [0.45, 0, 0, 1], 1e-14)
+    (tmp_path / "again.toml").write_text(arm.to_toml())
+    assert aw.load(tmp_path / "again.toml") == arm
+    coupled = aw.random_robot(3, seed=1).with_differential("joint3", {"joint1": 1.0, "joint2": 0.5}, 0.1)
+    (tmp_path / "other.toml").write_text(coupled.to_toml())
+    assert aw.Robot.from_toml(tmp_path / "other.toml").followers == coupled.followers
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "message"),
+    [
+        ('"rocker", "base"', '"rokker", "base"', r"rokker.*rocker"),
+        ('dependent = ["coupler", "rocker"]', 'dependent = ["coupler", "wheel"]', r"'wheel'.*coupler"),
+        ('links = ["rocker", "base"]\nat = [[0.4, 0, 0]', 'links = ["coupler", "base"]\nat = [[0.4, 0, 0]', "'rocker', which is not in it"),
+        ("[0.45, 0, 0]", "[4.5, 0, 0]", r"cannot be closed with crank = 1: its ends stay .* m apart"),
+        ('name = "bar"', 'kind = "weld"', "a weld fixes three freedoms in a plane.*redundant"),
+        ('["coupler", "rocker"]', '["crank", "coupler", "rocker"]', "a loop in a plane moves two joints"),
+        ('["coupler", "rocker"]', '["coupler"]', "a loop in a plane moves two joints"),
+        ("a = 0.5\n", "a = 0.5\ntheta = 0.1\n", None),
+        ("alpha = 0\na = 0.5", "alpha = 0.2\na = 0.5", "rocker does not move in the plane"),
+        ("at = [[0.4, 0, 0], [0.45, 0, 0]]", "at = [0.4]", "expected a point, a transform or the name of a frame"),
+        ('name = "bar"', 'kind = "knot"', "'knot'"),
+        ("reference = {", "refrence = {", "did you mean 'reference'"),
+        ("crank = 1.0", "krank = 1.0", r"krank.*crank"),
+        ('convention = "modified"', 'convention = "standard"', "frames of the modified convention"),
+    ],
+)  # fmt: skip
+def test_what_is_no_loop_is_told(wrong: str, right: str, message: str | None, tmp_path: Path) -> None:
+    assert wrong in TOML
+    text = TOML.replace(wrong, right)
+    if message is None:
+        assert loaded(tmp_path, text).n == 1
+        return
+    with pytest.raises(aw.errors.ArmwrightError, match=message):
+        loaded(tmp_path, text)
+
+
+def test_passive_joints_are_dependent_by_default(tmp_path: Path) -> None:
+    text = TOML.replace('dependent = ["coupler", "rocker"]\n', "").replace("mass = 2.0", "max_torque = 0\nmass = 2.0")
+    text = text.replace("d = 0\nmass = 1.0\ncom = [0.2", "d = 0\nmax_torque = 0\nmass = 1.0\ncom = [0.2")
+    assert loaded(tmp_path, text).loops[0].dependent == ("coupler", "rocker")
+
+
+def test_a_loop_that_cannot_close_at_a_position_is_told() -> None:
+    arm = five_bar()
+    with pytest.raises(aw.InputError, match=r"loop 'b-d' of five-bar cannot close: .* q = \[3.142, 0\]"):
+        arm.inverse_dynamics([np.pi, 0.0], [0, 0], [0, 0])
+    q = np.array([[2.0, 1.0], [np.pi, 0.0]])
+    with pytest.raises(aw.InputError, match="cannot close for state 1 of the batch"):
+        arm.forward_dynamics(q, 0 * q, 0 * q)
