@@ -19,7 +19,7 @@ from armwright.check.numbers import evaluate, evaluated, states
 from armwright.check.report import columns
 from armwright.errors import InputError, ModelError, unknown
 from armwright.formulations.parts.actuators import friction, rotor_torque
-from armwright.formulations.parts.coordinates import rates
+from armwright.formulations.parts.coordinates import rates as of_joints
 from armwright.formulations.parts.types import Coordinates
 from armwright.load import load
 from armwright.mechanism import Drive, Mechanism
@@ -461,4 +461,4 @@ def _vector(v: Array) -> str:
 
 def _rotors(mechanism: Mechanism, qdd: Coordinates) -> list[Scalar]:
     """What it takes to accelerate the rotors of a robot without loops."""
-    return rotor_torque(mechanism, rates(mechanism, qdd))
+    return rotor_torque(mechanism, of_joints(mechanism, qdd))
