@@ -10,14 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import close, random_case, random_rotation
+from mujoco_oracle import mujoco, state_there, torques
 
 import armwright as aw
 from armwright.errors import ModelError, ModelWarning
 from armwright.model import mjcf
 from armwright.model.mjcf.write import principal, quaternion
 from armwright.model.tree import Tree, pick
-
-mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 
 INERTIAL = '<inertial pos="0.1 0.2 0.3" mass="2" diaginertia="0.3 0.2 0.4"/>'
 
@@ -39,15 +38,6 @@ def write(body: str, rest: str = "", name: str = "robot.xml") -> Path:
 
 def read(body: str, rest: str = "") -> Tree:
     return mjcf.read(write(body, rest))
-
-
-def torques(model, q, qd, qdd) -> np.ndarray:
-    """MuJoCo's, of the tree alone: no contacts, limits or dry friction."""
-    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
-    data = mujoco.MjData(model)
-    data.qpos[:], data.qvel[:], data.qacc[:] = q, qd, qdd
-    mujoco.mj_inverse(model, data)
-    return data.qfrc_inverse.copy()
 
 
 def same_as_mujoco(path: Path, tip: str | None = None) -> aw.Robot:
@@ -113,11 +103,12 @@ def test_packaged_robots(robot_name: str) -> None:
         with pytest.raises(ValueError, match="inertia must satisfy A"):
             mujoco.MjModel.from_xml_string(text)
         return
-    text = arm.to_mjcf()
-    still = tuple(replace(joint, coulomb=0.0) for joint in arm.joints)
-    q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, arm.n))
-    expected = replace(arm, joints=still).inverse_dynamics(q, qd, qdd)
-    close(torques(mujoco.MjModel.from_xml_string(text), q, qd, qdd), expected, 1e-12)
+    still = arm.each_joint(lambda joint: replace(joint, coulomb=0.0))
+    model = mujoco.MjModel.from_xml_string(arm.to_mjcf())
+    rng = np.random.default_rng(0)
+    q, (qd, qdd) = arm.unit(rng.uniform(-1, 1, arm.nq)), rng.uniform(-1, 1, (2, arm.n))
+    qpos, qvel, qacc, B = state_there(arm, model, q, qd, qdd)
+    close(B.T @ torques(model, qpos, qvel, qacc), still.inverse_dynamics(q, qd, qdd), 1e-12)
 
 
 def test_a_link_without_mass_gets_the_least_there_is() -> None:

@@ -204,6 +204,7 @@ def test_a_mistake_in_a_tree_is_told_where_and_why(old: str, new: str, message: 
         ([{"parent": 3}, {}, {"parent": 1}], "modified", "'link1' hangs on 'link3', which hangs on 'link1'; a tree has"),
         ([{"name": "a"}, {"name": "a"}, {"parent": "a"}], "modified", "parent = 'a': several links are called that; give"),
         ([{}, {"parent": 0}], "standard", "unknown key 'parent'; .*trees, general placements .* in the modified convention"),
+        ([{}, {"parent": 0}], "modified", "robot 'robot': tool is of the tip, and the robot has several; name the link"),
         ([{"gamma": 0.1}], "saha", "written in the modified convention"),
         ([{"parent": -1}], "modified", "parent = -1: expected 0 for the base, or a link by its number, up to 1"),
         ([{"freedoms": [{}, {"gear": 0}], "type": "cylindrical"}], "modified", "gear = 0 would uncouple"),
@@ -214,7 +215,7 @@ def test_parents_that_cannot_be(rows: list[dict], convention: str, message: str)
     if convention == "saha":
         given = [{"b" if key == "d" else key: value for key, value in row.items()} for row in given]
     with pytest.raises(aw.ModelError, match=message):
-        aw.Robot.from_dh(given, convention)
+        aw.Robot.from_dh(given, convention, tool=np.eye(4) if "tool" in message else None)
 
 
 def test_a_slender_link_ends_at_one_child() -> None:

@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import close
+from mujoco_oracle import mass_matrix, mujoco, state_there, torques, turned
 from test_tree_files import decorated
 
 import armwright as aw
-from armwright.mechanism import FREEDOMS
+from armwright.errors import ModelWarning
+from armwright.model import mjcf
+from armwright.model.tree import pick
 from armwright.robot import random_tree
-
-mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 
 
 @pytest.fixture(autouse=True)
@@ -23,78 +24,6 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     yield
     assert "MUJOCO_LOG.TXT" not in os.listdir(tmp_path)
-
-
-def turned(quaternion: np.ndarray) -> np.ndarray:
-    """The rotation of x y z w, or of cosine and sine about z."""
-    if len(quaternion) == 2:
-        c, s = quaternion
-        return np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
-    R = np.empty(9)
-    mujoco.mju_quat2Mat(R, quaternion[[3, 0, 1, 2]])
-    return R.reshape(3, 3)
-
-
-def state_there(arm: aw.Robot, model, q, qd, qdd) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """qpos, qvel and qacc of MuJoCo, and B with qvel = B qd: then tau = B^T qfrc and M = B^T M B."""
-    qpos, B, convective = np.array(model.qpos0), np.zeros((model.nv, arm.n)), np.zeros(model.nv)
-    balls = {ball.joint: ball for ball in arm.balls}
-    rows, coordinate = arm.rows, {joint.name: i for i, joint in enumerate(arm.joints)}
-
-    def place(i: int) -> int:
-        return i + sum(ball.coordinate < i for ball in arm.balls)
-
-    for i, row in enumerate(rows):
-        if i in balls:
-            _ball_there(arm, model, balls[i], q, qd, (qpos, B, convective))
-        elif row.kind not in FREEDOMS:
-            joint, mimic = model.joint(row.name), row.mimic
-            leader = coordinate[mimic.joint if mimic else row.name]
-            factor, offset = (mimic.factor, mimic.offset) if mimic else (1.0, 0.0)
-            qpos[joint.qposadr[0]] = factor * q[place(leader)] + offset
-            B[joint.dofadr[0], leader] = factor
-    return qpos, B @ qd, B @ qdd + convective, B
-
-
-def _ball_there(arm: aw.Robot, model, ball, q, qd, there) -> None:
-    """Quaternions have w first; linear velocities are in the axes of the parent, not in those of the body."""
-    qpos, B, convective = there
-    own = q[ball.place : ball.place + ball.freedoms + 1]
-    names = [row.name for row in arm.rows[ball.joint : ball.joint + ball.freedoms]]
-    whole = names[0].rpartition(".")[0]
-    known = {model.joint(j).name for j in range(model.njnt)}
-    turn = own[-2:] if ball.kind == "planar" else own[-4:]
-    R, (vx, vy, *others) = turned(turn), qd[ball.coordinate :][: ball.freedoms]
-    if ball.kind != "planar":
-        at = model.joint(whole)
-        start = at.qposadr[0] + (3 if at.type[0] == mujoco.mjtJoint.mjJNT_FREE else 0)
-        qpos[start : start + 4] = turn[[3, 0, 1, 2]]
-        spins = range(at.dofadr[0] + (start > at.qposadr[0]) * 3, at.dofadr[0] + (start > at.qposadr[0]) * 3 + 3)
-        B[list(spins), range(ball.coordinate + ball.freedoms - 3, ball.coordinate + ball.freedoms)] = 1.0
-        if ball.kind == "ball":
-            return
-        v, w = np.array([vx, vy, others[0]]), np.array(others[1:])
-    else:
-        at = model.joint(names[2])
-        qpos[at.qposadr[0]] = np.arctan2(turn[1], turn[0])
-        B[at.dofadr[0], ball.coordinate + 2] = 1.0
-        v, w = np.array([vx, vy, 0.0]), np.array([0.0, 0.0, others[0]])
-    slides = range(2 if ball.kind == "planar" else 3)
-    for k in slides:
-        joint = model.joint(names[k]) if names[k] in known else model.joint(whole)
-        shift = 0 if names[k] in known else k
-        qpos[joint.qposadr[0] + shift] = own[k]
-        B[joint.dofadr[0] + shift, ball.coordinate + np.array(slides)] = R[k, slides]
-        convective[joint.dofadr[0] + shift] = (R @ np.cross(w, v))[k]
-
-
-def torques(model, qpos, qvel, qacc) -> np.ndarray:
-    """MuJoCo's, of the tree alone: no contacts, limits, equations or dry friction."""
-    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
-    data = mujoco.MjData(model)
-    data.qpos[:], data.qvel[:], data.qacc[:] = qpos, qvel, qacc
-    mujoco.mj_inverse(model, data)
-    return data.qfrc_inverse.copy()
 
 
 def random_state(arm: aw.Robot, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -114,10 +43,7 @@ def test_a_written_tree_computes_the_same_in_mujoco(seed: int) -> None:
     data = mujoco.MjData(model)
     data.qpos[:] = qpos
     mujoco.mj_forward(model, data)
-    M = np.empty((model.nv, model.nv))
-    for column, unit in zip(M, np.eye(model.nv), strict=True):
-        mujoco.mj_mulM(model, data, column, unit)
-    close(B.T @ M @ B, arm.mass_matrix(q), 1e-11)
+    close(B.T @ mass_matrix(model, data) @ B, arm.mass_matrix(q), 1e-11)
     close(data.site("tool").xpos, arm.forward_kinematics(q)[:3, 3], 1e-11)
     poses = [np.array(arm.base), *arm.link_poses(q)]
     for frame in arm.frames:
@@ -166,3 +92,63 @@ def test_a_line_each_way_to_mujoco(seed: int) -> None:
     mujoco.mj_forward(model, data)
     there = documented()["from_mujoco"](data.qpos, data.qvel, data.qacc, data.qfrc_applied, R)[2]
     close(there, arm.forward_dynamics(q, qd, tau), 1e-9)
+
+
+INERTIAL = '<inertial pos="0.1 0.2 0.3" mass="2" diaginertia="0.03 0.02 0.04"/>'
+
+
+def body(rng: np.random.Generator, name: str, joints: str, inside: str = "") -> str:
+    at, turn = (" ".join(map(str, rng.normal(size=k))) for k in (3, 4))
+    site = f'<site name="{name}_site" pos="0.1 {rng.normal()} 0.2" euler="1 2 3"/>'
+    return f'<body name="{name}" pos="{at}" quat="{turn}">{joints}{INERTIAL}{site}{inside}</body>'
+
+
+TREES = {
+    "a free body": ["<freejoint name='f'/>"],
+    "free by its type": ["<joint name='f' type='free'/>"],
+    "a ball": ["<joint name='b' type='ball'/>"],
+    "a ball off its body": ["<joint name='b' type='ball' pos='0.3 -0.2 0.1'/>"],
+    "slides and a ball": ["<joint name='s' type='slide' axis='1 1 0' ref='0.3'/><joint name='b' type='ball' pos='0.3 -0.2 0.1'/>"],
+    "on a free body": ["<freejoint name='f'/>", "<joint name='h' pos='0.1 0 0.2' axis='1 2 3' ref='0.4' armature='0.1' damping='0.3'/>",
+                              "<joint name='b' type='ball' pos='0.1 0.2 0.3'/>", "<joint name='s' type='slide' axis='0 1 1'/>"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("branches", [False, True])
+@pytest.mark.parametrize("name", TREES)
+def test_trees_of_mujoco_compute_as_they_do_there(name: str, branches: bool) -> None:
+    """Torques, mass matrix, accelerations, and every frame of a body and of a site."""
+    rng = np.random.default_rng(len(name))
+    joints = TREES[name]
+    inside = ""
+    for i, own in reversed(list(enumerate(joints))):
+        beside = body(rng, "beside", "<joint name='beside' type='ball' pos='0 0.1 0'/>") if branches and i == 0 else ""
+        inside = body(rng, f"body{i}", own, beside + inside)
+    text = f'<mujoco model="m"><compiler angle="radian"/><worldbody>{inside}</worldbody><option gravity="1 -2 -9"/></mujoco>'
+    Path("robot.xml").write_text(text)
+    model = mujoco.MjModel.from_xml_string(text)
+    arm = aw.Robot.from_description(pick(mjcf.read("robot.xml")).description)
+    q, qd, qdd = random_state(arm, 1)
+    qpos, qvel, qacc, B = state_there(arm, model, q, qd, qdd)
+    close(B.T @ torques(model, qpos, qvel, qacc), tau := arm.inverse_dynamics(q, qd, qdd), 1e-12)
+    data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:], data.qfrc_applied[:] = qpos, qvel, np.linalg.solve(B.T, tau)
+    mujoco.mj_forward(model, data)
+    close(data.qacc, qacc, 1e-9)
+    close(arm.mass_matrix(q), B.T @ mass_matrix(model, data) @ B, 1e-12)
+    poses = [np.array(arm.base), *arm.link_poses(q)]
+    seen = {frame.name: poses[frame.link + 1] @ np.array(frame.pose) for frame in arm.frames}
+    there = {model.body(i).name: data.body(i) for i in range(1, model.nbody)}
+    there |= {model.site(i).name: data.site(i) for i in range(model.nsite)}
+    assert {*there} <= {*seen}
+    for what, frame in there.items():
+        close(seen[what][:3, 3], frame.xpos, 1e-12)
+        close(seen[what][:3, :3], frame.xmat.reshape(3, 3), 1e-12)
+
+
+@pytest.mark.parametrize("what", ["damping", "armature", "frictionloss"])
+def test_what_a_ball_has_in_mujoco_only_is_told(what: str) -> None:
+    text = f'<mujoco><worldbody><body><joint name="b" type="ball" {what}="0.1"/>{INERTIAL}</body></worldbody></mujoco>'
+    Path("robot.xml").write_text(text)
+    with pytest.warns(ModelWarning, match=f"not taken over: the {what} of joint b"):
+        mjcf.read("robot.xml")

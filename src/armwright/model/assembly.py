@@ -39,7 +39,7 @@ FREEDOMS = {"floating": "free", "planar": "planar", "ball": "ball"}
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """The body that a link belongs to, -1 for the base, and where it is in the frame of that body's first link."""
+    """The body that a link belongs to, -1 for the base, and where its frame is in that of the body's first link."""
 
     body: int
     pose: Array
@@ -78,6 +78,8 @@ class Assembly:
                 with np.errstate(over="ignore", invalid="ignore"):
                     T = place.pose @ (below.placement if moves else below.at(values.get(below.name, 0.0)))
                 stack.append((below.child, Place(place.body, T), below if moves else None))
+        for link in tree.origins.keys() & self.places.keys():
+            self.places[link] = replace(self.places[link], pose=self.places[link].pose @ tree.origins[link])
         self._check_floating(floating)
         self.placed = [self._placed(body) for body in self.bodies]
 

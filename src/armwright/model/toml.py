@@ -78,7 +78,7 @@ class Fields:
     source: str
     accept: tuple[str, ...]
     visuals: tuple[Visual, ...]
-    tip: int
+    tip: int | None
     frames: tuple[Frame, ...]
     loops: tuple[tuple[Mapping[str, Any], Callable[[str | None], str]], ...] = ()
 
@@ -158,7 +158,7 @@ def fields(
         table=table,
         gravity=top.triple("gravity", EARTH),
         base=top.transform("base", NO_TRANSFORM),
-        flange=compose(table.ends[tip], top.transform("flange", NO_TRANSFORM)) if table.ends else NO_TRANSFORM,
+        flange=compose(NO_TRANSFORM if tip is None else table.ends[tip], top.transform("flange", NO_TRANSFORM)),
         tool=top.transform("tool", NO_TRANSFORM),
         payload=_payload(top, lambda key: where("payload", 0, key) + "payload"),
         source=top.text("source", ""),
@@ -183,10 +183,13 @@ def _base_link(top: Reader, floats: bool, where: Callable[[str | None], str]) ->
     return base
 
 
-def _tip(top: Reader, table: Table) -> int:
-    """The link that carries the tool: by default the last."""
+def _tip(top: Reader, table: Table) -> int | None:
+    """The link that carries the tool: by default the one that carries nothing else, if there is only one."""
     if top.data.get("tip") is None:
-        return len(table.links) - 1
+        tip = only_leaf(table.parents) if table.parents else None
+        if tip is None and (held := [key for key in ("flange", "tool", "payload") if top.data.get(key) is not None]):
+            top.fail(held[0], f'{held[0]} is of the tip, and the robot has several; name the link with tip = "..."')
+        return tip
     tip = table.names.find(top, "tip", top.data["tip"])
     if tip < 0:
         top.fail("tip", "tip = the base, which does not move; expected a link")
@@ -345,7 +348,8 @@ def _top(robot: Description, links: Links) -> Iterator[str]:
         yield f"source = {_value(robot.source)}"
     yield 'convention = "modified"'
     yield f"gravity = {_value(robot.gravity)}"
-    for key, transform in (("base", robot.base), ("flange", robot.flange), ("tool", robot.tool)):
+    ends = [] if robot.tip is None else [("flange", robot.flange), ("tool", robot.tool)]
+    for key, transform in (("base", robot.base), *ends):
         if transform != NO_TRANSFORM:
             yield f"{key} = {_value(transform)}"
     if robot.tip is not None and robot.tip != only_leaf(robot.parents):

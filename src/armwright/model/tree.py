@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 
 import numpy as np
@@ -82,7 +82,10 @@ class TreeJoint:
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """All links and joints of a file; `by_name` says that the branches of a link come by the names of their joints."""
+    """All links and joints of a file; `by_name` says that the branches of a link come by the names of their joints.
+
+    `origins` say where the frame that the file means by the name of a link is, for links whose frame was moved.
+    """
 
     name: str
     links: dict[str, LinkModel]
@@ -91,6 +94,7 @@ class Tree:
     gravity: Triple = EARTH
     file: str = ""
     by_name: bool = False
+    origins: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def children(self) -> dict[str, list[TreeJoint]]:

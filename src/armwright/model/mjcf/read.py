@@ -1,8 +1,9 @@
 """MuJoCo's model as a tree of links.
 
-A joint turns about its axis through `pos` in the body's frame by qpos - ref (slides by that along it), so q means qpos.
-Link frames are the bodies' frames moved to the last joint's `pos`. Of several joints in one body all but the last move
-massless links. Sites become links, too, so that one can be the tip.
+A joint turns about its axis through `pos` in the body's frame by qpos - ref (slides by that along it), so q means qpos,
+but for the place of w in a quaternion. A free joint starts from the world's origin, wherever its body is drawn. Link
+frames are the bodies' frames moved to the last joint's `pos`; what has the name of a body is its own frame. Of several
+joints in one body all but the last move massless links. Sites become links, too, so that one can be the tip.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ from armwright.model.visual import Visual
 
 KINDS = {0: "floating", 1: "ball", 2: "prismatic", 3: "revolute"}
 """mjtJoint: free, ball, slide, hinge."""
+FREEDOMS = {0: 6, 1: 3, 2: 1, 3: 1}
+RUBBING = {"damping": "dof_damping", "frictionloss": "dof_frictionloss", "armature": "dof_armature"}
+"""What a ball or free joint has in MuJoCo and not here."""
 
 
 def read(path: str | Path, packages: Mapping[str, str | Path] | None = None, visuals: bool = True) -> Tree:
@@ -62,7 +66,7 @@ def tree_of(root: xml.Element, packages: Mapping[str, str | Path] | None = None,
     _tell(path, stripped, reader, shown.left_out if shown else [])
     disabled = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
     gravity = (0.0, 0.0, 0.0) if disabled else triple(model.opt.gravity)
-    return checked(Tree(name, reader.links, reader.joints, "world", gravity, str(path)))
+    return checked(Tree(name, reader.links, reader.joints, "world", gravity, str(path), origins=reader.origins))
 
 
 def _mujoco(path: Path) -> Any:
@@ -160,6 +164,11 @@ class _Reader:
                 self.links[name] = LinkModel(name, 0.0, (0.0, 0.0, 0.0), NO_TENSOR)
                 self._weld(self.names[body], name, T)
 
+    @property
+    def origins(self) -> dict[str, Array]:
+        """The frames of the bodies, seen from their links."""
+        return {name: moved(-shift) for name, shift in zip(self.names, self.shifts, strict=True) if shift.any()}
+
     def show(self, visuals: Mapping[int, list[Visual]]) -> None:
         """Visuals, in the frames of their bodies, on the links."""
         for i, on_body in visuals.items():
@@ -175,7 +184,9 @@ class _Reader:
         shift: Array = np.zeros(3)
         for j in range(first, first + count):
             child = name if j == first + count - 1 else self._fresh(f"{name}/{self.joint_names[j]}", self.links)
-            shift = np.array(m.jnt_pos[j]) if KINDS[int(m.jnt_type[j])] == "revolute" else np.zeros(3)
+            kind = KINDS[int(m.jnt_type[j])]
+            shift = np.array(m.jnt_pos[j]) if kind in ("revolute", "ball") else np.zeros(3)
+            before = np.eye(4) if kind == "floating" else before
             self.links[child] = LinkModel(child, 0.0, (0.0, 0.0, 0.0), NO_TENSOR)
             self.joints.append(self._joint(j, parent, child, before @ moved(shift)))
             parent, before = child, moved(-shift)
@@ -260,6 +271,9 @@ def _tell(path: Path, stripped: Stripped, reader: _Reader, unseen: list[str]) ->
     for j, name in enumerate(reader.joint_names):
         if m.jnt_stiffness[j]:
             told.append(f"the spring of joint {name}")
+        dofs = slice(m.jnt_dofadr[j], m.jnt_dofadr[j] + FREEDOMS[int(m.jnt_type[j])])
+        if KINDS[int(m.jnt_type[j])] in SEVERAL:
+            told += [f"the {what} of joint {name}" for what, of in RUBBING.items() if np.any(getattr(m, of)[dofs])]
         if np.any(bent[m.jnt_dofadr[j]]):
             told.append(f"the damping of joint {name} beyond the linear")
     told += [
