@@ -11,9 +11,11 @@ import armwright as aw
 from armwright.algebra import Symmetric, Vector
 from armwright.errors import InputError
 from armwright.formulations import find, problem_of
+from armwright.formulations.parts.coordinates import tangent
 from armwright.formulations.quantities.coriolis import coriolis_matrix
 from armwright.formulations.quantities.energy import kinetic_energy, potential_energy
 from armwright.mechanism import MomentLink
+from armwright.robot import random_tree
 
 pytestmark = pytest.mark.usefixtures("uncompiled")
 
@@ -67,6 +69,23 @@ def test_mass_matrix_rate_less_twice_coriolis_matrix_is_skew(n: int, seed: int) 
     rate = slope(lambda q: find("mass_matrix")(mechanism, q), q, qd)
     skew = rate - 2 * np.array(coriolis_matrix(mechanism, q, qd), dtype=object)
     assert np.abs(skew + skew.T).max() < mpmath.mpf("1e-35")
+
+
+@pytest.mark.parametrize(("n", "seed"), [(6, 347), (5, 73), (4, 1)])
+def test_the_coriolis_matrix_of_a_tree_with_balls(n: int, seed: int) -> None:
+    """dM/dt - 2C is skew-symmetric along dq/dt = T qd, and C qd and gravity are the bias."""
+    tree, rng = random_tree(n, seed), np.random.default_rng(seed)
+    q, qd = tree.unit(rng.uniform(-1, 1, tree.nq)), rng.uniform(-1, 1, tree.n)
+    mechanism = tree.mechanism(mpmath.mpf)
+    q, qd = ([mpmath.mpf(x) for x in column] for column in (q, qd))
+    for ball in tree.balls:
+        q[ball.circle] = [x / mpmath.norm(q[ball.circle]) for x in q[ball.circle]]
+    direction = np.array(tangent(mechanism, q)) @ qd
+    C = np.array(find("coriolis_matrix")(mechanism, q, qd), dtype=object)
+    skew = slope(lambda q: find("mass_matrix")(mechanism, q), q, direction) - 2 * C
+    assert np.abs(skew + skew.T).max() < mpmath.mpf("1e-30")
+    parts = C @ qd + np.array(find("gravity_torque")(mechanism, q)), find("bias")(mechanism, q, qd)
+    assert np.abs(parts[0] - parts[1]).max() < mpmath.mpf("1e-50")
 
 
 @every_case

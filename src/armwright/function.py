@@ -157,9 +157,9 @@ class Function:
             return self._wanted
         if self._form is Form.STRAIGHT:
             return self._plain.formulation
-        loop, together = self._record.loop, bool(self.robot.followers)
+        loop, mechanism = self._record.loop, self.robot.mechanism()
         by_loop = None if loop is None else find(self.problem, loop.formulation)
-        return by_loop if by_loop and (by_loop.together or not together) else default_for(self.problem, together)
+        return by_loop if by_loop and not by_loop.refusal(mechanism) else default_for(self.problem, mechanism)
 
     @property
     def program(self) -> Program:

@@ -287,7 +287,7 @@ def _slower(arm: Robot, motion: Trajectory) -> float:
     factor = max(1.0, float(np.max(np.abs(qd) / speed)))
     if np.isinf(effort).all():
         return factor
-    dynamics = default_for("inverse_dynamics", bool(arm.followers))
+    dynamics = default_for("inverse_dynamics", arm.mechanism())
     for slow in np.geomspace(factor, SLOWEST * factor, 25):
         tau = dynamics(arm.mechanism(), *(list(x.T) for x in (q, qd / slow, qdd / slow**2)))
         if all(np.max(np.abs(x)) <= most for x, most in zip(tau, effort, strict=True)):

@@ -30,7 +30,7 @@ def states(robot: Description, count: int = STATES, seed: int = 0) -> tuple[Arra
 
 def evaluate(robot: Description, problem: str, *arrays: Array, formulation: str | None = None) -> Array:
     """A problem of dynamics or kinematics on states (k, n): (k, n), (k, n, n) or (k, 4, 4)."""
-    f = find(problem, formulation) if formulation else default_for(problem, bool(robot.followers))
+    f = find(problem, formulation) if formulation else default_for(problem, robot.mechanism())
     return evaluated(f, robot, *arrays)
 
 

@@ -58,7 +58,7 @@ def _agreement(robot: Robot) -> Iterator[Proof]:
         name = f"{problem.replace('_', ' ')} agrees"
         reference = qdd if problem == "forward_dynamics" else evaluate(robot, problem, *state)
         allowed = AGREE * max(1.0, 1e-2 * condition) if problem == "forward_dynamics" else AGREE
-        default = default_for(problem, bool(robot.followers)).name
+        default = default_for(problem, robot.mechanism()).name
         others = [f.name for f in formulations(problem) if f.name != default and (f.together or not robot.followers)]
         least = float(np.max(np.abs(tau))) if problem == "bias" else 0.0  # without gravity there is none
         worst, who = max((_off(robot, problem, other, state, reference, least), other) for other in others)

@@ -30,6 +30,9 @@ MEANING = {
 MANY_JOINTS = 12
 """From base to tip; above this O(n) forward dynamics is the cheapest. The regressor then takes long to compile."""
 
+FEW_JOINTS = 2
+"""Up to this differentiating what was traced may find fewer operations than the recursion of derivatives."""
+
 OF_LINK, OF_JOINT = 10, 3
 """Parameters that torque is linear in: ten of a body; two of friction and one of the rotor of a joint."""
 
@@ -103,6 +106,7 @@ _FORWARD = (
     Candidate("composite_body", "euler", MANY_JOINTS),
     Candidate("articulated_body", "inertia"),
 )
+_SLOPES = (Candidate("composite_body", "inertia"), Candidate("traced", "euler", FEW_JOINTS))
 _BY_INVERSE = Loop("inverse_dynamics", "cartesian_tensor")
 
 _TABLE = (
@@ -134,7 +138,7 @@ _TABLE = (
     ),
     Problem(
         "coriolis_matrix", ("q", "qd"), ("n", "n"), wrapped.squares(composite_body.mass_matrix), "christoffel",
-        about="C(q, qd) of Christoffel symbols: dM/dt - 2C is skew-symmetric",
+        (Candidate("christoffel", "inertia"),), about="C(q, qd) of Christoffel symbols: dM/dt - 2C is skew-symmetric",
     ),
     Problem("kinetic_energy", ("q", "qd"), (), wrapped.moving, "velocities", about="joules, rotors included"),
     Problem("potential_energy", ("q",), (), wrapped.place, "heights", about="joules of gravity"),
@@ -196,12 +200,12 @@ _TABLE = (
         about="of each link while no joint accelerates, in its frame: C_eps, C_V, C_VC of Grigorov",
     ),
     Problem(
-        "inverse_dynamics_derivatives", ("q", "qd", "qdd"), (3, "n", "n"), wrapped.coupled, "traced",
-        (Candidate("traced", "euler"),), about="dtau/dq, dtau/dqd and M",
+        "inverse_dynamics_derivatives", ("q", "qd", "qdd"), (3, "n", "n"), wrapped.coupled, "composite_body",
+        _SLOPES, about="dtau/dq, dtau/dqd and M",
     ),
     Problem(
-        "forward_dynamics_derivatives", ("q", "qd", "tau"), (3, "n", "n"), wrapped.coupled, "traced",
-        (Candidate("traced", "euler"),), solves=True, about="dqdd/dq, dqdd/dqd and the inverse of M",
+        "forward_dynamics_derivatives", ("q", "qd", "tau"), (3, "n", "n"), wrapped.coupled, "composite_body",
+        _SLOPES, solves=True, about="dqdd/dq, dqdd/dqd and the inverse of M",
     ),
     Problem(
         "regressor", ("q", "qd", "qdd"), ("n", "parameters"), wrapped.all_rates, "khalil, by columns",

@@ -35,7 +35,15 @@ from armwright.formulations.parts.actuators import rubbing
 from armwright.formulations.parts.assembled import bias_of, forward_dynamics_of, joint_by_joint
 from armwright.formulations.parts.types import Coordinates, Loads
 from armwright.formulations.problem import numbered, parted, problem_of
-from armwright.formulations.quantities import centroidal, coriolis, derivatives, energy, kinematics, regressor
+from armwright.formulations.quantities import (
+    centroidal,
+    coriolis,
+    derivatives,
+    differentiated,
+    energy,
+    kinematics,
+    regressor,
+)
 from armwright.mechanism import Mechanism, Wrench
 
 
@@ -46,7 +54,7 @@ class Formulation:
     `order` is the growth of its cost with the number of joints. `any_link` says that it works in the ten linear
     parameters and so accepts regrouped links without a centre of mass. `together` says that it takes joints that
     move together; a recursion that solves for one joint after the other does not. `traced` says that it takes no
-    scalars but those of a trace, `serial` that it is for a chain of DH rows only.
+    scalars but those of a trace, `serial` that it is for a chain of DH rows only, `looped` that it takes closed loops.
     """
 
     name: str
@@ -58,6 +66,7 @@ class Formulation:
     together: bool = True
     traced: bool = False
     serial: bool = False
+    looped: bool = True
 
     def __reduce__(self) -> tuple[Any, ...]:
         """By name: the functions inside are made here and cannot be pickled."""
@@ -65,22 +74,33 @@ class Formulation:
 
     def __call__(self, mechanism: Mechanism, *state: Coordinates, loads: Loads | None = None) -> Any:
         """tau, M, qdd or bias, rotors and friction included; `state` is q, then qd, then qdd or tau."""
-        if not self.together and mechanism.together:
-            raise InputError(
-                f"{self.name} solves for one joint after the other, and this robot has joints that move together; "
-                "expected one that forms the mass matrix, such as 'composite_body', or none, to have it chosen"
-            )
-        if self.serial and not mechanism.serial:
-            raise InputError(
-                f"{self.name} is written for a chain of DH rows, and this robot has branches, ball joints or axes that "
-                "are nearly parallel; expected another formulation, such as 'denoc', or none, to have it chosen"
-            )
+        if why := self.refusal(mechanism):
+            raise InputError(why)
         problem, rigid = problem_of(self.problem), self.rigid
         if problem.held and not mechanism.ties:
             raise InputError(f"{self.problem} is of loops that forces hold, and this robot has none")
         if problem.indexed:
             rigid = partial(rigid, numbered(self.problem, mechanism.coordinates))
         return problem.around(rigid, mechanism, *state, mechanism.wrenches() if loads is None else loads)
+
+    def refusal(self, mechanism: Mechanism) -> str:
+        """Why it cannot be had for a robot; nothing where it can."""
+        if not self.together and mechanism.together:
+            return (
+                f"{self.name} solves for one joint after the other, and this robot has joints that move together; "
+                "expected one that forms the mass matrix, such as 'composite_body', or none, to have it chosen"
+            )
+        if self.serial and not mechanism.serial:
+            return (
+                f"{self.name} is written for a chain of DH rows, and this robot has branches, ball joints or axes that "
+                "are nearly parallel; expected another formulation, such as 'denoc', or none, to have it chosen"
+            )
+        if not self.looped and mechanism.loops:
+            return (
+                f"{self.problem} by {self.name} is for robots without closed loops; expected another formulation, such "
+                "as 'traced', or none, to have it chosen"
+            )
+        return ""
 
 
 _LUH = "Luh, Walker, Paul 1980"
@@ -96,6 +116,7 @@ _AFTER_WALKER = "after Walker, Orin 1982"
 _ANGELES_MA = "Angeles, Ma 1988"
 _FEATHERSTONE = "Featherstone 1983"
 _ORIN = "Orin, Goswami 2008"
+_SINGH = "Singh, Russell, Wensing 2022"
 
 _TORQUES = (
     Formulation("newton_euler", "inverse_dynamics", _LUH, "n", newton_euler.inverse_dynamics),
@@ -180,14 +201,19 @@ def _only(name: str, problem: str, rigid: Callable[..., Any], paper: str = "-", 
     return Formulation(name, problem, paper, order, rigid, any_link=True)
 
 
+def _open(problem: str, rigid: Callable[..., Any], order: str) -> Formulation:
+    """Derivatives of robots without closed loops."""
+    return replace(_only("composite_body", problem, rigid, _SINGH, order), looped=False)
+
+
 _QUANTITIES = (
     Formulation("equilibrium", "joint_torque", _GRIGOROV, "n", _joint_torque),
     _only("cartesian_tensor", "gravity_torque", _gravity_torque, _BALAFOUTIS),
-    Formulation("christoffel", "coriolis_matrix", "Echeandia, Wensing 2021", "n^3", coriolis.coriolis_matrix),
+    _only("christoffel", "coriolis_matrix", coriolis.coriolis_matrix, "Echeandia, Wensing 2021", "n^2"),
     _only("velocities", "kinetic_energy", energy.kinetic_energy),
     _only("heights", "potential_energy", energy.potential_energy),
     Formulation("gibbs_appell", "gibbs_function", _MATA, "n", gibbs_appell.gibbs_function),
-    Formulation("traced", "gibbs_gradient", _MATA, "n^2", derivatives.of_gibbs_function, traced=True),
+    Formulation("traced", "gibbs_gradient", _MATA, "n^2", differentiated.of_gibbs_function, traced=True),
     _only("frames", "forward_kinematics", kinematics.forward_kinematics),
     _only("frames", "link_poses", kinematics.link_poses),
     _only("frames", "link_positions", kinematics.link_positions),
@@ -201,8 +227,14 @@ _QUANTITIES = (
     _only("composite_body", "centroidal_momentum_matrix", centroidal.centroidal_momentum_matrix, _ORIN),
     Formulation("axes", "partial_velocities", _KANE, "n^2", kinematics.partial_velocities),
     Formulation("equilibrium", "convective_accelerations", _GRIGOROV, "n", equilibrium.convective_accelerations),
-    replace(_only("traced", "inverse_dynamics_derivatives", derivatives.of_inverse_dynamics, order="n^2"), traced=True),
-    replace(_only("traced", "forward_dynamics_derivatives", derivatives.of_forward_dynamics, order="n^3"), traced=True),
+    _open("inverse_dynamics_derivatives", derivatives.of_inverse_dynamics, "n^2"),
+    replace(
+        _only("traced", "inverse_dynamics_derivatives", differentiated.of_inverse_dynamics, order="n^2"), traced=True
+    ),
+    _open("forward_dynamics_derivatives", derivatives.of_forward_dynamics, "n^3"),
+    replace(
+        _only("traced", "forward_dynamics_derivatives", differentiated.of_forward_dynamics, order="n^3"), traced=True
+    ),
     Formulation("composite_body", "constraint_forces", "Baumgarte 1972", "n^3", _ACCELERATIONS[3].rigid, True),
     _only("ends", "loop_errors", held.errors),
     _only("ends", "loop_jacobian", held.columns),
@@ -231,9 +263,10 @@ def find(problem: str, name: str | None = None) -> Formulation:
     raise unknown(f"{problem} formulation", name, [f.name for f in choices], hint)
 
 
-def default_for(problem: str, together: bool = False) -> Formulation:
-    """The formulation that is meant where none is named; `together` says that some joints follow others."""
+def default_for(problem: str, mechanism: Mechanism | None = None) -> Formulation:
+    """The formulation that is meant where none is named, of those that can be had for a robot."""
     chosen = find(problem)
-    if chosen.together or not together:
+    if mechanism is None or not chosen.refusal(mechanism):
         return chosen
-    return next(f for c in problem_of(problem).candidates if (f := find(problem, c.formulation)).together)
+    named = (find(problem, candidate.formulation) for candidate in problem_of(problem).candidates)
+    return next((f for f in named if not f.refusal(mechanism)), chosen)

@@ -38,8 +38,8 @@ def count_operations(
              run-time vector (`vertical_gravity`: a known one along z of the base), as in the papers' tables
     robot    this robot: everything known of it folded into the code
     """
-    together = isinstance(robot, Description) and bool(robot.followers)
-    method = default_for(problem, together) if formulation is None else find(problem, formulation)
+    mechanism = robot.mechanism() if isinstance(robot, Description) else None
+    method = default_for(problem, mechanism) if formulation is None else find(problem, formulation)
     if (joints is None) == (robot is None):
         raise InputError("give either joints= (a general robot) or robot= (a robot with numbers)")
     if robot is not None:

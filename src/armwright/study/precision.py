@@ -224,7 +224,7 @@ def accelerations(robot: Robot, formulation: str, states: States, dtype: str) ->
 def exact_accelerations(robot: Robot, states: States, digits: int = DIGITS) -> Array:
     """The same with so many digits: (k, n) numbers of mpmath."""
     mpmath = _mpmath()
-    solve = default_for("forward_dynamics", bool(robot.followers))
+    solve = default_for("forward_dynamics", robot.mechanism())
     with mpmath.workdps(digits):
         mechanism = robot.mechanism(mpmath.mpf)
         moments = zip(states.q.tolist(), states.qd.tolist(), states.tau.tolist(), strict=True)

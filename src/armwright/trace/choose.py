@@ -23,7 +23,7 @@ def cheapest(asked: Request) -> Traced:
     Which one it was is kept on disk, so that later runs trace that one only.
     """
     candidates = _candidates(asked)
-    if len(problem_of(asked.problem).candidates) < 2:
+    if len(candidates) < 2:
         return _traced(asked, candidates[0])
     name = _question(asked)
     known = _answer(read(name))
@@ -37,11 +37,10 @@ def cheapest(asked: Request) -> Traced:
 def _candidates(asked: Request) -> list[Choice]:
     """Those of the problem that can have this robot; where it names none, its default as it is."""
     mechanism = asked.robot.mechanism()
-    together, depth = mechanism.together, mechanism.depth
-    listed = problem_of(asked.problem).candidates
-    able = [c for c in listed if find(asked.problem, c.formulation).together or not together]
+    depth, listed = mechanism.depth, problem_of(asked.problem).candidates
+    able = [c for c in listed if not find(asked.problem, c.formulation).refusal(mechanism)]
     few = [c for c in able if c.most is None or depth <= c.most] or able
-    return [Choice(c.formulation, c.tensor) for c in few] or [Choice(default_for(asked.problem, together).name)]
+    return [Choice(c.formulation, c.tensor) for c in few] or [Choice(default_for(asked.problem, mechanism).name)]
 
 
 def _search(asked: Request, candidates: list[Choice]) -> tuple[Choice, Traced]:

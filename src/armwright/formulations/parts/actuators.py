@@ -41,3 +41,12 @@ def with_rotors(mechanism: Mechanism, matrix: SquareMatrix) -> SquareMatrix:
         [entry + joint.armature if i == j else entry for j, entry in enumerate(row)]
         for i, (joint, row) in enumerate(zip(mechanism.joints, matrix, strict=True))
     ]
+
+
+def friction_slope(joint: Joint, qd: Scalar) -> Scalar:
+    """How the friction of one joint grows with its speed; not at all on either side of a jump."""
+    smooth = joint.smooth
+    if isinstance(smooth, (int, float)) and smooth == 0:
+        return joint.viscous
+    rounded = tanh(qd * (1 / smooth))
+    return joint.viscous + joint.coulomb * (1 / smooth) * (1 - rounded * rounded)

@@ -35,6 +35,22 @@ class Factors:
                 x[j] = x[j] - entry * x[k]
         return x
 
+    def inverted(self) -> SquareMatrix:
+        """M^-1, column by column; of the two entries that are equal the one that was found first."""
+        n, found = len(self.rows), dict[tuple[int, int], Scalar]()
+        for j in self.rows:
+            column = self.solve([int(i == j) for i in range(n)])
+            found |= {pair: column[i] for i in range(n) for pair in ((i, j), (j, i)) if pair not in found}
+        return [[found[i, j] for j in range(n)] for i in range(n)]
+
+    def times(self, B: SquareMatrix) -> SquareMatrix:
+        """M^-1 B: column by column where L has zeros; a full M^-1 takes no more products, and none for zeros of B."""
+        n = len(B)
+        if sum(map(len, self.rows.values())) < n * (n - 1) // 2:
+            return [list(row) for row in zip(*(self.solve(column) for column in zip(*B, strict=True)), strict=True)]
+        inverse = self.inverted()
+        return [[sum((inverse[i][k] * B[k][j] for k in range(n)), start=0) for j in range(n)] for i in range(n)]
+
 
 def factor(M: SquareMatrix) -> Factors:
     """Row by row, in an order that keeps zeros; only one triangle of M is read."""

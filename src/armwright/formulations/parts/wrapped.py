@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from armwright.algebra import ZERO, Scalar
 from armwright.formulations.parts import held
-from armwright.formulations.parts.actuators import friction, rotor_torque, with_rotors
+from armwright.formulations.parts.actuators import friction, friction_slope, rotor_torque, with_rotors
 from armwright.formulations.parts.coordinates import accelerations as of_joints
 from armwright.formulations.parts.coordinates import (
     congruent,
@@ -155,6 +155,16 @@ def all_rates(
     """Of positions, velocities and accelerations of the joints; friction and rotors are inside."""
     there = placed(mechanism, q)
     return rigid(there, positions(there, q), rates(there, qd), of_joints(there, qd, qdd), loads)
+
+
+def slopes(
+    rigid: Rigid, mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads
+) -> list[SquareMatrix]:
+    """How torques grow with positions, velocities and accelerations: of the links, of friction, of the rotors."""
+    by_q, by_qd, M = all_rates(rigid, mechanism, q, qd, qdd, loads)
+    for i, (joint, v) in enumerate(zip(mechanism.joints, rates(mechanism, qd), strict=True)):
+        by_qd[i][i] = by_qd[i][i] + friction_slope(joint, v)
+    return [congruent(mechanism, matrix) for matrix in (by_q, by_qd, with_rotors(mechanism, M))]
 
 
 def coupled(rigid: Rigid, mechanism: Mechanism, *state: Any) -> Any:

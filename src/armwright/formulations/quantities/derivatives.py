@@ -1,68 +1,131 @@
-"""Derivatives of the dynamics, as programs: the traced torques differentiated, and the mass matrix to solve with.
+"""Derivatives of the dynamics, by a recursion over the tree.
 
     dtau/dq, dtau/dqd, M             at given accelerations
     dqdd/dq, dqdd/dqd, M^-1          at given torques:  dqdd/dx = -M^-1 dtau/dx, with qdd held
-    dG/dqdd                          of the Gibbs function: the torques again, by no recursion of forces
 
-Coulomb friction counts as constant on either side of rest.
+S. Singh, R. P. Russell, P. M. Wensing, 'Efficient analytical derivatives of rigid-body dynamics using spatial vector
+algebra', IEEE Robotics and Automation Letters 7 (2022); J. Carpentier, N. Mansard, 'Analytical derivatives of rigid
+body dynamics algorithms', Robotics: Science and Systems (2018). To move a joint is, to all beyond it, to turn or shift
+what is before it the other way, and then to turn or shift the whole:
+
+    dtau_i/dq_j = S_i . (2 B_i psid_j + I_i psidd_j)
+    dtau_j/dq_i = S_j . (2 B_i psid_i + I_i psidd_i + S_i x* F_i)       for j on the way from i to the base, j not i
+    dtau_i/dqd_j = S_i . (2 B_i S_j + I_i (psid_j + Sd_j))              and the same with i and j exchanged
+
+with I_i, 2 B_i as in `parts.moving_bodies` and F_i the wrench on all from link i outwards. Between branches everything
+is zero and nothing is computed. Accelerations are those of points, relative to the origin of a link; the paper's are
+spatial ones.
+
+Derivatives by q are by its tangent, as velocities are: of a ball or free joint by a small rotation and displacement in
+the axes of its body. Coulomb friction counts as constant on either side of rest.
 """
 
-from __future__ import annotations
+from typing import NamedTuple
 
-from collections.abc import Sequence
-
-from armwright.algebra import Scalar
-from armwright.formulations import cartesian_tensor, composite_body, gibbs_appell
+from armwright.algebra import ZERO, Vector, Z, acceleration_tensor, euler_moment
+from armwright.formulations import cartesian_tensor, composite_body
 from armwright.formulations.parts import wrapped
 from armwright.formulations.parts.assembled import bias_of
-from armwright.formulations.parts.linear import factor
-from armwright.formulations.parts.types import Coordinates, SquareMatrix
-from armwright.graph.differentiate import derivatives
-from armwright.graph.replay import replaced
-from armwright.mechanism import Mechanism
+from armwright.formulations.parts.linear import Factors, factor
+from armwright.formulations.parts.motion import TensorMotion, base_motion, tensor_motion
+from armwright.formulations.parts.moving_bodies import Change, Velocity, moving_bodies, velocities, way_inward
+from armwright.formulations.parts.recursion import inward
+from armwright.formulations.parts.spatial import NOTHING, Pair
+from armwright.formulations.parts.types import Coordinates, Loads, SquareMatrix
+from armwright.mechanism import AnyLink, Joint, Mechanism, Wrench
+
+
+def of_inverse_dynamics(mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates) -> list[SquareMatrix]:
+    """[dtau/dq, dtau/dqd, M]."""
+    return wrapped.slopes(by_state, mechanism, q, qd, qdd, mechanism.wrenches())
+
+
+def of_forward_dynamics(mechanism: Mechanism, q: Coordinates, qd: Coordinates, tau: Coordinates) -> list[SquareMatrix]:
+    """[dqdd/dq, dqdd/dqd, M^-1]."""
+    loads = mechanism.wrenches()
+    bias = wrapped.bias(_BIAS, mechanism, q, qd, loads)
+    factors = factor(wrapped.matrix(composite_body.mass_matrix, mechanism, q, loads))
+    qdd = factors.solve([t - b for t, b in zip(tau, bias, strict=True)])
+    by_q, by_qd, _ = wrapped.slopes(by_state, mechanism, q, qd, qdd, loads)
+    return at_torques(factors, by_q, by_qd)
+
 
 _BIAS = bias_of(cartesian_tensor.inverse_dynamics)
 
 
-def _torques(mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates) -> list[Scalar]:
-    return wrapped.torques(cartesian_tensor.inverse_dynamics, mechanism, q, qd, qdd, mechanism.wrenches())
+def at_torques(factors: Factors, by_q: SquareMatrix, by_qd: SquareMatrix) -> list[SquareMatrix]:
+    """[dqdd/dq, dqdd/dqd, M^-1], by the derivatives of torques at given accelerations."""
+    by_state = (factors.times(matrix) for matrix in (by_q, by_qd))
+    return [*([[-entry for entry in row] for row in matrix] for matrix in by_state), factors.inverted()]
 
 
-def _matrix(mechanism: Mechanism, q: Coordinates) -> SquareMatrix:
-    return wrapped.matrix(composite_body.mass_matrix, mechanism, q, mechanism.wrenches())
+def by_state(
+    mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads
+) -> list[SquareMatrix]:
+    """[dtau/dq, dtau/dqd, M] of the links, in the joints of the mechanism."""
+    n, joints = mechanism.n, mechanism.joints
+    links, motions = velocities(mechanism, q, qd), tensor_motion(mechanism, q, qd, qdd)
+    wrenches = inward(mechanism.parents, _force, NOTHING, mechanism.links, links, motions, loads)
+    by_rate = [_by_rate(joint, link) for joint, link in zip(joints, links, strict=True)]
+    by_place = [
+        _by_place(joint, link, at)
+        for joint, link, at in zip(joints, links, _before(mechanism, links, motions), strict=True)
+    ]
+    dq, dqd, M = ([[0] * n for _ in range(n)] for _ in range(3))
+    for i, body in enumerate(moving_bodies(mechanism, links)):
+        felt = [body.felt(by_rate[i]), body.felt(by_place[i])]
+        turned = _turned(joints[i], wrenches[i])
+        for j, u, y, (rate, place) in way_inward(mechanism, links, i, body.column(joints[i]), felt, turned):
+            dq[j][i], dqd[j][i] = place.along(joints[j]), rate.along(joints[j])
+            dq[i][j], dqd[i][j] = by_place[j].seen(u, y), by_rate[j].seen(u, y)
+            M[i][j] = M[j][i] = u.along(joints[j])
+    return [dq, dqd, M]
 
 
-def of_inverse_dynamics(mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates) -> list[SquareMatrix]:
-    """[dtau/dq, dtau/dqd, M] for traced q, qd and qdd."""
-    tau = _torques(mechanism, q, qd, qdd)
-    return [_jacobian(tau, q), _jacobian(tau, qd), _matrix(mechanism, q)]
+def _force(outer: Pair, link: AnyLink, v: Velocity, m: TensorMotion, load: Wrench) -> tuple[Pair, Pair]:
+    """F: on all from a link outwards; seen from the parent's frame, and from its own."""
+    force = link.mass * m.sdd + m.Omega @ link.moment
+    moment = euler_moment(m.Omega, link.origin_euler) + link.moment.cross(m.sdd)
+    wrench = outer.plus(Pair(force - load.force, moment - load.moment))
+    return v.X.wrench_to_parent(wrench), wrench
 
 
-def of_forward_dynamics(mechanism: Mechanism, q: Coordinates, qd: Coordinates, tau: Coordinates) -> list[SquareMatrix]:
-    """[dqdd/dq, dqdd/dqd, M^-1] for traced q, qd and tau."""
-    n, graph = mechanism.coordinates, q[0].graph
-    bias = wrapped.bias(_BIAS, mechanism, q, qd, mechanism.wrenches())
-    factors = factor(_matrix(mechanism, q))
-    inverse = [factors.solve([int(i == j) for i in range(n)]) for j in range(n)]
-    qdd = factors.solve([t - b for t, b in zip(tau, bias, strict=True)])
-    held = [graph.input(f"qdd{i + 1}") for i in range(n)]  # differentiated as constants, then replaced by what they are
-    torques = _torques(mechanism, q, qd, held)
-    values = dict(zip(held, qdd, strict=True))
-    by_q, by_qd = ([replaced(row, values) for row in _jacobian(torques, x)] for x in (q, qd))
-    return [_negative_product(inverse, by_q), _negative_product(inverse, by_qd), inverse]
+class Before(NamedTuple):
+    """How what is before a joint moves where its link is: angular acceleration, acceleration of the origin."""
+
+    wd: Vector
+    vd: Vector
 
 
-def of_gibbs_function(mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates) -> list[Scalar]:
-    """dG/dqdd for traced qdd: Mata et al. 2002, (5)."""
-    G = wrapped.all_rates(gibbs_appell.gibbs_function, mechanism, q, qd, qdd, mechanism.wrenches())
-    return _jacobian([G], qdd)[0]
+def _before(mechanism: Mechanism, links: list[Velocity], motions: list[TensorMotion]) -> list[Before]:
+    """Of each joint, in the axes of its link; of a ball what is before its first freedom."""
+    found = list[Before]()
+    for parent, link in zip(mechanism.parents, links, strict=True):
+        if link.freedom.first:
+            m = motions[parent] if parent >= 0 else base_motion(mechanism)
+            wd, vd = m.wd, m.sdd + m.Omega @ link.s
+        else:
+            wd, vd = found[parent]
+        found.append(Before(link.X.R.T @ wd, link.X.R.T @ vd))
+    return found
 
 
-def _jacobian(outputs: Sequence[Scalar], variables: Coordinates) -> SquareMatrix:
-    columns = [derivatives(outputs, x) for x in variables]
-    return [list(row) for row in zip(*columns, strict=True)]
+def _by_rate(joint: Joint, link: Velocity) -> Change:
+    """By qd: S, and psid + Sd."""
+    turning = (link.before + link.after).cross(Z)
+    return Change(ZERO, turning, ZERO) if joint.prismatic else Change(Z, Z.cross(link.freedom.nu), turning)
 
 
-def _negative_product(A: SquareMatrix, B: SquareMatrix) -> SquareMatrix:
-    n = len(A)
-    return [[-sum((A[i][k] * B[k][j] for k in range(n)), start=0) for j in range(n)] for i in range(n)]
+def _by_place(joint: Joint, link: Velocity, at: Before) -> Change:
+    """By q: psid and psidd."""
+    z = Vector(*(row.z for row in acceleration_tensor(link.before, at.wd)))
+    if joint.prismatic:
+        return Change(ZERO, z, ZERO)
+    x = link.before.cross(Z)
+    return Change(x, at.vd.cross(Z) + (x + x).cross(link.freedom.nu), z)
+
+
+def _turned(joint: Joint, wrench: Pair) -> Pair:
+    """S x* F: how a wrench changes as it is turned about an axis or shifted along it."""
+    f, n = wrench
+    return Pair(ZERO, Z.cross(f)) if joint.prismatic else Pair(Z.cross(f), Z.cross(n))
