@@ -82,6 +82,7 @@ METHODS: dict[str, dict[str, Any]] = {
         "coriolis_matrix", "kinetic_energy", "jacobian_derivative", "convective_accelerations",
     )},
     "gibbs_function": state("q", "qd", "qdd"),
+    "difference": {"q0": Q, "q1": T1}, "integrate": {"q": Q, "v": QD},
     "inverse_dynamics": state("q", "qd", "qdd", "tip_wrench", "link_wrenches"),
     "forward_dynamics": state("q", "qd", "tau", "tip_wrench", "link_wrenches"),
     "bias": state("q", "qd", "tip_wrench", "link_wrenches"),
@@ -210,6 +211,11 @@ def test_every_public_argument_that_takes_numbers_is_tried() -> None:
     for room in (torque, trajectory, identify, integrate):
         public |= {f"{room.__name__.split('.')[1]}.{name}": getattr(room, name) for name in room.__all__}
     public |= {f"simulation.{f.__name__}": f for f in (aw.simulate, aw.simulate_batch, aw.torques_along)}
-    wanted = {(name, argument) for name, f in public.items() if inspect.isroutine(f) for argument in _takes_numbers(f)}
+    wanted = {
+        (name, argument)
+        for name, f in public.items()
+        if callable(f) and inspect.isroutine(f)
+        for argument in _takes_numbers(f)
+    }
     assert wanted - set(ARGUMENTS) - LEFT_OUT == set()
     assert len(wanted) > 90

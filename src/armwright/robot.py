@@ -13,12 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
+from armwright.arrays import checked, common_shape, scalars, stacked
 from armwright.errors import InputError, ModelError, ModelWarning, unknown
 from armwright.files import write
 from armwright.function import Function, Wrenches
 from armwright.function import compile as compile_function
 from armwright.kinematics import Solver, inverse_kinematics, joint_rates
 from armwright.lazy import cached_property
+from armwright.manifold import difference, moved
 from armwright.model import toml
 from armwright.model.change import with_drives
 from armwright.model.description import EARTH, NO_TENSOR, NO_TRANSFORM, Description, compose
@@ -27,6 +29,7 @@ from armwright.model.loop import close, with_differential
 from armwright.model.random_robot import random_description
 from armwright.model.random_robot import random_tree as random_tree_description
 from armwright.model.table import as_table
+from armwright.model.unit import checked_unit
 from armwright.model.values import Reader, as_transform
 from armwright.names import shown
 from armwright.rules.table import doubtful_units
@@ -329,6 +332,29 @@ class Robot(Description):
     def gibbs_function(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
         """The Gibbs function, shape (...), J/s^2, with rotors: its gradient by qdd is the torque without friction."""
         return self._solved("gibbs_function")(q, qd, qdd)
+
+    def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:
+        """The velocity (..., n) that leads from q0 to q1 (..., nq) in one second: q1 - q0 but for ball and free joints.
+
+        Of these it is a rotation vector, or the twist of a screw motion, in the axes of the body: as Pinocchio's.
+        """
+        ends = self._positions("q0", q0), self._positions("q1", q1)
+        batch = common_shape({"q0": (ends[0], 1), "q1": (ends[1], 1)})
+        return stacked(difference(self.balls, *(scalars(q, batch) for q in ends)), batch, np.dtype(float))
+
+    def integrate(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """The position (..., nq) to which the constant velocity v (..., n) leads from q in one second.
+
+        That is q + v but for ball, free and planar joints, of which v is in the axes of the body: as Pinocchio's.
+        """
+        begin = self._positions("q", q)
+        way = checked("v", v, (self.n,), np.dtype(float), "one velocity per freedom")
+        batch = common_shape({"q": (begin, 1), "v": (way, 1)})
+        ends = moved(self.balls, scalars(begin, batch), scalars(way, batch))
+        return self.unit(stacked(ends, batch, np.dtype(float)))
+
+    def _positions(self, name: str, q: ArrayLike) -> Array:
+        return checked_unit(self, name, checked(name, q, (self.nq,), np.dtype(float), "a position"))
 
     def forward_kinematics(self, q: ArrayLike, frame: str | None = None) -> Array:
         """The pose of the tool frame, or of the frame of that name, seen from the world; shape (..., 4, 4)."""

@@ -1,0 +1,161 @@
+"""From one position to another where q is no vector: the velocity that leads there in one second, and back.
+
+    difference(q0, q1) = v      moved(q0, v) = q1
+
+Of a joint whose position is a number v is the difference. Of a ball it is the rotation vector, of a free or planar
+joint the twist of the screw motion from one pose to the other, in the axes of the body, linear before angular: what
+Pinocchio's `difference` and `integrate` give. Over any scalar, so that laws compile: an arc tangent is a series, after
+its angle has been halved a few times.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from armwright.algebra import ZERO, Scalar, Vector, cos, elementary, from_quaternion, sign, sin
+from armwright.mechanism import Ball
+
+Entries: TypeAlias = Sequence[Scalar]
+Turn: TypeAlias = tuple[Vector, Scalar]
+"""A quaternion: its vector part, and w."""
+
+sqrt = elementary("sqrt")
+
+HALVINGS = 3
+"""Of an angle of at most a right angle, before the series of the arc tangent."""
+
+TERMS = 12
+"""Of that series: the next one is below rounding."""
+
+LEAST = 1e-60
+"""Added to squares that are divided by, so that no angle is too small; what it changes is below all rounding."""
+
+
+def difference(balls: Sequence[Ball], q0: Entries, q1: Entries) -> list[Scalar]:
+    """The velocity, as many entries as there are freedoms, that leads from q0 to q1 in one second."""
+    result: list[Scalar] = []
+    place = 0
+    for ball in balls:
+        end = ball.place + ball.freedoms + 1
+        result += [b - a for a, b in zip(q0[place : ball.place], q1[place : ball.place], strict=True)]
+        result += APART[ball.kind](q0[ball.place : end], q1[ball.place : end])
+        place = end
+    return [*result, *(b - a for a, b in zip(q0[place:], q1[place:], strict=True))]
+
+
+def moved(balls: Sequence[Ball], q: Entries, v: Entries) -> list[Scalar]:
+    """The position, as many entries as q has, to which the velocity v leads from q in one second."""
+    result: list[Scalar] = []
+    k = 0
+    for ball in balls:
+        place, end = len(result), ball.place + ball.freedoms + 1
+        result += [a + b for a, b in zip(q[place : ball.place], v[k : ball.coordinate], strict=True)]
+        k = ball.coordinate + ball.freedoms
+        result += MOVED[ball.kind](q[ball.place : end], v[ball.coordinate : k])
+    return [*result, *(a + b for a, b in zip(q[len(result) :], v[k:], strict=True))]
+
+
+def _per_sine(w: Scalar, square: Scalar) -> Scalar:
+    """a / sin(a) by w = cos(a), which is not below zero, and the square of sin(a)."""
+    ratio: Scalar = 1
+    for _ in range(HALVINGS):
+        w = sqrt((1 + w) * 0.5)
+        ratio = ratio / w
+    ratio = ratio / w
+    tangent = square * ratio * ratio * 4.0**-HALVINGS
+    series: Scalar = 0.0
+    for k in reversed(range(TERMS)):
+        series = series * tangent + (-1) ** k / (2 * k + 1)
+    return ratio * series
+
+
+def _upward(x: Scalar) -> Scalar:
+    """1, or -1 where x is below zero."""
+    return sign(sign(x) + 0.5)
+
+
+def _times(a: Turn, b: Turn) -> Turn:
+    (u, s), (v, t) = a, b
+    return v * s + u * t + u.cross(v), s * t - u.dot(v)
+
+
+def _turn(entries: Entries) -> Turn:
+    x, y, z, w = entries
+    return Vector(x, y, z), w
+
+
+def _between(q0: Entries, q1: Entries) -> Turn:
+    """The rotation from one quaternion to the other, in the axes of the body."""
+    v, w = _turn(q0)
+    return _times((-v, w), _turn(q1))
+
+
+def _twist(position: Vector, turn: Turn) -> list[Scalar]:
+    """The screw motion to a pose: log of SE(3)."""
+    up = _upward(turn[1])
+    v, w = turn[0] * up, turn[1] * up
+    factor = _per_sine(w, v.dot(v))
+    rotation = v * (2 * factor)
+    bent = rotation.cross(position)
+    more = (1 - w * factor) / (rotation.dot(rotation) + LEAST)
+    return [*(position - bent * 0.5 + rotation.cross(bent) * more), *rotation]
+
+
+def _pose(linear: Vector, rotation: Vector) -> tuple[Vector, Turn]:
+    """Where a screw motion leads: exp of SE(3)."""
+    square = rotation.dot(rotation) + LEAST
+    angle = sqrt(square)
+    sine, cosine = sin(angle * 0.5) / angle, cos(angle * 0.5)
+    bent = rotation.cross(linear)
+    more = (1 - 2 * sine * cosine) / square
+    up = _upward(cosine)  # of the two quaternions the nearer one
+    return linear + bent * (2 * sine * sine) + rotation.cross(bent) * more, (rotation * (sine * up), cosine * up)
+
+
+def _free_apart(q0: Entries, q1: Entries) -> list[Scalar]:
+    way = from_quaternion(*q0[3:]).T @ (Vector(*q1[:3]) - Vector(*q0[:3]))
+    return _twist(way, _between(q0[3:], q1[3:]))
+
+
+def _free_moved(q: Entries, v: Entries) -> list[Scalar]:
+    way, turn = _pose(Vector(*v[:3]), Vector(*v[3:]))
+    vector, w = _times(_turn(q[3:]), turn)
+    return [*(Vector(*q[:3]) + from_quaternion(*q[3:]) @ way), *vector, w]
+
+
+def _planar_apart(q0: Entries, q1: Entries) -> list[Scalar]:
+    (x0, y0, c0, s0), (x1, y1, c1, s1) = q0, q1
+    c, s, x, y = c0 * c1 + s0 * s1, c0 * s1 - s0 * c1, x1 - x0, y1 - y0
+    up = _upward(c)
+    angle = _per_sine(c * up, s * s) * s * up + (1 - up) * (math.pi / 2) * _upward(s)
+    turn = Vector(0, 0, sin(angle * 0.5)), cos(angle * 0.5)
+    return [*_twist(Vector(c0 * x + s0 * y, c0 * y - s0 * x, 0), turn)[:2], angle]
+
+
+def _planar_moved(q: Entries, v: Entries) -> list[Scalar]:
+    x, y, c0, s0 = q
+    way, _ = _pose(Vector(v[0], v[1], 0), Vector(0, 0, v[2]))
+    c, s = cos(v[2]), sin(v[2])
+    return [x + c0 * way.x - s0 * way.y, y + s0 * way.x + c0 * way.y, c0 * c - s0 * s, s0 * c + c0 * s]
+
+
+def _ball_moved(q: Entries, v: Entries) -> list[Scalar]:
+    vector, w = _times(_turn(q), _pose(ZERO, Vector(*v))[1])
+    return [*vector, w]
+
+
+APART: dict[str, Callable[[Entries, Entries], list[Scalar]]] = {
+    "ball": lambda q0, q1: _twist(ZERO, _between(q0, q1))[3:],
+    "free": _free_apart,
+    "planar": _planar_apart,
+}
+"""How such a joint has to move, from some entries of q to others."""
+
+MOVED: dict[str, Callable[[Entries, Entries], list[Scalar]]] = {
+    "ball": _ball_moved,
+    "free": _free_moved,
+    "planar": _planar_moved,
+}
+"""Where such a joint is afterwards."""
