@@ -14,19 +14,35 @@ from armwright.lazy import cached_property
 CARRIED = ("work", "losses")
 """What the torques have put in and what friction has taken: sums that the motion does not depend on."""
 
+IMPULSE = 6
+"""Entries of what acts on a free robot from outside, but for its weight, summed over time: of force, then of moment."""
+
 
 @dataclass(frozen=True)
 class Layout:
-    """Named parts one after the other, each of some entries; the first `controlled` entries count in an error."""
+    """Named parts one after the other, each of some entries; the first `controlled` entries count in an error.
+
+    `circles` are the entries, each from a first to before a last, whose squares sum to one: a quaternion, or cosine and
+    sine of an angle.
+    """
 
     parts: tuple[tuple[str, int], ...]
     controlled: int
+    circles: tuple[tuple[int, int], ...] = ()
 
     @classmethod
-    def of_motion(cls, positions: int, velocities: int, memory: int = 0) -> Layout:
-        """Of a robot under a law: q, qd, what the law remembers, work and losses."""
-        parts = (("q", positions), ("qd", velocities), ("memory", memory), *((name, 1) for name in CARRIED))
-        return cls(parts, positions + velocities + memory)
+    def of_motion(
+        cls,
+        positions: int,
+        velocities: int,
+        memory: int = 0,
+        circles: tuple[tuple[int, int], ...] = (),
+        free: bool = False,
+    ) -> Layout:
+        """Of a robot under a law: q, qd, what the law remembers, work and losses, and the impulse if it is free."""
+        moving = (("q", positions), ("qd", velocities), ("memory", memory))
+        parts = (*moving, *((name, 1) for name in CARRIED), ("impulse", IMPULSE if free else 0))
+        return cls(parts, positions + velocities + memory, circles)
 
     @property
     def size(self) -> int:
@@ -37,6 +53,11 @@ class Layout:
         ends = list(accumulate(size for _, size in self.parts))
         return {name: slice(end - size, end) for (name, size), end in zip(self.parts, ends, strict=True)}
 
+    @property
+    def carried(self) -> tuple[tuple[str, int], ...]:
+        """The parts that the motion does not depend on."""
+        return self.parts[-len(CARRIED) - 1 :]
+
     def __getitem__(self, name: str) -> slice:
         """Where a part stands."""
         return self._slices[name]
@@ -45,6 +66,15 @@ class Layout:
         """The parts of a state, or of many (..., size), without copying; those of one sum have no axis of their own."""
         parts = {name: y[..., place] for name, place in self._slices.items()}
         return {name: part[..., 0] if name in CARRIED else part for name, part in parts.items()}
+
+    def unit(self, y: Array) -> Array:
+        """States (..., size) with every quaternion in them of unit length: those that were given, if there is none."""
+        if self.circles:
+            y = y.copy()
+        for begin, end in self.circles:
+            part = y[..., begin:end]
+            part /= np.sqrt(np.sum(part * part, axis=-1, keepdims=True))
+        return y
 
     def joined(self, parts: Mapping[str, Array], shape: tuple[int, ...] = ()) -> Array:
         """A state (*shape, size) of the given parts; those that are missing are zero."""

@@ -3,7 +3,7 @@
 robot = "puma560"                      # or the path of a robot file; the command line's wins
 duration = 3.0                         # by default as long as the trajectory lasts
 every = 0.01                           # seconds between records
-q0 = [0, 0, 0, 0, 0, 0]                # by default where the trajectory starts, else zero
+q0 = [0, 0, 0, 0, 0, 0]                # by default where the trajectory starts, else zero (neutral, for quaternions)
 qd0 = [0, 0, 0, 0, 0, 0]
 gravity = [0, 0, -9.81]
 payload = {mass = 2.0, com = [0, 0, 0.1], inertia = [0, 0, 0, 0, 0, 0]}
@@ -49,6 +49,7 @@ from armwright.model.toml import LARGEST, data_of
 from armwright.model.values import Reader
 from armwright.robot import Robot
 from armwright.trajectory import Trajectory
+from armwright.trajectory.inputs import check_numbers
 
 TOP = ("robot", "duration", "every", "q0", "qd0", "gravity", "payload", "integrator", "trajectory", "torque")
 
@@ -104,7 +105,7 @@ def parse(text: str, robot: str | Robot | None = None, file: str = "scenario", f
         return Scenario(arm, still.law, still.trajectory, {**still.options, **_options(top, file)}, text)
     motion = _trajectory(_part(top, file, "trajectory"), arm, folder) if "trajectory" in data else None
     law = _told(_part(top, file, "torque"), motion) if "torque" in data else _default_law(motion)
-    return Scenario(arm, torque.as_law(law, arm.n), motion, _options(top, file), text)
+    return Scenario(arm, torque.law_for(law, arm), motion, _options(top, file), text)
 
 
 def _options(top: Reader, file: str) -> dict[str, Any]:
@@ -156,6 +157,10 @@ def _choice(part: Reader, key: str, choices: Mapping[str, tuple[str, ...]], also
 
 def _trajectory(part: Reader, arm: Robot, folder: Path) -> Trajectory:
     kind = _choice(part, "type", MOTIONS)
+    try:
+        check_numbers(arm, "a trajectory")
+    except InputError as error:
+        part.fail("type", str(error))
     if kind == "sampled":
         try:
             return motion_of(folder / part.text("file", part.need("file")), arm)
@@ -244,8 +249,12 @@ def _default_law(motion: Trajectory | None) -> torque.Law:
 def pick_and_place(arm: Robot, seconds: float = 4.0) -> Scenario:
     """A motion for any robot: from the middle of its range down to one side, up, over to the other side, and back.
 
-    It takes longer where joints would be too fast or torques too large for their limits.
+    It takes longer where joints would be too fast or torques too large for their limits. A robot with ball or free
+    joints has no such range: it falls.
     """
+    if arm.balls:
+        text = f"# It falls from where every joint is at zero.\nduration = {FALL:g}\nevery = 0.01\n"
+        return Scenario(arm, torque.Free(), None, {"duration": FALL, "every": 0.01}, text)
     middle, reach = np.array([_range(joint) for joint in arm.joints]).T
     swing = reach * np.where(np.arange(arm.n) == 0, 1.0, 0.5)
     side = np.where(np.arange(arm.n) == 0, 1.0, 0.0)
@@ -266,6 +275,9 @@ def pick_and_place(arm: Robot, seconds: float = 4.0) -> Scenario:
     motion = trajectory.quintic(times, np.round(points, 4))
     return Scenario(arm, _default_law(motion), motion, {"every": 0.01}, text)
 
+
+FALL = 1.0
+"""Seconds for which a robot falls that cannot pick and place."""
 
 SPARE = 0.95
 """The part of a limit that is used, as neither the robot nor its model is perfect."""

@@ -2,8 +2,9 @@
 
 A backend makes three things, each for a dtype: a kernel (a program, computed for every state of a batch), a loop (the
 steps of a recursion, run along chains of any length) and a rollout (the derivative of a state, integrated in time for
-many rollouts at once). The interpreter (`interpreter`) is the definition of all three; every other backend is tested
-against it. `BACKENDS` is the one list of them: a new one is an entry here and a module that has a `BACKEND`.
+many rollouts at once; a layout says which entries of the state count in its error and which are quaternions, that
+every step leaves at unit length). The interpreter (`interpreter`) is the definition of all three; every other backend
+is tested against it. `BACKENDS` is the one list of them: a new one is an entry here and a module that has a `BACKEND`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from armwright.errors import unknown
 from armwright.graph.program import Program
 from armwright.integrate.control import Gains
 from armwright.integrate.tableaus import Steps
+from armwright.layout import Layout
 
 BACKENDS = {"cpu": "armwright.backends.llvm.backend", "python": "armwright.backends.interpreter"}
 """The module of each target; one is imported when something is compiled for it."""
@@ -72,7 +74,7 @@ class Backend:
 
     kernel: Callable[[Program, str], Kernel]
     loop: Callable[[Rolled, Tables, str], Kernel]
-    rollout: Callable[[Program, Steps, int, str], Rollout]
+    rollout: Callable[[Program, Steps, Layout, str], Rollout]
     dtypes: tuple[str, ...] = ("float64", "float32")
 
 

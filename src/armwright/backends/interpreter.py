@@ -17,6 +17,7 @@ from armwright.integrate.runge_kutta import Adaptive, Scheme
 from armwright.integrate.scalars import state
 from armwright.integrate.solution import IntegrationError
 from armwright.integrate.tableaus import Steps
+from armwright.layout import Layout
 
 
 def computed(program: Program, arrays: Sequence[Array]) -> list[Any]:
@@ -92,9 +93,9 @@ class Stepped:
 
     width = 1
 
-    def __init__(self, program: Program, steps: Steps, controlled: int, dtype: str) -> None:
+    def __init__(self, program: Program, steps: Steps, layout: Layout, dtype: str) -> None:
         self.entries, self.dtype = len(program.outputs), np.dtype(dtype)
-        self._program, self._steps, self._controlled = program, steps, controlled
+        self._program, self._steps, self._layout = program, steps, layout
 
     @property
     def source(self) -> str:
@@ -116,7 +117,7 @@ class Stepped:
             return np.array([np.reshape(x, -1)[0] for x in values], self.dtype)
 
         _, scalars = state("y", np.zeros(1, self.dtype))
-        return Scheme(derivative, self._steps, scalars, self.entries)
+        return Scheme(derivative, self._steps, scalars, self.entries, self._layout.unit)
 
     def _fixed(self, scheme: Scheme, t: float, y: Array, fields: Mapping[str, Any], i: int) -> None:
         """In as many equal steps as `substeps` says."""
@@ -127,14 +128,14 @@ class Stepped:
                     fields["y"][:, i], fields["t"][i] = y, t + k * h
                     return
                 slopes = scheme.stages(t + k * h, y, h, scheme.slope(t + k * h, y, np.empty_like(y)))
-                y = y * np.nan if slopes is None else y + h * scheme.b.dot(slopes)
+                y = y * np.nan if slopes is None else scheme.project(y + h * scheme.b.dot(slopes))
             t, fields["records"][r, :, i] = goal, y
         fields["y"][:, i], fields["t"][i] = y, t
 
     def _adaptive(self, scheme: Scheme, t: float, y: Array, fields: Mapping[str, Any], i: int) -> None:
         """In as many steps as it needs for its error to stay below the tolerance."""
         option = dict(zip(OPTIONS, fields["options"].tolist(), strict=True))
-        norm = mean_square(scheme.scalars, option["rtol"], option["atol"], self._controlled)
+        norm = mean_square(scheme.scalars, option["rtol"], option["atol"], self._layout.controlled)
         rule = Rule(Gains(**{name: option[name] for name in OPTIONS[3:]}), norm, order=1)
         rule.before, rule.held = float(fields["previous"][i]), bool(fields["held"][i])
         adaptive = Adaptive(scheme, rule, 0, float(fields["h"][i]), option["longest"])

@@ -164,13 +164,15 @@ def _as_data(run: Run) -> dict[str, Any]:
     """What the tables say, in numbers."""
     joints = []
     for i, (joint, use) in enumerate(zip(run.robot.joints, run.utilisation.joints, strict=True)):
-        q, tau, power = run.q[:, i], run.tau[:, i], run.power[:, i]
+        q, tau, power = run.places[:, i], run.tau[:, i], run.power[:, i]
         means = {"rms_torque": root_mean_square(run.t, tau), "rms_power": root_mean_square(run.t, power)}
         shares = {"of_torque": use.torque, "of_speed": use.speed, "too_weak": use.too_weak, "too_slow": use.too_slow}
         extent = {"from": q.min(), "to": q.max(), "limits": joint.limits, "peak_power": np.abs(power).max()}
         joints.append({**asdict(use), **extent, **means, **shares})
     audit = {"trustworthy": run.audit.trustworthy, "doubts": [str(doubt) for doubt in run.audit.doubts]}
     errors = {"energy_error": run.audit.energy_error, "power_error": run.audit.power_error}
+    if run.audit.momentum_error is not None:
+        errors["momentum_error"] = run.audit.momentum_error
     begin, end = run.t[0], run.t[-1]
     return {"robot": run.robot.name, "from": begin, "to": end, "joints": joints, "audit": {**audit, **errors}}
 

@@ -24,13 +24,11 @@ def replay(outputs: Iterable[Operand], leaf: Callable[[Expr], Any], apply: Calla
 
 
 def replaced(outputs: Iterable[Operand], replacements: Mapping[Expr, Operand]) -> list[Operand]:
-    """The outputs with some leaves replaced by expressions of the same graph."""
-    by_index = {symbol.index: value for symbol, value in replacements.items()}
-
-    def leaf(node: Expr) -> Expr:
-        return node.graph.lift(by_index.get(node.index, node))
-
-    def apply(op: str, first: Expr, *others: Expr) -> Expr:
-        return first.graph.operation(op, first, *others)
-
-    return replay(outputs, leaf, apply)
+    """The outputs with some of their nodes replaced by expressions of the same graph."""
+    outputs = list(outputs)
+    known = {node.index: node.graph.lift(value) for node, value in replacements.items()}
+    for node in schedule(outputs):
+        if node.index not in known:
+            args = [known[a.index] for a in node.args]
+            known[node.index] = node if node.op in LEAVES else node.graph.operation(node.op, *args)
+    return [known[x.index] if isinstance(x, Expr) else x for x in outputs]

@@ -17,6 +17,14 @@ from armwright.integrate.solution import IntegrationError, Occurrence, Solution,
 
 OnStep = Callable[[Any, Array], object]
 
+Project = Callable[[Array], Array]
+"""Brings a state back to where all states lie, such as a quaternion to unit length; it moves none that lies there."""
+
+
+def nowhere_else(y: Array) -> Array:
+    """The projection where states may lie anywhere."""
+    return y
+
 
 class Record:
     """The output so far: at the given times, or at the end of every step."""

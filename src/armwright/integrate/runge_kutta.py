@@ -31,10 +31,17 @@ Derivative = Callable[[Any, Array], ArrayLike]
 
 
 class Scheme:
-    """A tableau in the numbers of the state, applied to a derivative."""
+    """A tableau in the numbers of the state, applied to a derivative; `project` is done at the end of every step."""
 
-    def __init__(self, derivative: Derivative, steps: Steps, scalars: Scalars, size: int) -> None:
-        self.derivative, self.scalars, self.shape = derivative, scalars, (size,)
+    def __init__(
+        self,
+        derivative: Derivative,
+        steps: Steps,
+        scalars: Scalars,
+        size: int,
+        project: march.Project = march.nowhere_else,
+    ) -> None:
+        self.derivative, self.scalars, self.shape, self.project = derivative, scalars, (size,), project
         self.fsal, self.c = steps.fsal, steps.c
         self.counts = Statistics()
         self.a = [np.array(row, scalars.dtype) for row in steps.a]
@@ -74,7 +81,7 @@ class Scheme:
         k = self.stages(t, y, time - t, first)
         if k is None:
             raise IntegrationError(f"the derivative is not finite between t = {t} and {time}", t, y)
-        return np.asarray(y + (time - t) * self.b.dot(k))
+        return self.project(np.asarray(y + (time - t) * self.b.dot(k)))
 
     def step(self, t: Any, y: Array, first: Array, t_end: Any, y_end: Array) -> Step:
         self.counts.accepted += 1
@@ -103,6 +110,7 @@ def solve(
     controlled: int | None = None,
     max_steps: int = march.MAX_STEPS,
     on_step: march.OnStep | None = None,
+    project: march.Project = march.nowhere_else,
 ) -> Solution:
     """The solution of y' = derivative(t, y) from y(t0) = y0 to t1, which may be earlier than t0.
 
@@ -115,12 +123,13 @@ def solve(
 
     The output is at `times`, where steps end exactly, or at every step. `events` are located to rounding by steps of
     the same method from the start of the step in which they happen. `on_step(t, y)` is called after every step and
-    ends the integration by returning True.
+    ends the integration by returning True. `project(y)` is what every step ends with: where the solution has to keep to
+    a surface, such as a quaternion to unit length, it returns the nearest state there, which costs no order.
     """
     tableau = find(method) if not isinstance(method, Tableau) else method
     y, scalars = state("y0", y0)
     way = march.Way(scalars, t0, t1, times)
-    scheme = Scheme(derivative, tableau.exact(scalars.number).steps(), scalars, y.size)
+    scheme = Scheme(derivative, tableau.exact(scalars.number).steps(), scalars, y.size, project)
     steps: Callable[[], Iterator[Step]]
     if step is not None:
         steps = partial(_fixed, scheme, way.start, y, way.fixed(step, max_steps))
@@ -142,7 +151,7 @@ def _fixed(scheme: Scheme, t: Any, y: Array, stops: Iterable[Any]) -> Iterator[S
         if first is None:
             first = scheme.first(t, y)
         k = scheme.stages(t, y, stop - t, first)
-        y_end = None if k is None else y + (stop - t) * scheme.b.dot(k)
+        y_end = None if k is None else scheme.project(y + (stop - t) * scheme.b.dot(k))
         if k is None or y_end is None or not scheme.scalars.finite(y_end):
             raise IntegrationError(
                 f"the solution is not finite in the step from t = {t} to {stop}; take a smaller step", t, y
@@ -191,7 +200,7 @@ class Adaptive:
             # a step cut short says little of how long the next may be
             self.h = min(max(self.h, wanted) if short and accepted else wanted, self.max_step)
             if k is not None and accepted:
-                return t_end, y_end, k
+                return t_end, scheme.project(y_end), k
             scheme.counts.rejected = (scheme.counts.rejected or 0) + 1
 
     def _tried(self, y: Array, length: Any, k: Array) -> tuple[Array, float]:

@@ -53,11 +53,13 @@ def solve_stiff(
     events: Iterable[Event] = (),
     max_steps: int = MOST_STEPS,
     on_step: march.OnStep | None = None,
+    project: march.Project = march.nowhere_else,
 ) -> Solution:
     """The solution of y' = derivative(t, y) by an implicit method, in double precision; as `solve` otherwise.
 
     jacobian(t, y) is the matrix of the derivatives of the derivative by y; without it differences are taken, which
-    costs one evaluation for each entry of y. Output and events come from the polynomials of the method.
+    costs one evaluation for each entry of y. Output and events come from the polynomials of the method. `project` is
+    done to what comes out; the method itself goes on from where it was, as it remembers several steps.
     """
     if method not in STIFF:
         raise unknown("implicit method", method, STIFF)
@@ -79,7 +81,7 @@ def solve_stiff(
     if jacobian is not None:
         options["jac"] = partial(_jacobian, jacobian, counts, y.size)
     make = partial(_solver(method), partial(_slope, derivative, counts, y.size), way.start, y, way.end, **options)
-    return way.follow(partial(_steps, make, counts, max_steps), y, counts, events, on_step)
+    return way.follow(partial(_steps, make, counts, max_steps, project), y, counts, events, on_step)
 
 
 def _scaled(rtol: float, atol: Any, size: int, controlled: int) -> dict[str, Any]:
@@ -116,14 +118,18 @@ def _jacobian(jacobian: Jacobian, counts: Statistics, size: int, t: float, y: Ar
     return matrix
 
 
-def _steps(make: Callable[[], Any], counts: Statistics, max_steps: int) -> Iterator[Step]:
+def _steps(make: Callable[[], Any], counts: Statistics, max_steps: int, project: march.Project) -> Iterator[Step]:
     solver = make()
+
+    def within(time: Any) -> Array:
+        return project(np.asarray(solver.dense_output()(time)))
+
     while solver.status == "running":
-        t, y = float(solver.t), solver.y.copy()
+        t, y = float(solver.t), project(solver.y.copy())
         if counts.accepted >= max_steps:
             raise IntegrationError(f"{max_steps} steps were not enough: they led to t = {t}; raise max_steps", t, y)
         message = solver.step()
         if solver.status == "failed":
             raise IntegrationError(f"SciPy cannot go on at t = {t}: {message}", t, y)
         counts.accepted += 1
-        yield Step(t, y, float(solver.t), solver.y.copy(), lambda time: np.asarray(solver.dense_output()(time)))
+        yield Step(t, y, float(solver.t), project(solver.y.copy()), within)

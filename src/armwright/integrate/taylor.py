@@ -80,6 +80,7 @@ class Taylor:
         max_step: float | None = None,
         max_steps: int = march.MAX_STEPS,
         on_step: march.OnStep | None = None,
+        project: march.Project = march.nowhere_else,
     ) -> Solution:
         """The solution from y(t0) = y0 to t1, as `armwright.integrate.solve` gives it."""
         y, scalars = state("y0", y0)
@@ -87,18 +88,25 @@ class Taylor:
             raise InputError(f"y0 is {scalars.dtype} {y.shape}; expected float64 {(self.size,)}, as the program's y")
         way, counts = march.Way(scalars, t0, t1, times), Statistics()
         longest = np.inf if max_step is None else way.length("max_step", max_step)
-        steps = partial(self._steps, way.start, y, way.end, longest, max_steps, counts)
+        steps = partial(self._steps, way.start, y, way.end, longest, max_steps, counts, project)
         return way.follow(steps, y, counts, events, on_step)
 
-    def _steps(self, t: float, y: Array, t1: float, longest: float, most: int, counts: Statistics) -> Iterator[Step]:
+    def _steps(
+        self, t: float, y: Array, t1: float, longest: float, most: int, counts: Statistics, project: march.Project
+    ) -> Iterator[Step]:
         integrator, outcome = self._integrator, self._outcome
-        integrator.time, integrator.state[:] = t, y * self._scale
+
+        def within(time: Any) -> Array:
+            return project(integrator.update_d_output(float(time)) / self._scale)
+
+        integrator.time = t
         while t != t1:
+            integrator.state[:] = y * self._scale
             if counts.accepted >= most:
                 raise IntegrationError(f"{most} steps were not enough: they led to t = {t}; raise max_steps", t, y)
             left = t1 - t
             result, _ = integrator.step(max_delta_t=float(np.clip(left, -longest, longest)), write_tc=True)
-            t_end, y_end = float(integrator.time), integrator.state / self._scale
+            t_end, y_end = float(integrator.time), project(integrator.state / self._scale)
             if result == outcome.err_nf_state or not np.isfinite(y_end).all():
                 raise IntegrationError(f"the series is not finite at t = {t}, y = {y}", t, y)
             if result == outcome.time_limit and abs(left) <= longest:
@@ -107,7 +115,7 @@ class Taylor:
                 raise IntegrationError(f"the step at t = {t} is below rounding: the solution is singular there", t, y)
             counts.accepted += 1
             counts.evaluations += 1
-            yield Step(t, y, t_end, y_end, lambda time: integrator.update_d_output(float(time)) / self._scale)
+            yield Step(t, y, t_end, y_end, within)
             t, y = t_end, y_end
 
 

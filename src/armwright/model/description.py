@@ -221,6 +221,11 @@ class Description:
         """The number of entries of q: one more than of qd for each ball, free or planar joint."""
         return self.n + len(self.balls)
 
+    @cached_property
+    def entries(self) -> tuple[int, ...]:
+        """Which entry of q goes with each of `joints`; with those of a ball some entry of that ball."""
+        return tuple(i + sum(ball.coordinate < i for ball in self.balls) for i in range(self.n))
+
     @property
     def neutral(self) -> Array:
         """The position at which every freedom is at zero: zeros, and the quaternion (0, 0, 0, 1) of a ball joint."""

@@ -89,7 +89,7 @@ def _charts(run: Any, pick: Array) -> Iterable[dict[str, Any]]:
     """What is drawn: a title, a unit, and one curve per joint, or named ones."""
     targets = run.reference or (None, None, None)
     for title, unit, values, target in (
-        ("Position", "rad or m", run.q, targets[0]),
+        ("Position", "rad or m", run.places, targets[0]),
         ("Velocity", "rad/s or m/s", run.qd, targets[1]),
         ("Acceleration", "rad/s² or m/s²", run.qdd, targets[2]),
         ("Torque", "N m or N", run.tau, None),
@@ -104,6 +104,13 @@ def _charts(run: Any, pick: Array) -> Iterable[dict[str, Any]]:
     for title, named in (("Energy", energies), ("Energy missing", missing)):
         curves = [_numbers(values[pick]) for values in named.values()]
         yield {"title": title, "unit": "J", "curves": curves, "names": list(named), "joint": False}
+    if (momentum := run.audit.momentum) is not None:
+        for title, unit, defect in (
+            ("Momentum missing", "kg m/s", momentum.linear_defect),
+            ("Angular momentum missing", "kg m²/s", momentum.angular_defect),
+        ):
+            curves = [_numbers(values) for values in defect[pick].T]
+            yield {"title": title, "unit": unit, "curves": curves, "names": ["x", "y", "z"], "joint": False}
 
 
 HEADS = (
@@ -117,7 +124,7 @@ def joint_rows(run: Any) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for i, (joint, use) in enumerate(zip(run.robot.joints, run.utilisation.joints, strict=True)):
         unit, force = ("m", "N") if joint.prismatic else ("rad", "N m")
-        q, tau, power = run.q[:, i], run.tau[:, i], run.power[:, i]
+        q, tau, power = run.places[:, i], run.tau[:, i], run.power[:, i]
         rows.append(
             (
                 shown(joint.name),

@@ -19,8 +19,9 @@ from armwright.formulations.parts.coordinates import placed
 from armwright.robot import Robot
 from armwright.simulation.plan import check_seconds, check_span
 from armwright.simulation.run import Run, Statistics
-from armwright.torque import Moment, as_law
+from armwright.torque import Moment, law_for
 from armwright.trajectory import Trajectory
+from armwright.trajectory.inputs import check_numbers
 
 POINTS = 8
 """Work is summed over so many points between two records, and between a record and a knot, where torques may jump."""
@@ -40,6 +41,7 @@ def torques_along(
     """
     if not isinstance(robot, Robot) or not isinstance(trajectory, Trajectory):
         raise InputError(f"torques_along got {robot!r} and {trajectory!r}; expected a Robot and a trajectory")
+    check_numbers(robot, "a trajectory")
     if trajectory.n != robot.n:
         raise InputError(f"the trajectory is for {trajectory.n} joints; {robot.name} has {robot.n}")
     check_seconds("every", every)
@@ -100,7 +102,7 @@ def _sums(
 
 def _besides(friction_law: Any, t: Array, q: Array, qd: Array, robot: Robot) -> Array:
     """The torques of a law that is no drive, along a motion."""
-    law = as_law(friction_law, robot.n)
+    law = law_for(friction_law, robot)
     if law.reference is not None or law.start(robot.n):
         raise InputError(
             f"friction_law = {law!r} follows a target or remembers: it is a drive, whose torques come out of this; "

@@ -1,6 +1,7 @@
 """How far a simulated motion can be trusted.
 
 energy     work in - losses - change of energy: zero for an exact integration
+momentum   of a robot that nothing holds: linear and angular momentum less what weight and outer forces have changed
 power      tau . qd - friction - d(energy)/dt at every record: zero for exact accelerations (Mohan and Saha, figure 8)
 condition  the condition number of the mass matrix: times rounding, the relative error of the accelerations; infinite
            where M is not positive definite, which no robot's is
@@ -21,6 +22,7 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.names import NOISE, shown
+from armwright.simulation.momentum import momentum
 
 if TYPE_CHECKING:
     from armwright.simulation.run import Run
@@ -33,6 +35,9 @@ ENERGY_ALLOWED = 1e-6
 
 POWER_ALLOWED = 1e-6
 """Of the power, likewise."""
+
+MOMENTUM_ALLOWED = 1e-6
+"""Of the momentum, likewise."""
 
 CONDITION_ALLOWED = 1e10
 DEPARTED = 1e-3
@@ -56,12 +61,48 @@ class Doubt:
         return f"from t = {self.t:.4g} s: {self.why}"
 
 
+@dataclass(frozen=True, eq=False)
+class MomentumBalance:
+    """What is missing of linear momentum and of angular momentum about the centre of mass (k, 3), in the world's axes.
+
+    The scales are the largest momenta that the energy of the motion allows, sqrt(2 m T) and sqrt(2 I T), or what has
+    acted from outside where that is more.
+    """
+
+    linear_defect: Array
+    angular_defect: Array
+    linear_scale: float
+    angular_scale: float
+
+    @property
+    def linear_error(self) -> float:
+        return float(np.max(np.linalg.norm(self.linear_defect, axis=-1), initial=0.0)) / self.linear_scale
+
+    @property
+    def angular_error(self) -> float:
+        return float(np.max(np.linalg.norm(self.angular_defect, axis=-1), initial=0.0)) / self.angular_scale
+
+    @classmethod
+    def of(cls, run: Run) -> MomentumBalance:
+        now = momentum(run.robot, run.q, run.qd, run.kinetic)
+        weight = now.mass * np.array(run.robot.gravity)
+        acted = run.impulse[:, :3] + weight * (run.t - run.t[0])[:, None], run.impulse[:, 3:]
+        linear, angular = (x - x[0] - outside for x, outside in zip((now.linear, now.angular), acted, strict=True))
+        most = now.most_linear, now.most_angular
+        scales = [
+            max(float(x.max(initial=0.0)), float(np.abs(outside).max(initial=0.0)), _TINY)
+            for x, outside in zip(most, acted, strict=True)
+        ]
+        return cls(linear, angular, *scales)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Audit:
     """The balances along a run (k,), relative to `scale`, the energy that is moved about.
 
     `neighbour` (k,) is None where none was sent along and none can be. `followed` says whether the law claims to follow
-    its target without error, `integrated` whether this was a simulation. `doubts` are in the order of their times.
+    its target without error, `integrated` whether this was a simulation. `momentum` is None but for robots that hang on
+    one free joint. `doubts` are in the order of their times.
     """
 
     scale: float
@@ -74,6 +115,7 @@ class Audit:
     target_error: Array | None
     followed: bool
     integrated: bool = True
+    momentum: MomentumBalance | None = None
     doubts: tuple[Doubt, ...] = ()
 
     @property
@@ -84,6 +126,11 @@ class Audit:
     @property
     def power_error(self) -> float:
         return float(np.max(np.abs(self.power_defect), initial=0.0)) / self.power_scale
+
+    @property
+    def momentum_error(self) -> float | None:
+        """The largest share of linear or angular momentum that is missing; None where something holds the robot."""
+        return None if self.momentum is None else max(self.momentum.linear_error, self.momentum.angular_error)
 
     @property
     def trustworthy(self) -> bool:
@@ -97,8 +144,11 @@ class Audit:
         lines = [
             f"energy balance    {_part(self.energy_error)} of {self.scale:.4g} J",
             f"power balance     {_part(self.power_error)} of {self.power_scale:.4g} W",
-            f"condition of M    {self.condition.min():.3g} to {self.condition.max():.3g}",
         ]
+        if (found := self.momentum) is not None:
+            lines.append(f"momentum          {_part(found.linear_error)} of {found.linear_scale:.4g} kg m/s")
+            lines.append(f"angular momentum  {_part(found.angular_error)} of {found.angular_scale:.4g} kg m^2/s")
+        lines.append(f"condition of M    {self.condition.min():.3g} to {self.condition.max():.3g}")
         if self.integrated and self.neighbour is None:
             lines.append("a neighbour       none was sent along, so chaos would not be noticed")
         if self.neighbour is not None:
@@ -180,6 +230,7 @@ def audited(run: Run) -> Audit:
         target_error=target_error,
         followed=run.exact,
         integrated=run.statistics.accepted > 0,
+        momentum=MomentumBalance.of(run) if run.impulse.size else None,
     )
     return replace(audit, doubts=tuple(sorted(_doubts(run, audit), key=lambda doubt: doubt.t)))
 
@@ -204,6 +255,14 @@ def _doubts(run: Run, audit: Audit) -> Iterator[Doubt]:
     for i in _first(~(power <= POWER_ALLOWED * audit.power_scale)):
         why = f"{power[i]:.2g} W of power are missing ({audit.power_scale:.3g} W flow)"
         yield Doubt(float(run.t[i]), f"{why}: torques and accelerations do not belong together")
+    if (found := audit.momentum) is not None:
+        for name, unit, defect, scale in (
+            ("momentum", "kg m/s", found.linear_defect, found.linear_scale),
+            ("angular momentum", "kg m^2/s", found.angular_defect, found.angular_scale),
+        ):
+            size = np.linalg.norm(defect, axis=-1)
+            for i in _first(~(size <= MOMENTUM_ALLOWED * scale)):
+                yield Doubt(float(run.t[i]), f"{size[i]:.2g} {unit} of {name} are missing (of {scale:.3g})")
     for i in _first(~(audit.condition < CONDITION_ALLOWED)):
         singular = f"nearly singular, condition number {audit.condition[i]:.1e}"
         why = "not positive definite" if np.isinf(audit.condition[i]) else singular
@@ -237,8 +296,9 @@ def _beyond_limits(run: Run) -> Iterator[Doubt]:
     for i, (joint, use) in enumerate(zip(run.robot.joints, run.utilisation.joints, strict=True)):
         if joint.limits is not None:
             low, high = joint.limits
-            for k in _first((run.q[:, i] < low - SLACK) | (run.q[:, i] > high + SLACK)):
-                why = f"{shown(joint.name)} is at {run.q[k, i]:.4g}, beyond its limits {low:.4g} to {high:.4g}"
+            q = run.q[:, run.robot.entries[i]]
+            for k in _first((q < low - SLACK) | (q > high + SLACK)):
+                why = f"{shown(joint.name)} is at {q[k]:.4g}, beyond its limits {low:.4g} to {high:.4g}"
                 yield Doubt(float(run.t[k]), why)
         for values, most, why in (
             (run.qd[:, i], joint.max_velocity, use.slowness),

@@ -48,10 +48,10 @@ def simulate_batch(
     smooth: float = SMOOTH,
     max_step: float | None = None,
 ) -> BatchRun:
-    """Many motions at once, compiled whole: `q0` and `qd0` are (rollouts, n), or (n,) for all.
+    """Many motions at once, compiled whole: `q0` is (rollouts, nq) and `qd0` (rollouts, n), or one row for all.
 
     integrator  a fixed-step method with `step` (rk4, 0.001 s, by default) or an embedded pair with rtol (1e-6) and atol
-    q0, qd0     by default where the law's trajectory starts, else zero
+    q0, qd0     by default where the law's trajectory starts, else neutral and at rest
     max_step    the longest step that may be chosen
     every       seconds between records; by default only start and end are kept, so memory does not grow with time
     vary        robot parameters that differ: {"payload.mass": (rollouts,), ...}; the law's model does not know of them

@@ -47,7 +47,7 @@ def rollout_of(
 ) -> Rollout:
     """The whole motion as one loop."""
     program, steps = derivative(motion_of(robot, law, vary)), method(integrator).steps(fixed)
-    return backend(target).rollout(program, steps, layout_of(robot, law).controlled, dtype)
+    return backend(target).rollout(program, steps, layout_of(robot, law), dtype)
 
 
 @kept

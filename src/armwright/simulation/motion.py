@@ -1,28 +1,34 @@
 """A robot and what drives it as programs: its motion as a differential equation, and what there is to see of a motion.
 
 state        y as its layout says: q, qd, what the law remembers, work (what the torques have put in), losses (what
-             friction has taken)
+             friction has taken), of a free robot the impulse (what has acted on it from outside, weight aside)
 derivative   (t, y, open parameters) -> dy/dt
 view         (t, y, open parameters) -> torques, accelerations, torques of friction laws, kinetic and potential energy
+
+The quaternions of ball and free joints are integrated as they are, and made ones of unit length after every step. While
+a step is under way they are of any length: then a robot is where the unit quaternion beside them says, and they turn as
+that one does, so that a motion does not depend on their length.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from armwright.algebra import Array, Scalar
 from armwright.formulations import find
 from armwright.formulations.parts.actuators import friction
-from armwright.formulations.parts.coordinates import placed
+from armwright.formulations.parts.coordinates import placed, tangent
 from armwright.graph.angles import written_out
 from armwright.graph.differentiate import derivatives
 from armwright.graph.expression import Expr, Graph, Operand
 from armwright.graph.program import Program
 from armwright.graph.replay import replaced
-from armwright.layout import Layout
+from armwright.layout import IMPULSE, Layout
 from armwright.mechanism import Mechanism
 from armwright.model.description import Description
 from armwright.model.vary import check, varied
+from armwright.simulation.momentum import impulse_rates, is_free
 from armwright.torque import Law, Moment, OpenMotion
 from armwright.trace.choose import cheapest
 from armwright.trace.tracing import Request
@@ -42,18 +48,21 @@ class Driven:
     accelerations: list[Scalar]
     rates: list[Scalar]
     mechanism: Mechanism
+    layout: Layout
 
     def program(self, *outputs: Operand) -> Program:
         """A program of time, state and open parameters."""
         graph = self.at.t.graph
-        y = (*self.at.q, *self.at.qd, *self.at.memory, graph.input("work"), graph.input("losses"))
+        carried = (graph.input(f"{name}{k + 1}") for name, size in self.layout.carried for k in range(size))
+        y = (*self.at.q, *self.at.qd, *self.at.memory, *carried)
         opened = (("p", self.parameters),) if self.parameters else ()
         return written_out(Program((("t", (self.at.t,)), ("y", y), *opened), outputs, (len(outputs),)))
 
 
 def layout_of(robot: Description, law: Law) -> Layout:
     """The state of a robot under a law."""
-    return Layout.of_motion(robot.n, robot.n, len(law.start(robot.n)))
+    circles = tuple((ball.circle.start, ball.circle.stop) for ball in robot.balls)
+    return Layout.of_motion(robot.nq, robot.n, len(law.start(robot.n)), circles, is_free(robot))
 
 
 def driven(robot: Description, law: Law, vary: tuple[str, ...] = ()) -> Driven:
@@ -70,18 +79,52 @@ def driven(robot: Description, law: Law, vary: tuple[str, ...] = ()) -> Driven:
     parameters = tuple(x for symbols in values.values() for x in symbols)
     if isinstance(law.reference, OpenMotion):
         parameters += tuple(law.reference.inputs(graph))
-    return Driven(at, parameters, torques, drag, accelerations, law.rates(at), mechanism)
+    return Driven(at, parameters, torques, drag, accelerations, law.rates(at), mechanism, layout_of(robot, law))
+
+
+def flow(mechanism: Mechanism, q: Sequence[Scalar], unit: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
+    """dq/dt; `unit` is q with quaternions of unit length, beside which longer or shorter ones turn as they do."""
+    if not mechanism.balls:
+        return list(qd)
+    moving, turning = ([_dot(row, qd) for row in tangent(mechanism, x)] for x in (list(unit), list(q)))
+    for ball in mechanism.balls:
+        moving[ball.circle] = turning[ball.circle]
+    return moving
+
+
+def _dot(row: Sequence[Scalar], values: Sequence[Scalar]) -> Scalar:
+    total: Scalar = 0
+    for a, b in zip(row, values, strict=True):
+        total = total + a * b
+    return total
+
+
+def _lengths(motion: Driven) -> dict[Expr, Operand]:
+    """What unit quaternions have in place of the entries of those in a state: of a sum of squares, one."""
+    replacements: dict[Expr, Operand] = {}
+    for begin, end in motion.layout.circles:
+        entries = motion.at.q[begin:end]
+        square = _dot(entries, entries)
+        inverse = 1 / square.sqrt()
+        replacements |= {square: 1, **{x: x * inverse for x in entries}}
+    return replacements
 
 
 def derivative(motion: Driven) -> Program:
     """dy/dt."""
     power: Scalar = 0
     loss: Scalar = 0
-    qd = motion.at.qd
-    rubbing = friction(placed(motion.mechanism, motion.at.q), qd)
+    q, qd, mechanism = motion.at.q, motion.at.qd, motion.mechanism
+    rubbing = friction(placed(mechanism, q), qd)
     for tau, drag, rub, speed in zip(motion.torques, motion.drag, rubbing, qd, strict=True):
         power, loss = power + tau * speed, loss + (rub - drag) * speed
-    return motion.program(*qd, *motion.accelerations, *motion.rates, power, loss)
+    rest = [*motion.accelerations, *motion.rates, power, loss]
+    if dict(motion.layout.carried)["impulse"]:
+        force = [a + b for a, b in zip(motion.torques[:IMPULSE], motion.drag[:IMPULSE], strict=True)]
+        rest += impulse_rates(mechanism, q, force, lambda: find("mass_matrix")(mechanism, list(q)))
+    lengths = _lengths(motion)
+    unit = [lengths.get(x, x) for x in q]
+    return motion.program(*flow(mechanism, q, unit, qd), *(replaced(rest, lengths) if lengths else rest))
 
 
 def jacobian(program: Program) -> Program:

@@ -16,9 +16,10 @@ from armwright.arrays import numbers
 from armwright.errors import InputError, unknown
 from armwright.integrate import STIFF, method, methods
 from armwright.layout import Layout
+from armwright.model.unit import checked_unit
 from armwright.robot import Robot
 from armwright.simulation.motion import layout_of
-from armwright.torque import Law, as_law, opened
+from armwright.torque import Law, law_for, opened
 from armwright.trace.form import straight
 
 MOST_RECORDS = 5_000_000
@@ -166,7 +167,7 @@ def plan(
     if not isinstance(robot, Robot):
         raise InputError(f"simulate got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
     robot = rounded(robot, smooth)
-    law = as_law(torque, robot.n)
+    law = law_for(torque, robot)
     if not _is_number(start) or abs(start) > LATEST:
         raise InputError(f"start = {start!r}: expected seconds, at most {LATEST:g}")
     lasts = _duration(law, start) if duration is None else duration
@@ -235,21 +236,23 @@ def _check_tolerances(rtol: Any, atol: Any) -> None:
 
 
 def start_of(plan: Plan, q0: ArrayLike | None, qd0: ArrayLike | None, many: bool = False) -> tuple[Array, Array]:
-    """Positions and velocities to begin with: given, or where the law's motion starts, else zero.
+    """Positions and velocities to begin with: given, or where the law's motion starts, else neutral and at rest.
 
-    Each is (n,), or also (rollouts, n) where there are `many`.
+    They are (nq,) and (n,), or also (rollouts, nq) and (rollouts, n) where there are `many`.
     """
-    n = plan.robot.n
-    wanted = f"(rollouts, {n}), or ({n},) for all of them" if many else f"({n},), one number per joint"
-    begin: tuple[Array, ...] = (np.zeros(n), np.zeros(n))
+    robot = plan.robot
+    begin: tuple[Array, ...] = (robot.neutral, np.zeros(robot.n))
     if plan.law.reference is not None:
         begin = tuple(np.asarray(x, dtype=float) for x in plan.law.reference(float(plan.times[0]))[:2])
     given = []
     for name, value, default in zip(("q0", "qd0"), (q0, qd0), begin, strict=True):
+        n = len(default)
+        each = "number per joint" if robot.nq == robot.n else "entry of q" if name == "q0" else "number per freedom"
+        wanted = f"(rollouts, {n}), or ({n},) for all of them" if many else f"({n},), one {each}"
         array = default if value is None else numbers(name, value, f"expected {wanted}").astype(float)
         if array.shape[-1:] != (n,) or array.ndim > 1 + many or not array.size:
             raise InputError(f"{name} has shape {array.shape}; expected {wanted}")
         if not np.isfinite(array).all():
             raise InputError(f"{name} = {array.tolist()} has a number that is not finite")
         given.append(array)
-    return given[0], given[1]
+    return checked_unit(robot, "q0", given[0]), given[1]

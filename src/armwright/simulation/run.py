@@ -27,6 +27,9 @@ from armwright.simulation.utilisation import Utilisation, utilisation
 BY_JOINT, ALONE = ("q", "qd", "qdd", "tau", "drag"), ("kinetic", "potential", "work", "losses")
 """What a run has per time and joint, and what per time."""
 
+SOMETIMES = ("memory", "impulse")
+"""What only some runs have per time: any number of columns."""
+
 VERSION = 1
 """Of the Parquet files: raised when their columns or metadata change."""
 
@@ -67,13 +70,14 @@ class Again(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One motion: time `t` (k,), and per time and joint q, qd, qdd, tau (k, n); energies, work and losses (k,).
+    """One motion: time `t` (k,), and at each q (k, nq), qd, qdd, tau (k, n); energies, work and losses (k,).
 
     `tau` is what the drives give, `drag` what laws of friction take. `work` is what the drives have put in since the
     start, `losses` what all friction has taken out, the robot's own included. `memory` (k, m) is what the law
     remembers, such as an integral. `reference` is the motion the law was to produce (q, qd, qdd), `exact` whether it
-    should do so without error. `settings` say how it was made. `sent_along` (k,) is how far a run is away that began
-    next to it; where it is None, `neighbour` finds out.
+    should do so without error. `impulse` (k, 6) is what has acted on a free robot from outside since the start, its
+    weight aside: forces and moments about its centre of mass, summed over time. `settings` say how it was made.
+    `sent_along` (k,) is how far a run is away that began next to it; where it is None, `neighbour` finds out.
     """
 
     robot: Robot
@@ -95,6 +99,7 @@ class Run:
     exact: bool = False
     message: str = ""
     sent_along: Array | None = None
+    impulse: Array = field(default_factory=lambda: np.zeros((0, 0)))
     again: Again | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -119,8 +124,21 @@ class Run:
         return self.tau * self.qd
 
     @cached_property
+    def places(self) -> Array:
+        """Where every freedom is (k, n): its entry of q; of a joint with a quaternion the position, and the rotation
+        vector from where it is at zero."""
+        robot = self.robot
+        if not robot.balls:
+            return self.q
+        places = robot.difference(robot.neutral, self.q)
+        for ball in robot.balls:
+            count = ball.circle.start - ball.place
+            places[:, ball.coordinate : ball.coordinate + count] = self.q[:, ball.place : ball.place + count]
+        return places
+
+    @cached_property
     def audit(self) -> Audit:
-        """How far to trust it: balances of energy and power, condition of the mass matrix, a neighbour, limits."""
+        """How far to trust it: balances of energy, power and momentum, condition of M, a neighbour, limits."""
         return audited(self)
 
     @cached_property
@@ -158,7 +176,7 @@ class Run:
     def columns(self) -> dict[str, Array]:
         """Everything with one number per time, by name: t, q1, ..., qd1, ..., kinetic, ..."""
         columns = {"t": self.t}
-        for name in (*BY_JOINT, "memory"):
+        for name in (*BY_JOINT, *SOMETIMES):
             columns |= _parted(name, getattr(self, name))
         columns |= {name: getattr(self, name) for name in ALONE}
         columns |= {} if self.neighbour is None else {"neighbour": self.neighbour}
@@ -212,9 +230,10 @@ class Run:
             raise ValueError(f"its settings {settings!r} have texts or lists where numbers belong")
         robot = Robot.from_fields(toml.parse(meta["robot"]))
         n = robot.n
-        arrays: dict[str, Any] = {name: _stacked(columns, name, n) for name in BY_JOINT}
+        arrays: dict[str, Any] = {name: _stacked(columns, name, robot.nq if name == "q" else n) for name in BY_JOINT}
         arrays |= {name: columns[name] for name in ALONE}
-        arrays["memory"] = _stacked(columns, "memory", sum(name.startswith("memory") for name in columns))
+        for some in SOMETIMES:
+            arrays[some] = _stacked(columns, some, sum(name.startswith(some) for name in columns))
         reference = None
         if "reference_q1" in columns:
             reference = tuple(_stacked(columns, f"reference_{name}", n) for name in ("q", "qd", "qdd"))
@@ -242,6 +261,8 @@ class Run:
         """A Dataset with the dimensions time and joint (needs xarray)."""
         xarray = _needed("xarray")
         by_joint = {name: (("time", "joint"), getattr(self, name)) for name in ("q", "qd", "qdd", "tau", "power")}
+        if self.robot.nq != self.robot.n:
+            by_joint["q"] = (("time", "entry"), self.q)
         alone = {name: ("time", getattr(self, name)) for name in ALONE}
         names = [joint.name for joint in self.robot.joints]
         return xarray.Dataset({**by_joint, **alone}, coords={"time": self.t, "joint": names}, attrs=dict(self.settings))
@@ -249,7 +270,7 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class BatchRun:
-    """Many motions: `t` (k,), q and qd (rollouts, k, n), work and losses (rollouts, k).
+    """Many motions: `t` (k,), q (rollouts, k, nq), qd (rollouts, k, n), work and losses (rollouts, k).
 
     `failed` (rollouts,) is False where all is well; the records of a failed rollout after `reached` are not to be used.
     `finished` (rollouts,) is True of those that came to their end: all that did not fail, unless Ctrl-C stopped them.
@@ -270,6 +291,7 @@ class BatchRun:
     steps_per_second: float
     look: Callable[[], View] = field(repr=False)
     memory: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
+    impulse: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
     message: str = ""
 
     def __getstate__(self) -> dict[str, Any]:

@@ -49,7 +49,7 @@ def simulate(
     """The motion of a robot under a torque law.
 
     torque      None (it falls), numbers, a law of `armwright.torque`, or a function (t, q, qd) -> tau
-    q0, qd0     where it starts; by default where the law's trajectory does, else zero
+    q0, qd0     where it starts, nq and n numbers; by default where the law's trajectory does, else neutral and at rest
     duration    seconds; by default as long as the law's trajectory or table lasts
     integrator  a name of `armwright.integrate.methods()`, "radau", "bdf", "taylor" or "semi_implicit_euler"
     rtol, atol  error of positions and velocities (and of what the law remembers) allowed per step: 1e-9, and rtol/1000
@@ -90,7 +90,7 @@ class Repeated:
         return self._simulated(self.q0, self.qd0, _finer(self.planned.how, factor, gap), self.events)
 
     def apart(self, run: Run) -> Array:
-        q, qd = nudged(self.planned, self.q0), nudged(self.planned, self.qd0)
+        q, qd = self.planned.robot.unit(nudged(self.planned, self.q0)), nudged(self.planned, self.qd0)
         try:
             other = self._simulated(q, qd, self.planned.how, (), float(run.t[-1] - run.t[0])).q
         except SimulationError as error:
@@ -154,7 +154,8 @@ def _compiled(plan: Plan, y0: Array, progress: bool | None) -> Run:
     fixed = plan.how.step is not None
     kernel = rollout_of(plan.robot, plan.law, (), plan.how.integrator, fixed, "float64")
     parts = plan.layout.split(y0)
-    beside = plan.layout.joined({**parts, "q": nudged(plan, parts["q"]), "qd": nudged(plan, parts["qd"])})
+    nudges = {name: nudged(plan, parts[name]) for name in ("q", "qd")}
+    beside = plan.layout.unit(plan.layout.joined({**parts, **nudges}))
     rollouts = Rollouts(plan, kernel, np.stack([y0, beside]), np.zeros((2, 1)))
     seconds, message = rollouts.travel(1, progress, stop=lambda: bool(rollouts.broken[0]))
     states, others = rollouts.states
@@ -185,7 +186,8 @@ def _broken(plan: Plan, run: Run, state: float, t: float, y: Array) -> Simulatio
             t,
         )
     if not np.isfinite(y).all():
-        joint = robot.joints[int(np.argmin(np.isfinite(q) & np.isfinite(qd)))].name
+        finite = np.isfinite(qd) & np.isfinite(q[list(robot.entries)])
+        joint = robot.joints[int(np.argmin(finite))].name
         return SimulationError(
             f"the motion of {robot.name} diverges after t = {run.t[-1] if len(run.t) else t:g} s ({joint} first); take "
             "a smaller step=, or an integrator with error control",
@@ -209,7 +211,8 @@ def limits(robot: Robot) -> Iterator[Event]:
     """Events for every joint that reaches a limit."""
     for i, joint in enumerate(robot.joints):
         for bound, side in zip(joint.limits or (), ("lower", "upper"), strict=False):
-            yield Event(_distance(i, bound), terminal=True, name=f"{joint.name} reaches its {side} limit {bound:g}")
+            reached = _distance(robot.entries[i], bound)
+            yield Event(reached, terminal=True, name=f"{joint.name} reaches its {side} limit {bound:g}")
 
 
 def _distance(i: int, bound: float) -> Callable[[float, Array], float]:

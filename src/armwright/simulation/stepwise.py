@@ -29,6 +29,8 @@ from armwright.integrate import (
     solve_stiff,
 )
 from armwright.simulation.kernels import jacobian_of, slopes_of, taylor_of
+from armwright.simulation.momentum import impulse_rates
+from armwright.simulation.motion import flow
 from armwright.simulation.plan import MOST_STEPS, Plan
 from armwright.simulation.run import Found, Run, Statistics
 from armwright.simulation.view import run_of
@@ -74,12 +76,17 @@ def _rate(plan: Plan) -> Callable[[float, Array], Array]:
     mechanism = robot.mechanism()
 
     def rate(t: float, y: Array) -> Array:
-        parts = layout.split(np.ascontiguousarray(y))
+        parts = layout.split(layout.unit(np.ascontiguousarray(y)))
         q, qd = parts["q"], parts["qd"]
         at = Moment(t, q.tolist(), qd.tolist(), mechanism, parts["memory"].tolist())
         tau, drag = np.array(law.shared(at), dtype=float)
         rub = np.array(friction(placed(mechanism, at.q), at.qd)) - drag
-        return np.concatenate([qd, robot.forward_dynamics(q, qd, tau + drag), law.rates(at), [tau @ qd, rub @ qd]])
+        moving = flow(mechanism, y[layout["q"]].tolist(), at.q, at.qd) if layout.circles else qd
+        outside = []
+        if parts["impulse"].size:
+            outside = impulse_rates(mechanism, at.q, (tau + drag).tolist(), lambda: robot.mass_matrix(q))
+        qdd = robot.forward_dynamics(q, qd, tau + drag)
+        return np.concatenate([moving, qdd, law.rates(at), [tau @ qd, rub @ qd], outside])
 
     return rate
 
@@ -115,7 +122,7 @@ class Asked:
 
     @property
     def output(self) -> dict[str, Any]:
-        return {"times": self.plan.times, "events": self.events}
+        return {"times": self.plan.times, "events": self.events, "project": self.plan.layout.unit}
 
     @property
     def chosen(self) -> dict[str, Any]:
@@ -156,8 +163,14 @@ def _semi_implicit(asked: Asked) -> Solution:
     def rates(t: float, *parts: Array) -> Array:
         return asked.rate(t, np.concatenate(parts))[qd.start :]
 
-    further = y0[qd.stop :]
-    return semi_implicit_euler(rates, t0, y0[q], y0[qd], t1, step=asked.plan.stops, z0=further, **asked.output)
+    mechanism = asked.plan.robot.mechanism()
+
+    def velocity(q: Array, qd: Array) -> Array:
+        """Of unit quaternions, which every step begins with."""
+        return np.array(flow(mechanism, q.tolist(), q.tolist(), qd.tolist())) if layout.circles else qd
+
+    further: dict[str, Any] = {"z0": y0[qd.stop :], "velocity": velocity}
+    return semi_implicit_euler(rates, t0, y0[q], y0[qd], t1, step=asked.plan.stops, **further, **asked.output)
 
 
 WAYS = {**dict.fromkeys(STIFF, _implicit), "taylor": _taylor, "semi_implicit_euler": _semi_implicit}

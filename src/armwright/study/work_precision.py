@@ -36,7 +36,7 @@ from armwright.simulation.kernels import motion_of
 from armwright.simulation.motion import derivative, layout_of
 from armwright.simulation.plan import plan, rounded, settings
 from armwright.simulation.rollouts import Rollouts
-from armwright.torque import as_law
+from armwright.torque import law_for
 from armwright.trace.form import straight, unrolled
 
 ACCURACIES = tuple(10.0**-k for k in (3, 4, 5, 6, 7, 8, 9, 10, 11, 12))
@@ -197,14 +197,14 @@ class TimedMotion:
     ) -> None:
         robot = rounded(robot)  # as `simulate` does
         self.robot, self.duration, self.every, self.repeats = robot, duration, duration / records, repeats
-        self.law = as_law(torque, robot.n)
+        self.law = law_for(torque, robot)
         if not self.law.traceable or not straight(robot):
             raise InputError(
                 "integrators are timed compiled: with the laws of armwright.torque, and robots of up to "
                 f"{unrolled()} joints; got {self.law!r} and {len(robot.links)} joints"
             )
         self.program = derivative(motion_of(robot, self.law))
-        given = np.atleast_2d(np.full(robot.n, 0.3) if q0 is None else np.asarray(q0, dtype=float))
+        given = np.atleast_2d(robot.unit(np.full(robot.nq, 0.3)) if q0 is None else np.asarray(q0, dtype=float))
         self.layout = layout_of(robot, self.law)
         self.starts = self.layout.joined({"q": given}, (len(given),))
         self._kernels: dict[Any, Rollout] = {}
@@ -250,7 +250,7 @@ class TimedMotion:
         )
 
     def increment(self, orders: tuple[int, int]) -> Program:
-        n = self.robot.n
+        n = self.robot.nq
         return increment(self.program, [orders[0]] * n + [orders[1]] * (self.layout.size - n))
 
     def series(self, tolerance: float) -> Point | None:
@@ -274,7 +274,7 @@ class TimedMotion:
         return self._kernels[key]
 
     def _compiled(self, program: Program, steps: Steps) -> Rollout:
-        return backend("cpu").rollout(program, steps, self.layout.controlled, "float64")
+        return backend("cpu").rollout(program, steps, self.layout, "float64")
 
     def _rollouts(
         self, kernel: Rollout, integrator: str, copies: int = 1, *, rtol: float | None = None,

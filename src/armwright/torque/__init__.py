@@ -19,7 +19,11 @@ from dataclasses import dataclass, field
 from inspect import Parameter, signature
 from typing import Any
 
+import numpy as np
+
 from armwright.errors import InputError
+from armwright.model.description import Description
+from armwright.model.unit import checked_unit
 from armwright.torque.combined import Limited, Sum
 from armwright.torque.given import MOST_PIECES, Called, Constant, Free, Table, constant, table
 from armwright.torque.law import Law, Moment, Reference
@@ -40,6 +44,7 @@ from armwright.torque.tracking import (
     pid,
 )
 from armwright.trajectory import Trajectory
+from armwright.trajectory.inputs import check_numbers
 
 __all__ = [
     "LAWS",
@@ -68,6 +73,7 @@ __all__ = [
     "constant",
     "feed_forward",
     "friction",
+    "law_for",
     "opened",
     "pd",
     "pd_gravity",
@@ -107,8 +113,19 @@ LAWS = {
 """Every law by its name; the example of a table has one column, which tests repeat for every joint."""
 
 
-def as_law(torque: Any, n: int) -> Law:
-    """None (free), numbers, a law or a Python function as a law for n joints."""
+def law_for(torque: Any, robot: Description) -> Law:
+    """None (free), numbers, a law or a Python function as a law for this robot."""
+    if isinstance(torque, Law) and torque.reference is not None:
+        check_numbers(robot, "a law that follows a trajectory")
+    law = as_law(torque, robot.n, robot.nq)
+    for name, position in law.positions.items():
+        checked_unit(robot, name, np.array(position))
+    return law
+
+
+def as_law(torque: Any, n: int, nq: int | None = None) -> Law:
+    """None (free), numbers, a law or a Python function as a law for n joints, or freedoms where q has `nq` entries."""
+    places = n if nq is None else nq
     if torque is None:
         return Free()
     if isinstance(torque, Law):
@@ -123,5 +140,12 @@ def as_law(torque: Any, n: int) -> Law:
     else:
         law = constant(torque)
     if law.n not in (None, n):
-        raise InputError(f"the torque law is for {law.n} joints; the robot has {n}")
+        raise InputError(f"the torque law is for {law.n} {'joints' if places == n else 'freedoms'}; the robot has {n}")
+    if law.nq not in (None, places):
+        if places == n:
+            raise InputError(f"the torque law is for {law.nq} joints; the robot has {n}")
+        raise InputError(
+            f"the torque law is for positions of {law.nq} entries; q of the robot has {places}, one more than freedoms "
+            "for each ball, free or planar joint: see robot.neutral"
+        )
     return law

@@ -19,7 +19,7 @@ class Limited(Law):
     per_joint = ("limit",)
 
     def torques(self, at: Moment) -> list[Scalar]:
-        limits = each(self.limit, len(at.q))
+        limits = each(self.limit, at.n)
         return [_clipped(tau, limit) for tau, limit in zip(self.law.torques(at), limits, strict=True)]
 
     def __post_init__(self) -> None:

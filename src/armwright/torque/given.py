@@ -23,7 +23,7 @@ class Free(Law):
     """No torque: the robot falls."""
 
     def torques(self, at: Moment) -> list[Scalar]:
-        return [0] * len(at.q)
+        return [0] * at.n
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Constant(Law):
     per_joint = ("values",)
 
     def torques(self, at: Moment) -> list[Scalar]:
-        return list(each(self.values, len(at.q)))
+        return list(each(self.values, at.n))
 
 
 def constant(values: ArrayLike) -> Constant:
@@ -96,7 +96,7 @@ class Called(Law):
     call: Callable[[float, Any, Any], ArrayLike]
 
     def torques(self, at: Moment) -> list[Scalar]:
-        n = len(at.q)
+        n = at.n
         given = self.call(at.t, np.asarray(at.q, dtype=float), np.asarray(at.qd, dtype=float))
         if arrays.masked(given) or np.asarray(given).dtype.kind not in "fiu":
             raise InputError(f"the torque function returned {given!r} at t = {at.t}; expected {n} numbers")

@@ -11,13 +11,17 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Scalar
 from armwright.arrays import masked
 from armwright.errors import InputError
-from armwright.mechanism import Mechanism
+from armwright.manifold import difference
+from armwright.mechanism import FREEDOMS, Mechanism
 from armwright.model.description import Description
 from armwright.trajectory import Trajectory
 
+FEWEST = min(FREEDOMS.values())
+"""Freedoms of a joint whose q has one entry more."""
+
 
 class Moment(NamedTuple):
-    """When and where the torques are asked for; `chain` is the controller's model of the robot.
+    """When and where the torques are asked for; `mechanism` is the controller's model of the robot.
 
     `memory` are the states of the law itself, such as the integral of a PID controller.
     """
@@ -28,23 +32,49 @@ class Moment(NamedTuple):
     mechanism: Mechanism
     memory: Sequence[Scalar] = ()
 
+    @property
+    def n(self) -> int:
+        """The number of torques: one for each freedom."""
+        return len(self.qd)
+
+    def way_to(self, q: Sequence[Scalar]) -> list[Scalar]:
+        """How far a position is away, a number for each freedom: of a ball joint its rotation vector, of a free one the
+        twist, in the axes of the body."""
+        return difference(self.mechanism.balls, self.q, q)
+
 
 Reference: TypeAlias = Trajectory
 """The motion a law is meant to produce."""
 
 
 class Law:
-    """Base of all laws. `n` is the number of joints, None for any; `reference` the motion it is meant to produce.
+    """Base of all laws. `n` is the number of freedoms, `nq` that of the entries of q, None for any.
 
-    What a law does not say of itself is what the laws say that it is made of, if it is.
+    `reference` is the motion it is meant to produce. What a law does not say of itself is what the laws say that it is
+    made of, if it is.
     """
 
     model: Description | None = None
     per_joint: ClassVar[tuple[str, ...]] = ()
-    """The parameters that are one number, or one per joint."""
+    """The parameters that are one number, or one per joint, of a ball joint one per freedom."""
+    per_entry: ClassVar[tuple[str, ...]] = ()
+    """The parameters that are one number, or one per entry of q."""
 
     def __post_init__(self) -> None:
-        _ = self.n  # do its numbers and parts fit together
+        """Do its numbers and parts fit together?"""
+        n, nq = self.n, self.nq
+        if n is not None and nq is not None and not 0 <= FEWEST * (nq - n) <= n:
+            raise InputError(self.misfit(n, nq))
+
+    def misfit(self, n: int, nq: int) -> str:
+        """What is said of numbers that fit no robot: q has more entries than qd only for ball, free, planar joints."""
+        return f"parameters for {min(n, nq)} and {max(n, nq)} joints do not fit together"
+
+    @property
+    def positions(self) -> dict[str, tuple[float, ...]]:
+        """What it has been told of where the robot is to be, by name, whole positions only."""
+        own = {name: getattr(self, name) for name in self.per_entry if len(getattr(self, name)) > 1}
+        return own | {name: values for law in self.made_of for name, values in law.positions.items()}
 
     def torques(self, at: Moment) -> list[Scalar]:
         """One torque per joint."""
@@ -52,7 +82,7 @@ class Law:
 
     def shared(self, at: Moment) -> tuple[list[Scalar], list[Scalar]]:
         """The torques as what the drives give and what friction laws take: their sum is `torques`."""
-        return self.torques(at), [0] * len(at.q)
+        return self.torques(at), [0] * at.n
 
     def start(self, n: int) -> tuple[float, ...]:
         """What the law remembers at first, for n joints; most remember nothing."""
@@ -66,7 +96,7 @@ class Law:
         """Every law it is made of, with its own part of what they remember."""
         begin = 0
         for law in self.made_of:
-            end = begin + len(law.start(len(at.q)))
+            end = begin + len(law.start(at.n))
             yield law, at._replace(memory=at.memory[begin:end])
             begin = end
 
@@ -77,6 +107,13 @@ class Law:
     @property
     def n(self) -> int | None:
         return common(*(getattr(self, name) for name in self.per_joint))
+
+    @property
+    def nq(self) -> int | None:
+        sizes = {law.nq for law in self.made_of if law.nq is not None}
+        if len(sizes) > 1:
+            raise InputError(f"laws for {' and '.join(map(str, sorted(sizes)))} joints cannot be added")
+        return sizes.pop() if sizes else common(*(getattr(self, name) for name in self.per_entry))
 
     @property
     def traceable(self) -> bool:

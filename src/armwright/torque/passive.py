@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Scalar
 from armwright.errors import InputError
 from armwright.formulations.parts.actuators import rubbed
+from armwright.manifold import difference
 from armwright.torque.law import Law, Moment, each, numbers
 
 
@@ -19,12 +20,27 @@ class SpringDamper(Law):
     stiffness: tuple[float, ...]
     damping: tuple[float, ...]
     rest: tuple[float, ...]
-    per_joint = ("stiffness", "damping", "rest")
+    per_joint = ("stiffness", "damping")
+    per_entry = ("rest",)
 
     def torques(self, at: Moment) -> list[Scalar]:
-        n = len(at.q)
-        rows = zip(each(self.stiffness, n), each(self.damping, n), each(self.rest, n), at.q, at.qd, strict=True)
-        return [-(k * (q - rest)) - d * qd for k, d, rest, q, qd in rows]
+        stretched = difference(at.mechanism.balls, self._at_rest(at), at.q)
+        rows = zip(each(self.stiffness, at.n), each(self.damping, at.n), stretched, at.qd, strict=True)
+        return [-(k * x) - d * qd for k, d, x, qd in rows]
+
+    def _at_rest(self, at: Moment) -> list[Scalar]:
+        """One number is for all joints; a quaternion it can only be if it is zero, for no rotation."""
+        rest: list[Scalar] = list(each(self.rest, len(at.q)))
+        if len(self.rest) > 1:
+            return rest
+        for ball in at.mechanism.balls:
+            if self.rest[0]:
+                raise InputError(
+                    f"rest = {self.rest[0]:g} for all joints has no meaning for a {ball.kind} joint; give all "
+                    f"{len(at.q)} entries of q, such as robot.neutral"
+                )
+            rest[ball.circle.start if ball.kind == "planar" else ball.circle.stop - 1] = 1.0
+        return rest
 
 
 def spring_damper(stiffness: ArrayLike, damping: ArrayLike, rest: ArrayLike = 0.0) -> SpringDamper:
@@ -42,11 +58,10 @@ class Friction(Law):
     per_joint = ("viscous", "coulomb")
 
     def shared(self, at: Moment) -> tuple[list[Scalar], list[Scalar]]:
-        return [0] * len(at.q), self.torques(at)
+        return [0] * at.n, self.torques(at)
 
     def torques(self, at: Moment) -> list[Scalar]:
-        n = len(at.q)
-        rows = zip(each(self.viscous, n), each(self.coulomb, n), at.qd, strict=True)
+        rows = zip(each(self.viscous, at.n), each(self.coulomb, at.n), at.qd, strict=True)
         return [-rubbed(v, c, self.smooth, qd) for v, c, qd in rows]
 
 

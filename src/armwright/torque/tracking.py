@@ -32,11 +32,11 @@ class Target:
     position: tuple[float, ...] = ()
     motion: Reference | None = None
 
-    def at(self, t: Scalar) -> tuple[Sequence[Scalar], Sequence[Scalar], Sequence[Scalar]]:
+    def at(self, at: Moment) -> tuple[Sequence[Scalar], Sequence[Scalar], Sequence[Scalar]]:
         if self.motion is None:
-            rest = [0] * len(self.position)
+            rest = [0] * at.n
             return self.position, rest, rest
-        return self.motion.trace(t)
+        return self.motion.trace(at.t)
 
     @property
     def n(self) -> int:
@@ -95,10 +95,24 @@ class Tracking(Law):
 
     @property
     def n(self) -> int | None:
-        sizes = {self.target.n, super().n or self.target.n}
-        if len(sizes) > 1:
-            raise InputError(f"gains for {max(sizes - {self.target.n})} joints and a target for {self.target.n}")
+        """As many as gains are given for; a motion is one of joints whose positions are numbers."""
+        gains = super().n
+        if self.target.motion is None:
+            return gains
+        if gains not in (None, self.target.n):
+            raise InputError(self.misfit(gains or 0, self.target.n))
         return self.target.n
+
+    @property
+    def nq(self) -> int | None:
+        return self.target.n
+
+    def misfit(self, n: int, nq: int) -> str:
+        return f"gains for {n} joints and a target for {nq}"
+
+    @property
+    def positions(self) -> dict[str, tuple[float, ...]]:
+        return {} if self.target.motion is not None else {"target": self.target.position}
 
     @property
     def traceable(self) -> bool:
@@ -122,16 +136,15 @@ class Tracking(Law):
 
     def correction(self, at: Moment, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
         """kp (q_d - q) + kd (qd_d - qd)."""
-        n = len(at.q)
-        rows = zip(each(self.kp, n), each(self.kd, n), q, at.q, qd, at.qd, strict=True)
-        return [kp * (a - b) + kd * (c - d) for kp, kd, a, b, c, d in rows]
+        rows = zip(each(self.kp, at.n), each(self.kd, at.n), at.way_to(q), qd, at.qd, strict=True)
+        return [kp * error + kd * (a - b) for kp, kd, error, a, b in rows]
 
 
 class PD(Tracking):
     """Proportional and derivative feedback."""
 
     def torques(self, at: Moment) -> list[Scalar]:
-        q, qd, _ = self.target.at(at.t)
+        q, qd, _ = self.target.at(at)
         return self.correction(at, q, qd)
 
 
@@ -146,12 +159,12 @@ class PID(Tracking):
         return (0.0,) * n
 
     def rates(self, at: Moment) -> list[Scalar]:
-        q, _, _ = self.target.at(at.t)
-        return [wanted - is_ for wanted, is_ in zip(q, at.q, strict=True)]
+        q, _, _ = self.target.at(at)
+        return at.way_to(q)
 
     def torques(self, at: Moment) -> list[Scalar]:
-        q, qd, _ = self.target.at(at.t)
-        rows = zip(self.correction(at, q, qd), each(self.ki, len(at.q)), at.memory, strict=True)
+        q, qd, _ = self.target.at(at)
+        rows = zip(self.correction(at, q, qd), each(self.ki, at.n), at.memory, strict=True)
         return [pd + ki * integral for pd, ki, integral in rows]
 
 
@@ -159,7 +172,7 @@ class PDGravity(Tracking):
     """PD feedback, and the torques that hold the robot against gravity where it is."""
 
     def torques(self, at: Moment) -> list[Scalar]:
-        q, qd, _ = self.target.at(at.t)
+        q, qd, _ = self.target.at(at)
         weight = find("gravity_torque")(regrouped(self.known(at), euler=True), list(at.q))
         return [a + b for a, b in zip(self.correction(at, q, qd), weight, strict=True)]
 
@@ -183,7 +196,7 @@ class ComputedTorque(Inverse):
     """Inverse dynamics at the measured state with the acceleration qdd_d + kd (qd_d - qd) + kp (q_d - q)."""
 
     def torques(self, at: Moment) -> list[Scalar]:
-        q, qd, qdd = self.target.at(at.t)
+        q, qd, qdd = self.target.at(at)
         wanted = [a + b for a, b in zip(qdd, self.correction(at, q, qd), strict=True)]
         return self.moving(at, at.q, at.qd, wanted)
 
@@ -192,7 +205,7 @@ class FeedForward(Inverse):
     """Inverse dynamics along the target, whatever the robot does (plus PD feedback if gains are given)."""
 
     def torques(self, at: Moment) -> list[Scalar]:
-        q, qd, qdd = self.target.at(at.t)
+        q, qd, qdd = self.target.at(at)
         planned = self.moving(at, q, qd, qdd)
         if not any(self.kp) and not any(self.kd):
             return planned
@@ -214,8 +227,8 @@ def _tracking(
         raise InputError(f"model = {model!r}: expected a Robot, such as armwright.load('puma560')")
     further = {name: numbers(name, values) for name, values in gains.items()}
     law = kind(_target(target), numbers("kp", kp), numbers("kd", kd), model, **further)
-    if model is not None and model.n != law.n:
-        raise InputError(f"the model has {model.n} joints, the target {law.n}")
+    if model is not None and (model.nq != law.nq or law.n not in (None, model.n)):
+        raise InputError(f"the model has {model.nq} joints, the target {law.nq}")
     return law
 
 

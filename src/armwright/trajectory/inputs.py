@@ -16,6 +16,18 @@ from armwright.errors import InputError
 FLOAT64 = np.dtype("float64")
 
 
+def check_numbers(robot: Any, what: str) -> None:
+    """That the position of every joint is a number, as a trajectory has it."""
+    for ball in getattr(robot, "balls", ()):
+        joint = robot.rows[ball.joint].name.rpartition(".")[0]
+        raise InputError(
+            f"{what} needs joints whose positions are numbers; {joint} of {robot.name} is a {ball.kind} joint, whose "
+            "position is a quaternion or an angle's cosine and sine: give torque.pd(target, ...) a position of "
+            f"{robot.nq} entries to hold, or a function (t, q, qd) -> torques, with robot.difference(q, q_d) for how "
+            "far it is"
+        )
+
+
 def numbers(name: str, value: ArrayLike, meaning: str) -> Array:
     """`value` as an array of finite numbers."""
     array = checked(name, value, (), FLOAT64, meaning)

@@ -15,7 +15,7 @@ from armwright.arrays import checked, whole_number
 from armwright.errors import InputError
 from armwright.names import shown
 from armwright.trajectory.base import Trajectory
-from armwright.trajectory.inputs import FLOAT64
+from armwright.trajectory.inputs import FLOAT64, check_numbers
 
 TOUCH = 1e-9  # relative: a motion planned to reach a limit exactly does not exceed it
 ZOOMS = 4  # refinements of the time of a peak, each ten times finer
@@ -97,6 +97,7 @@ def check_limits(
     `samples` equal steps and around every knot, and more closely around each peak; what happens between two samples and
     is over before the next can be missed.
     """
+    check_numbers(robot, "a trajectory")
     n = len(robot.joints)
     if trajectory.n != n:
         raise InputError(f"the trajectory has {trajectory.n} joints and the robot {n}; expected equal numbers")

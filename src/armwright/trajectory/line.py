@@ -24,7 +24,7 @@ from armwright.arrays import whole_number
 from armwright.errors import InputError, unknown
 from armwright.model.values import as_transform
 from armwright.trajectory.base import State, Traced, Trajectory, numeric_trace
-from armwright.trajectory.inputs import one_per_joint, read_only, short
+from armwright.trajectory.inputs import check_numbers, one_per_joint, read_only, short
 from armwright.trajectory.polynomial import PiecewisePolynomial
 from armwright.trajectory.splines import spline
 
@@ -169,6 +169,7 @@ def cartesian_line(
     first, last = (_pose(name, pose) for name, pose in (("start_pose", start_pose), ("end_pose", end_pose)))
     turn = rotation_vector(last[:3, :3] @ first[:3, :3].T)
     line = PoseLine(read_only(first), read_only(last[:3, 3] - first[:3, 3]), read_only(turn))
+    check_numbers(robot, "a trajectory")
     begin = one_per_joint("q0", q0, robot.n)
     q = robot.inverse_kinematics(line(places), begin, path=True, orientation=orientation)
     return CartesianLine(robot, line, law, spline(places, q), orientation)

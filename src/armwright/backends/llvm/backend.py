@@ -20,6 +20,7 @@ from armwright.backends.llvm.single import bind
 from armwright.backends.llvm.threads import python_pool, workers
 from armwright.graph.program import Program
 from armwright.integrate.tableaus import Steps
+from armwright.layout import Layout
 
 _SMALLEST_SHARE = 512  # states below which another thread costs more than it brings
 
@@ -129,17 +130,17 @@ def _looped(rolled: Rolled, tables: Tables, dtype: str) -> Looped:
     return Looped(loaded(rolled.digest(), dtype, write, right), write, tables, dtype)
 
 
-def _travelling(program: Program, steps: Steps, controlled: int, dtype: str) -> Travelling:
+def _travelling(program: Program, steps: Steps, layout: Layout, dtype: str) -> Travelling:
     entries = len(program.outputs)
 
     def write(t: Lanes) -> str:
-        return rollout.module(program, steps, controlled, t)
+        return rollout.module(program, steps, layout, t)
 
     def right(code: Code) -> bool:
-        reference = Stepped(program, steps, controlled, dtype)
+        reference = Stepped(program, steps, layout, dtype)
         return trial.rollout(Travelling(code, write, entries, dtype), reference, program.sizes)
 
-    digest = f"rollout|{program.digest()}|{steps!r}|{controlled}"
+    digest = f"rollout|{program.digest()}|{steps!r}|{layout.controlled}|{layout.circles}"
     return Travelling(loaded(digest, dtype, write, right), write, entries, dtype)
 
 

@@ -3,7 +3,8 @@
 The derivative is a program (t, y, parameters) -> dy. Every lane is a rollout of its own: with an embedded pair each has
 its own step size, its own rejected steps and its own time, and waits for the others only where a record is due. Steps
 are chosen as `integrate.control` says and end at the times of the records, so nothing is interpolated. The first
-`controlled` entries of y count in the error; what follows is carried along (integrals of power, say).
+`controlled` entries of y count in the error; what follows is carried along (integrals of power, say). The quaternions
+among them, `circles`, are made ones of unit length after every step.
 """
 
 from __future__ import annotations
@@ -17,13 +18,14 @@ from armwright.backends.llvm.trigonometry import careful
 from armwright.graph.program import Program
 from armwright.integrate.control import FORGIVEN, ROUNDED, SMALLEST, STRETCH
 from armwright.integrate.tableaus import Steps
+from armwright.layout import Layout
 
 
-def module(program: Program, steps: Steps, controlled: int, lanes: Lanes) -> str:
+def module(program: Program, steps: Steps, layout: Layout, lanes: Lanes) -> str:
     """The derivative, and run(layout, begin, end)."""
     block = Block(lanes)
     body = write_body(program, block, "body")
-    writer = _Writer(lanes, steps, len(program.outputs), controlled, len(program.sizes) > 2)
+    writer = _Writer(lanes, steps, len(program.outputs), layout, len(program.sizes) > 2)
     run = writer.run()
     return "\n\n".join([body, careful(lanes), run, *declarations(block.declared | writer.block.declared, lanes)])
 
@@ -31,8 +33,9 @@ def module(program: Program, steps: Steps, controlled: int, lanes: Lanes) -> str
 class _Writer:
     """The text of `run`. State, trial state and derivatives of W rollouts lie in memory, vector by vector."""
 
-    def __init__(self, lanes: Lanes, steps: Steps, entries: int, controlled: int, parameters: bool) -> None:
-        self.t, self.steps, self.m, self.controlled, self.open = lanes, steps, entries, controlled, parameters
+    def __init__(self, lanes: Lanes, steps: Steps, entries: int, layout: Layout, parameters: bool) -> None:
+        self.t, self.steps, self.m, self.open = lanes, steps, entries, parameters
+        self.controlled, self.circles = layout.controlled, layout.circles
         self.block = block = Block(lanes)
         self.let, self.put, self.call, self.choose = block.let, block.put, block.call, block.choose
         self.load, self.store = block.load, block.store
@@ -147,6 +150,17 @@ class _Writer:
 
         self.each("advance", step)
 
+    def project(self) -> None:
+        """The quaternions of the trial state made ones of unit length."""
+        for begin, end in self.circles:
+            parts = {str(e): self.load("%trial", str(e)) for e in range(begin, end)}
+            square = self.t.splat(0.0)
+            for x in parts.values():
+                square = self.call("fmuladd", x, x, square)
+            length = self.call("sqrt", square)
+            for e, x in parts.items():
+                self.store("%trial", e, self.of("fdiv", x, length))
+
     # the way from record to record
 
     def records(self, travel: Callable[[], None]) -> None:
@@ -186,6 +200,7 @@ class _Writer:
         now = self.of("fadd", start, gone)
         self.unless_stopped("stepping", "halt")
         self.stages(now, h)
+        self.project()
         self.each("take", lambda e: self.store("%now", e, self.load("%trial", e)))
         self.block.on("stepped")
         self.put("%i.next = add i64 %i, 1")
@@ -218,6 +233,7 @@ class _Writer:
         err = self.error(length)
         accept = self.both(active, self.true("ole", err, t.splat(1.0)))
         reject = self.both(active, self.true("ugt", err, t.splat(1.0)))
+        self.project()
         self.take(accept, "take", "%trial", "%now")
         if self.steps.fsal:
             last = self.let(f"getelementptr {t.vector}, ptr %k, i64 {(self.steps.stages - 1) * self.m}")

@@ -1,0 +1,70 @@
+"""The momentum of a robot that nothing holds: what it is, and what changes it.
+
+    dP/dt = m g + R f          dL/dt = R (n - c x f)
+
+P is the linear momentum, L the angular one about the centre of mass, in the axes of the world; f and n are force and
+moment of the free joint at the origin of its body, R and c the rotation and the centre of mass seen from that body.
+The momentum that belongs to the velocities of the free joint is M_root qd, in the axes of its body and about its
+origin, and the rows M_root of the mass matrix also tell mass and centre of mass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from armwright.algebra import Array, Scalar, Vector, structural
+from armwright.formulations.parts.coordinates import placed
+from armwright.layout import IMPULSE
+from armwright.mechanism import Mechanism
+from armwright.model.description import Description
+from armwright.robot import Robot
+
+
+def is_free(robot: Description) -> bool:
+    """Whether all of a robot hangs on one free joint, and nothing else on the base."""
+    hung = [i for i, parent in enumerate(robot.parents) if parent < 0]
+    return len(hung) == 1 and bool(robot.balls) and (robot.balls[0].kind, robot.balls[0].joint) == ("free", 0)
+
+
+def impulse_rates(
+    mechanism: Mechanism, q: Sequence[Scalar], force: Sequence[Scalar], mass_matrix: Callable[[], Any]
+) -> list[Scalar]:
+    """Force and moment about the centre of mass in the axes of the world, weight aside, of those of the free joint."""
+    f, n = Vector(*force[:3]), Vector(*force[3:IMPULSE])
+    if all(structural(x, 0) for x in (*f, *n)):
+        return [0] * IMPULSE
+    stand = placed(mechanism, list(q)).joints[0].stand
+    assert stand is not None, "a free joint has a body that stands somewhere"
+    M = mass_matrix()
+    c = Vector(M[5][1], M[3][2], M[4][0]) * (1 / M[0][0])
+    R = mechanism.base.rotation.dot(stand.rotation)
+    return [*(R @ f), *(R @ (n - c.cross(f)))]
+
+
+class Momentum(NamedTuple):
+    """Of a free robot at some states: linear and angular (k, 3), mass, and the largest that its energy allows (k,)."""
+
+    linear: Array
+    angular: Array
+    mass: float
+    most_linear: Array
+    most_angular: Array
+
+
+def momentum(robot: Robot, q: Array, qd: Array, kinetic: Array) -> Momentum:
+    """Linear momentum, and angular momentum about the centre of mass, along states (k, nq) and (k, n)."""
+    M = robot.mass_matrix(q)[:, :IMPULSE]
+    R = robot.link_poses(q)[:, 0, :3, :3]
+    mass = float(M[0, 0, 0])
+    c = np.stack([M[:, 5, 1], M[:, 3, 2], M[:, 4, 0]], axis=-1) / mass
+    own = (M @ qd[..., None])[..., 0]
+    angular = own[:, 3:] - np.cross(c, own[:, :3])
+    far = np.sum(c * c, axis=-1)
+    about_com = M[:, 3:, 3:6] - mass * (far[:, None, None] * np.eye(3) - c[:, :, None] * c[:, None, :])
+    inertia = np.linalg.eigvalsh(about_com)[:, -1]
+    turned = [(R @ x[..., None])[..., 0] for x in (own[:, :3], angular)]
+    energy = 2 * np.maximum(kinetic, 0.0)
+    return Momentum(turned[0], turned[1], mass, np.sqrt(energy * mass), np.sqrt(energy * np.maximum(inertia, 0.0)))
