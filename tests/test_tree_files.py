@@ -68,6 +68,17 @@ def test_every_kind_of_joint_stands_in_a_row(kind: str) -> None:
     assert (arm.joints, arm.followers) == (joints, followers)
 
 
+def test_a_tool_on_a_tree_with_several_tips_says_on_which() -> None:
+    rows = [{**ROW, "name": "trunk"}, {**ROW, "name": "left"}, {**ROW, "name": "right", "parent": "trunk"}]
+    arm = aw.Robot.from_dh(rows, "modified")
+    assert arm.tip is None and aw.Robot.from_dh(rows[:2], "modified").tip == 1
+    assert "tip =" not in arm.to_toml() and "tip =" in arm.with_tip("right").to_toml()
+    with pytest.raises(
+        aw.ModelError, match="tool without tip, and the robot has several tips; expected tip = the link"
+    ):
+        aw.Robot.from_dh(rows, "modified", tool=np.eye(4))
+
+
 def test_a_row_may_hang_on_any_before_it() -> None:
     """Two arms on a trunk, against the poses that the placements say."""
     trunk = {**ROW, "name": "trunk"}

@@ -16,9 +16,21 @@ from armwright.algebra import Array
 from armwright.arrays import checked, common_shape, scalars, stacked
 from armwright.errors import InputError, ModelError, ModelWarning, unknown
 from armwright.files import write
+from armwright.formulations.problem import MEANING
 from armwright.function import Function, Wrenches
 from armwright.function import compile as compile_function
 from armwright.kinematics import Solver, inverse_kinematics, joint_rates
+from armwright.kinematics.contacts import (
+    Contacts,
+    HeldMotion,
+    Support,
+    all_jacobians,
+    by_name,
+    drift,
+    held_motion,
+    held_rows,
+    supporting,
+)
 from armwright.lazy import cached_property
 from armwright.manifold import difference, moved
 from armwright.model import toml
@@ -448,6 +460,30 @@ class Robot(Description):
         """
         drift = (self.jacobian_derivative(q, qd, frame, axes=axes) @ np.asarray(qd, float)[..., None])[..., 0]
         return joint_rates(self, self.jacobian(q, frame, axes=axes), "twist_rate", twist_rate, drift, damping)
+
+    def support_forces(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, contacts: Contacts) -> Support:
+        """Torques `tau` that produce qdd, none of them on the base, which floats, and `wrenches` that hold it.
+
+        `contacts` are the frames that are held: a list of names, for points at their origins, or a mapping from names
+        to "point" or "frame", which takes moments too. Of all forces that support the base the shortest are found, a
+        newton weighing as a newton metre; they may pull, and do not know friction. The wrenches are by name, in the
+        axes of the frames: as `link_wrenches` of `inverse_dynamics` they leave nothing for the base.
+        """
+        rows = held_rows(self, contacts)
+        tau, f = supporting(self, self.inverse_dynamics(q, qd, qdd), all_jacobians(self, rows, q))
+        return Support(tau, by_name(self, rows, q, f))
+
+    def contact_dynamics(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, contacts: Contacts) -> HeldMotion:
+        """The accelerations `qdd` that the torques tau produce while `contacts` are held, and the `wrenches` there.
+
+        Contacts and wrenches are as in `support_forces`. The held points and frames do not accelerate; if they move,
+        they go on as they do.
+        """
+        rows = held_rows(self, contacts)
+        force = checked("tau", tau, (self.n,), np.dtype(float), MEANING["tau"]) - self.bias(q, qd)
+        rate = drift(self, rows, q, qd)
+        qdd, f = held_motion(self, self.mass_matrix(q), force, all_jacobians(self, rows, q), rate)
+        return HeldMotion(qdd, by_name(self, rows, q, f))
 
     @overload
     def inverse_kinematics(

@@ -62,17 +62,17 @@ def _poses(T: ArrayLike) -> Array:
     }
     for meaning, fault in faults.items():
         if fault.any():
-            raise InputError(f"T{_first(fault)} is not a pose: {meaning}")
+            raise InputError(f"T{first(fault)} is not a pose: {meaning}")
     return poses
 
 
 def _check_finite(name: str, array: Array) -> None:
     wrong = ~np.isfinite(array)
     if wrong.any():
-        raise InputError(f"{name}{_first(wrong)} is {array[wrong][0]}; every number must be finite")
+        raise InputError(f"{name}{first(wrong)} is {array[wrong][0]}; every number must be finite")
 
 
-def _first(where: Array) -> str:
+def first(where: Array) -> str:
     """The place of the first true entry as '[2, 0]'; nothing for a single one."""
     return str([int(i) for i in np.argwhere(where)[0]]) if where.ndim else ""
 
@@ -108,11 +108,11 @@ def _unreachable(solver: Solver, found: Solutions, path: bool, attempts: int) ->
     miss = f"{distance:.3g} m" + ("" if solver.task.orientation == "free" else f" and {math.degrees(angle):.3g} deg")
     if path:
         message = (
-            f"{name} cannot follow the path to T{_first(missed)} without a jump: it ends {miss} away. The path, "
+            f"{name} cannot follow the path to T{first(missed)} without a jump: it ends {miss} away. The path, "
             "straight between its targets, leaves reach or limits or is singular; another q0 may lead along it"
         )
     else:
-        which = f"{int(missed.sum())} of {missed.size} targets, the first T{_first(missed)}" if missed.ndim else "T"
+        which = f"{int(missed.sum())} of {missed.size} targets, the first T{first(missed)}" if missed.ndim else "T"
         message = (
             f"{name} does not reach {which}: the nearest pose found is {miss} away, after {attempts} attempts. Check "
             "units and limits, or ask for less with orientation='axis' or 'free'; raises=False returns what was found"
@@ -134,16 +134,22 @@ def joint_rates(
     known = np.zeros(6) if drift is None else drift
     common_shape({"q": (J, 2), "qd": (known, 1), name: (wanted, 1)})
     right = (wanted - known)[..., None]
-    U, s, Vt = np.linalg.svd(J, full_matrices=False)
-    regular = s > _RANK * s[..., :1]
-    weights = np.divide(s, s * s + float(damping) ** 2, out=np.zeros_like(s), where=regular)
-    x: Array = np.swapaxes(Vt, -1, -2) @ (weights[..., None] * (np.swapaxes(U, -1, -2) @ right))
+    x = shortest(J, right[..., 0], float(damping))[..., None]
     if robot.n >= 6 and not damping:
         size = np.linalg.norm(right, axis=(-1, -2))
         missed = np.asarray(np.linalg.norm(J @ x - right, axis=(-1, -2)) > _MISS * size)
         if missed.any():
             raise SingularError(
-                f"{name}{_first(missed)} is beyond {robot.name} at this position, which is singular: the Jacobian "
+                f"{name}{first(missed)} is beyond {robot.name} at this position, which is singular: the Jacobian "
                 "lacks a direction. Move away from it, or pass damping=, such as 0.01, for the nearest that can be had"
             )
+    return x[..., 0]
+
+
+def shortest(A: Array, b: Array, damping: float = 0.0) -> Array:
+    """x with |A x - b|^2 + damping^2 |x|^2 least; of many the shortest."""
+    U, s, Vt = np.linalg.svd(A, full_matrices=False)
+    regular = s > _RANK * s[..., :1]
+    weights = np.divide(s, s * s + damping**2, out=np.zeros_like(s), where=regular)
+    x: Array = np.swapaxes(Vt, -1, -2) @ (weights[..., None] * (np.swapaxes(U, -1, -2) @ b[..., None]))
     return x[..., 0]
