@@ -469,3 +469,91 @@ def test_a_loop_that_cannot_close_at_a_position_is_told() -> None:
     q = np.array([[2.0, 1.0], [np.pi, 0.0]])
     with pytest.raises(aw.InputError, match="cannot close for state 1 of the batch"):
         arm.forward_dynamics(q, 0 * q, 0 * q)
+
+
+# ------------------------------------------------------------------------------------------------ loops held by forces
+
+
+def cut_four_bar(kind: str = "point", bent: bool = False) -> aw.Robot:
+    """The four-bar with all its joints and a loop that forces hold: three equations of which two are enough.
+
+    `bent` adds a ball to it, so that a weld in space closes it as the point did; a weld has then three too many.
+    """
+    joints = turning("crank", 0.0), turning("coupler", CRANK, max_torque=0.0), turning("rocker", GROUND, 0.3, max_torque=0.0)  # fmt: skip
+    arm = aw.Robot("cut four-bar", joints, BODIES[:3], gravity=DOWN, parents=(-1, 0, -1))
+    if kind == "point":
+        return arm.with_loop(("b", "c"), ((COUPLER, 0, 0), (ROCKER, 0, 0)), dependent=(), name="bar")
+    end = turning("pin", COUPLER, max_torque=0.0)
+    light = LinkModel("pin", 0.2, (0.0, 0.0, 0.0), ((1e-3, 0.0, 0.0), (0.0, 1e-3, 0.0), (0.0, 0.0, 1e-3)))
+    arm = replace(arm, joints=(*joints, end), links=(*BODIES[:3], light), parents=(-1, 0, -1, 1), tip=None)
+    return arm.with_loop(("pin", "c"), ((0, 0, 0), (ROCKER, 0, 0)), kind="weld", dependent=(), name="bar")
+
+
+def of_tree(arm: aw.Robot, q: float, qd: float) -> tuple[np.ndarray, np.ndarray]:
+    """Positions and velocities of all joints of the cut four-bar, by closed form."""
+    coupler, rocker = map(float, freudenstein(CRANK, COUPLER, ROCKER, GROUND, mp.mpf(q)))
+    at = [q, coupler - q, rocker - 0.3, rocker - coupler][: arm.n]
+    return arm.closed(at, [qd, 0.0, 0.0, 0.0][: arm.n])
+
+
+@pytest.mark.parametrize("kind", ["point", "weld"])
+def test_forces_hold_what_the_closed_form_has(kind: str) -> None:
+    """A redundant loop in all formulations; accelerations, torques and forces."""
+    tree, arm = cut_four_bar(kind), four_bar()
+    if kind == "weld":
+        arm = replace(arm, links=(*BODIES[:2], BODIES[2]))
+    q, qd = of_tree(tree, 1.0, 0.7)
+    assert np.abs(tree.loop_errors(q)).max() < 1e-15
+    ratio = qd / qd[0]
+    small = np.array([1.0]), qd[:1]
+    tau = np.array([2.0, *[0.0] * (tree.n - 1)])
+    qdd = tree.forward_dynamics(q, qd, tau)
+    if kind == "point":
+        close(qd[0] * ratio[:1], small[1], 1e-15)
+        close(qdd[:1], arm.forward_dynamics(*small, tau[:1]), 1e-11)
+    back = tree.inverse_dynamics(q, qd, qdd)
+    close(back, tau, 1e-9)
+    f = tree.constraint_forces(q, qd, tau)
+    J = aw.compile(tree, "loop_jacobian")(q)[0]
+    T = tree.link_poses(q)[3 if kind == "weld" else 1]
+    world = np.concatenate([T[:3, :3] @ f[0, :3], T[:3, :3] @ f[0, 3:]])
+    close(tree.mass_matrix(q) @ qdd + tree.bias(q, qd), tau + J.T @ world, 1e-10)
+    for method in aw.formulations("forward_dynamics"):
+        if not method.serial:
+            close(tree.forward_dynamics(q, qd, tau, formulation=method.name), qdd, 1e-9)
+
+
+@pytest.mark.parametrize("kind", ["point", "weld"])
+def test_loops_do_not_drift(kind: str) -> None:
+    arm = cut_four_bar(kind)
+    q, qd = of_tree(arm, 1.0, 0.7)
+    run = aw.simulate(arm, None, q, qd, 10.0, every=0.05, rtol=1e-10)
+    assert run.audit.loop_errors is not None
+    assert run.audit.loop_errors.max() < 1e-10
+    assert "loops are open by" in str(run.audit)
+    assert run.audit.energy_error < 1e-8
+    with pytest.raises(aw.InputError, match=r"are open by .* at q0; expected a closed start"):
+        aw.simulate(arm, None, q + 0.1, qd, 1.0)
+    with pytest.raises(aw.UnreachableError, match="cannot be closed near"):
+        replace(arm, loops=(replace(arm.loops[0], poses=(arm.loops[0].poses[0], at_x(9.0))),)).closed(q)
+
+
+def at_x(x: float) -> tuple[tuple[float, ...], ...]:
+    return (1.0, 0.0, 0.0, x), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0)
+
+
+def test_derivatives_of_held_loops() -> None:
+    arm = cut_four_bar()
+    q, qd = of_tree(arm, 1.0, 0.7)
+    tau, h = np.array([2.0, 0.1, -0.3]), 1e-6
+    by_q, by_qd, by_tau = arm.forward_dynamics_derivatives(q, qd, tau)
+    for i in range(arm.n):
+        step = h * np.eye(arm.n)[i]
+        close(by_q[:, i], (arm.forward_dynamics(q + step, qd, tau) - arm.forward_dynamics(q - step, qd, tau)) / (2 * h), 1e-6)  # fmt: skip
+        close(by_qd[:, i], (arm.forward_dynamics(q, qd + step, tau) - arm.forward_dynamics(q, qd - step, tau)) / (2 * h), 1e-6)  # fmt: skip
+        close(by_tau[:, i], (arm.forward_dynamics(q, qd, tau + step) - arm.forward_dynamics(q, qd, tau - step)) / (2 * h), 1e-6)  # fmt: skip
+
+
+def test_a_robot_without_held_loops_has_no_forces_of_them() -> None:
+    with pytest.raises(aw.InputError, match="constraint_forces is of loops that forces hold, and this robot has none"):
+        aw.load("puma560").constraint_forces(*np.zeros((3, 6)))

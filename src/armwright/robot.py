@@ -19,7 +19,7 @@ from armwright.files import write
 from armwright.formulations.problem import MEANING
 from armwright.function import Function, Wrenches
 from armwright.function import compile as compile_function
-from armwright.kinematics import Solver, inverse_kinematics, joint_rates
+from armwright.kinematics import Solver, closed, inverse_kinematics, joint_rates
 from armwright.kinematics.contacts import (
     Contacts,
     HeldMotion,
@@ -282,6 +282,36 @@ class Robot(Description):
             return self._forward_dynamics(q, qd, tau)
         f = self._solved("forward_dynamics", formulation)
         return f(q, qd, tau, tip_wrench=tip_wrench, link_wrenches=link_wrenches)
+
+    def constraint_forces(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        tip_wrench: ArrayLike | None = None,
+        *,
+        link_wrenches: ArrayLike | None = None,
+    ) -> Array:
+        """Force and moment of every loop that forces hold, shape (..., loops, 6), while the torques tau act.
+
+        They act on the first link of the loop, at the frame it is held by and in the axes of that frame, and as much
+        the other way on the second. Where loops are redundant they are the least of all that do the same.
+        """
+        return self._solved("constraint_forces")(q, qd, tau, tip_wrench=tip_wrench, link_wrenches=link_wrenches)
+
+    def loop_errors(self, q: ArrayLike) -> Array:
+        """How far the ends of every loop that forces hold are apart, and by how much turned; shape (..., loops, 6)."""
+        return self._solved("loop_errors")(q)
+
+    def closed(self, q: ArrayLike, qd: ArrayLike | None = None) -> tuple[Array, Array]:
+        """The nearest position at which all loops that forces hold are closed, and velocities that keep them so."""
+        at = checked("q", q, (self.nq,), np.dtype(float), "one position per joint")
+        v = np.zeros(self.n) if qd is None else checked("qd", qd, (self.n,), np.dtype(float), "one velocity per joint")
+        if at.ndim > 1 or v.ndim > 1:
+            raise InputError(f"closed got q of shape {at.shape} and qd of shape {v.shape}; expected one state")
+        if all(loop.dependent for loop in self.loops):
+            return at, v
+        return closed(self, self.loop_errors, self._solved("loop_jacobian"), at, v)
 
     def inverse_dynamics_derivatives(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> tuple[Array, Array, Array]:
         """dtau/dq, dtau/dqd and M = dtau/dqdd, each of shape (..., n, n): row i for torque i."""

@@ -8,6 +8,7 @@ condition  the condition number of the mass matrix: times rounding, the relative
 neighbour  how far a run is away that began next to it: where it leaves, nobody can say where the robot is
 target     the distance from the trajectory the law was to follow, if it had one
 limits     of positions, speeds and torques: beyond them a real robot does something else
+loops      how far the ends of loops that forces hold have drifted apart
 
 Every one of them can raise a doubt, and one doubt is enough for a run not to be trusted.
 """
@@ -25,6 +26,7 @@ from armwright.names import NOISE, shown
 from armwright.simulation.momentum import momentum
 
 if TYPE_CHECKING:
+    from armwright.robot import Robot
     from armwright.simulation.run import Run
 
 SAMPLES = 400
@@ -45,6 +47,9 @@ DEPARTED = 1e-3
 
 NUDGE, LEAST_NUDGE = 1e-9, 1e-14
 """How far from a run with given steps its neighbour begins, and at least where a tolerance says it."""
+
+DRIFTED = 1e-6
+"""Metres or radians by which the ends of a loop may be apart."""
 
 DIVERGED = 1e3
 """A neighbour has left when it is `DEPARTED` away, or so many times as far as at first."""
@@ -103,6 +108,7 @@ class Audit:
     `neighbour` (k,) is None where none was sent along and none can be. `followed` says whether the law claims to follow
     its target without error, `integrated` whether this was a simulation. `momentum` is None but for robots that hang on
     one free joint. `doubts` are in the order of their times.
+    `loop_errors` (k,) are the largest distances between ends of loops that forces hold, None where there are none.
     """
 
     scale: float
@@ -117,6 +123,7 @@ class Audit:
     integrated: bool = True
     momentum: MomentumBalance | None = None
     doubts: tuple[Doubt, ...] = ()
+    loop_errors: Array | None = None
 
     @property
     def energy_error(self) -> float:
@@ -158,6 +165,8 @@ class Audit:
         if self.target_error is not None:
             loosely = "" if self.followed else "; the law does not claim to follow it exactly"
             lines.append(f"off the target    {np.max(self.target_error):.1e} at most (rad or m){loosely}")
+        if self.loop_errors is not None:
+            lines.append(f"loops are open by {np.max(self.loop_errors):.1e} at most (m or rad)")
         return "\n".join([*lines, *(f"do not trust it {doubt}" for doubt in self.doubts)])
 
     __repr__ = __str__
@@ -231,8 +240,17 @@ def audited(run: Run) -> Audit:
         followed=run.exact,
         integrated=run.statistics.accepted > 0,
         momentum=MomentumBalance.of(run) if run.impulse.size else None,
+        loop_errors=loop_errors(robot, run.q),
     )
     return replace(audit, doubts=tuple(sorted(_doubts(run, audit), key=lambda doubt: doubt.t)))
+
+
+def loop_errors(robot: Robot, q: Array) -> Array | None:
+    """How far loops that forces hold are open at states (k, nq), the largest entry of each; None if there are none."""
+    if all(loop.dependent for loop in robot.loops):
+        return None
+    largest: Array = np.abs(robot.loop_errors(q)).max(axis=(-2, -1))
+    return largest
 
 
 def _condition(mass_matrices: Array) -> Array:
@@ -277,6 +295,9 @@ def _doubts(run: Run, audit: Audit) -> Iterator[Doubt]:
             joint = run.robot.joints[int(np.argmax(np.abs(run.q[i] - run.reference[0][i])))]
             why = f"{shown(joint.name)} is {audit.target_error[i]:.2g} off the trajectory it was to follow"
             yield Doubt(float(run.t[i]), why)
+    if audit.loop_errors is not None:
+        for i in _first(~(audit.loop_errors <= DRIFTED)):
+            yield Doubt(float(run.t[i]), f"a loop is open by {audit.loop_errors[i]:.1g} m or rad")
     yield from _beyond_limits(run)
     if run.message:
         yield Doubt(float(run.t[-1]), run.message)

@@ -255,4 +255,21 @@ def start_of(plan: Plan, q0: ArrayLike | None, qd0: ArrayLike | None, many: bool
         if not np.isfinite(array).all():
             raise InputError(f"{name} = {array.tolist()} has a number that is not finite")
         given.append(array)
-    return checked_unit(robot, "q0", given[0]), given[1]
+    q0 = checked_unit(robot, "q0", given[0])
+    _check_closed(robot, q0)
+    return q0, given[1]
+
+
+OPEN = 1e-6
+"""Metres and radians by which loops may be open at the start."""
+
+
+def _check_closed(robot: Robot, q0: Array) -> None:
+    if all(loop.dependent for loop in robot.loops):
+        return
+    apart = float(np.abs(robot.loop_errors(q0)).max())
+    if apart > OPEN:
+        raise InputError(
+            f"the loops of {robot.name} are open by {apart:.2g} m or rad at q0; expected a closed start, such as "
+            "robot.closed(q0, qd0) gives"
+        )

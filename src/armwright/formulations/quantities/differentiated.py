@@ -39,6 +39,8 @@ def _matrix(mechanism: Mechanism, q: Coordinates) -> SquareMatrix:
 def of_inverse_dynamics(mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates) -> list[SquareMatrix]:
     """[dtau/dq, dtau/dqd, M] for traced q, qd and qdd."""
     tau = _torques(mechanism, q, qd, qdd)
+    if mechanism.ties:
+        return [_by_tangent(mechanism, tau, q), _jacobian(tau, qd), _jacobian(tau, qdd)]
     return [_by_tangent(mechanism, tau, q), _jacobian(tau, qd), _matrix(mechanism, q)]
 
 
