@@ -14,6 +14,7 @@ import armwright as aw
 from armwright.backends.llvm import compiler
 from armwright.formulations import FORMULATIONS, PROBLEMS, Formulation, find, problem_of
 from armwright.model.description import Mimic, parted
+from armwright.robot import random_tree
 from armwright.trace import form
 
 ROBOTS = aw.robots()
@@ -109,10 +110,26 @@ def random_case(n: int, seed: int, prismatic: float = 0.3, actuators: bool = Fal
     return Case(arm, q, qd, qdd, rng.normal(size=6), rng.normal(size=(n, 6)))
 
 
+def tree_case(n: int, seed: int, actuators: bool = False, **choices: object) -> Case:
+    """The same for a random tree of n bodies on any joints, one in three floating; its tool is on any of its links."""
+    rng = np.random.default_rng(seed + 2000)
+    choices.setdefault("floating", seed % 3 == 0)
+    arm = random_tree(n, seed, **choices).with_gravity(rng.normal(scale=6.0, size=3))
+    arm = arm.with_base(random_transform(rng)).with_tool(random_transform(rng))
+    held = aw.random_robot(1, seed + 7).links[0]
+    arm = replace(arm, tip=int(rng.integers(n))).with_payload(held.mass, held.com, held.inertia)
+    if actuators:
+        arm = with_actuators(arm, rng)
+    q, (qd, qdd) = arm.unit(rng.uniform(-2, 2, arm.nq)), rng.uniform(-2, 2, (2, arm.n))
+    return Case(arm, q, qd, qdd, rng.normal(size=6), rng.normal(size=(n, 6)))
+
+
 def with_actuators(arm: aw.Robot, rng: np.random.Generator) -> aw.Robot:
+    """Friction and rotors on all joints but those of balls, which have none."""
+    smooth = {b.coordinate + k for b in arm.balls for k in range(b.freedoms)}
     joints = tuple(
-        replace(j, viscous=v, coulomb=c, rotor_inertia=r * 1e-4, gear=50.0)
-        for j, (v, c, r) in zip(arm.joints, rng.uniform(0.1, 1.0, (arm.n, 3)).tolist(), strict=True)
+        j if i in smooth else replace(j, viscous=v, coulomb=c, rotor_inertia=r * 1e-4, gear=50.0)
+        for i, (j, (v, c, r)) in enumerate(zip(arm.joints, rng.uniform(0.1, 1.0, (arm.n, 3)).tolist(), strict=True))
     )
     return replace(arm, joints=joints)
 

@@ -21,6 +21,7 @@ from armwright.backends.interface import backend
 from armwright.backends.llvm import native
 from armwright.errors import CacheWarning
 from armwright.integrate import method
+from armwright.robot import random_tree
 from armwright.simulation.motion import derivative, driven, layout_of
 from armwright.torque import Free
 
@@ -135,6 +136,19 @@ def test_code_that_computes_something_else_is_compiled_anew(
     with pytest.warns(CacheWarning, match="compiled anew"):
         result = aw.compile(arm, problem)(*state)
     close(result, aw.compile(arm, problem, target="python")(*state), 1e-11)
+
+
+@pytest.mark.parametrize("kind", ["ball", "free", "planar"])
+def test_code_of_a_robot_with_quaternions_is_found_on_disk(
+    kind: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is tried at a state that the robot can have: at others no result is finite, which would prove nothing."""
+    arm = random_tree(2, 3, kinds=(kind,))
+    first = aw.compile(arm, "gravity_torque")(arm.neutral)
+    monkeypatch.setattr(native, "_LOADED", WeakValueDictionary())
+    texts = compiled_anew(monkeypatch)
+    assert np.array_equal(aw.compile(arm, "gravity_torque")(arm.neutral), first)
+    assert not texts
 
 
 @pytest.mark.parametrize("integrator", ["rk4", "dop853"])

@@ -32,6 +32,7 @@ from armwright.identify import (
 )
 from armwright.identify.base import random_states
 from armwright.identify.vector import in_frame, pseudo_inertia, ten_of
+from armwright.robot import random_tree
 from armwright.trace import form
 from armwright.trajectory import check_limits
 
@@ -659,3 +660,76 @@ def test_an_excitation_is_no_faster_than_the_joints(tmp_path: Path, monkeypatch:
     run("excite", "slow.toml", "-o", "motion.csv")
     speeds = np.loadtxt("motion.csv", delimiter=",", skiprows=1)[:, 3:5]
     assert 0.3 < np.abs(speeds).max() <= 0.5
+
+
+# Trees, floating or not
+
+KEPT = {
+    "revolute": 7,
+    "prismatic": 4,
+    "helical": 9,
+    "cylindrical": 9,
+    "universal": 9,
+    "planar": 9,
+    "ball": 9,
+    "free": 10,
+}
+"""Of the ten parameters of a link, those that its joint does not let it hand to the one before: of a revolute joint a
+mass on the axis, a moment along it and the moments of inertia square to it are handed on, of a prismatic one the tensor,
+of a ball the mass at its centre, of what turns about and slides along z the moments square to it."""
+
+
+@pytest.mark.parametrize("kind", KEPT)
+def test_a_floating_tree_shows_all_of_its_base_and_what_each_joint_lets_it(kind: str) -> None:
+    """On a base that moves freely nothing is hidden for good: all ten numbers of the whole can be found."""
+    arm = random_tree(4, 2, kinds=(kind,), floating=True)
+    assert len(base_parameters(arm, friction=False, rotors=False)) == 10 + 3 * KEPT[kind]
+
+
+@pytest.mark.usefixtures("as_written")
+def test_base_parameters_of_a_floating_tree_give_its_torques() -> None:
+    arm = random_tree(6, 4, floating=True).with_friction(viscous={"joint4": 0.3})
+    base = base_parameters(arm)
+    q, qd, qdd = random_states(arm, 20)
+    torque = base.columns(regressor(arm, q, qd, qdd)) @ base.values(parameters(arm))
+    close(torque, arm.inverse_dynamics(q, qd, qdd), 1e-10)
+    assert len(base.all_names) == len(parameters(arm)) == regressor(arm, q, qd, qdd).shape[-1]
+
+
+def test_a_chain_by_the_rules_and_as_a_tree_has_equally_many() -> None:
+    arm = aw.random_robot(5, 3)
+    twice = replace(arm, parents=(-1, 0, 1, 1, 3))
+    assert len(base_parameters(arm, by="rules")) == len(base_parameters(arm, by="qr"))
+    assert len(base_parameters(twice, by="rules")) == len(base_parameters(twice, by="qr"))
+
+
+def test_parameters_are_put_back_into_a_tree() -> None:
+    arm = random_tree(5, 7, kinds=("revolute", "ball"), floating=True).with_payload(1.0, [0.1, 0.2, 0.3])
+    arm = replace(arm, tip=1)
+    again = with_parameters(arm, parameters(arm))
+    state = random_states(arm, 3)
+    close(again.inverse_dynamics(*state), arm.inverse_dynamics(*state), 1e-12)
+
+
+@pytest.mark.usefixtures("as_written")
+def test_the_links_of_a_floating_tree_are_identified() -> None:
+    arm = random_tree(3, 5, kinds=("revolute", "ball"), floating=True)
+    q, qd, qdd = random_states(arm, 200)
+    tau = arm.inverse_dynamics(q, qd, qdd)
+    found = estimate(arm, measurement(np.arange(200.0), q, tau, qd, qdd))
+    close(found.robot.inverse_dynamics(q, qd, qdd), tau, 1e-6)
+    heavier = replace(arm, tip=1).with_payload(2.0, [0.1, 0.0, 0.2], np.diag([0.1, 0.1, 0.1]))
+    held = estimate_payload(heavier, q, qd, qdd, heavier.inverse_dynamics(q, qd, qdd))
+    close(held.com, [0.1, 0.0, 0.2], 1e-8)
+
+
+def test_positions_with_quaternions_are_not_differentiated() -> None:
+    arm = random_tree(2, 5, floating=True)
+    q, _, _ = random_states(arm, 50)
+    with pytest.raises(aw.InputError, match="where q has quaternions, give qd and qdd too"):
+        measurement(np.arange(50.0), q, np.zeros((50, arm.n)))
+
+
+def test_a_motion_for_a_floating_base_is_refused_with_its_joint() -> None:
+    with pytest.raises(aw.InputError, match=r"tree2_5 has joint1 \(free\).*hold such joints"):
+        excitation(random_tree(2, 5, kinds=("revolute",), floating=True))

@@ -33,6 +33,7 @@ def written_out(program: Program) -> Program:
         tuple((name, tuple(new[x.index] for x in inputs)) for name, inputs in program.arguments),
         tuple(new[x.index] if isinstance(x, Expr) else x for x in program.outputs),
         program.shape,
+        program.units,
     )
 
 

@@ -10,11 +10,15 @@ from armwright.graph.expression import Expr, Operand, schedule
 
 @dataclass(frozen=True)
 class Program:
-    """`arguments` are arrays of inputs, such as q = (q1, ..., qn); `outputs` fill an array of the given shape."""
+    """`arguments` are arrays of inputs, such as q = (q1, ..., qn); `outputs` fill an array of the given shape.
+
+    `units` are entries of arguments that make a vector of unit length in any state: argument, first and last.
+    """
 
     arguments: tuple[tuple[str, tuple[Expr, ...]], ...]
     outputs: tuple[Operand, ...]
     shape: tuple[int, ...]
+    units: tuple[tuple[int, int, int], ...] = ()
 
     @property
     def sizes(self) -> tuple[int, ...]:

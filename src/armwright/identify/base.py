@@ -65,7 +65,7 @@ class BaseParameters:
         return np.asarray(parameters, float) @ self.combination.T
 
     def columns(self, Y: Array) -> Array:
-        """What is left of a regressor (..., n, 13 links)."""
+        """What is left of a regressor (..., n, parameters)."""
         return Y[..., list(self.kept)]
 
 
@@ -84,13 +84,18 @@ def base_parameters(
     """What of a robot shows in its torques, with or without the friction and the rotor inertias of its joints.
 
     by   "rules": from the geometry, after Gautier and Khalil; "qr": from the regressor at random states. Where joints
-         follow others it is always the latter
+         follow others, in a tree, and where links are placed in general it is always the latter
     """
     if not isinstance(robot, Description):
         raise InputError(f"base_parameters got {type(robot).__name__}; expected a Robot")
     if by not in METHODS:
         raise unknown("way to base parameters", by, METHODS)
-    return _found(robot, bool(friction), bool(rotors), "qr" if robot.followers else by)
+    return _found(robot, bool(friction), bool(rotors), by if _has_rules(robot) else "qr")
+
+
+def _has_rules(robot: Description) -> bool:
+    """They are those of a chain of DH rows, all joints of which move by themselves."""
+    return robot.mechanism().serial and not robot.followers
 
 
 @lru_cache(maxsize=64)
@@ -107,16 +112,17 @@ def random_states(robot: Description, count: int, seed: int = 0) -> tuple[Array,
     """Positions over a whole turn (or a metre), speeds and accelerations of the size arms reach."""
     rng = np.random.default_rng(seed)
     reach = np.where([joint.prismatic for joint in robot.joints], 1.0, np.pi)
-    q, qd, qdd = rng.uniform(-1, 1, (3, count, robot.n)) * np.array([1.0, 1.0, 3.0])[:, None, None] * reach
+    of_places = np.insert(reach, [ball.coordinate + ball.freedoms for ball in robot.balls], 1.0)
+    q = robot.unit(rng.uniform(-1, 1, (count, robot.nq)) * of_places)
+    qd, qdd = rng.uniform(-1, 1, (2, count, robot.n)) * np.array([1.0, 3.0])[:, None, None] * reach
     return q, qd, qdd
 
 
 def by_qr(robot: Description, friction: bool, rotors: bool) -> tuple[tuple[int, ...], Array]:
     """The columns that stay, and the matrix of combinations, from random states."""
-    n = len(robot.links)
-    names = parameter_names(n)
+    n, names = len(robot.links), parameter_names(robot)
     W = as_written(robot, *random_states(robot, 40 + 20 * n * n // robot.n)).reshape(-1, len(names))
-    kept = independent(W, [k for k in _preferred(n) if _wanted(names[k], friction, rotors)])
+    kept = independent(W, [k for k in _preferred(names) if _wanted(names[k], friction, rotors)])
     combination = np.zeros((len(kept), len(names)))
     known = [k for k, name in enumerate(names) if _wanted(name, friction, rotors)]
     found = np.linalg.lstsq(W[:, kept], W[:, known], rcond=None)[0]
@@ -130,11 +136,12 @@ def _wanted(name: str, friction: bool, rotors: bool) -> bool:
     return {"viscous": friction, "coulomb": friction, "armature": rotors}.get(kind, True)
 
 
-def _preferred(n: int) -> list[int]:
-    """Every column, the ones to keep first."""
-    names = parameter_names(n)
-    place = {name: k for k, name in enumerate(names)}
-    return [place[f"{kind}{i + 1}"] for group in GROUPS for i in range(n) for kind in group]
+def _preferred(names: tuple[str, ...]) -> list[int]:
+    """Every column, the ones to keep first: by groups, then base to tip."""
+    kinds = [name.rstrip("0123456789") for name in names]
+    numbers = [int(name.removeprefix(kind)) for name, kind in zip(names, kinds, strict=True)]
+    groups = {kind: (g, k) for g, group in enumerate(GROUPS) for k, kind in enumerate(group)}
+    return sorted(range(len(names)), key=lambda c: (groups[kinds[c]][0], numbers[c], groups[kinds[c]][1]))
 
 
 def independent(W: Array, order: list[int]) -> list[int]:

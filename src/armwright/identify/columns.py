@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Array
 from armwright.arrays import checked, common_shape, scalars, stacked
 from armwright.errors import InputError
+from armwright.evaluate import not_unit
 from armwright.formulations import find
+from armwright.formulations.problem import MEANING
 from armwright.function import Function
 from armwright.function import compile as compile_function
 from armwright.model.description import Description
@@ -24,7 +26,7 @@ def compiled(robot: Description) -> Function:
 
 
 def regressor(robot: Description, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
-    """Y with tau = Y pi, shape (..., n, 13 links); the columns are named by `parameter_names(robot)`.
+    """Y with tau = Y pi, shape (..., n, parameters); the columns are named by `parameter_names(robot)`.
 
     Compiled on first use, and depends on the geometry and the gravity of the robot only.
     """
@@ -35,11 +37,12 @@ def regressor(robot: Description, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -
 
 def as_written(robot: Description, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
     """The same without a compiler, which is quicker for the first few hundred states."""
-    given = {"q": q, "qd": qd, "qdd": qdd}
-    arrays = {name: (checked(name, x, (robot.n,), FLOAT64, "one per joint"), 1) for name, x in given.items()}
+    given = {"q": (q, robot.nq), "qd": (qd, robot.n), "qdd": (qdd, robot.n)}
+    arrays = {name: (checked(name, x, (size,), FLOAT64, MEANING[name]), 1) for name, (x, size) in given.items()}
     batch = common_shape(arrays)
     state = [scalars(x, batch) for x, _ in arrays.values()]
     result = stacked(find("regressor")(robot.mechanism(), *state), batch, FLOAT64)
     if not np.isfinite(result).all():
-        raise InputError("q, qd and qdd hold a number that is not finite, or too large")
+        said = not_unit(robot, arrays["q"][0])
+        raise InputError(said or "q, qd and qdd hold a number that is not finite, or too large")
     return result

@@ -33,7 +33,10 @@ CLEAR = 10.0
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """Times t (k,), and per time and joint q, qd, qdd, tau (k, n). `note` says how derivatives were found."""
+    """Times t (k,), and per time and joint q, qd, qdd, tau (k, n). `note` says how derivatives were found.
+
+    q has an entry more for each ball, free or planar joint.
+    """
 
     t: Array
     q: Array
@@ -44,7 +47,7 @@ class Measurement:
 
     @property
     def n(self) -> int:
-        return int(self.q.shape[1])
+        return int(self.tau.shape[1])
 
     def __len__(self) -> int:
         return len(self.t)
@@ -80,7 +83,7 @@ def measurement(
     qdd: ArrayLike | None = None,
     cutoff: float | None = None,
 ) -> Measurement:
-    """Checked arrays: t (k,) in seconds, the others (k, n).
+    """Checked arrays: t (k,) in seconds, the others (k, n), or (k, nq) for q where there are ball or free joints.
 
     Velocities and accelerations that are not given are derivatives of a spline through positions (or velocities) that
     went forwards and backwards through a low-pass filter, which shifts nothing in time. `cutoff` is its frequency in
@@ -95,11 +98,16 @@ def measurement(
         raise InputError(f"t[{k + 1}] = {times[k + 1]:g} s does not come after t[{k}] = {times[k]:g} s; sort the rows")
     given = {name: x for name, x in (("q", q), ("tau", tau), ("qd", qd), ("qdd", qdd)) if x is not None}
     arrays = {name: _table(name, x, len(times)) for name, x in given.items()}
-    n = arrays["q"].shape[1]
+    whole = "qd" in arrays and "qdd" in arrays
+    reference = "tau" if whole else "q"
+    n = arrays[reference].shape[1]
     for name, array in arrays.items():
-        if array.shape[1] != n:
-            raise InputError(f"{name} has {array.shape[1]} joints where q has {n}; expected equal numbers")
-    if "qd" in arrays and "qdd" in arrays:
+        if array.shape[1] != n and not (whole and name == "q" and array.shape[1] > n):
+            hint = "" if whole else "; where q has quaternions, give qd and qdd too"
+            raise InputError(
+                f"{name} has {array.shape[1]} joints where {reference} has {n}; expected equal numbers{hint}"
+            )
+    if whole:
         return Measurement(times, arrays["q"], arrays["qd"], arrays["qdd"], arrays["tau"])
     return _differentiated(times, arrays, cutoff)
 
@@ -184,15 +192,15 @@ def automatic_cutoff(x: Array, step: float) -> float:
     return float(min(max(2 * highest, 4 * frequency[0]), 0.5 / step))
 
 
-def read(path: str | Path, n: int, cutoff: float | None = None) -> Measurement:
-    """The measurement of n joints in a .csv or .parquet file."""
-    columns = columns_of(Path(path))
-    tables = {name: joints_of(columns, name, n, path) for name in ("q", "qd", "qdd", "tau")}
-    needed = ["t", *(f"{name}{i + 1}" for name in ("q", "tau") for i in range(n))]
+def read(path: str | Path, n: int, cutoff: float | None = None, nq: int | None = None) -> Measurement:
+    """The measurement of n joints in a .csv or .parquet file; of their positions there may be `nq` columns."""
+    columns, sizes = columns_of(Path(path)), {"q": n if nq is None else nq, "qd": n, "qdd": n, "tau": n}
+    tables = {name: joints_of(columns, name, size, path) for name, size in sizes.items()}
+    needed = ["t", *(f"{name}{i + 1}" for name in ("q", "tau") for i in range(sizes[name]))]
     if missing := [name for name in needed if name not in columns]:
         raise InputError(
-            f"{path} has no column {', '.join(missing)}; got {', '.join(columns)}; expected t, q1 to q{n}, tau1 to "
-            f"tau{n}, and if they are known qd1 to qd{n} and qdd1 to qdd{n}"
+            f"{path} has no column {', '.join(missing)}; got {', '.join(columns)}; expected t, q1 to q{sizes['q']}, "
+            f"tau1 to tau{n}, and if they are known qd1 to qd{n} and qdd1 to qdd{n}"
         )
     given = {name: table for name, table in tables.items() if table is not None}
     if "qdd" in given and "qd" not in given:

@@ -305,12 +305,23 @@ def excitation(
     least = {"harmonics": 2, "periods": 1, "starts": 1, "seed": 0}
     for (name, smallest), number in zip(least.items(), (harmonics, periods, starts, seed), strict=True):
         whole_number(name, number, smallest)
+    _check_series(robot)
     base = base_parameters(robot, friction, rotors)
     bounds = limits_of(robot, position, velocity, acceleration, margin)
     rows = math.ceil(2 * len(base) / robot.n)  # for every column, twice
     search = Search(robot, base, bounds, harmonics, w, _noise(robot, noise), max(12 * harmonics, rows))
     best = _searched(search, starts, iterations, positive("budget", budget, "seconds"), seed)
     return search.trajectory(best, periods)
+
+
+def _check_series(robot: Robot) -> None:
+    """Every coordinate is to be the integral of its velocity."""
+    if robot.balls:
+        names = ", ".join(f"{robot.rows[ball.joint].name.rpartition('.')[0]} ({ball.kind})" for ball in robot.balls)
+        raise InputError(
+            f"excitation moves each joint by a series of its own, and {robot.name} has {names}; hold such joints, or "
+            "measure along a motion of your own: condition() tells how well it shows the parameters"
+        )
 
 
 def _searched(search: Search, starts: int, iterations: int, budget: float, seed: int) -> Array:

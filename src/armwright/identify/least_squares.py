@@ -106,12 +106,12 @@ class Identification:
 
     @cached_property
     def parameters(self) -> Array:
-        """All parameters (13 links,), such as bodies can have: nearest to the measured base parameters."""
+        """All parameters (parameters,), such as bodies can have: nearest to the measured base parameters."""
         return _full(self)
 
     @cached_property
     def robot(self) -> Robot:
-        """The robot with these parameters, its hand empty: what it held is a part of its last link."""
+        """The robot with these parameters, its hand empty: what it held is a part of the link that held it."""
         return with_parameters(self.prior, self.parameters)
 
     @property
@@ -193,7 +193,7 @@ def _measured(robot: Robot, data: Any, cutoff: float | None) -> Measurement:
     if not isinstance(robot, Robot):
         raise InputError(f"estimate got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
     if isinstance(data, (str, Path)):
-        return read(data, robot.n, cutoff)
+        return read(data, robot.n, cutoff, robot.nq)
     if not isinstance(data, Measurement):
         if not all(hasattr(data, name) for name in ("t", "q", "qd", "qdd", "tau")):
             raise InputError(f"data is a {type(data).__name__}; expected a Measurement, a Run or the path of a file")
@@ -201,6 +201,8 @@ def _measured(robot: Robot, data: Any, cutoff: float | None) -> Measurement:
     measured: Measurement = data
     if measured.n != robot.n:
         raise InputError(f"the data are of {measured.n} joints and {robot.name} has {robot.n}: another robot's data?")
+    if (places := measured.q.shape[1]) != robot.nq:
+        raise InputError(f"q has {places} entries and that of {robot.name} has {robot.nq}: another robot's data?")
     return measured
 
 
@@ -294,8 +296,8 @@ def _full(found: Identification) -> Array:
     """All parameters, such as bodies can have. Rotors that were not seen and were not there before stay away."""
     n, base = len(found.prior.links), found.base
     before = parameters(found.prior)
-    links, joints = np.arange(TEN * n), np.arange(TEN * n, (TEN + THREE) * n)
-    kinds = np.array(JOINT * n)
+    links, joints = np.arange(TEN * n), np.arange(TEN * n, len(before))
+    kinds = np.array(JOINT * (len(joints) // THREE))
     kept = np.isin(joints, base.kept)
     free = joints[np.isin(kinds, found.estimated) & (kept | (before[joints] > 0))]
     spread = dict(zip(base.kept, zip(found.values, found.deviations, strict=True), strict=True))

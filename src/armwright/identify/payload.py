@@ -176,18 +176,17 @@ def estimate_payload(
     `tau_without` are the torques of the same motion with an empty hand; without them, those of the robot as described
     (and without its payload) are taken, friction and rotors included. Warns where what is found is nothing or no body.
     """
-    n = robot.n
     named = {"q": q, "qd": qd, "qdd": qdd, "tau": tau, "tau_without": tau_without}
-    arrays = {name: _rows(name, x, n) for name, x in named.items() if x is not None}
+    sizes = {"q": robot.nq}
+    arrays = {name: _rows(name, x, sizes.get(name, robot.n)) for name, x in named.items() if x is not None}
     counts = {name: len(x) for name, x in arrays.items()}
     if len(set(counts.values())) > 1:
         raise InputError(f"numbers of rows differ: {counts}; expected a row of each for every state")
     empty = robot.without_payload()
     Y = regressor(empty, arrays["q"], arrays["qd"], arrays["qdd"])
     before = arrays["tau_without"] if "tau_without" in arrays else Y @ parameters(empty)
-    links = len(robot.links)
-    last = Y[..., TEN * (links - 1) : TEN * links]
-    W = last @ in_frame(np.array(compose(robot.flange, robot.tool)))
+    holding = Y[..., TEN * robot.tip : TEN * (robot.tip + 1)]
+    W = holding @ in_frame(np.array(compose(robot.flange, robot.tool)))
     size = float(np.sqrt(np.mean(arrays["tau"] ** 2 + before**2)))
     found = _fitted(empty, W, arrays["tau"] - before, size)
     if found.remark:

@@ -3,8 +3,9 @@
 link i    m, mx my mz, Ixx Iyy Izz Ixy Ixz Iyz    mass, first moment, inertia about the link origin, in link frame i
 joint i   viscous, coulomb, armature              tau += viscous qd + coulomb sign(qd) + armature qdd
 
-The vector has the ten of link 1, those of link 2, ..., and after all links the three of joint 1, of joint 2, ...: one
-joint for each link, those that follow others among them. What a robot holds counts as a part of its last link.
+The vector has the ten of link 1, those of link 2, ..., and after all links the three of joint 1, of joint 2, ..., those
+that follow others among them; a ball, free or planar joint has none. Joints are numbered as `print(robot)` does. What a
+robot holds counts as a part of the link that holds it.
 
 The ten as one matrix are the pseudo-inertia (P. Wensing, S. Kim, J.-J. Slotine, 'Linear matrix inequalities for
 physically consistent inertial parameter identification', IEEE Robotics and Automation Letters 3 (2018)): the second
@@ -32,34 +33,41 @@ TEN, THREE = len(LINK), len(JOINT)
 def parameter_names(robot: Description | int) -> tuple[str, ...]:
     """Of every parameter of a robot, in order: m1, mx1, ..., Iyz1, m2, ..., viscous1, coulomb1, ...
 
-    A number stands for any robot with so many links. Joints that follow others count: there is a joint for each link.
+    A number stands for any robot with so many links, each on a joint of one freedom. Joints that follow others count.
     """
     if isinstance(robot, Description):
-        robot = len(robot.links)
-    if isinstance(robot, bool) or not isinstance(robot, int) or robot < 1:
+        links, joints = len(robot.links), robot.mechanism().rubbing
+    elif isinstance(robot, bool) or not isinstance(robot, int) or robot < 1:
         raise InputError(f"parameter_names got {robot!r}; expected a Robot, or how many links it has")
-    links = [f"{name}{i + 1}" for i in range(robot) for name in LINK]
-    return (*links, *(f"{name}{i + 1}" for i in range(robot) for name in JOINT))
+    else:
+        links, joints = robot, list(range(robot))
+    of_links = [f"{name}{i + 1}" for i in range(links) for name in LINK]
+    return (*of_links, *(f"{name}{i + 1}" for i in joints for name in JOINT))
 
 
 def parameters(robot: Description) -> Array:
-    """The parameters of a robot as it is described, shape (13 links,), its payload as a part of the last link."""
+    """The parameters of a robot as it is described, one for each name, its payload as a part of the link it is on."""
     if not isinstance(robot, Description):
         raise InputError(f"parameters got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
     mechanism = robot.mechanism()
-    links = [x for link in mechanism.links for x in (link.mass, *link.moment, *link.origin_inertia)]
-    joints = [x for joint in mechanism.joints for x in (joint.viscous, joint.coulomb, joint.armature)]
+    bodies, rubbing = [mechanism.links[i] for i in mechanism.solid], [mechanism.joints[i] for i in mechanism.rubbing]
+    links = [x for link in bodies for x in (link.mass, *link.moment, *link.origin_inertia)]
+    joints = [x for joint in rubbing for x in (joint.viscous, joint.coulomb, joint.armature)]
     return np.array([*links, *joints], float)
 
 
 def with_parameters(robot: Robot, values: ArrayLike) -> Robot:
-    """The same robot with other parameters (13 links,), and nothing in its hand: that is a part of its last link."""
-    n = len(robot.links)
-    vector = checked("values", values, ((TEN + THREE) * n,), np.dtype(float), "the parameters of `parameters(robot)`")
+    """The same robot with other parameters, and nothing in its hand: that is a part of the link that held it."""
+    n, rubbing = len(robot.links), robot.mechanism().rubbing
+    size = TEN * n + THREE * len(rubbing)
+    vector = checked("values", values, (size,), np.dtype(float), "the parameters of `parameters(robot)`")
     if vector.ndim != 1 or not np.isfinite(vector).all():
         raise InputError(f"values of shape {vector.shape}: expected one vector of finite numbers")
-    links, joints = vector[: TEN * n].reshape(n, TEN), vector[TEN * n :].reshape(n, THREE)
-    moving, following = parted([_joint(joint, three) for joint, three in zip(robot.rows, joints, strict=True)])
+    links, joints = vector[: TEN * n].reshape(n, TEN), vector[TEN * n :].reshape(-1, THREE)
+    rows = list(robot.rows)
+    for i, three in zip(rubbing, joints, strict=True):
+        rows[i] = _joint(rows[i], three)
+    moving, following = parted(rows)
     return replace(
         robot,
         links=tuple(

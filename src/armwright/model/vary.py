@@ -1,10 +1,12 @@
-"""Parameters of a robot that stay open: symbols in the chain instead of numbers.
+"""Parameters of a robot that stay open: symbols in the mechanism instead of numbers.
 
 "gravity"                                         3 numbers
 "payload.mass", "payload.com", "payload.inertia"  1, 3, 6 numbers (xx yy zz xy xz yz)
 "<link>.mass", "<link>.com", "<link>.inertia"     the same, of the link of that name
 "<joint>.viscous", ".coulomb", ".armature"        1 number, of the joint of that name
-"<joint>.a", "<joint>.d"                          1 number: lengths of its DH row
+"<joint>.a", ".d", ".y", ".z"                     1 number: lengths of its placement
+
+A ball, free or planar joint has none of them.
 """
 
 from __future__ import annotations
@@ -14,18 +16,19 @@ from dataclasses import replace
 
 from armwright.algebra import Scalar, Symmetric, Vector
 from armwright.errors import unknown
-from armwright.mechanism import AnyLink, Joint, Link, Mechanism, MomentLink
+from armwright.mechanism import FREEDOMS, AnyLink, Joint, Link, Mechanism, MomentLink
 from armwright.model.description import Description, Payload, as_pose, held
 
 BODY = {"mass": 1, "com": 3, "inertia": 6}
-JOINT = ("viscous", "coulomb", "armature", "a", "d")
+JOINT = ("viscous", "coulomb", "armature", "a", "d", "y", "z")
 
 
 def parameters(robot: Description) -> dict[str, int]:
     """Everything that can be varied, and how many numbers it is."""
     sizes = {"gravity": 3, **{f"payload.{field}": size for field, size in BODY.items()}}
     sizes |= {f"{link.name}.{field}": size for link in robot.links for field, size in BODY.items()}
-    return sizes | {f"{joint.name}.{field}": 1 for joint in robot.rows for field in JOINT}
+    plain = [joint.name for joint in robot.rows if joint.kind not in FREEDOMS]
+    return sizes | {f"{name}.{field}": 1 for name in plain for field in JOINT}
 
 
 def check(robot: Description, vary: Sequence[str]) -> dict[str, int]:
@@ -38,7 +41,7 @@ def check(robot: Description, vary: Sequence[str]) -> dict[str, int]:
 
 
 def varied(robot: Description, values: Mapping[str, Sequence[Scalar]]) -> Mechanism:
-    """The chain of the robot with the given scalars in place of its numbers."""
+    """The mechanics of the robot with the given scalars in place of its numbers."""
     plain = replace(robot, payload=None).mechanism()
     joints = tuple(_joint(joint, model.name, values) for joint, model in zip(plain.joints, robot.rows, strict=True))
     links: list[AnyLink] = list(plain.links)

@@ -130,7 +130,8 @@ def traced(formulation: Formulation, asked: Request, choice: Choice | None = Non
             f"{formulation.problem} of {robot.name} by {formulation.name} divides by zero at every state: the mass "
             "matrix is singular; armwright.problems(robot) tells links without mass"
         ) from None
-    return Traced(formulation, Program(tuple(arguments), tuple(flattened(values)), _shape(values)))
+    units = tuple((0, ball.circle.start, ball.circle.stop - 1) for ball in robot.balls)
+    return Traced(formulation, Program(tuple(arguments), tuple(flattened(values)), _shape(values), units))
 
 
 def _prepared(mechanism: Mechanism, choice: Choice, loads: tuple[str, ...]) -> Mechanism:

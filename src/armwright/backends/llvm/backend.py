@@ -113,7 +113,9 @@ def _straight(program: Program, dtype: str) -> Straight:
         return ir.module(program, t)
 
     def right(code: Code) -> bool:
-        return trial.kernel(Straight(code, write, program, dtype), Interpreted(program, dtype), program.sizes)
+        return trial.kernel(
+            Straight(code, write, program, dtype), Interpreted(program, dtype), program.sizes, program.units
+        )
 
     return Straight(loaded(program.digest(), dtype, write, right), write, program, dtype)
 
@@ -138,7 +140,7 @@ def _travelling(program: Program, steps: Steps, layout: Layout, dtype: str) -> T
 
     def right(code: Code) -> bool:
         reference = Stepped(program, steps, layout, dtype)
-        return trial.rollout(Travelling(code, write, entries, dtype), reference, program.sizes)
+        return trial.rollout(Travelling(code, write, entries, dtype), reference, program.sizes, program.units)
 
     digest = f"rollout|{program.digest()}|{steps!r}|{layout.controlled}|{layout.circles}"
     return Travelling(loaded(digest, dtype, write, right), write, entries, dtype)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -16,20 +16,24 @@ STEP = 1e-3
 """Seconds of the one step a rollout is tried with, which is never rejected."""
 
 
-def kernel(tried: Kernel, reference: Kernel, sizes: Iterable[int]) -> bool:
+Units: TypeAlias = Sequence[tuple[int, int, int]]
+"""As in a `Program`: entries that make a vector of unit length."""
+
+
+def kernel(tried: Kernel, reference: Kernel, sizes: Iterable[int], units: Units = ()) -> bool:
     """Whether two kernels give the same for one state at random, always the same."""
-    arrays = _state(sizes, tried.dtype)
+    arrays = _state(sizes, tried.dtype, units)
     got, expected = (np.empty((1, math.prod(tried.shape)), tried.dtype) for _ in range(2))
     tried.run(arrays, got)
     reference.run(arrays, expected)
     return _alike(got, expected)
 
 
-def rollout(tried: Rollout, reference: Rollout, sizes: Sequence[int]) -> bool:
+def rollout(tried: Rollout, reference: Rollout, sizes: Sequence[int], units: Units = ()) -> bool:
     """Whether one step of two rollouts ends in the same state."""
     ends = []
     for travel in (tried, reference):
-        fields = _fields(tried.entries, sum(sizes[2:]), travel.width, tried.dtype)
+        fields = _fields(tried.entries, sum(sizes[2:]), travel.width, tried.dtype, units)
         travel.run(fields, travel.width)
         ends.append(fields["y"][:, :1])
     return _alike(*ends)
@@ -42,9 +46,12 @@ def short(tables: Tables) -> Tables:
     return Tables(tables.parameters[rows], tables.kinds[rows], tables.starts)
 
 
-def _state(sizes: Iterable[int], dtype: np.dtype[Any]) -> list[Array]:
+def _state(sizes: Iterable[int], dtype: np.dtype[Any], units: Units = ()) -> list[Array]:
     rng = np.random.default_rng(1)
-    return [rng.uniform(0.1, 1.0, (1, size)).astype(dtype) for size in sizes]
+    arrays = [rng.uniform(0.1, 1.0, (1, size)) for size in sizes]
+    for argument, first, last in units:
+        arrays[argument][:, first : last + 1] /= np.linalg.norm(arrays[argument][:, first : last + 1])
+    return [array.astype(dtype) for array in arrays]
 
 
 def _alike(got: Array, expected: Array) -> bool:
@@ -54,9 +61,10 @@ def _alike(got: Array, expected: Array) -> bool:
         return bool(np.all(np.abs(got - expected) <= allowed))
 
 
-def _fields(entries: int, parameters: int, width: int, dtype: np.dtype[Any]) -> dict[str, Any]:
+def _fields(entries: int, parameters: int, width: int, dtype: np.dtype[Any], units: Units) -> dict[str, Any]:
     """Equal rollouts, one step from their only record."""
-    y, p = (np.repeat(x.T, width, axis=1) for x in _state((entries, max(parameters, 1)), dtype))
+    own = [(argument - 1, first, last) for argument, first, last in units]  # the state comes after the time
+    y, p = (np.repeat(x.T, width, axis=1) for x in _state((entries, max(parameters, 1)), dtype, own))
     begin = {"h": STEP, "previous": FORGIVEN}
     return {
         "y": y,

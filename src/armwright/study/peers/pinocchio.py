@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,59 +11,148 @@ import numpy as np
 import pinocchio as pin
 
 from armwright.algebra import Array
-from armwright.model.description import compose
+from armwright.errors import InputError
+from armwright.model.description import JointModel, compose
 from armwright.model.urdf import at_zero
 from armwright.robot import Robot
 
 
 class Pinocchio:
-    """The payload is a body of its own on the last joint, so that lumping it is tested too."""
+    """The payload is a body of its own on its joint, so that lumping it is tested too.
+
+    Links are handed over branch by branch, as its algorithms want them: `configuration`, `rates` and `back` go between
+    the order of the robot's coordinates and theirs.
+    """
 
     def __init__(self, arm: Robot) -> None:
         self.arm, model = arm, pin.Model()
-        base = np.asarray(arm.base)
-        parent, frame = 0, pin.SE3(base[:3, :3], base[:3, 3])
-        for joint, link in zip(arm.joints, arm.links, strict=True):
-            kind = pin.JointModelPZ() if joint.prismatic else pin.JointModelRZ()
-            parent = model.addJoint(parent, kind, frame * pin.SE3(at_zero(joint)), joint.name)
+        places, speeds = list[int](), list[int]()
+        self.joints, frames = {-1: 0}, {-1: pin.SE3(np.asarray(arm.base))}
+        for i in _branch_by_branch(arm.parents):
+            rows = _rows(arm, i)
+            parent, frame = self.joints[arm.parents[i]], frames[arm.parents[i]] * pin.SE3(at_zero(rows[0].model))
+            for kind, own in _kinds(rows):
+                parent = model.addJoint(parent, kind, frame, own[0].model.name)
+                frame = pin.SE3.Identity()
+                places += [place for row in own for place in row.places]
+                speeds += [row.speed for row in own if row.speed is not None]
+            self.joints[i], frames[i], link = parent, pin.SE3(_turned(rows)), arm.links[i]
             body = pin.Inertia(link.mass, np.array(link.com), np.array(link.inertia))
-            model.appendBodyToJoint(parent, body, pin.SE3.Identity())
-            frame = pin.SE3.Identity()
-        tool = np.asarray(compose(arm.flange, arm.tool))
-        self.tool = pin.SE3(tool[:3, :3], tool[:3, 3])
-        if arm.payload is not None:
-            p = arm.payload
-            model.appendBodyToJoint(parent, pin.Inertia(p.mass, np.array(p.com), np.array(p.inertia)), self.tool)
+            model.appendBodyToJoint(parent, body, frames[i])
+        self.tool = frames[arm.tip] * pin.SE3(np.asarray(compose(arm.flange, arm.tool)))
+        if (p := arm.payload) is not None:
+            body = pin.Inertia(p.mass, np.array(p.com), np.array(p.inertia))
+            model.appendBodyToJoint(self.joints[arm.tip], body, self.tool)
         model.gravity = pin.Motion(np.array(arm.gravity), np.zeros(3))
-        model.armature = np.array([j.armature for j in arm.joints])
+        self._places, self._speeds, self._order = places, speeds, np.argsort(speeds)
+        model.armature = self.rates(np.array([j.armature for j in arm.joints]))
         self.model, self.data = model, model.createData()
+
+    def configuration(self, q: Array) -> Array:
+        """Positions (..., nq) in the order of the model."""
+        return q[..., self._places]
+
+    def rates(self, x: Array) -> Array:
+        """Velocities, accelerations or torques (..., n) in the order of the model."""
+        return x[..., self._speeds]
+
+    def back(self, x: Array) -> Array:
+        """The same from the order of the model."""
+        return x[..., self._order]
 
     def forces(self, tip_wrench: Array) -> Any:
         forces = pin.StdVec_Force()
-        for _ in range(self.arm.n):
-            forces.append(pin.Force.Zero())
-        forces.append(self.tool.act(pin.Force(tip_wrench[:3], tip_wrench[3:])))
+        for joint in range(self.model.njoints):
+            at_tip = joint == self.joints[self.arm.tip]
+            load = self.tool.act(pin.Force(tip_wrench[:3], tip_wrench[3:])) if at_tip else pin.Force.Zero()
+            forces.append(load)
         return forces
 
     def inverse_dynamics(self, q: Array, qd: Array, qdd: Array, tip_wrench: Array) -> Array:
-        return pin.rnea(self.model, self.data, q, qd, qdd, self.forces(tip_wrench))
+        state = self.configuration(q), self.rates(qd), self.rates(qdd)
+        return self.back(pin.rnea(self.model, self.data, *state, self.forces(tip_wrench)))
 
     def forward_dynamics(self, q: Array, qd: Array, tau: Array, tip_wrench: Array) -> Array:
-        return pin.aba(self.model, self.data, q, qd, tau, self.forces(tip_wrench))
+        state = self.configuration(q), self.rates(qd), self.rates(tau)
+        return self.back(pin.aba(self.model, self.data, *state, self.forces(tip_wrench)))
 
     def mass_matrix(self, q: Array) -> Array:
-        M = np.triu(pin.crba(self.model, self.data, q))
-        return M + np.triu(M, 1).T
+        M = np.triu(pin.crba(self.model, self.data, self.configuration(q)))
+        return (M + np.triu(M, 1).T)[np.ix_(self._order, self._order)]
 
     def gravity_torque(self, q: Array) -> Array:
-        return pin.computeGeneralizedGravity(self.model, self.data, q)
+        return self.back(pin.computeGeneralizedGravity(self.model, self.data, self.configuration(q)))
 
     def coriolis_torque(self, q: Array, qd: Array) -> Array:
-        return pin.computeCoriolisMatrix(self.model, self.data, q, qd) @ qd
+        C = pin.computeCoriolisMatrix(self.model, self.data, self.configuration(q), self.rates(qd))
+        return self.back(C @ self.rates(qd))
 
     def energies(self, q: Array, qd: Array) -> tuple[float, float]:
-        kinetic = pin.computeKineticEnergy(self.model, self.data, q, qd)
-        return kinetic, pin.computePotentialEnergy(self.model, self.data, q)
+        kinetic = pin.computeKineticEnergy(self.model, self.data, self.configuration(q), self.rates(qd))
+        return kinetic, pin.computePotentialEnergy(self.model, self.data, self.configuration(q))
+
+
+@dataclass(frozen=True)
+class Row:
+    """A freedom of a joint, and its entries of q and qd; None and none for one that follows another."""
+
+    model: JointModel
+    places: tuple[int, ...]
+    speed: int | None
+
+
+def _branch_by_branch(parents: Sequence[int]) -> list[int]:
+    """The links, each followed by all that hangs on it."""
+    order, waiting = list[int](), [i for i, parent in enumerate(parents) if parent < 0]
+    while waiting:
+        order.append(waiting.pop(0))
+        waiting = [i for i, parent in enumerate(parents) if parent == order[-1]] + waiting
+    return order
+
+
+def _rows(arm: Robot, link: int) -> list[Row]:
+    """The freedoms between a link and its parent."""
+    end = arm.carriers[link] + 1
+    found, coordinate = list[Row](), 0
+    for i, model in enumerate(arm.rows[:end]):
+        speed = None if model.mimic else coordinate
+        coordinate += speed is not None
+        if i >= end - 1 - arm.rows[end - 1].freedom:
+            ball = next((b for b in arm.balls if b.joint == i), None)
+            inside = any(b.joint < i < b.joint + b.freedoms for b in arm.balls)
+            place = 0 if speed is None else speed + sum(b.coordinate < speed for b in arm.balls)
+            entries = range(place, place + (ball.freedoms + 1 if ball else 1))
+            found.append(Row(model, () if inside or speed is None else tuple(entries), speed))
+    return found
+
+
+def _kinds(rows: list[Row]) -> list[tuple[Any, list[Row]]]:
+    """A joint as those of Pinocchio: one, but for a cylindrical one."""
+    first = rows[0].model
+    x, z = np.eye(3)[0], np.eye(3)[2]
+    if first.kind == "cylindrical":
+        return [(pin.JointModelRZ(), rows[:1]), (pin.JointModelPZ(), rows[1:])]
+    if first.kind == "helical":
+        pitch = rows[1].model.mimic.factor if rows[1].model.mimic else 0.0
+        return [(pin.JointModelHZ(pitch), rows)]
+    if any(row.speed is None for row in rows):
+        raise InputError(f"joint {first.name!r} follows another, which this model does not have")
+    kinds = {
+        "universal": lambda: pin.JointModelUniversal(z, x),
+        "planar": pin.JointModelPlanar,
+        "ball": pin.JointModelSpherical,
+        "free": pin.JointModelFreeFlyer,
+        "": pin.JointModelPZ if first.prismatic else pin.JointModelRZ,
+    }
+    return [(kinds[first.kind](), rows)]
+
+
+def _turned(rows: list[Row]) -> Array:
+    """Where the frame of the link stands on the joint: that of a universal one has its z axis on the second axis."""
+    T = np.eye(4)
+    for row in rows[1:]:
+        T = T @ at_zero(row.model)
+    return T
 
 
 class Reading:
