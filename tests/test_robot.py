@@ -10,6 +10,7 @@ import pytest
 from conftest import MASSLESS, POINT, close, random_transform
 
 import armwright as aw
+from armwright.robot import random_tree
 
 PUMA = aw.load("puma560")
 ZERO = np.zeros(6)
@@ -381,3 +382,36 @@ def test_what_is_hidden_or_only_looks_like_a_number_is_refused(call) -> None:
     with pytest.raises(aw.InputError, match=r"masked entries|not numbers|is not a number"):
         call(aw.load("puma560"))
     assert aw.load("puma560").gravity_torque(np.ma.masked_array([0.1] * 6)).shape == (6,)  # nothing is hidden
+
+
+def test_a_tree_prints_as_a_tree() -> None:
+    arm = random_tree(7, 4, kinds=("revolute",), floating=True)
+    arm = replace(arm, parents=(-1, 0, 1, 1, 3, 0, 5), tip=2, name="insect")
+    text = str(arm)
+    assert text.startswith("insect: 7 joints with 12 freedoms (FRRRRRR), gravity (0, 0, -9.81) m/s^2, frames by")
+    assert repr(arm) == "<Robot insect: 7 joints with 12 freedoms FRRRRRR>"
+    drawn = """
+base
+`- link1: joint1, free
+   |- link2: joint2, revolute
+   |  |- link3: joint3, revolute
+   |  `- link4: joint4, revolute
+   |     link5: joint5, revolute
+   `- link6: joint6, revolute
+      link7: joint7, revolute
+"""
+    assert drawn in text
+    assert " joint1  free q1-q7 " in text and " q8 " in text and " q13 " in text and " q14 " not in text
+    assert "gamma [deg]" in text and "the tool is on link3" in text
+    assert all(len(line) <= 80 for line in text.splitlines())
+
+
+def test_several_branches_on_the_base_print_side_by_side() -> None:
+    arm = replace(random_tree(3, 4, kinds=("prismatic",)), parents=(-1, 0, -1))
+    assert "base\n|- link1: joint1, prismatic\n|  link2: joint2, prismatic\n`- link3: joint3, prismatic\n" in str(arm)
+
+
+def test_a_helical_joint_is_one_joint_that_follows_none() -> None:
+    arm = random_tree(1, 1, kinds=("helical",))
+    assert repr(arm) == "<Robot tree1_1: 1 joint H>"
+    assert " 0.1 q1" in str(arm)

@@ -40,7 +40,7 @@ from armwright.model.dh import CONVENTIONS, check_rows
 from armwright.model.loop import close, with_differential
 from armwright.model.random_robot import random_description
 from armwright.model.random_robot import random_tree as random_tree_description
-from armwright.model.table import as_table
+from armwright.model.table import as_table, following, joints_of
 from armwright.model.unit import checked_unit
 from armwright.model.values import Reader, as_transform
 from armwright.names import shown
@@ -154,8 +154,8 @@ class Robot(Description):
         return _kept(mjcf.text(self), path)
 
     def __repr__(self) -> str:
-        led = f", {len(self.followers)} following" if self.followers else ""
-        return f"<Robot {shown(self.name)}: {self.n} joint{'s' if self.n > 1 else ''} {self.joint_types}{led}>"
+        led = f", {count} following" if (count := following(self)) else ""
+        return f"<Robot {shown(self.name)}: {joints_of(self)} {self.joint_types}{led}>"
 
     def __str__(self) -> str:
         return as_table(self)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from armwright.mechanism import FREEDOMS
 from armwright.model.description import NO_TRANSFORM, Description, JointModel, Transform, right_angles, six
 from armwright.names import shown
 
@@ -14,8 +15,13 @@ WIDEST = 80
 
 
 def as_table(robot: Description) -> str:
-    """Title, joints, limits, bodies, drives, what is held, transforms, what is seen, and where the numbers are from."""
-    parts = [_title(robot), _layout(_joints(robot))]
+    """Title, what hangs on what, joints, limits, bodies, drives, what is held, transforms, what is seen, the source."""
+    parts = [_title(robot)]
+    if robot.parents != tuple(range(-1, len(robot.links) - 1)):
+        parts.append("\n".join(_branches(robot)))
+    parts.append(_layout(_joints(robot)))
+    if any(_general(j) for j in robot.rows):
+        parts.append(_layout(_placements(robot)))
     if any(j.limits or j.max_velocity or j.max_torque for j in robot.rows):
         parts.append(_layout(_limits(robot)))
     parts += [_layout(_links(robot)), _layout(_tensors(robot))]
@@ -24,9 +30,14 @@ def as_table(robot: Description) -> str:
     if (p := robot.payload) is not None:
         body = f"{p.mass:g} kg at {_vector(p.com)} m, inertia {_vector(six(p.inertia))} kg m^2"
         parts.append(_wrapped(f"payload in the tool frame: {body}"))
+    if robot.tip != len(robot.links) - 1:
+        parts.append(_wrapped(f"the tool is on {shown(robot.links[robot.tip].name)}"))
     for name in ("base", "flange", "tool"):
         if (transform := getattr(robot, name)) != NO_TRANSFORM:
             parts.append(f"{name} transform:\n{_transform(transform)}")
+    if robot.frames:
+        links = ["the base", *(link.name for link in robot.links)]
+        parts.append(_wrapped("frames: " + ", ".join(shown(f"{f.name} on {links[f.link + 1]}") for f in robot.frames)))
     if robot.base_visuals or any(link.visuals for link in robot.links):
         parts.append(_visuals(robot))
     source = [_wrapped(shown(line)) for line in robot.source.strip().splitlines()]
@@ -48,16 +59,69 @@ def _visuals(robot: Description) -> str:
 
 
 def _title(robot: Description) -> str:
-    led = f"; {len(robot.followers)} more moving with them" if robot.followers else ""
+    led = f"; {count} more moving with them" if (count := following(robot)) else ""
+    placed = "frames by gamma, a, y, z, alpha, theta, d" if any(map(_general, robot.rows)) else "modified DH (Craig)"
     return _wrapped(
-        f"{shown(robot.name)}: {robot.n} joint{'s' if robot.n > 1 else ''} ({robot.joint_types}){led}, "
-        f"gravity {_vector(robot.gravity)} m/s^2, modified DH (Craig)"
+        f"{shown(robot.name)}: {joints_of(robot)} ({robot.joint_types}){led}, gravity {_vector(robot.gravity)} m/s^2, "
+        f"{placed}"
     )
+
+
+def joints_of(robot: Description) -> str:
+    """How many joints that move by themselves, and how many freedoms where these are more."""
+    count = len(robot.joint_types)
+    more = f" with {robot.n} freedoms" if count < robot.n else ""
+    return f"{count} joint{'s' if count > 1 else ''}{more}"
+
+
+def following(robot: Description) -> int:
+    """How many joints follow others; the way along of a helical one is no joint of its own."""
+    return sum(not follower.freedom for follower in robot.followers)
+
+
+def _branches(robot: Description) -> list[str]:
+    """What hangs on what: a link below its parent, further in where the parent has several children."""
+    children: dict[int, list[int]] = {}
+    for i, parent in enumerate(robot.parents):
+        children.setdefault(parent, []).append(i)
+    lines, waiting = ["base"], [(i, "", i == children[-1][-1]) for i in reversed(children[-1])]
+    while waiting:
+        i, margin, last = waiting.pop()
+        row = robot.rows[robot.carriers[i]]
+        lines.append(
+            f"{margin}{'`-' if last else '|-'} {shown(robot.links[i].name)}: {shown(_named(row))}, {_kind(row)}"
+        )
+        inner = margin + ("   " if last else "|  ")
+        way = i
+        while len(own := children.get(way, [])) == 1:
+            way = own[0]
+            row = robot.rows[robot.carriers[way]]
+            lines.append(f"{inner}{shown(robot.links[way].name)}: {shown(_named(row))}, {_kind(row)}")
+        waiting += [(j, inner, j == own[-1]) for j in reversed(own)]
+    return lines
+
+
+def _named(row: JointModel) -> str:
+    """The name of the joint that a freedom is of."""
+    return row.name.rpartition(".")[0] if row.kind and (row.kind != "helical" or row.freedom) else row.name
+
+
+def _kind(row: JointModel) -> str:
+    return row.kind or row.type
+
+
+def _general(row: JointModel) -> bool:
+    return bool(row.gamma or row.y or row.z)
 
 
 def _joints(robot: Description) -> list[list[str]]:
     rows = [["i", "joint", "type", "alpha [deg]", "a [m]", "theta [deg]", "d [m]"]]
     for i, (joint, q) in enumerate(zip(robot.rows, _variables(robot), strict=True), start=1):
+        if joint.kind in FREEDOMS:
+            if not joint.freedom:
+                numbers = (_degrees(joint.alpha), f"{joint.a:g}", _degrees(joint.theta), f"{joint.d:g}")
+                rows.append([str(i), shown(_named(joint)), f"{joint.kind} {q}", *numbers])
+            continue
         offset = joint.mimic.offset if joint.mimic else 0.0
         if joint.prismatic:
             theta, d = _degrees(joint.theta), _added(q, joint.d + offset, f"{abs(joint.d + offset):g}")
@@ -68,13 +132,30 @@ def _joints(robot: Description) -> list[list[str]]:
     return rows
 
 
+def _placements(robot: Description) -> list[list[str]]:
+    """What stands before alpha and a where a DH row does not do: a turn about z, and the other two lengths."""
+    rows = [["i", "joint", "gamma [deg]", "y [m]", "z [m]"]]
+    for i, row in enumerate(robot.rows, start=1):
+        if _general(row):
+            rows.append([str(i), shown(_named(row)), _degrees(row.gamma), f"{row.y:g}", f"{row.z:g}"])
+    return rows
+
+
 def _added(variable: str, constant: float, text: str) -> str:
     return f"{variable} {'+' if constant > 0 else '-'} {text}" if constant else variable
 
 
 def _variables(robot: Description) -> list[str]:
-    """q1, q2, ... and, for joints that follow others, such as -2 q1; their offset is added to theta or d."""
-    names = {joint.name: f"q{i}" for i, joint in enumerate(robot.joints, start=1)}
+    """q1, q2, ... and, for joints that follow others, such as -2 q1; their offset is added to theta or d.
+
+    Those of a ball, free or planar joint are several: "q1-q7".
+    """
+    names = {}
+    for i, joint in enumerate(robot.joints):
+        names[joint.name] = f"q{1 + i + sum(ball.coordinate < i for ball in robot.balls)}"
+    for ball in robot.balls:
+        first = ball.place + 1
+        names[robot.joints[ball.coordinate].name] = f"q{first}-q{first + ball.freedoms}"
     found = []
     for row in robot.rows:
         if row.mimic and row.mimic.loop:
@@ -91,7 +172,7 @@ def _times(factor: float, variable: str) -> str:
 
 def _limits(robot: Description) -> list[list[str]]:
     rows = [["i", "joint", "position", "speed", "torque"]]
-    for i, joint in enumerate(robot.rows, start=1):
+    for i, joint in _alone(robot):
         unit, force = ("m", "N") if joint.prismatic else ("rad", "N m")
         speed, torque = (
             "-" if not most else f"{most:.4g} {of}"
@@ -99,6 +180,11 @@ def _limits(robot: Description) -> list[list[str]]:
         )
         rows.append([str(i), shown(joint.name), _range(joint), speed, torque])
     return rows
+
+
+def _alone(robot: Description) -> Iterator[tuple[int, JointModel]]:
+    """The rows with limits, friction and rotors of their own, which a ball has not, and their numbers."""
+    return ((i, row) for i, row in enumerate(robot.rows, start=1) if row.kind not in FREEDOMS)
 
 
 def _range(joint: JointModel) -> str:
@@ -127,7 +213,7 @@ def _tensors(robot: Description) -> list[list[str]]:
 
 def _drives(robot: Description) -> list[list[str]]:
     rows = [["i", "joint", "rotor inertia", "gear", "at the joint", "viscous", "coulomb"]]
-    for i, j in enumerate(robot.rows, start=1):
+    for i, j in _alone(robot):
         numbers = (j.rotor_inertia, j.gear, j.armature, j.viscous, j.coulomb)
         rows.append([str(i), shown(j.name), *map(_number, numbers)])
     return rows

@@ -273,14 +273,7 @@ def _doubts(run: Run, audit: Audit) -> Iterator[Doubt]:
     for i in _first(~(power <= POWER_ALLOWED * audit.power_scale)):
         why = f"{power[i]:.2g} W of power are missing ({audit.power_scale:.3g} W flow)"
         yield Doubt(float(run.t[i]), f"{why}: torques and accelerations do not belong together")
-    if (found := audit.momentum) is not None:
-        for name, unit, defect, scale in (
-            ("momentum", "kg m/s", found.linear_defect, found.linear_scale),
-            ("angular momentum", "kg m^2/s", found.angular_defect, found.angular_scale),
-        ):
-            size = np.linalg.norm(defect, axis=-1)
-            for i in _first(~(size <= MOMENTUM_ALLOWED * scale)):
-                yield Doubt(float(run.t[i]), f"{size[i]:.2g} {unit} of {name} are missing (of {scale:.3g})")
+    yield from _missing_momentum(run, audit.momentum)
     for i in _first(~(audit.condition < CONDITION_ALLOWED)):
         singular = f"nearly singular, condition number {audit.condition[i]:.1e}"
         why = "not positive definite" if np.isinf(audit.condition[i]) else singular
@@ -301,6 +294,18 @@ def _doubts(run: Run, audit: Audit) -> Iterator[Doubt]:
     yield from _beyond_limits(run)
     if run.message:
         yield Doubt(float(run.t[-1]), run.message)
+
+
+def _missing_momentum(run: Run, found: MomentumBalance | None) -> Iterator[Doubt]:
+    if found is None:
+        return
+    for name, unit, defect, scale in (
+        ("momentum", "kg m/s", found.linear_defect, found.linear_scale),
+        ("angular momentum", "kg m^2/s", found.angular_defect, found.angular_scale),
+    ):
+        size = np.linalg.norm(defect, axis=-1)
+        for i in _first(~(size <= MOMENTUM_ALLOWED * scale)):
+            yield Doubt(float(run.t[i]), f"{size[i]:.2g} {unit} of {name} are missing (of {scale:.3g})")
 
 
 def _first(wrong: Array) -> Array:
