@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import ASKED as FUNCTIONS
-from conftest import close, random_case
+from conftest import close, random_case, tree_case
 
 import armwright as aw
 from armwright.export import identifier
@@ -261,3 +261,56 @@ def test_a_self_test_allows_for_rounding_and_no_more(tmp_path: Path) -> None:
         text = (tmp_path / "puma560_selftest.c").read_text()
         allowed = [float(x) for x in re.findall(r"failures \+= differs\(.*, ([\d.e-]+)f?\);", text)]
         assert len(allowed) == 6 and max(allowed) <= most
+
+
+# A floating tree: q has other entries than qd
+
+TREE = tree_case(3, 6, kinds=("revolute", "planar"))
+THREE = ["inverse_dynamics", "forward_dynamics", "mass_matrix"]
+
+
+def tree_state(name: str) -> list[np.ndarray]:
+    return list(TREE.state[: len(problem_of(name).arguments)])
+
+
+def of_tree(name: str) -> np.ndarray:
+    return aw.compile(TREE.arm, name, target="python")(*tree_state(name))
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_c_of_a_floating_tree_says_what_q_is_and_agrees(dtype: str, tmp_path: Path) -> None:
+    header, source, test, _ = aw.export(TREE.arm, to="c", directory=tmp_path, functions=THREE, dtype=dtype)
+    text, prefix = header.read_text(), header.stem
+    assert f"#define {prefix.upper()}_POSITIONS {TREE.arm.nq}" in text
+    assert f"#define {prefix.upper()}_JOINTS {TREE.arm.n}" in text
+    assert "q[0] to q[6] of joint1, free: the position (x, y, z), then a unit quaternion (x, y, z, w)" in text
+    assert f"q[{TREE.arm.nq}]" in text.replace("double ", "").replace("float ", "")
+    program = tmp_path / "selftest"
+    subprocess.run([COMPILER, *STRICT, str(source), str(test), "-o", str(program), "-lm"], check=True)
+    assert subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout == "all as expected\n"
+
+
+def test_python_casadi_and_jax_of_a_floating_tree_agree(tmp_path: Path) -> None:
+    (path,) = aw.export(TREE.arm, to="python", directory=tmp_path, functions=THREE)
+    spec = importlib.util.spec_from_file_location("exported_tree", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    functions = {name: getattr(module, name) for name in THREE}
+    for name in THREE:
+        close(functions[name](*(x.tolist() for x in tree_state(name))), of_tree(name), 1e-10)
+    casadi, jax = (pytest.importorskip(package) for package in ("casadi", "jax"))
+    jax.config.update("jax_enable_x64", True)
+    native = {to: aw.export(TREE.arm, to=to, functions=["inverse_dynamics"]) for to in ("casadi", "jax")}
+    name = "inverse_dynamics"
+    close(np.array(native["casadi"][name](*map(casadi.DM, tree_state(name)))).ravel(), of_tree(name), 1e-11)
+    close(native["jax"][name](*tree_state(name)), of_tree(name), 1e-11)
+
+
+def test_sympy_of_a_ball_agrees() -> None:
+    pytest.importorskip("sympy")
+    case = tree_case(1, 2, kinds=("ball",), floating=False)
+    (symbols,), g = aw.export(case.arm, to="sympy", functions=["gravity_torque"])["gravity_torque"]
+    assert len(symbols) == 4
+    values = dict(zip(symbols, case.q, strict=True))
+    close(np.array(g.subs(values).evalf(), dtype=float).ravel(), case.arm.gravity_torque(case.q), 1e-12)

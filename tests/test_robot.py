@@ -388,7 +388,7 @@ def test_a_tree_prints_as_a_tree() -> None:
     arm = random_tree(7, 4, kinds=("revolute",), floating=True)
     arm = replace(arm, parents=(-1, 0, 1, 1, 3, 0, 5), tip=2, name="insect")
     text = str(arm)
-    assert text.startswith("insect: 7 joints with 12 freedoms (FRRRRRR), gravity (0, 0, -9.81) m/s^2, frames by")
+    assert text.startswith("insect: 7 joints with 12 freedoms (FRRRRRR), gravity (0, 0, -9.81) m/s^2, frames\nby gamma")
     assert repr(arm) == "<Robot insect: 7 joints with 12 freedoms FRRRRRR>"
     drawn = """
 base

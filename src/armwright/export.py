@@ -88,7 +88,7 @@ def _c(wanted: Wanted) -> dict[str, str]:
         for name, f in wanted.functions.items()
     }
     joints = [joint.name for joint in wanted.robot.joints]
-    about = c.About(wanted.prefix, wanted.title, _version(), joints, _notes(wanted.robot))
+    about = c.About(wanted.prefix, wanted.title, _version(), joints, wanted.robot.nq, _notes(wanted.robot))
     return c.files(about, wanted.written, checks, double)
 
 
@@ -100,10 +100,13 @@ def _version() -> str:
 def _notes(robot: Description) -> list[str]:
     """What somebody who has nothing but the code must know: the joints in their order, frames, what is included."""
     notes = [f"q, qd, qdd and tau have {robot.n} entries, one for each joint, in this order:"]
+    if robot.balls:
+        notes = [f"qd, qdd and tau have {robot.n} entries, one for each freedom, in this order; q has {robot.nq}:"]
     for i, joint in enumerate(robot.joints):
         units = "m, N" if joint.prismatic else "rad, N m"
         limits = "" if joint.limits is None else f", {joint.limits[0]:.6g} to {joint.limits[1]:.6g}"
         notes.append(f"  [{i}] {_plain(joint.name)}: {joint.type}, {units}{limits}")
+    notes += _quaternions(robot)
     for joint in robot.followers:
         m = joint.mimic
         if m is not None and m.loop:
@@ -114,9 +117,26 @@ def _notes(robot: Description) -> list[str]:
     notes.append(f"Gravity is ({', '.join(f'{x:g}' for x in robot.gravity)}) m/s^2 in the world.")
     notes.append(
         "Poses are seen from the world, where the base transform places frame 0; jacobians are those of the tool's "
-        "origin; link frames are the canonical ones (modified DH, Craig) that print(robot) shows."
+        "origin; link frames are the canonical ones that print(robot) shows."
     )
     notes += _included(robot)
+    return notes
+
+
+def _quaternions(robot: Description) -> list[str]:
+    """Which entries of q are those of a ball, free or planar joint; the others stand in the order of qd."""
+    meaning = {
+        "ball": "a unit quaternion (x, y, z, w)",
+        "free": "the position (x, y, z), then a unit quaternion (x, y, z, w)",
+        "planar": "x and y, then cosine and sine of the angle",
+    }
+    notes = []
+    for ball in robot.balls:
+        name, first = robot.rows[ball.joint].name.rpartition(".")[0], ball.place
+        notes.append(f"  q[{first}] to q[{first + ball.freedoms}] of {_plain(name)}, {ball.kind}: {meaning[ball.kind]}")
+    if notes:
+        others = "Other joints have their entries of q in the same order."
+        notes.append(f"{others} A quaternion that is not of unit length gives no finite result.")
     return notes
 
 
@@ -224,7 +244,8 @@ def _checks(robot: Description, f: Function) -> list[c.Vectors]:
     single = compile_function(f.robot, f.problem, dtype="float32")
     checks: list[c.Vectors] = []
     for _ in range(_CHECKS):
-        state = [rng.uniform(-1, 1, robot.n) for _ in f.arguments]
+        state = [rng.uniform(-1, 1, robot.nq if name == "q" else robot.n) for name in f.arguments]
+        state[0] = robot.unit(state[0])
         exact = f(*state)
         error = float(np.max(np.abs(single(*state) - exact)) / max(float(np.max(np.abs(exact))), 1e-30))
         checks.append((state, exact, error))
