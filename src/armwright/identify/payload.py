@@ -21,7 +21,7 @@ from armwright.identify.base import independent
 from armwright.identify.columns import regressor
 from armwright.identify.consistent import NearestBodies, nearest, plausible
 from armwright.identify.vector import LINK, TEN, body, in_frame, parameters
-from armwright.model.description import LinkModel, compose
+from armwright.model.description import LinkModel
 from armwright.robot import Robot
 
 ROUNDS = 5
@@ -185,8 +185,9 @@ def estimate_payload(
     empty = robot.without_payload()
     Y = regressor(empty, arrays["q"], arrays["qd"], arrays["qdd"])
     before = arrays["tau_without"] if "tau_without" in arrays else Y @ parameters(empty)
-    holding = Y[..., TEN * robot.tip : TEN * (robot.tip + 1)]
-    W = holding @ in_frame(np.array(compose(robot.flange, robot.tool)))
+    hand = robot.hand
+    holding = Y[..., TEN * hand.link : TEN * (hand.link + 1)]
+    W = holding @ in_frame(np.array(hand.pose))
     size = float(np.sqrt(np.mean(arrays["tau"] ** 2 + before**2)))
     found = _fitted(empty, W, arrays["tau"] - before, size)
     if found.remark:

@@ -12,7 +12,7 @@ import pinocchio as pin
 
 from armwright.algebra import Array
 from armwright.errors import InputError
-from armwright.model.description import JointModel, compose
+from armwright.model.description import JointModel
 from armwright.model.urdf import at_zero
 from armwright.robot import Robot
 
@@ -39,10 +39,12 @@ class Pinocchio:
             self.joints[i], frames[i], link = parent, pin.SE3(_turned(rows)), arm.links[i]
             body = pin.Inertia(link.mass, np.array(link.com), np.array(link.inertia))
             model.appendBodyToJoint(parent, body, frames[i])
-        self.tool = frames[arm.tip] * pin.SE3(np.asarray(compose(arm.flange, arm.tool)))
+        self.tip, self.tool = -1, pin.SE3.Identity()
+        if arm.tip is not None:
+            self.tip, self.tool = arm.tip, frames[arm.tip] * pin.SE3(np.asarray(arm.hand.pose))
         if (p := arm.payload) is not None:
             body = pin.Inertia(p.mass, np.array(p.com), np.array(p.inertia))
-            model.appendBodyToJoint(self.joints[arm.tip], body, self.tool)
+            model.appendBodyToJoint(self.joints[self.tip], body, self.tool)
         model.gravity = pin.Motion(np.array(arm.gravity), np.zeros(3))
         self._places, self._speeds, self._order = places, speeds, np.argsort(speeds)
         model.armature = self.rates(np.array([j.armature for j in arm.joints]))
@@ -63,7 +65,7 @@ class Pinocchio:
     def forces(self, tip_wrench: Array) -> Any:
         forces = pin.StdVec_Force()
         for joint in range(self.model.njoints):
-            at_tip = joint == self.joints[self.arm.tip]
+            at_tip = joint == self.joints[self.tip]
             load = self.tool.act(pin.Force(tip_wrench[:3], tip_wrench[3:])) if at_tip else pin.Force.Zero()
             forces.append(load)
         return forces
