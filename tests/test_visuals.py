@@ -48,7 +48,7 @@ def every(arm: aw.Robot) -> list[Visual]:
 # ---- URDF
 
 REAL = [
-    ("panda_description/urdf/panda.urdf", None),
+    ("panda_description/urdf/panda.urdf", "panda_hand_tcp"),
     ("ur_description/urdf/ur5_robot.urdf", None),
     ("kinova_description/robots/kinova.urdf", None),
     ("so_arm_description/urdf/so101.urdf", None),

@@ -58,8 +58,9 @@ def _agreement(robot: Robot) -> Iterator[Proof]:
         name = f"{problem.replace('_', ' ')} agrees"
         reference = qdd if problem == "forward_dynamics" else evaluate(robot, problem, *state)
         allowed = AGREE * max(1.0, 1e-2 * condition) if problem == "forward_dynamics" else AGREE
-        default = default_for(problem, robot.mechanism()).name
-        others = [f.name for f in formulations(problem) if f.name != default and (f.together or not robot.followers)]
+        mechanism = robot.mechanism()
+        default = default_for(problem, mechanism).name
+        others = [f.name for f in formulations(problem) if f.name != default and not f.refusal(mechanism)]
         least = float(np.max(np.abs(tau))) if problem == "bias" else 0.0  # without gravity there is none
         worst, who = max((_off(robot, problem, other, state, reference, least), other) for other in others)
         yield _proof(
@@ -105,11 +106,15 @@ def _conserved(robot: Robot) -> Proof:
 
 
 def _peers(robot: Robot, peers: Mapping[str, Peer]) -> Iterator[Proof]:
-    model, mechanism = bare(robot).freed(), robot.mechanism()
+    model, mechanism, state = bare(robot).freed(), robot.mechanism(), states(robot)
     q, qd, qdd = (
         np.stack(np.broadcast_arrays(*moved(mechanism, list(x.T))), axis=-1)
-        for moved, x in zip((positions, rates, rates), states(robot), strict=True)
+        for moved, x in zip((positions, rates, rates), state, strict=True)
     )
+    q = np.insert(q, [ball.joint + ball.freedoms for ball in robot.balls], 0.0, axis=1)
+    for own, there in zip(robot.balls, model.balls, strict=True):
+        size = own.freedoms + 1
+        q[:, there.place : there.place + size] = state[0][:, own.place : own.place + size]
     ours = evaluate(model, "inverse_dynamics", q, qd, qdd)
     for who, torques in peers.items():
         name = f"{who} agrees"

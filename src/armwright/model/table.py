@@ -30,7 +30,7 @@ def as_table(robot: Description) -> str:
     if (p := robot.payload) is not None:
         body = f"{p.mass:g} kg at {_vector(p.com)} m, inertia {_vector(six(p.inertia))} kg m^2"
         parts.append(_wrapped(f"payload in the tool frame: {body}"))
-    if robot.tip != len(robot.links) - 1:
+    if robot.tip is not None and robot.tip != len(robot.links) - 1:
         parts.append(_wrapped(f"the tool is on {shown(robot.links[robot.tip].name)}"))
     for name in ("base", "flange", "tool"):
         if (transform := getattr(robot, name)) != NO_TRANSFORM:

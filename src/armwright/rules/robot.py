@@ -113,7 +113,8 @@ def _sizes(robot: Description) -> tuple[list[float], list[float], float, list[fl
     either axis, that of the axes, and the gap that a joint always leaves between neighbouring centres of mass, of which
     each may bridge little; for the largest size also the way to the tool. A prismatic joint has a direction and no
     line. Nothing counts as smaller than what is usual: the lower of the two middle sizes, and for the largest size the
-    upper one, so that locking a joint, which leaves a link less, does not make the others look too heavy.
+    upper one, so that locking a joint, which leaves a link less, does not make the others look too heavy. Links that
+    weigh next to nothing, as fingers do, say nothing of it.
     """
     coms, rows = [np.array(link.com) for link in robot.links], robot.rows
     tools = {} if robot.tip is None else {robot.tip: np.asarray(robot.hand.pose)[:3, 3]}
@@ -141,7 +142,9 @@ def _sizes(robot: Description) -> tuple[list[float], list[float], float, list[fl
     for tip, tool in tools.items():
         outward[tip] = max(outward[tip], np.linalg.norm(tool - coms[tip]))
     high = np.maximum(low, np.maximum(inward, outward))
-    usual, upper = (float(np.sort(high)[i // 2]) for i in (n - 1, n))
+    total = sum(abs(link.mass) for link in robot.links)
+    known = [size for size, link in zip(high, robot.links, strict=True) if not minor(link.mass, total)]
+    usual, upper = (float(sorted(known)[i // 2]) for i in (len(known) - 1, len(known)))
     least, most = np.maximum(low, usual), np.maximum(high, min(upper, FARTHER * usual))
     return least.tolist(), most.tolist(), usual, joints, off.tolist()
 
