@@ -1,27 +1,33 @@
-"""What canonical frames save on the robots that are installed here, counted by one code in both kinds of frames."""
+"""Canonical frames: what they save on the robots that are installed here, and that they never cost digits."""
 
 import importlib.util
 import warnings
+from collections.abc import Callable
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import frame_savings as frames
 import numpy as np
+import pinocchio as pin
 import pytest
 from conftest import close
 
 import armwright as aw
 from armwright.formulations import find
+from armwright.mechanism import Mechanism
 from armwright.model import canonical, urdf
+from armwright.model.canonical import FileJoint
+from armwright.model.description import Description, JointModel, right_angles
 from armwright.model.tree import Picked, pick
 
 CMEEL = importlib.util.find_spec("cmeel")
 EXAMPLES = Path(CMEEL.origin).parent.parent / "cmeel.prefix/share/example-robot-data/robots" if CMEEL else Path("none")
 FILES = {
-    "panda": ("panda_description/urdf/panda.urdf", None),
+    "panda": ("panda_description/urdf/panda.urdf", "panda_hand_tcp"),
     "ur5": ("ur_description/urdf/ur5_robot.urdf", None),
     "ur10": ("ur_description/urdf/ur10_robot.urdf", None),
     "kinova": ("kinova_description/robots/kinova.urdf", None),
-    "tiago": ("tiago_description/robots/tiago_no_hand.urdf", None),
+    "tiago": ("tiago_description/robots/tiago_no_hand.urdf", "wrist_ft_tool_link"),
     "bravo7": ("bravo7_description/urdf/bravo7_no_ee.urdf", None),
     "human": ("human_description/robots/human.urdf", "left_hand"),
     "finger": ("finger_edu_description/robots/finger_edu.urdf", None),
@@ -30,8 +36,8 @@ FILES = {
 }
 FRAMES_IN_THE_MASS = ("ur5", "ur10")
 """Their files have frames in centres of mass that lie on the axes: as published, Newton-Euler profits of that."""
-NEARLY_RIGHT_ANGLES = ("xarm7",)
-"""Its file has 1.5708 for a right angle, so that normals meet micrometres beside the origins of the file."""
+NEARLY_RIGHT_ANGLES = ("xarm7", "kinova")
+"""Their files have 1.5708 or 1.57079632679 for a right angle, so that normals meet beside the origins of the file."""
 
 needs_examples = pytest.mark.skipif(not EXAMPLES.exists(), reason="example-robot-data is not installed")
 
@@ -81,7 +87,88 @@ def test_what_is_counted_in_the_frames_of_the_file_is_this_robot(name: str) -> N
         close(find("inverse_dynamics", formulation)(on_base, *state.tolist()), expected, 1e-10)
 
 
-@pytest.mark.parametrize("constant", ["SNAP", "PARALLEL", "REPORTED", "DUST", "FARTHEST"])
+def turned(axis: int, angle: float) -> np.ndarray:
+    i, j = (axis + 1) % 3, (axis + 2) % 3
+    T = np.eye(4)
+    T[i, i] = T[j, j] = np.cos(angle)
+    T[j, i] = np.sin(angle)
+    T[i, j] = -T[j, i]
+    return T
+
+
+def moved(axis: int, by: float) -> np.ndarray:
+    T = np.eye(4)
+    T[axis, 3] = by
+    return T
+
+
+def in_pinocchio(joints: list[FileJoint]) -> pin.Model:
+    model = pin.Model()
+    for i, joint in enumerate(joints):
+        body = joint.body
+        there = model.addJoint(
+            joint.parent + 1, pin.JointModelRevoluteUnaligned(joint.axis), pin.SE3(joint.placement), f"{i}"
+        )
+        inertia = pin.Inertia(body.mass, np.array(body.com), np.array(body.inertia))
+        model.appendBodyToJoint(there, inertia, pin.SE3.Identity())
+    return model
+
+
+@needs_examples
+@pytest.mark.parametrize("name", ["panda", "ur5", "kinova"])
+@pytest.mark.parametrize(
+    ("change", "sizes"), [(turned, range(1, 13)), (moved, range(2, 14))], ids=["bends", "distances"]
+)
+def test_frames_never_cost_digits(name: str, change: Callable[[int, float], np.ndarray], sizes: range) -> None:
+    """Axes of an arm bent by 1e-1 to 1e-12 rad, or moved by 1e-2 to 1e-13 m: each by itself, and all of them."""
+    arm, rng = list(picked(name).placed), np.random.default_rng(0)
+    length = sum(np.linalg.norm(joint.placement[:3, 3]) for joint in arm)
+    for digits in sizes:
+        for which in (*range(len(arm)), slice(None)):
+            joints = list(arm)
+            for i in np.atleast_1d(np.arange(len(arm))[which]):
+                T = arm[i].placement @ change(int(rng.integers(3)), 10.0**-digits)
+                joints[i] = replace(arm[i], placement=T)
+            table = canonical.canonical(joints)
+            rows = [JointModel(f"{i}", joint.kind, **asdict(table.rows[i])) for i, joint in enumerate(joints)]
+            bent = Description("bent", tuple(rows), table.links, base=table.base, flange=table.own[-1])
+            assert max(np.linalg.norm(np.array(T)[:3, 3]) for T in table.own) < length
+            same_as_pinocchio(bent.mechanism(), in_pinocchio(joints), rng.uniform(-2, 2, (3, len(arm))), length)
+
+
+def same_as_pinocchio(mechanism: Mechanism, model: pin.Model, state: np.ndarray, length: float) -> None:
+    data, numbers = model.createData(), state.tolist()
+    full = np.triu(pin.crba(model, data, state[0]))
+    close(find("inverse_dynamics")(mechanism, *numbers), pin.rnea(model, data, *state), 1e-13)
+    close(find("mass_matrix")(mechanism, numbers[0]), full + np.triu(full, 1).T, 1e-13)
+    pin.forwardKinematics(model, data, state[0])
+    tool = np.array(find("forward_kinematics")(mechanism, numbers[0]), dtype=float)
+    assert np.abs(tool - data.oMi[model.njoints - 1].homogeneous).max() <= 1e-13 * length
+
+
+def test_nothing_is_straightened_unless_asked(tmp_path: Path) -> None:
+    """Right angles written with few digits stay what they are; `straighten` makes them, and small bends, exact."""
+    body = '<inertial><origin xyz="0.1 0 0.05"/><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.1"/></inertial>'
+    text = "".join(f'<link name="l{i}">{body}</link>' for i in range(4))
+    for i, rpy in enumerate(("0 0 0", "1.5708 0 0", "1e-5 -2e-6 1.5708")):
+        text += f'<joint name="j{i}" type="continuous"><parent link="l{i}"/><child link="l{i + 1}"/><axis xyz="0 0 1"/>'
+        text += f'<origin xyz="0.3 0.1 0.2" rpy="{rpy}"/></joint>'
+    (tmp_path / "bent.urdf").write_text(f'<robot name="bent">{text}</robot>')
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        as_it_is = aw.load(tmp_path / "bent.urdf")
+        straight = aw.load(tmp_path / "bent.urdf", straighten=2e-5)
+    assert [abs(joint.alpha) for joint in as_it_is.joints[1:]] == pytest.approx(
+        [1.5708, np.hypot(1e-5, 2e-6)], abs=1e-15
+    )
+    assert all(right_angles(joint.alpha) is not None for joint in straight.joints)
+    assert all(joint.y == 0 for joint in straight.joints) and any(joint.y for joint in as_it_is.joints)
+    state = np.ones((3, 3))
+    apart = straight.inverse_dynamics(*state) - as_it_is.inverse_dynamics(*state)
+    assert 1e-7 < np.abs(apart).max() < 1e-3
+
+
+@pytest.mark.parametrize("constant", ["SNAP", "DUST", "NEAR", "FARTHEST"])
 def test_limits_of_what_loading_changes_are_documented(constant: str) -> None:
     notation = (Path(__file__).parent.parent / "docs/notation.md").read_text()
     assert f"| `{constant}` | {getattr(canonical, constant):g}" in notation
