@@ -126,8 +126,13 @@ def test_a_floating_base_is_a_body_on_a_free_joint(tmp_path: Path) -> None:
     close(np.diag(alone.mass_matrix(alone.neutral)), [5, 5, 5, 0.25, 0.35, 0.4], 1e-15)
 
 
-def test_what_a_file_says_of_its_base_may_be_overruled() -> None:
+def test_what_a_file_says_of_its_base_may_be_overruled(tmp_path: Path) -> None:
     text = FLOATING.replace("floating = true", "floating = false")
+    (tmp_path / "robot.toml").write_text(text)
+    assert aw.load(tmp_path / "robot.toml").joint_types == "S"
+    assert aw.load(tmp_path / "robot.toml", floating=True).joint_types == "FS"
+    with pytest.raises(aw.ModelError, match="a base that floats is a body; expected a table base_link"):
+        aw.load("puma560", floating=True)
     assert toml.parse(text).table.parents == (-1,)
     assert toml.parse(text, floating=True).table.parents == (-1, 0)
     assert toml.parse(FLOATING, floating=False).table.parents == (-1,)
@@ -149,13 +154,13 @@ floating = true
 [base_link]
 mass = 1.0
 com = [0, 0, 0]
-inertia = [1, 1, 1, 0, 0, 0]
+inertia = [0.01, 0.02, 0.025, 0, 0, 0]
 [[link]]
 name = "a"
 type = "ball"
 mass = 1.0
 com = [0, 0, 0]
-inertia = [1, 1, 1, 0, 0, 0]
+inertia = [0.01, 0.02, 0.025, 0, 0, 0]
 [[frame]]
 name = "tip"
 link = "a"

@@ -50,7 +50,8 @@ def load(
     the names of their joints); with `base` only what hangs on that link, with `tip` only the chain from the base to
     that link, or to each of several. Joints named in `locked` stand still at that position; branches beside chains are
     locked at zero where nothing else is said, and what they weigh is carried by the link they sit on. Every link of the
-    file is one of the robot's `frames`. If `floating`, the base is carried by a free joint called `root_joint`.
+    file is one of the robot's `frames`. If `floating`, the base is carried by a free joint called `root_joint`;
+    a TOML file has its body as `base_link`.
     Nothing of a file is straightened, but angles that are within `straighten` (radians, at most 1e-3) of a right angle
     and axes within it of parallel are made so, if asked for.
 
@@ -66,8 +67,10 @@ def load(
     if str(path) not in packaged() and file.suffix.lower() in TREES and _there(file):
         robot = _from_tree(_tree(file, folders, visuals, mappings), file.name, chosen)
     else:
-        robot = _packaged(str(path)) if str(path) in packaged() else _from_file(str(path), folders, visuals)
-        _check_unused(robot, {**vars(chosen), "mappings": mappings})
+        floats = True if floating else None
+        own = str(path) in packaged()
+        robot = _packaged(str(path), floats) if own else _from_file(str(path), folders, visuals, floats)
+        _check_unused(robot, {**vars(chosen), "floating": None, "mappings": mappings})
     check_accepted(robot.accept, KINDS, "problem under accept")
     found = [problem for problem in problems(robot) if problem.severity != "note"]
     if told := [problem for problem in found if not problem.accepted_by(robot)]:
@@ -108,9 +111,9 @@ def _check_unused(robot: Robot, choices: Mapping[str, object]) -> None:
         raise ModelError(f"{robot.name} is no tree of links: {', '.join(given)} is for files that have one")
 
 
-def _packaged(name: str) -> Robot:
+def _packaged(name: str, floating: bool | None) -> Robot:
     text = resources.files("armwright.model").joinpath("library", f"{name}.toml").read_text(encoding="utf-8")
-    return Robot.from_fields(toml.parse(text, f"{name}.toml", name))
+    return Robot.from_fields(toml.parse(text, f"{name}.toml", name, floating=floating))
 
 
 def _folders(packages: Mapping[str, str | Path] | None) -> Mapping[str, Path]:
@@ -121,7 +124,7 @@ def _folders(packages: Mapping[str, str | Path] | None) -> Mapping[str, Path]:
     return given(packages)
 
 
-def _from_file(name: str, packages: Mapping[str, str | Path] | None, visuals: bool) -> Robot:
+def _from_file(name: str, packages: Mapping[str, str | Path] | None, visuals: bool, floating: bool | None) -> Robot:
     path = Path(name)
     there = _there(path)
     if not name or not (path.suffix or there):
@@ -132,7 +135,7 @@ def _from_file(name: str, packages: Mapping[str, str | Path] | None, visuals: bo
         raise ModelError(f"{path}: cannot read {path.suffix or 'a file without ending'}; expected {', '.join(READERS)}")
     if not there and path.stem in packaged():
         raise ModelError(f"{path} does not exist; the packaged robot is loaded as {path.stem!r}")
-    return Robot.from_fields(toml.read(path, packages, visuals))
+    return Robot.from_fields(toml.read(path, packages, visuals, floating))
 
 
 def _tree(path: Path, packages: Mapping[str, Path], visuals: bool, mappings: Mapping[str, str | float] | None) -> Tree:
