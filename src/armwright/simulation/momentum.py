@@ -45,7 +45,10 @@ def impulse_rates(
 
 
 class Momentum(NamedTuple):
-    """Of a free robot at some states: linear and angular (k, 3), mass, and the largest that its energy allows (k,)."""
+    """Of a free robot at some states: linear and angular (k, 3), mass, and the largest that its energy allows (k,).
+
+    Those are sqrt(2 m T), and sqrt(2 I T) with the energy T of what moves about the centre of mass.
+    """
 
     linear: Array
     angular: Array
@@ -66,5 +69,6 @@ def momentum(robot: Robot, q: Array, qd: Array, kinetic: Array) -> Momentum:
     about_com = M[:, 3:, 3:6] - mass * (far[:, None, None] * np.eye(3) - c[:, :, None] * c[:, None, :])
     inertia = np.linalg.eigvalsh(about_com)[:, -1]
     turned = [(R @ x[..., None])[..., 0] for x in (own[:, :3], angular)]
-    energy = 2 * np.maximum(kinetic, 0.0)
-    return Momentum(turned[0], turned[1], mass, np.sqrt(energy * mass), np.sqrt(energy * np.maximum(inertia, 0.0)))
+    about = np.maximum(kinetic - np.sum(own[:, :3] ** 2, axis=-1) / (2 * mass), 0.0)
+    most = np.sqrt(2 * np.maximum(kinetic, 0.0) * mass), np.sqrt(2 * about * np.maximum(inertia, 0.0))
+    return Momentum(turned[0], turned[1], mass, *most)
