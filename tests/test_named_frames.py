@@ -1,5 +1,8 @@
 """Frames of trees by their names, and what belongs to the whole robot: its centre of mass and its momentum."""
 
+import importlib.util
+from pathlib import Path
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -7,6 +10,10 @@ from conftest import close
 from tree_oracle import Oracle, framed_tree, state_of
 
 import armwright as aw
+
+CMEEL = importlib.util.find_spec("cmeel")
+EXAMPLES = Path(CMEEL.origin).parent.parent / "cmeel.prefix/share/example-robot-data/robots" if CMEEL else Path("none")
+needs_examples = pytest.mark.skipif(not EXAMPLES.exists(), reason="example-robot-data is not installed")
 
 SEEDS = range(12)
 AXES = {"world": pin.LOCAL_WORLD_ALIGNED, "frame": pin.LOCAL}
@@ -42,6 +49,36 @@ def test_pinocchio_has_the_same_centre_of_mass_and_momentum(seed: int) -> None:
     close(robot.center_of_mass_jacobian(q), pin.jacobianCenterOfMass(m, d, q), 1e-13)
     close(robot.centroidal_momentum(q, qd), d.hg.vector, 1e-13)
     close(robot.centroidal_momentum_matrix(q), d.Ag, 1e-13)
+
+
+@needs_examples
+@pytest.mark.parametrize(
+    "file",
+    ["go2_description/urdf/go2.urdf", "talos_data/robots/talos_reduced.urdf", "icub_description/robots/icub.urdf"],
+)
+@pytest.mark.parametrize("floating", [False, True], ids=["fixed", "floating"])
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.filterwarnings("ignore::armwright.errors.ModelWarning")
+def test_whole_robots_have_the_frames_and_the_momentum_that_pinocchio_has(file: str, floating: bool) -> None:
+    m = pin.buildModelFromUrdf(str(EXAMPLES / file), *([pin.JointModelFreeFlyer()] if floating else []))
+    robot, d, rng = aw.load(EXAMPLES / file, floating=floating), m.createData(), np.random.default_rng(0)
+    q, qd = pin.integrate(m, pin.neutral(m), rng.uniform(-1, 1, m.nv)), rng.uniform(-1, 1, m.nv)
+    pin.ccrba(m, d, q, qd)
+    close(robot.centroidal_momentum(q, qd), d.hg.vector, 1e-12)
+    close(robot.centroidal_momentum_matrix(q), d.Ag, 1e-12)
+    close(robot.center_of_mass(q), pin.centerOfMass(m, d, q), 1e-12)
+    pin.computeJointJacobians(m, d, q)
+    pin.computeJointJacobiansTimeVariation(m, d, q, qd)
+    pin.updateFramePlacements(m, d)
+    bodies = [frame.name for frame in m.frames if frame.type == pin.FrameType.BODY]
+    assert set(bodies) <= set(robot.frame_names)
+    for name in rng.choice(bodies, 5, replace=False).tolist():
+        at = m.getFrameId(name, pin.FrameType.BODY)
+        close(robot.forward_kinematics(q, name), d.oMf[at].homogeneous, 1e-12)
+        expected = pin.getFrameJacobian(m, d, at, pin.LOCAL), pin.getFrameJacobianTimeVariation(m, d, at, pin.LOCAL)
+        got = robot.jacobian(q, name, axes="frame"), robot.jacobian_derivative(q, qd, name, axes="frame")
+        for ours, theirs in zip(got, expected, strict=True):
+            assert np.abs(ours - theirs).max() < 1e-12 * max(1, np.abs(theirs).max())
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -174,3 +211,74 @@ def test_several_tips_want_one_to_be_chosen() -> None:
 def test_bad_frames_are_told(call, message: str) -> None:
     with pytest.raises(aw.ArmwrightError, match=message):
         call(ARM.neutral)
+
+
+# Inverse kinematics
+
+
+def reached(robot: aw.Robot, q: np.ndarray, T: dict[str, np.ndarray]) -> float:
+    return max(np.abs(robot.forward_kinematics(q, name) - pose).max() for name, pose in T.items())
+
+
+@pytest.mark.parametrize(
+    ("robot", "names"),
+    [
+        (framed_tree(7, 4, kinds=("revolute", "ball")), ("frame6", "frame3")),
+        (framed_tree(7, 4, kinds=("revolute", "helical", "planar")), ("frame6", "link4")),
+        (framed_tree(7, 4, kinds=("revolute",), floating=True), ("frame6", "frame5", "frame1")),
+    ],
+    ids=["balls", "planar", "floating"],
+)
+def test_several_frames_are_brought_to_their_poses_at_once(robot: aw.Robot, names: tuple[str, ...]) -> None:
+    """From anywhere, and near where the search starts; quaternions stay unit."""
+    q = state_of(robot, np.random.default_rng(0), 2, 3)[0]
+    T = {name: robot.forward_kinematics(q, name) for name in names}
+    near = robot.unit(q + 0.02)
+    for start in (None, near):
+        found = robot.inverse_kinematics(T, start)
+        assert found.shape == q.shape and reached(robot, found, T) < 1e-9
+        assert np.abs(robot.unit(found) - found).max() < 1e-15
+        again = robot.inverse_kinematics(
+            {name: pose[1, 2] for name, pose in T.items()}, None if start is None else near[1, 2]
+        )
+        assert np.array_equal(found[1, 2], again)
+    assert np.abs(found - q).max() < 0.5
+    alone = robot.inverse_kinematics(T[names[0]], near, frame=names[0], orientation="axis")
+    axis = np.s_[..., :3, 2:]
+    assert np.abs(robot.forward_kinematics(alone, names[0])[axis] - T[names[0]][axis]).max() < 1e-9
+
+
+def test_the_tool_by_its_name_is_the_tool() -> None:
+    arm = aw.load("panda")
+    T = arm.forward_kinematics(np.linspace(-0.5, 0.4, arm.n))
+    expected = arm.inverse_kinematics(T)
+    assert np.array_equal(arm.inverse_kinematics(T, frame="tool"), expected)
+    assert np.array_equal(arm.inverse_kinematics({"tool": T}), expected)
+
+
+def test_a_floating_robot_steps_along_a_path_while_its_feet_stay() -> None:
+    robot = framed_tree(7, 4, kinds=("revolute",), floating=True)
+    q = state_of(robot, np.random.default_rng(1))[0]
+    T = {name: np.repeat(robot.forward_kinematics(q, name)[None], 9, axis=0) for name in ("frame6", "frame5")}
+    T["frame5"][:, 0, 3] += np.linspace(0, 0.05, 9)
+    found = robot.inverse_kinematics(T, q, path=True, orientation="free")
+    for name, poses in T.items():
+        assert np.abs(robot.forward_kinematics(found, name)[..., :3, 3] - poses[..., :3, 3]).max() < 1e-9
+    assert np.abs(np.diff(found, axis=0)).max() < 0.1
+
+
+def test_frames_that_cannot_be_had_together_are_told() -> None:
+    q = ARM.neutral
+    T = {"frame4": ARM.forward_kinematics(q, "frame4"), "link5": np.eye(4) + np.eye(4, k=3) * 9}
+    with pytest.raises(aw.UnreachableError, match=f"{ARM.name} does not reach T: the nearest pose found is"):
+        ARM.inverse_kinematics(T, attempts=2)
+    for call, message in (
+        (lambda: ARM.inverse_kinematics({}), "T = {} names no frame"),
+        (lambda: ARM.inverse_kinematics({"frame-1": np.eye(4)}), "frame 'frame-1' is fixed to the base; expected one"),
+        (lambda: ARM.inverse_kinematics(T, frame="link5"), "T names its frames; leave frame='link5' out"),
+        (lambda: ARM.inverse_kinematics({"hand": np.eye(4)}), "unknown frame of .*'hand'"),
+        (lambda: ARM.inverse_kinematics({"link5": np.zeros((4, 4))}), r"T\['link5'\] is not a pose"),
+        (lambda: ARM.inverse_kinematics(T, q[:-1]), "q0 has shape"),
+    ):
+        with pytest.raises(aw.ArmwrightError, match=message):
+            call()

@@ -19,7 +19,7 @@ from armwright.files import write
 from armwright.formulations.problem import MEANING
 from armwright.function import Function, Wrenches
 from armwright.function import compile as compile_function
-from armwright.kinematics import Solver, closed, inverse_kinematics, joint_rates
+from armwright.kinematics import Solver, Targets, by_frame, closed, inverse_kinematics, joint_rates
 from armwright.kinematics.contacts import (
     Contacts,
     HeldMotion,
@@ -518,9 +518,10 @@ class Robot(Description):
     @overload
     def inverse_kinematics(
         self,
-        T: ArrayLike,
+        T: Targets,
         q0: ArrayLike | None = None,
         *,
+        frame: str | None = None,
         orientation: str = "full",
         path: bool = False,
         tolerance: float = 1e-10,
@@ -532,9 +533,10 @@ class Robot(Description):
     @overload
     def inverse_kinematics(
         self,
-        T: ArrayLike,
+        T: Targets,
         q0: ArrayLike | None = None,
         *,
+        frame: str | None = None,
         orientation: str = "full",
         path: bool = False,
         tolerance: float = 1e-10,
@@ -545,9 +547,10 @@ class Robot(Description):
 
     def inverse_kinematics(
         self,
-        T: ArrayLike,
+        T: Targets,
         q0: ArrayLike | None = None,
         *,
+        frame: str | None = None,
         orientation: str = "full",
         path: bool = False,
         tolerance: float = 1e-10,
@@ -555,8 +558,10 @@ class Robot(Description):
         seed: int = 0,
         raises: bool = True,
     ) -> Array | tuple[Array, Array]:
-        """Joint positions (..., n) within the limits that bring the tool frame to the poses T (..., 4, 4).
+        """Joint positions (..., nq) within the limits that bring the tool frame to the poses T (..., 4, 4).
 
+        T            poses of the tool, or of the frame that `frame` names; or a mapping from names of frames to poses
+                     that are to be had at once
         q0           where to start; without it, and where it does not lead to the target, at random positions
         orientation  "full"; "axis": the tool's z axis is as in T, the rotation about it is free; "free": position only
         path         the poses along the first axis of T are a path: each position starts from the one before, and no
@@ -566,7 +571,9 @@ class Robot(Description):
         raises       if False, the result is (q, solved), q being nearest to the target where solved is False;
                      if True, such a target is an `UnreachableError`
         """
-        found = inverse_kinematics(self._solver(orientation, path), T, q0, path, tolerance, attempts, seed)
+        targets = by_frame(T, frame)
+        solver = self._solver(orientation, path, tuple(targets) if isinstance(targets, Mapping) else ())
+        found = inverse_kinematics(solver, targets, q0, path, tolerance, attempts, seed)
         if not raises:
             return found.q, found.solved
         if found.failure is not None:
@@ -590,11 +597,11 @@ class Robot(Description):
         return {}
 
     @cached_property
-    def _solvers(self) -> dict[tuple[str, bool], Solver]:
+    def _solvers(self) -> dict[tuple[str, bool, tuple[str, ...]], Solver]:
         return {}
 
-    def _solver(self, orientation: str, path: bool) -> Solver:
-        key = (orientation if isinstance(orientation, str) else repr(orientation), bool(path))
+    def _solver(self, orientation: str, path: bool, frames: tuple[str, ...] = ()) -> Solver:
+        key = (orientation if isinstance(orientation, str) else repr(orientation), bool(path), frames)
         if key not in self._solvers:
             self._solvers[key] = Solver(self, *key)
         return self._solvers[key]

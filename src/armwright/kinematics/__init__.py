@@ -1,10 +1,10 @@
-"""From poses to joints: inverse kinematics for any chain, and joint rates from tip rates.
+"""From poses to joints: inverse kinematics for any tree, joint rates from tip rates, and what holds frames in place.
 
 Forward kinematics and Jacobians are quantities of a robot like its energies (`formulations.kinematics`).
 """
 
 from armwright.kinematics.closing import closed
-from armwright.kinematics.inverse import inverse_kinematics, joint_rates
+from armwright.kinematics.inverse import Targets, by_frame, inverse_kinematics, joint_rates
 from armwright.kinematics.search import Solver
 
-__all__ = ["Solver", "closed", "inverse_kinematics", "joint_rates"]
+__all__ = ["Solver", "Targets", "by_frame", "closed", "inverse_kinematics", "joint_rates"]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from numbers import Real
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +22,10 @@ _RANK = 1e-10  # of the largest singular value, below which a singular value is 
 _MISS = 1e-9  # of a twist, above which it is missed
 
 
+Targets: TypeAlias = ArrayLike | Mapping[str, ArrayLike]
+"""Poses (..., 4, 4) of the tool, or of several frames by their names."""
+
+
 class Answer(NamedTuple):
     """Positions (..., n), which of them are solutions (...), and what to raise if some are not."""
 
@@ -29,29 +34,47 @@ class Answer(NamedTuple):
     failure: UnreachableError | None
 
 
+def by_frame(T: Targets, frame: str | None) -> Targets:
+    """Poses of the tool as they are; those of frames that are named by their names."""
+    if isinstance(T, Mapping) and frame is not None:
+        raise InputError(f"T names its frames; leave frame={frame!r} out")
+    if isinstance(T, Mapping) and not T:
+        raise InputError("T = {} names no frame; expected poses by name, such as {'hand': pose}")
+    return T if isinstance(T, Mapping) or frame is None else {frame: T}
+
+
 def inverse_kinematics(
-    solver: Solver, T: ArrayLike, q0: ArrayLike | None, path: bool, tolerance: float, attempts: int, seed: int
+    solver: Solver, T: Targets, q0: ArrayLike | None, path: bool, tolerance: float, attempts: int, seed: int
 ) -> Answer:
-    """The answer for poses T (..., 4, 4)."""
-    poses, options, n = _poses(T), _options(tolerance, attempts, seed), solver.n
-    batch = poses.shape[:-2]
+    """The answer for poses T (..., 4, 4), or a mapping with some for each frame of the solver."""
+    poses, options, n = _targets(T), _options(tolerance, attempts, seed), solver.nq
+    batch = poses.shape[:-3]
     if path and not batch:
         raise InputError("path=True got a single pose; expected poses (targets, 4, 4) or (targets, ..., 4, 4)")
-    start = _start(q0, n, batch[1:] if path else batch)
+    start = _start(q0, solver.robot, batch[1:] if path else batch)
     if not poses.size:
         found = Solutions.nothing(0, n)
     elif path:
-        found = solver.follow(poses.reshape(batch[0], -1, 4, 4), start, options)
+        found = solver.follow(poses.reshape(batch[0], -1, *poses.shape[-3:]), start, options)
     else:
-        found = solver.solve(poses.reshape(-1, 4, 4), start, options)
+        found = solver.solve(poses.reshape(-1, *poses.shape[-3:]), start, options)
     found = Solutions(found.q.reshape(*batch, n), found.error.reshape(*batch, 2), found.solved.reshape(batch))
     failure = None if found.solved.all() else _unreachable(solver, found, path, attempts)
     return Answer(found.q, found.solved, failure)
 
 
-def _poses(T: ArrayLike) -> Array:
-    poses = checked("T", T, (4, 4), _FLOAT, "poses of the tool frame, seen from the world")
-    _check_finite("T", poses)
+def _targets(T: Targets) -> Array:
+    """Poses (..., frames, 4, 4)."""
+    if not isinstance(T, Mapping):
+        return _poses("T", T, "the tool frame")[..., None, :, :]
+    poses = {f"T[{name!r}]": _poses(f"T[{name!r}]", x, f"frame {name!r}") for name, x in T.items()}
+    batch = common_shape({name: (array, 2) for name, array in poses.items()})
+    return np.stack([np.broadcast_to(array, (*batch, 4, 4)) for array in poses.values()], axis=-3)
+
+
+def _poses(name: str, T: ArrayLike, what: str) -> Array:
+    poses = checked(name, T, (4, 4), _FLOAT, f"poses of {what}, seen from the world")
+    _check_finite(name, poses)
     R = poses[..., :3, :3]
     off = np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)).max(axis=(-1, -2))
     block = "its upper left 3x3 block is"
@@ -62,7 +85,7 @@ def _poses(T: ArrayLike) -> Array:
     }
     for meaning, fault in faults.items():
         if fault.any():
-            raise InputError(f"T{first(fault)} is not a pose: {meaning}")
+            raise InputError(f"{name}{first(fault)} is not a pose: {meaning}")
     return poses
 
 
@@ -91,13 +114,14 @@ def _options(tolerance: float, attempts: int, seed: int) -> Options:
     return Options(float(tolerance), attempts, whole_number("seed", seed, 0))
 
 
-def _start(q0: ArrayLike | None, n: int, batch: tuple[int, ...]) -> Array | None:
+def _start(q0: ArrayLike | None, robot: Description, batch: tuple[int, ...]) -> Array | None:
     if q0 is None:
         return None
+    n = robot.nq
     start = checked("q0", q0, (n,), _FLOAT, "the position to start from")
     _check_finite("q0", start)
     try:
-        return np.broadcast_to(start, (*batch, n)).reshape(-1, n)
+        return np.broadcast_to(robot.unit(start), (*batch, n)).reshape(-1, n)
     except ValueError:
         raise InputError(f"q0 has shape {start.shape}; expected ({n},), or one position for each target") from None
 

@@ -8,7 +8,7 @@ the other targets. Along a path every position starts from the one before.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.errors import ModelError, unknown
+from armwright.errors import InputError, ModelError, unknown
 from armwright.function import compile as compile_function
 from armwright.kinematics.step import DAMPING, ROWS, Range, Task, as_written, compiled
-from armwright.model.description import Description, JointModel
+from armwright.model.description import Description, Frame, JointModel, as_pose
 from armwright.trace.form import straight
 
 _AT_ONCE = 4096  # targets whose numbers fit in the cache
@@ -92,23 +92,35 @@ class Nearest:
 
 
 class Solver:
-    """Inverse kinematics of one robot, with respect to the position and all, part or nothing of the orientation."""
+    """Inverse kinematics of one robot, with respect to the position and all, part or nothing of the orientation.
 
-    def __init__(self, robot: Description, orientation: str, path: bool = False) -> None:
+    Targets T are poses (count, frames, 4, 4), of the tool or of the frames that are named.
+    """
+
+    def __init__(self, robot: Description, orientation: str, path: bool = False, frames: tuple[str, ...] = ()) -> None:
         if orientation not in ROWS:
             raise unknown("orientation", orientation, ROWS)
-        self.robot, self.n, self.length = robot, robot.n, _reach(robot)
-        ranges = tuple(_range(joint, path) for joint in robot.joints)
-        self.task = Task(orientation, self.length, ranges, tuple(joint.prismatic for joint in robot.joints))
-        self.low, self.high = np.array([(joint.low, joint.high) for joint in self.task.joints]).T
-        self.turning = np.array([not joint.prismatic for joint in robot.joints])
-        self.forward_kinematics = compile_function(robot, "forward_kinematics")
+        ends = [_moving(robot.frame(name)) for name in frames] or [robot.end]
+        self.robot, self.nq, self.frames = robot, robot.nq, frames
+        self.length = max(_reach(robot, end) for end in ends)
+        turning = [_turns(robot, joint) for joint in robot.joints]
+        ranges = tuple(_range(joint, turns and not path) for joint, turns in zip(robot.joints, turning, strict=True))
+        places = tuple((robot.carriers[end.link], as_pose(end.pose)) for end in ends)
+        self.task = Task(orientation, self.length, ranges, tuple(joint.prismatic for joint in robot.joints), places)
+        self.low, self.high = _by_entry(robot, [(joint.low, joint.high) for joint in ranges], (-math.inf, math.inf)).T
+        self.turning = _by_entry(robot, turning, False)
+        self.unit = _by_entry(robot, [self.length if joint.prismatic else 1.0 for joint in robot.joints], 1.0)
+        self._poses = [compile_function(robot, "forward_kinematics", frame=name) for name in frames or (None,)]
         self.run = (compiled if straight(robot) else as_written)(robot.mechanism(), self.task)
         self.starts = lru_cache(maxsize=4)(self._starts)
 
+    def forward_kinematics(self, q: Array) -> Array:
+        """The poses (count, frames, 4, 4) at positions (count, nq)."""
+        return np.stack([poses(q) for poses in self._poses], axis=1)
+
     def solve(self, T: Array, q0: Array | None, options: Options) -> Solutions:
-        """For each of the poses (count, 4, 4), from q0 (count, n) if given, then from the table."""
-        found = Solutions.nothing(len(T), self.n)
+        """For each of the targets, from q0 (count, nq) if given, then from the table."""
+        found = Solutions.nothing(len(T), self.nq)
         count = max(1, _AT_ONCE * _TABLE // max(options.attempts, _TABLE))
         for begin in range(0, len(T), count):
             part = slice(begin, begin + count)
@@ -116,16 +128,17 @@ class Solver:
         return found
 
     def follow(self, T: Array, q0: Array | None, options: Options) -> Solutions:
-        """For each of the paths T (targets, paths, 4, 4), every position from the one before.
+        """For each of the paths T (targets, paths, frames, 4, 4), every position from the one before.
 
         A guess straight on leads through singular positions. With more joints than the task needs there is none: they
         would drift on in directions that the tool does not see.
         """
         found = [self.solve(T[0], q0, options)]
-        last, straight = found[0].q, self.n <= ROWS[self.task.orientation]
+        last, straight = found[0].q, self.robot.n <= ROWS[self.task.orientation] * self.task.targets
         for targets in T[1:]:
             q = found[-1].q
-            found.append(self._advance(q, 2 * q - last if straight else q, targets, options, _HALVINGS))
+            guess = self.robot.unit(2 * q - last) if straight else q
+            found.append(self._advance(q, guess, targets, options, _HALVINGS))
             last = q
         return Solutions.stacked(found)
 
@@ -148,7 +161,7 @@ class Solver:
     ) -> Solutions:
         """What is solved leaves; what is stuck starts from another position, or leaves after so many attempts."""
         count = len(T)
-        found, wanted = Solutions.nothing(count, self.n), _wanted(T)
+        found, wanted = Solutions.nothing(count, self.nq), _wanted(T)
         best = np.full(count, np.inf)
         at, tries, age, last = np.arange(count), np.ones(count, int), np.zeros(count, int), np.full(count, np.inf)
         while at.size:
@@ -174,11 +187,11 @@ class Solver:
         """q after so many steps; q before the last of them, with its errors; and E of that."""
         before = after = q
         for _ in range(count):
-            out = np.empty((len(q), self.n + 2), order="F")
+            out = np.empty((len(q), self.nq + 2 * self.task.targets), order="F")
             self.run((after, wanted), out)
-            before, after = after, out[:, : self.n]
-        squares = out[:, self.n :]
-        error = np.sqrt(squares)
+            before, after = after, out[:, : self.nq]
+        squares = out[:, self.nq :]
+        error = np.sqrt(squares).reshape(len(q), -1, 2).max(axis=1)
         error[:, 0] *= self.length
         error[:, 1] = 2 * np.arcsin(np.minimum(error[:, 1] / 2, 1))
         return after, Solutions(before, error, error.max(axis=1) <= tolerance), squares.sum(axis=1)
@@ -193,7 +206,7 @@ class Solver:
 
     def _descend(self, T: Array, q: Array) -> tuple[Solutions, Array]:
         """By steps that lead nearer, and by no other: the damping grows until they do."""
-        found, wanted, least = Solutions.nothing(len(T), self.n), _wanted(T), np.full(len(T), np.inf)
+        found, wanted, least = Solutions.nothing(len(T), self.nq), _wanted(T), np.full(len(T), np.inf)
         for _ in range(_DESCENT):
             _, now, E = self._steps(q, wanted, 0.0)
             better = least > E
@@ -208,7 +221,7 @@ class Solver:
         Where there is no way, the last position on it is found.
         """
         found = self._search(T, np.clip(guess, self.low, self.high), options.tolerance)
-        stride = _STRIDE * np.where(self.turning, 1.0, self.length)
+        stride = _STRIDE * self.unit
         found.solved &= (np.abs(found.q - q) <= stride).all(axis=1)
         far = np.flatnonzero(~found.solved)
         if far.size:
@@ -229,16 +242,17 @@ class Solver:
         return found
 
     def _starts(self, seed: int, count: int) -> Starts:
-        low, high = np.array([_span(joint, self.length) for joint in self.robot.joints]).T
-        rng = np.random.default_rng((seed, self.n))  # not the numbers a user draws from the same seed
-        q = rng.uniform(low, high, (count, self.n))
+        spans = [_span(joint, self.length) for joint in self.robot.joints]
+        low, high = _by_entry(self.robot, spans, (-self.length, self.length)).T
+        rng = np.random.default_rng((seed, self.robot.n))  # not the numbers a user draws from the same seed
+        q = self.robot.unit(rng.uniform(low, high, (count, self.nq)))
         return Starts(q, self._points(self.forward_kinematics(q)))
 
     def _points(self, T: Array) -> Array:
         """Poses as points; the square of 2 sin(angle / 2) is half the squared distance of two rotation matrices."""
-        position, R = T[:, :3, 3] * (_CLOSENESS / self.length), T[:, :3, :3]
-        turned = {"full": R * math.sqrt(0.5), "axis": R[:, :, 2], "free": R[:, :, :0]}[self.task.orientation]
-        return np.concatenate([position, turned.reshape(len(T), -1)], axis=1)
+        position, R = T[..., :3, 3] * (_CLOSENESS / self.length), T[..., :3, :3]
+        turned = {"full": R * math.sqrt(0.5), "axis": R[..., 2], "free": R[..., :0]}[self.task.orientation]
+        return np.concatenate([part.reshape(len(T), -1) for part in (position, turned)], axis=1)
 
     def _unwound(self, q: Array, reference: Array | float) -> Array:
         """Whole turns taken off or added to be near the reference, where limits allow."""
@@ -248,17 +262,17 @@ class Solver:
 
 def _wanted(T: Array) -> Array:
     """The first three rows of each pose as 12 numbers, and the damping; the poses lie side by side in memory."""
-    wanted = np.full((len(T), 13), DAMPING, order="F")
-    wanted[:, :12] = T[:, :3].reshape(len(T), 12)
+    wanted = np.full((len(T), 12 * T.shape[1] + 1), DAMPING, order="F")
+    wanted[:, :-1] = T[:, :, :3].reshape(len(T), -1)
     return wanted
 
 
 def _halfway(before: Array, after: Array) -> Array:
     """The poses halfway: the mean of two rotation matrices, made a rotation again, halves the angle between them."""
     mean: Array = (before + after) / 2
-    U, _, Vt = np.linalg.svd(mean[:, :3, :3])
-    U[:, :, 2] *= np.linalg.det(U @ Vt)[:, None]
-    mean[:, :3, :3] = U @ Vt
+    U, _, Vt = np.linalg.svd(mean[..., :3, :3])
+    U[..., 2] *= np.linalg.det(U @ Vt)[..., None]
+    mean[..., :3, :3] = U @ Vt
     return mean
 
 
@@ -269,11 +283,17 @@ def _limits(joint: JointModel) -> tuple[float, float]:
     return low, high
 
 
-def _range(joint: JointModel, path: bool) -> Range:
+def _turns(robot: Description, joint: JointModel) -> bool:
+    """Whether a whole turn of a joint leaves everything where it is: no helical one, nor one whose followers go on."""
+    led = [(row, row.mimic.factor) for row in robot.followers if row.mimic and row.mimic.joint == joint.name]
+    return not joint.prismatic and all(not row.prismatic and float(factor).is_integer() for row, factor in led)
+
+
+def _range(joint: JointModel, turns: bool) -> Range:
     """On a path no joint may go on from its other limit: that is a jump."""
     low, high = _limits(joint)
     whole = _WHOLE_TURN < high - low < math.inf
-    return Range(low, high, whole and not joint.prismatic and not path)
+    return Range(low, high, whole and turns)
 
 
 def _span(joint: JointModel, length: float) -> tuple[float, float]:
@@ -285,11 +305,25 @@ def _span(joint: JointModel, length: float) -> tuple[float, float]:
     return low, high if math.isfinite(high) else low + 2 * half
 
 
-def _reach(robot: Description) -> float:
-    """The length of the outstretched arm, or 1 if it has none."""
-    tool: Any = np.asarray(robot.flange) @ np.asarray(robot.tool)
-    reach = float(np.linalg.norm(tool[:3, 3]))
-    for joint in robot.rows:
+def _by_entry(robot: Description, of_joints: Sequence[Any], of_balls: Any) -> Array:
+    """One row per entry of q, by those of coordinates: of a ball the same for all."""
+    rows = list(of_joints)
+    for ball in reversed(robot.balls):
+        rows[ball.coordinate : ball.coordinate + ball.freedoms] = [of_balls] * (ball.freedoms + 1)
+    return np.array(rows)
+
+
+def _moving(frame: Frame) -> Frame:
+    if frame.link < 0:
+        raise InputError(f"frame {frame.name!r} is fixed to the base; expected one that moves")
+    return frame
+
+
+def _reach(robot: Description, end: Frame) -> float:
+    """The length of the outstretched way from the base to a frame, or 1 if it has none."""
+    reach = float(np.linalg.norm(np.asarray(end.pose)[:3, 3]))
+    rows, way = robot.rows, set(robot.mechanism().inward_from(robot.carriers[end.link]))
+    for joint in (row for i, row in enumerate(rows) if i in way):
         travel = [abs(joint.d + x) for x in _limits(joint) if joint.prismatic and math.isfinite(x)]
-        reach += math.hypot(joint.a, max([abs(joint.d), *travel]))
+        reach += math.hypot(joint.a, joint.y, abs(joint.z) + max([abs(joint.d), *travel]))
     return reach or 1.0

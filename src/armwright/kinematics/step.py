@@ -1,6 +1,7 @@
-"""One damped Newton step of a robot towards a target pose, over any scalar: traced and compiled, or run on arrays.
+"""One damped Newton step of a robot towards target poses, over any scalar: traced and compiled, or run on arrays.
 
-    e        what is missing to the target, in the axes of the tool: position over `length`, then rotation
+    e        what is missing to the target, in the axes of the tool: position over `length`, then rotation; that of
+             several frames, each with its target, one after the other
     J        the rows of the tip Jacobian that change e; prismatic joints count in units of `length`, too
     E        e . e
 
@@ -11,20 +12,21 @@ that can turn all the way round goes on from its other limit.
 
 The rotational error is 2 sin(angle / 2) about the axis of rotation. Unlike the sum of cross products, which is
 sin(angle) long, it is largest where the tool points the wrong way round. Working in the axes of the tool, a task that
-leaves the rotation about the tool's z axis free simply has no sixth row.
+leaves the rotation about the tool's z axis free simply has no sixth row. A ball or free joint goes along its tangent
+and back to a unit quaternion: a turn by the step, but for terms of its third order.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from armwright.algebra import Array, Matrix, Scalar, Vector, Z, elementary
+from armwright.algebra import Array, Matrix, Scalar, Vector, Z, elementary, structural
 from armwright.backends.interface import backend
-from armwright.formulations.parts.coordinates import gathered, placed, positions
+from armwright.formulations.parts.coordinates import gathered, placed, positions, tangent
 from armwright.formulations.parts.linear import cholesky
 from armwright.formulations.parts.types import Coordinates
 from armwright.formulations.quantities.kinematics import link_frames, tip_columns, tool_frame
@@ -73,33 +75,77 @@ class Range:
 
 @dataclass(frozen=True)
 class Task:
-    """What of the pose counts, the length that makes errors comparable, and what is known of each joint."""
+    """What of the pose counts, the length that makes errors comparable, and what is known of each coordinate.
+
+    `ends` are the frames that have targets, by the link they stand on and from there; by default the tool alone.
+    """
 
     orientation: str
     length: float
     joints: tuple[Range, ...]
     sliding: tuple[bool, ...]
+    ends: tuple[tuple[int, Pose], ...] = ()
+
+    @property
+    def targets(self) -> int:
+        return len(self.ends) or 1
 
 
 def step(mechanism: Mechanism, task: Task, q: Coordinates, wanted: Coordinates) -> list[Scalar]:
-    """q after the step, then the squared errors before it: of position over length, and of rotation.
+    """q after the step, then the squared errors before it: of position over length, and of rotation, for each frame.
 
-    `wanted` are the first three rows of the target pose, and the damping.
+    `wanted` are the first three rows of each target pose, and the damping.
     """
     *target, damping = wanted
-    mechanism = placed(mechanism, q)
-    e = _error(mechanism, task, positions(mechanism, q), target)
+    still = placed(mechanism, q)
+    x = positions(still, q)
+    views = [replace(still, tip=link, tool=pose) for link, pose in task.ends] or [still]
+    errors = [_error(view, task, x, target[12 * k : 12 * k + 12]) for k, view in enumerate(views)]
+    e = [missing for error in errors for missing in error]
     units = [task.length if sliding else 1 for sliding in task.sliding]
-    J = _columns(mechanism, task, q, len(e))
+    parts = [_columns(view, task, x, len(error)) for view, error in zip(views, errors, strict=True)]
+    J = [[x for part in column for x in part] for column in zip(*parts, strict=True)]
     pull = [_dot(column, e) for column in J]  # the descent of E along each joint
-    free = [joint.free(x, p) for joint, x, p in zip(task.joints, q, pull, strict=True)]
+    entries = _entries(mechanism)
+    free = [joint.free(q[entries.get(i, 0)], p) for i, (joint, p) in enumerate(zip(task.joints, pull, strict=True))]
     J = [[x * k for x in column] for column, k in zip(J, free, strict=True)]
-    squares = _dot(e[:3], e[:3]), _dot(e[3:], e[3:])
-    mu = _smaller(squares[0] + squares[1], 1) * damping + LEAST_DAMPING
-    nearer = 1 / _sqrt(_larger(squares[0], 1))  # what is out of reach pulls no harder than what is a length away
-    e = [x * nearer for x in e[:3]] + e[3:]
-    moved = [x + dx * unit for x, dx, unit in zip(q, _damped(J, e, mu), units, strict=True)]
-    return [*(joint.within(x) for joint, x in zip(task.joints, moved, strict=True)), *squares]
+    squares = [_dot(part, part) for error in errors for part in (error[:3], error[3:])]
+    mu = _smaller(_sum(squares), 1) * damping + LEAST_DAMPING
+    e = [missing for error, square in zip(errors, squares[::2], strict=True) for missing in _nearer(error, square)]
+    change = [dx * unit for dx, unit in zip(_damped(J, e, mu), units, strict=True)]
+    moved = _moved(mechanism, q, change)
+    for i, entry in entries.items():
+        moved[entry] = task.joints[i].within(moved[entry])
+    return [*moved, *squares]
+
+
+def _nearer(error: list[Scalar], square: Scalar) -> list[Scalar]:
+    """What is out of reach pulls no harder than what is a length away."""
+    scale = 1 / _sqrt(_larger(square, 1))
+    return [x * scale for x in error[:3]] + error[3:]
+
+
+def _entries(mechanism: Mechanism) -> dict[int, int]:
+    """Which entry of q goes with a coordinate, for those of no ball."""
+    of_balls = {i for ball in mechanism.balls for i in range(ball.coordinate, ball.coordinate + ball.freedoms)}
+    in_balls = {k for ball in mechanism.balls for k in range(ball.place, ball.place + ball.freedoms + 1)}
+    coordinates = [i for i in range(mechanism.coordinates) if i not in of_balls]
+    return dict(zip(coordinates, [k for k in range(mechanism.places) if k not in in_balls], strict=True))
+
+
+def _moved(mechanism: Mechanism, q: Coordinates, change: list[Scalar]) -> list[Scalar]:
+    """q after a change of its coordinates, quaternions of unit length."""
+    if not mechanism.balls:
+        return [x + dx for x, dx in zip(q, change, strict=True)]
+    rates = [
+        [(t, dx) for t, dx in zip(row, change, strict=True) if not structural(t, 0)] for row in tangent(mechanism, q)
+    ]
+    moved = [x + _sum([t * dx for t, dx in terms]) for x, terms in zip(q, rates, strict=True)]
+    for ball in mechanism.balls:
+        circle = moved[ball.circle]
+        scale = 1 / _sqrt(_dot(circle, circle))
+        moved[ball.circle] = [x * scale for x in circle]
+    return moved
 
 
 def _error(mechanism: Mechanism, task: Task, q: Coordinates, target: Coordinates) -> list[Scalar]:
@@ -143,9 +189,9 @@ def _axis_error(z: Vector) -> list[Scalar]:
     return _choose_all(cosine - HALF_TURN, [-(z.y * scale), z.x * scale], [2, 0])
 
 
-def _columns(mechanism: Mechanism, task: Task, q: Coordinates, rows: int) -> list[list[Scalar]]:
+def _columns(mechanism: Mechanism, task: Task, x: Coordinates, rows: int) -> list[list[Scalar]]:
     """The columns of J; angles per length, where the joint is prismatic, times length are angles."""
-    columns = [[*column.l, *column.e] for column in tip_columns(mechanism, positions(mechanism, q))]
+    columns = [[*column.l, *column.e] for column in tip_columns(mechanism, x)]
     of_coordinates = zip(*(gathered(mechanism, row) for row in zip(*columns, strict=True)), strict=True)
     J = []
     for sliding, column in zip(task.sliding, of_coordinates, strict=True):
@@ -170,6 +216,10 @@ def _gram(vectors: Sequence[Sequence[Scalar]], mu: Scalar) -> list[list[Scalar]]
     return products
 
 
+def _sum(terms: Sequence[Scalar]) -> Scalar:
+    return sum(terms, start=0)
+
+
 def _dot(u: Sequence[Scalar], v: Sequence[Scalar]) -> Scalar:
     return sum((a * b for a, b in zip(u, v, strict=True)), start=0)
 
@@ -192,14 +242,14 @@ def _smaller(x: Scalar, y: float) -> Scalar:
 
 
 Run = Callable[[tuple[Array, Array], Array], object]
-"""run((q, wanted), out): arrays (states, n) and (states, 13) fill (states, n + 2), in any layout."""
+"""run((q, wanted), out): arrays (states, nq) and (states, 12 k + 1) fill (states, nq + 2 k), with k frames."""
 
 
 def compiled(mechanism: Mechanism, task: Task) -> Run:
     """The step as machine code."""
     graph = Graph()
-    q = tuple(graph.input(f"q{i + 1}") for i in range(mechanism.coordinates))
-    wanted = tuple(graph.input(f"wanted{k}") for k in range(13))
+    q = tuple(graph.input(f"q{i + 1}") for i in range(mechanism.places))
+    wanted = tuple(graph.input(f"wanted{k}") for k in range(12 * task.targets + 1))
     values = step(mechanism, task, q, wanted)
     program = Program((("q", q), ("wanted", wanted)), tuple(values), (len(values),))
     kernel = backend("cpu").kernel(written_out(program), "float64")

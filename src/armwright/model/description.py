@@ -615,7 +615,7 @@ def transform(T: Array) -> Transform:
     return tuple((a, b, c, d) for a, b, c, d in T.tolist())
 
 
-def as_pose(transform: Transform, number: Callable[[float], Scalar]) -> Pose:
+def as_pose(transform: Transform, number: Callable[[float], Scalar] = float) -> Pose:
     rows = [[number(x) for x in row] for row in transform[:3]]
     return Pose(Matrix(*(Vector(*row[:3]) for row in rows)), Vector(*(row[3] for row in rows)))
 

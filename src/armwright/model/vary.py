@@ -48,7 +48,7 @@ def varied(robot: Description, values: Mapping[str, Sequence[Scalar]]) -> Mechan
     for i, model in zip(plain.solid, robot.links, strict=True):
         links[i] = _link(plain.bodies[i], model.name, values)
     if robot.payload is not None or any(name.startswith("payload.") for name in values):
-        hand = as_pose(robot.hand.pose, float)
+        hand = as_pose(robot.hand.pose)
         numbers = held(robot.payload or Payload(0.0), hand, float, lambda body: _link(body, "payload", values))
         place = plain.solid[robot.hand.link]
         last = links[place]

@@ -43,8 +43,8 @@ class Arm(Protocol):
     @property
     def n(self) -> int: ...
     def forward_kinematics(self, q: ArrayLike, /) -> Array: ...
-    def jacobian(self, q: ArrayLike, frame: str, /) -> Array: ...
-    def jacobian_derivative(self, q: ArrayLike, qd: ArrayLike, frame: str, /) -> Array: ...
+    def jacobian(self, q: ArrayLike, /, *, axes: str) -> Array: ...
+    def jacobian_derivative(self, q: ArrayLike, qd: ArrayLike, /, *, axes: str) -> Array: ...
     def inverse_kinematics(self, T: ArrayLike, q0: ArrayLike, *, path: bool, orientation: str) -> Array: ...
 
 
@@ -103,14 +103,14 @@ class CartesianLine(Trajectory):
         """q, q' and q'' at s."""
         guess, first, second = self.guess._at(s)
         q = self._exact(guess, s)
-        J = self.robot.jacobian(q, "tip")
+        J = self.robot.jacobian(q, axes="frame")
         wanted = _in_tool_axes(self.robot.forward_kinematics(q), self.line.twist)
         inverse = self._inverse(J)
         first = first + _times(inverse, self._counted(wanted - _times(J, first)))
         moving = _times(J, first)
         self._check_velocity(self._counted(wanted - moving), s)
         turning = -_cross(moving[..., 3:], wanted)  # what is at rest in the world, seen from a tool that turns
-        known = _times(self.robot.jacobian_derivative(q, first, "tip"), first) + _times(J, second)
+        known = _times(self.robot.jacobian_derivative(q, first, axes="frame"), first) + _times(J, second)
         return q, first, second + _times(inverse, self._counted(turning - known))
 
     def _exact(self, q: Array, s: Array) -> Array:
@@ -122,7 +122,7 @@ class CartesianLine(Trajectory):
             error = self._counted(_in_tool_axes(now, pose_error(now, T, self.orientation)))
             if np.abs(error).max(initial=0.0) <= EXACT * scale:
                 return q
-            q = q + _times(self._inverse(self.robot.jacobian(q, "tip")), error)
+            q = q + _times(self._inverse(self.robot.jacobian(q, axes="frame")), error)
         raise InputError(
             f"the line cannot be followed near s = {_worst(error, s)}: {np.abs(error).max():.1e} m or rad are missing; "
             "keep away from singular postures, or give more knots="
