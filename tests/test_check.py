@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import random_case
+from conftest import random_case, random_transform
 from typer.testing import CliRunner
 
 import armwright as aw
@@ -22,6 +22,8 @@ from armwright.check.report import KINDS
 from armwright.check.run import read
 from armwright.cli import app
 from armwright.model import urdf
+from armwright.model.freedoms import rows_of
+from armwright.robot import random_tree
 from armwright.rules import KINDS as PROBLEMS
 from armwright.rules.joints import rounded
 from armwright.rules.tensors import flipped, possible, steiner
@@ -626,7 +628,7 @@ def test_other_names_are_matched_in_order() -> None:
 
 
 def test_what_cannot_be_compared_is_said() -> None:
-    with pytest.raises(aw.ModelError, match=r"puma560 has 6 joints \(joint1, .* and rr has 2 .*same chain"):
+    with pytest.raises(aw.ModelError, match=r"puma560 has 6 joints \(joint1, .* and rr has 2 .*same part"):
         compare("puma560", "rr")
     with pytest.raises(aw.UnknownNameError, match=r"kind of difference to ignore: 'tol'. Did you mean 'tool'"):
         compare("puma560", "ur5", ignore=["tol"])
@@ -823,3 +825,51 @@ def test_the_time_of_a_check_grows_with_the_file(shape: str, tmp_path: Path, mon
     found = check(write(tmp_path, text), prove_it=False).findings
     assert len(found) > count / 2  # every link has the same tensor
     assert calls < 100 * count
+
+
+# Trees
+
+
+def tree(**choices) -> aw.Robot:
+    """A floating body with a branch of three revolute links, of which the second also carries a ball."""
+    arm = random_tree(5, 3, kinds=("revolute",), floating=True, **choices)
+    rows = [*arm.joints[:-1], *rows_of("ball", arm.joints[-1])]
+    return replace(arm, joints=tuple(rows), parents=(-1, 0, 1, 2, 2), tip=3)
+
+
+def changed(arm: aw.Robot, name: str, **numbers: float) -> aw.Robot:
+    return arm.each_joint(lambda joint: replace(joint, **numbers) if joint.name == name else joint)
+
+
+def test_a_tree_is_the_same_as_itself_and_as_its_links_in_another_order() -> None:
+    arm = tree()
+    assert compare(arm, arm).differences == ()
+    joints = (*arm.joints[:8], *arm.joints[9:], arm.joints[8])
+    other = replace(arm, joints=joints, links=(*arm.links[:3], arm.links[4], arm.links[3]), tip=4)
+    assert [joint.name for joint in other.joints][-1] == "joint4"
+    result = compare(arm, other)
+    assert result.differences == () and max(q.worst for q in result.quantities) < 1e-12
+
+
+def test_what_differs_in_a_branch_is_said_there() -> None:
+    arm = tree()
+    third = arm.joints[7]
+    assert told(arm, changed(arm, "joint3", theta=third.theta + 0.3)) == [("offset", "joint3")]
+    assert told(arm, changed(arm, "joint4", a=arm.joints[8].a + 0.2)) == [("geometry", "link3")]
+    assert told(arm, changed(arm, "joint5.wx", a=arm.joints[9].a + 0.2)) == [("geometry", "link3")]
+    heavy = replace(arm, links=(*arm.links[:4], replace(arm.links[4], mass=9.0)))
+    assert told(arm, heavy) == [("mass", "link5")]
+    assert compare(arm, heavy).outermost == "joint5.wz"
+    assert told(arm, replace(arm, tool=tuple(map(tuple, random_transform(np.random.default_rng(0)).tolist())))) == [
+        ("tool", "tool")
+    ]
+
+
+def test_other_branches_and_other_kinds_are_said() -> None:
+    arm = tree()
+    with pytest.raises(aw.ModelError, match="link link5 hangs on link3 here and on link1 there"):
+        compare(arm, replace(arm, parents=(-1, 0, 1, 2, 0)))
+    free = replace(
+        arm, joints=(*arm.joints[:6], *(replace(j, type="prismatic") for j in arm.joints[6:7]), *arm.joints[7:])
+    )
+    assert told(arm, free) == [("joint type", "joint2")]

@@ -23,6 +23,7 @@ from armwright.formulations.parts.coordinates import rates as of_joints
 from armwright.formulations.parts.types import Coordinates
 from armwright.load import load
 from armwright.mechanism import Drive, Mechanism
+from armwright.model.change import in_order_of
 from armwright.model.description import Description
 from armwright.rules.whole import driven
 
@@ -155,11 +156,12 @@ def compare(
 ) -> Comparison:
     """Two robots, or files of robots, held against each other joint by joint.
 
-    Joints are matched in their order; names may differ. `ignore` lists kinds of differences that do not count, such
-    as "tool" where one file ends at the flange. `packages` are those of `armwright.load`, for both files.
+    Joints are matched by their names, or where these differ in their order. `ignore` lists kinds of differences that do
+    not count, such as "tool" where one file ends at the flange. `packages` are those of `armwright.load`, for both
+    files.
     """
     a, b = (_robot(which, packages) for which in (one, two))
-    led = (a, b)
+    led = (a, b := in_order_of(b, a))
     a, b = a.freed(), b.freed()
     for kind in ignore:
         if kind not in KINDS:
@@ -169,17 +171,31 @@ def compare(
     if a.n != b.n:
         raise ModelError(
             f"{a.name} has {a.n} joints ({', '.join(j.name for j in a.joints)}) and {b.name} has {b.n} "
-            f"({', '.join(j.name for j in b.joints)}); choose the same chain of both by base=, tip=, locked= of load"
+            f"({', '.join(j.name for j in b.joints)}); choose the same part of both by base=, tip=, locked= of load"
         )
     pairs = enumerate(zip(a.joints, b.joints, strict=True), start=1)
     types = [
-        Difference("joint type", both(x.name, y.name), f"joint {i} is {x.type} here and {y.type} there")
+        Difference(
+            "joint type", both(x.name, y.name), f"joint {i} is {x.kind or x.type} here and {y.kind or y.type} there"
+        )
         for i, (x, y) in pairs
-        if x.type != y.type
+        if (x.type, x.kind) != (y.type, y.kind)
     ]
     if types:
         return Comparison((a.name, b.name), tolerance, tuple(types))
+    _check_branches(a, b)
     return _Pair(led, tolerance).comparison(set(ignore) | set(SILENT))
+
+
+def _check_branches(a: Description, b: Description) -> None:
+    """Links that hang on others are not laid over each other."""
+    for i, (here, there) in enumerate(zip(a.parents, b.parents, strict=True)):
+        if here != there:
+            on = ["the base" if k < 0 else robot.links[k].name for robot, k in ((a, here), (b, there))]
+            raise ModelError(
+                f"link {both(a.links[i].name, b.links[i].name)} hangs on {on[0]} here and on {on[1]} there; expected "
+                "the same branches, or the same names of joints in both"
+            )
 
 
 def _robot(which: str | Path | Description, packages: Mapping[str, str | Path] | None) -> Description:
@@ -196,16 +212,16 @@ def both(x: str, y: str) -> str:
 
 
 def _leaders(robot: Description) -> list[int]:
-    """The places in the chain of the joints that move by themselves."""
+    """Which of all joints move by themselves."""
     return [i for i, row in enumerate(robot.rows) if row.mimic is None]
 
 
 class _Pair:
     """Two robots with the same joints, on the same random states.
 
-    `a` and `b` are they with every joint on its own: these chains are laid over each other. Numbers are those of the
+    `a` and `b` are they with every joint on its own: these are laid over each other. Numbers are those of the
     coordinates: `led` are the robots as they are if both have the same joints in charge, else `a` and `b`; `own` are
-    the places in the chain of the joints that the coordinates belong to; `taken` are the second robot's for those.
+    the joints that the coordinates belong to; `taken` are the second robot's positions for those.
     """
 
     def __init__(self, robots: tuple[Description, Description], tolerance: float) -> None:
@@ -220,7 +236,8 @@ class _Pair:
         self.own = _leaders(self.led[0])
         self.signs, offsets = (np.array(x)[self.own] for x in (self.found.signs, self.found.offsets))
         self.q, self.qd, self.qdd = states(self.led[0])
-        self.taken = self.signs * self.q + offsets
+        more = [ball.coordinate + ball.freedoms for ball in self.led[0].balls]  # of a ball nothing is taken over
+        self.taken = np.insert(self.signs, more, 1.0) * self.q + np.insert(offsets, more, 0.0)
 
     def _whole(self) -> Array | None:
         """The motion between the two worlds, if one and the same explains all poses of the tool."""
@@ -247,7 +264,7 @@ class _Pair:
         return Comparison(names, self.tolerance, listed, quantities, felt, self._outermost())
 
     def joint(self, i: int) -> str:
-        """The name of a joint by its place in the chain."""
+        """The name of a joint, all of them counted."""
         return both(self.a.joints[i].name, self.b.joints[i].name)
 
     def link(self, i: int) -> str:
@@ -264,7 +281,7 @@ class _Pair:
             if offset:
                 unit = "m" if self.a.joints[i].prismatic else "rad"
                 turned = "" if unit == "m" else f" ({math.degrees(offset):.4g} degrees)"
-                other = ", or the tool is set otherwise" if i == self.a.n - 1 else ""
+                other = ", or the tool is set otherwise" if i == self.skeletons[0].hand else ""
                 text = f"q = 0 here is {offset:.6g} {unit}{turned} there{other}{follows}"
                 yield Difference("offset", self.joint(i), text, matters)
         for shape in self.found.shapes:
@@ -274,20 +291,26 @@ class _Pair:
         distance, angle = (x if x > 1e-12 else 0.0 for x in (shape.distance, shape.angle))
         much = f"{distance:.4g} m and {angle:.4g} rad"
         if shape.i == self.a.n:
-            return Difference("tool", "tool", f"the tool frames are {much} apart on the last link")
+            on = "the last link" if self.a.tip == len(self.a.links) - 1 else self.link(self.a.tip)
+            return Difference("tool", "tool", f"the tool frames are {much} apart on {on}")
         if shape.i == 0:
             return Difference("base", "base", f"they stand {much} apart: mounted elsewhere, or another first frame")
-        lengths = [self._between(skeleton, shape.i) for skeleton in self.skeletons]
+        parent = self.skeletons[0].parents[shape.i]
+        lengths = [self._between(skeleton, shape.i) if parent >= 0 else (0.0, 0.0) for skeleton in self.skeletons]
         text = f"the axis of {self.joint(shape.i)} is {much} from where it should be on this link"
         for what, unit, x, y in zip(("distance", "angle"), ("m", "rad"), *lengths, strict=True):
             if abs(x - y) > self.tolerance * max(1.0, self.reach):
                 text += f"; {what} of the axes {x:.6g} {unit} here, {y:.6g} there"
-        return Difference("geometry", self.link(shape.i - 1), text)
+        return Difference("geometry", self._carried(parent), text)
+
+    def _carried(self, row: int) -> str:
+        """The link that a joint carries, or the next one beyond where it is one of several freedoms."""
+        return "base" if row < 0 else self.link(next(i for i, carrier in enumerate(self.a.carriers) if carrier >= row))
 
     @staticmethod
     def _between(skeleton: Skeleton, i: int) -> tuple[float, float]:
         """Distance of and angle between an axis and the one before it."""
-        x, y = skeleton.axes[i - 1], skeleton.axes[i]
+        x, y = skeleton.axes[skeleton.parents[i]], skeleton.axes[i]
         across = np.cross(x.direction, y.direction)
         sine = float(np.linalg.norm(across))
         gap = y.point - x.point
@@ -297,9 +320,10 @@ class _Pair:
     def _bodies(self, different: bool) -> Iterator[Difference]:
         """Bodies in the world at the zero position, the first robot's moved onto the second's."""
         here, there = self.skeletons
-        for i, (one, two) in enumerate(zip(self.a.mechanism().bodies, self.b.mechanism().bodies, strict=True)):
-            m, c, inertia = _seen(one, self.found.moves[i] @ here.frames[i])
-            n, d, other = _seen(two, there.frames[i])
+        one, two = (robot.mechanism().bodies for robot in (self.a, self.b))
+        for i, row in enumerate(here.solid):
+            m, c, inertia = _seen(one[row], self.found.moves[row] @ here.frames[row])
+            n, d, other = _seen(two[row], there.frames[row])
             heavy, idle = max(abs(m), abs(n)), "" if different else IDLE
             if abs(m - n) > self.tolerance * heavy:
                 yield Difference("mass", self.link(i), f"{m:.6g} kg here, {n:.6g} kg there{idle}", different)
@@ -350,7 +374,7 @@ class _Pair:
             yield Difference("coupling", both(self.a.name, self.b.name), text)
 
     def _couplings(self) -> Iterator[tuple[int, Difference]]:
-        """How joints follow each other, in the coordinates of the second robot; by the place in the chain."""
+        """How joints follow each other, in the coordinates of the second robot; by which joint it is."""
         if not any(robot.followers for robot in self.robots):
             return
         alone = tuple(Drive(((i, 1),)) for i in range(self.a.n))
@@ -428,11 +452,14 @@ class _Pair:
         M, _, N = self.torques["mass_matrix"]
         ours, _, over = self.torques["gravity_torque"]
         weight = _relative(ours, over)
-        order = sorted(range(len(self.own)), key=driven(self.led[0]).index)
-        for i in reversed(range(len(order))):
-            block = np.ix_(range(len(M)), order[i:], order[i:])
-            if max(float(_relative(M[block], N[block])[0]), float(weight[order[i]])) > self.tolerance:
-                return self.joint(self.own[order[i]])
+        movers, here = driven(self.led[0]), self.skeletons[0]
+        innermost = {c: movers.index(c) for c in range(len(self.own))}
+        for c in sorted(innermost, key=innermost.__getitem__, reverse=True):
+            outer = here.beyond(innermost[c], len(here.axes))
+            moved = [c, *(k for k, row in innermost.items() if row in outer and k != c)]
+            block = np.ix_(range(len(M)), moved, moved)
+            if max(float(_relative(M[block], N[block])[0]), float(weight[c])) > self.tolerance:
+                return self.joint(self.own[c])
         return None
 
 

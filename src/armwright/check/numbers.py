@@ -25,8 +25,8 @@ def states(robot: Description, count: int = STATES, seed: int = 0) -> tuple[Arra
     low, high = np.clip(np.array([joint.limits or (-np.inf, np.inf) for joint in robot.joints]).T, -most, most)
     q = rng.uniform(np.where(low < high, low, -most), np.where(low < high, high, most), (count, robot.n))
     qd, qdd = rng.uniform(-1, 1, (2, count, robot.n))
-    further = [ball.coordinate + ball.freedoms for ball in robot.balls]
-    return robot.unit(np.insert(q, further, rng.uniform(-1, 1, (count, len(further))), axis=1)), qd, qdd
+    ends = [ball.coordinate + ball.freedoms for ball in robot.balls]
+    return robot.unit(np.insert(q, ends, rng.uniform(-1, 1, (count, len(ends))), axis=1)), qd, qdd
 
 
 def evaluate(robot: Description, problem: str, *arrays: Array, formulation: str | None = None) -> Array:
@@ -36,7 +36,7 @@ def evaluate(robot: Description, problem: str, *arrays: Array, formulation: str 
 
 
 def evaluated(f: Callable[..., object], robot: Description, *arrays: Array) -> Array:
-    """A function of a chain and of coordinates, on states (k, n)."""
+    """A function of a mechanism and of coordinates, on states (k, n)."""
     return stacked(f(robot.mechanism(), *(list(array.T) for array in arrays)), arrays[0].shape[:1], np.dtype(float))
 
 

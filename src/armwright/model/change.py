@@ -12,7 +12,7 @@ import numpy as np
 from armwright.arrays import masked
 from armwright.errors import InputError, unknown
 from armwright.mechanism import FREEDOMS
-from armwright.model.description import Description, JointModel
+from armwright.model.description import Description, JointModel, parted
 from armwright.model.rows import BALL_DRIVE
 from armwright.model.values import Reader
 
@@ -117,3 +117,32 @@ def _is_pair(value: Sequence[Any]) -> bool:
     return len(value) == 2 and not any(
         (isinstance(x, Sequence | np.ndarray | memoryview) and not isinstance(x, str)) or x is None for x in value
     )
+
+
+def in_order_of(robot: D, other: Description) -> D:
+    """The robot with its links in the order of another's, if both have joints of the same names and branches."""
+    mine, theirs = ([tuple(row.name for row in own) for own in _joints(r)] for r in (robot, other))
+    if mine == theirs or sorted(mine) != sorted(theirs) or len(set(mine)) < len(mine):
+        return robot
+    order = [mine.index(names) for names in theirs]
+    place = {old: new for new, old in enumerate(order)} | {-1: -1}
+    parents = tuple(place[robot.parents[old]] for old in order)
+    if any(parent >= i for i, parent in enumerate(parents)):
+        return robot
+    groups = _joints(robot)
+    joints, followers = parted([row for old in order for row in groups[old]])
+    return replace(
+        robot,
+        joints=joints,
+        followers=followers,
+        links=tuple(robot.links[old] for old in order),
+        parents=parents,
+        tip=place[robot.tip],
+        frames=tuple(replace(frame, link=place[frame.link]) for frame in robot.frames),
+    )
+
+
+def _joints(robot: Description) -> list[tuple[JointModel, ...]]:
+    """The rows before each link."""
+    rows = robot.rows
+    return [rows[end - rows[end].freedom : end + 1] for end in robot.carriers]
