@@ -107,16 +107,17 @@ class Skeleton:
         parents = mechanism.parents
         frames = np.array([_homogeneous(pose) for pose in link_frames(mechanism, positions(mechanism, q))])
         axes = tuple(Axis(T[:3, 3], T[:3, 2], j.prismatic) for T, j in zip(frames, mechanism.joints, strict=True))
-        tip = frames[mechanism.tip] @ _homogeneous(mechanism.tool)
+        end = mechanism.n - 1 if mechanism.tip is None else mechanism.tip  # where none is chosen, the last link
+        tip = frames[end] @ _homogeneous(mechanism.tool)
         coms = [[*map(float, body.com), 1.0] for body in mechanism.bodies]
         centres = np.einsum("nij,nj->ni", frames, np.array(coms))
         ways = list[float]()
         for axis, parent in zip(axes, parents, strict=True):
             ways.append(ways[parent] + float(np.linalg.norm(axis.point - axes[parent].point)) if parent >= 0 else 0.0)
-        hand = ways[mechanism.tip] + float(np.linalg.norm(tip[:3, 3] - axes[mechanism.tip].point))
+        hand = ways[end] + float(np.linalg.norm(tip[:3, 3] - axes[end].point))
         held = frozenset(range(mechanism.n)) - frozenset(mechanism.rubbing)
         reach = max(*ways, hand, 1e-6)
-        return cls(frames, axes, centres, tip, reach, parents, mechanism.solid, held, mechanism.tip)
+        return cls(frames, axes, centres, tip, reach, parents, mechanism.solid, held, end)
 
     def way(self, i: int) -> list[int]:
         """The joints between the base and joint i, or the tool for i = n."""

@@ -291,7 +291,7 @@ class _Pair:
         distance, angle = (x if x > 1e-12 else 0.0 for x in (shape.distance, shape.angle))
         much = f"{distance:.4g} m and {angle:.4g} rad"
         if shape.i == self.a.n:
-            on = "the last link" if self.a.tip == len(self.a.links) - 1 else self.link(self.a.tip)
+            on = "the last link" if self.a.tip in (None, len(self.a.links) - 1) else self.link(self.a.hand.link)
             return Difference("tool", "tool", f"the tool frames are {much} apart on {on}")
         if shape.i == 0:
             return Difference("base", "base", f"they stand {much} apart: mounted elsewhere, or another first frame")

@@ -137,7 +137,7 @@ def in_order_of(robot: D, other: Description) -> D:
         followers=followers,
         links=tuple(robot.links[old] for old in order),
         parents=parents,
-        tip=place[robot.tip],
+        tip=None if robot.tip is None else place[robot.tip],
         frames=tuple(replace(frame, link=place[frame.link]) for frame in robot.frames),
     )
 
