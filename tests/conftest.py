@@ -115,9 +115,10 @@ def tree_case(n: int, seed: int, actuators: bool = False, **choices: object) -> 
     rng = np.random.default_rng(seed + 2000)
     choices.setdefault("floating", seed % 3 == 0)
     arm = random_tree(n, seed, **choices).with_gravity(rng.normal(scale=6.0, size=3))
-    arm = arm.with_base(random_transform(rng)).with_tool(random_transform(rng))
+    base, tool = random_transform(rng), random_transform(rng)
     held = aw.random_robot(1, seed + 7).links[0]
-    arm = replace(arm, tip=int(rng.integers(n))).with_payload(held.mass, held.com, held.inertia)
+    arm = replace(arm.with_base(base), tip=int(rng.integers(n))).with_tool(tool)
+    arm = arm.with_payload(held.mass, held.com, held.inertia)
     if actuators:
         arm = with_actuators(arm, rng)
     q, (qd, qdd) = arm.unit(rng.uniform(-2, 2, arm.nq)), rng.uniform(-2, 2, (2, arm.n))
