@@ -3,16 +3,20 @@
 import importlib.util
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
 import pytest
-from conftest import close, random_case
+from conftest import close, random_case, random_transform
 
 import armwright as aw
+from armwright.check.numbers import bare, evaluate, states
 from armwright.errors import LockedWarning
 from armwright.model import urdf, xml
+from armwright.model.description import Description, Frame, transform
+from armwright.model.random_robot import random_tree
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tools"))
 import fuzz_readers
@@ -199,6 +203,58 @@ def test_what_is_written_reads_back_to_the_same_dynamics(seed: int, tmp_path: Pa
     close(arm.forward_kinematics(case.q), case.arm.forward_kinematics(case.q), 1e-12)
     assert [j.name for j in arm.joints] == [j.name for j in case.arm.joints]
     assert [j.limits for j in arm.joints] == [j.limits for j in case.arm.joints]
+
+
+def entries(robot: Description) -> tuple[list[str], list[str]]:
+    """What each entry of q and of qd is called."""
+    q = [joint.name for joint in robot.joints]
+    for ball in reversed(robot.balls):
+        q.insert(ball.coordinate + ball.freedoms, f"{q[ball.coordinate]}, one more")
+    return q, [joint.name for joint in robot.joints]
+
+
+def same_torques(robot: Description, back: Description) -> None:
+    """Of two robots with the same joints in any order."""
+    q, qd, qdd = states(robot, 4)
+    (here, speeds), (there, others) = entries(robot), entries(back)
+    at, rates = [here.index(name) for name in there], [speeds.index(name) for name in others]
+    tau = evaluate(bare(back), "inverse_dynamics", q[:, at], qd[:, rates], qdd[:, rates])
+    close(tau, evaluate(bare(robot), "inverse_dynamics", q, qd, qdd)[:, rates], 1e-12)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_trees_are_written_with_joints_of_every_kind_that_urdf_has(seed: int, tmp_path: Path) -> None:
+    kinds = ("revolute", "prismatic", "helical", "cylindrical", "universal", "planar", "free")
+    robot = random_tree(9, seed, kinds, floating=seed % 2 == 1)
+    robot = replace(robot, frames=(Frame("eye", 3, transform(random_transform(np.random.default_rng(seed)))),))
+    path = tmp_path / "tree.urdf"
+    path.write_text(urdf.text(robot))
+    back = load(path)
+    same_torques(robot, back)
+    assert {link.name for link in robot.links} <= {link.name for link in back.links}
+    (eye,) = (frame for frame in back.frames if frame.name == "eye")
+    assert back.links[eye.link].name == robot.links[3].name
+
+
+@needs_examples
+@pytest.mark.parametrize("floating", [False, True])
+@pytest.mark.parametrize("file", ["panda_description/urdf/panda.urdf", "talos_data/robots/talos_full_v2.urdf"])
+def test_whole_files_are_written_in_their_own_frames(file: str, floating: bool, tmp_path: Path) -> None:
+    robot = load(EXAMPLES / file, floating=floating, visuals=False)
+    robot.to_urdf(tmp_path / "robot.urdf")
+    back = load(tmp_path / "robot.urdf")
+    same_torques(robot, back)
+    assert [link.name for link in back.links] == [link.name for link in robot.links]
+    frames = {frame.name: frame for frame in back.frames}
+    assert len(frames) == len(robot.frames) + floating  # and the world
+    for frame in robot.frames:
+        assert frames[frame.name].link == frame.link
+        assert np.abs(np.array(frames[frame.name].pose) - frame.pose).max() < 1e-14
+
+
+def test_what_has_no_place_in_urdf_is_refused() -> None:
+    with pytest.raises(aw.ModelError, match=r"URDF has no place for the ball joint 'joint1'; write it as TOML"):
+        urdf.text(random_tree(2, 0, ("ball",)))
 
 
 @pytest.mark.parametrize("name", ["panda", "ur5", "xarm7", "stanford"])

@@ -1,9 +1,10 @@
 """URDF: a tree of links read from a file, and a robot written as one.
 
 Read: inertias, origins, axes of any sign, limits, damping and friction, mimic joints, reflected rotor inertia where a
-transmission gives it, and what a viewer shows. Meshes are never opened. Written: one link per joint with z on its axis,
-the tool and the payload fixed to the last one as `tool`; an ellipsoid, which URDF has not, as a comment. Where a name
-is taken already, or occurs twice, it is numbered.
+transmission gives it, and what a viewer shows. Meshes are never opened. Written: each link in the frame that has its
+name, if it was read from a file, or with z on the axis of its joint; other frames and the tool with its payload fixed
+to them; a free joint as `floating` and a planar one, other joints of several freedoms as several joints; an ellipsoid,
+which URDF has not, as a comment. Where a name is taken already, or occurs twice, it is numbered.
 """
 
 from __future__ import annotations
@@ -19,10 +20,13 @@ from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
 from armwright.errors import ModelError
+from armwright.mechanism import FREEDOMS
 from armwright.model import xml
+from armwright.model.canonical import inverse, moved
 from armwright.model.description import (
     NO_TENSOR,
     Description,
+    Frame,
     JointModel,
     LinkModel,
     Triple,
@@ -55,6 +59,10 @@ TYPES = {
     "floating": "floating",
     "planar": "planar",
 }
+
+
+WRITTEN = {"free": "floating", "planar": "planar"}
+"""Joints of several freedoms that URDF has, by its names."""
 
 
 def read(path: str | Path) -> Tree:
@@ -253,24 +261,103 @@ def _reflected(inertia: xml.Element, ratio: xml.Element | None) -> float:
 
 
 def text(robot: Description) -> str:
-    """The robot as URDF. Gravity and the payload's tool frame have no place in URDF: the payload is a fixed link."""
-    root = ET.Element("robot", name=robot.name)
-    names, joint_names = distinct(link.name for link in robot.links), distinct(joint.name for joint in robot.rows)
-    parent, before = unused("base_link", names), np.asarray(robot.base)
-    _show(ET.SubElement(root, "link", name=parent), robot.base_visuals, before)
-    joints = [replace(joint, name=name) for joint, name in zip(robot.rows, joint_names, strict=True)]
-    for joint, name, link in zip(joints, names, robot.links, strict=True):
-        _link(root, replace(link, name=name))
-        _moving_joint(root, joint, parent, name, before @ at_zero(joint))
-        parent, before = name, np.eye(4)
-    tool = np.asarray(robot.flange) @ np.asarray(robot.tool)
-    held, last = robot.payload, unused("tool", names)
-    _link(root, LinkModel(last, *((held.mass, held.com, held.inertia) if held else (0.0, (0.0,) * 3, NO_TENSOR))))
-    _joint(root, unused("tool_joint", joint_names), "fixed", parent, last, tool)
-    for joint in joints:
-        if joint.armature:
-            _transmission(root, joint)
-    return written(root)
+    """The robot as URDF. Gravity has no place there; the payload is a fixed link."""
+    return written(_Writer(robot).root)
+
+
+class _Writer:
+    """A robot being written: each link in its own frame where a frame has its name, all other frames fixed to them."""
+
+    def __init__(self, robot: Description) -> None:
+        _check_written(robot)
+        self.robot, self.root = robot, ET.Element("robot", name=robot.name)
+        self.names = distinct(link.name for link in robot.links)
+        self.joints = [
+            replace(joint, name=name)
+            for joint, name in zip(robot.rows, distinct(row.name for row in robot.rows), strict=True)
+        ]
+        self.turns = [self._own(i) for i in range(len(robot.links))]  # the frames that are written, in ours
+        here = [frame.name for frame in robot.frames if frame.link < 0 and _same(self._in_base(frame))]
+        free = robot.rows[0].kind == "free"
+        self.base = unused(here[0] if here else "world" if free else "base_link", self.names)
+        _show(ET.SubElement(self.root, "link", name=self.base), robot.base_visuals, np.asarray(robot.base))
+        for i in range(len(robot.links)):
+            self._link(i)
+        self._frames()
+        for joint in self.joints:
+            if joint.armature:
+                _transmission(self.root, joint)
+
+    def _own(self, i: int) -> Array:
+        """The frame of the file that a link is from, if it can be written: the axis of the joint goes through it."""
+        frames = [frame for frame in self.robot.frames if (frame.name, frame.link) == (self.names[i], i)]
+        T, joint = np.asarray(frames[0].pose) if frames else np.eye(4), self.robot.rows[self.robot.carriers[i]]
+        on_axis = joint.prismatic or not np.any(T[:2, 3])
+        return T if on_axis and joint.kind not in FREEDOMS else np.eye(4)
+
+    def _in_base(self, frame: Frame) -> Array:
+        T: Array = np.asarray(self.robot.base) @ np.asarray(frame.pose)
+        return T
+
+    def _is_there(self, frame: Frame) -> bool:
+        """Whether it is that of a link which has its name."""
+        if frame.link < 0:
+            return frame.name == self.base and _same(self._in_base(frame))
+        return frame.name == self.names[frame.link] and np.array_equal(self.turns[frame.link], frame.pose)
+
+    def _link(self, i: int) -> None:
+        """A link and its joint, or its joints with links without mass between them."""
+        robot, name, T = self.robot, self.names[i], self.turns[i]
+        last, above = robot.carriers[i], robot.parents[i]
+        first = last - robot.rows[last].freedom
+        parent = self.base if above < 0 else self.names[above]
+        before = np.asarray(robot.base) if above < 0 else inverse(self.turns[above])
+        link = robot.links[i] if np.array_equal(T, np.eye(4)) else moved(robot.links[i], inverse(T))
+        _link(self.root, replace(link, name=name))
+        if robot.rows[first].kind in FREEDOMS:
+            kind, called = robot.rows[first].kind, self.joints[first].name.rpartition(".")[0] or self.joints[first].name
+            element = _joint(self.root, called, WRITTEN[kind], parent, name, before @ at_zero(self.joints[first]))
+            ET.SubElement(element, "axis", xyz="0 0 1")
+            return
+        for k in range(first, last):
+            between = unused(f"{self.joints[k].name}_link", self.names)
+            ET.SubElement(self.root, "link", name=between)
+            _moving_joint(self.root, self.joints[k], parent, between, before @ at_zero(self.joints[k]), np.eye(3)[2])
+            parent, before = between, np.eye(4)
+        joint = self.joints[last]
+        _moving_joint(self.root, joint, parent, name, before @ at_zero(joint) @ T, T[2, :3])
+
+    def _frames(self) -> None:
+        """The tool with what it holds, and the frames that are not those of links."""
+        robot, taken = self.robot, [self.base, *self.names]
+        frames = [frame for frame in robot.frames if not self._is_there(frame)]
+        tools = [] if robot.tip is None else [replace(robot.hand, name="tool")]
+        names = distinct([*taken, *(frame.name for frame in (*frames, *tools))])[len(taken) :]
+        joint_names = distinct([*(joint.name for joint in self.joints), *(f"{name}_joint" for name in names)])
+        for frame, name, joint in zip((*frames, *tools), names, joint_names[len(self.joints) :], strict=True):
+            held = robot.payload if tools and frame is tools[0] else None
+            body = (held.mass, held.com, held.inertia) if held else (0.0, (0.0,) * 3, NO_TENSOR)
+            _link(self.root, LinkModel(name, *body))
+            parent = self.base if frame.link < 0 else self.names[frame.link]
+            T = self._in_base(frame) if frame.link < 0 else inverse(self.turns[frame.link]) @ np.asarray(frame.pose)
+            _joint(self.root, joint, "fixed", parent, name, T)
+
+
+def _check_written(robot: Description) -> None:
+    """What has no place in URDF is not left out without a word."""
+    wrong = [f"the ball joint {row.name.rpartition('.')[0]!r}" for row in robot.rows if row.kind == "ball"]
+    wrong += [f"the loop {loop.name!r}" for loop in robot.loops]
+    wrong += [
+        f"{row.name!r}, which follows several joints" for row in robot.followers if row.mimic and row.mimic.others
+    ]
+    if wrong:
+        raise ModelError(
+            f"{robot.name}: URDF has no place for {wrong[0]}; write it as TOML (to_toml) or MJCF (to_mjcf)"
+        )
+
+
+def _same(T: Array) -> bool:
+    return bool(np.abs(T - np.eye(4)).max() <= 1e-14)
 
 
 def written(root: ET.Element) -> str:
@@ -288,10 +375,10 @@ def _written_out(character: re.Match[str]) -> str:
     return character[0].encode("unicode_escape").decode("ascii")
 
 
-def _moving_joint(root: ET.Element, joint: JointModel, parent: str, child: str, T: Array) -> None:
+def _moving_joint(root: ET.Element, joint: JointModel, parent: str, child: str, T: Array, axis: Array) -> None:
     kind = "prismatic" if joint.prismatic else "revolute" if joint.limits else "continuous"
     element = _joint(root, joint.name, kind, parent, child, T)
-    ET.SubElement(element, "axis", xyz="0 0 1")
+    ET.SubElement(element, "axis", xyz=_numbers(axis))
     effort, velocity = (repr(x or UNLIMITED) for x in (joint.max_torque, joint.max_velocity))
     limit = ET.SubElement(element, "limit", effort=effort, velocity=velocity)
     if kind != "continuous":
