@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import sys
 import tempfile
@@ -37,6 +38,7 @@ from armwright.identify import data as measured
 from armwright.model import mjcf, toml, urdf, xacro, xml
 from armwright.model.tree import pick
 from armwright.model.visual import Box, Capsule, Cylinder, Mesh, Visual
+from armwright.robot import random_tree
 
 SECONDS = 20
 SHARES = {
@@ -77,6 +79,7 @@ VALUES = (
         '"pi"',
         '"90 deg"',
     ),
+    *('"base"', '"link1"', '"ball"', '"free"', '"planar"', '"helical"', '"screw"', "7", "[{}, {}]", "[{}, {}, {}]"),
     *("[1e200, 0, 0]", "[0, 0, 0]", "[1, 2, 3, 4, 5, 6]", "[[1, 2], [3]]", "[true, 1]", "1e30", '"quintic"', '"../x"'),
 )
 WORDS = [
@@ -174,10 +177,47 @@ def arm() -> aw.Robot:
     return aw.random_robot(2, 1, 0)
 
 
+FURTHER = """
+[base_link]
+mass = 1.0
+com = [0, 0, 0]
+inertia = [1, 1, 1, 0, 0, 0]
+
+[[link]]
+name = "screw"
+parent = "link2"
+type = "helical"
+pitch = 0.1
+gamma = "90 deg"
+alpha = 0.0
+a = 0.1
+y = 0.2
+z = 0.3
+mass = 1.0
+com = [0, 0, 0]
+inertia = [1, 1, 1, 0, 0, 0]
+
+[[link]]
+parent = 0
+type = "universal"
+alpha = 0.0
+a = 0.1
+d = 0.0
+freedoms = [{viscous = 0.1, mimic = {joint = "joint5", factor = 2.0}}, {limits = [0.0, 1.0], joint = "other"}]
+point_masses = [{mass = 1.0, at = [0, 0, 1]}]
+
+[[frame]]
+name = "seen"
+link = "screw"
+pose = [0, 0, 0, 0, 0, 0, 1]
+"""
+"""What the table of a tree has besides, after the rows of a robot of four links."""
+
+
 @cache
 def originals() -> dict[str, str]:
     """A good input of every kind that is a text."""
-    four = aw.random_robot(4, 1)
+    four, tree = aw.random_robot(4, 1), random_tree(5, 2, floating=True)
     shapes = (Mesh("package://x/y.stl"), Box((1.0, 2.0, 3.0)), Cylinder(1.0, 2.0), Capsule(1.0, 2.0))
     seen = tuple(Visual(shape, rgba=(0.1, 0.2, 0.3, 1.0)) for shape in shapes)
     four = replace(four, base_visuals=seen, links=(replace(four.links[0], visuals=seen), *four.links[1:]))
@@ -187,8 +227,11 @@ def originals() -> dict[str, str]:
     return {
         "urdf": urdf.text(four),
         "xacro": XACRO,
-        "mjcf": mjcf.text(four).replace("<worldbody>", mesh),
-        "toml": four.to_toml() + "\n[payload]\nmass = 1.0\ncom = [0.1, 0, 0]\n",
+        "mjcf": mjcf.text(tree).replace("<worldbody>", mesh),
+        "toml": 'floating = false\ntip = "link4"\n'
+        + four.to_toml()
+        + FURTHER
+        + "\n[payload]\nmass = 1.0\ncom = [0.1, 0, 0]\n",
         "scenario": SCENARIO,
         "csv": f"{names}\n{rows}",
         "parquet": recorded()[1],
@@ -211,8 +254,9 @@ def revalued(data: str, rng: random.Random) -> str:
         return data
     k = rng.choice(places) + 1
     ends = [e for c in "\n,}" if (e := data.find(c, k)) >= 0]
-    if rng.random() < 0.7 and "\n" in data:  # of all that the line says
-        k = data.find("=", data.rfind("\n", 0, k)) + 1
+    lines = list(re.finditer(r"^\w+ =(?! \[\n)", data, re.MULTILINE))
+    if rng.random() < 0.7 and lines:  # of all that a line says
+        k = rng.choice(lines).end()
         ends = [data.find("\n", k)] if "\n" in data[k:] else []
     end = min(ends, default=len(data))
     return data[:k] + " " + rng.choice(VALUES) + data[end:]
