@@ -13,6 +13,7 @@ from armwright.graph.draw import listing
 from armwright.graph.interpret import interpret
 from armwright.graph.program import Program
 from armwright.integrate.control import Gains, Rule, mean_square
+from armwright.integrate.march import nowhere_else
 from armwright.integrate.runge_kutta import Adaptive, Scheme
 from armwright.integrate.scalars import state
 from armwright.integrate.solution import IntegrationError
@@ -117,7 +118,8 @@ class Stepped:
             return np.array([np.reshape(x, -1)[0] for x in values], self.dtype)
 
         _, scalars = state("y", np.zeros(1, self.dtype))
-        return Scheme(derivative, self._steps, scalars, self.entries, self._layout.unit)
+        project = self._layout.unit if self._layout.circles else nowhere_else
+        return Scheme(derivative, self._steps, scalars, self.entries, project)
 
     def _fixed(self, scheme: Scheme, t: float, y: Array, fields: Mapping[str, Any], i: int) -> None:
         """In as many equal steps as `substeps` says."""

@@ -88,8 +88,8 @@ class Scheme:
         return Step(t, y, t_end, y_end, partial(self.at, t, y, first))
 
     def next_first(self, k: Array) -> Array | None:
-        """The first derivative of the next step, where the last one of this step is that."""
-        return k[-1] if self.fsal else None
+        """The first derivative of the next step, where the last one of this step is that: not where it is projected."""
+        return k[-1] if self.fsal and self.project is march.nowhere_else else None
 
 
 def solve(

@@ -90,13 +90,12 @@ class MomentumBalance:
     @classmethod
     def of(cls, run: Run) -> MomentumBalance:
         now = momentum(run.robot, run.q, run.qd, run.kinetic)
-        weight = now.mass * np.array(run.robot.gravity)
-        acted = run.impulse[:, :3] + weight * (run.t - run.t[0])[:, None], run.impulse[:, 3:]
-        linear, angular = (x - x[0] - outside for x, outside in zip((now.linear, now.angular), acted, strict=True))
-        most = now.most_linear, now.most_angular
+        weight = now.mass * np.array(run.robot.gravity) * (run.t - run.t[0])[:, None]
+        force, moment = run.impulse[:, :3], run.impulse[:, 3:]
+        linear, angular = now.linear - now.linear[0] - force - weight, now.angular - now.angular[0] - moment
         scales = [
-            max(float(x.max(initial=0.0)), float(np.abs(outside).max(initial=0.0)), _TINY)
-            for x, outside in zip(most, acted, strict=True)
+            max(*(float(np.max(np.abs(x))) for x in sizes), _TINY)
+            for sizes in ((now.most_linear, force, weight), (now.most_angular, moment))
         ]
         return cls(linear, angular, *scales)
 

@@ -122,7 +122,9 @@ class Asked:
 
     @property
     def output(self) -> dict[str, Any]:
-        return {"times": self.plan.times, "events": self.events, "project": self.plan.layout.unit}
+        layout = self.plan.layout
+        projected = {"project": layout.unit} if layout.circles else {}
+        return {"times": self.plan.times, "events": self.events, **projected}
 
     @property
     def chosen(self) -> dict[str, Any]:

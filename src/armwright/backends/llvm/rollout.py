@@ -151,7 +151,10 @@ class _Writer:
         self.each("advance", step)
 
     def project(self) -> None:
-        """The quaternions of the trial state made ones of unit length."""
+        """The quaternions of the trial state made ones of unit length.
+
+        They turn the more slowly the shorter they are, and so does the last derivative if it is the next step's first.
+        """
         for begin, end in self.circles:
             parts = {str(e): self.load("%trial", str(e)) for e in range(begin, end)}
             square = self.t.splat(0.0)
@@ -160,6 +163,9 @@ class _Writer:
             length = self.call("sqrt", square)
             for e, x in parts.items():
                 self.store("%trial", e, self.of("fdiv", x, length))
+            for entry in range(begin, end) if self.steps.fsal else ():
+                last = str((self.steps.stages - 1) * self.m + entry)
+                self.store("%k", last, self.of("fdiv", self.load("%k", last), length))
 
     # the way from record to record
 
