@@ -297,6 +297,23 @@ def test_quantities_obey_their_laws(make: Callable[[], aw.Robot]) -> None:
     close(Y @ identify.parameters(arm), tau, 1e-12)
 
 
+@pytest.mark.parametrize("make", [four_bar, slider_crank])
+def test_frames_of_a_loop_are_asked_for_by_name(make: Callable[[], aw.Robot]) -> None:
+    """Jacobians are the derivatives of poses, and inverse kinematics finds the crank from where a link is."""
+    arm, q, qd, h = make(), np.array([0.9]), np.array([0.7]), 1e-6
+    for name in ("b", "c"):
+        ahead, behind = (arm.forward_kinematics(q + sign * h * qd, name) for sign in (1, -1))
+        assert np.allclose(arm.jacobian(q, name)[:3] @ qd, (ahead - behind)[:3, 3] / (2 * h), atol=1e-8)
+        rate = (arm.jacobian(q + h * qd, name) - arm.jacobian(q - h * qd, name)) / (2 * h)
+        assert np.allclose(arm.jacobian_derivative(q, qd, name), rate, atol=1e-8)
+    assert np.allclose(arm.inverse_kinematics(arm.forward_kinematics(q, "b"), q - 0.3, frame="b"), q, atol=1e-9)
+    tied = arm.with_loop(("a", "c"), ((0, 0, 0), (0, 0, 0)), dependent=())
+    with pytest.raises(aw.InputError, match="would open its loops, which forces hold"):
+        tied.inverse_kinematics(np.eye(4), frame="b")
+    with pytest.raises(aw.InputError, match="has loops that forces hold, beside which contacts are not known"):
+        tied.contact_dynamics(q, qd, qd, ["b"])
+
+
 def test_a_five_bar_falls_without_losing_energy() -> None:
     run = aw.simulate(five_bar(), None, (2.0, 1.0), (0.5, -0.3), 0.15, every=0.05, rtol=1e-11)
     assert run.audit.energy_error < 1e-9

@@ -56,6 +56,8 @@ def held_rows(robot: Description, contacts: Contacts) -> dict[str, int]:
     """How many rows each contact has."""
     if isinstance(contacts, str) or not contacts:
         raise InputError(f"contacts = {contacts!r}: expected names of frames, such as ['foot'], or {{'foot': 'frame'}}")
+    if robot.mechanism().ties:
+        raise InputError(f"{robot.name} has loops that forces hold, beside which contacts are not known")
     by_name = contacts if isinstance(contacts, Mapping) else dict.fromkeys(contacts, "point")
     for name, what in by_name.items():
         robot.frame(name)

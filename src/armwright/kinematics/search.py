@@ -100,6 +100,8 @@ class Solver:
     def __init__(self, robot: Description, orientation: str, path: bool = False, frames: tuple[str, ...] = ()) -> None:
         if orientation not in ROWS:
             raise unknown("orientation", orientation, ROWS)
+        if robot.mechanism().ties:
+            raise InputError(f"inverse kinematics of {robot.name} would open its loops, which forces hold")
         ends = [_moving(robot.frame(name)) for name in frames] or [robot.end]
         self.robot, self.nq, self.frames = robot, robot.nq, frames
         self.length = max(_reach(robot, end) for end in ends)
