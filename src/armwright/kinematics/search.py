@@ -287,7 +287,8 @@ def _limits(joint: JointModel) -> tuple[float, float]:
 
 def _turns(robot: Description, joint: JointModel) -> bool:
     """Whether a whole turn of a joint leaves everything where it is: no helical one, nor one whose followers go on."""
-    led = [(row, row.mimic.factor) for row in robot.followers if row.mimic and row.mimic.joint == joint.name]
+    follows = [(row, leader) for row in robot.followers if row.mimic is not None for leader in row.mimic.leaders]
+    led = [(row, factor) for row, (name, factor) in follows if name == joint.name]
     return not joint.prismatic and all(not row.prismatic and float(factor).is_integer() for row, factor in led)
 
 

@@ -137,10 +137,9 @@ def _moved(mechanism: Mechanism, q: Coordinates, change: list[Scalar]) -> list[S
     """q after a change of its coordinates, quaternions of unit length."""
     if not mechanism.balls:
         return [x + dx for x, dx in zip(q, change, strict=True)]
-    rates = [
-        [(t, dx) for t, dx in zip(row, change, strict=True) if not structural(t, 0)] for row in tangent(mechanism, q)
-    ]
-    moved = [x + _sum([t * dx for t, dx in terms]) for x, terms in zip(q, rates, strict=True)]
+    moved = []
+    for x, row in zip(q, tangent(mechanism, q), strict=True):
+        moved.append(x + _sum([t * dx for t, dx in zip(row, change, strict=True) if not structural(t, 0)]))
     for ball in mechanism.balls:
         circle = moved[ball.circle]
         scale = 1 / _sqrt(_dot(circle, circle))
