@@ -5,14 +5,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import mpmath as mp
+import mujoco
 import numpy as np
+import pinocchio as pin
 import pytest
 from conftest import close
+from tree_oracle import Oracle
 
 import armwright as aw
 from armwright import identify
 from armwright.formulations import FORMULATIONS, Formulation
 from armwright.model.description import JointModel, LinkModel
+from armwright.robot import random_tree
 
 DOWN = (0.0, -9.81, 0.0)
 """In the plane of the mechanisms."""
@@ -267,7 +271,7 @@ def test_every_formulation_feels_the_loop(make: Callable[..., aw.Robot], formula
 
 @pytest.mark.parametrize("make", [lambda: four_bar(rotor_inertia=0.2, gear=1.5, viscous=0.3), five_bar])
 def test_quantities_obey_their_laws(make: Callable[[], aw.Robot]) -> None:
-    arm = make().with_tip("b")
+    arm = make()
     n, h = arm.n, 1e-6
     q = np.array(MECHANISMS[arm.name][2][0])
     qd, qdd = np.random.default_rng(2).uniform(-1, 1, (2, n))
@@ -284,9 +288,9 @@ def test_quantities_obey_their_laws(make: Callable[[], aw.Robot]) -> None:
         close(arm.joint_torque(i, q, qd, qdd), tau[i], 1e-12)
         slope = (arm.potential_energy(q + h * np.eye(n)[i]) - arm.potential_energy(q - h * np.eye(n)[i])) / (2 * h)
         close(slope, arm.gravity_torque(q)[i], 1e-8)
-    for frame in ("base", "tip"):
-        rate = (arm.jacobian(q + h * qd, frame) - arm.jacobian(q - h * qd, frame)) / (2 * h)
-        close(arm.jacobian_derivative(q, qd, frame), rate, 1e-8)
+    for axes in ("world", "frame"):
+        rate = (arm.jacobian(q + h * qd, "b", axes=axes) - arm.jacobian(q - h * qd, "b", axes=axes)) / (2 * h)
+        close(arm.jacobian_derivative(q, qd, "b", axes=axes), rate, 1e-8)
     by_q, by_qd, inertia = arm.inverse_dynamics_derivatives(q, qd, qdd)
     close(inertia, M, 1e-12)
     for i in range(n):
@@ -460,7 +464,6 @@ def test_a_loop_in_a_file(tmp_path: Path) -> None:
         ('name = "bar"', 'kind = "knot"', "'knot'"),
         ("reference = {", "refrence = {", "did you mean 'reference'"),
         ("crank = 1.0", "krank = 1.0", r"krank.*crank"),
-        ('convention = "modified"', 'convention = "standard"', "frames of the modified convention"),
     ],
 )  # fmt: skip
 def test_what_is_no_loop_is_told(wrong: str, right: str, message: str | None, tmp_path: Path) -> None:
@@ -574,3 +577,113 @@ def test_derivatives_of_held_loops() -> None:
 def test_a_robot_without_held_loops_has_no_forces_of_them() -> None:
     with pytest.raises(aw.InputError, match="constraint_forces is of loops that forces hold, and this robot has none"):
         aw.load("puma560").constraint_forces(*np.zeros((3, 6)))
+
+
+def tied(seed: int, kind: str, floating: bool) -> tuple[aw.Robot, np.ndarray, np.ndarray]:
+    """A random tree held to the ground by its last link, and by two links of it to each other, and a closed state."""
+    tree = random_tree(7, seed, floating=floating)
+    rng = np.random.default_rng(seed)
+    q = tree.unit(rng.uniform(-1, 1, tree.nq))
+    T, base = tree.link_poses(q), np.asarray(tree.base)
+    last = np.linalg.inv(base) @ T[-1] @ np.asarray(at_x(0.2))
+    names = [link.name for link in tree.links]
+    arm = tree.with_loop((names[-1], "base"), (at_x(0.2), last.tolist()), kind=kind, dependent=(), name="foot")
+    between = np.linalg.inv(T[3]) @ T[5]
+    arm = arm.with_loop((names[3], names[5]), (between.tolist(), at_x(0.0)), kind="point", dependent=(), name="bar")
+    return arm, *arm.closed(q, rng.uniform(-1, 1, arm.n))
+
+
+@pytest.mark.parametrize("kind", ["point", "weld"])
+@pytest.mark.parametrize(("seed", "floating"), [(1, True), (2, True), (4, False)])
+def test_pinocchio_holds_loops_alike(seed: int, floating: bool, kind: str) -> None:
+    arm, q, qd = tied(seed, kind, floating)
+    tau = np.random.default_rng(seed).uniform(-5, 5, arm.n)
+    oracle = Oracle(arm)
+    model, data = oracle.model, oracle.data
+    models, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+    for loop in arm.loops:
+        type_ = pin.ContactType.CONTACT_6D if loop.weld else pin.ContactType.CONTACT_3D
+        sides = []
+        for link, pose in zip(loop.links, loop.poses, strict=True):
+            joint, there = oracle.links[link] if link >= 0 else (0, pin.SE3(np.asarray(arm.base)))
+            sides += [joint, there * pin.SE3(np.asarray(pose))]
+        models.append(pin.RigidConstraintModel(type_, model, *sides, pin.ReferenceFrame.LOCAL))
+        datas.append(models[-1].createData())
+    pin.initConstraintDynamics(model, data, models, datas)
+    expected = pin.constraintDynamics(model, data, q, qd, tau, models, datas, pin.ProximalSettings(1e-15, 1e-10, 50))
+    close(arm.forward_dynamics(q, qd, tau), expected, 1e-9)
+    J = aw.compile(arm, "loop_jacobian")(q).reshape(-1, arm.n)
+    singular = np.linalg.svd(J, compute_uv=False)
+    if singular[sum(6 if loop.weld else 3 for loop in arm.loops) - 1] > 1e-3 * singular[0]:  # else there are others
+        forces = np.array([data.contact_force.vector for data in datas])
+        close(arm.constraint_forces(q, qd, tau), forces, 1e-7)
+
+
+@pytest.mark.parametrize("kind", ["point", "weld"])
+def test_mujoco_holds_loops_alike_and_they_are_read_back(kind: str, tmp_path: Path) -> None:
+    """At rest: by MuJoCo's matrices exactly, and as nearly as it makes its constraints hard by what it computes."""
+    arm = cut_four_bar(kind).with_tip("c").with_gravity((0.3, -9.0, 0.2))
+    q, _ = of_tree(arm, 1.0, 0.0)
+    hard = 'solref="0.002 1" solimp="0.9999 0.9999 0.001" '
+    text = arm.to_mjcf().replace("site1=", f"{hard}site1=")
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    there = [int(model.joint(joint.name).dofadr[0]) for joint in arm.joints]  # MuJoCo goes branch by branch
+    data.qpos[there], data.qfrc_applied[0] = q, 2.0
+    mujoco.mj_forward(model, data)
+    M, J = np.zeros((arm.n, arm.n)), data.efc_J.reshape(-1, arm.n)
+    mujoco.mj_fullM(model, data, M)
+    close(arm.mass_matrix(q), M[np.ix_(there, there)], 1e-9)
+    free = np.linalg.solve(M, data.qfrc_applied - data.qfrc_bias)
+    back = np.linalg.solve(M, J.T)
+    exact = free - back @ np.linalg.pinv(J @ back, rcond=1e-9) @ (J @ free)
+    got = arm.forward_dynamics(q, 0 * q, data.qfrc_applied[there])
+    close(got, exact[there], 1e-9)
+    close(got, data.qacc[there], 2e-3)
+    (tmp_path / "robot.xml").write_text(text)
+    again = aw.load(tmp_path / "robot.xml")
+    assert [(loop.name, loop.weld) for loop in again.loops] == [("bar", kind == "weld")]
+    close(again.forward_dynamics(data.qpos, 0 * q, data.qfrc_applied)[there], got, 1e-9)
+
+
+BODIES_MJCF = """<mujoco><compiler angle="radian"/><worldbody>
+<body name="a"><joint name="a" axis="0 0 1"/><inertial mass="1" pos="0.1 0 0" diaginertia="0.01 0.02 0.02"/>
+<body name="b" pos="0.2 0 0"><joint name="b" axis="0 0 1" pos="0.01 0 0"/>
+<inertial mass="2" pos="0.1 0 0" diaginertia="0.01 0.03 0.03"/></body></body>
+<body name="c" pos="0.4 0 0"><joint name="c" axis="0 0 1"/>
+<inertial mass="1" pos="0.1 0 0" diaginertia="0.01 0.02 0.02"/></body>
+</worldbody><equality>{}</equality></mujoco>"""
+
+
+@pytest.mark.parametrize(
+    "equation",
+    [
+        '<connect body1="b" body2="c" anchor="0.15 0.02 0"/>',
+        '<weld body1="b" body2="c" anchor="0.15 0.02 0"/>',
+        '<weld body1="b" relpose="0.1 0.2 0 0.9689124 0 0 0.247404" body2="c"/>',
+        '<connect body1="b" anchor="0.15 0.02 0"/>',
+        '<connect body1="b" body2="c" anchor="0.15 0.02 0" active="false"/>',
+    ],
+)
+def test_mujoco_measures_the_same_errors(equation: str, tmp_path: Path) -> None:
+    (tmp_path / "robot.xml").write_text(BODIES_MJCF.format(equation))
+    arm = aw.load(tmp_path / "robot.xml")
+    if "active" in equation:
+        assert arm.loops == ()
+        return
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "robot.xml"))
+    data = mujoco.MjData(model)
+    data.qpos[:] = q = np.array([0.2, -0.3, 0.4])
+    mujoco.mj_forward(model, data)
+    apart = arm.loop_errors(q)[0]
+    close(np.linalg.norm(apart[:3]), np.linalg.norm(data.efc_pos[:3]), 1e-9)
+    assert arm.loops[0].weld == equation.startswith("<weld")
+    if arm.loops[0].weld:  # MuJoCo has half-angle sines, times the torque scale
+        assert (np.abs(apart[3:]).max() > 1e-3) == (np.abs(data.efc_pos[3:6]).max() > 1e-3)
+
+
+def test_what_cannot_be_written_is_told() -> None:
+    with pytest.raises(aw.ModelError, match="URDF has no place for"):
+        cut_four_bar().to_urdf()
+    with pytest.raises(aw.ModelError, match="follows several others"):
+        aw.random_robot(3, seed=1).with_differential("joint3", {"joint1": 1.0, "joint2": 0.5}).to_mjcf()

@@ -15,6 +15,7 @@ from armwright.robot import Robot
 from armwright.rules import KINDS, check_accepted, problems
 
 if TYPE_CHECKING:
+    from armwright.model.description import Description
     from armwright.model.tree import Tree
 
 TREES = (".urdf", ".xacro", ".xml")
@@ -168,7 +169,20 @@ def _from_tree(tree: Tree, file: str, chosen: _Chosen) -> Robot:
     tips = [picked.tips] if picked.tips else []
     ends = f" to {', '.join(picked.ends)}" if picked.ends else " and what hangs on it"
     source = "\n".join([f"{file}, {picked.base}{ends}", *tips, *picked.notes])
-    return Robot.from_description(replace(picked.description, source=source))
+    return Robot.from_description(replace(_closed(picked.description, tree), source=source))
+
+
+def _closed(robot: Description, tree: Tree) -> Description:
+    """The robot with the loops of a tree, as far as both links are parts of it that move against each other."""
+    from armwright.model.loop import from_tree  # noqa: PLC0415
+
+    loops = [found for loop in tree.loops if (found := from_tree(robot, loop)) is not None]
+    if len(loops) < len(tree.loops):
+        left = ", ".join(loop.name for loop in tree.loops if loop.name not in [found.name for found in loops])
+        warnings.warn(
+            f"{tree.name}: not taken over: loops of links that are not here: {left}", ModelWarning, stacklevel=4
+        )
+    return replace(robot, loops=tuple(loops))
 
 
 def _there(path: Path) -> bool:

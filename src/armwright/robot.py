@@ -131,7 +131,7 @@ class Robot(Description):
             f.table.followers, f.visuals, f.table.parents, f.tip, f.frames,
         )  # fmt: skip
         for loop, where in f.loops:
-            robot = close(robot, loop, where)
+            robot = close(robot, loop, where, f.table)
         return robot
 
     def to_toml(self, path: str | Path | None = None) -> str:

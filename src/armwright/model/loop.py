@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -20,11 +20,18 @@ from armwright.errors import ModelError, unknown
 from armwright.formulations.parts.coordinates import placed, positions
 from armwright.formulations.parts.loops import Angle, dyad, ends, gap
 from armwright.mechanism import Ball, Loop, Mechanism
-from armwright.model.description import NO_TRANSFORM, Description, JointModel, LoopModel, Mimic, Transform
+from armwright.model.description import (
+    NO_TRANSFORM,
+    Description,
+    JointModel,
+    LoopModel,
+    Mimic,
+    Transform,
+    compose,
+    transform,
+)
+from armwright.model.references import Links
 from armwright.model.values import Reader
-
-BASE = "base"
-"""What the base is called among the links of a loop."""
 
 CLOSED = 1e-11
 """Of the size of a loop: nearer than this, its ends meet."""
@@ -47,11 +54,20 @@ AROUND = (-0.7, -0.3, 0.2, 0.5)
 KINDS = ("point", "weld", "differential")
 KEYS = ("name", "kind", "links", "at", "dependent", "reference", "joint", "terms", "offset")
 
+if TYPE_CHECKING:
+    from armwright.model.dh import Table
+    from armwright.model.tree import TreeLoop
+
 AnyRobot = TypeVar("AnyRobot", bound=Description)
 
 
-def close(robot: AnyRobot, data: Mapping[str, Any], where: Callable[[str | None], str]) -> AnyRobot:
-    """The robot with a loop closed that a person wrote down, in a [[loop]] of a file or as arguments."""
+def close(
+    robot: AnyRobot, data: Mapping[str, Any], where: Callable[[str | None], str], table: Table | None = None
+) -> AnyRobot:
+    """The robot with a loop closed that a person wrote down, in a [[loop]] of a file or as arguments.
+
+    `table` is where its links are written, in frames that need not be the canonical ones.
+    """
     entry = Reader({key: value for key, value in data.items() if value is not None}, where)
     entry.check_keys(KEYS)
     kind = entry.text("kind", "point")
@@ -62,12 +78,14 @@ def close(robot: AnyRobot, data: Mapping[str, Any], where: Callable[[str | None]
         return with_differential(robot, str(entry.need("joint")), terms, entry.number("offset", 0.0))
     names = entry.need("links")
     if not isinstance(names, Sequence) or isinstance(names, str) or len(names) != 2:
-        entry.fail("links", f"links = {names!r}; expected the names of two links, or {BASE!r} for the base")
-    one, two = (link_number(robot, name) for name in names)
+        entry.fail("links", f"links = {names!r}; expected the names of two links, or 'base' for the base")
+    links = Links(tuple(link.name for link in robot.links)) if table is None else table.names
+    one, two = (links.find(entry, "links", name) for name in names)
     places: Any = entry.data.get("at", ((0.0, 0.0, 0.0),) * 2)
     if isinstance(places, str) or not hasattr(places, "__len__") or len(places) != 2:
         entry.fail("at", f"at = {places!r}; expected a point, a transform or the name of a frame for each of two links")
-    poses = _pose(robot, entry, places[0], one), _pose(robot, entry, places[1], two)
+    frames = {} if table is None else dict(enumerate(table.ends))
+    poses = _pose(robot, entry, places[0], one, frames), _pose(robot, entry, places[1], two, frames)
     loop = LoopModel(entry.text("name", f"{names[0]}-{names[1]}"), (one, two), poses, kind == "weld")
     dependent = entry.texts("dependent") if "dependent" in entry.data else _passive(robot, loop)
     if loop.name in (other.name for other in robot.loops):
@@ -84,8 +102,8 @@ def _numbers(entry: Reader, key: str) -> dict[str, float]:
     return {name: inner.angle(name) for name in table}
 
 
-def _pose(robot: Description, entry: Reader, place: Any, link: int) -> Transform:
-    """A point, a transform or the name of a frame on a link."""
+def _pose(robot: Description, entry: Reader, place: Any, link: int, frames: Mapping[int, Transform]) -> Transform:
+    """A point, a transform or the name of a frame on a link, in its canonical frame; it is written in `frames`."""
     if isinstance(place, str):
         found = next((frame for frame in robot.frames if frame.name == place), None)
         if found is None:
@@ -94,10 +112,12 @@ def _pose(robot: Description, entry: Reader, place: Any, link: int) -> Transform
             entry.fail("at", f"frame {place!r} is on another link than the one the loop holds there")
         return found.pose
     inner = Reader({"at": place}, entry.where)
-    if np.shape(place) == (4, 4):
-        return inner.transform("at", NO_TRANSFORM)
-    x, y, z = inner.triple("at")
-    return (1.0, 0.0, 0.0, x), (0.0, 1.0, 0.0, y), (0.0, 0.0, 1.0, z), (0.0, 0.0, 0.0, 1.0)
+    if isinstance(place, Sequence) and len(place) == 4:
+        pose = inner.transform("at", NO_TRANSFORM)
+    else:
+        x, y, z = inner.triple("at")
+        pose = (1.0, 0.0, 0.0, x), (0.0, 1.0, 0.0, y), (0.0, 0.0, 1.0, z), (0.0, 0.0, 0.0, 1.0)
+    return compose(frames[link], pose) if link in frames else pose
 
 
 def _passive(robot: Description, loop: LoopModel) -> tuple[str, ...]:
@@ -110,24 +130,26 @@ def _passive(robot: Description, loop: LoopModel) -> tuple[str, ...]:
 
 def written(robot: Description) -> Iterator[dict[str, Any]]:
     """The loops and differentials of a robot as tables that `close` reads."""
+    links = Links(tuple(link.name for link in robot.links))
     for follower in robot.followers:
         if follower.mimic and follower.mimic.others:
             terms = dict(follower.mimic.leaders)
             yield {"kind": "differential", "joint": follower.name, "terms": terms, "offset": follower.mimic.offset}
     for loop in robot.loops:
-        names = [robot.links[i].name if i >= 0 else BASE for i in loop.links]
+        names = [links.said(i) for i in loop.links]
         row = {"name": loop.name, "kind": "weld" if loop.weld else "point", "links": names, "at": loop.poses}
         yield {**row, "dependent": loop.dependent, "reference": dict(loop.reference)}
 
 
-def link_number(robot: Description, name: object) -> int:
-    """Of the link of that name; -1 for the base."""
-    names = [link.name for link in robot.links]
-    if name in names:
-        return names.index(str(name))
-    if name != BASE:
-        raise unknown(f"link of {robot.name}", name, (BASE, *names))
-    return -1
+def from_tree(robot: Description, loop: TreeLoop) -> LoopModel | None:
+    """A loop of a file, held by forces; None where one of its links is not in the robot, or both are of one body."""
+    if not set(loop.links) <= set(robot.frame_names):
+        return None
+    one, two = (robot.frame(name) for name in loop.links)
+    poses = tuple(compose(frame.pose, transform(pose)) for frame, pose in zip((one, two), loop.poses, strict=True))
+    if one.link == two.link:
+        return None
+    return LoopModel(loop.name, (one.link, two.link), (poses[0], poses[1]), loop.weld)
 
 
 def with_loop(robot: AnyRobot, loop: LoopModel, reference: Mapping[str, float] | None = None) -> AnyRobot:

@@ -166,7 +166,7 @@ def fields(
         visuals=_base_visuals(top, places) + (() if base is None or floats else _base_visuals(base, places)),
         tip=tip,
         frames=_frames(top, table, where),
-        loops=_loops(top, convention, where),
+        loops=_loops(top, where),
     )
 
 
@@ -218,14 +218,12 @@ def _frames(top: Reader, table: Table, where: Callable[[str, int, str | None], s
 
 
 def _loops(
-    top: Reader, convention: str, line: Callable[[str, int, str | None], str]
+    top: Reader, line: Callable[[str, int, str | None], str]
 ) -> tuple[tuple[Mapping[str, Any], Callable[[str | None], str]], ...]:
     """The [[loop]] tables, each with what names its place in messages; differentials first, as loops may need them."""
     entries = top.data.get("loop", [])
     if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
         top.fail("loop", "loops must be written as [[loop]] tables, one per loop")
-    if entries and convention != "modified":
-        top.fail("loop", f"loops hold frames of the modified convention; expected that one, not {convention!r}")
     found = [(entry, lambda key, i=i: line("loop", i, key) + f"loop {i + 1}") for i, entry in enumerate(entries)]
     return tuple(sorted(found, key=lambda one: one[0].get("kind") != "differential"))
 

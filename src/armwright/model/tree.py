@@ -95,6 +95,7 @@ class Tree:
     file: str = ""
     by_name: bool = False
     origins: Mapping[str, Array] = field(default_factory=dict)
+    loops: tuple[TreeLoop, ...] = ()
 
     @property
     def children(self) -> dict[str, list[TreeJoint]]:
@@ -108,6 +109,16 @@ class Tree:
     def at(self, joint: TreeJoint) -> str:
         """Where a joint is, for a message."""
         return joint.place or self.file or self.name
+
+
+@dataclass(frozen=True, eq=False)
+class TreeLoop:
+    """Two links of a tree that are held together by a frame on each, or only by the origins of these frames."""
+
+    name: str
+    weld: bool
+    links: tuple[str, str]
+    poses: tuple[Array, Array]
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from armwright.model.meshes import Places
 from armwright.model.mjcf.pose import moved, rotation, transform
 from armwright.model.mjcf.strip import Stripped, strip
 from armwright.model.mjcf.visuals import visuals as visuals_of
-from armwright.model.tree import SEVERAL, Tree, TreeJoint, checked
+from armwright.model.tree import SEVERAL, Tree, TreeJoint, TreeLoop, checked
 from armwright.model.visual import Visual
 
 KINDS = {0: "floating", 1: "ball", 2: "prismatic", 3: "revolute"}
@@ -66,7 +66,10 @@ def tree_of(root: xml.Element, packages: Mapping[str, str | Path] | None = None,
     _tell(path, stripped, reader, shown.left_out if shown else [])
     disabled = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
     gravity = (0.0, 0.0, 0.0) if disabled else triple(model.opt.gravity)
-    return checked(Tree(name, reader.links, reader.joints, "world", gravity, str(path), origins=reader.origins))
+    loops = tuple(reader.loops())
+    return checked(
+        Tree(name, reader.links, reader.joints, "world", gravity, str(path), origins=reader.origins, loops=loops)
+    )
 
 
 def _mujoco(path: Path) -> Any:
@@ -168,6 +171,25 @@ class _Reader:
     def origins(self) -> dict[str, Array]:
         """The frames of the bodies, seen from their links."""
         return {name: moved(-shift) for name, shift in zip(self.names, self.shifts, strict=True) if shift.any()}
+
+    def loops(self) -> Iterator[TreeLoop]:
+        """Bodies or sites that are connected in a point, or welded."""
+        m, kinds = self.model, self.mujoco.mjtEq
+        for i in range(m.neq):
+            weld = m.eq_type[i] == kinds.mjEQ_WELD
+            if not m.eq_active0[i] or not (weld or m.eq_type[i] == kinds.mjEQ_CONNECT):
+                continue
+            ids, data = (int(m.eq_obj1id[i]), int(m.eq_obj2id[i])), m.eq_data[i]
+            if m.eq_objtype[i] == self.mujoco.mjtObj.mjOBJ_SITE:
+                bodies = [int(m.site_bodyid[k]) for k in ids]
+                poses = [transform(m.site_pos[k], m.site_quat[k]) for k in ids]
+            else:
+                bodies = list(ids)
+                poses = (
+                    [transform(data[3:6], data[6:10]), moved(data[:3])] if weld else [moved(data[:3]), moved(data[3:6])]
+                )
+            names = self.names[bodies[0]], self.names[bodies[1]]
+            yield TreeLoop(m.equality(i).name or f"{names[0]}-{names[1]}", bool(weld), names, (poses[0], poses[1]))
 
     def show(self, visuals: Mapping[int, list[Visual]]) -> None:
         """Visuals, in the frames of their bodies, on the links."""

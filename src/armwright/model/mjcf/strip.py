@@ -103,8 +103,8 @@ def _kept(element: Element, keep_inertials: bool, shapes: bool = True) -> Elemen
 
 
 def _foreign(section: Element, child: Element) -> bool:
-    """Couplings and actuators of other things than joints."""
-    return (section.tag == "equality" and child.tag != "joint") or (
+    """Equations other than those of joints and loops, and actuators of other things than joints."""
+    return (section.tag == "equality" and child.tag not in ("joint", "connect", "weld")) or (
         section.tag == "actuator" and not {"joint", "jointinparent"} & set(child.attributes)
     )
 
@@ -143,12 +143,6 @@ def _leads_out(path: str) -> bool:
 def _left_out(root: Element) -> list[str]:
     """What would have an influence on the motion but has no place in a chain of rigid bodies."""
     found = []
-    for section in root.all("equality"):
-        found += [
-            f"the {e.tag} of line {e.line}, which closes a loop"
-            for e in section.children
-            if e.tag in ("connect", "weld")
-        ]
     for section in root.all("tendon"):
         active = ("stiffness", "damping", "frictionloss", "armature", "range")
         found += [f"the tendon of line {e.line}" for e in section.children if set(active) & set(e.attributes)]

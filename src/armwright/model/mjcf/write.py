@@ -25,7 +25,7 @@ What cannot be written, because MuJoCo computes with none:
 Shapes that are seen are written as geoms of group 2 that touch nothing and have no mass. Meshes are named in comments
 only: MuJoCo refuses a file if it cannot read one of its meshes, or if one is of a kind it does not know.
 
-Joints that follow others are written as <equality>, which MuJoCo keeps by forces: almost, and not exactly.
+Joints that follow others, and loops, are written as <equality>, which MuJoCo keeps by forces: almost, and not exactly.
 """
 
 from __future__ import annotations
@@ -82,6 +82,7 @@ def text(robot: Description) -> str:
         _inertial(held, robot.payload.mass, robot.payload.com, robot.payload.inertia)
     _sites(robot, bodies, unused("tool", names))
     _couple(root, placed)
+    _close(root, robot, bodies)
     if refused := [names[i] for i in range(len(robot.links)) if _impossible(principal(_possible(robot, i))[0])]:
         warnings.warn(
             f"{robot.name}: MuJoCo refuses this file, as no body has the tensor of {', '.join(refused)}",
@@ -169,13 +170,31 @@ def _couple(root: ET.Element, placed: Iterable[Placed]) -> None:
     """What follows another joint, as equations."""
     joints = [(joint.name, joint.model) for body in placed for joint in body.joints if joint.model]
     called = {model.name: name for name, model in joints}
-    if not any(model.mimic for _, model in joints):
+    led = [(name, model) for name, model in joints if model.mimic and not model.mimic.loop]
+    if not led:
         return
     equality = ET.SubElement(root, "equality")
-    for name, model in joints:
+    for name, model in led:
+        if model.mimic and model.mimic.others:
+            raise ModelError(f"joint {model.name!r} follows several others, and a joint of MuJoCo follows one")
         if model.mimic:
             line = _numbers((model.mimic.offset, model.mimic.factor, 0.0, 0.0, 0.0))
             ET.SubElement(equality, "joint", joint1=name, joint2=called[model.mimic.joint], polycoef=line)
+
+
+def _close(root: ET.Element, robot: Description, bodies: Sequence[ET.Element]) -> None:
+    """Loops, each by a site on both of its bodies that MuJoCo holds together."""
+    equality = root.find("equality")
+    if robot.loops and equality is None:
+        equality = ET.SubElement(root, "equality")
+    for loop in robot.loops:
+        names = [f"{loop.name}.{k}" for k in (1, 2)]
+        for name, link, pose in zip(names, loop.links, loop.poses, strict=True):
+            T = np.asarray(robot.base) @ np.asarray(pose) if link < 0 else np.asarray(pose)
+            site = {"name": name, "pos": _numbers(T[:3, 3]), "quat": _numbers(quaternion(T[:3, :3]))}
+            ET.SubElement(bodies[link + 1], "site", site)
+        assert equality is not None
+        ET.SubElement(equality, "weld" if loop.weld else "connect", name=loop.name, site1=names[0], site2=names[1])
 
 
 def _possible(robot: Description, i: int) -> Tensor:
