@@ -517,7 +517,8 @@ def as_urdf(arm: aw.Robot, tmp_path: Path, *changes: tuple[str, dict[str, object
     path = write(tmp_path, planted(urdf.text(arm), *changes))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return aw.load(path, tip="tool").with_gravity(arm.gravity)
+        tips = {"tip": "tool"} if arm.mechanism().serial else {}
+        return aw.load(path, **tips).with_gravity(arm.gravity)
 
 
 def told(one: aw.Robot, two: aw.Robot, **options) -> list[tuple[str, str]]:

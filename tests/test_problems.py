@@ -138,10 +138,12 @@ ODD = {
     "puma_mohan2007": {"link3"},
     # fifty times too large as they are published: cylinders of 0.6 m radius in place of 0.06 m
     "ur5": {"wrist_1_link", "wrist_2_link", "wrist_3_link"},
+    # 0.02 kg m^2 for fingers of 30 g, as published
+    "baxter": {f"{side}_gripper_{finger}_finger" for side in "lr" for finger in "lr"},
 }
 
 
-def test_no_packaged_robot_but_two_looks_like_other_units(robot_name: str) -> None:
+def test_no_packaged_robot_but_three_looks_like_other_units(robot_name: str) -> None:
     assert units(aw.load(robot_name)) == ODD.get(robot_name, set())
 
 

@@ -31,8 +31,7 @@ uncompiled = pytest.mark.usefixtures("uncompiled")
 
 def able(formulations: tuple[Formulation, ...], case: Case, order: str = "") -> list[Formulation]:
     """Those that take this tree, and of one order if one is named."""
-    together = case.arm.mechanism().together
-    return [f for f in formulations if not f.serial and (f.together or not together) and order in ("", f.order)]
+    return [f for f in formulations if f.takes(case.arm.mechanism()) and order in ("", f.order)]
 
 
 @uncompiled

@@ -189,6 +189,11 @@ def compare(
 
 def _check_branches(a: Description, b: Description) -> None:
     """Links that hang on others are not laid over each other."""
+    if len(a.links) != len(b.links):
+        raise ModelError(
+            f"{a.name} has {len(a.links)} links here and {len(b.links)} there; choose the same part of both by base=, "
+            "tip=, locked= of load"
+        )
     for i, (here, there) in enumerate(zip(a.parents, b.parents, strict=True)):
         if here != there:
             on = ["the base" if k < 0 else robot.links[k].name for robot, k in ((a, here), (b, there))]

@@ -60,7 +60,7 @@ def _agreement(robot: Robot) -> Iterator[Proof]:
         allowed = AGREE * max(1.0, 1e-2 * condition) if problem == "forward_dynamics" else AGREE
         mechanism = robot.mechanism()
         default = default_for(problem, mechanism).name
-        others = [f.name for f in formulations(problem) if f.name != default and not f.refusal(mechanism)]
+        others = [f.name for f in formulations(problem) if f.name != default and f.takes(mechanism)]
         least = float(np.max(np.abs(tau))) if problem == "bias" else 0.0  # without gravity there is none
         worst, who = max((_off(robot, problem, other, state, reference, least), other) for other in others)
         yield _proof(

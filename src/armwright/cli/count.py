@@ -96,19 +96,21 @@ def _published(n: int) -> tuple[Rows, dict[str, int]]:
 
 
 def _count_robot(arm: aw.Robot, json: bool) -> None:
-    types = arm.freed().joint_types
-    methods = counted(len(types), bool(arm.followers))
+    types, chain = arm.freed().joint_types, arm.freed().mechanism().serial
+    methods = counted(arm.n, arm.mechanism())
     order = list(dict.fromkeys(f.problem for f in methods))
-    rows: Rows = [("problem", "formulation", *KINDS, "general mul", "general add")]
+    rows: Rows = [("problem", "formulation", *KINDS, *(("general mul", "general add") if chain else ()))]
     for f in sorted(methods, key=lambda f: (order.index(f.problem), _customised(f, arm).total)):
-        general = _general(f, types)
-        rows.append((f.problem, f.name, *_numbers(_customised(f, arm)), general.multiplications, general.additions))
+        any_such = [_general(f, types)] if chain else []
+        beside = [number for c in any_such for number in (c.multiplications, c.additions)]
+        rows.append((f.problem, f.name, *_numbers(_customised(f, arm)), *beside))
     compiled, notes = _compiled(arm)
     if json:
         show_json({"robot": arm.name, "counts": records(rows), "compiled": records(compiled), "notes": notes})
         return
     name = escape(f"{arm.name} ({types})")
-    _show(rows, f"{name}: all that is known of it folded away; general: any robot with these joints, each on its own")
+    general = "; general: any robot with these joints, each on its own" if chain else ""
+    _show(rows, f"{name}: all that is known of it folded away{general}")
     title = "Where no formulation is asked for: base parameters, and what is then cheapest"
     _show(compiled, title, grouped=False)
     for note in notes:

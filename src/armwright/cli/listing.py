@@ -56,9 +56,9 @@ def _as_data(arm: aw.Robot, found: list[Problem]) -> dict[str, Any]:
 
 
 def list_formulations(json: AS_JSON = False) -> None:
-    """List every formulation: what it solves, after whom, and how its cost grows."""
+    """List every formulation: what it solves, after whom, how its cost grows, and which take chains only."""
     heads = ("problem", "formulation", "cost", "after")
-    rows = [(f.problem, f.name, f"O({f.order})", f.paper) for f in aw.formulations()]
+    rows = [(f.problem, f.name, f"O({f.order}){', chains only' * f.serial}", f.paper) for f in aw.formulations()]
     if json:
         show_json([dict(zip(heads, row, strict=True)) for row in rows])
     else:

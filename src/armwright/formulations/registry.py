@@ -72,6 +72,10 @@ class Formulation:
         """By name: the functions inside are made here and cannot be pickled."""
         return find, (self.problem, self.name)
 
+    def takes(self, mechanism: Mechanism) -> bool:
+        """Whether it is written for such a robot; asked for another one, it says why not."""
+        return not self.refusal(mechanism)
+
     def __call__(self, mechanism: Mechanism, *state: Coordinates, loads: Loads | None = None) -> Any:
         """tau, M, qdd or bias, rotors and friction included; `state` is q, then qd, then qdd or tau."""
         if why := self.refusal(mechanism):

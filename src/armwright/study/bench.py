@@ -68,8 +68,13 @@ class RandomStates:
     beside: tuple[Array, ...]
 
     @classmethod
-    def random(cls, n: int, count: int) -> RandomStates:
-        rows = tuple(np.random.default_rng(0).uniform(-1, 1, (3, count, n)))
+    def random(cls, arm: Robot, count: int) -> RandomStates:
+        rng = np.random.default_rng(0)
+        q = arm.unit(rng.uniform(-1, 1, (count, arm.nq)))
+        return cls.of(q, *rng.uniform(-1, 1, (2, count, arm.n)))
+
+    @classmethod
+    def of(cls, *rows: Array) -> RandomStates:
         return cls(rows, tuple(np.asfortranarray(x) for x in rows))
 
     def in_loop(self, function: Callable[..., object], arguments: int) -> tuple[int, Callable[[], object]]:
@@ -127,8 +132,10 @@ def of_pinocchio(arm: Robot, states: RandomStates, _folder: Path) -> Iterator[Jo
 
     peer = Pinocchio(arm)
     model, data, pool = peer.model, peer.data, pin.ModelPool(peer.model, 1)
+    q, qd, x = states.rows
+    states = RandomStates.of(peer.configuration(q), peer.rates(qd), peer.rates(x))
     columns = [np.asfortranarray(x.T) for x in states.rows]
-    result, count = np.zeros_like(columns[0]), len(states.rows[0])
+    result, count = np.zeros_like(columns[1]), len(q)
     together = (("inverse_dynamics", "rneaInParallel"), ("forward_dynamics", "abaInParallel"))
     for problem, name in together if arm.n > 1 else ():  # a single row is taken for a column, and written past its end
         yield Job(problem, f"pin.{name}", count, partial(getattr(pin, name), 1, pool, *columns, result))
@@ -183,6 +190,8 @@ def of_toolbox(arm: Robot, states: RandomStates, _folder: Path) -> Iterator[Job]
 
     if arm.n == 1:
         raise InputError("its accel fails for one joint")
+    if not arm.mechanism().serial:
+        raise InputError("it has tables of chains only")
     peer = Toolbox(arm)
     for problem, name in (("inverse_dynamics", "rne"), ("forward_dynamics", "accel"), ("mass_matrix", "inertia")):
         job = states.in_loop(getattr(peer, problem), PROBLEMS[problem])
@@ -201,7 +210,7 @@ PEERS: dict[str, tuple[str, Callable[[Robot, RandomStates, Path], Iterator[Job]]
 
 def bench(arm: Robot, batch: int = BATCH, rounds: int = ROUNDS) -> tuple[list[Timed], list[str]]:
     """Every job timed, and what is left out and why."""
-    states = RandomStates.random(arm.n, batch)
+    states = RandomStates.random(arm, batch)
     with tempfile.TemporaryDirectory() as folder:
         jobs, left_out = _of_peers(arm, states, Path(folder))
         jobs = [*ours(arm, states), *jobs]
@@ -225,7 +234,7 @@ def _program(job: Job) -> str:
 
 def _of_peers(arm: Robot, states: RandomStates, folder: Path) -> tuple[list[Job], list[str]]:
     """The jobs of every peer that is installed and takes this robot, and why the others do not."""
-    if arm.followers:
+    if arm.freed().joint_types != arm.joint_types:
         return [], [f"{peer}: its {arm.name} has no joints that move together" for peer in PEERS]
     jobs: list[Job] = []
     left_out = []

@@ -53,7 +53,7 @@ def count_operations(
 
 
 def count_on(mechanism: Mechanism, graph: Graph, method: Formulation) -> OperationCount:
-    """One evaluation on a chain that holds symbols of this graph."""
+    """One evaluation on a mechanism that holds symbols of this graph."""
     return count(flattened(method(mechanism, *inputs(graph, method.problem, mechanism.coordinates))))
 
 
@@ -66,17 +66,17 @@ def products_and_sums(counted: OperationCount) -> int:
     return counted.multiplications + counted.additions
 
 
-def counted(n: int, together: bool = False) -> list[Formulation]:
+def counted(n: int, mechanism: Mechanism | None = None) -> list[Formulation]:
     """What is worth counting for n joints: every formulation, of one joint's torque that of the first.
 
-    What is computed in one way only and grows faster than n would take minutes for many joints. `together` says that
-    some joints follow others.
+    What is computed in one way only and grows faster than n would take minutes for many joints. Of a robot, only what
+    takes it.
     """
     listed = (find(f"{f.problem}[0]", f.name) if problem_of(f.problem).indexed else f for f in FORMULATIONS)
     return [
         f
         for f in listed
-        if (f.together or not together)
+        if (mechanism is None or f.takes(mechanism))
         and not problem_of(f.problem).held
         and (f.order == "n" or n <= MANY_JOINTS or len(problem_of(f.problem).candidates) > 1)
     ]

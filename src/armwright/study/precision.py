@@ -25,6 +25,7 @@ from armwright.arrays import whole_number
 from armwright.errors import InputError, SingularError
 from armwright.formulations import default_for, find, formulations
 from armwright.function import compile as compile_function
+from armwright.mechanism import FREEDOMS
 from armwright.report.plot import Curve, Plot, figures
 from armwright.robot import Robot
 
@@ -189,10 +190,12 @@ def random_states(robot: Robot, count: int = STATES, seed: int = 0) -> tuple[Sta
     """Falling and driven, in the same positions (within the limits, where there are any) and velocities."""
     rng = np.random.default_rng(seed)
     low, high = np.array([joint.limits or _free(joint.prismatic) for joint in robot.joints]).T
-    q = _single(rng.uniform(low, high, (count, robot.n)))
+    ends = [ball.coordinate + ball.freedoms for ball in robot.balls]
+    low, high = np.insert(low, ends, -1.0), np.insert(high, ends, 1.0)
+    q = robot.unit(_single(rng.uniform(low, high, (count, robot.nq))))  # a quaternion is unit to the last digit instead
     qd = _single(rng.normal(size=(count, robot.n)))
     tau = _single(robot.inverse_dynamics(q, qd, rng.normal(size=(count, robot.n))))
-    return States("falling", q, qd, np.zeros_like(q)), States("driven", q, qd, tau)
+    return States("falling", q, qd, np.zeros_like(qd)), States("driven", q, qd, tau)
 
 
 def sweep(robot: Robot, joint: int, count: int = SWEEP) -> States:
@@ -200,11 +203,12 @@ def sweep(robot: Robot, joint: int, count: int = SWEEP) -> States:
     if not 0 <= joint < robot.n:
         raise InputError(f"joint = {joint}: expected a whole number from 0 to {robot.n - 1}")
     swept = robot.joints[joint]
+    if swept.kind in FREEDOMS:
+        raise InputError(f"{swept.name} is a freedom of a {swept.kind} joint, which has no angle to go through")
     low, high = (swept.limits or _free(True)) if swept.prismatic else (0.0, math.tau)
     values = np.linspace(low, high, count, endpoint=False)
-    q = np.zeros((count, robot.n))
-    q[:, joint] = values
-    rest = np.zeros_like(q)
+    q, rest = np.tile(robot.neutral, (count, 1)), np.zeros((count, robot.n))
+    q[:, joint + sum(ball.coordinate < joint for ball in robot.balls)] = values
     x, unit = (values, "m") if swept.prismatic else (np.degrees(values), "deg")
     return States("sweep", _single(q), rest, rest, x, f"{swept.name} [{unit}]")
 
@@ -243,7 +247,7 @@ def _case(robot: Robot, states: States) -> Case:
     lines = []
     for dtype in DTYPES:
         for f in formulations("forward_dynamics"):
-            if robot.followers and not f.together:
+            if not f.takes(robot.mechanism()):
                 continue
             lines.append(ErrorLine(f.name, dtype, _errors(accelerations(robot, f.name, states, dtype), exact)))
         compiled = compile_function(robot, "forward_dynamics", dtype=dtype)

@@ -18,7 +18,7 @@ class CasADi:
     """Maps over the columns of arrays (n, states)."""
 
     def __init__(self, arm: Robot, states: int, folder: Path) -> None:
-        q, qd, qdd = (casadi.SX.sym(name, arm.n) for name in ("q", "qd", "qdd"))
+        q, qd, qdd = (casadi.SX.sym(name, size) for name, size in (("q", arm.nq), ("qd", arm.n), ("qdd", arm.n)))
         columns = [casadi.vertsplit(x) for x in (q, qd, qdd)]
         mechanism = arm.mechanism(casadi.SX)
         tau = find("inverse_dynamics", "newton_euler")(mechanism, *columns, loads=mechanism.wrenches())

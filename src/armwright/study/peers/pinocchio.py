@@ -132,7 +132,8 @@ def _kinds(rows: list[Row]) -> list[tuple[Any, list[Row]]]:
     """A joint as those of Pinocchio: one, but for a cylindrical one."""
     first = rows[0].model
     x, z = np.eye(3)[0], np.eye(3)[2]
-    if first.kind == "cylindrical":
+    apart = first.kind == "helical" and not rows[1].model.mimic
+    if first.kind == "cylindrical" or apart:
         return [(pin.JointModelRZ(), rows[:1]), (pin.JointModelPZ(), rows[1:])]
     if first.kind == "helical":
         pitch = rows[1].model.mimic.factor if rows[1].model.mimic else 0.0
