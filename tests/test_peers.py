@@ -11,6 +11,7 @@ from conftest import close, random_case, random_transform
 
 import armwright as aw
 from armwright.model.description import NO_TRANSFORM
+from armwright.robot import random_tree
 from armwright.study.peers.casadi import CasADi
 from armwright.study.peers.mujoco import MuJoCo
 from armwright.study.peers.pinocchio import Pinocchio
@@ -59,6 +60,16 @@ def test_mujoco_agrees(n: int, seed: int) -> None:
     close(arm.mass_matrix(case.q), peer.mass_matrix(case.q), 1e-12)
     tau = peer.inverse_dynamics(*case.state, case.tip_wrench)
     close(arm.inverse_dynamics(*case.state, case.tip_wrench), tau, 1e-12)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_mujoco_agrees_on_trees(seed: int) -> None:
+    arm = random_tree(1 + seed, seed, floating=seed % 2 == 0).with_base(random_transform(np.random.default_rng(seed)))
+    arm = arm.with_tip("link1").with_tool(random_transform(np.random.default_rng(seed + 1))).with_payload(2.0)
+    peer, rng = MuJoCo(arm), np.random.default_rng(seed)
+    q, (qd, qdd), wrench = arm.unit(rng.normal(size=arm.nq)), rng.normal(size=(2, arm.n)), rng.normal(size=6)
+    close(arm.mass_matrix(q), peer.mass_matrix(q), 1e-12)
+    close(arm.inverse_dynamics(q, qd, qdd, wrench), peer.inverse_dynamics(q, qd, qdd, wrench), 1e-12)
 
 
 @pytest.mark.parametrize(("module", "name"), [("frax", "Frax"), ("toolbox", "Toolbox")])

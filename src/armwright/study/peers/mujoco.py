@@ -1,67 +1,83 @@
-"""The same robot in MuJoCo."""
+"""The same robot in MuJoCo: what `to_mjcf` writes, without contacts, limits, dry friction and equations."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import Any
 
 import mujoco
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.model.description import compose, six
-from armwright.model.urdf import at_zero
+from armwright.formulations.parts.coordinates import POSES, positions, rates
+from armwright.mechanism import Ball
+from armwright.model import mjcf
 from armwright.robot import Robot
 
 
 class MuJoCo:
-    """Built through the specification API, so that no number passes through text."""
+    """A state is given as it is here; `moved` makes one of MuJoCo of it, in which joints have another order."""
 
     def __init__(self, arm: Robot) -> None:
-        spec = mujoco.MjSpec()
-        spec.compiler.degree = False
-        spec.option.gravity = np.array(arm.gravity)
-        spec.option.disableflags = int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
-        base = np.asarray(arm.base)
-        body = self._body(spec.worldbody, "base", base)
-        for joint, link in zip(arm.joints, arm.links, strict=True):
-            body = self._body(body, link.name, at_zero(joint))
-            kind = mujoco.mjtJoint.mjJNT_SLIDE if joint.prismatic else mujoco.mjtJoint.mjJNT_HINGE
-            body.add_joint(name=joint.name, type=kind, axis=[0, 0, 1], armature=joint.armature, damping=joint.viscous)
-            self._inertia(body, link.mass, link.com, link.inertia)
-        self.tip = self._body(body, "tool", np.asarray(compose(arm.flange, arm.tool))).name
-        if arm.payload is not None:
-            p = arm.payload
-            self._inertia(spec.body("tool"), p.mass, p.com, p.inertia)
-        self.model = spec.compile()
+        self.arm = replace(arm, frames=())  # so that the tool is the only site
+        self.model = mujoco.MjModel.from_xml_string(mjcf.text(self.arm))
+        self.model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
         self.data = mujoco.MjData(self.model)
+        self.joints: dict[str, Any] = {self.model.joint(j).name: self.model.joint(j) for j in range(self.model.njnt)}
 
-    @staticmethod
-    def _body(parent: Any, name: str, T: Array) -> Any:
-        quaternion = np.empty(4)
-        mujoco.mju_mat2Quat(quaternion, np.ascontiguousarray(T[:3, :3]).ravel())
-        return parent.add_body(name=name, pos=T[:3, 3], quat=quaternion)
+    def moved(self, q: Array, qd: Array, qdd: Array) -> tuple[Array, Array, Array, Array]:
+        """qpos, qvel, qacc, and B with qvel = B qd: torques are B^T of MuJoCo's."""
+        arm, mechanism = self.arm, self.arm.mechanism()
+        qpos, B, convective = np.array(self.model.qpos0), np.zeros((self.model.nv, arm.n)), np.zeros(self.model.nv)
+        at, moves = positions(mechanism, q.tolist()), np.array([rates(mechanism, e.tolist()) for e in np.eye(arm.n)])
+        for i in mechanism.rubbing:
+            joint = self.joints[arm.rows[i].name]
+            qpos[joint.qposadr[0]], B[joint.dofadr[0]] = at[i], moves[:, i]
+        for ball in arm.balls:
+            self._move(ball, q, qd, (qpos, B, convective))
+        return qpos, B @ qd, B @ qdd + convective, B
 
-    @staticmethod
-    def _inertia(body: Any, mass: float, com: Any, inertia: Any) -> None:
-        body.explicitinertial = True
-        body.mass, body.ipos = mass, np.array(com)
-        body.fullinertia = np.array(six(inertia))
+    def _move(self, ball: Ball, q: Array, qd: Array, there: tuple[Array, Array, Array]) -> None:
+        """A ball, free or planar joint: w first, and linear velocities in the axes of the parent."""
+        qpos, B, convective = there
+        names = [row.name for row in self.arm.rows[ball.joint : ball.joint + ball.freedoms]]
+        turns, slides = {"ball": (3, 0), "free": (3, 3), "planar": (1, 2)}[ball.kind]
+        entries, own = q[ball.place : ball.place + ball.freedoms + 1], ball.coordinate + np.arange(ball.freedoms)
+        position, rotation = (np.array(part, dtype=float) for part in POSES[ball.kind](entries.tolist()))
+        joint = self.joints[names[-1] if turns == 1 else names[0].rpartition(".")[0]]
+        shift = 3 if joint.type[0] == mujoco.mjtJoint.mjJNT_FREE else 0
+        places, dofs = joint.qposadr[0] + shift, joint.dofadr[0] + shift
+        turn = [math.atan2(entries[-1], entries[-2])] if turns == 1 else entries[[-1, -4, -3, -2]]
+        qpos[places : places + len(turn)] = turn
+        B[dofs + np.arange(turns), own[slides:]] = 1.0
+        v, w = np.zeros(3), np.zeros(3)
+        v[:slides], w[3 - turns :] = qd[own[:slides]], qd[own[slides:]]
+        for k in range(slides):
+            place, dof = (joint.qposadr[0] + k, joint.dofadr[0] + k) if shift else self._slide(names[k])
+            qpos[place], B[dof, own[:slides]] = position[k], rotation[k, :slides]
+            convective[dof] = rotation[k] @ np.cross(w, v)
+
+    def _slide(self, name: str) -> tuple[int, int]:
+        return self.joints[name].qposadr[0], self.joints[name].dofadr[0]
 
     def inverse_dynamics(self, q: Array, qd: Array, qdd: Array, tip_wrench: Array) -> Array:
         m, d = self.model, self.data
-        d.qpos[:], d.qvel[:], d.qacc[:] = q, qd, qdd
+        d.qpos[:], d.qvel[:], d.qacc[:], B = self.moved(q, qd, qdd)
         mujoco.mj_inverse(m, d)
-        tip = m.body(self.tip).id
-        R = d.xmat[tip].reshape(3, 3)
-        force, moment = R @ tip_wrench[:3], R @ tip_wrench[3:]
         outside = np.zeros(m.nv)
-        mujoco.mj_applyFT(m, d, force, moment, d.xpos[tip], tip, outside)
-        return d.qfrc_inverse - outside
+        if np.any(tip_wrench):
+            R = d.site_xmat[0].reshape(3, 3)
+            force, moment = R @ tip_wrench[:3], R @ tip_wrench[3:]
+            mujoco.mj_applyFT(m, d, force, moment, d.site_xpos[0], int(m.site_bodyid[0]), outside)
+        torques: Array = B.T @ (d.qfrc_inverse - outside)
+        return torques
 
     def mass_matrix(self, q: Array) -> Array:
-        self.data.qpos[:] = q
+        self.data.qpos[:], *_, B = self.moved(q, np.zeros(self.arm.n), np.zeros(self.arm.n))
         mujoco.mj_forward(self.model, self.data)
         M = np.zeros((self.model.nv, self.model.nv))
         for column, unit in zip(M, np.eye(self.model.nv), strict=True):
             mujoco.mj_mulM(self.model, self.data, column, unit)
-        return M
+        whole: Array = B.T @ M @ B
+        return whole
