@@ -1,4 +1,4 @@
-"""The packaged arms of real makers: the files they come from, read by Pinocchio, and their data sheets."""
+"""The packaged robots of real makers: the files they come from, read by Pinocchio, and their data sheets."""
 
 import sys
 import warnings
@@ -19,10 +19,10 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tools"))
 import package_robots
 
 
-@pytest.fixture(params=package_robots.ARMS)
+@pytest.fixture(params=package_robots.ROBOTS)
 def published(request: pytest.FixtureRequest) -> tuple[str, Path]:
-    """An arm of tools/package_robots.py, and the file it is packaged from."""
-    name, package = request.param, package_robots.ARMS[request.param][3]
+    """A robot of tools/package_robots.py, and the file it is packaged from."""
+    name, package = request.param, package_robots.ROBOTS[request.param].package
     try:
         found = version(package)
     except PackageNotFoundError:
@@ -32,12 +32,16 @@ def published(request: pytest.FixtureRequest) -> tuple[str, Path]:
     return name, package_robots.published(name)
 
 
-def test_packaging_again_gives_the_same_arm(published: tuple[str, Path]) -> None:
+@pytest.mark.usefixtures("uncompiled")
+def test_packaging_again_gives_the_same_robot(published: tuple[str, Path]) -> None:
     name, _ = published
-    arm, again = aw.load(name), package_robots.arm(name)
-    state = np.random.default_rng(0).uniform(-1, 1, (3, arm.n))
-    close(arm.inverse_dynamics(*state), again.inverse_dynamics(*state), 1e-13)
-    close(arm.forward_kinematics(state[0]), again.forward_kinematics(state[0]), 1e-13)
+    arm, again = aw.load(name), package_robots.packaged(name)
+    rng = np.random.default_rng(0)
+    q, (qd, qdd) = arm.unit(rng.uniform(-1, 1, arm.nq)), rng.uniform(-1, 1, (2, arm.n))
+    close(arm.inverse_dynamics(q, qd, qdd), again.inverse_dynamics(q, qd, qdd), 1e-13)
+    close(arm.link_poses(q), again.link_poses(q), 1e-13)
+    for frame in arm.frame_names:
+        close(arm.forward_kinematics(q, frame), again.forward_kinematics(q, frame), 1e-13)
     for one, other in zip(arm.joints, again.joints, strict=True):
         assert (one.name, one.limits, one.max_velocity) == (other.name, other.limits, other.max_velocity)
         close([one.alpha, one.a, one.d, one.theta, 1], [other.alpha, other.a, other.d, other.theta, 1], 1e-13)
@@ -47,23 +51,28 @@ def test_packaging_again_gives_the_same_arm(published: tuple[str, Path]) -> None
 
 
 @pytest.mark.usefixtures("uncompiled")
-def test_pinocchio_reads_the_same_arm(published: tuple[str, Path], tmp_path: Path) -> None:
+def test_pinocchio_reads_the_same_robot(published: tuple[str, Path], tmp_path: Path) -> None:
     name, path = published
-    arm, tip = aw.load(name), package_robots.ARMS[name][1]
+    arm, (_, _, _, _, tip, floating, frames) = aw.load(name), package_robots.ROBOTS[name]
     if "right angles are read as exact" in arm.source:
         path = package_robots.mended(path, tmp_path)
-    peer = Peer(path, arm, None)
-    order = peer.order
-    q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, 20, arm.n))
+    arm = arm.freed()
+    rng = np.random.default_rng(0)
+    q, (qd, qdd) = arm.unit(rng.uniform(-1, 1, (20, arm.nq))), rng.uniform(-1, 1, (2, 20, arm.n))
+    if floating:
+        model, order, places = pin.buildModelFromUrdf(str(path), pin.JointModelFreeFlyer()), list(range(arm.n)), q
+    else:
+        peer = Peer(path, arm, None)
+        model, order, places = peer.model, peer.order, [peer.configuration(x) for x in q]
+    data = model.createData()
     friction = np.array([j.viscous for j in arm.joints]) * qd + np.array([j.coulomb for j in arm.joints]) * np.sign(qd)
     tau = arm.inverse_dynamics(q, qd, qdd) - friction
     for i in range(20):
-        c = peer.configuration(q[i])
-        close(tau[i][order], pin.rnea(peer.model, peer.data, c, qd[i][order], qdd[i][order]), 1e-10)
-        pin.framesForwardKinematics(peer.model, peer.data, c)
-        if tip is not None:
-            frame = peer.data.oMf[peer.model.getFrameId(tip, pin.FrameType.BODY)]
-            close(arm.forward_kinematics(q[i]), frame.homogeneous, 1e-10)
+        close(tau[i][order], pin.rnea(model, data, places[i], qd[i][order], qdd[i][order]), 10 * package_robots.ROUNDED)
+        pin.framesForwardKinematics(model, data, places[i])
+        for frame in (*frames, *([tip] if tip else [])):
+            there = data.oMf[model.getFrameId(frame, pin.FrameType.BODY)]
+            close(arm.forward_kinematics(q[i], None if frame == tip else frame), there.homogeneous, 1e-10)
 
 
 # Torques at the state of test_robot by Pinocchio 4.1, reading URDF with the numbers of physical_parameters.yaml placed
