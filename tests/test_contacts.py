@@ -116,3 +116,19 @@ def test_pinocchio_holds_the_same_feet_with_the_same_forces() -> None:
 def test_bad_contacts_are_told(call, error: type, message: str) -> None:
     with pytest.raises(error, match=message):
         call(ROBOT.neutral, *np.zeros((2, ROBOT.n)))
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_a_quadruped_stands_on_its_feet() -> None:
+    """Each foot bears about a quarter of the weight, straight up, and with these torques nothing moves."""
+    robot, feet = aw.load("anymal_c"), ["LF_FOOT", "RF_FOOT", "LH_FOOT", "RH_FOOT"]
+    rest = np.zeros(robot.n)
+    support = robot.support_forces(robot.neutral, rest, rest, contacts=feet)
+    weight = 9.81 * sum(link.mass for link in robot.links)
+    for name, wrench in support.wrenches.items():
+        force = robot.forward_kinematics(robot.neutral, name)[:3, :3] @ wrench[:3]
+        assert np.abs(force - [0, 0, weight / 4]).max() < 0.03 * weight
+    motion = robot.contact_dynamics(robot.neutral, rest, support.tau, contacts=feet)
+    assert np.abs(motion.qdd).max() < 1e-10
+    for name in feet:
+        assert np.allclose(motion.wrenches[name], support.wrenches[name], rtol=0, atol=1e-9 * weight)
