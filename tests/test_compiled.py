@@ -176,7 +176,9 @@ def test_the_default_takes_the_fewest_operations(robot_name: str) -> None:
     for problem in ("inverse_dynamics", "mass_matrix", "forward_dynamics", "bias"):
         default = aw.compile(arm, problem)
         assert default.operations.total <= min(
-            aw.count_operations(problem, f.name, robot=arm).total for f in aw.formulations(problem)
+            aw.count_operations(problem, f.name, robot=arm).total
+            for f in aw.formulations(problem)
+            if f.takes(arm.mechanism())
         )
         assert "define internal void @body" in default.source
 
