@@ -72,7 +72,11 @@ def test_pinocchio_reads_the_same_robot(published: tuple[str, Path], tmp_path: P
         pin.framesForwardKinematics(model, data, places[i])
         for frame in (*frames, *([tip] if tip else [])):
             there = data.oMf[model.getFrameId(frame, pin.FrameType.BODY)]
-            close(arm.forward_kinematics(q[i], None if frame == tip else frame), there.homogeneous, 10 * package_robots.ROUNDED)
+            close(
+                arm.forward_kinematics(q[i], None if frame == tip else frame),
+                there.homogeneous,
+                10 * package_robots.ROUNDED,
+            )
 
 
 # Torques at the state of test_robot by Pinocchio 4.1, reading URDF with the numbers of physical_parameters.yaml placed

@@ -14,10 +14,10 @@ from armwright.arrays import by_state, check_out, direct, empty, scalars, stacke
 from armwright.backends.interface import Backend, Kernel
 from armwright.errors import ArmwrightError, InputError, SingularError
 from armwright.formulations import Formulation, Problem
-from armwright.formulations.parts.coordinates import NOT_UNIT
 from armwright.formulations.problem import Loop
 from armwright.model.description import Description
 from armwright.model.loop import apart
+from armwright.model.unit import not_unit
 from armwright.trace.loops import LONG_MECHANISMS
 from armwright.trace.solvable import check_solvable
 
@@ -168,7 +168,7 @@ def not_finite(subject: Subject, call: Call, result: Array) -> ArmwrightError:
             place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
             where = ", ".join(map(str, place))
             return InputError(f"{name}[{where}] is {array[place]}; every number must be finite")
-    if "q" in call.arrays and (said := not_unit(subject.robot, call.arrays["q"])):
+    if "q" in call.arrays and (said := not_unit(subject.robot, "q", call.arrays["q"])):
         return InputError(said)
     place = tuple(int(i) for i in np.argwhere(~np.isfinite(result))[0])[: len(call.batch)]
     where = f" for state {', '.join(map(str, place))} of the batch" if place else ""
@@ -186,19 +186,3 @@ def not_finite(subject: Subject, call: Call, result: Array) -> ArmwrightError:
             "the numbers overflow; armwright.problems(robot) tells links without mass"
         )
     return InputError(f"{subject.problem.name} of {subject.robot.name} overflows{where}; check the size of the input")
-
-
-def not_unit(robot: Description, q: Array) -> str:
-    """Which quaternion in positions (..., nq) is not of unit length, or cosine and sine of no angle; '' if none is."""
-    for ball in robot.balls:
-        square = np.sum(np.square(q[..., ball.circle], dtype=float), axis=-1)
-        if len(wrong := np.argwhere(~(np.abs(square - 1) <= NOT_UNIT))):
-            place = tuple(map(int, wrong[0]))
-            entries = ", ".join([*map(str, place), f"{ball.circle.start}:{ball.circle.stop}"])
-            what = "cosine and sine" if ball.kind == "planar" else "the quaternion (x, y, z, w)"
-            joint = robot.rows[ball.joint].name.rpartition(".")[0]
-            return (
-                f"q[{entries}] is {what} of joint {joint!r} and has length {np.sqrt(square[place]):.7g}; expected 1: "
-                "normalise it, or all of q by robot.unit(q)"
-            )
-    return ""

@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Array
 from armwright.arrays import checked, common_shape, scalars, stacked
 from armwright.errors import InputError
-from armwright.evaluate import not_unit
 from armwright.formulations import find
 from armwright.formulations.problem import MEANING
 from armwright.function import Function
 from armwright.function import compile as compile_function
 from armwright.model.description import Description
+from armwright.model.unit import not_unit
 
 FLOAT64 = np.dtype("float64")
 
@@ -43,6 +43,6 @@ def as_written(robot: Description, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) 
     state = [scalars(x, batch) for x, _ in arrays.values()]
     result = stacked(find("regressor")(robot.mechanism(), *state), batch, FLOAT64)
     if not np.isfinite(result).all():
-        said = not_unit(robot, arrays["q"][0])
+        said = not_unit(robot, "q", arrays["q"][0])
         raise InputError(said or "q, qd and qdd hold a number that is not finite, or too large")
     return result

@@ -6,25 +6,33 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.errors import InputError
+from armwright.formulations.parts.coordinates import NOT_UNIT
 from armwright.model.description import Description
-
-NOT_UNIT = 1e-6
-"""By so much the length of a quaternion may differ from one: more is no rounding of whoever wrote it."""
 
 
 def checked_unit(robot: Description, name: str, q: Array) -> Array:
     """Positions (..., nq) with quaternions of exactly unit length; those that are clearly not are refused."""
+    if said := not_unit(robot, name, q):
+        raise InputError(said)
+    return robot.unit(q)
+
+
+def not_unit(robot: Description, name: str, q: Array) -> str:
+    """Which quaternion in positions (..., nq) has another length than one, and which; nothing where none has.
+
+    By `NOT_UNIT` its square may differ: more is no rounding of whoever wrote it.
+    """
     for ball in robot.balls:
-        lengths = np.linalg.norm(q[..., ball.circle], axis=-1)
-        apart = np.abs(lengths - 1)
-        if not (apart <= NOT_UNIT).all():
-            worst = tuple(int(i) for i in np.unravel_index(np.argmax(~(apart <= NOT_UNIT)), apart.shape))
+        lengths = np.linalg.norm(np.asarray(q[..., ball.circle], float), axis=-1)
+        wrong = ~(np.abs(lengths * lengths - 1) <= NOT_UNIT)
+        if wrong.any():
+            first = tuple(int(i) for i in np.argwhere(wrong)[0])
             what = "cosine and sine" if ball.kind == "planar" else "quaternion"
             joint = robot.rows[ball.joint].name.rpartition(".")[0]
-            which = f"{name}[{', '.join(map(str, worst))}]" if worst else name
-            raise InputError(
+            which = f"{name}[{', '.join(map(str, first))}]" if first else name
+            return (
                 f"{which}: the {what} of {joint}, entries {ball.circle.start} to {ball.circle.stop - 1} of q, has the "
-                f"length {lengths[worst]:.9g}; expected 1 to within {NOT_UNIT:g}: divide it by its length, or give "
+                f"length {lengths[first]:.9g}; expected 1 to within {NOT_UNIT / 2:g}: divide it by its length, or give "
                 "robot.unit(q)"
             )
-    return robot.unit(q)
+    return ""

@@ -140,7 +140,7 @@ def _travelling(program: Program, steps: Steps, layout: Layout, dtype: str) -> T
 
     def right(code: Code) -> bool:
         reference = Stepped(program, steps, layout, dtype)
-        return trial.rollout(Travelling(code, write, entries, dtype), reference, program.sizes, program.units)
+        return trial.rollout(Travelling(code, write, entries, dtype), reference, program.sizes, layout.circles)
 
     digest = f"rollout|{program.digest()}|{steps!r}|{layout.controlled}|{layout.circles}"
     return Travelling(loaded(digest, dtype, write, right), write, entries, dtype)

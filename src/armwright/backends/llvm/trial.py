@@ -29,11 +29,11 @@ def kernel(tried: Kernel, reference: Kernel, sizes: Iterable[int], units: Units 
     return _alike(got, expected)
 
 
-def rollout(tried: Rollout, reference: Rollout, sizes: Sequence[int], units: Units = ()) -> bool:
+def rollout(tried: Rollout, reference: Rollout, sizes: Sequence[int], circles: Sequence[tuple[int, int]] = ()) -> bool:
     """Whether one step of two rollouts ends in the same state."""
     ends = []
     for travel in (tried, reference):
-        fields = _fields(tried.entries, sum(sizes[2:]), travel.width, tried.dtype, units)
+        fields = _fields(tried.entries, sum(sizes[2:]), travel.width, tried.dtype, circles)
         travel.run(fields, travel.width)
         ends.append(fields["y"][:, :1])
     return _alike(*ends)
@@ -61,10 +61,12 @@ def _alike(got: Array, expected: Array) -> bool:
         return bool(np.all(np.abs(got - expected) <= allowed))
 
 
-def _fields(entries: int, parameters: int, width: int, dtype: np.dtype[Any], units: Units) -> dict[str, Any]:
+def _fields(
+    entries: int, parameters: int, width: int, dtype: np.dtype[Any], circles: Sequence[tuple[int, int]]
+) -> dict[str, Any]:
     """Equal rollouts, one step from their only record."""
-    own = [(argument - 1, first, last) for argument, first, last in units]  # the state comes after the time
-    y, p = (np.repeat(x.T, width, axis=1) for x in _state((entries, max(parameters, 1)), dtype, own))
+    units = [(0, first, end - 1) for first, end in circles]
+    y, p = (np.repeat(x.T, width, axis=1) for x in _state((entries, max(parameters, 1)), dtype, units))
     begin = {"h": STEP, "previous": FORGIVEN}
     return {
         "y": y,
