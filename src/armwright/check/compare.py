@@ -6,7 +6,7 @@ import json
 import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from armwright.formulations.parts.types import Coordinates
 from armwright.load import load
 from armwright.mechanism import Drive, Mechanism
 from armwright.model.change import in_order_of
-from armwright.model.description import Description
+from armwright.model.description import Description, Frame
 from armwright.rules.whole import driven
 
 TOLERANCE = 1e-6
@@ -203,6 +203,16 @@ def _check_branches(a: Description, b: Description) -> None:
             )
 
 
+def _ended(a: Description, b: Description) -> tuple[Description, Description]:
+    """The two with a tip where both leave it open: the frame of the last link that has its name in both."""
+    if a.tip is not None or b.tip is not None:
+        return a, b
+    common = [link.name for link in a.links if link.name in b.frame_names]
+    ends = [robot.frame(common[-1]) if common else Frame("tool", len(robot.links) - 1) for robot in (a, b)]
+    one, two = (replace(robot, tip=at.link, flange=at.pose) for robot, at in zip((a, b), ends, strict=True))
+    return one, two
+
+
 def _robot(which: str | Path | Description, packages: Mapping[str, str | Path] | None) -> Description:
     if isinstance(which, Description):
         return which
@@ -230,6 +240,7 @@ class _Pair:
     """
 
     def __init__(self, robots: tuple[Description, Description], tolerance: float) -> None:
+        robots = _ended(*robots)
         self.robots, self.tolerance = robots, tolerance
         self.a, self.b = a, b = robots[0].freed(), robots[1].freed()
         one, two = Skeleton.of(a), Skeleton.of(b)
