@@ -33,9 +33,10 @@ ANGLES = {rule.kind for rule in RULES if rule.about is AngleFacts}
 def check(
     path: str | Path,
     base: str | None = None,
-    tip: str | None = None,
+    tip: str | Sequence[str] | None = None,
     locked: Mapping[str, float] | None = None,
     *,
+    floating: bool = False,
     accept: Sequence[str] = (),
     peers: Mapping[str, Peer] | None = None,
     prove_it: bool = True,
@@ -44,6 +45,7 @@ def check(
 ) -> Report:
     """What is wrong, suspicious or fine in a robot file, and whether its numbers can be computed with.
 
+    base, tip, locked, floating as for `load`
     accept    kinds of findings, or "where: kind", that are known and become notes; a TOML file has its own list too
     peers     other programs to compare torques with, by name (the command line passes Pinocchio and MuJoCo)
     prove_it  False leaves out the proofs, which take a second or two
@@ -54,7 +56,10 @@ def check(
         raise InputError(f"accept = {accept!r}: expected a list of kinds")
     check_accepted(accept, KINDS, "finding to accept")
     written = read(path, packages, mappings)
-    chosen = {"base": base, "tip": tip, "locked": locked or None, "packages": packages, "mappings": mappings}
+    chosen = {
+        "base": base, "tip": tip, "locked": locked or None, "packages": packages, "mappings": mappings,
+        "floating": floating,
+    }  # fmt: skip
     found = list(written_findings(written))
     robot, from_loading = _loaded(path, written, chosen, found)
     found += from_loading
@@ -134,7 +139,7 @@ def _loaded(
             return _load(copy, chosen | {"mappings": None}, visuals=False)
     wrong = any(finding.severity == "error" for finding in found)
     undecided = "choose" in str(refused)  # which chain of a tree is meant
-    if any(chosen[key] is not None for key in ("base", "tip", "locked")) or not (wrong or undecided):
+    if any(chosen[key] for key in ("base", "tip", "locked", "floating")) or not (wrong or undecided):
         raise refused
     severity = "note" if undecided else "error"
     return None, [Finding(severity, "not loaded", written.name, f"nothing was proved: {refused}")]

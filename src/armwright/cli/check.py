@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,7 +15,7 @@ from armwright.algebra import Array
 from armwright.check import Finding, Fixed, Report, check
 from armwright.check import fix as mend
 from armwright.check.proofs import Peer
-from armwright.cli.command import AS_JSON, NamedRobot
+from armwright.cli.command import AS_JSON, NamedRobot, RobotOptions
 from armwright.cli.output import command_line, console, escape, show_json, table, working
 from armwright.errors import InputError
 from armwright.robot import Robot
@@ -36,10 +35,10 @@ def run_check(
     if file.payload is not None:
         raise InputError("--payload: check looks at what stands in the file; write the payload there, or leave it out")
     name, packages, mappings = file.name, file.packages, file.mappings
-    peers = {} if quick else installed_peers(name, file.base, file.locked)
+    peers = {} if quick else installed_peers(name, file)
     with working(f"checking {Path(name).name}"):
         report = check(
-            name, file.base, file.tip, file.locked,
+            name, file.base, file.tips, file.locked, floating=file.floating,
             accept=accept or (), peers=peers, prove_it=not quick, packages=packages, mappings=mappings,
         )  # fmt: skip
         fixed = mend(name, fix, packages=packages, mappings=mappings) if fix is not None else None
@@ -102,12 +101,12 @@ def _show_fixed(fixed: Fixed) -> None:
             out.print(f"  {word}: {escape(finding.where)}: {finding.kind}: {escape(finding.text)}", soft_wrap=True)
 
 
-def installed_peers(file: str, base: str | None, locked: Mapping[str, float]) -> dict[str, Peer]:
+def installed_peers(file: str, chosen: RobotOptions) -> dict[str, Peer]:
     """Pinocchio and MuJoCo with the same robot, and Pinocchio reading a URDF file by itself."""
     peers: dict[str, Peer] = {}
     if find_spec("pinocchio"):
         peers["Pinocchio"] = partial(_peer, "pinocchio", "Pinocchio")
-        if Path(file).suffix == ".urdf" and base is None and not locked:
+        if Path(file).suffix == ".urdf" and not (chosen.base or chosen.locked or chosen.floating):
             peers["Pinocchio reading the file"] = partial(_pinocchio_reads, Path(file))
     if find_spec("mujoco"):
         peers["MuJoCo"] = partial(_peer, "mujoco", "MuJoCo")

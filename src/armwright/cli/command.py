@@ -24,9 +24,10 @@ from armwright.robot import Robot
 FILES = "a .toml, .urdf, .xacro or .xml (MuJoCo) file"
 PANELS = {"": "Which robot of a file", "_there": "Which robot of the second file"}
 
-OPTIONS: dict[str, tuple[Any, str, str]] = {
-    "base": (str, "LINK", "Where the chain starts; the root by default."),
-    "tip": (str, "LINK", "Where the chain ends; the longest chain by default."),
+OPTIONS: dict[str, tuple[Any, str | None, str]] = {
+    "base": (str, "LINK", "Where the robot starts; the root by default."),
+    "tip": (list[str], "LINK", "Where a chain ends; all of the robot by default. Repeat for more."),
+    "floating": (bool, None, "A free joint carries the base."),
     "lock": (list[str], "JOINT=POSITION", "A joint that stands still. Repeat for more."),
     "package": (list[str], "NAME=FOLDER", "Where a package is that the file names. Repeat for more."),
     "arg": (list[str], "NAME=VALUE", "An argument of a xacro file. Repeat for more."),
@@ -44,7 +45,8 @@ class RobotOptions:
 
     name: str
     base: str | None = None
-    tip: str | None = None
+    tip: Sequence[str] = ()
+    floating: bool = False
     lock: Sequence[str] = ()
     package: Sequence[str] = ()
     arg: Sequence[str] = ()
@@ -70,6 +72,10 @@ class RobotOptions:
             )
         mass, com, inertia = numbers[0], numbers[1:4] or (0.0, 0.0, 0.0), numbers[4:] or (0.0,) * 6
         return arm.with_payload(mass, com, inertia) if mass or any(inertia) else arm.without_payload()
+
+    @property
+    def tips(self) -> Sequence[str] | None:
+        return self.tip or None
 
     @property
     def locked(self) -> dict[str, float]:
@@ -106,8 +112,8 @@ NamedRobot: TypeAlias = Annotated[RobotOptions, f"A packaged robot, or {FILES}."
 
 def robot_of(chosen: RobotOptions) -> Robot:
     """A packaged robot or one from a file, without what it looks like: where its meshes lie is of no concern."""
-    where = (chosen.locked, chosen.packages, False, chosen.mappings)
-    return chosen.holding(load(chosen.name, chosen.base, chosen.tip, *where))
+    where = (chosen.locked, chosen.packages, False, chosen.mappings, chosen.floating)
+    return chosen.holding(load(chosen.name, chosen.base, chosen.tips, *where))
 
 
 def _pairs(option: str, given: Sequence[str], expected: str) -> list[tuple[str, str]]:

@@ -67,6 +67,7 @@ WORD = 24
 OPTIONS = {
     "base=": "--base LINK",
     "tip=": "--tip LINK",
+    "floating=": "--floating",
     "locked=": "--lock JOINT=POSITION",
     "packages=": "--package NAME=FOLDER",
     "mappings=": "--arg NAME=VALUE",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -113,8 +113,8 @@ def _sizes(robot: Description) -> tuple[list[float], list[float], float, list[fl
     either axis, that of the axes, and the gap that a joint always leaves between neighbouring centres of mass, of which
     each may bridge little; for the largest size also the way to the tool. A prismatic joint has a direction and no
     line. Nothing counts as smaller than what is usual: the lower of the two middle sizes, and for the largest size the
-    upper one, so that locking a joint, which leaves a link less, does not make the others look too heavy; nor
-    do any number of links that hardly weigh anything, such as the fingers of a hand.
+    upper one, so that locking a joint, which leaves a link less, does not make the others look too heavy. Of all links
+    and of those that weigh something, which fingers do not, the milder is taken.
     """
     coms, rows = [np.array(link.com) for link in robot.links], robot.rows
     tools = {} if robot.tip is None else {robot.tip: np.asarray(robot.hand.pose)[:3, 3]}
@@ -143,17 +143,17 @@ def _sizes(robot: Description) -> tuple[list[float], list[float], float, list[fl
         outward[tip] = max(outward[tip], np.linalg.norm(tool - coms[tip]))
     high = np.maximum(low, np.maximum(inward, outward))
     total = sum(abs(link.mass) for link in robot.links)
-    heavy = [i for i, link in enumerate(robot.links) if not minor(link.mass, total)]
-    lower, upper = _middle(high[heavy] if len(heavy) > 2 else high)
-    usual, _ = _middle(high)
-    least, most = np.maximum(low, usual), np.maximum(high, min(upper, FARTHER * lower))
+    heavy = [size for size, link in zip(high, robot.links, strict=True) if not minor(link.mass, total)]
+    lower, upper = zip(*(_middle(sizes) for sizes in (high, heavy or high)), strict=True)
+    usual = min(lower)
+    least, most = np.maximum(low, usual), np.maximum(high, min(max(upper), FARTHER * max(lower)))
     return least.tolist(), most.tolist(), usual, joints, off.tolist()
 
 
-def _middle(sizes: Array) -> tuple[float, float]:
-    """The two in the middle, the lower one first; of an odd number one and the same."""
-    ordered = np.sort(sizes)
-    return float(ordered[(len(ordered) - 1) // 2]), float(ordered[len(ordered) // 2])
+def _middle(sizes: Iterable[float]) -> tuple[float, float]:
+    """The lower and the upper of the two middle ones."""
+    ordered = sorted(map(float, sizes))
+    return ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2]
 
 
 def _beside(row: JointModel, before: Array, after: Array) -> tuple[Array, Array]:
