@@ -17,6 +17,7 @@ from armwright import identify
 from armwright.formulations import FORMULATIONS, Formulation
 from armwright.model.description import JointModel, LinkModel
 from armwright.robot import random_tree
+from armwright.study.papers import grigorov2013
 
 DOWN = (0.0, -9.81, 0.0)
 """In the plane of the mechanisms."""
@@ -321,6 +322,24 @@ def test_frames_of_a_loop_are_asked_for_by_name(make: Callable[[], aw.Robot]) ->
 def test_a_five_bar_falls_without_losing_energy() -> None:
     run = aw.simulate(five_bar(), None, (2.0, 1.0), (0.5, -0.3), 0.15, every=0.05, rtol=1e-11)
     assert run.audit.energy_error < 1e-9
+
+
+def test_a_loop_that_is_stretched_ends_a_run() -> None:
+    with pytest.raises(aw.SimulationError, match="a loop ends there if it is stretched or folded: b-d"):
+        aw.simulate(five_bar(), None, (2.0, 1.0), (0.5, -0.3), 0.5, rtol=1e-9)
+
+
+def test_cylinders_push_as_hard_as_virtual_work_says() -> None:
+    """Grigorov's arm with its cylinders as coordinates, and as loops beside its joints."""
+    arm = aw.load("grigorov")
+    q, qd, qdd = np.random.default_rng(0).uniform(-0.2, 0.2, (3, 4, 5)) + [grigorov2013.VIA[0]] * 4
+    close(grigorov2013.with_cylinders(arm, False).inverse_dynamics(q, qd, qdd), arm.inverse_dynamics(q, qd, qdd), 1e-12)
+    stroke, lever = grigorov2013.strokes(arm, q)
+    by_stroke = grigorov2013.with_cylinders(arm, True)
+    x = np.column_stack([q[:, [0, 4]], stroke])
+    close(by_stroke.gravity_torque(x)[:, 2:], arm.gravity_torque(q)[:, 1:4] / lever, 1e-12)
+    speeds = np.column_stack([qd[:, [0, 4]], lever * qd[:, 1:4]])
+    close(by_stroke.kinetic_energy(x, speeds), arm.kinetic_energy(q, qd), 1e-12)
 
 
 def test_lengths_vary_and_the_loop_stays_closed() -> None:

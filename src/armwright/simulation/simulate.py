@@ -199,8 +199,10 @@ def _broken(plan: Plan, run: Run, state: float, t: float, y: Array) -> Simulatio
     fast = int(np.argmax(np.abs(qd)))
     where = f"at t = {t:.6g} s, where {robot.joints[fast].name} moves at {qd[fast]:.3g}"
     if not condition < 1e14:
+        loops = ", ".join(loop.name for loop in robot.loops if loop.dependent)
+        end = f"; a loop ends there if it is stretched or folded: {loops}" if loops else ""
         return SimulationError(
-            f"the mass matrix of {robot.name} is singular (condition {condition:.1e}) {where}", run, t
+            f"the mass matrix of {robot.name} is singular (condition {condition:.1e}) {where}{end}", run, t
         )
     why = "the accelerations are not finite" if state == BROKEN else "the step falls below rounding"
     assert state in (BROKEN, TOO_SMALL)

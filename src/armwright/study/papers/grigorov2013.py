@@ -24,6 +24,7 @@ from armwright.algebra import Array
 from armwright.check.numbers import difference
 from armwright.formulations import find, formulations
 from armwright.graph import Graph
+from armwright.model.description import NO_TENSOR, JointModel, LinkModel
 from armwright.report.plot import Curve, Plot, per_joint
 from armwright.robot import Robot
 from armwright.study.operation_counts import count_on, count_operations, formula, products_and_sums
@@ -76,6 +77,7 @@ def study() -> Study:
             _growth(),
             _piecewise(arm, motion),
             _independent(arm, motion),
+            _cylinders(arm, motion),
         ),
     )
     return Study.of(
@@ -505,3 +507,92 @@ def _mujoco(arm: Robot) -> Finding:
         mujoco.mj_step(model, data, 10)
         error = max(error, float(np.abs(data.qpos - q).max()))
     return claim(where, what, "verified", f"agree, to {np.degrees(error):.0e} deg", below(error, 1e-7), remark=STAND_IN)
+
+
+# ----------------------------------------------------------------------------------------------------------- cylinders
+
+CYLINDERS = {
+    "boom": (("column", (0.35, 0.0, -0.7), np.pi / 2), (0.8, 0.1, 0.0), 0.95),
+    "stick": (("boom", (0.9, 0.35, 0.0), 0.0), (-0.35, 0.05, 0.0), 0.9),
+    "tilt": (("stick", (0.6, 0.3, 0.0), 0.0), (-0.05, 0.25, 0.0), 0.9),
+}
+"""By the link that a cylinder turns: on what and where its barrel hangs, where its rod pushes, its closed length."""
+
+
+def with_cylinders(arm: Robot, by_stroke: bool) -> Robot:
+    """The arm with a cylinder, without mass, on boom, stick and tilt: each closes a loop with the joint that it turns.
+
+    The coordinates are the strokes of the cylinders if `by_stroke`, and the angles of the joints if not.
+    """
+    joints, links, parents = list(arm.joints), list(arm.links), list(arm.parents)
+    names = [link.name for link in arm.links]
+    for name, ((on, (x, y, z), alpha), _, length) in CYLINDERS.items():
+        joints += [
+            JointModel(f"{name}_barrel", "revolute", alpha, x, 0.0, 0.0, y=y, z=z),
+            JointModel(f"{name}_stroke", "prismatic", -np.pi / 2, 0.0, length, 0.0),
+        ]
+        parents += [names.index(on), len(links)]
+        links += [LinkModel(f"{name}_{part}", 0.0, (0.0, 0.0, 0.0), NO_TENSOR) for part in ("barrel", "rod")]
+    tree = replace(arm, joints=tuple(joints), links=tuple(links), parents=tuple(parents), tip=arm.tip)
+    for name, (_, push, _) in CYLINDERS.items():
+        turned_by = arm.joints[names.index(name)].name
+        dependent = (f"{name}_barrel", turned_by if by_stroke else f"{name}_stroke")
+        reference = {joint.name: float(q) for joint, q in zip(arm.joints, VIA[0], strict=True)}
+        tree = tree.with_loop(
+            (name, f"{name}_rod"), (push, (0.0, 0.0, 0.0)), name=name, dependent=dependent,
+            reference={**reference, f"{name}_barrel": -0.5 if name != "boom" else 0.0, f"{name}_stroke": 0.3},
+        )  # fmt: skip
+    return tree
+
+
+def strokes(arm: Robot, q: Array) -> tuple[Array, Array]:
+    """The strokes of the cylinders at angles (..., 5) of the joints, and their growth with these; (..., 3) each."""
+    poses, names = with_cylinders(arm, by_stroke=False).link_poses(q), [link.name for link in arm.links]
+    found = []
+    for k, (name, (_, push, closed)) in enumerate(CYLINDERS.items()):
+        pivot = poses[..., names.index(name), :, :]
+        barrel = poses[..., arm.n + 2 * k, :3, 3]
+        end = (pivot @ np.array([*push, 1.0]))[..., :3]
+        along = end - barrel
+        length = np.linalg.norm(along, axis=-1)
+        turned = np.cross(pivot[..., :3, 2], end - pivot[..., :3, 3])
+        found.append((length - closed, np.sum(along * turned, axis=-1) / length))
+    stroke, arms = (np.stack(values, axis=-1) for values in zip(*found, strict=True))
+    return stroke, arms
+
+
+OTHERS, DRIVEN = [0, 4], [1, 2, 3]
+"""The joints that no cylinder turns, and those that one does. By strokes, the arm has the former, then its strokes."""
+
+
+def _cylinders(arm: Robot, motion: trajectory.Trajectory) -> Part:
+    """Forces of cylinders in place of torques, and the closure of the valves in strokes in place of angles."""
+    by_stroke = with_cylinders(arm, by_stroke=True)
+    q = np.asarray(motion(np.linspace(*VIA_TIMES[::2], 61))[0])
+    stroke, arms = strokes(arm, q)
+    forces = by_stroke.gravity_torque(np.column_stack([q[:, OTHERS], stroke]))[:, 2:]
+    off = difference(forces, arm.gravity_torque(q)[:, DRIVEN] / arms)
+    swing, told = _closure_by_strokes(arm, by_stroke)
+    findings = [
+        claim("section 3", "forces of cylinders that hold the arm", NOTHING, f"{np.abs(forces).max() / 1e3:.0f} kN at "
+              f"most; as torques over lever arms to {rough(off)}", below(off, 1e-9), "not by virtual work",
+              remark=STAND_IN, words="virtual work, off by"),
+        claim("eq. (14)", "k and d transferred to the joints", "oscillation", "as with springs in the cylinders, to "
+              f"{100 * told:.0f} % of the largest deviation, {np.degrees(swing):.2f} deg", below(told, 0.1),
+              "the transfer would not do", remark=STAND_IN, words="difference"),
+    ]  # fmt: skip
+    return findings, []
+
+
+def _closure_by_strokes(arm: Robot, by_stroke: Robot) -> tuple[float, float]:
+    """The largest deviation of boom, stick and tilt after closure, and by how much of it the two ways differ."""
+    (at, arms), start = strokes(arm, VIA[0]), CLOSURE["qd0"]
+    k, d = (np.concatenate([x[OTHERS], x[DRIVEN] / arms**2]) for x in (STIFFNESS, DAMPING))
+    q0, qd0 = np.concatenate([VIA[0][OTHERS], at]), np.concatenate([start[OTHERS], start[DRIVEN] * arms])
+    law = torque.spring_damper(k, d, q0 + by_stroke.gravity_torque(q0) / k)
+    run = aw.simulate(by_stroke, law, q0=q0, qd0=qd0, duration=0.5, every=0.01)
+    beside = aw.simulate(arm, closed_valves(arm), **CLOSURE, duration=0.5, every=0.01)
+    swing = (run.q[:, 2:] - at) / arms
+    expected = beside.q[:, DRIVEN] - VIA[0][DRIVEN]
+    largest = float(np.abs(expected).max())
+    return largest, float(np.abs(swing - expected).max()) / largest
