@@ -8,6 +8,7 @@ import pytest
 from conftest import close, random_transform
 
 import armwright as aw
+from armwright.check import check
 from armwright.model import toml
 from armwright.model.description import Frame, JointModel, LinkModel, Mimic, parted, transform
 from armwright.model.freedoms import KINDS, PLAIN, rows_of
@@ -73,9 +74,7 @@ def test_a_tool_on_a_tree_with_several_tips_says_on_which() -> None:
     arm = aw.Robot.from_dh(rows, "modified")
     assert arm.tip is None and aw.Robot.from_dh(rows[:2], "modified").tip == 1
     assert "tip =" not in arm.to_toml() and "tip =" in arm.with_tip("right").to_toml()
-    with pytest.raises(
-        aw.ModelError, match="tool without tip, and the robot has several tips; expected tip = the link"
-    ):
+    with pytest.raises(aw.ModelError, match="tool is of the tip, and the robot has several; name the link with tip"):
         aw.Robot.from_dh(rows, "modified", tool=np.eye(4))
 
 
@@ -258,3 +257,14 @@ def test_friction_and_limits_pass_by_a_ball() -> None:
         aw.ModelError, match=r"with_friction, joint1\.wz: viscous = 1: a free joint has no limits, friction"
     ):
         arm.with_friction(viscous={"joint1.wz": 1})
+
+
+def test_a_file_of_a_tree_is_checked(tmp_path: Path) -> None:
+    """Each body by its own children, the base too; nothing is said of conventions, which a tree has no choice of."""
+    path = tmp_path / "robot.toml"
+    path.write_text(FLOATING.replace("mass = 1.0", "mass = 1e5", 1))
+    report = check(path, peers={"itself": lambda model, *state: model.inverse_dynamics(*state)})
+    assert all(proof.holds for proof in report.proofs)
+    assert {f.where: f.line for f in report.findings if f.severity == "warning"} == {"base_link": 6}
+    path.write_text(random_tree(8, 5).to_toml())
+    assert not [finding for finding in check(path, prove_it=False).findings if finding.severity == "error"]

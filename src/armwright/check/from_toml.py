@@ -11,6 +11,7 @@ from armwright.algebra import Array, Symmetric
 from armwright.check.written import Angles, Body, DHRow, Hinge, Written
 from armwright.errors import ModelError
 from armwright.model.description import EARTH, cos_sin
+from armwright.model.references import Links, parents_of
 from armwright.model.toml import check_count, data_of, lines_of
 from armwright.model.values import Reader
 
@@ -31,19 +32,27 @@ def from_toml(data: bytes, file: str, default_name: str) -> Written:
     lines, convention = lines_of(text), str(top.get("convention", ""))
     readers = [Reader(row, _place(file, i)) for i, row in enumerate(rows)]
     table = [_row(reader, convention) for reader in readers]
-    bodies = (_body(reader, i, table, convention, lines) for i, reader in enumerate(readers))
     whole = Reader(top, lambda _key: file)
+    base = _base(top, file, lines)
+    names = tuple(reader.text("name", f"link{i + 1}") for i, reader in enumerate(readers))
+    floats = base is not None
+    parents = [on - floats for on in parents_of(readers, Links(((base.name,) if base else ()) + names, floats))]
+    bodies = [_body(reader, i, table, parents, convention, lines) for i, reader in enumerate(readers)]
+    serial = parents == list(range(-1, len(rows) - 1)) and not any({"gamma", "y", "z"} & set(row) for row in rows)
     return Written(
         file=file,
         format="toml",
         name=whole.text("name", default_name),
-        bodies=tuple(body for body in bodies if body is not None),
-        hinges=tuple(_hinge(reader, i, table[i], lines) for i, reader in enumerate(readers)),
+        bodies=tuple(body for body in (base, *bodies) if body is not None),
+        hinges=tuple(
+            _hinge(reader, i, table[i], names[parents[i]] if parents[i] >= 0 else "", lines)
+            for i, reader in enumerate(readers)
+        ),
         angles=tuple(angle for i, reader in enumerate(readers) for angle in _angles(reader, i, lines)),
         gravity=whole.triple("gravity", EARTH),
         gravity_line=lines.get(("", 0, "gravity")),
         convention=convention,
-        rows=tuple(table),
+        rows=tuple(table) if serial else (),
         accept=whole.texts("accept"),
         data=data,
     )
@@ -57,51 +66,90 @@ def _row(row: Reader, convention: str) -> DHRow:
     shift = "b" if convention in ("angeles", "saha") else "d"
     d = row.number(shift, 0.0)
     com = np.array(row.triple("com")) if "com" in row.data and row.data.get("mass") else None
-    return DHRow(row.angle("alpha", 0.0), row.number("a", 0.0), -d if convention == "angeles" else d, com)
+    return DHRow(
+        row.angle("alpha", 0.0), row.number("a", 0.0), -d if convention == "angeles" else d, com,
+        row.angle("gamma", 0.0), row.number("y", 0.0), row.number("z", 0.0),
+    )  # fmt: skip
+
+
+def _base(top: Mapping[str, Any], file: str, lines: dict[Any, int]) -> Body | None:
+    """The body of a base that floats, which no repair reaches."""
+    if top.get("floating") is not True or not isinstance(top.get("base_link"), Mapping):
+        return None
+    row = Reader({"name": "base_link", **top["base_link"]}, lambda _key: f"{file}: base_link")
+    tensor, form = _tensor(row)
+    if tensor is None:
+        return None
+    return Body(
+        name=row.text("name", ""),
+        mass=row.number("mass"),
+        com=np.array(row.triple("com")),
+        tensor=tensor,
+        points=np.zeros((1, 3)),
+        form=form,
+        line=lines.get(("base_link", 0, "inertia")),
+    )
+
+
+def _tensor(row: Reader) -> tuple[Array | None, str]:
+    """The tensor of a body that is given by mass, centre and tensor, and how it is written."""
+    if not {"mass", "com", "inertia"} <= set(row.data) or "point_masses" in row.data:
+        return None, ""
+    tensor = np.asarray(row.data["inertia"])
+    form = {(6,): "six", (3, 3): "rows"}.get(tensor.shape, "")
+    if not form or tensor.dtype.kind not in "iuf":
+        return None, ""
+    whole: Array = np.array(Symmetric(*tensor.tolist()).matrix if form == "six" else tensor, dtype=float)
+    return whole, form
 
 
 def other_end(rows: Sequence[DHRow], i: int, distal: bool) -> Array:
     """The other joint of link i seen from the frame of row i: joint i if that frame is at the far end, else i + 1."""
-    if not distal and i + 1 >= len(rows):
-        return np.zeros(3)
-    row, sign = (rows[i], -1.0) if distal else (rows[i + 1], 1.0)
-    c, s = cos_sin(row.alpha)
-    return np.array([sign * row.a, -row.d * s, sign * row.d * c], dtype=float)
+    if not distal:
+        return _start(rows[i + 1]) if i + 1 < len(rows) else np.zeros(3)
+    c, s = cos_sin(rows[i].alpha)
+    return np.array([-rows[i].a, -rows[i].d * s, -rows[i].d * c], dtype=float)
 
 
-def _body(row: Reader, i: int, table: Sequence[DHRow], convention: str, lines: dict[Any, int]) -> Body | None:
+def _start(row: DHRow) -> Array:
+    """Where the frame of a row is in that of its parent, if the joint moves nothing."""
+    (c, s), (cg, sg) = cos_sin(row.alpha), cos_sin(row.gamma)
+    x, y, z = row.a, row.y - row.d * s, row.z + row.d * c
+    return np.array([cg * x - sg * y, sg * x + cg * y, z], dtype=float)
+
+
+def _body(
+    row: Reader, i: int, table: Sequence[DHRow], parents: Sequence[int], convention: str, lines: dict[Any, int]
+) -> Body | None:
     """The body of a row that gives mass, centre and tensor; others are made of rods and points by armwright itself."""
-    if not {"mass", "com", "inertia"} <= set(row.data) or "point_masses" in row.data:
+    tensor, form = _tensor(row)
+    if tensor is None:
         return None
-    tensor = np.asarray(row.data["inertia"])
-    form = {(6,): "six", (3, 3): "rows"}.get(tensor.shape, "")
-    if not form or tensor.dtype.kind not in "iuf":
-        return None
-    if form == "six":
-        tensor = np.array(Symmetric(*tensor.tolist()).matrix)
     distal = convention in DISTAL
     c, s = cos_sin(table[i].alpha) if distal else (1, 0)
+    ends = [other_end(table, i, distal)] if distal else [_start(table[k]) for k, on in enumerate(parents) if on == i]
+    turns = parents[i] < 0 and row.data.get("type") == "revolute"
     return Body(
         name=row.text("name", f"link{i + 1}"),
         mass=row.number("mass"),
         com=np.array(row.triple("com")),
-        tensor=tensor.astype(float),
-        points=np.vstack([np.zeros(3), other_end(table, i, distal)]),
-        spin=np.array([0, s, c], dtype=float) if i == 0 and row.data.get("type") == "revolute" else None,
+        tensor=tensor,
+        points=np.vstack([np.zeros(3), *ends]),
+        spin=np.array([0, s, c], dtype=float) if turns else None,
         place=i,
         form=form,
         line=lines.get(("link", i, "inertia")),
     )
 
 
-def _hinge(row: Reader, i: int, geometry: DHRow, lines: dict[Any, int]) -> Hinge:
+def _hinge(row: Reader, i: int, geometry: DHRow, parent: str, lines: dict[Any, int]) -> Hinge:
     kind = row.text("type", "revolute")
     placement = np.eye(4)
-    placement[:3, 3] = geometry.a, 0.0, 0.0 if kind == "prismatic" else geometry.d
+    placement[:3, 3] = geometry.a, geometry.y, geometry.z + (0.0 if kind == "prismatic" else geometry.d)
     return Hinge(
         name=row.text("joint", f"joint{i + 1}"),
         kind=kind,
-        parent="" if i == 0 else f"link{i}",
+        parent=parent,
         child=row.text("name", f"link{i + 1}"),
         placement=placement,
         axis=np.array([0.0, 0.0, 1.0]),

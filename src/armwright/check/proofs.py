@@ -108,7 +108,7 @@ def _conserved(robot: Robot) -> Proof:
 def _peers(robot: Robot, peers: Mapping[str, Peer]) -> Iterator[Proof]:
     model, mechanism, state = bare(robot).freed(), robot.mechanism(), states(robot)
     q, qd, qdd = (
-        np.stack(np.broadcast_arrays(*moved(mechanism, list(x.T))), axis=-1)
+        np.stack(np.broadcast_arrays(np.zeros(len(x)), *moved(mechanism, list(x.T)))[1:], axis=-1, dtype=float)
         for moved, x in zip((positions, rates, rates), state, strict=True)
     )
     q = np.insert(q, [ball.joint + ball.freedoms for ball in robot.balls], 0.0, axis=1)

@@ -126,6 +126,9 @@ class DHRow:
     a: float
     d: float
     com: Array | None
+    gamma: float = 0.0
+    y: float = 0.0
+    z: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
