@@ -11,6 +11,7 @@ from conftest import close
 import armwright as aw
 from armwright.check import compare
 from armwright.robot import random_tree
+from armwright.study.peers.pinocchio import Reading
 
 KINDS = ("revolute", "prismatic", "helical", "cylindrical", "universal")
 pytestmark = [
@@ -77,3 +78,12 @@ def states(arm: aw.Robot) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(1)
     q = arm.unit(rng.uniform(-1, 1, arm.nq))
     return q, *rng.uniform(-1, 1, (2, arm.n))
+
+
+@pytest.mark.parametrize("floating", [False, True])
+def test_pinocchio_reads_the_file_of_a_tree_by_itself(floating: bool, tmp_path: Path) -> None:
+    """As `armwright check` asks it to: whatever frames are chosen here, the torques are those of the file."""
+    path = written(random_tree(5, 3, kinds=("revolute", "planar", "prismatic"), floating=not floating), tmp_path)
+    arm = aw.load(path, floating=floating)
+    q, qd, qdd = states(arm)
+    close(Reading(path, arm).inverse_dynamics(q, qd, qdd), arm.inverse_dynamics(q, qd, qdd), 1e-10)

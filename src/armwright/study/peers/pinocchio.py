@@ -159,21 +159,30 @@ def _turned(rows: list[Row]) -> Array:
 
 
 class Reading:
-    """Pinocchio's own reading of a URDF file, every joint but those of a chain locked at zero."""
+    """Pinocchio's own reading of a URDF file, every joint that the robot does not have locked at zero."""
 
     def __init__(self, file: str | Path, arm: Robot) -> None:
-        whole = pin.buildModelFromUrdf(str(file))
-        names = [joint.name for joint in arm.joints]
-        others = [whole.getJointId(name) for name in list(whole.names)[1:] if name not in names]
+        balls = {ball.coordinate: ball for ball in arm.balls}
+        inside = {ball.coordinate + k for ball in arm.balls for k in range(1, ball.freedoms)}
+        names = {
+            i: joint.name.rpartition(".")[0] if i in balls else joint.name
+            for i, joint in enumerate(arm.joints)
+            if i not in inside
+        }
+        root = (pin.JointModelFreeFlyer(),) if names.get(0) == "root_joint" else ()
+        whole = pin.buildModelFromUrdf(str(file), *root)
+        others = [whole.getJointId(name) for name in list(whole.names)[1:] if name not in names.values()]
         self.model = pin.buildReducedModel(whole, others, pin.neutral(whole))
         self.data = self.model.createData()
-        self.joints = [self.model.joints[self.model.getJointId(name)] for name in names]
-        self.order = [joint.idx_v for joint in self.joints]
+        self.joints = [self.model.joints[self.model.getJointId(name)] for name in names.values()]
+        self.sizes = [balls[i].freedoms + 1 if i in balls else 1 for i in names]
+        self.order = [joint.idx_v + k for joint in self.joints for k in range(joint.nv)]
 
     def _configuration(self, q: Array) -> Array:
-        c = np.empty(self.model.nq)
-        for x, joint in zip(q, self.joints, strict=True):  # a continuous joint is its cosine and sine
-            c[joint.idx_q : joint.idx_q + joint.nq] = [x] if joint.nq == 1 else [np.cos(x), np.sin(x)]
+        c, own = np.empty(self.model.nq), np.split(q, np.cumsum(self.sizes)[:-1])
+        for x, joint in zip(own, self.joints, strict=True):  # a continuous joint is its cosine and sine
+            turns = len(x) == 1 and joint.nq == 2
+            c[joint.idx_q : joint.idx_q + joint.nq] = [np.cos(x[0]), np.sin(x[0])] if turns else x
         return c
 
     def _rates(self, x: Array) -> Array:
