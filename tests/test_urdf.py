@@ -297,6 +297,13 @@ def written(tmp_path: Path, text: str | bytes, name: str = "robot.urdf") -> Path
     return path
 
 
+def test_an_origin_may_be_turned_by_a_quaternion(tmp_path: Path) -> None:
+    half = np.sqrt(0.5)
+    turned = TREE.replace('rpy="1.5707963 0 0"', f'quat_xyzw="{half} 0 0 {half}"')
+    exact = load(written(tmp_path, TREE.replace("1.5707963", repr(np.pi / 2))))
+    close(load(written(tmp_path, turned)).mass_matrix([0.1, 0.2, 0.01]), exact.mass_matrix([0.1, 0.2, 0.01]), 1e-15)
+
+
 def test_a_tree_becomes_a_chain(tmp_path: Path) -> None:
     path = written(tmp_path, TREE)
     with pytest.warns(LockedWarning, match="close is not on the chain and stands locked at 0"):
@@ -329,6 +336,8 @@ def test_a_tree_becomes_a_chain(tmp_path: Path) -> None:
         ('type="continuous"', 'type="elastic"', "has type 'elastic'; expected revolute"),
         ('xyz="0 0 -2"', 'xyz="0 0 0"', "no length"),
         ('lower="-1" upper="2"', 'lower="2" upper="-1"', "lower first"),
+        ('rpy="1.5707963 0 0"', 'quat_xyzw="1 0 0 1"', "line 10: quat_xyzw has the length 1.41421356; expected a unit"),
+        ('rpy="1.5707963 0 0"', 'rpy="0 0 0" quat_xyzw="1 0 0 0"', "line 10: both rpy and quat_xyzw"),
         ('name="bend"', 'name="turn"', "robot.urdf, line 10: two joints are called 'turn', the other in line 8"),
         (
             '<child link="hand"/>',

@@ -1,4 +1,4 @@
-"""Writes docs/models.md: every robot file of three packages, the chain that loads, or why none does.
+"""Writes docs/models.md: every robot file of three packages, the robot that loads, or why none does.
 
 pip install . pin example-robot-data rtb-data frax && python tools/list_models.py
 """
@@ -11,24 +11,29 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
+import pinocchio as pin
 from frame_savings import Savings, savings
+from whole_robots import Peer
 
 import armwright as aw
-from armwright.check.numbers import bare, difference
+from armwright.check.numbers import bare, difference, evaluate, states
 from armwright.graph import OperationCount
 from armwright.model import urdf, xacro, xml
 from armwright.model.tree import Picked, pick
-from armwright.study.peers.pinocchio import Reading
 
-TIPS = {  # where several chains are equally long
+TIPS = {  # of the chains whose operations are counted in robots that have branches
     "alex_nub_hands.urdf": "leftNub",
     "baxter.urdf": "left_hand_link",
     "centauro.urdf": "arm1_8",
     "g1_29dof_rev_1_0.urdf": "left_rubber_hand",
     "g1_29dof_with_hand_rev_1_0.urdf": "left_hand_palm_link",
+    "anymal-kinova.urdf": "j2s6s200_end_effector",
     "human.urdf": "left_hand",
     "icub.urdf": "l_hand_dh_frame",
     "icub_reduced.urdf": "l_hand_dh_frame",
+    "kinova.urdf": "j2s6s200_end_effector",
+    "panda.urdf": "panda_hand_tcp",
+    "panda_collision.urdf": "panda_hand_tcp",
     "pr2.urdf": "l_gripper_palm_link",
     "romeo.urdf": "l_gripper",
     "romeo_small.urdf": "l_gripper",
@@ -38,6 +43,7 @@ TIPS = {  # where several chains are equally long
     "talos_full_v2.urdf": "gripper_left_base_link",
     "tiago.urdf": "arm_tool_link",
     "tiago_dual.urdf": "arm_left_tool_link",
+    "tiago_no_hand.urdf": "wrist_ft_tool_link",
 }
 PACKAGES = {
     "example-robot-data": ("cmeel.prefix/share/example-robot-data/robots", ("*.urdf",)),
@@ -60,15 +66,14 @@ def files(package: str) -> list[Path]:
 def rows(package: str) -> list[tuple[str, str, str, str]]:
     found = []
     for path in files(package):
-        tip = TIPS.get(path.name)
         name = str(path.relative_to(folder(package)))
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                arm = aw.load(path, tip=tip)
-            mechanism = arm.source.split("\n", maxsplit=1)[0].split(", ", 1)[1]
-            asked = f" (`tip={tip!r}`)" if tip else ""
-            found.append((name, f"{arm.n} joints, {arm.joint_types}", mechanism + asked, deviation(path, arm)))
+                arm = aw.load(path, visuals=False)
+            what = arm.source.split("\n", maxsplit=1)[0].split(", ", 1)[1]
+            follow = f", {len(arm.followers)} follow" if arm.followers else ""
+            found.append((name, f"{arm.n} joints{follow}", what, deviation(path, arm)))
         except aw.ArmwrightError as error:
             reason = str(error).replace(f"{folder(package)}/", "").replace(str(folder(package).parent), "...")
             reason = reason.replace("|", "/").replace("\n", " ")
@@ -77,28 +82,31 @@ def rows(package: str) -> list[tuple[str, str, str, str]]:
 
 
 def deviation(path: Path, arm: aw.Robot) -> str:
-    """From Pinocchio reading the same URDF, on 100 random states: the worst of torque, mass matrix, gravity and pose."""
+    """From Pinocchio reading the same URDF, on 100 random states: the worst of torque, mass matrix and gravity."""
     if path.suffix != ".urdf":
         return "-"
+    ours = bare(arm.freed())
     try:
-        theirs = Reading(path, arm)
+        theirs = Peer(path, floating=False)
     except ValueError:
         return "it refuses the file"  # a link and a joint of the same name
-    ours, tip = bare(arm), arm.source.split("\n")[0].split(" to ")[1]
-    worst = 0.0
-    for q, qd, qdd in np.random.default_rng(0).uniform(-1, 1, (100, 3, arm.n)):
-        for got, expected in (
-            (ours.inverse_dynamics(q, qd, qdd), theirs.inverse_dynamics(q, qd, qdd)),
-            (ours.gravity_torque(q), theirs.gravity_torque(q)),
-            (ours.mass_matrix(q), theirs.mass_matrix(q)),
-            (ours.forward_kinematics(q), theirs.pose(q, tip)),
-        ):
-            worst = max(worst, difference(got, expected) if np.any(expected) else float(np.abs(got).max()))
+    q, qd, qdd = states(ours, 100)
+    there, rigid, worst = [theirs.position(x) for x in q], (theirs.model, theirs.data), 0.0
+    for got, expected in (
+        (
+            evaluate(ours, "inverse_dynamics", q, qd, qdd),
+            (pin.rnea(*rigid, *x) for x in zip(there, qd, qdd, strict=True)),
+        ),
+        (evaluate(ours, "gravity_torque", q), (pin.computeGeneralizedGravity(*rigid, x) for x in there)),
+        (evaluate(ours, "mass_matrix", q), map(theirs.mass_matrix, there)),
+    ):
+        exact = np.array(list(expected))
+        worst = max(worst, difference(got, exact) if np.any(exact) else float(np.abs(got).max()))
     return f"{worst:.0e}"
 
 
 def picked(path: Path) -> Picked:
-    """The chain that `aw.load` takes, and its joints as the file has them."""
+    """A chain out of a file, and its joints as the file has them."""
     tree = urdf.tree_of(xacro.expand(path) if path.suffix == ".xacro" else xml.read(path))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -114,6 +122,8 @@ def counted() -> dict[str, Savings]:
                 mechanism = picked(path)
             except aw.ArmwrightError:
                 continue
+            if mechanism.description.parents != tuple(range(-1, len(mechanism.placed) - 1)):
+                continue
             name = path.name if path.name not in found else str(path.relative_to(folder(package)))
             found[name] = savings(mechanism.placed, mechanism.description)
     return found
@@ -122,7 +132,7 @@ def counted() -> dict[str, Savings]:
 INTRODUCTION = """
 ## What canonical frames save
 
-Multiplications and additions of inverse dynamics, links alone, for every chain above that has mass. First Newton-Euler as
+Multiplications and additions of inverse dynamics, links alone, for chains out of these files that have mass. First Newton-Euler as
 published, which follows the origins of frames and the centres of mass: in the frames of the file and in canonical ones.
 Then the cheapest recursion on base parameters, again in both; the last column is what is compiled by default. All four
 are counted by the same code (`tools/frame_savings.py`).
@@ -132,9 +142,9 @@ NOTES = """
 The files of the UR arms have frames in the centres of mass of links that lie on the axes of their joints. A common normal
 does not meet the axis there, so that in canonical frames, wherever they stand on parallel axes, Newton-Euler as published
 has a centre of mass to account for. On base parameters mass may lie anywhere along its axis, and the canonical frames win.
-The xArm files have 1.5708 for a right angle. Their normals meet micrometres beside the origins of the file, and each of
-these distances is computed with, as it should be: the files are followed to 1e-10. With right angles in the files, as in
-the packaged xarm7, canonical frames save there too.
+Some files have 1.5708 or 1.57079632679 for a right angle. Their normals meet a little beside the origins of the file, and each
+of these distances and angles is computed with, as it should be: nothing is straightened unless `straighten=` asks for it. With
+right angles in the files, as in the packaged arms, canonical frames save there too.
 """
 
 
@@ -171,15 +181,15 @@ def main() -> None:
         "# Robot files tried",
         "",
         "Written by `python tools/list_models.py`. The last column is the largest difference from Pinocchio reading the same",
-        "URDF, relative to the largest entry, of inverse dynamics, mass matrix, gravity torque and tip pose on 100 random",
-        "states. Thirty of these chains are tests, with forward dynamics besides (`tests/test_urdf.py`). Where several chains",
-        "are equally long, a tip has to be chosen.",
+        "URDF, relative to the largest entry, of inverse dynamics, mass matrix and gravity torque on 100 random states, of the",
+        "whole robot. `tests/test_whole_robots.py` has some of them, standing and floating, `tests/test_urdf.py` thirty chains out",
+        "of them, and `tools/whole_robots.py` compares everything else that Pinocchio has.",
     ]
     for package in PACKAGES:
         listed = rows(package)
         good = sum(row[1] != "-" for row in listed)
         text += ["", f"## {package} {version(package)}", "", f"{good} of {len(listed)} files load.", ""]
-        text += ["| file | chain | from, to, or why not | from Pinocchio |", "|---|---|---|---|"]
+        text += ["| file | robot | from, to, or why not | from Pinocchio |", "|---|---|---|---|"]
         text += [f"| {' | '.join(row)} |" for row in listed]
     text += saved()
     (Path(__file__).parent.parent / "docs/models.md").write_text("\n".join(text) + "\n")

@@ -254,7 +254,8 @@ def pick(
     _check_leaders(tree, [joint for joint in taken if joint.moves], roles)
     if not moving and not floating:
         way = f" between {start!r} and {' or '.join(map(repr, chosen))}" if chosen else f" below {start!r}"
-        raise ModelError(f"{tree.name}: no joint moves{way}; choose base= and tip=")
+        free = "" if chosen else ", or let it float by floating=True"
+        raise ModelError(f"{tree.name}: no joint moves{way}; choose base= and tip={free}")
     values, notes = _standing(tree, below, roles, moving)
     whole = Assembly(tree, start, moving, values, floating)
     last, tips = (None, "") if chosen else _end(tree, whole)

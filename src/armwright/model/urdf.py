@@ -9,6 +9,7 @@ which URDF has not, as a comment. Where a name is taken already, or occurs twice
 
 from __future__ import annotations
 
+import math
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -189,8 +190,25 @@ def origin_of(element: xml.Element) -> Array:
     origin = element.one("origin")
     if origin is not None:
         T[:3, 3] = origin.vector("xyz", (0.0, 0.0, 0.0))
-        T[:3, :3] = xml.rotation_xyz(*origin.vector("rpy", (0.0, 0.0, 0.0)))
+        T[:3, :3] = _quaternion(origin) if "quat_xyzw" in origin.attributes else _angles(origin)
     return T
+
+
+def _angles(origin: xml.Element) -> Array:
+    return xml.rotation_xyz(*origin.vector("rpy", (0.0, 0.0, 0.0)))
+
+
+def _quaternion(origin: xml.Element) -> Array:
+    """The rotation by URDF 1.2's other attribute."""
+    from armwright.model.mjcf.pose import rotation  # noqa: PLC0415  (MJCF is written with what is here)
+
+    if "rpy" in origin.attributes:
+        origin.fail("both rpy and quat_xyzw; expected one of them")
+    x, y, z, w = origin.vector("quat_xyzw", (), 4)
+    length = math.hypot(x, y, z, w)
+    if abs(length - 1) > 1e-6:
+        origin.fail(f"quat_xyzw has the length {length:.9g}; expected a unit quaternion: divide it by its length")
+    return rotation(np.array([w, x, y, z]))
 
 
 def _read_joint(element: xml.Element, rotors: dict[str, float]) -> TreeJoint:
