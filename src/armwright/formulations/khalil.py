@@ -27,10 +27,10 @@ def inverse_dynamics(
     mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Loads
 ) -> list[Scalar]:
     motions = tensor_motion(mechanism, q, qd, qdd)
-    return inward(mechanism.parents, _force, Force(ZERO, ZERO), mechanism.joints, mechanism.links, motions, loads)
+    return inward(mechanism.parents, force_step, Force(ZERO, ZERO), mechanism.joints, mechanism.links, motions, loads)
 
 
-def _force(outer: Force, joint: Joint, link: AnyLink, m: TensorMotion, load: Wrench) -> tuple[Force, Scalar]:
+def force_step(outer: Force, joint: Joint, link: AnyLink, m: TensorMotion, load: Wrench) -> tuple[Force, Scalar]:
     F = link.mass * m.sdd + m.Omega @ link.moment
     N = euler_moment(m.Omega, link.origin_euler) + link.moment.cross(m.sdd)
     f = F + outer.f - load.force

@@ -13,6 +13,9 @@ from dataclasses import dataclass
 
 from armwright.backends.llvm.block import Block, Lanes, repeated
 
+MOST = 2**63 - 1
+"""No two states are so far apart."""
+
 HEADER = "define i32 @run(ptr %layout, i64 %begin, i64 %end) {\nstart:"
 
 
@@ -21,18 +24,20 @@ class Batch:
     """The arrays of a `run` by name, each with the text of how many numbers it has per state; the last is the output.
 
     With `rows`, the numbers are known when the code is written, and states that are whole rows are turned at once.
+    Array `through` passes through its tile in any case.
     """
 
     sizes: Mapping[str, str]
     lanes: Lanes
     rows: bool = False
+    through: str = ""
 
     def fields(self, name: str) -> Iterator[str]:
         """The layout of one array, in registers."""
         for j, field in enumerate(("address", "state", "entry"), start=3 * list(self.sizes).index(name)):
             yield f"  %{field}.{name}.at = getelementptr i64, ptr %layout, i64 {j}"
             yield f"  %{field}.{name} = load {'ptr' if field == 'address' else 'i64'}, ptr %{field}.{name}.at, align 8"
-        yield f"  %side.{name} = icmp eq i64 %state.{name}, 1"
+        yield f"  %side.{name} = icmp eq i64 %state.{name}, {1 if name != self.through else MOST}"
         if self.rows:
             yield f"  %rows.{name} = icmp eq i64 %entry.{name}, 1"
 
@@ -123,13 +128,45 @@ def packers(t: Lanes) -> list[str]:
     return [_pack_any(t), _unpack_any(t)]
 
 
+MANY_GROUPS = 8
+"""From so many groups of W numbers on, rows are turned in a loop: written out, they would take long to compile."""
+
+
 def row_packers(sizes: Iterable[int], t: Lanes) -> list[str]:
     """Functions that pack and unpack whole rows of these sizes."""
+    asked = set(sizes)
+    long = {n for n in asked if n >= MANY_GROUPS * t.width}
+    short = (asked - long) | {part for n in long for part in (t.width, n % t.width) if part}
     return [
-        *(text for n in sizes for text in (_pack_rows(n, t), _unpack_rows(n, t))),
+        *(text for n in sorted(short) for text in (_pack_rows(n, t), _unpack_rows(n, t))),
+        *(_long_rows(name, n, t) for n in sorted(long) for name in ("pack", "unpack")),
         f"declare {t.vector} @llvm.masked.load.{t.suffix}.p0(ptr, i32, {t.truths}, {t.vector})",
         f"declare void @llvm.masked.store.{t.suffix}.p0({t.vector}, ptr, i32, {t.truths})",
     ]
+
+
+def _long_rows(name: str, n: int, t: Lanes) -> str:
+    """Rows of n numbers, W of them at a time, and then what is left."""
+    array, tile = "ptr {array}, i64 %stride", "ptr {tile}"
+    arguments = f"{array}, {tile}" if name == "pack" else f"{tile}, {array}"
+    groups, left = divmod(n, t.width)
+    step = f"""  %column = mul i64 %g, {t.width}
+  %slot = mul i64 %g, {t.width * t.width}
+  %from = getelementptr {t.scalar}, ptr %array, i64 %column
+  %to = getelementptr {t.scalar}, ptr %tile, i64 %slot
+  call void @{name}{t.width}({arguments.format(array="%from", tile="%to")})"""
+    rest = f"""  %from.last = getelementptr {t.scalar}, ptr %array, i64 {groups * t.width}
+  %to.last = getelementptr {t.scalar}, ptr %tile, i64 {groups * t.width * t.width}
+  call void @{name}{left}({arguments.format(array="%from.last", tile="%to.last")})
+"""
+    noalias = arguments.replace("ptr", "ptr noalias").format(array="%array", tile="%tile")
+    return f"""define internal void @{name}{n}({noalias}) noinline {{
+start:
+  br label %groups
+{repeated("groups", "%g", groups, step, "start", "groups", "rest")}
+rest:
+{rest if left else ""}  ret void
+}}"""
 
 
 def _pack_any(t: Lanes) -> str:

@@ -9,7 +9,10 @@ place of a state in it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import reduce
 
 from armwright.backends.llvm.batch import HEADER, Batch, packers, row_packers, tile_size
 from armwright.backends.llvm.block import Block, Lanes, declarations, each_lane
@@ -43,6 +46,8 @@ def _run(program: Program, t: Lanes) -> Iterator[str]:
     yield HEADER
     yield f"  %status = alloca {t.vector}, align 64"
     yield f"  store {t.vector} zeroinitializer, ptr %status, align 64"
+    if tiled(program):
+        batch = replace(batch, through="o")
     for name, n in sizes.items():
         yield f"  %tile.{name} = alloca [{tile_size(n, t)} x {t.scalar}], align 64"
         yield from batch.fields(name)
@@ -64,12 +69,42 @@ def write_body(program: Program, block: Block, name: str) -> str:
                 status = block.fma(unused, t.splat(0.0), status)
     for k, x in enumerate(program.outputs):
         result = number(x, values, block)
-        block.put(f"store {t.vector} {result}, ptr {_address(block, '%po', '%so', k)}, align {t.bytes}")
-        status = block.fma(result, t.splat(0.0), status)  # nan where the result is not finite
+        place = _slot(block, k) if tiled(program) else _address(block, "%po", "%so", k)
+        block.put(f"store {t.vector} {result}, ptr {place}, align {t.bytes}")
+    results = dict.fromkeys(number(x, values, block) for x in program.outputs if not _finite(x))
+    status = _finished(block, status, list(results))
     block.put(f"store {t.vector} {status}, ptr %status, align 64")
     arguments = [f"ptr %p{a}, i64 %s{a}" for a in range(len(program.arguments))]
     signature = ", ".join([*arguments, "ptr %po, i64 %so, ptr noalias %status"])
     return block.function(f"@{name}({signature}) noinline")
+
+
+def tiled(program: Program) -> bool:
+    """Whether all results go to a tile, even where states lie side by side.
+
+    Of many stores whose distances are not known, LLVM asks of each two whether they may meet.
+    """
+    return len(program.outputs) > 256
+
+
+def _slot(block: Block, k: int) -> str:
+    """Where a tile has output k."""
+    return block.let(f"getelementptr {block.lanes.scalar}, ptr %po, i64 {k * block.lanes.width}")
+
+
+def _finite(x: Operand) -> bool:
+    """Whether an output is known to be a finite number."""
+    value = x.value if isinstance(x, Expr) else x
+    return value is not None and math.isfinite(value)
+
+
+def _finished(block: Block, status: str, results: list[str]) -> str:
+    """The status, nan where a result is not finite; many results are gone through side by side."""
+    zero = block.lanes.splat(0.0)
+    sums = [status, *([zero] * 3 if len(results) > 16 else [])]
+    for k, result in enumerate(results):
+        sums[k % len(sums)] = block.fma(result, zero, sums[k % len(sums)])
+    return reduce(lambda x, y: block.arithmetic("fadd", x, y), sums)
 
 
 def _address(block: Block, pointer: str, stride: str, k: int) -> str:

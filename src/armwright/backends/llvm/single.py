@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from armwright.backends.llvm.block import Block, Lanes
+from armwright.backends.llvm.block import Block, Lanes, repeated
 from armwright.graph.program import Program
 
 # Fields of a NumPy array object, in bytes from its start: part of NumPy's stable binary interface
@@ -24,6 +24,9 @@ PLAIN = 0x0001 | 0x0100  # C-contiguous and aligned
 ARRAY_TYPE, NEW_ARRAY = 2, 93  # entries of NumPy's table of C functions
 
 METH_FASTCALL = 0x0080
+
+MANY = 64
+"""More outputs than this are written in a loop: one by one, they would take long to compile."""
 
 
 def single_call(program: Program, t: Lanes) -> str:
@@ -102,6 +105,17 @@ def _answer(block: Block, program: Program) -> None:
     block.branch("icmp eq ptr %result, null", "end", "write")
     block.label("write")
     target = _field(block, "%result", DATA)
+    if len(program.outputs) > MANY:
+        step = f"""  %slot = mul i64 %k, {t.width}
+  %source = getelementptr {t.scalar}, ptr %tileo, i64 %slot
+  %value = load {t.scalar}, ptr %source, align {t.bytes}
+  %place = getelementptr {t.scalar}, ptr {target}, i64 %k
+  store {t.scalar} %value, ptr %place, align {t.bytes}"""
+        block.put("br label %each")
+        block.put(repeated("each", "%k", len(program.outputs), step, "write", "each", "end"))
+        block.label("end")
+        block.put("ret ptr %result")
+        return
     for k in range(len(program.outputs)):
         source = block.let(f"getelementptr {t.scalar}, ptr %tileo, i64 {k * t.width}")
         value = block.let(f"load {t.scalar}, ptr {source}, align {t.bytes}")

@@ -5,15 +5,17 @@ are zero. The formulation is Khalil's, which works in the ten parameters; a link
 link is traced along the joints up to it and no further.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from armwright.algebra import ZERO, Scalar, Symmetric, Vector
 from armwright.formulations import khalil
 from armwright.formulations.parts.actuators import rubbing
 from armwright.formulations.parts.coordinates import gathered
+from armwright.formulations.parts.motion import TensorMotion, tensor_motion
+from armwright.formulations.parts.recursion import inward
 from armwright.formulations.parts.types import Coordinates, Loads
-from armwright.mechanism import Mechanism, MomentLink, Wrench
+from armwright.mechanism import Joint, Mechanism, MomentLink, Wrench
 
 TEN = 10
 NOTHING = MomentLink(0, ZERO, Symmetric(0, 0, 0, 0, 0, 0))
@@ -27,15 +29,23 @@ def unit_link(k: int) -> MomentLink:
 
 def link_columns(mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates) -> Iterator[list[Scalar]]:
     """The torques of all joints for each parameter of each link."""
-    n = mechanism.n
+    motions = tensor_motion(mechanism, q, qd, qdd)
     for i in mechanism.solid:
         way = list(mechanism.inward_from(i))[::-1]
-        inner = Mechanism(tuple(mechanism.joints[j] for j in way), (NOTHING,) * len(way), mechanism.gravity)
-        x, v, a = ([values[j] for j in way] for values in (q, qd, qdd))
+        inner = (range(-1, len(way) - 1), [mechanism.joints[j] for j in way], [motions[j] for j in way])
         for k in range(TEN):
-            unit = replace(inner, links=(*inner.links[:-1], unit_link(k)))
-            torques = dict(zip(way, khalil.inverse_dynamics(unit, x, v, a, (Wrench(),) * len(way)), strict=True))
-            yield [torques.get(j, 0) for j in range(n)]
+            torques = dict(zip(way, _torques(*inner, unit_link(k)), strict=True))
+            yield [torques.get(j, 0) for j in range(mechanism.n)]
+
+
+def _torques(
+    parents: Sequence[int], joints: list[Joint], motions: list[TensorMotion], link: MomentLink
+) -> list[Scalar]:
+    """Of the joints on the way to a link, all others being without mass."""
+    links = [*[NOTHING] * (len(joints) - 1), link]
+    return inward(
+        parents, khalil.force_step, khalil.Force(ZERO, ZERO), joints, links, motions, [Wrench()] * len(joints)
+    )
 
 
 def joint_columns(mechanism: Mechanism, qd: Coordinates, qdd: Coordinates) -> Iterator[list[Scalar]]:
