@@ -14,14 +14,16 @@ from tree_oracle import Oracle, pin
 
 import armwright as aw
 from armwright import integrate, torque, trajectory
-from armwright.backends.interface import BACKENDS
+from armwright.backends.interface import BACKENDS, backend
+from armwright.backends.interpreter import Interpreted
+from armwright.backends.llvm import trial
 from armwright.errors import InputError, SlowWarning
 from armwright.robot import Robot, random_tree
 from armwright.scenario import parse, pick_and_place
 from armwright.simulation import Run, limits, simulate, simulate_batch
 from armwright.simulation.kernels import rollout_of
 from armwright.simulation.momentum import momentum
-from armwright.simulation.motion import derivative, driven, layout_of
+from armwright.simulation.motion import derivative, driven, layout_of, view
 from armwright.simulation.plan import plan, settings
 from armwright.simulation.rollouts import Rollouts
 
@@ -209,12 +211,19 @@ def test_a_quaternion_of_any_length_turns_as_a_unit_one() -> None:
     longer = y.copy()
     for begin, end in layout.circles:
         longer[begin:end] *= 1.3
-    kernel = aw.function.backend("cpu").kernel(program, "float64")
+    kernel = backend("cpu").kernel(program, "float64")
     out = np.empty((2, layout.size))
     kernel.run([np.zeros((2, 1)), np.stack([y, longer])], out)
     for begin, end in layout.circles:
         out[1, begin:end] /= 1.3
     close(out[1], out[0], 1e-13)
+
+
+def test_code_out_of_the_cache_is_tried_at_positions_that_the_robot_can_have() -> None:
+    motion = driven(FLYING, torque.Free())
+    for program in (derivative(motion), view(motion)):
+        made = backend("cpu").kernel(program, "float64")
+        assert trial.kernel(made, Interpreted(program, "float64"), program.sizes, program.units)
 
 
 # what drives it

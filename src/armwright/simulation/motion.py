@@ -56,7 +56,8 @@ class Driven:
         carried = (graph.input(f"{name}{k + 1}") for name, size in self.layout.carried for k in range(size))
         y = (*self.at.q, *self.at.qd, *self.at.memory, *carried)
         opened = (("p", self.parameters),) if self.parameters else ()
-        return written_out(Program((("t", (self.at.t,)), ("y", y), *opened), outputs, (len(outputs),)))
+        units = tuple((1, begin, end - 1) for begin, end in self.layout.circles)
+        return written_out(Program((("t", (self.at.t,)), ("y", y), *opened), outputs, (len(outputs),), units))
 
 
 def layout_of(robot: Description, law: Law) -> Layout:
