@@ -14,6 +14,7 @@ from tree_oracle import Oracle
 
 import armwright as aw
 from armwright import identify
+from armwright.check import compare
 from armwright.formulations import FORMULATIONS, Formulation
 from armwright.model.description import JointModel, LinkModel
 from armwright.robot import random_tree
@@ -591,6 +592,16 @@ def test_derivatives_of_held_loops() -> None:
         close(by_q[:, i], (arm.forward_dynamics(q + step, qd, tau) - arm.forward_dynamics(q - step, qd, tau)) / (2 * h), 1e-6)  # fmt: skip
         close(by_qd[:, i], (arm.forward_dynamics(q, qd + step, tau) - arm.forward_dynamics(q, qd - step, tau)) / (2 * h), 1e-6)  # fmt: skip
         close(by_tau[:, i], (arm.forward_dynamics(q, qd, tau + step) - arm.forward_dynamics(q, qd, tau - step)) / (2 * h), 1e-6)  # fmt: skip
+
+
+def test_robots_with_loops_are_compared_and_raise_no_alarm() -> None:
+    for name in ("five_bar", "palletiser"):
+        arm = aw.load(name)
+        assert compare(arm, arm).same
+    other = tuple(replace(f, mimic=replace(f.mimic, offset=0.1)) if f.name == "elbow" else f for f in arm.followers)
+    texts = [d.text for d in compare(arm, replace(arm, followers=other)).differences if d.kind == "coupling"]
+    assert texts == ["it is at 1 lever -1 shoulder +0 here, it is at 1 lever -1 shoulder +0.1 there"]
+    assert not [text for text in aw.problems(cut_four_bar()) if "could never move" in text]
 
 
 def test_a_robot_without_held_loops_has_no_forces_of_them() -> None:

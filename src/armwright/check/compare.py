@@ -397,20 +397,23 @@ class _Pair:
         here, there = (robot.drives or alone for robot in self.robots)
         leaders, signs, offsets = [_leaders(robot) for robot in self.robots], self.found.signs, self.found.offsets
         for i, (x, y) in enumerate(zip(here, there, strict=True)):
-            ((first, of_x),), ((second, of_y),) = x.terms, y.terms
-            one, two = leaders[0][first], leaders[1][second]
-            factor = signs[i] * signs[one] * of_x
-            offset = signs[i] * x.offset - factor * offsets[one] + offsets[i]
-            mapped = (factor, offset if one != i else 0.0)
-            apart = mapped[1] - y.offset
+            one = {leaders[0][c]: signs[i] * signs[leaders[0][c]] * factor for c, factor in x.terms}
+            two = {leaders[1][c]: float(factor) for c, factor in y.terms}
+            offset = signs[i] * x.offset - sum(factor * offsets[k] for k, factor in one.items()) + offsets[i]
+            mapped = 0.0 if i in one or not one else float(offset)
+            apart = mapped - y.offset
             if not self.a.joints[i].prismatic:
                 apart = math.remainder(apart, math.tau)
-            if one != two or max(abs(factor - of_y), abs(apart)) > self.tolerance:
-                text = f"{self._led(i, one, *mapped)} here, {self._led(i, two, of_y, y.offset)} there"
+            off = [abs(one.get(k, 0.0) - two.get(k, 0.0)) for k in {*one, *two}]
+            if one.keys() != two.keys() or max([abs(apart), *off]) > self.tolerance:
+                text = f"{self._led(i, one, mapped)} here, {self._led(i, two, y.offset)} there"
                 yield i, Difference("coupling", self.joint(i), text)
 
-    def _led(self, i: int, leader: int, factor: float, offset: float) -> str:
-        return "it moves by itself" if i == leader else f"it is at {factor:g} {self.joint(leader)} {offset:+g}"
+    def _led(self, i: int, leaders: Mapping[int, float], offset: float) -> str:
+        if not leaders:
+            return "a loop moves it"
+        terms = " ".join(f"{factor:+g} {self.joint(k)}" for k, factor in leaders.items()).removeprefix("+")
+        return "it moves by itself" if i in leaders else f"it is at {terms} {offset:+g}"
 
     def _rest(self) -> Iterator[Difference]:
         """What makes no difference to any motion."""

@@ -66,7 +66,8 @@ def _facts(robot: Description) -> tuple[RobotFacts, float]:
     ]
     joints = []
     for row, length in zip(robot.rows, lengths, strict=True):
-        drive = (None, None) if row.mimic else (row.max_torque, row.max_velocity)
+        effort = (row.max_torque or None) if robot.loops else row.max_torque  # in a loop a joint may have no motor
+        drive = (None, None) if row.mimic else (effort, row.max_velocity)
         joints.append(JointFacts(row.name, not row.prismatic, row.limits, *drive, row.viscous, row.coulomb, length))
     return RobotFacts(robot.name, tuple(bodies), tuple(joints), robot.gravity), usual
 
