@@ -1,4 +1,4 @@
-"""armwright: the dynamics of serial robots, by every published formulation, checked against each other."""
+"""armwright: the dynamics of robots, by every published formulation, checked against each other."""
 
 from armwright import integrate, torque, trajectory
 from armwright.errors import (

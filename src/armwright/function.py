@@ -152,7 +152,7 @@ class Function:
 
     @property
     def formulation(self) -> Formulation:
-        """The one that was asked for, or the cheapest for this robot; of a long chain what is written for it."""
+        """The one that was asked for, or the cheapest for this robot; of a large one what is written for it."""
         if self._wanted is not None:
             return self._wanted
         if self._form is Form.STRAIGHT:

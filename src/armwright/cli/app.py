@@ -21,7 +21,7 @@ from armwright.cli.reproduce import run_reproduction
 from armwright.cli.terminal import print_anywhere
 
 app = typer.Typer(
-    help="The dynamics of serial robots by every published formulation, checked against each other.",
+    help="The dynamics of robots by every published formulation, checked against each other.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -61,5 +61,5 @@ def _version(wanted: bool) -> None:
 def main(
     version: Annotated[bool, typer.Option("--version", callback=_version, help="Print the version.")] = False,
 ) -> None:
-    """The dynamics of serial robots by every published formulation, checked against each other."""
+    """The dynamics of robots by every published formulation, checked against each other."""
     print_anywhere()

@@ -18,10 +18,10 @@ from armwright.formulations.quantities import kinematics
 from armwright.mechanism import Mechanism
 
 MEANING = {
-    "q": "one position per joint",
-    "qd": "one velocity per joint",
-    "qdd": "one acceleration per joint",
-    "tau": "one generalised force per joint",
+    "q": "one position per joint, and one more for each ball, free or planar joint",
+    "qd": "one velocity per joint, or per freedom of a joint",
+    "qdd": "one acceleration per joint, or per freedom of a joint",
+    "tau": "one generalised force per joint, or per freedom of a joint",
     "tip_wrench": "force and moment on the tool frame, in the tool frame",
     "link_wrenches": "force and moment on each link frame, in that frame",
 }
@@ -66,7 +66,7 @@ class Problem:
     `shape` is that of the result for one state: numbers, or names of sizes (`sizes`). `around` puts rotors, friction
     and couplings around a rigid formulation. `default` is the formulation that is meant where none is named and none is
     searched for; where code is compiled, `candidates` are searched for the cheapest, or, if there is only one,
-    taken. `solves` says that it solves with the mass matrix, which may be singular. `unrolled` is the longest chain of
+    taken. `solves` says that it solves with the mass matrix, which may be singular. `unrolled` is the largest robot of
     straight code, where it is shorter than others'. `indexed` names what the problem is asked for one of, as in
     "joint_torque[2]". `of_frame` says that it is about one frame: the tool, or any that is named. `held` says that it
     is about loops that forces hold, and no other robot has it.
@@ -88,7 +88,7 @@ class Problem:
     about: str = ""
 
     def sizes(self, mechanism: Mechanism) -> tuple[int, ...]:
-        """The shape of the result for a chain."""
+        """The shape of the result for a mechanism."""
         links = len(mechanism.solid)
         named = {
             "n": mechanism.coordinates,

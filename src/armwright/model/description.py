@@ -208,7 +208,7 @@ class Description:
         return hash(tuple(getattr(self, field.name) for field in fields(Description) if field.hash is not False))
 
     def __getstate__(self) -> dict[str, Any]:
-        """The robot without what was made of it: its chain, what it has compiled."""
+        """The robot without what was made of it: its mechanism, what it has compiled."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
@@ -502,7 +502,9 @@ def _check_mimics(robot: Description) -> None:
     for joint in robot.followers:
         mimic = joint.mimic
         if mimic is None or not places[-1] < mimic.place < len(robot.joints) + len(robot.followers):
-            raise ModelError(f"robot {robot.name!r}: follower {joint.name!r} needs a mimic with its place in the chain")
+            raise ModelError(
+                f"robot {robot.name!r}: follower {joint.name!r} needs a mimic with its place among the joints"
+            )
         places.append(mimic.place)
         for name in (mimic.joint, *(other for other, _ in mimic.others)):
             if name not in leaders:

@@ -28,7 +28,7 @@ class Form(Enum):
 
 
 def unrolled(problem: Problem | None = None) -> int:
-    """The longest chain that has straight code: of one problem, or of anything else that is traced."""
+    """Links of the largest robot that has straight code: of one problem, or of anything else that is traced."""
     return UNROLLED if problem is None or problem.unrolled is None else min(UNROLLED, problem.unrolled)
 
 

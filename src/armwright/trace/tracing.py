@@ -1,4 +1,4 @@
-"""Running a formulation with tracing scalars: on the chain of one robot, or on one whose every number is a symbol."""
+"""Running a formulation with tracing scalars: on one robot, or on a chain whose every number is a symbol."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def traced(formulation: Formulation, asked: Request, choice: Choice | None = Non
 
 
 def _prepared(mechanism: Mechanism, choice: Choice, loads: tuple[str, ...]) -> Mechanism:
-    """The chain in base parameters, and in the frames of the choice where wrenches allow it."""
+    """The mechanism in base parameters, and in the frames of the choice where wrenches allow it."""
     if "link_wrenches" not in loads:
         mechanism = reframed(mechanism, choice.level, turn="tip_wrench" not in loads)
     mechanism = regrouped(mechanism, euler=choice.tensor == "euler")
