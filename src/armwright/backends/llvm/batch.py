@@ -38,6 +38,8 @@ class Batch:
             yield f"  %{field}.{name}.at = getelementptr i64, ptr %layout, i64 {j}"
             yield f"  %{field}.{name} = load {'ptr' if field == 'address' else 'i64'}, ptr %{field}.{name}.at, align 8"
         yield f"  %side.{name} = icmp eq i64 %state.{name}, {1 if name != self.through else MOST}"
+        if name == self.through:
+            yield f"  %near.{name} = icmp eq i64 %state.{name}, 1"
         if self.rows:
             yield f"  %rows.{name} = icmp eq i64 %entry.{name}, 1"
 
@@ -96,6 +98,13 @@ finish:"""
 
     def _copied(self, name: str, then: str, whole_rows: str, any_layout: str) -> Iterator[str]:
         yield f"  br i1 %direct.{name}, label %{then}, label %copy.{name}\ncopy.{name}:"
+        if name == self.through:
+            yield f"""  %beside.{name} = and i1 %full, %near.{name}
+  br i1 %beside.{name}, label %lay.{name}, label %other.{name}
+lay.{name}:
+  call void @lay(ptr %tile.{name}, i64 {self.sizes[name]}, ptr %here.{name}, i64 %entry.{name})
+  br label %{then}
+other.{name}:"""
         if self.rows:
             yield f"""  br i1 %turned.{name}, label %turn.{name}, label %gather.{name}
 turn.{name}:
@@ -125,7 +134,7 @@ def tile_size(n: int, t: Lanes) -> int:
 
 def packers(t: Lanes) -> list[str]:
     """Functions that pack and unpack states in any layout."""
-    return [_pack_any(t), _unpack_any(t)]
+    return [_pack_any(t), _unpack_any(t), _lay(t)]
 
 
 MANY_GROUPS = 8
@@ -191,6 +200,23 @@ def _unpack_any(t: Lanes) -> str:
   store {t.scalar} %x, ptr %there, align {t.bytes}"""
     signature = "ptr %tile, i64 %n, i64 %count, ptr %array, i64 %state, i64 %entry"
     return _each_number(f"@unpack_any({signature})", "", step, "%count", t)
+
+
+def _lay(t: Lanes) -> str:
+    """A tile to an array whose states lie side by side."""
+    step = f"""  %slot = mul i64 %k, {t.width}
+  %place = mul i64 %k, %entry
+  %from = getelementptr {t.scalar}, ptr %tile, i64 %slot
+  %to = getelementptr {t.scalar}, ptr %array, i64 %place
+  %x = load {t.vector}, ptr %from, align {t.bytes}
+  store {t.vector} %x, ptr %to, align {t.bytes}"""
+    return f"""define internal void @lay(ptr noalias %tile, i64 %n, ptr noalias %array, i64 %entry) noinline {{
+start:
+  br label %entries
+{repeated("entries", "%k", "%n", step, "start", "entries", "end")}
+end:
+  ret void
+}}"""
 
 
 def _places(state: str, t: Lanes) -> tuple[str, str]:
