@@ -172,18 +172,18 @@ def of_stroke(s: mp.mpf) -> list[tuple[mp.mpf, ...]]:
 Positions = Callable[..., list[tuple[mp.mpf, ...]]]
 
 MECHANISMS: dict[str, tuple[Callable[[], aw.Robot], Positions, tuple[tuple[float, ...], ...]]] = {
-    "four-bar": (four_bar, of_four_bar, ((0.3,), (1.0,), (2.5,), (-2.0,))),
+    "four-bar": (four_bar, of_four_bar, ((0.3,), (2.5,), (-2.0,))),
     "parallelogram": (parallelogram, of_parallelogram, ((0.0,), (1.0,), (3.2,), (-2.0,))),
-    "slider-crank": (slider_crank, of_slider_crank, ((0.3,), (1.0,), (2.5,), (-2.0,))),
+    "slider-crank": (slider_crank, of_slider_crank, ((0.3,), (2.5,), (-2.0,))),
     "five-bar": (five_bar, of_five_bar, ((2.0, 1.0), (1.5, 1.2), (2.4, 0.3))),
-    "cylinder by angle": (lambda: cylinder(False), of_boom, ((0.7,), (1.4,), (2.2,))),
-    "cylinder by stroke": (lambda: cylinder(True), of_stroke, ((0.05,), (0.2,), (0.4,))),
+    "cylinder by angle": (lambda: cylinder(False), of_boom, ((0.7,), (2.2,))),
+    "cylinder by stroke": (lambda: cylinder(True), of_stroke, ((0.05,), (0.4,))),
 }
 
 
 def derivative(of: Positions, q: tuple[float, ...], orders: tuple[int, ...]) -> np.ndarray:
     """Of all centres of mass and angles, each (links, 3)."""
-    with mp.workdps(60):
+    with mp.workdps(40):
         x = tuple(map(mp.mpf, q))
         count = len(of(*x))
         values = [
@@ -611,20 +611,22 @@ def test_a_robot_without_held_loops_has_no_forces_of_them() -> None:
 
 def tied(seed: int, kind: str, floating: bool) -> tuple[aw.Robot, np.ndarray, np.ndarray]:
     """A random tree held to the ground by its last link, and by two links of it to each other, and a closed state."""
-    tree = random_tree(7, seed, floating=floating)
+    tree = random_tree(5, seed, floating=floating)
     rng = np.random.default_rng(seed)
     q = tree.unit(rng.uniform(-1, 1, tree.nq))
     T, base = tree.link_poses(q), np.asarray(tree.base)
     last = np.linalg.inv(base) @ T[-1] @ np.asarray(at_x(0.2))
     names = [link.name for link in tree.links]
     arm = tree.with_loop((names[-1], "base"), (at_x(0.2), last.tolist()), kind=kind, dependent=(), name="foot")
-    between = np.linalg.inv(T[3]) @ T[5]
-    arm = arm.with_loop((names[3], names[5]), (between.tolist(), at_x(0.0)), kind="point", dependent=(), name="bar")
+    between = np.linalg.inv(T[1]) @ T[3]
+    arm = arm.with_loop((names[1], names[3]), (between.tolist(), at_x(0.0)), kind="point", dependent=(), name="bar")
     return arm, *arm.closed(q, rng.uniform(-1, 1, arm.n))
 
 
-@pytest.mark.parametrize("kind", ["point", "weld"])
-@pytest.mark.parametrize(("seed", "floating"), [(1, True), (2, True), (4, False)])
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize(
+    ("seed", "floating", "kind"), [(1, True, "point"), (1, True, "weld"), (2, True, "point"), (4, False, "weld")]
+)
 def test_pinocchio_holds_loops_alike(seed: int, floating: bool, kind: str) -> None:
     arm, q, qd = tied(seed, kind, floating)
     tau = np.random.default_rng(seed).uniform(-5, 5, arm.n)
@@ -641,7 +643,7 @@ def test_pinocchio_holds_loops_alike(seed: int, floating: bool, kind: str) -> No
         datas.append(models[-1].createData())
     pin.initConstraintDynamics(model, data, models, datas)
     expected = pin.constraintDynamics(model, data, q, qd, tau, models, datas, pin.ProximalSettings(1e-15, 1e-10, 50))
-    close(arm.forward_dynamics(q, qd, tau), expected, 1e-9)
+    close(arm.forward_dynamics(q, qd, tau, formulation="composite_body"), expected, 1e-9)
     J = aw.compile(arm, "loop_jacobian")(q).reshape(-1, arm.n)
     singular = np.linalg.svd(J, compute_uv=False)
     if singular[sum(6 if loop.weld else 3 for loop in arm.loops) - 1] > 1e-3 * singular[0]:  # else there are others
