@@ -175,7 +175,7 @@ def test_pinocchio_goes_the_same_way(robot: Robot) -> None:
     def rate(t: float, y: np.ndarray) -> np.ndarray:
         q, qd = robot.unit(y[:nq]), y[nq:]
         qdd = pin.aba(oracle.model, oracle.data, q, qd, np.zeros(robot.n))
-        small = 1e-6  # dq/dt of a quaternion by a difference on the manifold would lose digits; T(q) is taken apart
+        small = 1e-6  # it has no function for dq/dt, of which a difference quotient loses some digits
         dq = (pin.integrate(oracle.model, q, small * qd) - pin.integrate(oracle.model, q, -small * qd)) / (2 * small)
         return np.concatenate([dq, qdd])
 

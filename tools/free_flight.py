@@ -6,7 +6,7 @@
 flight   10 s of random trees and of a quadruped, falling and tumbling: energy, momentum, angular momentum, quaternions
 top      a body without torques against Jacobi's elliptic functions
 orders   of every integrator on a tumbling body; some in 50 digits
-peers    the same steps with Pinocchio's accelerations; MuJoCo's own Runge-Kutta steps
+peers    the same Runge-Kutta steps taken by MuJoCo (tests/test_floating.py has Pinocchio beside it)
 """
 
 from __future__ import annotations
