@@ -20,6 +20,7 @@ from armwright.formulations.problem import MEANING
 from armwright.function import Function
 from armwright.graph import Graph
 from armwright.graph.program import Program
+from armwright.robot import random_tree
 from armwright.trace import form
 from armwright.trace.form import Form, form_of, unrolled
 from armwright.trace.loops import LONG_MECHANISMS
@@ -215,6 +216,14 @@ def test_the_form_follows_from_the_record(problem_name: str) -> None:
     assert form_of(record, longer, chosen=True) == form_of(record, longer, vary=("gravity",)) == Form.WRITTEN
     smooth = longer.each_joint(lambda joint: replace(joint, smooth=0.1))
     assert form_of(record, smooth) == form_of(record, led(1, links=longest + 1)) == Form.WRITTEN
+
+
+def test_a_tree_is_never_sent_into_the_loop_of_a_chain(problem_name: str) -> None:
+    record = problem_of(problem_name)
+    for links in (unrolled(record) + 1, 61):
+        tree = random_tree(links, 3, kinds=["revolute"])
+        most = form.most_links(tree, record)
+        assert form_of(record, tree) == (Form.STRAIGHT if links <= most else Form.WRITTEN)
 
 
 @pytest.mark.parametrize("target", BACKENDS)

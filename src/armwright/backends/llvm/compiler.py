@@ -33,7 +33,7 @@ def cpu() -> tuple[str, str]:
 LONG = 12_000
 """Lines of a program from which on LLVM does without what takes it more than a proportionate time.
 
-The derivatives of a humanoid of 31 freedoms, 50,000 lines, take it 6 s instead of 19; their code has the same size.
+The derivatives of a humanoid of 31 freedoms take it 6 s instead of 19; their code has the same size and speed.
 """
 
 
