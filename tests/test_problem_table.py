@@ -59,7 +59,7 @@ def test_every_problem_has_what_its_record_names(problem_name: str) -> None:
     assert PROBLEMS[record.name] is record and record.about
     assert set(record.arguments) <= set(MEANING)
     assert find(problem_name) == find(problem_name, record.default)
-    assert default_for(problem_name, together=True).together
+    assert default_for(problem_name, LED.mechanism()).together
     for candidate in record.candidates:
         found = find(problem_name, candidate.formulation)
         assert found.any_link or not candidate.tensor
@@ -151,7 +151,7 @@ def test_counts_are_those_of_the_default(problem_name: str) -> None:
     record = problem_of(problem_name)
     assert aw.count_operations(problem_name, joints=3) == aw.count_operations(problem_name, record.default, joints=3)
     assert asked(ARM, problem_name).operations.total <= aw.count_operations(problem_name, robot=ARM).total
-    own = aw.count_operations(problem_name, default_for(problem_name, together=True).name, robot=LED)
+    own = aw.count_operations(problem_name, default_for(problem_name, LED.mechanism()).name, robot=LED)
     assert aw.count_operations(problem_name, robot=LED) == own
 
 
@@ -269,7 +269,7 @@ def test_a_long_chain_with_followers_runs_as_it_is_written(name: str) -> None:
 
 def written(arm: aw.Robot, name: str, state: list[np.ndarray]) -> np.ndarray:
     """The default formulation itself, with a number for each scalar."""
-    mechanism, formulation = arm.mechanism(), default_for(name, bool(arm.followers))
+    mechanism, formulation = arm.mechanism(), default_for(name, arm.mechanism())
     results = (formulation(mechanism, *(x[k].tolist() for x in state)) for k in range(len(state[0])))
     return np.array([list(flattened(result)) for result in results]).reshape(-1, *problem_of(name).sizes(mechanism))
 
