@@ -19,14 +19,14 @@ def as_table(robot: Description) -> str:
     parts = [_title(robot)]
     if robot.parents != tuple(range(-1, len(robot.links) - 1)):
         parts.append("\n".join(_branches(robot)))
-    parts.append(_layout(_joints(robot)))
+    parts += _fitting(_joints(robot), 3)
     if any(_general(j) for j in robot.rows):
         parts.append(_layout(_placements(robot)))
     if any(j.limits or j.max_velocity or j.max_torque for j in robot.rows):
-        parts.append(_layout(_limits(robot)))
+        parts += _fitting(_limits(robot), 2)
     parts += [_layout(_links(robot)), _layout(_tensors(robot))]
     if any(j.viscous or j.coulomb or j.rotor_inertia for j in robot.rows):
-        parts.append(_layout(_drives(robot)))
+        parts += _fitting(_drives(robot), 2)
     if (p := robot.payload) is not None:
         body = f"{p.mass:g} kg at {_vector(p.com)} m, inertia {_vector(six(p.inertia))} kg m^2"
         parts.append(_wrapped(f"payload in the tool frame: {body}"))
@@ -239,6 +239,14 @@ ROUNDING = 1e-9
 def _transform(transform: Transform) -> str:
     rows = [[0.0 if abs(x) < ROUNDING else x for x in row] for row in transform]
     return "\n".join("  " + "  ".join(f"{x:>10.6g}" for x in row) for row in rows)
+
+
+def _fitting(rows: list[list[str]], words: int) -> list[str]:
+    """The table, or, where its first words are too long to stand beside the numbers, these below them."""
+    whole = _layout(rows)
+    if max(map(len, whole.splitlines())) <= WIDEST:
+        return [whole]
+    return [_layout([row[:words] for row in rows]), _layout([[row[0], *row[words:]] for row in rows])]
 
 
 def _layout(rows: list[list[str]]) -> str:
