@@ -188,17 +188,17 @@ def test_the_default_takes_the_fewest_operations(robot_name: str) -> None:
 def test_a_first_call_does_nothing_twice(
     name: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With an empty cache: every candidate, and every other way to have the best of them, traced once on one chain."""
+    """With an empty cache: every candidate, and every other way to have the best of them, traced once on one mechanism."""
     monkeypatch.setenv("ARMWRIGHT_CACHE", str(tmp_path))
-    chains, choices = [], []
+    built, choices = [], []
     build, trace = description.Mechanism, choose.traced
-    monkeypatch.setattr(description, "Chain", lambda **parts: chains.append(parts) or build(**parts))
+    monkeypatch.setattr(description, "Mechanism", lambda **parts: built.append(parts) or build(**parts))
     monkeypatch.setattr(choose, "traced", lambda f, asked, choice: choices.append(choice) or trace(f, asked, choice))
     arm = replace(aw.load(name))  # a new one, of which nothing is known yet
-    chains.clear()
+    built.clear()
     record = problem_of(problem)
     getattr(arm, problem)(*np.zeros((len(record.arguments), arm.n)))
-    assert len(chains) == 1
+    assert len(built) == 1
     assert len(set(choices)) == len(choices) > len(record.candidates)
     assert {c.formulation for c in choices} == {c.formulation for c in record.candidates}
     choices.clear()
