@@ -11,7 +11,7 @@ import pytest
 
 import armwright as aw
 from armwright.report.html import as_data, escape, filled, policy
-from armwright.report.page import page
+from armwright.report.page import bones, drawn_points, page
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tools"))
 from hostile_pages import HOSTILE, ORDER, PAGES, browser, complaints, named, opened
@@ -89,3 +89,12 @@ def test_what_is_not_a_number_is_a_gap_and_the_page_can_be_read() -> None:
     broken = replace(run, tau=np.full_like(run.tau, np.nan))
     torques = next(chart for chart in data_of(page(broken, "rr"))["charts"] if chart["title"] == "Torque")
     assert torques["curves"] == [[None] * len(run.t)] * 2
+
+
+def test_a_tree_is_drawn_as_one() -> None:
+    """Each link joined to its parent, a base that floats to nothing, every branch to where it ends."""
+    dog, puma = aw.load("anymal_c"), aw.load("puma560")
+    points, ends = drawn_points(dog, dog.neutral[None])
+    assert points.shape == (1, 1 + 13 + 4, 3) and all(dog.links[i].name.endswith("SHANK") for i in ends)
+    assert bones(dog, ends)[:4] == [[1, 2], [2, 3], [3, 4], [1, 5]] and bones(dog, ends)[-1] == [13, 17]
+    assert bones(puma, drawn_points(puma, puma.neutral[None])[1]) == [[i, i + 1] for i in range(7)]

@@ -89,6 +89,11 @@ class Formulation:
 
     def refusal(self, mechanism: Mechanism) -> str:
         """Why it cannot be had for a robot; nothing where it can."""
+        if problem_of(self.problem).of_frame and mechanism.tip is None:
+            return (
+                f"{self.problem} is of one frame, and this robot has several tips and none is chosen; name a frame, or "
+                "choose with with_tip"
+            )
         if not self.together and mechanism.together:
             return (
                 f"{self.name} solves for one joint after the other, and this robot has joints that move together; "

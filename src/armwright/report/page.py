@@ -24,13 +24,15 @@ def page(run: Any, title: str, scenario: str = "") -> str:
     every = max(1, -(-len(run.t) // MOST_POINTS))
     pick = np.unique(np.append(np.arange(0, len(run.t), every), len(run.t) - 1))
     again = f"<details><summary>To run it again</summary><pre>{escape(scenario, lines=True)}</pre></details>"
-    points = drawn_points(run.robot, run.q[pick])
+    points, ends = drawn_points(run.robot, run.q[pick])
     data = {
         "joints": [shown(joint.name) for joint in run.robot.joints],
         "t": _numbers(run.t[pick]),
         "charts": list(_charts(run, pick)),
         "points": [_numbers(p) for p in points.reshape(len(pick), -1)],
         "scene": scene(points),
+        "bones": bones(run.robot, ends),
+        "ends": [len(run.robot.links) + 1 + k for k in range(len(ends))],
     }
     values = {
         "title": escape(title),
@@ -46,7 +48,7 @@ def page(run: Any, title: str, scenario: str = "") -> str:
 
 
 def scene(points: Array) -> dict[str, Any]:
-    """What the picture shows besides the arm: the floor at z = 0 of the world, below frame 0, and all of it in view.
+    """What the picture shows besides the robot: the floor at z = 0 of the world, below frame 0, and all of it in view.
 
     `foot` is the middle of the floor, `floor` half its width, `centre` and `radius` are what must be seen.
     """
@@ -60,14 +62,32 @@ def scene(points: Array) -> dict[str, Any]:
     return {"foot": _numbers(foot), "floor": reach, "centre": _numbers(centre), "radius": radius}
 
 
-def drawn_points(robot: Any, q: Array) -> Array:
-    """Where the picture bends; if the tip stands in the last joint, the centre of mass shows where the link goes."""
-    points: Array = robot.link_positions(q)
-    com = np.asarray(robot.links[-1].com)
-    if np.allclose(points[:, -1], points[:, -2], atol=1e-9) and np.linalg.norm(com) > 1e-9:
-        last = robot.link_poses(q)[:, -1]
-        points = np.concatenate([points[:, :-1], (last[:, :3, :3] @ (2 * com) + last[:, :3, 3])[:, None]], axis=1)
-    return points
+def drawn_points(robot: Any, q: Array) -> tuple[Array, list[int]]:
+    """Frame 0, every link frame and where every branch ends; and the links that these ends are on.
+
+    The tip's branch ends in the tool; any other, and that one if the tool stands in its last joint, ends beyond the
+    centre of mass of its link, which shows where it goes.
+    """
+    count = len(robot.links)
+    points, poses = robot.link_positions(q), robot.link_poses(q)
+    leaves = [i for i in range(count) if i not in robot.parents or i == robot.tip]
+    ends = []
+    for i in leaves:
+        far = points[:, -1] if i == robot.tip else points[:, i + 1]
+        com = np.asarray(robot.links[i].com)
+        if np.allclose(far, points[:, i + 1], atol=1e-9) and np.linalg.norm(com) > 1e-9:
+            far = poses[:, i, :3, :3] @ (2 * com) + poses[:, i, :3, 3]
+        ends.append(far)
+    drawn: Array = np.concatenate([points[:, : count + 1], np.stack(ends, axis=1)], axis=1)
+    return drawn, leaves
+
+
+def bones(robot: Any, ends: list[int]) -> list[list[int]]:
+    """Which of these points are joined: each link with its parent, unless it floats, and each end with its link."""
+    rows = robot.rows
+    held = [i for i, last in enumerate(robot.carriers) if rows[last].kind != "free"]
+    links = [[robot.parents[i] + 1, i + 1] for i in held]
+    return links + [[i + 1, len(robot.links) + 1 + k] for k, i in enumerate(ends)]
 
 
 def _subtitle(run: Any) -> str:
