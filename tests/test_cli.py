@@ -145,7 +145,7 @@ def test_compare_takes_a_chain_of_either_file(two_arms: str) -> None:
     assert "the same" in run("compare", two_arms, two_arms, "--tip", "right", "--tip-there", "right")
     locked = ("--tip", "right", "--tip-there", "right", "--lock", "a=0.3", "--lock-there", "a=0.3")
     assert "the same" in run("compare", two_arms, two_arms, *locked)
-    assert "choose the same chain" in run("compare", two_arms, two_arms, "--tip", "right", code=2)
+    assert "choose the same part" in run("compare", two_arms, two_arms, "--tip", "right", code=2)
 
 
 def test_arguments_of_a_xacro_file_and_the_packages_it_includes_from(two_arms: str, tmp_path: Path) -> None:

@@ -371,7 +371,7 @@ def test_what_cannot_be_is_told(sentence: str) -> None:
 
 def test_rounding_of_a_quaternion_is_mended() -> None:
     """As far as somebody may have written it down, and no further."""
-    run = simulate(FLYING, None, FLYING.neutral * (1 + 5e-7), duration=0.01)
+    run = simulate(FLYING, None, FLYING.neutral * (1 + 4e-7), duration=0.01)
     assert free_flight.unit_error(FLYING, run.q) < 1e-15
 
 

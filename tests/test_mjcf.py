@@ -361,7 +361,6 @@ def test_coupled_joints() -> None:
 ACTING = {
     "the spring of joint a": ("", 'stiffness="3"', ""),
     "the gravity compensation of body f": ("", "", 'gravcomp="1"'),
-    "the connect of line 3, which closes a loop": ('<equality><connect body1="f" anchor="0 0 0"/></equality>', "", ""),
     "the tendon of line 3": ('<tendon><fixed stiffness="1"><joint joint="a" coef="1"/></fixed></tendon>', "", ""),
     "the viscosity of the air": ('<option viscosity="1"/>', "", ""),
 }

@@ -11,6 +11,7 @@ import pytest
 
 import armwright as aw
 from armwright import identify, integrate, torque, trajectory
+from armwright.robot import random_tree
 
 ARM = aw.random_robot(3, 5).with_limits((-2, 2), velocity=5, torque=100)
 RNG = np.random.default_rng(0)
@@ -76,10 +77,10 @@ def decay(_t: float, y: np.ndarray) -> np.ndarray:
 METHODS: dict[str, dict[str, Any]] = {
     **{name: state("q") for name in (
         "mass_matrix", "gravity_torque", "potential_energy", "forward_kinematics", "link_poses", "link_positions",
-        "jacobian", "partial_velocities",
+        "jacobian", "partial_velocities", "center_of_mass", "center_of_mass_jacobian", "centroidal_momentum_matrix",
     )},
     **{name: state("q", "qd") for name in (
-        "coriolis_matrix", "kinetic_energy", "jacobian_derivative", "convective_accelerations",
+        "coriolis_matrix", "kinetic_energy", "jacobian_derivative", "convective_accelerations", "centroidal_momentum",
     )},
     "gibbs_function": state("q", "qd", "qdd"),
     "difference": {"q0": Q, "q1": T1}, "integrate": {"q": Q, "v": QD},
@@ -152,6 +153,13 @@ FUNCTIONS: dict[Any, dict[str, Any]] = {
 """Functions, and what they are given; what is an array is tried in every form."""
 
 
+ENDS = np.array([[0.0, 0.0, 0.0], np.linalg.solve(np.array(ARM.base), ARM.link_poses(Q[0])[-1])[:3, 3]])
+LOOPED = ARM.with_loop([ARM.links[-1].name, "base"], ENDS, dependent=[])
+FLYING = random_tree(3, 1, kinds=("revolute",), floating=True)
+FREE = {"q": FLYING.unit(np.linspace(-1, 1, FLYING.nq)), "qd": np.linspace(0, 1, FLYING.n)}
+ON = {FLYING.links[-1].name: "frame"}
+
+
 def _compiled(**given: Any) -> Any:
     return aw.compile(ARM, "inverse_dynamics", vary=["payload.mass", "payload.com"])(*given.values())
 
@@ -165,6 +173,17 @@ OTHERS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         {"values": TIMES},
     ),
     "base parameters": (identify.base_parameters(ARM).values, {"parameters": PARAMETERS}),
+    "Robot.loop_errors": (LOOPED.loop_errors, state("q")),
+    "Robot.closed": (LOOPED.closed, {"q": Q[0] + 1e-3, "qd": QD[0]}),
+    "Robot.constraint_forces": (LOOPED.constraint_forces, state("q", "qd", "tau", "tip_wrench", "link_wrenches")),
+    "Robot.support_forces": (
+        lambda **given: FLYING.support_forces(**given, contacts=ON).tau,
+        {**FREE, "qdd": np.ones(FLYING.n)},
+    ),
+    "Robot.contact_dynamics": (
+        lambda **given: FLYING.contact_dynamics(**given, contacts=ON).qdd,
+        {**FREE, "tau": np.ones(FLYING.n)},
+    ),
     "Robot.with_limits, one pair": (ARM.with_limits, {"position": np.array([-1.0, 1.0])}),
 }
 
@@ -201,6 +220,7 @@ def _takes_numbers(f: Any) -> list[str]:
 
 LEFT_OUT = {
     ("integrate.semi_implicit_euler", "z0"),
+    ("Robot.with_loop", "at"),  # two of them, each a point, a transform or a name
     ("simulation.simulate_batch", "vary"),  # a mapping: above
 }  # fmt: skip
 

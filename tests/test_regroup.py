@@ -20,7 +20,12 @@ from armwright.trace.regroup import regrouped
 from armwright.trace.tracing import Choice, Request, flattened, inputs, traced
 
 TAKES_ANY_LINK = [  # potential energy changes by a constant, a regressor does not depend on links
-    f for f in aw.formulations() if f.any_link and not f.traced and f.problem not in ("potential_energy", "regressor")
+    f
+    for f in aw.formulations()
+    if f.any_link
+    and not f.traced
+    and f.problem not in ("potential_energy", "regressor")
+    and not PROBLEMS[f.problem].held
 ]
 CASES = [(p.name, c.formulation, c.tensor) for p in PROBLEMS.values() for c in p.candidates if len(p.candidates) > 1]
 

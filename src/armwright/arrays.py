@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
@@ -33,8 +34,12 @@ def numbers(name: str, value: ArrayLike, wanted: str) -> Array:
 
 
 def masked(value: object) -> bool:
-    """Whether any entry is masked, also of an array in a list: the number behind it is not to be used."""
-    if isinstance(value, np.ma.MaskedArray):
+    """Whether any entry is masked, also of an array in a list: the number behind it is not to be used.
+
+    Nobody can have made one where that part of NumPy is not imported. It is not imported here: a process that forks
+    meanwhile would wait for ever.
+    """
+    if isinstance(value, getattr(sys.modules.get("numpy.ma"), "MaskedArray", ())):
         return bool(np.ma.is_masked(value))
     return isinstance(value, (list, tuple)) and any(masked(x) for x in value if not isinstance(x, Real))
 
