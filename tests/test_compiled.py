@@ -172,6 +172,8 @@ def test_wrenches_are_compiled_too() -> None:
 
 
 def test_the_default_takes_the_fewest_operations(robot_name: str) -> None:
+    if robot_name == "g1":
+        pytest.skip("takes half a minute; trees are tried on anymal_c, baxter and allegro_hand")
     arm = aw.load(robot_name)
     for problem in ("inverse_dynamics", "mass_matrix", "forward_dynamics", "bias"):
         default = aw.compile(arm, problem)

@@ -275,7 +275,7 @@ def test_a_batch_gives_what_its_states_give_one_by_one(problem: str) -> None:
 
 def test_a_large_tree_runs_as_it_is_written() -> None:
     """Beyond straight code: there are loops for chains only."""
-    case = tree_case(40, 9)
+    case = tree_case(61, 9)
     close(case.arm.forward_dynamics(case.q, case.qd, case.arm.inverse_dynamics(*case.state)), case.qdd, 1e-8)
 
 
