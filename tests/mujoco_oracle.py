@@ -26,7 +26,7 @@ def state_there(arm: aw.Robot, model, q, qd, qdd) -> tuple[np.ndarray, np.ndarra
     rows, coordinate = arm.rows, {joint.name: i for i, joint in enumerate(arm.joints)}
 
     def place(i: int) -> int:
-        return i + sum(ball.coordinate < i for ball in arm.balls)
+        return arm.entries[i]
 
     for i, row in enumerate(rows):
         if i in balls:

@@ -9,7 +9,7 @@ scalar keeps its own precision when it meets them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -45,6 +45,19 @@ sin = elementary("sin")
 cos = elementary("cos")
 sign = elementary("sign")
 tanh = elementary("tanh")
+
+
+def total(terms: Iterable[Scalar]) -> Scalar:
+    """Their sum, from a structural zero on."""
+    result: Scalar = 0
+    for term in terms:
+        result = result + term
+    return result
+
+
+def dot(u: Iterable[Scalar], v: Iterable[Scalar]) -> Scalar:
+    """The product of a row and a column of any length."""
+    return total(a * b for a, b in zip(u, v, strict=True))
 
 
 class Vector(NamedTuple):

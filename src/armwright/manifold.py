@@ -38,10 +38,9 @@ def difference(balls: Sequence[Ball], q0: Entries, q1: Entries) -> list[Scalar]:
     result: list[Scalar] = []
     place = 0
     for ball in balls:
-        end = ball.place + ball.freedoms + 1
         result += [b - a for a, b in zip(q0[place : ball.place], q1[place : ball.place], strict=True)]
-        result += APART[ball.kind](q0[ball.place : end], q1[ball.place : end])
-        place = end
+        result += APART[ball.kind](q0[ball.entries], q1[ball.entries])
+        place = ball.entries.stop
     return [*result, *(b - a for a, b in zip(q0[place:], q1[place:], strict=True))]
 
 
@@ -50,10 +49,10 @@ def moved(balls: Sequence[Ball], q: Entries, v: Entries) -> list[Scalar]:
     result: list[Scalar] = []
     k = 0
     for ball in balls:
-        place, end = len(result), ball.place + ball.freedoms + 1
+        place = len(result)
         result += [a + b for a, b in zip(q[place : ball.place], v[k : ball.coordinate], strict=True)]
-        k = ball.coordinate + ball.freedoms
-        result += MOVED[ball.kind](q[ball.place : end], v[ball.coordinate : k])
+        k = ball.rates.stop
+        result += MOVED[ball.kind](q[ball.entries], v[ball.rates.start : k])
     return [*result, *(a + b for a, b in zip(q[len(result) :], v[k:], strict=True))]
 
 

@@ -205,10 +205,30 @@ class Ball:
         return FREEDOMS[self.kind]
 
     @property
+    def rows(self) -> range:
+        """The joints of the mechanism that are its freedoms."""
+        return range(self.joint, self.joint + self.freedoms)
+
+    @property
+    def rates(self) -> range:
+        """Its entries of qd."""
+        return range(self.coordinate, self.coordinate + self.freedoms)
+
+    @property
+    def entries(self) -> slice:
+        """Its entries of q."""
+        return slice(self.place, self.place + self.freedoms + 1)
+
+    @property
     def circle(self) -> slice:
-        """The entries of q whose squares sum to one: its quaternion, or cosine and sine."""
-        end = self.place + self.freedoms + 1
+        """Those of them whose squares sum to one: its quaternion, or cosine and sine."""
+        end = self.entries.stop
         return slice(end - (2 if self.kind == "planar" else 4), end)
+
+
+def entry(balls: Sequence[Ball], coordinate: int) -> int:
+    """Which entry of q goes with an entry of qd: those of balls before it have one more."""
+    return coordinate + sum(ball.coordinate < coordinate for ball in balls)
 
 
 FREEDOMS = {"ball": 3, "free": 6, "planar": 3}
@@ -288,8 +308,13 @@ class Mechanism:
     @property
     def rubbing(self) -> list[int]:
         """The joints that may have friction and a rotor: all but those of balls."""
-        smooth = {i for ball in self.balls for i in range(ball.joint, ball.joint + ball.freedoms)}
-        return [i for i in range(self.n) if i not in smooth]
+        of_balls = self.of_balls
+        return [i for i in range(self.n) if i not in of_balls]
+
+    @property
+    def of_balls(self) -> set[int]:
+        """The joints that are freedoms of balls."""
+        return {i for ball in self.balls for i in ball.rows}
 
     @property
     def together(self) -> bool:
@@ -307,7 +332,10 @@ class Mechanism:
     @property
     def depth(self) -> int:
         """How many joints the longest way from the base to a tip has."""
-        return max(len(list(self.inward_from(i))) for i in range(self.n))
+        depths = list[int]()
+        for parent in self.parents:
+            depths.append(1 + (depths[parent] if parent >= 0 else 0))
+        return max(depths)
 
     @property
     def embedded(self) -> tuple[Loop, ...]:
@@ -364,7 +392,8 @@ class Mechanism:
 
 def leaves(parents: Sequence[int]) -> list[int]:
     """The links on which nothing hangs."""
-    return [i for i in range(len(parents)) if i not in parents]
+    carrying = set(parents)
+    return [i for i in range(len(parents)) if i not in carrying]
 
 
 def only_leaf(parents: Sequence[int]) -> int | None:

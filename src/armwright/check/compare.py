@@ -252,7 +252,7 @@ class _Pair:
         self.own = _leaders(self.led[0])
         self.signs, offsets = (np.array(x)[self.own] for x in (self.found.signs, self.found.offsets))
         self.q, self.qd, self.qdd = states(self.led[0])
-        more = [ball.coordinate + ball.freedoms for ball in self.led[0].balls]  # of a ball nothing is taken over
+        more = [ball.rates.stop for ball in self.led[0].balls]  # of a ball nothing is taken over
         self.taken = np.insert(self.signs, more, 1.0) * self.q + np.insert(offsets, more, 0.0)
 
     def _whole(self) -> Array | None:

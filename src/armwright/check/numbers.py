@@ -25,7 +25,7 @@ def states(robot: Description, count: int = STATES, seed: int = 0) -> tuple[Arra
     low, high = np.clip(np.array([joint.limits or (-np.inf, np.inf) for joint in robot.joints]).T, -most, most)
     q = rng.uniform(np.where(low < high, low, -most), np.where(low < high, high, most), (count, robot.n))
     qd, qdd = rng.uniform(-1, 1, (2, count, robot.n))
-    ends = [ball.coordinate + ball.freedoms for ball in robot.balls]
+    ends = [ball.rates.stop for ball in robot.balls]
     return robot.unit(np.insert(q, ends, rng.uniform(-1, 1, (count, len(ends))), axis=1)), qd, qdd
 
 

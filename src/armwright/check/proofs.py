@@ -111,10 +111,9 @@ def _peers(robot: Robot, peers: Mapping[str, Peer]) -> Iterator[Proof]:
         np.stack(np.broadcast_arrays(np.zeros(len(x)), *moved(mechanism, list(x.T)))[1:], axis=-1, dtype=float)
         for moved, x in zip((positions, rates, rates), state, strict=True)
     )
-    q = np.insert(q, [ball.joint + ball.freedoms for ball in robot.balls], 0.0, axis=1)
+    q = np.insert(q, [ball.rows.stop for ball in robot.balls], 0.0, axis=1)
     for own, there in zip(robot.balls, model.balls, strict=True):
-        size = own.freedoms + 1
-        q[:, there.place : there.place + size] = state[0][:, own.place : own.place + size]
+        q[:, there.entries] = state[0][:, own.entries]
     ours = evaluate(model, "inverse_dynamics", q, qd, qdd)
     for who, torques in peers.items():
         name = f"{who} agrees"

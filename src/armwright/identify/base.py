@@ -112,7 +112,7 @@ def random_states(robot: Description, count: int, seed: int = 0) -> tuple[Array,
     """Positions over a whole turn (or a metre), speeds and accelerations of the size arms reach."""
     rng = np.random.default_rng(seed)
     reach = np.where([joint.prismatic for joint in robot.joints], 1.0, np.pi)
-    of_places = np.insert(reach, [ball.coordinate + ball.freedoms for ball in robot.balls], 1.0)
+    of_places = np.insert(reach, [ball.rates.stop for ball in robot.balls], 1.0)
     q = robot.unit(rng.uniform(-1, 1, (count, robot.nq)) * of_places)
     qd, qdd = rng.uniform(-1, 1, (2, count, robot.n)) * np.array([1.0, 3.0])[:, None, None] * reach
     return q, qd, qdd

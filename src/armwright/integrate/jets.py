@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from armwright.algebra import Array, Scalar, cos, elementary, sin
+from armwright.algebra import Array, Scalar, cos, elementary, sin, total
 from armwright.errors import InputError
 from armwright.graph.angles import written_out
 from armwright.graph.expression import Expr, Operand
@@ -39,19 +39,19 @@ sqrt, tanh = elementary("sqrt"), elementary("tanh")
 def _product(u: Series, v: Series, k: int) -> Scalar:
     """Coefficient k of u v; that of a square takes half the multiplications."""
     if u is v:
-        twice = _sum(u[j] * u[k - j] for j in range((k + 1) // 2))
+        twice = total(u[j] * u[k - j] for j in range((k + 1) // 2))
         return twice + twice if k % 2 else twice + twice + u[k // 2] * u[k // 2]
-    return _sum(u[j] * v[k - j] for j in range(k + 1))
+    return total(u[j] * v[k - j] for j in range(k + 1))
 
 
 def _quotient(k: int, w: Series, u: Series, v: Series) -> Scalar:
     """From u = w v. The reciprocal is taken once: it is the same at every order."""
-    return (u[k] - _sum(v[j] * w[k - j] for j in range(1, k + 1))) * (1 / v[0]) if k else u[0] / v[0]
+    return (u[k] - total(v[j] * w[k - j] for j in range(1, k + 1))) * (1 / v[0]) if k else u[0] / v[0]
 
 
 def _root(k: int, w: Series, u: Series) -> Scalar:
     """From u = w w."""
-    return (u[k] - _sum(w[j] * w[k - j] for j in range(1, k))) / (w[0] + w[0]) if k else sqrt(u[0])
+    return (u[k] - total(w[j] * w[k - j] for j in range(1, k))) / (w[0] + w[0]) if k else sqrt(u[0])
 
 
 def _tanh(k: int, w: Series, u: Series) -> Scalar:
@@ -64,14 +64,7 @@ def _tanh(k: int, w: Series, u: Series) -> Scalar:
 
 def _integral(w: Series, u: Series, k: int) -> Scalar:
     """Coefficient k > 0 of the integral of w u'."""
-    return _sum(j * u[j] * w[k - j] for j in range(1, k + 1)) / k
-
-
-def _sum(terms: Iterable[Scalar]) -> Scalar:
-    total: Scalar = 0
-    for term in terms:
-        total = total + term
-    return total
+    return total(j * u[j] * w[k - j] for j in range(1, k + 1)) / k
 
 
 RULES: dict[str, Callable[..., Scalar]] = {

@@ -312,7 +312,7 @@ def _by_entry(robot: Description, of_joints: Sequence[Any], of_balls: Any) -> Ar
     """One row per entry of q, by those of coordinates: of a ball the same for all."""
     rows = list(of_joints)
     for ball in reversed(robot.balls):
-        rows[ball.coordinate : ball.coordinate + ball.freedoms] = [of_balls] * (ball.freedoms + 1)
+        rows[ball.rates.start : ball.rates.stop] = [of_balls] * (ball.freedoms + 1)
     return np.array(rows)
 
 

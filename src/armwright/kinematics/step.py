@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from armwright.algebra import Array, Matrix, Scalar, Vector, Z, elementary, structural
+from armwright.algebra import Array, Matrix, Scalar, Vector, Z, dot, elementary, structural, total
 from armwright.backends.interface import backend
 from armwright.formulations.parts.coordinates import gathered, placed, positions, tangent
 from armwright.formulations.parts.linear import cholesky
@@ -33,7 +33,7 @@ from armwright.formulations.quantities.kinematics import link_frames, tip_column
 from armwright.graph.angles import written_out
 from armwright.graph.expression import Expr, Graph
 from armwright.graph.program import Program
-from armwright.mechanism import Mechanism, Pose
+from armwright.mechanism import Mechanism, Pose, entry
 
 ROWS = {"full": 6, "axis": 5, "free": 3}
 """How many numbers the error has, by what counts of the orientation."""
@@ -105,17 +105,17 @@ def step(mechanism: Mechanism, task: Task, q: Coordinates, wanted: Coordinates) 
     units = [task.length if sliding else 1 for sliding in task.sliding]
     parts = [_columns(view, task, x, len(error)) for view, error in zip(views, errors, strict=True)]
     J = [[x for part in column for x in part] for column in zip(*parts, strict=True)]
-    pull = [_dot(column, e) for column in J]  # the descent of E along each joint
+    pull = [dot(column, e) for column in J]  # the descent of E along each joint
     entries = _entries(mechanism)
     free = [joint.free(q[entries.get(i, 0)], p) for i, (joint, p) in enumerate(zip(task.joints, pull, strict=True))]
     J = [[x * k for x in column] for column, k in zip(J, free, strict=True)]
-    squares = [_dot(part, part) for error in errors for part in (error[:3], error[3:])]
-    mu = _smaller(_sum(squares), 1) * damping + LEAST_DAMPING
+    squares = [dot(part, part) for error in errors for part in (error[:3], error[3:])]
+    mu = _smaller(total(squares), 1) * damping + LEAST_DAMPING
     e = [missing for error, square in zip(errors, squares[::2], strict=True) for missing in _nearer(error, square)]
     change = [dx * unit for dx, unit in zip(_damped(J, e, mu), units, strict=True)]
     moved = _moved(mechanism, q, change)
-    for i, entry in entries.items():
-        moved[entry] = task.joints[i].within(moved[entry])
+    for i, place in entries.items():
+        moved[place] = task.joints[i].within(moved[place])
     return [*moved, *squares]
 
 
@@ -127,10 +127,8 @@ def _nearer(error: list[Scalar], square: Scalar) -> list[Scalar]:
 
 def _entries(mechanism: Mechanism) -> dict[int, int]:
     """Which entry of q goes with a coordinate, for those of no ball."""
-    of_balls = {i for ball in mechanism.balls for i in range(ball.coordinate, ball.coordinate + ball.freedoms)}
-    in_balls = {k for ball in mechanism.balls for k in range(ball.place, ball.place + ball.freedoms + 1)}
-    coordinates = [i for i in range(mechanism.coordinates) if i not in of_balls]
-    return dict(zip(coordinates, [k for k in range(mechanism.places) if k not in in_balls], strict=True))
+    of_balls = {i for ball in mechanism.balls for i in ball.rates}
+    return {i: entry(mechanism.balls, i) for i in range(mechanism.coordinates) if i not in of_balls}
 
 
 def _moved(mechanism: Mechanism, q: Coordinates, change: list[Scalar]) -> list[Scalar]:
@@ -139,10 +137,10 @@ def _moved(mechanism: Mechanism, q: Coordinates, change: list[Scalar]) -> list[S
         return [x + dx for x, dx in zip(q, change, strict=True)]
     moved = []
     for x, row in zip(q, tangent(mechanism, q), strict=True):
-        moved.append(x + _sum([t * dx for t, dx in zip(row, change, strict=True) if not structural(t, 0)]))
+        moved.append(x + total([t * dx for t, dx in zip(row, change, strict=True) if not structural(t, 0)]))
     for ball in mechanism.balls:
         circle = moved[ball.circle]
-        scale = 1 / _sqrt(_dot(circle, circle))
+        scale = 1 / _sqrt(dot(circle, circle))
         moved[ball.circle] = [x * scale for x in circle]
     return moved
 
@@ -202,25 +200,17 @@ def _columns(mechanism: Mechanism, task: Task, x: Coordinates, rows: int) -> lis
 def _damped(J: Sequence[Sequence[Scalar]], e: Sequence[Scalar], mu: Scalar) -> list[Scalar]:
     """(J^T J + mu)^-1 J^T e = J^T (J J^T + mu)^-1 e, J given by its columns: by the smaller of the two matrices."""
     if len(J) <= len(e):
-        return cholesky(_gram(J, mu), [_dot(column, e) for column in J])
+        return cholesky(_gram(J, mu), [dot(column, e) for column in J])
     y = cholesky(_gram(list(zip(*J, strict=True)), mu), e)
-    return [_dot(column, y) for column in J]
+    return [dot(column, y) for column in J]
 
 
 def _gram(vectors: Sequence[Sequence[Scalar]], mu: Scalar) -> list[list[Scalar]]:
     """The lower triangle of the matrix of inner products, with mu added to its diagonal."""
-    products = [[_dot(u, v) for v in vectors[: i + 1]] for i, u in enumerate(vectors)]
+    products = [[dot(u, v) for v in vectors[: i + 1]] for i, u in enumerate(vectors)]
     for i, row in enumerate(products):
         row[i] = row[i] + mu
     return products
-
-
-def _sum(terms: Sequence[Scalar]) -> Scalar:
-    return sum(terms, start=0)
-
-
-def _dot(u: Sequence[Scalar], v: Sequence[Scalar]) -> Scalar:
-    return sum((a * b for a, b in zip(u, v, strict=True)), start=0)
 
 
 def _choose(x: Scalar, positive: Scalar, otherwise: Scalar) -> Scalar:

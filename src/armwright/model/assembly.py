@@ -10,7 +10,7 @@ import numpy as np
 
 from armwright.algebra import Array, Symmetric, Vector
 from armwright.errors import ModelError
-from armwright.mechanism import Link
+from armwright.mechanism import Link, only_leaf
 from armwright.model.canonical import FileJoint, Row, canonical, inverse, tidied
 from armwright.model.description import (
     Description,
@@ -86,9 +86,8 @@ class Assembly:
     @property
     def only_leaf(self) -> str | None:
         """The first link of the last body of a chain; None where there are branches."""
-        parents = {body.parent for body in self.bodies}
-        leaves = [body.name for i, body in enumerate(self.bodies) if i not in parents]
-        return leaves[0] if len(leaves) == 1 else None
+        leaf = only_leaf([body.parent for body in self.bodies])
+        return None if leaf is None else self.bodies[leaf].name
 
     def described(self, leaders: Mapping[str, Mimic], ends: Sequence[str], straighten: float) -> Description:
         """The robot in canonical frames, whose tool stands in the only one of `ends`; of several none is its tip."""

@@ -15,7 +15,7 @@ import numpy as np
 from armwright.algebra import Array, Matrix, Scalar, Symmetric, Vector, cos, point_inertia, sin, structural
 from armwright.errors import InputError, ModelError, listed, unknown
 from armwright.lazy import cached_property
-from armwright.mechanism import FREEDOMS, Ball, Drive, Joint, Link, Loop, Mechanism, Pose, leaves, only_leaf
+from armwright.mechanism import FREEDOMS, Ball, Drive, Joint, Link, Loop, Mechanism, Pose, entry, leaves, only_leaf
 
 if TYPE_CHECKING:
     from armwright.model.visual import Visual
@@ -224,7 +224,7 @@ class Description:
     @cached_property
     def entries(self) -> tuple[int, ...]:
         """Which entry of q goes with each of `joints`; with those of a ball some entry of that ball."""
-        return tuple(i + sum(ball.coordinate < i for ball in self.balls) for i in range(self.n))
+        return tuple(entry(self.balls, i) for i in range(self.n))
 
     @property
     def neutral(self) -> Array:

@@ -36,10 +36,7 @@ def _body(*names: str) -> Callable[[JointModel, float], tuple[JointModel, ...]]:
     def made(joint: JointModel, _pitch: float) -> tuple[JointModel, ...]:
         types = ["revolute" if name.startswith("w") else "prismatic" for name in names]
         first = replace(joint, name=f"{joint.name}.{names[0]}", type=types[0], limits=None)
-        others = [
-            JointModel(f"{joint.name}.{name}", type_, 0.0, 0.0, 0.0, 0.0, kind=joint.kind, freedom=i)
-            for i, (name, type_) in enumerate(zip(names[1:], types[1:], strict=True), start=1)
-        ]
+        others = [_further(joint, names[i], types[i], i) for i in range(1, len(names))]
         return (first, *others)
 
     return made

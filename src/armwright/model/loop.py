@@ -19,7 +19,7 @@ from armwright.algebra import Array, Scalar
 from armwright.errors import ModelError, unknown
 from armwright.formulations.parts.coordinates import placed, positions
 from armwright.formulations.parts.loops import Angle, dyad, ends, gap
-from armwright.mechanism import Ball, Loop, Mechanism
+from armwright.mechanism import Loop, Mechanism
 from armwright.model.description import (
     NO_TRANSFORM,
     Description,
@@ -200,10 +200,9 @@ class _Cut:
         return ModelError(f"robot {self.robot.name!r}, loop {self.loop.name!r}: {text}")
 
     def _place(self, name: str) -> int:
-        """Of a joint in q: one entry further for each ball before it."""
-        coordinate = [joint.name for joint in self.robot.joints].index(name)
-        balls: tuple[Ball, ...] = self.robot.balls
-        return coordinate + sum(ball.coordinate < coordinate for ball in balls)
+        """Of a joint in q."""
+        entries: tuple[int, ...] = self.robot.entries
+        return entries[[joint.name for joint in self.robot.joints].index(name)]
 
     def _check(self) -> None:
         moving, loop = [joint.name for joint in self.robot.joints], self.loop

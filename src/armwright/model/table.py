@@ -152,7 +152,7 @@ def _variables(robot: Description) -> list[str]:
     """
     names = {}
     for i, joint in enumerate(robot.joints):
-        names[joint.name] = f"q{1 + i + sum(ball.coordinate < i for ball in robot.balls)}"
+        names[joint.name] = f"q{1 + robot.entries[i]}"
     for ball in robot.balls:
         first = ball.place + 1
         names[robot.joints[ball.coordinate].name] = f"q{first}-q{first + ball.freedoms}"

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from armwright.algebra import Array, Scalar
+from armwright.algebra import Array, Scalar, dot
 from armwright.formulations import find
 from armwright.formulations.parts.actuators import friction
 from armwright.formulations.parts.coordinates import placed, tangent
@@ -87,17 +87,10 @@ def flow(mechanism: Mechanism, q: Sequence[Scalar], unit: Sequence[Scalar], qd: 
     """dq/dt; `unit` is q with quaternions of unit length, beside which longer or shorter ones turn as they do."""
     if not mechanism.balls:
         return list(qd)
-    moving, turning = ([_dot(row, qd) for row in tangent(mechanism, x)] for x in (list(unit), list(q)))
+    moving, turning = ([dot(row, qd) for row in tangent(mechanism, x)] for x in (list(unit), list(q)))
     for ball in mechanism.balls:
         moving[ball.circle] = turning[ball.circle]
     return moving
-
-
-def _dot(row: Sequence[Scalar], values: Sequence[Scalar]) -> Scalar:
-    total: Scalar = 0
-    for a, b in zip(row, values, strict=True):
-        total = total + a * b
-    return total
 
 
 def _lengths(motion: Driven) -> dict[Expr, Operand]:
@@ -105,7 +98,7 @@ def _lengths(motion: Driven) -> dict[Expr, Operand]:
     replacements: dict[Expr, Operand] = {}
     for begin, end in motion.layout.circles:
         entries = motion.at.q[begin:end]
-        square = _dot(entries, entries)
+        square = dot(entries, entries)
         inverse = 1 / square.sqrt()
         replacements |= {square: 1, **{x: x * inverse for x in entries}}
     return replacements

@@ -190,7 +190,7 @@ def random_states(robot: Robot, count: int = STATES, seed: int = 0) -> tuple[Sta
     """Falling and driven, in the same positions (within the limits, where there are any) and velocities."""
     rng = np.random.default_rng(seed)
     low, high = np.array([joint.limits or _free(joint.prismatic) for joint in robot.joints]).T
-    ends = [ball.coordinate + ball.freedoms for ball in robot.balls]
+    ends = [ball.rates.stop for ball in robot.balls]
     low, high = np.insert(low, ends, -1.0), np.insert(high, ends, 1.0)
     q = robot.unit(_single(rng.uniform(low, high, (count, robot.nq))))  # a quaternion is unit to the last digit instead
     qd = _single(rng.normal(size=(count, robot.n)))
@@ -208,7 +208,7 @@ def sweep(robot: Robot, joint: int, count: int = SWEEP) -> States:
     low, high = (swept.limits or _free(True)) if swept.prismatic else (0.0, math.tau)
     values = np.linspace(low, high, count, endpoint=False)
     q, rest = np.tile(robot.neutral, (count, 1)), np.zeros((count, robot.n))
-    q[:, joint + sum(ball.coordinate < joint for ball in robot.balls)] = values
+    q[:, robot.entries[joint]] = values
     x, unit = (values, "m") if swept.prismatic else (np.degrees(values), "deg")
     return States("sweep", _single(q), rest, rest, x, f"{swept.name} [{unit}]")
 

@@ -63,7 +63,7 @@ def movable(mechanism: Mechanism, i: int) -> bool:
     joint = mechanism.joints[i]
     if any(i in loop.links for loop in mechanism.loops):
         return False
-    of_ball = any(ball.joint <= i < ball.joint + ball.freedoms for ball in mechanism.balls)
+    of_ball = i in mechanism.of_balls
     return not of_ball and all(structural(x, 0) for x in (joint.y, joint.z, joint.sg))
 
 

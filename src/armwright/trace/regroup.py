@@ -33,7 +33,7 @@ def regrouped(mechanism: Mechanism, euler: bool = False) -> Mechanism:
     `euler` makes zeros in Euler's tensors instead of the inertia tensors.
     """
     links: list[AnyLink] = list(mechanism.links)
-    kept = {i for ball in mechanism.balls for i in range(ball.joint, ball.joint + ball.freedoms)}
+    kept = mechanism.of_balls
     for i, inner in reversed(list(enumerate(mechanism.parents))):
         if inner < 0 or i in kept:
             continue

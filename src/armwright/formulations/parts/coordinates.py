@@ -13,10 +13,10 @@ depends on q, and c is dG/dt qd. All but `placed` and `tangent` are for a mechan
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from armwright.algebra import IDENTITY, ZERO, Matrix, Scalar, Vector, from_quaternion, sign
+from armwright.algebra import IDENTITY, ZERO, Matrix, Scalar, Vector, from_quaternion, sign, total
 from armwright.formulations.parts import loops
 from armwright.formulations.parts.types import Coordinates, SquareMatrix
-from armwright.mechanism import Ball, Drive, Mechanism, Pose
+from armwright.mechanism import Ball, Drive, Mechanism, Pose, entry
 
 
 def placed(mechanism: Mechanism, q: Coordinates) -> Mechanism:
@@ -31,7 +31,7 @@ def placed(mechanism: Mechanism, q: Coordinates) -> Mechanism:
 
 def _stand(fixed: Pose | None, ball: Ball, q: Coordinates) -> Pose:
     """Where the body is, seen from its parent; `fixed` leads to where it would be at the origin of the joint."""
-    entries = q[ball.place : ball.place + ball.freedoms + 1]
+    entries = q[ball.entries]
     position, rotation = POSES[ball.kind](_unit(entries, ball))
     if fixed is None:
         return Pose(rotation, position)
@@ -64,28 +64,25 @@ POSES: dict[str, Callable[[Coordinates], tuple[Vector, Matrix]]] = {
 """Where the body of such a joint is, by its entries of q."""
 
 
-def _place(mechanism: Mechanism, coordinate: int) -> int:
-    """Which entry of q goes with an entry of qd: those of balls before it have one more."""
-    return coordinate + sum(ball.coordinate < coordinate for ball in mechanism.balls)
-
-
 def positions(mechanism: Mechanism, q: Coordinates) -> Coordinates:
     """Where every joint of the mechanism is; those of a ball are at zero."""
     if not mechanism.drives:
         return q
-    still = {i for ball in mechanism.balls for i in range(ball.joint, ball.joint + ball.freedoms)}
+    still = mechanism.of_balls
     return [0 if i in still else _position(mechanism, drive, q) for i, drive in enumerate(mechanism.drives)]
 
 
 def _position(mechanism: Mechanism, drive: Drive, q: Coordinates) -> Scalar:
     if drive.at is not None:
         return drive.at
-    return _sum([(_place(mechanism, c), factor) for c, factor in drive.terms], q) + drive.offset
+    return total(factor * q[entry(mechanism.balls, c)] for c, factor in drive.terms) + drive.offset
 
 
 def rates(mechanism: Mechanism, qd: Coordinates) -> Coordinates:
     """How fast every joint of the mechanism moves."""
-    return [_sum(drive.terms, qd) for drive in mechanism.drives] if mechanism.drives else qd
+    if not mechanism.drives:
+        return qd
+    return [total(factor * qd[c] for c, factor in drive.terms) for drive in mechanism.drives]
 
 
 def accelerations(mechanism: Mechanism, qd: Coordinates, qdd: Coordinates) -> Coordinates:
@@ -100,7 +97,7 @@ def convective(mechanism: Mechanism, joint_rates: Coordinates) -> list[Scalar]:
     """How every joint of the mechanism accelerates while no coordinate does: c, by the rates of the joints."""
     shift: list[Scalar] = [0] * mechanism.n
     for ball in mechanism.balls:
-        own = slice(ball.joint, ball.joint + ball.freedoms)
+        own = slice(ball.rows.start, ball.rows.stop)
         shift[own] = CONVECTIVE[ball.kind](*joint_rates[own])
     loops.convective(mechanism, joint_rates, shift)
     return shift
@@ -130,13 +127,6 @@ CONVECTIVE: dict[str, Callable[..., Sequence[Scalar]]] = {
     "planar": lambda vx, vy, w: (*_moving(Vector(vx, vy, 0), Vector(0, 0, w))[:2], 0),
 }
 """What the joints of a ball accelerate by while its coordinates of qd are constant."""
-
-
-def _sum(terms: Sequence[tuple[int, Scalar]], values: Coordinates) -> Scalar:
-    total: Scalar = 0
-    for i, factor in terms:
-        total = total + factor * values[i]
-    return total
 
 
 def gathered(mechanism: Mechanism, row: Sequence[Scalar]) -> list[Scalar]:
@@ -169,11 +159,11 @@ def congruent(mechanism: Mechanism, matrix: SquareMatrix) -> SquareMatrix:
 
 def tangent(mechanism: Mechanism, q: Coordinates) -> SquareMatrix:
     """dq/dt = T qd, as rows of T: the identity but for balls."""
-    rows = [[int(j == _place(mechanism, c)) for c in range(mechanism.coordinates)] for j in range(mechanism.places)]
+    entries = [entry(mechanism.balls, c) for c in range(mechanism.coordinates)]
+    rows = [[int(j == own) for own in entries] for j in range(mechanism.places)]
     for ball in mechanism.balls:
-        entries = q[ball.place : ball.place + ball.freedoms + 1]
-        for k, row in enumerate(TANGENTS[ball.kind](entries)):
-            rows[ball.place + k][ball.coordinate : ball.coordinate + ball.freedoms] = row
+        for k, row in enumerate(TANGENTS[ball.kind](q[ball.entries]), start=ball.place):
+            rows[k][ball.rates.start : ball.rates.stop] = row
     return rows
 
 

@@ -10,10 +10,10 @@ point algorithm), which end at the forces of least size among all that do the sa
     t = bias + M qdd - J^T f          of least size, with nothing left for joints without a motor
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from armwright.algebra import ZERO, Scalar, Vector
+from armwright.algebra import ZERO, Scalar, Vector, dot, total
 from armwright.formulations.parts.coordinates import convective, gathered, rates
 from armwright.formulations.parts.linear import factor
 from armwright.formulations.parts.loops import columns_in_time, ends, gap
@@ -63,7 +63,7 @@ def held(mechanism: Mechanism, qd: Coordinates) -> Held:
     bent: list[Scalar] = []
     for loop in mechanism.ties:
         in_time = {i: [*x.l, *x.e] for i, x in columns_in_time(mechanism, loop, dict(enumerate(v))).items()}
-        bent += [_sum(column[k] * v[i] for i, column in in_time.items()) for k in range(6 if loop.weld else 3)]
+        bent += [total(column[k] * v[i] for i, column in in_time.items()) for k in range(6 if loop.weld else 3)]
     apart = [x for loop in mechanism.ties for x in gap(mechanism, loop)]
     drift = [
         more + dot(row, c) + dot(own, qd) * (2 * RATE) + g * (RATE * RATE)
@@ -107,30 +107,19 @@ def _proximal(A: SquareMatrix, b: Coordinates) -> list[Scalar]:
     factors = factor(_softened(A))
     x = factors.solve(b)
     for _ in range(STEPS):
-        left = [y - _sum(A[max(i, j)][min(i, j)] * x[j] for j in range(len(x))) for i, y in enumerate(b)]
+        left = [y - total(A[max(i, j)][min(i, j)] * x[j] for j in range(len(x))) for i, y in enumerate(b)]
         x = [old + more for old, more in zip(x, factors.solve(left), strict=True)]
     return x
 
 
 def _softened(A: SquareMatrix) -> SquareMatrix:
-    mu = _sum(A[i][i] for i in range(len(A))) * (SOFT / len(A))
+    mu = total(A[i][i] for i in range(len(A))) * (SOFT / len(A))
     return [[entry + mu if i == j else entry for j, entry in enumerate(row)] for i, row in enumerate(A)]
 
 
 def _back(J: SquareMatrix, f: Coordinates) -> list[Scalar]:
     """J^T f."""
     return [dot(column, f) for column in zip(*J, strict=True)]
-
-
-def dot(u: Sequence[Scalar], v: Sequence[Scalar]) -> Scalar:
-    return _sum(a * b for a, b in zip(u, v, strict=True))
-
-
-def _sum(terms: Iterable[Scalar]) -> Scalar:
-    total: Scalar = 0
-    for term in terms:
-        total = total + term
-    return total
 
 
 def wrenches(mechanism: Mechanism, f: Coordinates) -> list[list[Scalar]]:

@@ -48,7 +48,7 @@ def freedoms(mechanism: Mechanism, qd: Coordinates) -> list[Freedom]:
     for ball in mechanism.balls:
         nu: list[Scalar] = [0, 0, 0]
         omega: list[Scalar] = [0, 0, 0]
-        rows = range(ball.joint, ball.joint + ball.freedoms)
+        rows = ball.rows
         for k, i in enumerate(rows):
             (nu if mechanism.joints[i].prismatic else omega)[k % 3] = qd[i]
         for k, i in enumerate(rows):

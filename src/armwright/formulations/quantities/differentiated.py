@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from armwright.algebra import Scalar
+from armwright.algebra import Scalar, dot
 from armwright.formulations import cartesian_tensor, composite_body, gibbs_appell
 from armwright.formulations.parts import wrapped
 from armwright.formulations.parts.assembled import bias_of, forward_dynamics_of
@@ -73,11 +73,7 @@ def _by_tangent(mechanism: Mechanism, outputs: Sequence[Scalar], q: Coordinates)
     if not mechanism.balls:
         return by_q
     directions = list(zip(*tangent(mechanism, q), strict=True))
-    return [[_dot(row, direction) for direction in directions] for row in by_q]
-
-
-def _dot(row: Sequence[Scalar], direction: Sequence[Scalar]) -> Scalar:
-    return sum((a * b for a, b in zip(row, direction, strict=True)), start=0)
+    return [[dot(row, direction) for direction in directions] for row in by_q]
 
 
 def _jacobian(outputs: Sequence[Scalar], variables: Coordinates) -> SquareMatrix:

@@ -138,7 +138,7 @@ def _carried(mechanism: Mechanism, motions: list[Motion]) -> list[Motion]:
     """For each joint the motion of the link that has its axis: of all freedoms of a ball, the body that they turn."""
     motions = list(motions)
     for ball in mechanism.balls:
-        own = slice(ball.joint, ball.joint + ball.freedoms)
+        own = slice(ball.rows.start, ball.rows.stop)
         motions[own] = [motions[own.stop - 1]] * ball.freedoms
     return motions
 

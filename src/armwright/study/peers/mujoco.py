@@ -41,9 +41,9 @@ class MuJoCo:
     def _move(self, ball: Ball, q: Array, qd: Array, there: tuple[Array, Array, Array]) -> None:
         """A ball, free or planar joint: w first, and linear velocities in the axes of the parent."""
         qpos, B, convective = there
-        names = [row.name for row in self.arm.rows[ball.joint : ball.joint + ball.freedoms]]
+        names = [row.name for row in self.arm.rows[ball.rows.start : ball.rows.stop]]
         turns, slides = {"ball": (3, 0), "free": (3, 3), "planar": (1, 2)}[ball.kind]
-        entries, own = q[ball.place : ball.place + ball.freedoms + 1], ball.coordinate + np.arange(ball.freedoms)
+        entries, own = q[ball.entries], np.array(ball.rates)
         position, rotation = (np.array(part, dtype=float) for part in POSES[ball.kind](entries.tolist()))
         joint = self.joints[names[-1] if turns == 1 else names[0].rpartition(".")[0]]
         shift = 3 if joint.type[0] == mujoco.mjtJoint.mjJNT_FREE else 0

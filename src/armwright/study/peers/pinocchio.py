@@ -122,7 +122,7 @@ def _rows(arm: Robot, link: int) -> list[Row]:
         if i >= end - 1 - arm.rows[end - 1].freedom:
             ball = next((b for b in arm.balls if b.joint == i), None)
             inside = any(b.joint < i < b.joint + b.freedoms for b in arm.balls)
-            place = 0 if speed is None else speed + sum(b.coordinate < speed for b in arm.balls)
+            place = 0 if speed is None else arm.entries[speed]
             entries = range(place, place + (ball.freedoms + 1 if ball else 1))
             found.append(Row(model, () if inside or speed is None else tuple(entries), speed))
     return found
