@@ -3,18 +3,25 @@
 `run(layout, begin, end)` computes the states begin..end and answers 1 if any result is not finite. The layout holds,
 for each argument and then for the output: address, distance of states, distance of entries, the distances counted in
 numbers. Where W states lie side by side, code reads and writes the array itself; otherwise they pass through a tile,
-which has one vector of W states per number.
+which has one vector of W states per number. Rows of a large output that no cache would hold go past the caches.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from armwright.backends.llvm.block import Block, Lanes, repeated
 
 MOST = 2**63 - 1
 """No two states are so far apart."""
+
+CACHED = 2**24
+"""Bytes of results up to which they are kept in the caches; beyond, reading lines in to overwrite them is lost time."""
+
+PIECE = 16
+"""Bytes that are written at once past the caches: what every allocated array is aligned to."""
 
 HEADER = "define i32 @run(ptr %layout, i64 %begin, i64 %end) {\nstart:"
 
@@ -24,7 +31,7 @@ class Batch:
     """The arrays of a `run` by name, each with the text of how many numbers it has per state; the last is the output.
 
     With `rows`, the numbers are known when the code is written, and states that are whole rows are turned at once.
-    Array `through` passes through its tile in any case.
+    Array `through` passes through its tile in any case, and past the caches where that can be.
     """
 
     sizes: Mapping[str, str]
@@ -40,8 +47,23 @@ class Batch:
         yield f"  %side.{name} = icmp eq i64 %state.{name}, {1 if name != self.through else MOST}"
         if name == self.through:
             yield f"  %near.{name} = icmp eq i64 %state.{name}, 1"
+            yield from self._far(name)
         if self.rows:
             yield f"  %rows.{name} = icmp eq i64 %entry.{name}, 1"
+
+    def _far(self, name: str) -> Iterator[str]:
+        """Whether rows are to go past the caches: many, one behind the other, and in pieces as memory wants them."""
+        n, t = self.sizes[name], self.lanes
+        yield f"""  %states = sub i64 %end, %begin
+  %many.{name} = icmp sgt i64 %states, {CACHED // (t.bytes * int(n))}
+  %behind.{name} = icmp eq i64 %state.{name}, {n if streams(int(n), t) else MOST}
+  %place.{name} = ptrtoint ptr %address.{name} to i64
+  %first.{name} = and i64 %begin, {t.width - 1}
+  %odd.{name} = and i64 %place.{name}, {PIECE - 1}
+  %off.{name} = or i64 %first.{name}, %odd.{name}
+  %even.{name} = icmp eq i64 %off.{name}, 0
+  %large.{name} = and i1 %many.{name}, %behind.{name}
+  %far.{name} = and i1 %large.{name}, %even.{name}"""
 
     def over(self, before: str, work: Iterable[str]) -> Iterator[str]:
         """From label `before` to label finish: `work` for every W states; it ends by jumping to label after.
@@ -106,11 +128,14 @@ lay.{name}:
   br label %{then}
 other.{name}:"""
         if self.rows:
-            yield f"""  br i1 %turned.{name}, label %turn.{name}, label %gather.{name}
-turn.{name}:
-  {whole_rows}
+            yield f"  br i1 %turned.{name}, label %turn.{name}, label %gather.{name}\nturn.{name}:"
+            if name == self.through and streams(int(self.sizes[name]), self.lanes):
+                yield f"""  br i1 %far.{name}, label %stream.{name}, label %keep.{name}
+stream.{name}:
+  {whole_rows.replace("@unpack", "@stream")}
   br label %{then}
-gather.{name}:"""
+keep.{name}:"""
+            yield f"  {whole_rows}\n  br label %{then}\ngather.{name}:"
         yield f"  {any_layout}\n  br label %{then}"
 
     def answer(self) -> str:
@@ -141,14 +166,20 @@ MANY_GROUPS = 8
 """From so many groups of W numbers on, rows are turned in a loop: written out, they would take long to compile."""
 
 
-def row_packers(sizes: Iterable[int], t: Lanes) -> list[str]:
-    """Functions that pack and unpack whole rows of these sizes."""
+def streams(n: int, t: Lanes) -> bool:
+    """Whether rows of n numbers can go past the caches: each starts with a piece, or in the middle of one."""
+    return n * t.bytes % PIECE == 0 or t.double
+
+
+def row_packers(sizes: Iterable[int], t: Lanes, streamed: int | None = None) -> list[str]:
+    """Functions that pack and unpack whole rows of these sizes; rows of size `streamed` can go past the caches."""
     asked = set(sizes)
     long = {n for n in asked if n >= MANY_GROUPS * t.width}
     short = (asked - long) | {part for n in long for part in (t.width, n % t.width) if part}
     return [
         *(text for n in sorted(short) for text in (_pack_rows(n, t), _unpack_rows(n, t))),
         *(_long_rows(name, n, t) for n in sorted(long) for name in ("pack", "unpack")),
+        *([_stream_rows(streamed % 2 != 0, t), _long_rows("stream", streamed, t)] if streamed else []),
         f"declare {t.vector} @llvm.masked.load.{t.suffix}.p0(ptr, i32, {t.truths}, {t.vector})",
         f"declare void @llvm.masked.store.{t.suffix}.p0({t.vector}, ptr, i32, {t.truths})",
     ]
@@ -166,7 +197,7 @@ def _long_rows(name: str, n: int, t: Lanes) -> str:
   call void @{name}{t.width}({arguments.format(array="%from", tile="%to")})"""
     rest = f"""  %from.last = getelementptr {t.scalar}, ptr %array, i64 {groups * t.width}
   %to.last = getelementptr {t.scalar}, ptr %tile, i64 {groups * t.width * t.width}
-  call void @{name}{left}({arguments.format(array="%from.last", tile="%to.last")})
+  call void @{name.replace("stream", "unpack")}{left}({arguments.format(array="%from.last", tile="%to.last")})
 """
     noalias = arguments.replace("ptr", "ptr noalias").format(array="%array", tile="%tile")
     return f"""define internal void @{name}{n}({noalias}) noinline {{
@@ -275,6 +306,32 @@ def _unpack_rows(n: int, t: Lanes) -> str:
                 f"({t.vector} {row}, ptr {_row(block, i, start)}, i32 {t.bytes}, {t.truths} {mask})"
             )
     return block.function(f"@unpack{n}(ptr noalias %tile, ptr noalias %array, i64 %stride) alwaysinline")
+
+
+def _stream_rows(odd: bool, t: Lanes) -> str:
+    """W columns of a tile, past the caches to rows; if `odd`, each second row starts in the middle of a piece."""
+    block = Block(t)
+    columns = [
+        block.let(f"load {t.vector}, ptr {_column(block, j)}, align {t.bytes * t.width}") for j in range(t.width)
+    ]
+    piece = PIECE // t.bytes
+    for i, row in enumerate(_transposed(block, columns)):
+        cuts = list(range(0, t.width + 1, piece))
+        if odd and i % 2:
+            cuts = [0, *range(1, t.width, piece), t.width]
+        for begin, end in pairwise(cuts):
+            part, place, size = _bits(block, row, begin, end), _row(block, i, begin), (end - begin) * t.bytes
+            block.put(f"store {part}, ptr {place}, align {size}, !nontemporal !1")
+    return block.function(f"@stream{t.width}(ptr noalias %tile, ptr noalias %array, i64 %stride) alwaysinline")
+
+
+def _bits(block: Block, row: str, begin: int, end: int) -> str:
+    """Some lanes of a vector, as one whole number where they are one only."""
+    t, indices = block.lanes, ", ".join(f"i32 {j}" for j in range(begin, end))
+    part = block.let(f"shufflevector {t.vector} {row}, {t.vector} poison, <{end - begin} x i32> <{indices}>")
+    if end - begin > 1:
+        return f"<{end - begin} x {t.scalar}> {part}"
+    return f"{t.integer} {block.let(f'bitcast <1 x {t.scalar}> {part} to {t.integer}')}"
 
 
 def _row(block: Block, state: int, start: int) -> str:

@@ -151,12 +151,13 @@ def library(name: str, lanes: Lanes) -> str:
 
 
 def declarations(declared: set[str], t: Lanes) -> list[str]:
-    """What code calls: intrinsics that it has declared, and the C library; and the weights of a rare branch."""
+    """Intrinsics that code calls, and the C library; the weights of a rare branch, the mark of a store past caches."""
     return [
         *sorted(declared),
         *(f"declare {t.scalar} @{library(name, t)}({t.scalar})" for name in ("sin", "cos", "tanh")),
         f"declare i1 @llvm.vector.reduce.or.v{t.width}i1({t.truths})",
         '!0 = !{!"branch_weights", i32 1, i32 1000000}',
+        "!1 = !{i32 1}",
     ]
 
 

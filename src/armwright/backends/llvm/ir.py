@@ -14,8 +14,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import reduce
 
-from armwright.backends.llvm.batch import HEADER, Batch, packers, row_packers, tile_size
-from armwright.backends.llvm.block import Block, Lanes, declarations, each_lane
+from armwright.backends.llvm.batch import HEADER, Batch, packers, row_packers, streams, tile_size
+from armwright.backends.llvm.block import Block, Lanes, declarations, each_lane, repeated
 from armwright.backends.llvm.single import single_call
 from armwright.backends.llvm.trigonometry import careful, sine_cosine
 from armwright.graph.angles import rounds
@@ -26,14 +26,15 @@ from armwright.graph.program import Program
 def module(program: Program, lanes: Lanes) -> str:
     """The whole module: body, packing, the loop over a batch, the function for one state."""
     block = Block(lanes)
-    body = write_body(program, block, "body")
+    body = write_body(program, block, "body", filled=tiled(program))
     parts = [
         body,
+        *([_fill(program, lanes)] if tiled(program) else []),
         careful(lanes),
         *packers(lanes),
-        *row_packers(sorted({*program.sizes, len(program.outputs)}), lanes),
+        *row_packers({*program.sizes, len(program.outputs)}, lanes, _streamed(program, lanes)),
         "\n".join(_run(program, lanes)),
-        single_call(program, lanes),
+        single_call(program, lanes, tiled(program)),
         *declarations(block.declared, lanes),
     ]
     return "\n\n".join(parts) + "\n"
@@ -51,14 +52,21 @@ def _run(program: Program, t: Lanes) -> Iterator[str]:
     for name, n in sizes.items():
         yield f"  %tile.{name} = alloca [{tile_size(n, t)} x {t.scalar}], align 64"
         yield from batch.fields(name)
+    if tiled(program):
+        yield "  call void @fill(ptr %tile.o)"
     arguments = ", ".join(f"ptr %read.{name}, i64 %step.{name}" for name in sizes)
     call = f"compute:\n  call void @body({arguments}, ptr %status)"
     yield from batch.over("start", (*batch.fetch("compute"), call, *batch.deliver()))
+    if _streamed(program, t):
+        yield "  fence seq_cst"  # what went past the caches is there before anybody is told
     yield batch.answer()
 
 
-def write_body(program: Program, block: Block, name: str) -> str:
-    """A function that computes the program for W states and marks in `status` what is not finite."""
+def write_body(program: Program, block: Block, name: str, filled: bool = False) -> str:
+    """A function that computes the program for W states and marks in `status` what is not finite.
+
+    If the output is `filled`, its constants are there already.
+    """
     t = block.lanes
     values = compute(program, block)
     status = block.let(f"load {t.vector}, ptr %status, align 64")
@@ -68,6 +76,8 @@ def write_body(program: Program, block: Block, name: str) -> str:
                 unused = block.read(_address(block, f"%p{argument}", f"%s{argument}", k))
                 status = block.fma(unused, t.splat(0.0), status)
     for k, x in enumerate(program.outputs):
+        if filled and _constant(x) is not None:
+            continue
         result = number(x, values, block)
         place = _slot(block, k) if tiled(program) else _address(block, "%po", "%so", k)
         block.put(f"store {t.vector} {result}, ptr {place}, align {t.bytes}")
@@ -87,14 +97,50 @@ def tiled(program: Program) -> bool:
     return len(program.outputs) > 256
 
 
+def _streamed(program: Program, t: Lanes) -> int | None:
+    """How many numbers go past the caches, if they can."""
+    n = len(program.outputs)
+    return n if tiled(program) and streams(n, t) else None
+
+
 def _slot(block: Block, k: int) -> str:
     """Where a tile has output k."""
     return block.let(f"getelementptr {block.lanes.scalar}, ptr %po, i64 {k * block.lanes.width}")
 
 
+def _constant(x: Operand) -> float | None:
+    """The number that an operand is in every state."""
+    return x.value if isinstance(x, Expr) else x
+
+
+def _fill(program: Program, t: Lanes) -> str:
+    """A function that writes the outputs that are constant into a tile, once for all states."""
+    slots = [(k, value) for k, x in enumerate(program.outputs) if (value := _constant(x)) is not None]
+    places = ", ".join(f"i64 {k * t.width}" for k, _ in slots)
+    numbers = ", ".join(f"{t.scalar} {t.number(float(value))}" for _, value in slots)
+    block = Block(t)
+    block.put("%place = load i64, ptr %place.at, align 8")
+    block.put(f"%slot = getelementptr {t.scalar}, ptr %tile, i64 %place")
+    block.put(f"store {t.vector} {block.spread('%number.at')}, ptr %slot, align {t.bytes}")
+    step = "\n".join(
+        [
+            "  %place.at = getelementptr i64, ptr @fill.places, i64 %k",
+            f"  %number.at = getelementptr {t.scalar}, ptr @fill.numbers, i64 %k",
+            *block.lines,
+        ]
+    )
+    loop = f"start:\n  br label %each\n{repeated('each', '%k', len(slots), step, 'start', 'each', 'end')}\nend:"
+    return f"""@fill.places = internal constant [{len(slots)} x i64] [{places}]
+@fill.numbers = internal constant [{len(slots)} x {t.scalar}] [{numbers}]
+define internal void @fill(ptr %tile) {{
+{loop if slots else ""}
+  ret void
+}}"""
+
+
 def _finite(x: Operand) -> bool:
     """Whether an output is known to be a finite number."""
-    value = x.value if isinstance(x, Expr) else x
+    value = _constant(x)
     return value is not None and math.isfinite(value)
 
 
@@ -114,7 +160,7 @@ def _address(block: Block, pointer: str, stride: str, k: int) -> str:
 
 def number(x: Operand, values: Mapping[int, str], block: Block) -> str:
     """A node that has been computed, or a constant, as a vector."""
-    value = x.value if isinstance(x, Expr) else x
+    value = _constant(x)
     return block.lanes.splat(float(value)) if value is not None else values[x.index]  # type: ignore[union-attr]
 
 

@@ -29,8 +29,8 @@ MANY = 64
 """More outputs than this are written in a loop: one by one, they would take long to compile."""
 
 
-def single_call(program: Program, t: Lanes) -> str:
-    """The IR of `call`, and of what `bind` fills in."""
+def single_call(program: Program, t: Lanes, fill: bool) -> str:
+    """The IR of `call`, and of what `bind` fills in; if `fill`, constants are written into the tile by themselves."""
     block, sizes = Block(t), program.sizes
     tiles = {**{f"%tile{a}": n for a, n in enumerate(sizes)}, "%tileo": len(program.outputs)}
     block.put(f"%status = alloca {t.vector}, align 64")
@@ -46,6 +46,8 @@ def single_call(program: Program, t: Lanes) -> str:
         _read(block, a, n)
     arguments = ", ".join(f"ptr {tile}, i64 {t.width}" for tile in tiles)
     block.put(f"store {t.vector} zeroinitializer, ptr %status, align 64")
+    if fill:
+        block.put("call void @fill(ptr %tileo)")
     block.put(f"call void @body({arguments}, ptr %status)")
     status = block.let(f"load {t.scalar}, ptr %status, align 64")
     block.branch(f"fcmp uno {t.scalar} {status}, {t.number(0.0)}", "ask", "answer")
