@@ -2,7 +2,8 @@
 
     pip install ".[test]" example-robot-data && python benchmarks/trees.py [robot ...]
 
-Both compute 4096 states of the floating robot, one after the other in one process, the best of many turns each.
+Both compute 4096 states of the floating robot, one after the other in one process, the best of many turns each. The
+numbers of a state lie side by side in memory, for both.
 """
 
 from __future__ import annotations
@@ -40,9 +41,6 @@ PROBLEMS = (
     "inverse_dynamics_derivatives",
     "forward_dynamics_derivatives",
 )
-BESIDE = PROBLEMS[:2]
-"""Whose states lie side by side; those of matrices one after the other."""
-
 
 def theirs(model: pin.Model, problem: str, state: list[np.ndarray]) -> tuple[int, partial[None]]:
     """The same in Pinocchio: how many states a call computes, and the call."""
@@ -77,7 +75,7 @@ def bench(name: str, table: Table) -> None:
     state = [q, *rest]
     for problem in PROBLEMS:
         f = aw.compile(robot, problem)
-        own = [np.asfortranarray(x) if problem in BESIDE else x for x in state[: len(f.arguments)]]
+        own = state[: len(f.arguments)]
         begin = time.perf_counter()
         out = f(*own, threads=1)
         first = time.perf_counter() - begin

@@ -23,13 +23,14 @@ from armwright.formulations import PROBLEMS, Formulation, default_for, find, pro
 from armwright.formulations.problem import MEANING, numbered
 from armwright.graph import OperationCount, count
 from armwright.graph.angles import written_out
+from armwright.graph.count import solving
 from armwright.graph.program import Program
 from armwright.lazy import cached_property
 from armwright.model.description import Description
 from armwright.model.frames import on_links
 from armwright.model.vary import check
 from armwright.trace.choose import cheapest
-from armwright.trace.form import Form, form_of, too_long
+from armwright.trace.form import Form, form_of, loops, too_long
 from armwright.trace.tracing import Request, Traced, traced
 
 _MANY_STATES = 16384  # from here on all cores are used unless told otherwise
@@ -144,10 +145,10 @@ class Function:
 
     @cached_property
     def _plain(self) -> Traced:
-        return self._traced(())
+        return self._traced((), loops(self.robot))
 
-    def _traced(self, loads: tuple[str, ...]) -> Traced:
-        asked = Request(self.problem, self.robot, loads, self.vary)
+    def _traced(self, loads: tuple[str, ...], looped: bool) -> Traced:
+        asked = Request(self.problem, self.robot, loads, self.vary, looped)
         return cheapest(asked) if self._wanted is None else traced(self._wanted, asked)
 
     @property
@@ -163,13 +164,15 @@ class Function:
 
     @property
     def program(self) -> Program:
-        """The traced computation, before it is compiled."""
-        return self._plain.program
+        """The traced computation as straight code, before it is compiled."""
+        program = self._plain.program
+        return program if program.equations is None else self._traced((), looped=False).program
 
     @property
     def operations(self) -> OperationCount:
         """What one evaluation costs once everything known of this robot is folded away."""
-        return count(self._plain.program.outputs)
+        program = self._plain.program
+        return count(program.outputs) + solving(program.equations)
 
     @property
     def source(self) -> str:
@@ -182,7 +185,7 @@ class Function:
         if loads not in self._kernels:
             made = backend(self.target)
             if self._form is Form.STRAIGHT:
-                program = (self._traced(loads) if loads else self._plain).program
+                program = (self._traced(loads, loops(self.robot)) if loads else self._plain).program
                 self._kernels[loads] = made.kernel(written_out(program), self.dtype.name)
             else:
                 assert self._record.loop is not None

@@ -11,7 +11,7 @@ from armwright.algebra import Array
 from armwright.backends.interface import BROKEN, KINDS, OPTIONS, TOO_MANY, TOO_SMALL, Backend, Rolled, Tables
 from armwright.graph.draw import listing
 from armwright.graph.interpret import interpret
-from armwright.graph.program import Program
+from armwright.graph.program import Equations, Program
 from armwright.integrate.control import Gains, Rule, mean_square
 from armwright.integrate.march import nowhere_else
 from armwright.integrate.runge_kutta import Adaptive, Scheme
@@ -46,9 +46,30 @@ class Interpreted:
         return ask
 
     def run(self, arrays: Sequence[Array], out: Array, threads: int = 1) -> bool:
-        for k, value in enumerate(computed(self._program, arrays)):
+        values = computed(self._program, arrays)
+        left = self._program.equations
+        if left is not None:
+            made = np.stack([np.broadcast_to(x, len(out)) for x in values]).astype(self.dtype)
+            with np.errstate(all="ignore"):
+                values = list(solved(left, made))
+        for k, value in enumerate(values):
             out[:, k] = value
         return bool(np.isfinite(out).all() and all(np.isfinite(array).all() for array in arrays))
+
+
+def solved(left: Equations, outputs: Array) -> Array:
+    """The results of a program from its outputs (entries, states), by its equations."""
+    n, lower = left.n, left.lower
+    minus = outputs[left.inverse : left.inverse + n]
+    X = outputs[: left.inverse].reshape(left.matrices, n, n, -1).copy()
+    for j, row in left.rows.items():
+        for k in row:
+            X[:, j] -= outputs[lower[j, k]] * X[:, k]
+    for j, rows in left.below.items():
+        X[:, j] *= minus[j]
+        for k in rows:
+            X[:, j] -= outputs[lower[k, j]] * X[:, k]
+    return X.reshape(left.inverse, -1)
 
 
 class Swept:

@@ -34,6 +34,7 @@ from armwright.formulations.parts import held
 from armwright.formulations.parts.actuators import rubbing
 from armwright.formulations.parts.assembled import bias_of, forward_dynamics_of, joint_by_joint
 from armwright.formulations.parts.types import Coordinates, Loads
+from armwright.formulations.parts.unsolved import Unsolved
 from armwright.formulations.problem import numbered, parted, problem_of
 from armwright.formulations.quantities import (
     centroidal,
@@ -55,6 +56,7 @@ class Formulation:
     parameters and so accepts regrouped links without a centre of mass. `together` says that it takes joints that
     move together; a recursion that solves for one joint after the other does not. `traced` says that it takes no
     scalars but those of a trace, `serial` that it is for a chain of DH rows only, `looped` that it takes closed loops.
+    `unsolved` is the same up to its systems of equations, where compiled code can solve those in a loop.
     """
 
     name: str
@@ -67,6 +69,7 @@ class Formulation:
     traced: bool = False
     serial: bool = False
     looped: bool = True
+    unsolved: Callable[..., Unsolved] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """By name: the functions inside are made here and cannot be pickled."""
@@ -240,7 +243,9 @@ _QUANTITIES = (
     replace(
         _only("traced", "inverse_dynamics_derivatives", differentiated.of_inverse_dynamics, order="n^2"), traced=True
     ),
-    _open("forward_dynamics_derivatives", derivatives.of_forward_dynamics, "n^3"),
+    replace(
+        _open("forward_dynamics_derivatives", derivatives.of_forward_dynamics, "n^3"), unsolved=derivatives.unsolved
+    ),
     replace(
         _only("traced", "forward_dynamics_derivatives", differentiated.of_forward_dynamics, order="n^3"), traced=True
     ),

@@ -6,6 +6,8 @@ cheaper than another sine.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from armwright.graph.expression import LEAVES, Expr, Graph
 from armwright.graph.program import Program
 
@@ -29,11 +31,10 @@ def written_out(program: Program) -> Program:
                 new[node.index] = _sum(node.op, angle.op, *(new[part.index] for part in parts if part is not None))
                 continue
         new[node.index] = graph.node(node.op, *(new[x.index] for x in node.args))
-    return Program(
-        tuple((name, tuple(new[x.index] for x in inputs)) for name, inputs in program.arguments),
-        tuple(new[x.index] if isinstance(x, Expr) else x for x in program.outputs),
-        program.shape,
-        program.units,
+    return replace(
+        program,
+        arguments=tuple((name, tuple(new[x.index] for x in inputs)) for name, inputs in program.arguments),
+        outputs=tuple(new[x.index] if isinstance(x, Expr) else x for x in program.outputs),
     )
 
 

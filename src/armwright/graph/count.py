@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import astuple, dataclass
 
 from armwright.graph.expression import Operand, reachable
+from armwright.graph.program import Equations
 
 
 @dataclass(frozen=True)
@@ -29,9 +30,24 @@ class OperationCount:
         """All of them: the number of operations to run."""
         return sum(astuple(self))
 
+    def __add__(self, other: OperationCount) -> OperationCount:
+        return OperationCount(*(x + y for x, y in zip(astuple(self), astuple(other), strict=True)))
+
     def __str__(self) -> str:
         named = zip(("mul", "add", "div", "trig", "sqrt", "other"), astuple(self), strict=True)
         return ", ".join(f"{number} {name}" for name, number in named if number or name in ("mul", "add"))
+
+
+def solving(left: Equations | None) -> OperationCount:
+    """What it takes to solve equations that are left."""
+    if left is None:
+        return OperationCount()
+    products = sum(
+        block.width * sum(k in those for those in (block.forward, block.back) for j in those for k in left.rows[j])
+        for block in left.blocks
+    )
+    scaled = sum(block.width * len(block.back) for block in left.blocks)
+    return OperationCount(left.matrices * (products + scaled), left.matrices * products)
 
 
 def count(outputs: Iterable[Operand]) -> OperationCount:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import count
+from typing import NamedTuple
 
 from armwright.graph.expression import Expr, Operand, schedule
 
@@ -13,12 +17,19 @@ class Program:
     """`arguments` are arrays of inputs, such as q = (q1, ..., qn); `outputs` fill an array of the given shape.
 
     `units` are entries of arguments that make a vector of unit length in any state: argument, first and last.
+    Of a program with `equations`, these are solved before what the shape has room for is the result.
     """
 
     arguments: tuple[tuple[str, tuple[Expr, ...]], ...]
     outputs: tuple[Operand, ...]
     shape: tuple[int, ...]
     units: tuple[tuple[int, int, int], ...] = ()
+    equations: Equations | None = None
+
+    @property
+    def results(self) -> int:
+        """How many numbers one state gives."""
+        return math.prod(self.shape)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -43,4 +54,48 @@ class Program:
             key = places.get(node.index, node.key)
             sha.update(repr((node.op, key, [numbers[a.index] for a in node.args])).encode())
         sha.update(repr([numbers[x.index] if isinstance(x, Expr) else float(x) for x in self.outputs]).encode())
+        sha.update(repr(self.equations).encode())
         return sha.hexdigest()
+
+
+class Columns(NamedTuple):
+    """Neighbouring columns: the first, how many, and the unknowns that are not zero on the way forward and back."""
+
+    first: int
+    width: int
+    forward: tuple[int, ...]
+    back: tuple[int, ...]
+
+
+class Equations(NamedTuple):
+    """Systems of equations that are left to solve: -(L D L^T) X = B for several matrices B of n rows and n columns.
+
+    The outputs of a program with equations are the entries of every B, which are replaced by those of X, then of -1/D,
+    then of L. Row j of L has its entries left of the diagonal in columns `rows`[j], and unknowns are eliminated in the
+    order of `rows`. The columns of B go in blocks of neighbours.
+    """
+
+    n: int
+    matrices: int
+    rows: Mapping[int, tuple[int, ...]]
+    blocks: tuple[Columns, ...]
+
+    @property
+    def inverse(self) -> int:
+        """Where -1/D begins among the outputs."""
+        return self.matrices * self.n * self.n
+
+    @property
+    def lower(self) -> dict[tuple[int, int], int]:
+        """Where entries of L are among the outputs."""
+        places = count(self.inverse + self.n)
+        return {(j, k): next(places) for j, row in self.rows.items() for k in row}
+
+    @property
+    def below(self) -> dict[int, list[int]]:
+        """The rows in which a column of L has entries; last unknown first, in either."""
+        found: dict[int, list[int]] = {j: [] for j in reversed(list(self.rows))}
+        for j in found:
+            for k in self.rows[j]:
+                found[k].append(j)
+        return found

@@ -95,7 +95,7 @@ def _question(asked: Request) -> str:
     bodies = [(link.name, link.mass, link.com, link.inertia) for link in robot.links]
     places = (robot.parents, robot.tip, robot.base, robot.flange, robot.tool, robot.seen)
     numbers = (robot.rows, bodies, robot.gravity, robot.payload, places)
-    text = repr((_writers(), asked.problem, asked.loads, asked.vary, numbers))
+    text = repr((_writers(), asked.problem, asked.loads, asked.vary, asked.looped, numbers))
     return hashlib.sha256(text.encode()).hexdigest()
 
 

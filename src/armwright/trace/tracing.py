@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from armwright.graph.program import Program
 from armwright.mechanism import Joint, Link, Mechanism, Wrench
 from armwright.model.description import Description
 from armwright.model.vary import check, varied
+from armwright.trace.equations import equations
 from armwright.trace.reframe import meeting, reframed
 from armwright.trace.regroup import regrouped
 from armwright.trace.solvable import check_solvable
@@ -94,13 +95,15 @@ class Choice(NamedTuple):
 class Request(NamedTuple):
     """What is to be traced: a problem of a robot, the wrenches and robot parameters that are further arguments.
 
-    `loads` are "tip_wrench" and "link_wrenches", `vary` are names of `model.vary`.
+    `loads` are "tip_wrench" and "link_wrenches", `vary` are names of `model.vary`. With `looped`, formulations that
+    can leave their systems of equations to a loop do (`trace.equations`).
     """
 
     problem: str
     robot: Description
     loads: tuple[str, ...] = ()
     vary: tuple[str, ...] = ()
+    looped: bool = False
 
 
 def traced(formulation: Formulation, asked: Request, choice: Choice | None = None) -> Traced:
@@ -123,14 +126,19 @@ def traced(formulation: Formulation, asked: Request, choice: Choice | None = Non
         wrenches[name] = [Wrench(Vector(*e[:3]), Vector(*e[3:])) for e in entries]
         arguments.append((name, tuple(x for entry in entries for x in entry)))
     tip = wrenches["tip_wrench"][0] if "tip_wrench" in wrenches else None
+    unsolved = formulation.unsolved if asked.looped else None
+    called = formulation if unsolved is None else replace(formulation, rigid=unsolved)
     try:
-        values = formulation(mechanism, *state, loads=mechanism.wrenches(tip, wrenches.get("link_wrenches")))
+        values = called(mechanism, *state, loads=mechanism.wrenches(tip, wrenches.get("link_wrenches")))
     except ZeroDivisionError:
         raise SingularError(
             f"{formulation.problem} of {robot.name} by {formulation.name} divides by zero at every state: the mass "
             "matrix is singular; armwright.problems(robot) tells links without mass"
         ) from None
     units = tuple((0, ball.circle.start, ball.circle.stop - 1) for ball in robot.balls)
+    if unsolved is not None:
+        outputs, left, shape = equations(values)
+        return Traced(formulation, Program(tuple(arguments), outputs, shape, units, left))
     return Traced(formulation, Program(tuple(arguments), tuple(flattened(values)), _shape(values), units))
 
 

@@ -64,6 +64,12 @@ class Block:
         self.declared: set[str] = set()
         self._count = 0
 
+    def another(self) -> Block:
+        """For another function, with what is declared in common."""
+        block = Block(self.lanes)
+        block.declared = self.declared
+        return block
+
     def put(self, text: str) -> None:
         self.lines.append(text)
 

@@ -17,6 +17,7 @@ from functools import reduce
 from armwright.backends.llvm.batch import HEADER, Batch, packers, row_packers, streams, tile_size
 from armwright.backends.llvm.block import Block, Lanes, declarations, each_lane, repeated
 from armwright.backends.llvm.single import single_call
+from armwright.backends.llvm.solve import solver
 from armwright.backends.llvm.trigonometry import careful, sine_cosine
 from armwright.graph.angles import rounds
 from armwright.graph.expression import Expr, Operand, schedule
@@ -26,15 +27,16 @@ from armwright.graph.program import Program
 def module(program: Program, lanes: Lanes) -> str:
     """The whole module: body, packing, the loop over a batch, the function for one state."""
     block = Block(lanes)
-    body = write_body(program, block, "body", filled=tiled(program))
+    body = write_body(program, block, "body", filled=_filled(program))
     parts = [
         body,
-        *([_fill(program, lanes)] if tiled(program) else []),
+        *([_fill(program, lanes)] if _filled(program) else []),
+        *([solver(program.equations, block.another())] if program.equations else []),
         careful(lanes),
         *packers(lanes),
-        *row_packers({*program.sizes, len(program.outputs)}, lanes, _streamed(program, lanes)),
+        *row_packers({*program.sizes, program.results}, lanes, _streamed(program, lanes)),
         "\n".join(_run(program, lanes)),
-        single_call(program, lanes, tiled(program)),
+        single_call(program, lanes, _filled(program)),
         *declarations(block.declared, lanes),
     ]
     return "\n\n".join(parts) + "\n"
@@ -42,7 +44,7 @@ def module(program: Program, lanes: Lanes) -> str:
 
 def _run(program: Program, t: Lanes) -> Iterator[str]:
     """`body` for every W states of a batch."""
-    sizes = {**{str(a): n for a, n in enumerate(program.sizes)}, "o": len(program.outputs)}
+    sizes = {**{str(a): n for a, n in enumerate(program.sizes)}, "o": program.results}
     batch = Batch({name: str(n) for name, n in sizes.items()}, t, rows=True)
     yield HEADER
     yield f"  %status = alloca {t.vector}, align 64"
@@ -50,12 +52,15 @@ def _run(program: Program, t: Lanes) -> Iterator[str]:
     if tiled(program):
         batch = replace(batch, through="o")
     for name, n in sizes.items():
-        yield f"  %tile.{name} = alloca [{tile_size(n, t)} x {t.scalar}], align 64"
+        room = max(n, len(program.outputs)) if name == "o" else n
+        yield f"  %tile.{name} = alloca [{tile_size(room, t)} x {t.scalar}], align 64"
         yield from batch.fields(name)
-    if tiled(program):
+    if _filled(program):
         yield "  call void @fill(ptr %tile.o)"
     arguments = ", ".join(f"ptr %read.{name}, i64 %step.{name}" for name in sizes)
     call = f"compute:\n  call void @body({arguments}, ptr %status)"
+    if program.equations is not None:
+        call += "\n  call void @solve(ptr %tile.o, ptr %status)"
     yield from batch.over("start", (*batch.fetch("compute"), call, *batch.deliver()))
     if _streamed(program, t):
         yield "  fence seq_cst"  # what went past the caches is there before anybody is told
@@ -94,13 +99,18 @@ def tiled(program: Program) -> bool:
 
     Of many stores whose distances are not known, LLVM asks of each two whether they may meet.
     """
-    return len(program.outputs) > 256
+    return program.equations is not None or len(program.outputs) > 256
 
 
 def _streamed(program: Program, t: Lanes) -> int | None:
     """How many numbers go past the caches, if they can."""
-    n = len(program.outputs)
+    n = program.results
     return n if tiled(program) and streams(n, t) else None
+
+
+def _filled(program: Program) -> bool:
+    """Whether constants among the outputs are written by themselves: not if something is computed from them yet."""
+    return tiled(program) and program.equations is None
 
 
 def _slot(block: Block, k: int) -> str:

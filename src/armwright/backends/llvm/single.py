@@ -49,6 +49,8 @@ def single_call(program: Program, t: Lanes, fill: bool) -> str:
     if fill:
         block.put("call void @fill(ptr %tileo)")
     block.put(f"call void @body({arguments}, ptr %status)")
+    if program.equations is not None:
+        block.put("call void @solve(ptr %tileo, ptr %status)")
     status = block.let(f"load {t.scalar}, ptr %status, align 64")
     block.branch(f"fcmp uno {t.scalar} {status}, {t.number(0.0)}", "ask", "answer")
     _answer(block, program)
@@ -107,18 +109,18 @@ def _answer(block: Block, program: Program) -> None:
     block.branch("icmp eq ptr %result, null", "end", "write")
     block.label("write")
     target = _field(block, "%result", DATA)
-    if len(program.outputs) > MANY:
+    if program.results > MANY:
         step = f"""  %slot = mul i64 %k, {t.width}
   %source = getelementptr {t.scalar}, ptr %tileo, i64 %slot
   %value = load {t.scalar}, ptr %source, align {t.bytes}
   %place = getelementptr {t.scalar}, ptr {target}, i64 %k
   store {t.scalar} %value, ptr %place, align {t.bytes}"""
         block.put("br label %each")
-        block.put(repeated("each", "%k", len(program.outputs), step, "write", "each", "end"))
+        block.put(repeated("each", "%k", program.results, step, "write", "each", "end"))
         block.label("end")
         block.put("ret ptr %result")
         return
-    for k in range(len(program.outputs)):
+    for k in range(program.results):
         source = block.let(f"getelementptr {t.scalar}, ptr %tileo, i64 {k * t.width}")
         value = block.let(f"load {t.scalar}, ptr {source}, align {t.bytes}")
         place = block.let(f"getelementptr {t.scalar}, ptr {target}, i64 {k}")

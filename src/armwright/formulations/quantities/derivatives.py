@@ -26,12 +26,13 @@ from armwright.algebra import ZERO, Vector, Z, acceleration_tensor, euler_moment
 from armwright.formulations import cartesian_tensor, composite_body
 from armwright.formulations.parts import wrapped
 from armwright.formulations.parts.assembled import bias_of
-from armwright.formulations.parts.linear import Factors, factor
+from armwright.formulations.parts.linear import factor
 from armwright.formulations.parts.motion import TensorMotion, base_motion, tensor_motion
 from armwright.formulations.parts.moving_bodies import Change, Velocity, moving_bodies, velocities, way_inward
 from armwright.formulations.parts.recursion import inward
 from armwright.formulations.parts.spatial import NOTHING, Pair
 from armwright.formulations.parts.types import Coordinates, Loads, SquareMatrix
+from armwright.formulations.parts.unsolved import Unsolved
 from armwright.mechanism import AnyLink, Joint, Mechanism, Wrench
 
 
@@ -42,21 +43,20 @@ def of_inverse_dynamics(mechanism: Mechanism, q: Coordinates, qd: Coordinates, q
 
 def of_forward_dynamics(mechanism: Mechanism, q: Coordinates, qd: Coordinates, tau: Coordinates) -> list[SquareMatrix]:
     """[dqdd/dq, dqdd/dqd, M^-1]."""
+    return unsolved(mechanism, q, qd, tau).solved()
+
+
+def unsolved(mechanism: Mechanism, q: Coordinates, qd: Coordinates, tau: Coordinates) -> Unsolved:
+    """The same up to the systems of equations with M."""
     loads = mechanism.wrenches()
     bias = wrapped.bias(_BIAS, mechanism, q, qd, loads)
     factors = factor(wrapped.matrix(composite_body.mass_matrix, mechanism, q, loads))
     qdd = factors.solve([t - b for t, b in zip(tau, bias, strict=True)])
     by_q, by_qd, _ = wrapped.slopes(by_state, mechanism, q, qd, qdd, loads)
-    return at_torques(factors, by_q, by_qd)
+    return Unsolved(factors, by_q, by_qd)
 
 
 _BIAS = bias_of(cartesian_tensor.inverse_dynamics)
-
-
-def at_torques(factors: Factors, by_q: SquareMatrix, by_qd: SquareMatrix) -> list[SquareMatrix]:
-    """[dqdd/dq, dqdd/dqd, M^-1], by the derivatives of torques at given accelerations."""
-    by_state = (factors.times(matrix) for matrix in (by_q, by_qd))
-    return [*([[-entry for entry in row] for row in matrix] for matrix in by_state), factors.inverted()]
 
 
 def by_state(

@@ -19,7 +19,7 @@ from armwright.formulations.parts.assembled import bias_of, forward_dynamics_of
 from armwright.formulations.parts.coordinates import tangent
 from armwright.formulations.parts.linear import factor
 from armwright.formulations.parts.types import Coordinates, SquareMatrix
-from armwright.formulations.quantities.derivatives import at_torques
+from armwright.formulations.parts.unsolved import Unsolved
 from armwright.graph.differentiate import derivatives
 from armwright.graph.replay import replaced
 from armwright.mechanism import Mechanism
@@ -58,7 +58,7 @@ def of_forward_dynamics(mechanism: Mechanism, q: Coordinates, qd: Coordinates, t
     values = dict(zip(held, qdd, strict=True))
     by_state = _by_tangent(mechanism, torques, q), _jacobian(torques, qd)
     by_q, by_qd = ([replaced(row, values) for row in matrix] for matrix in by_state)
-    return at_torques(factors, by_q, by_qd)
+    return Unsolved(factors, by_q, by_qd).solved()
 
 
 def of_gibbs_function(mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates) -> list[Scalar]:

@@ -1,0 +1,53 @@
+"""Systems of equations with one matrix and many right-hand sides, left for a loop to solve.
+
+Written out for every column, the solution of a quadruped's 54 systems is two thirds of the straight code of its forward
+dynamics' derivatives, and of a humanoid's 114 nearly all: more than the instruction cache of a processor holds, and
+long to compile. So what is traced ends with the factors of the matrix and the columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from armwright.algebra import structural
+from armwright.formulations.parts.types import SquareMatrix
+from armwright.formulations.parts.unsolved import Unsolved
+from armwright.graph.expression import Operand
+from armwright.graph.program import Columns, Equations
+
+BESIDE = 3
+"""Neighbouring columns of each of three matrices that are solved for together: nine systems, each in a register."""
+
+
+def equations(system: Unsolved) -> tuple[tuple[Operand, ...], Equations, tuple[int, ...]]:
+    """[dqdd/dq, dqdd/dqd, M^-1] as what is to be computed first, what is left to solve, and the shape."""
+    factors, n = system.factors, len(system.by_q)
+    sides = system.by_q, system.by_qd, [[-int(i == j) for j in range(n)] for i in range(n)]
+    outputs = (
+        *(entry for matrix in sides for row in matrix for entry in row),
+        *(-factors.inverse[j] for j in range(n)),
+        *(entry for row in factors.rows.values() for entry in row.values()),
+    )
+    rows = {j: tuple(row) for j, row in factors.rows.items()}
+    return outputs, Equations(n, len(sides), rows, tuple(_blocks(sides, rows))), (len(sides), n, n)
+
+
+def _blocks(sides: tuple[SquareMatrix, ...], rows: dict[int, tuple[int, ...]]) -> Iterator[Columns]:
+    """Neighbours with zeros in the same places."""
+    n = len(rows)
+    supports = [frozenset(i for m in sides for i, row in enumerate(m) if not structural(row[j], 0)) for j in range(n)]
+    for support, run in groupby(range(n), key=lambda j: supports[j]):
+        those, forward = list(run), set(support)
+        for j, row in rows.items():
+            if forward.intersection(row):
+                forward.add(j)
+        back = set(forward)
+        for j in reversed(rows):
+            if j in back:
+                back.update(rows[j])
+        ways = [tuple(j for j in rows if j in found) for found in (forward, back)]
+        parts = -(-len(those) // BESIDE)
+        for k in range(parts):
+            begin, end = (len(those) * i // parts for i in (k, k + 1))
+            yield Columns(those[begin], end - begin, *ways)

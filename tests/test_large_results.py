@@ -1,0 +1,64 @@
+"""Results too large for straight code or for the caches: solved in loops, written past the caches, the same numbers."""
+
+import numpy as np
+import pytest
+
+import armwright as aw
+from armwright.backends.interpreter import Interpreted
+from armwright.backends.llvm.batch import CACHED
+
+SLOPES = "forward_dynamics_derivatives"
+
+
+def states(robot, count, arguments=3):
+    rng = np.random.default_rng(7)
+    q = robot.unit(rng.uniform(-1, 1, (count, robot.nq)))
+    return [q, *rng.uniform(-1, 1, (2, count, robot.n))][:arguments]
+
+
+@pytest.mark.parametrize("target", ["cpu", "python"])
+def test_equations_solved_in_a_loop_have_the_solution_of_straight_code(target):
+    robot = aw.load("anymal_c")
+    f = aw.compile(robot, SLOPES, target=target)
+    given = states(robot, 9)
+    straight = np.empty((9, f.program.results))
+    assert Interpreted(f.program, "float64").run(given, straight)
+    expected = straight.reshape(9, 3, robot.n, robot.n)
+    scale = np.abs(expected).max(axis=(0, 2, 3), keepdims=True)
+    assert np.abs((f(*given) - expected) / scale).max() < 1e-12
+    assert f.operations.total > 20_000  # the loop's are counted
+
+
+def test_a_loop_gives_the_same_in_any_layout_and_for_one_state():
+    robot = aw.load("anymal_c")
+    f, given = aw.compile(robot, SLOPES), states(robot, 21)
+    rows = f(*given)
+    assert np.array_equal(f(*map(np.asfortranarray, given)), rows)
+    assert np.array_equal(f(*(x[5] for x in given)), rows[5])
+    assert np.array_equal(f(*given, threads=2), rows)
+    M = robot.mass_matrix(given[0])
+    assert np.abs(rows[:, 2] @ M - np.eye(robot.n)).max() < 1e-9
+
+
+def test_what_is_not_finite_in_a_loop_is_told():
+    robot = aw.load("anymal_c")
+    q, qd, tau = states(robot, 8)
+    with pytest.raises(aw.SingularError, match="state 0 of the batch"):
+        aw.compile(robot, SLOPES)(q, qd, np.full_like(tau, 1e308))
+
+
+@pytest.mark.parametrize("name", ["anymal_c", "baxter"])
+def test_results_beyond_the_caches_are_those_within(name):
+    """Rows of an even and of an odd number of entries; arrays that begin anywhere."""
+    robot = aw.load(name)
+    f = aw.compile(robot, "mass_matrix")
+    entries = robot.n**2
+    count = CACHED // (8 * entries) + 37
+    (q,) = states(robot, count, 1)
+    within = np.concatenate([f(part) for part in np.array_split(q, 3)])
+    assert np.array_equal(f(q, threads=1), within)
+    memory = np.zeros(count * entries + 1)
+    for begin in (0, 1):
+        out = memory[begin : begin + count * entries].reshape(count, robot.n, robot.n)
+        assert f(q, out=out, threads=1) is out
+        assert np.array_equal(out, within)
