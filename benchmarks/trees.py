@@ -42,6 +42,7 @@ PROBLEMS = (
     "forward_dynamics_derivatives",
 )
 
+
 def theirs(model: pin.Model, problem: str, state: list[np.ndarray]) -> tuple[int, partial[None]]:
     """The same in Pinocchio: how many states a call computes, and the call."""
     q, qd, x = (np.asfortranarray(column.T) for column in state)

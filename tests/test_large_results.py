@@ -1,11 +1,14 @@
 """Results too large for straight code or for the caches: solved in loops, written past the caches, the same numbers."""
 
+import json
+
 import numpy as np
 import pytest
 
 import armwright as aw
 from armwright.backends.interpreter import Interpreted
 from armwright.backends.llvm.batch import CACHED
+from armwright.graph.store import packed, unpacked
 
 SLOPES = "forward_dynamics_derivatives"
 
@@ -27,6 +30,14 @@ def test_equations_solved_in_a_loop_have_the_solution_of_straight_code(target):
     scale = np.abs(expected).max(axis=(0, 2, 3), keepdims=True)
     assert np.abs((f(*given) - expected) / scale).max() < 1e-12
     assert f.operations.total > 20_000  # the loop's are counted
+
+
+@pytest.mark.parametrize("problem", ["inverse_dynamics", SLOPES])
+def test_a_program_is_read_as_it_was_written(problem):
+    program = aw.compile(aw.load("anymal_c"), problem)._plain.program
+    again = unpacked(json.loads(json.dumps(packed(program))))
+    assert again.digest() == program.digest()
+    assert (again.shape, again.units, again.equations) == (program.shape, program.units, program.equations)
 
 
 def test_a_loop_gives_the_same_in_any_layout_and_for_one_state():

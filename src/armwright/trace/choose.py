@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 from armwright.cache import name_of, read, write
 from armwright.formulations import default_for, find, problem_of
 from armwright.graph.count import count
+from armwright.graph.store import packed, unpacked
 from armwright.trace.reframe import leaving, levelled
+from armwright.trace.solvable import check_solvable
 from armwright.trace.tracing import Choice, Request, Traced, traced
 
 BY_OFFSETS = ("cartesian_tensor",)
@@ -20,18 +23,25 @@ BY_OFFSETS = ("cartesian_tensor",)
 def cheapest(asked: Request) -> Traced:
     """The candidate of the problem with the fewest operations for this robot, with or without regrouped parameters.
 
-    Which one it was is kept on disk, so that later runs trace that one only.
+    What was found is kept on disk, so that later runs trace nothing, or that one only where parameters stay open.
     """
     candidates = _candidates(asked)
-    if len(candidates) < 2:
+    if asked.vary and len(candidates) < 2:
         return _traced(asked, candidates[0])
     name = _question(asked)
-    known = _answer(read(name))
-    if known is not None and _listed(asked, known, candidates):
-        return _traced(asked, known)
-    choice, best = _search(asked, candidates)
-    write(name, json.dumps(choice).encode())
-    return best
+    known = (_choice if asked.vary else _program)(asked, read(name), candidates)
+    if known is not None:
+        return known
+    if len(candidates) > 1:
+        choice, best = _search(asked, candidates)
+    else:
+        choice, best = candidates[0], _traced(asked, candidates[0])
+    if asked.vary:
+        write(name, json.dumps(choice).encode())
+        return best
+    program = packed(best.program)
+    write(name, json.dumps((choice, program), separators=(",", ":")).encode())
+    return Traced(best.formulation, unpacked(program))  # as later runs read it: what is built on it is the same then
 
 
 def _candidates(asked: Request) -> list[Choice]:
@@ -92,15 +102,28 @@ def _writers() -> str:
 def _question(asked: Request) -> str:
     """What the answer depends on, as the name of a file: the numbers of the robot, and the code that is traced."""
     robot = asked.robot
-    bodies = [(link.name, link.mass, link.com, link.inertia) for link in robot.links]
-    places = (robot.parents, robot.tip, robot.base, robot.flange, robot.tool, robot.seen)
-    numbers = (robot.rows, bodies, robot.gravity, robot.payload, places)
+    numbers = (robot.n, robot.nq, robot.balls, robot.mechanism())
     text = repr((_writers(), asked.problem, asked.loads, asked.vary, asked.looped, numbers))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _answer(content: bytes | None) -> Choice | None:
-    try:
-        return None if content is None else Choice(*json.loads(content))
-    except (ValueError, TypeError, RecursionError):
-        return None
+def _choice(asked: Request, content: bytes | None, candidates: list[Choice]) -> Traced | None:
+    """By the choice that is kept, traced again: what varies may be anything of the robot."""
+    with suppress(*_DAMAGED):
+        choice = Choice(*json.loads(content or b""))
+        return _traced(asked, choice) if _listed(asked, choice, candidates) else None
+    return None
+
+
+def _program(asked: Request, content: bytes | None, candidates: list[Choice]) -> Traced | None:
+    """The program that is kept."""
+    with suppress(*_DAMAGED):
+        choice, program = json.loads(content or b"")
+        if _listed(asked, Choice(*choice), candidates):
+            check_solvable(problem_of(asked.problem), asked.robot)
+            return Traced(find(asked.problem, Choice(*choice).formulation), unpacked(program))
+    return None
+
+
+_DAMAGED = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
+"""What reading anything else than what was written may raise."""
