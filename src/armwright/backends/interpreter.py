@@ -11,7 +11,7 @@ from armwright.algebra import Array
 from armwright.backends.interface import BROKEN, KINDS, OPTIONS, TOO_MANY, TOO_SMALL, Backend, Rolled, Tables
 from armwright.graph.draw import listing
 from armwright.graph.interpret import interpret
-from armwright.graph.program import Equations, Program
+from armwright.graph.program import Advance, Equations, Program
 from armwright.integrate.control import Gains, Rule, mean_square
 from armwright.integrate.march import nowhere_else
 from armwright.integrate.runge_kutta import Adaptive, Scheme
@@ -46,8 +46,10 @@ class Interpreted:
         return ask
 
     def run(self, arrays: Sequence[Array], out: Array, threads: int = 1) -> bool:
-        values = computed(self._program, arrays)
-        left = self._program.equations
+        if self._program.advance is not None:
+            out[...] = advanced(self._program, self._program.advance, arrays)
+            return bool(np.isfinite(out).all())
+        values, left = computed(self._program, arrays), self._program.equations
         if left is not None:
             made = np.stack([np.broadcast_to(x, len(out)) for x in values]).astype(self.dtype)
             with np.errstate(all="ignore"):
@@ -55,6 +57,54 @@ class Interpreted:
         for k, value in enumerate(values):
             out[:, k] = value
         return bool(np.isfinite(out).all() and all(np.isfinite(array).all() for array in arrays))
+
+
+def advanced(program: Program, advance: Advance, arrays: Sequence[Array]) -> Array:
+    """The results (states, entries) of a program that advances."""
+    *given, plan = arrays
+    nq, h, count = program.sizes[0], plan[:, :1], int(plan[0, 1])
+    held = given[2:] if advance.rates is None else given[2:-1]
+    inner = advance.without(program)
+
+    def rates(y: Array) -> Array:
+        return _stacked(computed(advance.rates or inner, [y[:, :nq], y[:, nq:], *held]), y)
+
+    def stages(y: Array) -> tuple[list[Array], Array]:
+        """Where derivatives are taken, and where they lead before lengths are made ones."""
+        places, slopes = list[Array](), list[Array]()
+        for row in advance.a[: len(advance.b)]:
+            places.append(y + h * sum((a * k for a, k in zip(row, slopes, strict=True)), start=np.zeros_like(y)))
+            slopes.append(rates(places[-1]))
+        return places, y + h * sum(b * k for b, k in zip(advance.b, slopes, strict=True))
+
+    y, kept = np.concatenate(given[:2], axis=1), list[Array]()
+    for _ in range(count):
+        kept.append(y)
+        y = stages(y)[1].copy()
+        for begin, end in advance.circles:
+            y[:, begin:end] /= np.linalg.norm(y[:, begin:end], axis=1, keepdims=True)
+    if advance.rates is None:
+        return y
+    m, total = y.shape[1], np.zeros((len(y), program.results), y.dtype)
+    total[:, :m] = given[-1]
+    for y in reversed(kept):
+        places, end_of_step = stages(y)
+        for begin, end in advance.circles:
+            x, g = end_of_step[:, begin:end], total[:, begin:end]
+            square = np.sum(x * x, axis=1, keepdims=True)
+            g[...] = (g - x * (np.sum(x * g, axis=1, keepdims=True) / square)) / np.sqrt(square)
+        pulled: dict[int, Array] = {}
+        for i in reversed(range(len(advance.b))):
+            later = sum((advance.a[j][i] * pulled[j][:, :m] for j in pulled), start=np.zeros_like(y))
+            seeds = h * (advance.b[i] * total[:, :m] + later)
+            there = [places[i][:, :nq], places[i][:, nq:], *held, seeds]
+            pulled[i] = _stacked(computed(inner, there), total)
+        total = total + sum(pulled.values())
+    return total
+
+
+def _stacked(values: list[Any], like: Array) -> Array:
+    return np.stack([np.broadcast_to(x, len(like)) for x in values], axis=1).astype(like.dtype)
 
 
 def solved(left: Equations, outputs: Array) -> Array:

@@ -46,5 +46,48 @@ def derivatives(outputs: Iterable[Operand], variable: Expr) -> list[Operand]:
     return [slopes.get(x.index, 0) if isinstance(x, Expr) else 0 for x in outputs]
 
 
+Pull = Callable[[Expr, Expr], Sequence[Operand]]
+"""What a gradient by a node makes of those by its operands."""
+
+PULLS: dict[str, Pull] = {
+    "add": lambda y, g: (g, g),
+    "sub": lambda y, g: (g, -g),
+    "mul": lambda y, g: (g * y.args[1], g * y.args[0]),
+    "div": lambda y, g: (r := g / y.args[1], -(r * y)),
+    "neg": lambda y, g: (-g,),
+    "sin": lambda y, g: (g * y.args[0].cos(),),
+    "cos": lambda y, g: (-(g * y.args[0].sin()),),
+    "sqrt": lambda y, g: (g / (y + y),),
+    "tanh": lambda y, g: (g * (1 - y * y),),
+    "abs": lambda y, g: (g * y.args[0].sign(),),
+    "sign": lambda y, g: (0,),
+    "min": lambda y, g: _either(y.args[1] - y.args[0], g),
+    "max": lambda y, g: _either(y.args[0] - y.args[1], g),
+    "select": lambda y, g: (0, *_either(y.args[0], g)),
+}
+
+
+def _either(side: Expr, g: Expr) -> tuple[Operand, Operand]:
+    return side.select(g, 0), side.select(0, g)
+
+
+def gradient(outputs: Sequence[Operand], seeds: Sequence[Expr], variables: Sequence[Expr]) -> list[Operand]:
+    """The derivative of sum of seeds times outputs by each variable: one sweep back over all nodes."""
+    found: dict[int, Operand] = {}
+
+    def add(x: Operand, g: Operand) -> None:
+        if isinstance(x, Expr) and x.value is None and not _is_zero(g):
+            found[x.index] = found[x.index] + g if x.index in found else g
+
+    for x, seed in zip(outputs, seeds, strict=True):
+        add(x, seed)
+    for node in reversed(schedule(outputs)):
+        g = found.get(node.index, 0)
+        if node.args and not _is_zero(g):
+            for x, part in zip(node.args, PULLS[node.op](node, node.graph.lift(g)), strict=True):
+                add(x, part)
+    return [found.get(x.index, 0) for x in variables]
+
+
 def _is_zero(x: Operand) -> bool:
     return x.value == 0 if isinstance(x, Expr) else x == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import NamedTuple
 
@@ -17,7 +17,8 @@ class Program:
     """`arguments` are arrays of inputs, such as q = (q1, ..., qn); `outputs` fill an array of the given shape.
 
     `units` are entries of arguments that make a vector of unit length in any state: argument, first and last.
-    Of a program with `equations`, these are solved before what the shape has room for is the result.
+    Of a program with `equations`, these are solved before what the shape has room for is the result; those of a program
+    that may `advance` are rates, and the result is where they lead.
     """
 
     arguments: tuple[tuple[str, tuple[Expr, ...]], ...]
@@ -25,6 +26,7 @@ class Program:
     shape: tuple[int, ...]
     units: tuple[tuple[int, int, int], ...] = ()
     equations: Equations | None = None
+    advance: Advance | None = None
 
     @property
     def results(self) -> int:
@@ -55,7 +57,31 @@ class Program:
             sha.update(repr((node.op, key, [numbers[a.index] for a in node.args])).encode())
         sha.update(repr([numbers[x.index] if isinstance(x, Expr) else float(x) for x in self.outputs]).encode())
         sha.update(repr(self.equations).encode())
+        if self.advance is not None:
+            *method, rates = self.advance
+            sha.update(repr((method, rates and rates.digest())).encode())
         return sha.hexdigest()
+
+
+class Advance(NamedTuple):
+    """Steps of the Runge-Kutta method (a, b), of a length and a number that the last argument of a program has.
+
+    The outputs of the program are the rates of its first two arguments, positions and velocities, and its result is
+    where these lead. The entries in each of the `circles` make a vector that every step leaves at unit length.
+
+    With `rates`, it is the other way: these are the rates, the argument before the last has the gradient of something
+    by where they lead, and the outputs are what a gradient by the rates makes of one by every argument before it. The
+    result is the gradient by those.
+    """
+
+    a: tuple[tuple[float, ...], ...]
+    b: tuple[float, ...]
+    circles: tuple[tuple[int, int], ...] = ()
+    rates: Program | None = None
+
+    def without(self, program: Program) -> Program:
+        """The outputs of a program that advances, as one of their own."""
+        return replace(program, arguments=program.arguments[:-1], shape=(len(program.outputs),), advance=None)
 
 
 class Columns(NamedTuple):

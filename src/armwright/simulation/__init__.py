@@ -2,6 +2,7 @@
 
 run = simulate(robot, law, duration=2.0)          one motion, audited
 batch = simulate_batch(robot, law, q0=states)     many at once
+stepper(robot, dt=0.01).step(q, qd, tau)          from one state to the next, torques from outside
 run = torques_along(robot, trajectory)            inverse dynamics along a motion
 """
 
@@ -10,6 +11,7 @@ from armwright.simulation.audit import Audit, Deviation, Doubt
 from armwright.simulation.batch import simulate_batch
 from armwright.simulation.run import BatchRun, Found, Run, Statistics
 from armwright.simulation.simulate import limits, simulate
+from armwright.simulation.stepper import Stepper, stepper
 from armwright.simulation.utilisation import Use, Utilisation
 
 __all__ = [
@@ -20,10 +22,12 @@ __all__ = [
     "Found",
     "Run",
     "Statistics",
+    "Stepper",
     "Use",
     "Utilisation",
     "limits",
     "simulate",
     "simulate_batch",
+    "stepper",
     "torques_along",
 ]

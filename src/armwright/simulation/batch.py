@@ -74,7 +74,7 @@ def simulate_batch(
     if dtype not in backend(TARGET).dtypes:
         raise unknown("dtype", dtype, backend(TARGET).dtypes)
     whole_number("threads", threads, 1)
-    names, values = _varied(vary)
+    names, values = parameters(vary)
     y, p = _batch(planned, start_of(planned, q0, qd0, many=True), values)
     kernel = rollout_of(planned.robot, planned.law, names, integrator, planned.how.step is not None, dtype)
     rollouts = Rollouts(planned, kernel, y, p)
@@ -86,7 +86,7 @@ def simulate_batch(
     return run
 
 
-def _varied(vary: Any) -> tuple[tuple[str, ...], dict[str, Array]]:
+def parameters(vary: Any) -> tuple[tuple[str, ...], dict[str, Array]]:
     """The open parameters as arrays of numbers."""
     if vary is not None and not isinstance(vary, Mapping):
         raise InputError(f"vary = {vary!r}: expected a mapping, such as {{'payload.mass': masses}}")

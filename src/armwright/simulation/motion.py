@@ -13,17 +13,18 @@ that one does, so that a motion does not depend on their length.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from armwright.algebra import Array, Scalar, dot
 from armwright.formulations import find
 from armwright.formulations.parts.actuators import friction
 from armwright.formulations.parts.coordinates import placed, tangent
 from armwright.graph.angles import written_out
-from armwright.graph.differentiate import derivatives
+from armwright.graph.differentiate import derivatives, gradient
 from armwright.graph.expression import Expr, Graph, Operand
-from armwright.graph.program import Program
+from armwright.graph.program import Advance, Program
 from armwright.graph.replay import replaced
+from armwright.integrate.tableaus import Steps
 from armwright.layout import IMPULSE, Layout
 from armwright.mechanism import Mechanism
 from armwright.model.description import Description
@@ -93,11 +94,11 @@ def flow(mechanism: Mechanism, q: Sequence[Scalar], unit: Sequence[Scalar], qd: 
     return moving
 
 
-def _lengths(motion: Driven) -> dict[Expr, Operand]:
+def _unit_lengths(q: Sequence[Expr], circles: Sequence[tuple[int, int]]) -> dict[Expr, Operand]:
     """What unit quaternions have in place of the entries of those in a state: of a sum of squares, one."""
     replacements: dict[Expr, Operand] = {}
-    for begin, end in motion.layout.circles:
-        entries = motion.at.q[begin:end]
+    for begin, end in circles:
+        entries = q[begin:end]
         square = dot(entries, entries)
         inverse = 1 / square.sqrt()
         replacements |= {square: 1, **{x: x * inverse for x in entries}}
@@ -116,9 +117,41 @@ def derivative(motion: Driven) -> Program:
     if dict(motion.layout.carried)["impulse"]:
         force = [a + b for a, b in zip(motion.torques[:IMPULSE], motion.drag[:IMPULSE], strict=True)]
         rest += impulse_rates(mechanism, q, force, lambda: find("mass_matrix")(mechanism, list(q)))
-    lengths = _lengths(motion)
+    lengths = _unit_lengths(q, motion.layout.circles)
     unit = [lengths.get(x, x) for x in q]
     return motion.program(*flow(mechanism, q, unit, qd), *(replaced(rest, lengths) if lengths else rest))
+
+
+def stepping(robot: Description, method: Steps, vary: tuple[str, ...] = ()) -> Program:
+    """Where q and qd lead under torques that are held: q, qd, tau, open parameters, (length, number of steps)."""
+    program = cheapest(Request("forward_dynamics", robot, (), vary)).program
+    (_, q), (_, qd), *_ = program.arguments
+    circles = tuple((ball.circle.start, ball.circle.stop) for ball in robot.balls)
+    lengths = _unit_lengths(q, circles)
+    unit = [lengths.get(x, x) for x in q]
+    moving = flow(robot.mechanism(), q, unit, qd)
+    rates = written_out(replace(program, outputs=(*moving, *replaced(program.outputs, lengths))))
+    plan = tuple(qd[0].graph.input(f"plan{k}") for k in range(2))
+    s = method.stages
+    return replace(
+        rates,
+        arguments=(*rates.arguments, ("plan", plan)),
+        shape=(len(rates.outputs),),
+        advance=Advance(method.a[:s], method.b[:s], circles),
+    )
+
+
+def pulling(program: Program) -> Program:
+    """The gradient by q, qd, tau and open parameters of what has one by where `stepping` leads: before the plan."""
+    assert program.advance is not None
+    rates = program.advance.without(program)
+    graph = rates.arguments[0][1][0].graph
+    seeds = tuple(graph.input(f"seed{k}") for k in range(len(rates.outputs)))
+    variables = [x for _, inputs in rates.arguments for x in inputs]
+    outputs = tuple(gradient(rates.outputs, seeds, variables))
+    arguments = (*rates.arguments, ("seeds", seeds), program.arguments[-1])
+    advance = program.advance._replace(rates=rates)
+    return Program(arguments, outputs, (len(outputs),), program.units, None, advance)
 
 
 def jacobian(program: Program) -> Program:

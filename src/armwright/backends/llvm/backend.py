@@ -113,9 +113,9 @@ def _straight(program: Program, dtype: str) -> Straight:
         return ir.module(program, t)
 
     def right(code: Code) -> bool:
-        return trial.kernel(
-            Straight(code, write, program, dtype), Interpreted(program, dtype), program.sizes, program.units
-        )
+        tried, reference = Straight(code, write, program, dtype), Interpreted(program, dtype)
+        last = () if program.advance is None else trial.ADVANCE
+        return trial.kernel(tried, reference, program.sizes, program.units, last)
 
     return Straight(loaded(program.digest(), dtype, write, right), write, program, dtype)
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import reduce
 
+from armwright.backends.llvm.advance import advancing
 from armwright.backends.llvm.batch import HEADER, Batch, packers, row_packers, streams, tile_size
 from armwright.backends.llvm.block import Block, Lanes, declarations, each_lane, repeated
 from armwright.backends.llvm.single import single_call
@@ -27,9 +28,8 @@ from armwright.graph.program import Program
 def module(program: Program, lanes: Lanes) -> str:
     """The whole module: body, packing, the loop over a batch, the function for one state."""
     block = Block(lanes)
-    body = write_body(program, block, "body", filled=_filled(program))
     parts = [
-        body,
+        *_bodies(program, block),
         *([_fill(program, lanes)] if _filled(program) else []),
         *([solver(program.equations, block.another())] if program.equations else []),
         careful(lanes),
@@ -40,6 +40,18 @@ def module(program: Program, lanes: Lanes) -> str:
         *declarations(block.declared, lanes),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _bodies(program: Program, block: Block) -> Iterator[str]:
+    """`body` of a program, and what it calls."""
+    advance = program.advance
+    if advance is None:
+        yield write_body(program, block, "body", filled=_filled(program))
+        return
+    if advance.rates is not None:
+        yield write_body(advance.rates, block.another(), "rates")
+    yield write_body(advance.without(program), block, "rates" if advance.rates is None else "pull")
+    yield advancing(program, advance, block)
 
 
 def _run(program: Program, t: Lanes) -> Iterator[str]:

@@ -9,11 +9,12 @@ among them, `circles`, are made ones of unit length after every step.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from armwright.backends.interface import BROKEN, FIELDS, LANES, OPTIONS, TOO_MANY, TOO_SMALL
 from armwright.backends.llvm.block import Block, Lanes, declarations
 from armwright.backends.llvm.ir import write_body
+from armwright.backends.llvm.stages import Stages
 from armwright.backends.llvm.trigonometry import careful
 from armwright.graph.program import Program
 from armwright.integrate.control import FORGIVEN, ROUNDED, SMALLEST, STRETCH
@@ -30,15 +31,12 @@ def module(program: Program, steps: Steps, layout: Layout, lanes: Lanes) -> str:
     return "\n\n".join([body, careful(lanes), run, *declarations(block.declared | writer.block.declared, lanes)])
 
 
-class _Writer:
-    """The text of `run`. State, trial state and derivatives of W rollouts lie in memory, vector by vector."""
+class _Writer(Stages):
+    """The text of `run`."""
 
     def __init__(self, lanes: Lanes, steps: Steps, entries: int, layout: Layout, parameters: bool) -> None:
-        self.t, self.steps, self.m, self.open = lanes, steps, entries, parameters
-        self.controlled, self.circles = layout.controlled, layout.circles
-        self.block = block = Block(lanes)
-        self.let, self.put, self.call, self.choose = block.let, block.put, block.call, block.choose
-        self.load, self.store = block.load, block.store
+        super().__init__(lanes, steps, entries, layout.circles)
+        self.open, self.controlled = parameters, layout.controlled
 
     def run(self) -> str:
         t = self.t
@@ -50,9 +48,7 @@ class _Writer:
             option: self.block.spread(self.let(f"getelementptr {t.scalar}, ptr %options, i64 {i}"))
             for i, option in enumerate(OPTIONS)
         }
-        room = {"now": self.m, "trial": self.m, "k": self.steps.stages * self.m, "moment": 1, "status": 1, "sums": 2}
-        for name, size in room.items():
-            self.put(f"%{name} = alloca [{size} x {t.vector}], align 64")
+        self.room(moment=1, status=1, sums=2)
         self.put(f"store {t.vector} zeroinitializer, ptr %status, align 64")
         self.put("%some = icmp slt i64 %begin, %end")
         self.put("br i1 %some, label %chunk, label %finish")
@@ -81,18 +77,6 @@ class _Writer:
 
     # memory
 
-    def each(self, name: str, step: Callable[[str], None], count: int | None = None) -> None:
-        """A loop over the entries of y: `step` is given the index."""
-        loop = self.block.fresh(name)
-        self.block.on(f"{loop}.in")
-        self.block.on(loop)
-        self.put(f"%{loop}.e = phi i64 [ 0, %{loop}.in ], [ %{loop}.next, %{loop} ]")
-        step(f"%{loop}.e")
-        self.put(f"%{loop}.next = add i64 %{loop}.e, 1")
-        self.put(f"%{loop}.more = icmp slt i64 %{loop}.next, {count or self.m}")
-        self.put(f"br i1 %{loop}.more, label %{loop}, label %{loop}.out")
-        self.block.label(f"{loop}.out")
-
     def write(self, value: str, place: str) -> None:
         self.put(f"store {self.t.vector} {value}, ptr {place}, align {self.t.bytes}")
 
@@ -103,23 +87,11 @@ class _Writer:
 
     # arithmetic
 
-    def of(self, op: str, x: str, y: str) -> str:
-        return self.let(f"{op} {self.t.vector} {x}, {y}")
-
     def true(self, relation: str, x: str, y: str) -> str:
         return self.let(f"fcmp {relation} {self.t.vector} {x}, {y}")
 
     def both(self, x: str, y: str) -> str:
         return self.let(f"and {self.t.truths} {x}, {y}")
-
-    def weighted(self, coefficients: Sequence[float], index: str) -> str:
-        """The sum of c_j k_j at an entry."""
-        total = self.t.splat(0.0)
-        for j, c in enumerate(coefficients):
-            if c and j < self.steps.stages:
-                k = self.load("%k", self.let(f"add i64 {index}, {j * self.m}"))
-                total = self.call("fmuladd", self.t.splat(c), k, total)
-        return total
 
     # a step
 
@@ -131,41 +103,6 @@ class _Writer:
         parameters = "ptr %p.here, i64 %stride, " if self.open else ""
         arguments = f"ptr %moment, i64 {w}, ptr {source}, i64 {w}, {parameters}ptr {target}, i64 {w}, ptr %status"
         self.put(f"call void @body({arguments})")
-
-    def stages(self, time: str, h: str, first: int = 0) -> None:
-        """All derivatives of a step of length h, from `first` on; then trial is the state after it."""
-        for i in range(first, self.steps.stages):
-            moment = self.of("fadd", time, self.of("fmul", h, self.t.splat(self.steps.c[i])))
-            if i:
-                self.advance(self.steps.a[i], h)
-            self.derivative(i, moment, "%trial" if i else "%now")
-        self.advance(self.steps.b, h)
-
-    def advance(self, coefficients: Sequence[float], h: str) -> None:
-        """trial = now + h (sum of c_j k_j)."""
-
-        def step(e: str) -> None:
-            slope = self.weighted(coefficients, e)
-            self.store("%trial", e, self.call("fmuladd", h, slope, self.load("%now", e)))
-
-        self.each("advance", step)
-
-    def project(self) -> None:
-        """The quaternions of the trial state made ones of unit length.
-
-        They turn the more slowly the shorter they are, and so does the last derivative if it is the next step's first.
-        """
-        for begin, end in self.circles:
-            parts = {str(e): self.load("%trial", str(e)) for e in range(begin, end)}
-            square = self.t.splat(0.0)
-            for x in parts.values():
-                square = self.call("fmuladd", x, x, square)
-            length = self.call("sqrt", square)
-            for e, x in parts.items():
-                self.store("%trial", e, self.of("fdiv", x, length))
-            for entry in range(begin, end) if self.steps.fsal else ():
-                last = str((self.steps.stages - 1) * self.m + entry)
-                self.store("%k", last, self.of("fdiv", self.load("%k", last), length))
 
     # the way from record to record
 

@@ -16,13 +16,20 @@ STEP = 1e-3
 """Seconds of the one step a rollout is tried with, which is never rejected."""
 
 
+ADVANCE = (STEP, 2.0)
+"""What a program that advances is tried with: length and number of its steps."""
+
 Units: TypeAlias = Sequence[tuple[int, int, int]]
 """As in a `Program`: entries that make a vector of unit length."""
 
 
-def kernel(tried: Kernel, reference: Kernel, sizes: Iterable[int], units: Units = ()) -> bool:
-    """Whether two kernels give the same for one state at random, always the same."""
+def kernel(
+    tried: Kernel, reference: Kernel, sizes: Iterable[int], units: Units = (), last: Sequence[float] = ()
+) -> bool:
+    """Whether two kernels give the same for one state at random, always the same; `last` is an argument of its own."""
     arrays = _state(sizes, tried.dtype, units)
+    if last:
+        arrays[-1][:] = last
     got, expected = (np.empty((1, math.prod(tried.shape)), tried.dtype) for _ in range(2))
     tried.run(arrays, got)
     reference.run(arrays, expected)

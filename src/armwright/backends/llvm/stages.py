@@ -1,0 +1,86 @@
+"""A step of a Runge-Kutta method in IR, for W states at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from armwright.backends.llvm.block import Block, Lanes
+from armwright.integrate.tableaus import Steps
+
+
+class Stages:
+    """Text being written. State, trial state and derivatives of W states lie in memory, vector by vector."""
+
+    def __init__(self, lanes: Lanes, steps: Steps, entries: int, circles: Sequence[tuple[int, int]]) -> None:
+        self.t, self.steps, self.m, self.circles = lanes, steps, entries, circles
+        self.block = block = Block(lanes)
+        self.let, self.put, self.call, self.choose = block.let, block.put, block.call, block.choose
+        self.load, self.store = block.load, block.store
+
+    def room(self, **further: int) -> None:
+        """Memory for all of it, and for as many vectors under further names."""
+        for name, size in {"now": self.m, "trial": self.m, "k": self.steps.stages * self.m, **further}.items():
+            self.put(f"%{name} = alloca [{size} x {self.t.vector}], align 64")
+
+    def derivative(self, stage: int, time: str, source: str) -> None:
+        """k[stage] at a time and a state."""
+        raise NotImplementedError
+
+    def each(self, name: str, step: Callable[[str], None], count: int | None = None) -> None:
+        """A loop over the entries of y: `step` is given the index."""
+        loop = self.block.fresh(name)
+        self.block.on(f"{loop}.in")
+        self.block.on(loop)
+        self.put(f"%{loop}.e = phi i64 [ 0, %{loop}.in ], [ %{loop}.next, %{loop} ]")
+        step(f"%{loop}.e")
+        self.put(f"%{loop}.next = add i64 %{loop}.e, 1")
+        self.put(f"%{loop}.more = icmp slt i64 %{loop}.next, {count or self.m}")
+        self.put(f"br i1 %{loop}.more, label %{loop}, label %{loop}.out")
+        self.block.label(f"{loop}.out")
+
+    def of(self, op: str, x: str, y: str) -> str:
+        return self.let(f"{op} {self.t.vector} {x}, {y}")
+
+    def weighted(self, coefficients: Sequence[float], index: str) -> str:
+        """The sum of c_j k_j at an entry."""
+        total = self.t.splat(0.0)
+        for j, c in enumerate(coefficients):
+            if c and j < self.steps.stages:
+                k = self.load("%k", self.let(f"add i64 {index}, {j * self.m}"))
+                total = self.call("fmuladd", self.t.splat(c), k, total)
+        return total
+
+    def stages(self, time: str, h: str, first: int = 0) -> None:
+        """All derivatives of a step of length h, from `first` on; then trial is the state after it."""
+        for i in range(first, self.steps.stages):
+            moment = self.of("fadd", time, self.of("fmul", h, self.t.splat(self.steps.c[i])))
+            if i:
+                self.advance(self.steps.a[i], h)
+            self.derivative(i, moment, "%trial" if i else "%now")
+        self.advance(self.steps.b, h)
+
+    def advance(self, coefficients: Sequence[float], h: str) -> None:
+        """trial = now + h (sum of c_j k_j)."""
+
+        def step(e: str) -> None:
+            slope = self.weighted(coefficients, e)
+            self.store("%trial", e, self.call("fmuladd", h, slope, self.load("%now", e)))
+
+        self.each("advance", step)
+
+    def project(self) -> None:
+        """The quaternions of the trial state made ones of unit length.
+
+        They turn the more slowly the shorter they are, and so does the last derivative if it is the next step's first.
+        """
+        for begin, end in self.circles:
+            parts = {str(e): self.load("%trial", str(e)) for e in range(begin, end)}
+            square = self.t.splat(0.0)
+            for x in parts.values():
+                square = self.call("fmuladd", x, x, square)
+            length = self.call("sqrt", square)
+            for e, x in parts.items():
+                self.store("%trial", e, self.of("fdiv", x, length))
+            for entry in range(begin, end) if self.steps.fsal else ():
+                last = str((self.steps.stages - 1) * self.m + entry)
+                self.store("%k", last, self.of("fdiv", self.load("%k", last), length))

@@ -1,0 +1,317 @@
+"""A robot stepped from outside: where it is after a step under given torques, for one state or many.
+
+stepper = aw.stepper(robot, dt=0.01, substeps=10)
+q, qd = stepper.step(q, qd, tau)                        one state, or a batch
+q, qd = stepper.rollout(q0, qd0, tau)                   tau (..., steps, n): every state on the way
+A, B = stepper.linearised(q, qd, tau)                   of the step itself, exactly
+back = stepper.gradient(q0, qd0, tau, by_q, by_qd)      what a cost of the states makes of one of start and torques
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from armwright.algebra import Array
+from armwright.arrays import by_state, checked, common_shape, whole_number
+from armwright.backends.interface import Kernel, backend
+from armwright.errors import InputError, SimulationError, unknown
+from armwright.integrate import method, methods
+from armwright.lazy import cached_property
+from armwright.model.unit import not_unit
+from armwright.model.vary import check
+from armwright.robot import Robot
+from armwright.simulation.batch import parameters
+from armwright.simulation.motion import pulling, stepping
+from armwright.simulation.plan import SMOOTH, rounded
+from armwright.simulation.sensitivity import discrete
+from armwright.trace.form import straight, too_long
+
+HOLDS = ("zero",)
+"""How torques go on between two steps: as they are."""
+
+Gradients: TypeAlias = ArrayLike | Callable[[Array, Array], tuple[ArrayLike, ArrayLike]]
+"""The derivatives of a cost by the positions of a rollout, or a function of its states that gives both."""
+
+
+class Back(NamedTuple):
+    """The gradient of a cost by where a rollout starts, and by its torques."""
+
+    q0: Array
+    qd0: Array
+    tau: Array
+
+
+def stepper(
+    robot: Robot,
+    dt: float = 1e-3,
+    substeps: int = 1,
+    integrator: str = "rk4",
+    hold: str = "zero",
+    vary: Mapping[str, ArrayLike] | None = None,
+    dtype: str = "float64",
+    target: str = "cpu",
+    smooth: float = SMOOTH,
+) -> Stepper:
+    """A robot to be stepped from outside.
+
+    dt          seconds from one step to the next
+    substeps    equal steps of the integrator within one
+    integrator  a Runge-Kutta method of `armwright.integrate.methods()`; of a pair the formula that is propagated
+    hold        "zero": torques stay as they are from one step to the next
+    vary        robot parameters that differ from state to state, or that are to be changed later: numbers for all, or
+                one for each state of the batches that will be stepped
+    dtype       "float64" or "float32"
+    smooth      the speed within which the robot's own dry friction rounds off, as in `simulate`
+    """
+    if not isinstance(robot, Robot):
+        raise InputError(f"stepper got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
+    if integrator not in methods():
+        raise unknown("integrator", integrator, methods())
+    if hold not in HOLDS:
+        raise unknown("hold", hold, HOLDS)
+    if dtype not in backend(target).dtypes:
+        raise unknown("dtype", dtype, backend(target).dtypes)
+    if isinstance(dt, bool) or not isinstance(dt, (int, float)) or not 0 < dt < math.inf:
+        raise InputError(f"dt = {dt!r}: expected seconds, more than zero")
+    if not straight(robot):
+        raise InputError(too_long(robot, "steps are compiled"))
+    names, values = parameters(vary)
+    made = rounded(robot, smooth)
+    held = {name: np.asarray(values[name], dtype) for name in check(made, names)}
+    return Stepper(made, float(dt), whole_number("substeps", substeps, 1), integrator, held, np.dtype(dtype), target)
+
+
+class Stepper:
+    """What `stepper` gives. The code of a robot is the same for every dt and every number of substeps."""
+
+    def __init__(
+        self,
+        robot: Robot,
+        dt: float,
+        substeps: int,
+        integrator: str,
+        held: dict[str, Array],
+        dtype: np.dtype[Any],
+        target: str,
+    ) -> None:
+        self.robot, self.dt, self.substeps, self.integrator = robot, dt, substeps, integrator
+        self.dtype, self.target, self.parameters = dtype, target, held
+        self._program = stepping(robot, method(integrator).steps(True), tuple(held))
+        self._kernel = backend(target).kernel(self._program, dtype.name)
+        self._plan = np.array([dt / substeps, substeps], dtype)
+        self._sizes = {"q": robot.nq, "qd": robot.n, "tau": robot.n, **check(robot, tuple(held))}
+        self._one = self._kernel.single(self._checked_one)
+        self._plain = not held and not robot.balls
+
+    def __repr__(self) -> str:
+        steps = f"{self.substeps} steps of {self.integrator}" if self.substeps > 1 else self.integrator
+        return f"<stepper of {self.robot.name}: {self.dt:g} s by {steps}>"
+
+    def step(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        out: tuple[Array, Array] | None = None,
+        threads: int = 1,
+        raises: bool = True,
+    ) -> tuple[Array, ...]:
+        """q and qd after dt under torques that stay as they are, for one state or each of a batch.
+
+        `out` is a pair of arrays to fill, which may be q and qd themselves. A state that has no finite successor is an
+        error that names it; with `raises=False` it is nan, and a third array says which states are good.
+        """
+        if self._plain and out is None and threads == 1 and raises and type(q) is np.ndarray and q.ndim == 1:
+            y = self._one(q, qd, tau, self._plan)
+            return y[: self.robot.nq], y[self.robot.nq :]
+        arrays, batch = self._given({"q": q, "qd": qd, "tau": tau})
+        y, good = self._run(self._kernel, arrays, batch, whole_number("threads", threads, 1), raises)
+        ends = y[..., : self.robot.nq], y[..., self.robot.nq :]
+        if out is not None:
+            ends = self._filled(out, ends)
+        return ends if raises else (*ends, good)
+
+    def rollout(
+        self, q0: ArrayLike, qd0: ArrayLike, tau: ArrayLike, threads: int = 1, raises: bool = True
+    ) -> tuple[Array, ...]:
+        """Every state on the way under torques (..., steps, n): q (..., steps + 1, nq) and qd (..., steps + 1, n).
+
+        With `raises=False` a third array says which rollouts are good to their end; others are nan from where they
+        could not go on.
+        """
+        torques = self._torques(tau)
+        given = {"q": q0, "qd": qd0, "tau": torques[..., 0, :]}
+        (q, qd, _, *_), batch = self._given(given)
+        steps, nq = torques.shape[-2], self.robot.nq
+        y = np.empty((steps + 1, *batch, nq + self.robot.n), self.dtype)
+        y[0, ..., :nq], y[0, ..., nq:] = q, qd
+        good = np.ones(batch, bool)
+        for k in range(steps):
+            state = {"q": y[k, ..., :nq], "qd": y[k, ..., nq:], "tau": torques[..., k, :]}
+            try:
+                good &= self._into(y[k + 1], self._given(state)[0], batch, threads, raises)
+            except SimulationError as error:
+                raise SimulationError(f"step {k}: {error}", t=k * self.dt) from None
+        states = np.moveaxis(y, 0, -2)
+        ends = states[..., :nq], states[..., nq:]
+        return ends if raises else (*ends, good)
+
+    def linearised(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, threads: int = 1) -> tuple[Array, Array]:
+        """A (..., 2n, 2n) and B (..., 2n, n): how q and qd after a step change with q and qd before it, and with tau.
+
+        Exactly those of the step that `step` takes. A change of q is one of its tangent, as velocities are: of a ball
+        joint a small rotation in the axes of its body.
+        """
+        arrays, batch = self._given({"q": q, "qd": qd, "tau": tau})
+        return discrete(self, arrays, batch, whole_number("threads", threads, 1))
+
+    def gradient(
+        self,
+        q0: ArrayLike,
+        qd0: ArrayLike,
+        tau: ArrayLike,
+        by_q: Gradients,
+        by_qd: ArrayLike | None = None,
+        checkpoints: int = 1,
+        threads: int = 1,
+    ) -> Back:
+        """What the gradient of a cost by the states of a rollout makes of one by its start and its torques.
+
+        by_q, by_qd  derivatives of the cost by q (..., steps + 1, nq) and qd (..., steps + 1, n) of `rollout`; or as
+                     `by_q` a function of those two that gives both
+        checkpoints  states that are kept: every one, or every second, third, ..., from which the others are found again
+
+        Derivatives by q are by its entries, also by those of quaternions.
+        """
+        every = whole_number("checkpoints", checkpoints, 1)
+        torques, nq = self._torques(tau), self.robot.nq
+        if every > 1 and callable(by_q):
+            raise InputError("by_q is a function of all states; expected its values where only some are kept")
+        q, qd = self.rollout(q0, qd0, torques, threads)
+        if callable(by_q):
+            by_q, by_qd = by_q(q, qd)
+        grads = [
+            np.broadcast_to(checked(name, value, (size,), self.dtype, f"one for every entry of {what}"), states.shape)
+            for name, what, value, size, states in (
+                ("by_q", "q", by_q, nq, q),
+                ("by_qd", "qd", 0 * qd if by_qd is None else by_qd, self.robot.n, qd),
+            )
+        ]
+        batch = q.shape[:-2]
+        total = np.concatenate([g[..., -1, :] for g in grads], axis=-1)
+        by_tau = np.empty((*batch, torques.shape[-2], self.robot.n), self.dtype)
+        kept = [(q[..., k, :], qd[..., k, :]) for k in range(0, torques.shape[-2], every)]
+        if every > 1:
+            kept = [(a.copy(), b.copy()) for a, b in kept]
+            del q, qd
+        for part in reversed(range(len(kept))):
+            begin = part * every
+            span = torques[..., begin : begin + every, :]
+            states = self.rollout(*kept[part], span, threads) if every > 1 else [x[..., None, :] for x in kept[part]]
+            for k in reversed(range(span.shape[-2])):
+                here = {"q": states[0][..., k, :], "qd": states[1][..., k, :], "tau": span[..., k, :]}
+                total, by_tau[..., begin + k, :] = self.pulled(self._given(here)[0], total, batch, threads)
+                total += np.concatenate([g[..., begin + k, :] for g in grads], axis=-1)
+        return Back(total[..., :nq], total[..., nq:], by_tau)
+
+    def pulled(
+        self, arrays: Sequence[Array], seeds: Array, batch: tuple[int, ...], threads: int
+    ) -> tuple[Array, Array]:
+        """Of one step back: the gradient by the state before it, and by its torques."""
+        m, n = self.robot.nq + self.robot.n, self.robot.n
+        columns = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in arrays]
+        found, _ = self._run(self._back, [*columns, seeds], batch, threads, raises=True)
+        return found[..., :m].copy(), found[..., m : m + n]
+
+    @cached_property
+    def _back(self) -> Kernel:
+        return backend(self.target).kernel(pulling(self._program), self.dtype.name)
+
+    def _torques(self, tau: ArrayLike) -> Array:
+        n = self.robot.n
+        torques = checked("tau", tau, (n,), self.dtype, "the torques of every step")
+        if torques.ndim < 2 or not torques.shape[-2]:
+            raise InputError(f"tau has shape {torques.shape}; expected (..., steps, {n}), one row for every step")
+        return torques
+
+    def _given(self, state: Mapping[str, ArrayLike]) -> tuple[list[Array], tuple[int, ...]]:
+        """Arrays (..., entries) of a state and of what is held, and the batch they are for."""
+        shapes = {name: (size,) for name, size in self._sizes.items()}
+        arrays = {name: checked(name, value, shapes[name], self.dtype, MEANING[name]) for name, value in state.items()}
+        for name, value in self.parameters.items():
+            one = value[..., None] if self._sizes[name] == 1 and value.shape[-1:] != (1,) else value
+            arrays[name] = checked(f"vary[{name!r}]", one, shapes[name], self.dtype, "a parameter that varies")
+        return list(arrays.values()), common_shape({name: (array, 1) for name, array in arrays.items()})
+
+    def _run(
+        self, kernel: Kernel, arrays: list[Array], batch: tuple[int, ...], threads: int, raises: bool
+    ) -> tuple[Array, Array]:
+        y = np.empty((*batch, kernel.shape[0]), self.dtype)
+        return y, self._into(y, arrays, batch, threads, raises, kernel)
+
+    def _into(
+        self,
+        y: Array,
+        arrays: list[Array],
+        batch: tuple[int, ...],
+        threads: int,
+        raises: bool,
+        kernel: Kernel | None = None,
+    ) -> Array:
+        """Fill y (..., entries), and say which states are good."""
+        states = math.prod(batch)
+        columns = [by_state(array, batch, array.shape[-1:]) for array in (*arrays, self._plan)]
+        if (raises or not states) and (said := not_unit(self.robot, "q", arrays[0])):
+            raise InputError(said)
+        view = y.reshape(states, y.shape[-1])
+        if not states or (kernel or self._kernel).run(columns, view, threads):
+            return np.ones(batch, bool)
+        good: Array = np.asarray(np.isfinite(y).all(axis=-1))
+        for x in arrays:
+            good = np.logical_and(good, np.isfinite(x).all(axis=-1))
+        if raises:
+            raise self._failure(arrays, batch, good)
+        y[~good] = np.nan
+        return good
+
+    def _failure(self, arrays: list[Array], batch: tuple[int, ...], good: Array) -> InputError | SimulationError:
+        for name, array in zip(self._sizes, arrays, strict=False):
+            if not np.isfinite(array).all():
+                place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+                where = ", ".join(map(str, place))
+                return InputError(f"{name}[{where}] is {array[place]}; every number must be finite")
+        first = tuple(int(i) for i in np.argwhere(~good)[0])
+        which = f"state {', '.join(map(str, first))} of the batch" if batch else "the state"
+        return SimulationError(
+            f"{which} has no finite successor: the motion diverges within {self.dt:g} s, or the mass matrix is "
+            "singular there; take a smaller dt or more substeps, or raises=False to go on with the others",
+            t=self.dt,
+        )
+
+    def _checked_one(self, q: Any, qd: Any, tau: Any, _plan: Any) -> Array:
+        """What the quick way for one state does not take."""
+        arrays, batch = self._given({"q": q, "qd": qd, "tau": tau})
+        return self._run(self._kernel, arrays, batch, 1, raises=True)[0]
+
+    def _filled(self, out: tuple[Array, Array], ends: tuple[Array, ...]) -> tuple[Array, Array]:
+        if not isinstance(out, (tuple, list)) or len(out) != 2 or not all(isinstance(x, np.ndarray) for x in out):
+            raise InputError(f"out = {out!r}: expected two arrays, for q and for qd")
+        for name, target, end in zip(("q", "qd"), out, ends, strict=True):
+            if target.shape != end.shape or target.dtype != self.dtype or not target.flags.writeable:
+                raise InputError(
+                    f"out for {name} is {target.dtype} {target.shape}; expected {self.dtype} {end.shape}, writeable"
+                )
+            target[...] = end
+        return out[0], out[1]
+
+
+MEANING = {
+    "q": "one number for every entry of q",
+    "qd": "one velocity for every joint",
+    "tau": "one torque for every joint",
+}
