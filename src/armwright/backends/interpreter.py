@@ -63,7 +63,7 @@ def advanced(program: Program, advance: Advance, arrays: Sequence[Array]) -> Arr
     """The results (states, entries) of a program that advances."""
     *given, plan = arrays
     nq, h, count = program.sizes[0], plan[:, :1], int(plan[0, 1])
-    held = given[2:] if advance.rates is None else given[2:-1]
+    held = given[2:-1] if advance.pull else given[2:]
     inner = advance.without(program)
 
     def rates(y: Array) -> Array:
@@ -77,6 +77,8 @@ def advanced(program: Program, advance: Advance, arrays: Sequence[Array]) -> Arr
             slopes.append(rates(places[-1]))
         return places, y + h * sum(b * k for b, k in zip(advance.b, slopes, strict=True))
 
+    if advance.rates is not None and not advance.pull:
+        return _slopes(program, advance, arrays, stages)
     y, kept = np.concatenate(given[:2], axis=1), list[Array]()
     for _ in range(count):
         kept.append(y)
@@ -101,6 +103,31 @@ def advanced(program: Program, advance: Advance, arrays: Sequence[Array]) -> Arr
             pulled[i] = _stacked(computed(inner, there), total)
         total = total + sum(pulled.values())
     return total
+
+
+def _slopes(
+    program: Program, advance: Advance, arrays: Sequence[Array], stages: Callable[[Array], tuple[list[Array], Array]]
+) -> Array:
+    """The derivatives of where a program leads, carried through all stages."""
+    *given, plan = arrays
+    n, h, y = program.sizes[1], plan[:, :1, None], np.concatenate(given[:2], axis=1)
+    dq, dv = (np.tile(np.eye(n, 3 * n, part * n, dtype=y.dtype), (len(y), 1, 1)) for part in range(2))
+    for _ in range(int(plan[0, 1])):
+        places, end = stages(y)
+        moving, gaining = list[Array](), list[Array]()
+        for row, place in zip(advance.a, places, strict=False):
+            dqi, dvi = (
+                x + h * sum((a * rate for a, rate in zip(row, rates, strict=True)), start=np.zeros_like(x))
+                for x, rates in ((dq, moving), (dv, gaining))
+            )
+            F = _stacked(computed(advance.without(program), [place[:, :n], place[:, n:], *given[2:]]), y)
+            by_q, by_qd, by_tau = np.moveaxis(F.reshape(-1, 3, n, n), 1, 0)
+            moving.append(dvi)
+            gaining.append(by_q @ dqi + by_qd @ dvi + np.concatenate([np.zeros((len(y), n, 2 * n)), by_tau], axis=2))
+        dq = dq + h * sum(b * rate for b, rate in zip(advance.b, moving, strict=True))
+        dv = dv + h * sum(b * rate for b, rate in zip(advance.b, gaining, strict=True))
+        y = end
+    return np.concatenate([dq, dv], axis=1).reshape(len(y), -1)
 
 
 def _stacked(values: list[Any], like: Array) -> Array:

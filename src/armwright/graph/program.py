@@ -58,8 +58,8 @@ class Program:
         sha.update(repr([numbers[x.index] if isinstance(x, Expr) else float(x) for x in self.outputs]).encode())
         sha.update(repr(self.equations).encode())
         if self.advance is not None:
-            *method, rates = self.advance
-            sha.update(repr((method, rates and rates.digest())).encode())
+            rates = self.advance.rates
+            sha.update(repr((self.advance._replace(rates=None), rates and rates.digest())).encode())
         return sha.hexdigest()
 
 
@@ -69,15 +69,17 @@ class Advance(NamedTuple):
     The outputs of the program are the rates of its first two arguments, positions and velocities, and its result is
     where these lead. The entries in each of the `circles` make a vector that every step leaves at unit length.
 
-    With `rates`, it is the other way: these are the rates, the argument before the last has the gradient of something
-    by where they lead, and the outputs are what a gradient by the rates makes of one by every argument before it. The
-    result is the gradient by those.
+    With `rates` these are the rates, and the outputs are for something else. If `pull`, the argument before the last
+    has the gradient of something by where the rates lead, the outputs are what a gradient by the rates makes of one by
+    every argument before it, and the result is the gradient by those. If not, the outputs are the derivatives of the
+    accelerations by positions, velocities and torques, row by row, and the result are those of where these lead.
     """
 
     a: tuple[tuple[float, ...], ...]
     b: tuple[float, ...]
     circles: tuple[tuple[int, int], ...] = ()
     rates: Program | None = None
+    pull: bool = False
 
     def without(self, program: Program) -> Program:
         """The outputs of a program that advances, as one of their own."""

@@ -150,8 +150,18 @@ def pulling(program: Program) -> Program:
     variables = [x for _, inputs in rates.arguments for x in inputs]
     outputs = tuple(gradient(rates.outputs, seeds, variables))
     arguments = (*rates.arguments, ("seeds", seeds), program.arguments[-1])
-    advance = program.advance._replace(rates=rates)
+    advance = program.advance._replace(rates=rates, pull=True)
     return Program(arguments, outputs, (len(outputs),), program.units, None, advance)
+
+
+def linearising(robot: Description, program: Program, vary: tuple[str, ...] = ()) -> Program:
+    """How where `stepping` leads depends on q, qd and tau, of a robot whose positions are numbers: (2 n, 3 n)."""
+    assert program.advance is not None
+    slopes = written_out(cheapest(Request("forward_dynamics_derivatives", robot, (), vary)).program)
+    graph, n = slopes.arguments[0][1][0].graph, robot.n
+    plan = tuple(graph.input(f"plan{k}") for k in range(2))
+    advance = program.advance._replace(rates=program.advance.without(program))
+    return replace(slopes, arguments=(*slopes.arguments, ("plan", plan)), shape=(2 * n, 3 * n), advance=advance)
 
 
 def jacobian(program: Program) -> Program:

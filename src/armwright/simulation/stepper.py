@@ -26,9 +26,9 @@ from armwright.model.unit import not_unit
 from armwright.model.vary import check
 from armwright.robot import Robot
 from armwright.simulation.batch import parameters
-from armwright.simulation.motion import pulling, stepping
+from armwright.simulation.motion import linearising, pulling, stepping
 from armwright.simulation.plan import SMOOTH, rounded
-from armwright.simulation.sensitivity import discrete
+from armwright.simulation.sensitivity import by_rows
 from armwright.trace.form import straight, too_long
 
 HOLDS = ("zero",)
@@ -168,7 +168,12 @@ class Stepper:
         joint a small rotation in the axes of its body.
         """
         arrays, batch = self._given({"q": q, "qd": qd, "tau": tau})
-        return discrete(self, arrays, batch, whole_number("threads", threads, 1))
+        shares, n = whole_number("threads", threads, 1), self.robot.n
+        if self.robot.balls:
+            return by_rows(self, [np.broadcast_to(x, (*batch, x.shape[-1])) for x in arrays], batch, shares)
+        slopes, _ = self._run(self._slopes, arrays, batch, shares, raises=True)
+        both = slopes.reshape(*batch, 2 * n, 3 * n)
+        return both[..., : 2 * n], both[..., 2 * n :]
 
     def gradient(
         self,
@@ -229,6 +234,11 @@ class Stepper:
         return found[..., :m].copy(), found[..., m : m + n]
 
     @cached_property
+    def _slopes(self) -> Kernel:
+        program = linearising(self.robot, self._program, tuple(self.parameters))
+        return backend(self.target).kernel(program, self.dtype.name)
+
+    @cached_property
     def _back(self) -> Kernel:
         return backend(self.target).kernel(pulling(self._program), self.dtype.name)
 
@@ -251,7 +261,7 @@ class Stepper:
     def _run(
         self, kernel: Kernel, arrays: list[Array], batch: tuple[int, ...], threads: int, raises: bool
     ) -> tuple[Array, Array]:
-        y = np.empty((*batch, kernel.shape[0]), self.dtype)
+        y = np.empty((*batch, math.prod(kernel.shape)), self.dtype)
         return y, self._into(y, arrays, batch, threads, raises, kernel)
 
     def _into(

@@ -6,7 +6,7 @@ those of every kernel.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from armwright.backends.llvm.block import Block, Lanes
@@ -16,8 +16,9 @@ from armwright.integrate.tableaus import Steps
 
 
 def advancing(program: Program, advance: Advance, block: Block) -> str:
-    """`body`, which calls `rates` and, on the way back, `pull`."""
-    body = _Body(program, advance, block.lanes)
+    """`body`, which calls `rates`, and `others` if the program is about something else."""
+    kind = _Forward if advance.rates is None else _Back if advance.pull else _Slopes
+    body = kind(program, advance, block.lanes)
     text = body.text()
     block.declared.update(body.block.declared)
     return text
@@ -27,33 +28,34 @@ class _Body(Stages):
     """The text of `body`."""
 
     def __init__(self, program: Program, advance: Advance, t: Lanes) -> None:
-        self.sizes, self.back = program.sizes, advance.rates is not None
+        self.sizes = program.sizes
         steps = Steps(advance.a, advance.b, c=(0.0,) * len(advance.b))
         super().__init__(t, steps, sum(self.sizes[:2]), advance.circles)
         self.given = [f"ptr %p{a}, i64 %s{a}" for a in range(len(self.sizes))]
-        self.held = self.given[2 : -2 if self.back else -1]
+        self.held = self.given[2 : -2 if advance.pull else -1]
         self.results = program.results
 
     def text(self) -> str:
         self.block.label("start")
-        s, m = self.steps.stages, self.m
-        back = {"places": s * m, "seeds": m, "pulled": s * self.results, "sum": self.results}
-        self.room(**(back if self.back else {}))
+        self.room(**self.further())
         for e, place in enumerate(self.entries(0, 2)):
             self.store("%now", e, self.block.read(place))
         length, count = self.entries(len(self.sizes) - 1, len(self.sizes))
         self.put(f"%h = load {self.t.vector}, ptr {length}, align {self.t.bytes}")
         first = self.let(f"load {self.t.scalar}, ptr {count}, align {self.t.bytes}")
         self.put(f"%count = fptosi {self.t.scalar} {first} to i64")
-        if self.back:
-            self.there_and_back()
-        else:
-            self.times("step", self.step)
-            self.deliver("%now")
+        self.work()
         self.put("ret void")
         signature = ", ".join([*self.given, "ptr %po, i64 %so, ptr noalias %status"])
         text = "\n".join(self.block.lines)
         return f"define internal void @body({signature}) noinline {{\n{text}\n}}"
+
+    def further(self) -> dict[str, int]:
+        """Memory besides that of a step."""
+        return {}
+
+    def work(self) -> None:
+        raise NotImplementedError
 
     def entries(self, begin: int, end: int) -> list[str]:
         """Where the entries of some arguments are."""
@@ -67,17 +69,18 @@ class _Body(Stages):
             place = self.at("%po", "%so", k)
             self.put(f"store {self.t.vector} {self.load(source, k)}, ptr {place}, align {self.t.bytes}")
 
-    def times(self, name: str, work: Callable[[str], None]) -> None:
-        """`work` as often as there are steps, given the number of the step."""
-        self.block.on(f"{name}.in")
-        self.block.on(name)
-        self.put(f"%{name}.i = phi i64 [ 0, %{name}.in ], [ %{name}.next, %{name}.end ]")
-        work(f"%{name}.i")
-        self.block.on(f"{name}.end")
-        self.put(f"%{name}.next = add i64 %{name}.i, 1")
-        self.put(f"%{name}.more = icmp slt i64 %{name}.next, %count")
-        self.put(f"br i1 %{name}.more, label %{name}, label %{name}.out")
-        self.block.label(f"{name}.out")
+    def loop(self, name: str, count: int | str, work: Callable[[str], None]) -> None:
+        """`work` for every number below `count`; it may have loops itself."""
+        loop = self.block.fresh(name)
+        self.block.on(f"{loop}.in")
+        self.block.on(loop)
+        self.put(f"%{loop}.i = phi i64 [ 0, %{loop}.in ], [ %{loop}.next, %{loop}.end ]")
+        work(f"%{loop}.i")
+        self.block.on(f"{loop}.end")
+        self.put(f"%{loop}.next = add i64 %{loop}.i, 1")
+        self.put(f"%{loop}.more = icmp slt i64 %{loop}.next, {count}")
+        self.put(f"br i1 %{loop}.more, label %{loop}, label %{loop}.out")
+        self.block.label(f"{loop}.out")
 
     def step(self, _number: str) -> None:
         self.stages("zeroinitializer", "%h")
@@ -88,8 +91,6 @@ class _Body(Stages):
         """The rates do not depend on time."""
         del time
         target = self.let(f"getelementptr {self.t.vector}, ptr %k, i64 {stage * self.m}")
-        if self.back:
-            self.each("keep", lambda e: self.store("%places", self.plus(e, stage * self.m), self.load(source, e)))
         self.put(f"call void @rates({self.state(source)}, ptr {target}, i64 {self.t.width}, ptr %status)")
 
     def state(self, source: str) -> str:
@@ -101,9 +102,27 @@ class _Body(Stages):
     def plus(self, index: str, more: int) -> str:
         return self.let(f"add i64 {index}, {more}")
 
-    # the way back
 
-    def there_and_back(self) -> None:
+class _Forward(_Body):
+    """Where the rates lead."""
+
+    def work(self) -> None:
+        self.loop("step", "%count", self.step)
+        self.deliver("%now")
+
+
+class _Back(_Body):
+    """The gradient by where it starts."""
+
+    def further(self) -> dict[str, int]:
+        s, m = self.steps.stages, self.m
+        return {"places": s * m, "seeds": m, "pulled": s * self.results, "sum": self.results}
+
+    def derivative(self, stage: int, time: str, source: str) -> None:
+        self.each("keep", lambda e: self.store("%places", self.plus(e, stage * self.m), self.load(source, e)))
+        super().derivative(stage, time, source)
+
+    def work(self) -> None:
         """Forward with every state kept, then step by step back: `sum` is the gradient so far."""
         m, w = self.m, self.t.width
         room = self.let(f"mul i64 %count, {m}")
@@ -130,11 +149,11 @@ class _Body(Stages):
                 source = self.let(f"getelementptr {self.t.vector}, ptr %places, i64 {i * m}")
                 target = self.let(f"getelementptr {self.t.vector}, ptr %pulled, i64 {i * self.results}")
                 seeds = f"ptr %seeds, i64 {w}"
-                self.put(f"call void @pull({self.state(source)}, {seeds}, ptr {target}, i64 {w}, ptr %status)")
+                self.put(f"call void @others({self.state(source)}, {seeds}, ptr {target}, i64 {w}, ptr %status)")
             self.each("gather", self.gather, self.results)
 
-        self.times("step", there)
-        self.times("back", back)
+        self.loop("step", "%count", there)
+        self.loop("back", "%count", back)
         self.deliver("%sum")
 
     def seed(self, stage: int, e: str) -> None:
@@ -167,3 +186,110 @@ class _Body(Stages):
             for e, (x, g) in enumerate(zip(raw, grads, strict=True), start=begin):
                 across = self.of("fsub", g, self.of("fmul", x, share))
                 self.store("%sum", e, self.of("fdiv", across, length))
+
+
+class _Slopes(_Body):
+    """Derivatives by positions, velocities and torques, n rows of 3 n columns each, carried through all stages."""
+
+    def __init__(self, program: Program, advance: Advance, t: Lanes) -> None:
+        super().__init__(program, advance, t)
+        self.n = self.sizes[1]
+        self.size = 3 * self.n * self.n
+        self.beside = max(d for d in range(1, 9) if 3 * self.n % d == 0)
+
+    def further(self) -> dict[str, int]:
+        """`dq` and `dv` are where a step begins, `dqi` a stage, `rate0` and `rate1` the rates of both, by stages."""
+        stages = self.steps.stages * self.size
+        return {
+            "dq": self.size,
+            "dv": self.size,
+            "dqi": self.size,
+            "rate0": stages,
+            "rate1": stages,
+            "slopes": self.size,
+        }
+
+    def work(self) -> None:
+        n, t = self.n, self.t
+        for part, name in enumerate(("%dq", "%dv")):
+            self.each("clear", partial(self.store, name, value=t.splat(0.0)), self.size)
+            for i in range(n):
+                self.store(name, 3 * n * i + part * n + i, t.splat(1.0))
+        self.loop("step", "%count", self.step)
+        for part, name in enumerate(("%dq", "%dv")):
+            for k in range(self.size):
+                place = self.at("%po", "%so", part * self.size + k)
+                self.put(f"store {t.vector} {self.load(name, k)}, ptr {place}, align {t.bytes}")
+
+    def step(self, number: str) -> None:
+        super().step(number)
+        for part, name in enumerate(("%dq", "%dv")):
+            self.each("go", partial(self.sum, name, name, f"%rate{part}", self.steps.b), self.size)
+
+    def derivative(self, stage: int, time: str, source: str) -> None:
+        super().derivative(stage, time, source)
+        w, at = self.t.width, stage * self.size
+        self.put(f"call void @others({self.state(source)}, ptr %slopes, i64 {w}, ptr %status)")
+        row = self.steps.a[stage]
+        self.each("dqi", partial(self.sum, "%dqi", "%dq", "%rate0", row), self.size)
+        place = self.let(f"getelementptr {self.t.vector}, ptr %rate0, i64 {at}")
+        self.each("dvi", partial(self.sum, place, "%dv", "%rate1", row), self.size)
+        self.product(place, self.let(f"getelementptr {self.t.vector}, ptr %rate1, i64 {at}"))
+
+    def sum(self, target: str, begin: str, rates: str, weights: Sequence[float], e: str) -> None:
+        """target = begin + h (sum of weights times rates), at an entry."""
+        total = self.t.splat(0.0)
+        for j, weight in enumerate(weights[: self.steps.stages]):
+            if weight:
+                rate = self.load(rates, self.plus(e, j * self.size))
+                total = self.call("fmuladd", self.t.splat(weight), rate, total)
+        self.store(target, e, self.call("fmuladd", "%h", total, self.load(begin, e)))
+
+    def product(self, dvi: str, target: str) -> None:
+        """target = Fq dqi + Fv dvi + [0 0 Fu], a few columns at a time in registers."""
+        n, b, size = self.n, self.beside, self.n * self.n
+
+        def block(row: str, first: str) -> None:
+            """The columns from `first` on of a row."""
+            name = self.block.fresh("inner")
+            factors = self.let(f"mul i64 {row}, {n}")
+            self.block.on(f"{name}.in")
+            self.block.on(name)
+            self.put(f"%{name}.k = phi i64 [ 0, %{name}.in ], [ %{name}.next, %{name} ]")
+            for c in range(b):
+                self.put(
+                    f"%{name}.s{c} = phi {self.t.vector} [ zeroinitializer, %{name}.in ], [ %{name}.t{c}, %{name} ]"
+                )
+            place = self.let(f"add i64 {factors}, %{name}.k")
+            by_q, by_v = self.load("%slopes", place), self.load("%slopes", self.plus(place, size))
+            column = self.let(f"add i64 {self.let(f'mul i64 %{name}.k, {3 * n}')}, {first}")
+            for c in range(b):
+                at = self.plus(column, c)
+                part = self.block.fma(by_q, self.load("%dqi", at), f"%{name}.s{c}")
+                whole = self.block.fma(by_v, self.load(dvi, at), part)
+                self.put(f"%{name}.t{c} = bitcast {self.t.vector} {whole} to {self.t.vector}")
+            self.put(f"%{name}.next = add i64 %{name}.k, 1")
+            self.put(f"%{name}.more = icmp slt i64 %{name}.next, {n}")
+            self.put(f"br i1 %{name}.more, label %{name}, label %{name}.out")
+            self.block.label(f"{name}.out")
+            end = self.let(f"add i64 {self.let(f'mul i64 {row}, {3 * n}')}, {first}")
+            for c in range(b):
+                self.store(target, self.plus(end, c), f"%{name}.t{c}")
+
+        self.loop(
+            "row", n, lambda r: self.loop("columns", 3 * n // b, lambda k: block(r, self.let(f"mul i64 {k}, {b}")))
+        )
+        self.loop("held", n, self.direct(target))
+
+    def direct(self, target: str) -> Callable[[str], None]:
+        """Accelerations change with torques also by themselves."""
+        n = self.n
+
+        def row(r: str) -> None:
+            begin, end = self.let(f"mul i64 {r}, {n}"), self.let(f"mul i64 {r}, {3 * n}")
+            for c in range(n):
+                place = self.plus(end, 2 * n + c)
+                more = self.load("%slopes", self.plus(begin, 2 * n * n + c))
+                self.store(target, place, self.of("fadd", self.load(target, place), more))
+
+        return row

@@ -50,7 +50,7 @@ def _bodies(program: Program, block: Block) -> Iterator[str]:
         return
     if advance.rates is not None:
         yield write_body(advance.rates, block.another(), "rates")
-    yield write_body(advance.without(program), block, "rates" if advance.rates is None else "pull")
+    yield write_body(advance.without(program), block, "rates" if advance.rates is None else "others")
     yield advancing(program, advance, block)
 
 
