@@ -71,7 +71,7 @@ def test_the_same_steps_wherever_they_are_taken(name: str, options: dict) -> Non
     for other in (quietly(ARM, in_python(STICKING), **common), simulate(ARM, STICKING, events=[NEVER], **common)):
         assert other.statistics.accepted == compiled.statistics.accepted
         assert other.statistics.rejected == compiled.statistics.rejected
-        close(other.q, compiled.q, 1e-9)
+        close(other.q, compiled.q, 1e-8)  # friction this steep makes much of rounding
         close(other.work - other.losses, compiled.work - compiled.losses, 1e-8)  # a function has no friction of its own
 
 

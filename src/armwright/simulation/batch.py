@@ -76,7 +76,8 @@ def simulate_batch(
     whole_number("threads", threads, 1)
     names, values = parameters(vary)
     y, p = _batch(planned, start_of(planned, q0, qd0, many=True), values)
-    kernel = rollout_of(planned.robot, planned.law, names, integrator, planned.how.step is not None, dtype)
+    form, _ = planned.numbers
+    kernel = rollout_of(planned.robot, form, names, integrator, planned.how.step is not None, dtype)
     rollouts = Rollouts(planned, kernel, y, p)
     seconds, message = rollouts.travel(threads, progress)
     run = _batch_run(planned, rollouts, names, seconds, message)
@@ -112,7 +113,10 @@ def _batch(plan: Plan, begin: tuple[Array, Array], values: Mapping[str, Array]) 
                 f"vary[{name!r}] has shape {array.shape}; expected (rollouts,{f' {size}' if size > 1 else ''})"
             )
         given[f"vary[{name!r}]"] = row
+    law = plan.numbers
     counts = {name: len(array) for name, array in given.items() if array.ndim == 2}
+    if law.many is not None:
+        counts["the torque law"] = law.many
     many = max(counts.values(), default=1)
     for name, count in counts.items():
         if count not in (1, many):
@@ -120,7 +124,8 @@ def _batch(plan: Plan, begin: tuple[Array, Array], values: Mapping[str, Array]) 
     q, qd, *rows = (np.broadcast_to(array, (many, array.shape[-1])) for array in given.values())
     memory = np.array(plan.law.start(plan.robot.n))
     y = plan.layout.joined({"q": q, "qd": qd, "memory": memory}, (many,))
-    return y, np.concatenate(rows, axis=1) if rows else np.zeros((many, 1))
+    numbers = np.broadcast_to(law.rows(many), (many, len(law.numbers)))
+    return y, np.concatenate([*rows, numbers], axis=1) if rows or law.numbers else np.zeros((many, 1))
 
 
 def _batch_run(plan: Plan, rollouts: Rollouts, names: tuple[str, ...], seconds: float, message: str) -> BatchRun:
@@ -155,7 +160,7 @@ def _viewed(plan: Plan, rollouts: Rollouts, names: tuple[str, ...]) -> View:
     states, count, n, dtype = rollouts.states, rollouts.count, plan.robot.n, rollouts.y.dtype
     times = plan.times[: rollouts.done].astype(dtype)
     arrays = [np.tile(times, count)[:, None], states.reshape(count * len(times), -1)]
-    if names:
+    if names or plan.numbers.numbers:
         arrays.append(np.repeat(rollouts.p[:, :count].T, len(times), axis=0))
-    out = looked_up(view_of(plan.robot, plan.law, names, dtype.name), arrays)
+    out = looked_up(view_of(plan.robot, plan.numbers.form, names, dtype.name), arrays)
     return View.of(out.reshape(count, len(times), -1), n)

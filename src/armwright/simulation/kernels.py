@@ -1,4 +1,7 @@
-"""What is compiled of a robot and its law, kept for the next time it is asked for."""
+"""What is compiled of a robot and its law, kept for the next time it is asked for.
+
+A law comes without its numbers (`torque.Form`), which are further inputs of what is compiled.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from armwright.backends.interface import Kernel, Rollout, backend
 from armwright.integrate import Taylor, method
 from armwright.robot import Robot
 from armwright.simulation.motion import Driven, derivative, driven, jacobian, layout_of, view
-from armwright.torque import Law
+from armwright.torque import Form, Law
 
 KEPT = 32
 """How many of each are kept."""
@@ -21,7 +24,7 @@ def kept(make: Callable[..., Any]) -> Callable[..., Any]:
     """Keeps the last results for an equal robot and an equal law (the same one, if it holds arrays or functions)."""
     known: dict[tuple[Any, ...], tuple[Any, Any]] = {}
 
-    def call(robot: Robot, law: Law, *rest: Any) -> Any:
+    def call(robot: Robot, law: Law | Form, *rest: Any) -> Any:
         try:
             same: Any = (hash(law), law)
         except TypeError:
@@ -37,13 +40,13 @@ def kept(make: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @kept
-def motion_of(robot: Robot, law: Law, vary: tuple[str, ...] = ()) -> Driven:
+def motion_of(robot: Robot, law: Law | Form, vary: tuple[str, ...] = ()) -> Driven:
     return driven(robot, law, vary)
 
 
 @kept
 def rollout_of(
-    robot: Robot, law: Law, vary: tuple[str, ...], integrator: str, fixed: bool, dtype: str, target: str = TARGET
+    robot: Robot, law: Law | Form, vary: tuple[str, ...], integrator: str, fixed: bool, dtype: str, target: str = TARGET
 ) -> Rollout:
     """The whole motion as one loop."""
     program, steps = derivative(motion_of(robot, law, vary)), method(integrator).steps(fixed)
@@ -51,17 +54,17 @@ def rollout_of(
 
 
 @kept
-def view_of(robot: Robot, law: Law, vary: tuple[str, ...], dtype: str) -> Kernel:
+def view_of(robot: Robot, law: Law | Form, vary: tuple[str, ...], dtype: str) -> Kernel:
     return backend(TARGET).kernel(view(motion_of(robot, law, vary)), dtype)
 
 
 @kept
-def slopes_of(robot: Robot, law: Law) -> Kernel:
+def slopes_of(robot: Robot, law: Form) -> Kernel:
     return backend(TARGET).kernel(derivative(motion_of(robot, law)), "float64")
 
 
 @kept
-def jacobian_of(robot: Robot, law: Law) -> Kernel:
+def jacobian_of(robot: Robot, law: Form) -> Kernel:
     return backend(TARGET).kernel(jacobian(derivative(motion_of(robot, law))), "float64")
 
 

@@ -30,7 +30,7 @@ from armwright.mechanism import Mechanism
 from armwright.model.description import Description
 from armwright.model.vary import check, varied
 from armwright.simulation.momentum import impulse_rates, is_free
-from armwright.torque import Law, Moment, OpenMotion
+from armwright.torque import Form, Law, Moment, OpenMotion
 from armwright.trace.choose import cheapest
 from armwright.trace.tracing import Request
 
@@ -39,7 +39,8 @@ from armwright.trace.tracing import Request
 class Driven:
     """Forward dynamics of a robot with the torques of a law in place of its last argument, in one graph.
 
-    `parameters` are those of the robot that vary, and a motion that the law follows if it is left open.
+    `parameters` are those of the robot that vary, the numbers of the law if they are open, and a motion that it follows
+    if that is left open.
     """
 
     at: Moment
@@ -61,16 +62,19 @@ class Driven:
         return written_out(Program((("t", (self.at.t,)), ("y", y), *opened), outputs, (len(outputs),), units))
 
 
-def layout_of(robot: Description, law: Law) -> Layout:
+def layout_of(robot: Description, law: Law | Form) -> Layout:
     """The state of a robot under a law."""
+    law = law.law if isinstance(law, Form) else law
     circles = tuple((ball.circle.start, ball.circle.stop) for ball in robot.balls)
     return Layout.of_motion(robot.nq, robot.n, len(law.start(robot.n)), circles, is_free(robot))
 
 
-def driven(robot: Description, law: Law, vary: tuple[str, ...] = ()) -> Driven:
+def driven(robot: Description, law: Law | Form, vary: tuple[str, ...] = ()) -> Driven:
+    """A robot under a law, or under one whose numbers are open: these are parameters after those of the robot."""
     program = cheapest(Request("forward_dynamics", robot, (), vary)).program
     (_, q), (_, qd), (_, tau), *opened = program.arguments
     graph: Graph = q[0].graph
+    law, numbers = law.in_graph(graph) if isinstance(law, Form) else (law, ())
     memory = [graph.input(f"memory{k + 1}") for k in range(len(law.start(robot.n)))]
     at = Moment(graph.input("t"), q, qd, robot.mechanism(), memory)
     torques, drag = law.shared(at)
@@ -78,7 +82,7 @@ def driven(robot: Description, law: Law, vary: tuple[str, ...] = ()) -> Driven:
     accelerations = replaced(program.outputs, dict(zip(tau, total, strict=True)))
     values = dict(opened)
     mechanism = varied(robot, values) if check(robot, vary) else robot.mechanism()
-    parameters = tuple(x for symbols in values.values() for x in symbols)
+    parameters = (*(x for symbols in values.values() for x in symbols), *numbers)
     if isinstance(law.reference, OpenMotion):
         parameters += tuple(law.reference.inputs(graph))
     return Driven(at, parameters, torques, drag, accelerations, law.rates(at), mechanism, layout_of(robot, law))

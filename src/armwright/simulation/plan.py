@@ -16,10 +16,11 @@ from armwright.arrays import numbers
 from armwright.errors import InputError, unknown
 from armwright.integrate import STIFF, method, methods
 from armwright.layout import Layout
+from armwright.lazy import cached_property
 from armwright.model.unit import checked_unit
 from armwright.robot import Robot
 from armwright.simulation.motion import layout_of
-from armwright.torque import Law, law_for, opened
+from armwright.torque import Law, Opened, law_for, numbers_of, opened
 from armwright.trace.form import straight
 
 MOST_RECORDS = 5_000_000
@@ -83,6 +84,11 @@ class Plan:
     def opened(self) -> Law | None:
         """The law with its motion left open, where only that keeps it from being compiled."""
         return opened(self.law) if not self.law.traceable and straight(self.robot) else None
+
+    @cached_property
+    def numbers(self) -> Opened:
+        """The law that is compiled, as its form and its numbers: with its motion left open, if that is."""
+        return numbers_of(self.opened or self.law)
 
     @property
     def first_step(self) -> float:

@@ -152,11 +152,12 @@ def _events(events: Any) -> tuple[Event, ...]:
 
 def _compiled(plan: Plan, y0: Array, progress: bool | None) -> Run:
     fixed = plan.how.step is not None
-    kernel = rollout_of(plan.robot, plan.law, (), plan.how.integrator, fixed, "float64")
+    form, _ = plan.numbers
+    kernel = rollout_of(plan.robot, form, (), plan.how.integrator, fixed, "float64")
     parts = plan.layout.split(y0)
     nudges = {name: nudged(plan, parts[name]) for name in ("q", "qd")}
     beside = plan.layout.unit(plan.layout.joined({**parts, **nudges}))
-    rollouts = Rollouts(plan, kernel, np.stack([y0, beside]), np.zeros((2, 1)))
+    rollouts = Rollouts(plan, kernel, np.stack([y0, beside]), np.tile(plan.numbers.rows(1), (2, 1)))
     seconds, message = rollouts.travel(1, progress, stop=lambda: bool(rollouts.broken[0]))
     states, others = rollouts.states
     times = plan.times[: rollouts.done]

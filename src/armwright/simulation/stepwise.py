@@ -70,9 +70,9 @@ def _rate(plan: Plan) -> Callable[[float, Array], Array]:
     """dy/dt, compiled where the law can be, at least with the motion it follows as a further input."""
     robot, law, layout = plan.robot, plan.law, plan.layout
     if plan.traced:
-        return _evaluated(slopes_of(robot, law), (layout.size,))
+        return _evaluated(slopes_of(robot, plan.numbers.form), (layout.size,), plan)
     if plan.opened is not None and law.reference is not None:
-        return _evaluated(slopes_of(robot, plan.opened), (layout.size,), law.reference.trace)
+        return _evaluated(slopes_of(robot, plan.numbers.form), (layout.size,), plan, law.reference.trace)
     mechanism = robot.mechanism()
 
     def rate(t: float, y: Array) -> Array:
@@ -92,15 +92,19 @@ def _rate(plan: Plan) -> Callable[[float, Array], Array]:
 
 
 def _evaluated(
-    kernel: Kernel, shape: tuple[int, ...], followed: Callable[[float], Sequence[Any]] | None = None
+    kernel: Kernel, shape: tuple[int, ...], plan: Plan, followed: Callable[[float], Sequence[Any]] | None = None
 ) -> Callable[[float, Array], Array]:
-    """A kernel of (t, y), and of what is `followed` at t, for one state at a time."""
+    """A kernel of (t, y), the numbers of the law and what is `followed` at t, for one state at a time."""
+    numbers = plan.numbers.rows(1)
 
     def call(t: float, y: Array) -> Array:
         out = np.empty(shape)
         arrays = [np.array([[t]], dtype=float), np.ascontiguousarray(y, dtype=float)[None, :]]
         if followed is not None:
-            arrays.append(np.array(followed(t), dtype=float).reshape(1, -1))
+            motion = np.array(followed(t), dtype=float).reshape(1, -1)
+            arrays.append(np.concatenate([numbers, motion], axis=1))
+        elif numbers.size:
+            arrays.append(numbers)
         kernel.run(arrays, out.reshape(1, -1))
         return out
 
@@ -143,7 +147,7 @@ def _runge_kutta(asked: Asked) -> Solution:
 
 def _implicit(asked: Asked) -> Solution:
     plan, size = asked.plan, asked.plan.layout.size
-    jacobian = _evaluated(jacobian_of(plan.robot, plan.law), (size, size)) if plan.traced else None
+    jacobian = _evaluated(jacobian_of(plan.robot, plan.numbers.form), (size, size), plan) if plan.traced else None
     options = {name: value for name, value in asked.chosen.items() if name != "max_steps"}  # it takes few and long ones
     return solve_stiff(asked.rate, *asked.span, plan.how.integrator, jacobian=jacobian, **options)
 

@@ -10,6 +10,7 @@ files and documents run over.
 | `passive`  | springs, dampers, friction                     |
 | `tracking` | controllers that follow a position or a motion |
 | `combined` | sums and limits                                |
+| `opening`  | any of them without its numbers                |
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from armwright.model.unit import checked_unit
 from armwright.torque.combined import Limited, Sum
 from armwright.torque.given import MOST_PIECES, Called, Constant, Free, Table, constant, table
 from armwright.torque.law import Law, Moment, Reference
+from armwright.torque.opening import Form, Opened, numbers_of, together
 from armwright.torque.passive import Friction, SpringDamper, friction, spring_damper
 from armwright.torque.tracking import (
     PD,
@@ -55,6 +57,7 @@ __all__ = [
     "ComputedTorque",
     "Constant",
     "FeedForward",
+    "Form",
     "Free",
     "Friction",
     "Kind",
@@ -62,6 +65,7 @@ __all__ = [
     "Limited",
     "Moment",
     "OpenMotion",
+    "Opened",
     "PDGravity",
     "Reference",
     "SpringDamper",
@@ -74,12 +78,14 @@ __all__ = [
     "feed_forward",
     "friction",
     "law_for",
+    "numbers_of",
     "opened",
     "pd",
     "pd_gravity",
     "pid",
     "spring_damper",
     "table",
+    "together",
 ]
 
 
@@ -118,6 +124,7 @@ def law_for(torque: Any, robot: Description) -> Law:
     if isinstance(torque, Law) and torque.reference is not None:
         check_numbers(robot, "a law that follows a trajectory")
     law = as_law(torque, robot.n, robot.nq)
+    law.check(robot)
     for name, position in law.positions.items():
         checked_unit(robot, name, np.array(position))
     return law

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from armwright.algebra import Scalar
+from armwright.algebra import Scalar, structural
 from armwright.errors import InputError
 from armwright.torque.law import Law, Moment, Reference, each
 
@@ -42,10 +42,10 @@ class Limited(Law):
         return sizes.pop() if sizes else None
 
 
-def _clipped(x: Scalar, limit: float) -> Scalar:
+def _clipped(x: Scalar, limit: Scalar) -> Scalar:
     if hasattr(x, "minimum"):
         return x.minimum(limit).maximum(-limit)
-    return min(max(x, -limit), limit)
+    return 0 if structural(x, 0) else min(max(x, -limit), limit)
 
 
 def _added(rows: Iterable[list[Scalar]]) -> list[Scalar]:

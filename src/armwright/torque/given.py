@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -46,19 +46,25 @@ class Table(Law):
 
     times: tuple[float, ...]
     rows: tuple[tuple[float, ...], ...]
+    slopes: tuple[tuple[float, ...], ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        slopes = np.diff(self.rows, axis=0) / np.diff(self.times)[:, None]
+        object.__setattr__(self, "slopes", tuple(map(tuple, slopes.tolist())))
+        super().__post_init__()
 
     def torques(self, at: Moment) -> list[Scalar]:
         if isinstance(at.t, (int, float)):
             columns = zip(*self.rows, strict=True)
             return [float(np.interp(at.t, self.times, column)) for column in columns]
-        return [self._traced(at.t, column) for column in zip(*self.rows, strict=True)]
+        columns, slopes = zip(*self.rows, strict=True), zip(*self.slopes, strict=True)
+        return [self._traced(at.t, *of_joint) for of_joint in zip(columns, slopes, strict=True)]
 
-    def _traced(self, t: Scalar, values: tuple[float, ...]) -> Scalar:
+    def _traced(self, t: Scalar, values: tuple[Scalar, ...], slopes: tuple[Scalar, ...]) -> Scalar:
         result: Scalar = None
-        for i in range(len(self.times) - 1):
-            slope = (values[i + 1] - values[i]) / (self.times[i + 1] - self.times[i])
-            line = slope * (t - self.times[i]) + values[i]
-            result = line if result is None else (t - self.times[i]).select(line, result)
+        for time, value, slope in zip(self.times, values, slopes, strict=False):
+            line = slope * (t - time) + value
+            result = line if result is None else (t - time).select(line, result)
         return result
 
     @property

@@ -76,6 +76,11 @@ class Law:
         own = {name: getattr(self, name) for name in self.per_entry if len(getattr(self, name)) > 1}
         return own | {name: values for law in self.made_of for name, values in law.positions.items()}
 
+    def check(self, robot: Description) -> None:
+        """Whether its numbers have a meaning for a robot, or an error that says which do not."""
+        for law in self.made_of:
+            law.check(robot)
+
     def torques(self, at: Moment) -> list[Scalar]:
         """One torque per joint."""
         raise NotImplementedError

@@ -10,6 +10,7 @@ from armwright.algebra import Scalar
 from armwright.errors import InputError
 from armwright.formulations.parts.actuators import rubbed
 from armwright.manifold import difference
+from armwright.model.description import Description
 from armwright.torque.law import Law, Moment, each, numbers
 
 
@@ -23,6 +24,13 @@ class SpringDamper(Law):
     per_joint = ("stiffness", "damping")
     per_entry = ("rest",)
 
+    def check(self, robot: Description) -> None:
+        for ball in robot.balls if self.rest != (0.0,) and len(self.rest) == 1 else ():
+            raise InputError(
+                f"rest = {self.rest[0]:g} for all joints has no meaning for a {ball.kind} joint; give all {robot.nq} "
+                "entries of q, such as robot.neutral"
+            )
+
     def torques(self, at: Moment) -> list[Scalar]:
         stretched = difference(at.mechanism.balls, self._at_rest(at), at.q)
         rows = zip(each(self.stiffness, at.n), each(self.damping, at.n), stretched, at.qd, strict=True)
@@ -34,11 +42,6 @@ class SpringDamper(Law):
         if len(self.rest) > 1:
             return rest
         for ball in at.mechanism.balls:
-            if self.rest[0]:
-                raise InputError(
-                    f"rest = {self.rest[0]:g} for all joints has no meaning for a {ball.kind} joint; give all "
-                    f"{len(at.q)} entries of q, such as robot.neutral"
-                )
             rest[ball.circle.start if ball.kind == "planar" else ball.circle.stop - 1] = 1.0
         return rest
 

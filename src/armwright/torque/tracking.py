@@ -207,7 +207,7 @@ class FeedForward(Inverse):
     def torques(self, at: Moment) -> list[Scalar]:
         q, qd, qdd = self.target.at(at)
         planned = self.moving(at, q, qd, qdd)
-        if not any(self.kp) and not any(self.kd):
+        if self.kp == self.kd == (0.0,):
             return planned
         return [a + b for a, b in zip(planned, self.correction(at, q, qd), strict=True)]
 

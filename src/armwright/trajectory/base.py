@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
 
@@ -185,11 +185,17 @@ class Retimed(Derived):
 
     at: float
     rate: float
+    origin: float = field(init=False)
+    times: tuple[float, ...] = field(init=False)
 
-    @cached_property
+    def __post_init__(self) -> None:
+        inner = self.of.knots if self.rate > 0 else tuple(reversed(self.of.knots))
+        object.__setattr__(self, "times", tuple(self.at + (time - inner[0]) / self.rate for time in inner))
+        object.__setattr__(self, "origin", self.of.start if self.rate > 0 else self.of.end)
+
+    @property
     def knots(self) -> Sequence[float]:
-        times = self.of.knots if self.rate > 0 else tuple(reversed(self.of.knots))
-        return tuple(self.at + (time - times[0]) / self.rate for time in times)
+        return self.times
 
     def trace(self, t: Scalar) -> Traced:
         q, qd, qdd = self.of.trace(self._inner(t))
@@ -197,7 +203,7 @@ class Retimed(Derived):
 
     def _inner(self, t: Scalar) -> Scalar:
         """The time of the other trajectory."""
-        return (t - self.at) * self.rate + (self.of.start if self.rate > 0 else self.of.end)
+        return (t - self.at) * self.rate + self.origin
 
     def _at(self, t: Array) -> State:
         q, qd, qdd = self.of._at(np.clip(self._inner(t), self.of.start, self.of.end))

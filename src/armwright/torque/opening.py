@@ -1,0 +1,153 @@
+"""The numbers of a law left open, so that laws that differ in numbers only are one program.
+
+Gains, targets, limits, tables, the coefficients and times of a motion: every number in a law, in the laws it is made of
+and in the motion it follows. What stays as it is belongs to the structure: how many numbers there are, a single zero
+(no feedback, friction that jumps), powers of a polynomial that no joint has, models, functions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from armwright.algebra import Array
+from armwright.errors import InputError
+from armwright.graph.expression import Expr, Graph
+from armwright.model.description import Description
+from armwright.torque.law import Law
+
+Number: TypeAlias = "float | Array"
+"""One for all rollouts, or one for each (rollouts,)."""
+
+Take: TypeAlias = Callable[[Any], Any]
+
+
+class Form:
+    """A law without its numbers; equal to another one that differs in nothing else."""
+
+    def __init__(self, law: Law, key: Hashable, count: int) -> None:
+        self.law, self._key, self.count = law, key, count
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Form) and self._key == other._key
+
+    def in_graph(self, graph: Graph) -> tuple[Law, tuple[Expr, ...]]:
+        """The law with an input of a graph for each of its numbers, and these."""
+        symbols = tuple(graph.input(f"law{k + 1}") for k in range(self.count))
+        law, _ = _rebuilt(self.law, lambda slot: symbols[slot.place])
+        return law, symbols
+
+
+class Slot(NamedTuple):
+    """Where a number was."""
+
+    place: int
+
+
+class Opened(NamedTuple):
+    """A law as its form and its numbers."""
+
+    form: Form
+    numbers: list[Number]
+
+    @property
+    def many(self) -> int | None:
+        """For how many rollouts its numbers are; None for any."""
+        sizes = {len(x) for x in self.numbers if isinstance(x, np.ndarray)}
+        if len(sizes) > 1:
+            listed = " and ".join(map(str, sorted(sizes)))
+            raise InputError(f"the numbers of the torque law are for {listed} rollouts; expected equal")
+        return sizes.pop() if sizes else None
+
+    def rows(self, rollouts: int) -> Array:
+        """Its numbers (rollouts, numbers)."""
+        return np.stack([np.broadcast_to(x, rollouts) for x in self.numbers], axis=1) if self.numbers else _NONE
+
+
+_NONE = np.zeros((1, 0))
+
+
+def numbers_of(law: Law) -> Opened:
+    """A law as its form and its numbers."""
+    found: list[Number] = []
+
+    def take(number: Number) -> Slot:
+        found.append(number)
+        return Slot(len(found) - 1)
+
+    form, key = _rebuilt(law, take)
+    return Opened(Form(form, key, len(found)), found)
+
+
+def together(laws: Sequence[Law]) -> Opened:
+    """Laws of one form, one for each rollout, as one."""
+    opened = [numbers_of(law) for law in laws]
+    form = opened[0].form
+    for k, other in enumerate(opened):
+        if other.form != form:
+            raise InputError(
+                f"torque law {k} is of another form than the first: {laws[k]!r} beside {laws[0]!r}; expected laws that "
+                "differ in their numbers only, or one call for each form"
+            )
+        if other.many is not None:
+            raise InputError(f"torque law {k} of the list is for {other.many} rollouts itself; expected one")
+    columns = zip(*(other.numbers for other in opened), strict=True)
+    return Opened(form, [np.array(column, dtype=float) for column in columns])
+
+
+def _rebuilt(x: Any, take: Take) -> tuple[Any, Hashable]:
+    """The same thing with what `take` makes of every number in it, and what tells it from others that are not alike."""
+    if isinstance(x, (float, Slot)):
+        return _number(x, take)
+    if isinstance(x, np.ndarray):
+        return _array(x, take)
+    if isinstance(x, tuple):
+        return _several(x, take)
+    if is_dataclass(x) and not isinstance(x, (type, Description)):
+        made = object.__new__(type(x))
+        keys: list[Hashable] = [type(x)]
+        for field in fields(x):
+            value, key = _rebuilt(getattr(x, field.name), take)
+            object.__setattr__(made, field.name, value)
+            keys.append(key)
+        return made, tuple(keys)
+    try:
+        hash(x)
+    except TypeError:
+        return x, ("by itself", id(x))
+    return x, x
+
+
+def _number(x: Any, take: Take) -> tuple[Any, Hashable]:
+    folded = isinstance(x, float) and (x == 0 or not math.isfinite(x))
+    return (x, x) if folded else (take(x), "open")
+
+
+def _several(x: tuple[Any, ...], take: Take) -> tuple[Any, Hashable]:
+    if not x or not all(isinstance(entry, (float, np.ndarray, Slot)) for entry in x):
+        made, keys = zip(*(_rebuilt(entry, take) for entry in x), strict=True) if x else ((), ())
+        return tuple(made), tuple(keys)
+    if len(x) == 1 and isinstance(x[0], float) and x[0] == 0:
+        return x, x
+    if not all(np.isfinite(entry).all() for entry in x if not isinstance(entry, Slot)):
+        return x, x
+    return tuple(map(take, x)), ("open", len(x))
+
+
+def _array(x: Array, take: Take) -> tuple[Any, Hashable]:
+    """Of an array whose last axis has zeros everywhere, as powers of a polynomial may be, these stay."""
+    if x.dtype == object:  # one that was opened before
+        kept = np.array([not isinstance(entry, Slot) for entry in x.ravel()]).reshape(x.shape)
+    else:
+        kept = np.broadcast_to(~x.any(axis=tuple(range(x.ndim - 1))), x.shape)
+    made = np.empty(x.shape, object)
+    for place in np.ndindex(*x.shape):
+        made[place] = 0 if kept[place] else take(x[place] if x.dtype == object else float(x[place]))
+    return made, ("array", x.shape, kept.tobytes())
