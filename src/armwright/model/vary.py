@@ -20,6 +20,10 @@ from armwright.mechanism import FREEDOMS, AnyLink, Joint, Link, Mechanism, Momen
 from armwright.model.description import Description, Payload, as_pose, held
 
 BODY = {"mass": 1, "com": 3, "inertia": 6}
+GRAVITY_FELT, BODY_HELD = "gravity as the base sees it", "the body at the tip with what it holds"
+SHARED = {GRAVITY_FELT: 3, BODY_HELD: 10}
+"""What robots of one family differ in (`model.family`): 3 numbers, and mass, first moment, inertia about the origin."""
+
 JOINT = ("viscous", "coulomb", "armature", "a", "d", "y", "z")
 
 
@@ -35,9 +39,9 @@ def check(robot: Description, vary: Sequence[str]) -> dict[str, int]:
     """The sizes of the named parameters."""
     known = parameters(robot)
     for name in vary:
-        if name not in known:
+        if name not in known and name not in SHARED:
             raise unknown("parameter to vary", name, known)
-    return {name: known[name] for name in vary}
+    return {name: known[name] if name in known else SHARED[name] for name in vary}
 
 
 def varied(robot: Description, values: Mapping[str, Sequence[Scalar]]) -> Mechanism:
@@ -55,7 +59,10 @@ def varied(robot: Description, values: Mapping[str, Sequence[Scalar]]) -> Mechan
         links[place] = MomentLink(
             last.mass + numbers.mass, last.moment + numbers.moment, last.origin_inertia + numbers.origin_inertia
         )
-    gravity = plain.gravity
+    if BODY_HELD in values:
+        mass, *rest = values[BODY_HELD]
+        links[plain.solid[robot.hand.link]] = MomentLink(mass, Vector(*rest[:3]), Symmetric(*rest[3:]))
+    gravity = Vector(*values[GRAVITY_FELT]) if GRAVITY_FELT in values else plain.gravity
     if "gravity" in values:
         gravity = plain.base.rotation.T @ Vector(*values["gravity"])
     return replace(plain, joints=joints, links=tuple(links), gravity=gravity)

@@ -76,8 +76,8 @@ def simulate_batch(
     whole_number("threads", threads, 1)
     names, values = parameters(vary)
     y, p = _batch(planned, start_of(planned, q0, qd0, many=True), values)
-    form, _ = planned.numbers
-    kernel = rollout_of(planned.robot, form, names, integrator, planned.how.step is not None, dtype)
+    fixed, shared = planned.how.step is not None, planned.family(names)
+    kernel = rollout_of(shared.robot, planned.numbers.form, names, integrator, fixed, dtype, TARGET, shared.names)
     rollouts = Rollouts(planned, kernel, y, p)
     seconds, message = rollouts.travel(threads, progress)
     run = _batch_run(planned, rollouts, names, seconds, message)
@@ -124,8 +124,9 @@ def _batch(plan: Plan, begin: tuple[Array, Array], values: Mapping[str, Array]) 
     q, qd, *rows = (np.broadcast_to(array, (many, array.shape[-1])) for array in given.values())
     memory = np.array(plan.law.start(plan.robot.n))
     y = plan.layout.joined({"q": q, "qd": qd, "memory": memory}, (many,))
-    numbers = np.broadcast_to(law.rows(many), (many, len(law.numbers)))
-    return y, np.concatenate([*rows, numbers], axis=1) if rows or law.numbers else np.zeros((many, 1))
+    shared = np.tile(plan.family(tuple(values)).numbers, (many, 1))
+    p = np.concatenate([*rows, shared, law.rows(many)], axis=1)
+    return y, p if p.size else np.zeros((many, 1))
 
 
 def _batch_run(plan: Plan, rollouts: Rollouts, names: tuple[str, ...], seconds: float, message: str) -> BatchRun:
@@ -160,7 +161,8 @@ def _viewed(plan: Plan, rollouts: Rollouts, names: tuple[str, ...]) -> View:
     states, count, n, dtype = rollouts.states, rollouts.count, plan.robot.n, rollouts.y.dtype
     times = plan.times[: rollouts.done].astype(dtype)
     arrays = [np.tile(times, count)[:, None], states.reshape(count * len(times), -1)]
-    if names or plan.numbers.numbers:
+    shared = plan.family(names)
+    if names or shared.names or plan.numbers.numbers:
         arrays.append(np.repeat(rollouts.p[:, :count].T, len(times), axis=0))
-    out = looked_up(view_of(plan.robot, plan.numbers.form, names, dtype.name), arrays)
-    return View.of(out.reshape(count, len(times), -1), n)
+    out = looked_up(view_of(shared.robot, plan.numbers.form, names, shared.names, dtype.name), arrays)
+    return View.of(out.reshape(count, len(times), -1), n, shared.lifted)

@@ -40,32 +40,39 @@ def kept(make: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @kept
-def motion_of(robot: Robot, law: Law | Form, vary: tuple[str, ...] = ()) -> Driven:
-    return driven(robot, law, vary)
+def motion_of(robot: Robot, law: Law | Form, vary: tuple[str, ...] = (), known: tuple[str, ...] = ()) -> Driven:
+    return driven(robot, law, vary, known)
 
 
 @kept
 def rollout_of(
-    robot: Robot, law: Law | Form, vary: tuple[str, ...], integrator: str, fixed: bool, dtype: str, target: str = TARGET
+    robot: Robot,
+    law: Law | Form,
+    vary: tuple[str, ...],
+    integrator: str,
+    fixed: bool,
+    dtype: str,
+    target: str = TARGET,
+    known: tuple[str, ...] = (),
 ) -> Rollout:
     """The whole motion as one loop."""
-    program, steps = derivative(motion_of(robot, law, vary)), method(integrator).steps(fixed)
+    program, steps = derivative(motion_of(robot, law, vary, known)), method(integrator).steps(fixed)
     return backend(target).rollout(program, steps, layout_of(robot, law), dtype)
 
 
 @kept
-def view_of(robot: Robot, law: Law | Form, vary: tuple[str, ...], dtype: str) -> Kernel:
-    return backend(TARGET).kernel(view(motion_of(robot, law, vary)), dtype)
+def view_of(robot: Robot, law: Law | Form, vary: tuple[str, ...], known: tuple[str, ...], dtype: str) -> Kernel:
+    return backend(TARGET).kernel(view(motion_of(robot, law, vary, known)), dtype)
 
 
 @kept
-def slopes_of(robot: Robot, law: Form) -> Kernel:
-    return backend(TARGET).kernel(derivative(motion_of(robot, law)), "float64")
+def slopes_of(robot: Robot, law: Form, known: tuple[str, ...]) -> Kernel:
+    return backend(TARGET).kernel(derivative(motion_of(robot, law, (), known)), "float64")
 
 
 @kept
-def jacobian_of(robot: Robot, law: Form) -> Kernel:
-    return backend(TARGET).kernel(jacobian(derivative(motion_of(robot, law))), "float64")
+def jacobian_of(robot: Robot, law: Form, known: tuple[str, ...]) -> Kernel:
+    return backend(TARGET).kernel(jacobian(derivative(motion_of(robot, law, (), known))), "float64")
 
 
 @kept

@@ -28,7 +28,7 @@ from armwright.integrate.tableaus import Steps
 from armwright.layout import IMPULSE, Layout
 from armwright.mechanism import Mechanism
 from armwright.model.description import Description
-from armwright.model.vary import check, varied
+from armwright.model.vary import varied
 from armwright.simulation.momentum import impulse_rates, is_free
 from armwright.torque import Form, Law, Moment, OpenMotion
 from armwright.trace.choose import cheapest
@@ -69,19 +69,23 @@ def layout_of(robot: Description, law: Law | Form) -> Layout:
     return Layout.of_motion(robot.nq, robot.n, len(law.start(robot.n)), circles, is_free(robot))
 
 
-def driven(robot: Description, law: Law | Form, vary: tuple[str, ...] = ()) -> Driven:
-    """A robot under a law, or under one whose numbers are open: these are parameters after those of the robot."""
-    program = cheapest(Request("forward_dynamics", robot, (), vary)).program
+def driven(robot: Description, law: Law | Form, vary: tuple[str, ...] = (), known: tuple[str, ...] = ()) -> Driven:
+    """A robot under a law, or under one whose numbers are open: these are parameters after those of the robot.
+
+    Of what varies the law knows nothing, but for what is `known`.
+    """
+    program = cheapest(Request("forward_dynamics", robot, (), (*vary, *known))).program
     (_, q), (_, qd), (_, tau), *opened = program.arguments
     graph: Graph = q[0].graph
     law, numbers = law.in_graph(graph) if isinstance(law, Form) else (law, ())
     memory = [graph.input(f"memory{k + 1}") for k in range(len(law.start(robot.n)))]
-    at = Moment(graph.input("t"), q, qd, robot.mechanism(), memory)
+    values = dict(opened)
+    model = varied(robot, {name: values[name] for name in known}) if known else robot.mechanism()
+    at = Moment(graph.input("t"), q, qd, model, memory)
     torques, drag = law.shared(at)
     total = [a + b for a, b in zip(torques, drag, strict=True)]
     accelerations = replaced(program.outputs, dict(zip(tau, total, strict=True)))
-    values = dict(opened)
-    mechanism = varied(robot, values) if check(robot, vary) else robot.mechanism()
+    mechanism = varied(robot, values) if values else robot.mechanism()
     parameters = (*(x for symbols in values.values() for x in symbols), *numbers)
     if isinstance(law.reference, OpenMotion):
         parameters += tuple(law.reference.inputs(graph))
@@ -195,8 +199,8 @@ class View:
     potential: Array
 
     @classmethod
-    def of(cls, columns: Array, n: int) -> View:
-        """From the results of the program `view` (..., 3 n + 2)."""
+    def of(cls, columns: Array, n: int, lifted: float = 0.0) -> View:
+        """From the results of the program `view` (..., 3 n + 2), and potential energy to be added."""
         layout = Layout((("tau", n), ("qdd", n), ("drag", n), ("kinetic", 1), ("potential", 1)), 0)
         tau, qdd, drag, kinetic, potential = (columns[..., layout[name]] for name, _ in layout.parts)
-        return cls(tau, qdd, drag, kinetic[..., 0], potential[..., 0])
+        return cls(tau, qdd, drag, kinetic[..., 0], potential[..., 0] + columns.dtype.type(lifted))

@@ -17,10 +17,11 @@ from armwright.errors import InputError, unknown
 from armwright.integrate import STIFF, method, methods
 from armwright.layout import Layout
 from armwright.lazy import cached_property
+from armwright.model.family import Family, family
 from armwright.model.unit import checked_unit
 from armwright.robot import Robot
 from armwright.simulation.motion import layout_of
-from armwright.torque import Law, Opened, law_for, numbers_of, opened
+from armwright.torque import Law, Opened, built_in, law_for, numbers_of, opened
 from armwright.trace.form import straight
 
 MOST_RECORDS = 5_000_000
@@ -89,6 +90,19 @@ class Plan:
     def numbers(self) -> Opened:
         """The law that is compiled, as its form and its numbers: with its motion left open, if that is."""
         return numbers_of(self.opened or self.law)
+
+    def family(self, vary: tuple[str, ...] = ()) -> Family:
+        """What the robot shares its code with; a law that is not one of ours may look at base and tool."""
+        return family(self.robot, vary, moved=built_in(self.law))
+
+    @cached_property
+    def shared(self) -> Family:
+        return self.family()
+
+    @cached_property
+    def inputs(self) -> Array:
+        """The open numbers of robot and law (1, numbers)."""
+        return np.array([[*self.shared.numbers, *self.numbers.one]])
 
     @property
     def first_step(self) -> float:

@@ -21,7 +21,7 @@ from armwright.errors import InputError, SimulationError, SlowWarning
 from armwright.integrate import Event, method, methods
 from armwright.robot import Robot
 from armwright.simulation.audit import nudge
-from armwright.simulation.kernels import rollout_of
+from armwright.simulation.kernels import TARGET, rollout_of
 from armwright.simulation.plan import MOST_STEPS, SMOOTH, Plan, Settings, plan, settings, start_of
 from armwright.simulation.rollouts import Rollouts
 from armwright.simulation.run import Run, Statistics
@@ -152,12 +152,12 @@ def _events(events: Any) -> tuple[Event, ...]:
 
 def _compiled(plan: Plan, y0: Array, progress: bool | None) -> Run:
     fixed = plan.how.step is not None
-    form, _ = plan.numbers
-    kernel = rollout_of(plan.robot, form, (), plan.how.integrator, fixed, "float64")
+    robot, known, *_ = plan.shared
+    kernel = rollout_of(robot, plan.numbers.form, (), plan.how.integrator, fixed, "float64", TARGET, known)
     parts = plan.layout.split(y0)
     nudges = {name: nudged(plan, parts[name]) for name in ("q", "qd")}
     beside = plan.layout.unit(plan.layout.joined({**parts, **nudges}))
-    rollouts = Rollouts(plan, kernel, np.stack([y0, beside]), np.tile(plan.numbers.rows(1), (2, 1)))
+    rollouts = Rollouts(plan, kernel, np.stack([y0, beside]), np.tile(plan.inputs, (2, 1)))
     seconds, message = rollouts.travel(1, progress, stop=lambda: bool(rollouts.broken[0]))
     states, others = rollouts.states
     times = plan.times[: rollouts.done]

@@ -69,10 +69,10 @@ def stepwise(plan: Plan, y0: Array, events: Sequence[Event]) -> Run:
 def _rate(plan: Plan) -> Callable[[float, Array], Array]:
     """dy/dt, compiled where the law can be, at least with the motion it follows as a further input."""
     robot, law, layout = plan.robot, plan.law, plan.layout
-    if plan.traced:
-        return _evaluated(slopes_of(robot, plan.numbers.form), (layout.size,), plan)
-    if plan.opened is not None and law.reference is not None:
-        return _evaluated(slopes_of(robot, plan.numbers.form), (layout.size,), plan, law.reference.trace)
+    if plan.traced or (plan.opened is not None and law.reference is not None):
+        kernel = slopes_of(plan.shared.robot, plan.numbers.form, plan.shared.names)
+        followed = None if plan.traced or law.reference is None else law.reference.trace
+        return _evaluated(kernel, (layout.size,), plan.inputs, followed)
     mechanism = robot.mechanism()
 
     def rate(t: float, y: Array) -> Array:
@@ -92,10 +92,9 @@ def _rate(plan: Plan) -> Callable[[float, Array], Array]:
 
 
 def _evaluated(
-    kernel: Kernel, shape: tuple[int, ...], plan: Plan, followed: Callable[[float], Sequence[Any]] | None = None
+    kernel: Kernel, shape: tuple[int, ...], numbers: Array, followed: Callable[[float], Sequence[Any]] | None = None
 ) -> Callable[[float, Array], Array]:
-    """A kernel of (t, y), the numbers of the law and what is `followed` at t, for one state at a time."""
-    numbers = plan.numbers.rows(1)
+    """A kernel of (t, y), open numbers and what is `followed` at t, for one state at a time."""
 
     def call(t: float, y: Array) -> Array:
         out = np.empty(shape)
@@ -147,7 +146,10 @@ def _runge_kutta(asked: Asked) -> Solution:
 
 def _implicit(asked: Asked) -> Solution:
     plan, size = asked.plan, asked.plan.layout.size
-    jacobian = _evaluated(jacobian_of(plan.robot, plan.numbers.form), (size, size), plan) if plan.traced else None
+    jacobian = None
+    if plan.traced:
+        kernel = jacobian_of(plan.shared.robot, plan.numbers.form, plan.shared.names)
+        jacobian = _evaluated(kernel, (size, size), plan.inputs)
     options = {name: value for name, value in asked.chosen.items() if name != "max_steps"}  # it takes few and long ones
     return solve_stiff(asked.rate, *asked.span, plan.how.integrator, jacobian=jacobian, **options)
 

@@ -27,11 +27,12 @@ def viewed(plan: Plan, times: Array, states: Array) -> View:
     """What there is to see of states (k, entries) at some times."""
     robot, n = plan.robot, plan.robot.n
     if plan.traced or (plan.opened is not None and plan.law.reference is not None):
-        opened = np.tile(plan.numbers.rows(1), (len(times), 1))
+        shared, opened = plan.shared, np.tile(plan.inputs, (len(times), 1))
         if not plan.traced:
             opened = np.concatenate([opened, *plan.law.reference(times)], axis=-1)  # type: ignore[misc]
         arrays = (times[:, None], states, opened) if opened.size else (times[:, None], states)
-        return View.of(looked_up(view_of(robot, plan.numbers.form, (), "float64"), arrays), n)
+        kernel = view_of(shared.robot, plan.numbers.form, (), shared.names, "float64")
+        return View.of(looked_up(kernel, arrays), n, shared.lifted)
     parts = plan.layout.split(states)
     mechanism, q, qd = robot.mechanism(), parts["q"], parts["qd"]
     rows = zip(times.tolist(), q.tolist(), qd.tolist(), parts["memory"].tolist(), strict=True)

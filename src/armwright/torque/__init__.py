@@ -28,7 +28,7 @@ from armwright.model.unit import checked_unit
 from armwright.torque.combined import Limited, Sum
 from armwright.torque.given import MOST_PIECES, Called, Constant, Free, Table, constant, table
 from armwright.torque.law import Law, Moment, Reference
-from armwright.torque.opening import Form, Opened, numbers_of, together
+from armwright.torque.opening import Form, Opened, built_in, numbers_of, together
 from armwright.torque.passive import Friction, SpringDamper, friction, spring_damper
 from armwright.torque.tracking import (
     PD,
@@ -73,6 +73,7 @@ __all__ = [
     "Table",
     "Tracking",
     "as_law",
+    "built_in",
     "computed_torque",
     "constant",
     "feed_forward",

@@ -66,12 +66,18 @@ class Opened(NamedTuple):
             raise InputError(f"the numbers of the torque law are for {listed} rollouts; expected equal")
         return sizes.pop() if sizes else None
 
+    @property
+    def one(self) -> list[float]:
+        """Its numbers, of a law for one rollout."""
+        if self.many is not None:
+            raise InputError(f"the torque law is for {self.many} rollouts; expected one, or use simulate_batch")
+        return [float(x) for x in self.numbers]
+
     def rows(self, rollouts: int) -> Array:
         """Its numbers (rollouts, numbers)."""
-        return np.stack([np.broadcast_to(x, rollouts) for x in self.numbers], axis=1) if self.numbers else _NONE
-
-
-_NONE = np.zeros((1, 0))
+        if self.many is None:
+            return np.broadcast_to(np.array(self.numbers, dtype=float), (rollouts, len(self.numbers)))
+        return np.stack([np.broadcast_to(x, rollouts) for x in self.numbers], axis=1)
 
 
 def numbers_of(law: Law) -> Opened:
@@ -84,6 +90,11 @@ def numbers_of(law: Law) -> Opened:
 
     form, key = _rebuilt(law, take)
     return Opened(Form(form, key, len(found)), found)
+
+
+def built_in(law: Law) -> bool:
+    """Whether a law and all it is made of are laws of this package."""
+    return type(law).__module__.startswith(__name__.partition(".")[0] + ".") and all(map(built_in, law.made_of))
 
 
 def together(laws: Sequence[Law]) -> Opened:
