@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -19,10 +20,11 @@ from armwright.model.vary import check
 from armwright.robot import Robot
 from armwright.simulation.kernels import TARGET, rollout_of, view_of
 from armwright.simulation.motion import View
-from armwright.simulation.plan import SMOOTH, Plan, plan, settings, start_of
+from armwright.simulation.plan import SMOOTH, Plan, check_span, plan, settings, start_of
 from armwright.simulation.rollouts import Rollouts
 from armwright.simulation.run import BatchRun
 from armwright.simulation.view import looked_up
+from armwright.torque import Law, law_for
 from armwright.trace.form import unrolled
 
 STEP, RTOL = 1e-3, 1e-6
@@ -50,6 +52,9 @@ def simulate_batch(
 ) -> BatchRun:
     """Many motions at once, compiled whole: `q0` is (rollouts, nq) and `qd0` (rollouts, n), or one row for all.
 
+    torque      as in `simulate`; or (rollouts, n) numbers, a law whose gains, targets or limits are (rollouts, joints),
+                or a list of laws of one form with different numbers, motions among them, one for each rollout
+
     integrator  a fixed-step method with `step` (rk4, 0.001 s, by default) or an embedded pair with rtol (1e-6) and atol
     q0, qd0     by default where the law's trajectory starts, else neutral and at rest
     max_step    the longest step that may be chosen
@@ -63,7 +68,8 @@ def simulate_batch(
     if integrator in methods() and step is None:
         adaptive = method(integrator).adaptive
         step, rtol = (None, RTOL if rtol is None else rtol) if adaptive else (STEP, rtol)
-    planned = plan(robot, torque, settings(integrator, rtol, atol, step, max_step), duration, every, start, smooth)
+    first, laws = _laws(torque)
+    planned = plan(robot, first, settings(integrator, rtol, atol, step, max_step), duration, every, start, smooth)
     if integrator not in methods():
         raise InputError(f"{integrator} is not compiled; simulate_batch takes {', '.join(methods())}")
     if not planned.traced:
@@ -71,6 +77,8 @@ def simulate_batch(
             "simulate_batch compiles the law with the dynamics: it takes the laws of armwright.torque (with at most 32 "
             f"pieces) and robots of up to {unrolled()} joints; use simulate for anything else"
         )
+    if laws:
+        planned = _together(planned, laws)
     if dtype not in backend(TARGET).dtypes:
         raise unknown("dtype", dtype, backend(TARGET).dtypes)
     whole_number("threads", threads, 1)
@@ -85,6 +93,21 @@ def simulate_batch(
         done = f"{int(run.finished.sum())} of {rollouts.count} rollouts are finished"
         raise Interrupted(f"{message}: {done}; .result of this error has them, and its .finished says which", run)
     return run
+
+
+def _laws(torque: Any) -> tuple[Any, Sequence[Law]]:
+    """What drives the first rollout, and the laws of all if each has its own."""
+    if isinstance(torque, (list, tuple)) and torque and all(isinstance(law, Law) for law in torque):
+        return torque[0], torque
+    return torque, ()
+
+
+def _together(plan: Plan, laws: Sequence[Law]) -> Plan:
+    """The plan for laws of one form, one for each rollout."""
+    begin, end = float(plan.times[0]), float(plan.times[-1])
+    for law in laws[1:]:
+        check_span(law_for(law, plan.robot), begin, end)
+    return replace(plan, each=tuple(laws))
 
 
 def parameters(vary: Any) -> tuple[tuple[str, ...], dict[str, Array]]:

@@ -21,7 +21,7 @@ from armwright.model.family import Family, family
 from armwright.model.unit import checked_unit
 from armwright.robot import Robot
 from armwright.simulation.motion import layout_of
-from armwright.torque import Law, Opened, built_in, law_for, numbers_of, opened
+from armwright.torque import Law, Opened, built_in, law_for, numbers_of, opened, together
 from armwright.trace.form import straight
 
 MOST_RECORDS = 5_000_000
@@ -71,6 +71,8 @@ class Plan:
     law: Law
     times: Array
     how: Settings
+    each: tuple[Law, ...] = ()
+    """The laws of all rollouts, where each has its own numbers; `law` is the first."""
 
     @property
     def layout(self) -> Layout:
@@ -89,7 +91,7 @@ class Plan:
     @cached_property
     def numbers(self) -> Opened:
         """The law that is compiled, as its form and its numbers: with its motion left open, if that is."""
-        return numbers_of(self.opened or self.law)
+        return together(self.each) if self.each else numbers_of(self.opened or self.law)
 
     def family(self, vary: tuple[str, ...] = ()) -> Family:
         """What the robot shares its code with; a law that is not one of ours may look at base and tool."""
@@ -262,11 +264,15 @@ def start_of(plan: Plan, q0: ArrayLike | None, qd0: ArrayLike | None, many: bool
     """
     robot = plan.robot
     begin: tuple[Array, ...] = (robot.neutral, np.zeros(robot.n))
+    motions = [law.reference for law in plan.each or (plan.law,)]
     if plan.law.reference is not None:
-        begin = tuple(np.asarray(x, dtype=float) for x in plan.law.reference(float(plan.times[0]))[:2])
+        starts = [motion(float(plan.times[0]))[:2] for motion in motions if motion is not None]
+        begin = tuple(
+            np.array(x, dtype=float) if plan.each else np.asarray(x[0], float) for x in zip(*starts, strict=True)
+        )
     given = []
     for name, value, default in zip(("q0", "qd0"), (q0, qd0), begin, strict=True):
-        n = len(default)
+        n = default.shape[-1]
         each = "number per joint" if robot.nq == robot.n else "entry of q" if name == "q0" else "number per freedom"
         wanted = f"(rollouts, {n}), or ({n},) for all of them" if many else f"({n},), one {each}"
         array = default if value is None else numbers(name, value, f"expected {wanted}").astype(float)

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -20,12 +22,15 @@ from armwright.algebra import Array
 from armwright.arrays import by_state, checked, common_shape, whole_number
 from armwright.backends.interface import Kernel, backend
 from armwright.errors import InputError, SimulationError, unknown
+from armwright.graph.program import Program
 from armwright.integrate import method, methods
-from armwright.lazy import cached_property
+from armwright.model.description import Description
+from armwright.model.family import family
 from armwright.model.unit import not_unit
 from armwright.model.vary import check
 from armwright.robot import Robot
 from armwright.simulation.batch import parameters
+from armwright.simulation.kernels import KEPT
 from armwright.simulation.motion import linearising, pulling, stepping
 from armwright.simulation.plan import SMOOTH, rounded
 from armwright.simulation.sensitivity import by_rows
@@ -83,7 +88,14 @@ def stepper(
     names, values = parameters(vary)
     made = rounded(robot, smooth)
     held = {name: np.asarray(values[name], dtype) for name in check(made, names)}
-    return Stepper(made, float(dt), whole_number("substeps", substeps, 1), integrator, held, np.dtype(dtype), target)
+    shared = family(made, names, moved=False)
+    ends = np.cumsum([0, *check(made, shared.names).values()])
+    held |= {
+        name: np.array(shared.numbers[a:b], dtype) for name, (a, b) in zip(shared.names, pairwise(ends), strict=True)
+    }
+    return Stepper(
+        made, shared.robot, float(dt), whole_number("substeps", substeps, 1), integrator, held, np.dtype(dtype), target
+    )
 
 
 class Stepper:
@@ -92,6 +104,7 @@ class Stepper:
     def __init__(
         self,
         robot: Robot,
+        code: Description,
         dt: float,
         substeps: int,
         integrator: str,
@@ -101,12 +114,14 @@ class Stepper:
     ) -> None:
         self.robot, self.dt, self.substeps, self.integrator = robot, dt, substeps, integrator
         self.dtype, self.target, self.parameters = dtype, target, held
-        self._program = stepping(robot, method(integrator).steps(True), tuple(held))
-        self._kernel = backend(target).kernel(self._program, dtype.name)
+        self._asked = code, integrator, tuple(held), dtype.name, target
+        self._kernel = _forward(*self._asked)
         self._plan = np.array([dt / substeps, substeps], dtype)
         self._sizes = {"q": robot.nq, "qd": robot.n, "tau": robot.n, **check(robot, tuple(held))}
         self._one = self._kernel.single(self._checked_one)
-        self._plain = not held and not robot.balls
+        self._few = tuple(np.atleast_1d(value) for value in held.values())
+        sizes = check(robot, tuple(held)).values()
+        self._plain = not robot.balls and all(x.shape == (size,) for x, size in zip(self._few, sizes, strict=True))
 
     def __repr__(self) -> str:
         steps = f"{self.substeps} steps of {self.integrator}" if self.substeps > 1 else self.integrator
@@ -127,7 +142,7 @@ class Stepper:
         error that names it; with `raises=False` it is nan, and a third array says which states are good.
         """
         if self._plain and out is None and threads == 1 and raises and type(q) is np.ndarray and q.ndim == 1:
-            y = self._one(q, qd, tau, self._plan)
+            y = self._one(q, qd, tau, *self._few, self._plan)
             return y[: self.robot.nq], y[self.robot.nq :]
         arrays, batch = self._given({"q": q, "qd": qd, "tau": tau})
         y, good = self._run(self._kernel, arrays, batch, whole_number("threads", threads, 1), raises)
@@ -171,7 +186,7 @@ class Stepper:
         shares, n = whole_number("threads", threads, 1), self.robot.n
         if self.robot.balls:
             return by_rows(self, [np.broadcast_to(x, (*batch, x.shape[-1])) for x in arrays], batch, shares)
-        slopes, _ = self._run(self._slopes, arrays, batch, shares, raises=True)
+        slopes, _ = self._run(_slopes(*self._asked), arrays, batch, shares, raises=True)
         both = slopes.reshape(*batch, 2 * n, 3 * n)
         return both[..., : 2 * n], both[..., 2 * n :]
 
@@ -230,17 +245,8 @@ class Stepper:
         """Of one step back: the gradient by the state before it, and by its torques."""
         m, n = self.robot.nq + self.robot.n, self.robot.n
         columns = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in arrays]
-        found, _ = self._run(self._back, [*columns, seeds], batch, threads, raises=True)
+        found, _ = self._run(_back(*self._asked), [*columns, seeds], batch, threads, raises=True)
         return found[..., :m].copy(), found[..., m : m + n]
-
-    @cached_property
-    def _slopes(self) -> Kernel:
-        program = linearising(self.robot, self._program, tuple(self.parameters))
-        return backend(self.target).kernel(program, self.dtype.name)
-
-    @cached_property
-    def _back(self) -> Kernel:
-        return backend(self.target).kernel(pulling(self._program), self.dtype.name)
 
     def _torques(self, tau: ArrayLike) -> Array:
         n = self.robot.n
@@ -303,7 +309,7 @@ class Stepper:
             t=self.dt,
         )
 
-    def _checked_one(self, q: Any, qd: Any, tau: Any, _plan: Any) -> Array:
+    def _checked_one(self, q: Any, qd: Any, tau: Any, *_held: Any) -> Array:
         """What the quick way for one state does not take."""
         arrays, batch = self._given({"q": q, "qd": qd, "tau": tau})
         return self._run(self._kernel, arrays, batch, 1, raises=True)[0]
@@ -318,6 +324,26 @@ class Stepper:
                 )
             target[...] = end
         return out[0], out[1]
+
+
+@lru_cache(KEPT)
+def _program(code: Description, integrator: str, vary: tuple[str, ...]) -> Program:
+    return stepping(code, method(integrator).steps(True), vary)
+
+
+@lru_cache(KEPT)
+def _forward(code: Description, integrator: str, vary: tuple[str, ...], dtype: str, target: str) -> Kernel:
+    return backend(target).kernel(_program(code, integrator, vary), dtype)
+
+
+@lru_cache(KEPT)
+def _slopes(code: Description, integrator: str, vary: tuple[str, ...], dtype: str, target: str) -> Kernel:
+    return backend(target).kernel(linearising(code, _program(code, integrator, vary), vary), dtype)
+
+
+@lru_cache(KEPT)
+def _back(code: Description, integrator: str, vary: tuple[str, ...], dtype: str, target: str) -> Kernel:
+    return backend(target).kernel(pulling(_program(code, integrator, vary)), dtype)
 
 
 MEANING = {

@@ -127,12 +127,15 @@ def law_for(torque: Any, robot: Description) -> Law:
     law = as_law(torque, robot.n, robot.nq)
     law.check(robot)
     for name, position in law.positions.items():
-        checked_unit(robot, name, np.array(position))
+        checked_unit(robot, name, np.stack(np.broadcast_arrays(*position), axis=-1))
     return law
 
 
 def as_law(torque: Any, n: int, nq: int | None = None) -> Law:
-    """None (free), numbers, a law or a Python function as a law for n joints, or freedoms where q has `nq` entries."""
+    """None (free), numbers, a law or a Python function as a law for n joints, or freedoms where q has `nq` entries.
+
+    Numbers of shape (rollouts, n) are for a batch.
+    """
     places = n if nq is None else nq
     if torque is None:
         return Free()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from armwright.algebra import Scalar, structural
 from armwright.errors import InputError
-from armwright.torque.law import Law, Moment, Reference, each
+from armwright.torque.law import Law, Moment, Reference, each, least
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Limited(Law):
         return [_clipped(tau, limit) for tau, limit in zip(self.law.torques(at), limits, strict=True)]
 
     def __post_init__(self) -> None:
-        if min(self.limit) < 0:
+        if least(self.limit) < 0:
             raise InputError(f"limit = {list(self.limit)}: a torque limit is zero or more")
         super().__post_init__()
 

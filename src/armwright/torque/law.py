@@ -163,7 +163,7 @@ class Law:
 
 
 def numbers(name: str, values: ArrayLike) -> tuple[float, ...]:
-    """One number, or one per joint, all finite."""
+    """One number, or one per joint, all finite; of (rollouts, joints) an array of one per rollout for each joint."""
     try:
         given = np.asarray("" if masked(values) else values)
     except (TypeError, ValueError):
@@ -171,11 +171,20 @@ def numbers(name: str, values: ArrayLike) -> tuple[float, ...]:
     if given.dtype.kind not in "fiu":
         raise InputError(f"{name} = {values!r} is not a number nor a list with one number per joint")
     array = np.atleast_1d(given.astype(float))
-    if array.ndim != 1 or not array.size:
-        raise InputError(f"{name} has shape {array.shape}; expected one number, or one per joint")
+    if array.ndim > 2 or not array.size:
+        raise InputError(
+            f"{name} has shape {array.shape}; expected one number, or one per joint, or (rollouts, joints) for a batch"
+        )
     if not np.isfinite(array).all():
-        raise InputError(f"{name} = {array.tolist()} has a number that is not finite")
-    return tuple(array.tolist())
+        wrong = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        where = f"{name}[{', '.join(map(str, wrong))}] is {array[wrong]}"
+        raise InputError(f"{name} = {array.tolist()} has a number that is not finite" if array.ndim == 1 else where)
+    return tuple(array.tolist()) if array.ndim == 1 else tuple(np.ascontiguousarray(array.T))
+
+
+def least(values: tuple[float, ...]) -> float:
+    """The smallest of the numbers of a law."""
+    return min(float(np.min(x)) for x in values)
 
 
 def common(*parameters: tuple[float, ...]) -> int | None:

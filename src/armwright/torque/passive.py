@@ -11,7 +11,7 @@ from armwright.errors import InputError
 from armwright.formulations.parts.actuators import rubbed
 from armwright.manifold import difference
 from armwright.model.description import Description
-from armwright.torque.law import Law, Moment, each, numbers
+from armwright.torque.law import Law, Moment, each, least, numbers
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,6 @@ def friction(viscous: ArrayLike = 0.0, coulomb: ArrayLike = 0.0, smooth: float =
         raise InputError(f"smooth = {smooth!r}: expected one speed for all joints")
     law = Friction(numbers("viscous", viscous), numbers("coulomb", coulomb), rounding)
     for name, values in (("viscous", law.viscous), ("coulomb", law.coulomb), ("smooth", (rounding,))):
-        if min(values) < 0:
+        if least(values) < 0:
             raise InputError(f"{name} = {list(values)}: friction takes energy, so it is zero or more")
     return law

@@ -1,0 +1,176 @@
+"""Structure compiles, numbers do not: what differs in numbers only is one program, and gives what it gave when folded."""
+
+import numpy as np
+import pytest
+
+import armwright as aw
+from armwright.backends.interpreter import Interpreted
+from armwright.backends.llvm import native
+from armwright.simulation.motion import derivative, driven
+from armwright.torque import LAWS, built_in, numbers_of, together
+from armwright.trajectory import cycloidal, normal_spline, trapezoidal
+
+ARM = aw.load("puma560_geared")
+START, END = np.linspace(-0.5, 0.5, 6), np.linspace(0.4, -0.6, 6)
+MOTIONS = {
+    "polynomial": lambda x: normal_spline(START, END + x, 1.0 + x),
+    "pieces": lambda x: trapezoidal(START, END + x, duration=1.0 + x),
+    "formula": lambda x: cycloidal(START, END + x, 1.0 + x),
+    "joined": lambda x: normal_spline(START, END, 0.5).then(normal_spline(END, START + x, 0.5 + x)),
+    "retimed": lambda x: normal_spline(START, END + x, 0.7).scaled(1.5 + x).shifted(-0.1 - x),
+    "backwards": lambda x: normal_spline(START, END + x, 1.0 + x).reversed(),
+    "holding": lambda x: cycloidal(START, END + x, 0.6 + x).holding(),
+}
+
+
+def laws():
+    """Pairs that differ in numbers only."""
+    for name, kind in LAWS.items():
+        if name == "free":
+            continue
+        both = []
+        for x in (0.0, 0.1):
+            given = {k: np.asarray(v) * (1 + x) for k, v in kind.example.items()}
+            if name == "table":
+                given["torques"] = np.repeat(given["torques"], 6, axis=1)
+            if name == "friction":
+                given["smooth"] = float(given["smooth"])
+            both.append(kind.make(*([END + x] if kind.follows else []), **given))
+        yield pytest.param(*both, id=name)
+    for name, motion in MOTIONS.items():
+        yield pytest.param(*(aw.torque.pd(motion(x), 20 + x, 2 + x) for x in (0.0, 0.1)), id=f"pd along {name}")
+    yield pytest.param(
+        *((aw.torque.pd(END + x, 20 + x, 2) + aw.torque.constant(1 + x)).limited(5 + x) for x in (0.0, 0.1)),
+        id="limited sum",
+    )
+
+
+@pytest.mark.parametrize(("one", "other"), list(laws()))
+def test_laws_that_differ_in_numbers_are_one_program_that_gives_what_each_gives(one, other):
+    forms = [numbers_of(law) for law in (one, other)]
+    assert forms[0].form == forms[1].form
+    assert hash(forms[0].form) == hash(forms[1].form)
+    assert forms[0].numbers != forms[1].numbers
+    rng = np.random.default_rng(0)
+    for law, (form, numbers) in zip((one, other), forms, strict=True):
+        folded, opened = derivative(driven(ARM, law)), derivative(driven(ARM, form))
+        y = rng.uniform(-0.5, 0.5, (1, folded.sizes[1]))
+        results = []
+        for program, more in ((folded, []), (opened, [np.array([numbers])])):
+            out = np.empty((1, program.results))
+            Interpreted(program, "float64").run([np.array([[0.31]]), y, *more], out)
+            results.append(out)
+        assert np.abs(results[0] - results[1]).max() < 1e-9 * np.abs(results[0]).max()
+
+
+def varied_calls():
+    rng = np.random.default_rng(1)
+    turned = [[1, 0, 0, 0.2], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]]
+    lifted = [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0.1], [0, 0, 0, 1]]
+    return {
+        "torques": lambda: (ARM, rng.uniform(-1, 1, 6)),
+        "gains and target": lambda: (ARM, aw.torque.pd_gravity(rng.uniform(-1, 1, 6), rng.uniform(10, 20, 6), 2.0)),
+        "motion": lambda: (ARM, aw.torque.computed_torque(normal_spline(START, rng.uniform(-1, 1, 6), 0.2), 90, 18)),
+        "payload": lambda: (ARM.with_payload(rng.uniform(0.5, 3), rng.uniform(0, 0.1, 3)), aw.torque.pd(END, 9, 2)),
+        "gravity": lambda: (ARM.with_gravity(rng.uniform(-9, 9, 3)), aw.torque.pd(END, 9, 2)),
+        "mounting": lambda: (ARM.mounted(turned), aw.torque.pd(END, 9, 2)),
+        "tool": lambda: (ARM.with_tool(lifted).with_payload(1.0), aw.torque.pd(END, 9, 2)),
+    }
+
+
+@pytest.mark.parametrize("what", list(varied_calls()))
+@pytest.mark.parametrize("integrator", ["dop853", "rk4", "radau"])
+def test_nothing_is_compiled_twice(what, integrator, monkeypatch):
+    options = {"step": 2e-4} if integrator == "rk4" else {"rtol": 1e-6}
+    make = varied_calls()[what]
+
+    def run():
+        robot, law = make()
+        return aw.simulate(robot, law, duration=0.1, every=0.05, integrator=integrator, **options)
+
+    run()
+    monkeypatch.setattr(native, "compiled", lambda text: pytest.fail("something is compiled"))
+    run()
+    run()
+
+
+@pytest.mark.parametrize("what", ["payload", "gravity", "mounting", "tool"])
+def test_shared_code_gives_what_the_robot_itself_gives(what):
+    robot, law = varied_calls()[what]()
+    law = law + aw.torque.computed_torque(normal_spline(START, END, 0.2), 90, 18)  # which knows what it holds
+    run = aw.simulate(robot, law, duration=0.2, every=0.05, rtol=1e-10)
+
+    def called(t, q, qd):
+        moment = aw.torque.Moment(t, q.tolist(), qd.tolist(), robot.mechanism())
+        return law.torques(moment)
+
+    with pytest.warns(aw.SlowWarning):
+        other = aw.simulate(robot, called, START, duration=0.2, every=0.05, rtol=1e-10)
+    assert np.abs(run.q - other.q).max() < 1e-8
+    assert np.abs(run.tau - other.tau).max() < 1e-5
+    assert np.abs(run.potential - robot.potential_energy(run.q)).max() < 1e-10 * np.abs(run.potential).max()
+    assert np.abs(run.kinetic - robot.kinetic_energy(run.q, run.qd)).max() < 1e-9
+    assert run.audit.first_doubt is None
+
+
+class Looks(aw.torque.Law):
+    """A law of somebody's own, which looks at the tool."""
+
+    def torques(self, at):
+        return [at.mechanism.tool.position.z + 0 * x for x in at.qd]
+
+
+def test_a_law_of_ones_own_sees_base_and_tool():
+    assert not built_in(Looks() + aw.torque.constant(1.0))
+    lifted = [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0.7], [0, 0, 0, 1]]
+    run = aw.simulate(ARM.with_tool(lifted), Looks(), duration=0.01, every=0.01)
+    assert run.tau == pytest.approx(ARM.with_tool(lifted).mechanism().tool.position.z)
+
+
+def test_every_rollout_has_its_own_numbers():
+    rng = np.random.default_rng(3)
+    q0, targets = rng.uniform(-1, 1, (2, 5, 6))
+    kp, limit = rng.uniform(5, 20, (5, 6)), rng.uniform(10, 30, (5, 1))
+    law = aw.torque.pd(targets, kp, 2.0).limited(limit)
+    batch = aw.simulate_batch(ARM, law, q0, duration=0.1, every=0.05)
+    for k in range(5):
+        one = aw.torque.pd(targets[k], kp[k], 2.0).limited(float(limit[k, 0]))
+        run = aw.simulate(ARM, one, q0[k], duration=0.1, every=0.05, integrator="rk4", step=1e-3)
+        assert np.abs(batch.q[k] - run.q).max() < 1e-12
+        assert np.abs(batch.tau[k] - run.tau).max() < 1e-9
+    torques = rng.uniform(-1, 1, (5, 6))
+    free = aw.simulate_batch(ARM, torques, duration=0.05)
+    assert np.array_equal(free.q[2], aw.simulate_batch(ARM, torques[2], duration=0.05).q[0])
+    with pytest.raises(aw.InputError, match="for 5 rollouts"):
+        aw.simulate(ARM, law, duration=0.1)
+    with pytest.raises(aw.InputError, match="for 3 rollouts, others are for 5"):
+        aw.simulate_batch(ARM, law, q0[:3], duration=0.1)
+    with pytest.raises(aw.InputError, match="4 and 5 rollouts"):
+        aw.simulate_batch(ARM, aw.torque.pd(targets, kp[:4], 2.0), q0, duration=0.1)
+    with pytest.raises(aw.InputError, match=r"kp\[1, 2\] is nan"):
+        aw.torque.pd(targets, np.where(np.arange(30).reshape(5, 6) == 8, np.nan, kp), 2.0)
+    with pytest.raises(aw.InputError, match="limit"):
+        aw.torque.pd(targets, kp, 2.0).limited(-limit)
+
+
+def test_every_rollout_has_its_own_motion():
+    ends = np.random.default_rng(4).uniform(-1, 1, (4, 6))
+    each = [aw.torque.computed_torque(normal_spline(START + 0.1 * k, end, 0.2), 90, 18) for k, end in enumerate(ends)]
+    batch = aw.simulate_batch(ARM, each)
+    assert batch.q.shape[0] == 4
+    for k, law in enumerate(each):
+        assert np.array_equal(batch.q[k], aw.simulate_batch(ARM, law).q[0])
+    with pytest.raises(aw.InputError, match="of another form"):
+        aw.simulate_batch(ARM, [each[0], aw.torque.constant(1.0)], duration=0.1)
+    with pytest.raises(aw.InputError, match="itself"):
+        together([aw.torque.constant(ends), aw.torque.constant(ends)])
+
+
+def test_a_stepper_shares_its_code(monkeypatch):
+    q, qd, tau = START, np.zeros(6), np.ones(6)
+    expected = [ARM.with_payload(mass).forward_dynamics(q, qd, tau) for mass in (1.0, 2.0)]
+    ends = [aw.stepper(ARM.with_payload(1.0)).step(q, qd, tau)[1]]
+    monkeypatch.setattr(native, "compiled", lambda text: pytest.fail("something is compiled"))
+    ends.append(aw.stepper(ARM.with_payload(2.0)).step(q, qd, tau)[1])
+    for end, qdd in zip(ends, expected, strict=True):
+        assert np.abs(end / 1e-3 - qdd).max() < 0.02 * np.abs(qdd).max()
