@@ -79,6 +79,13 @@ def test_pinocchio_reads_the_same_robot(published: tuple[str, Path], tmp_path: P
             )
 
 
+def test_placeholder_friction_is_left_out_and_the_source_says_so() -> None:
+    hand = aw.load("allegro_hand")
+    assert all(joint.viscous == joint.coulomb == 0.0 for joint in hand.joints)
+    assert "its friction is left out" in hand.source
+    assert aw.simulate(hand, duration=0.1).statistics.accepted < 1000
+
+
 # Torques at the state of test_robot by Pinocchio 4.1, reading URDF with the numbers of physical_parameters.yaml placed
 # as ur_macro.xacro places them
 KEPT_BY_HAND = {
