@@ -13,7 +13,7 @@ import pytest
 from conftest import close, random_case
 
 import armwright as aw
-from armwright import integrate, torque, trajectory
+from armwright import integrate, simulation, torque, trajectory
 from armwright.errors import InputError, SimulationError, SlowWarning
 from armwright.simulation import Run, limits, simulate, simulate_batch, torques_along
 from armwright.simulation.rollouts import Rollouts
@@ -141,6 +141,23 @@ class InPython(torque.Law):
 def test_a_python_function_is_slower_and_says_so() -> None:
     with pytest.warns(SlowWarning, match="called from Python at every evaluation"):
         simulate(SMOOTH, lambda _t, _q, qd: -qd, duration=0.05)
+    with pytest.warns(SlowWarning, match=r"slower: Called\(len\)$"), pytest.raises(TypeError):
+        simulate(SMOOTH, len, duration=0.05)
+
+
+def test_a_run_of_very_many_chosen_steps_says_so_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simulation.rollouts, "MANY_STEPS", 40)
+    arm = SMOOTH.with_friction(coulomb=1.0)
+    with pytest.warns(SlowWarning, match=r"more than 40 steps, and at t = \S+ of 1 s so far.*radau.*smooth=") as told:
+        simulate(arm, duration=1.0)
+    assert len(told) == 1
+    assert told[0].filename == __file__
+    with pytest.warns(SlowWarning, match="more than 40 steps") as told:
+        simulate_batch(arm, q0=np.zeros((2, arm.n)), duration=1.0, integrator="dop853")
+    assert told[0].filename == __file__
+    with pytest.warns(SlowWarning, match=r"a loop at a dead point \(meeting: start elsewhere\)"):
+        simulate(aw.load("five_bar"), duration=0.5, max_step=0.005)
+    simulate(arm, duration=1.0, step=1e-3, integrator="rk4")
 
 
 def test_inverse_dynamics_fed_forward_follows_the_motion() -> None:
@@ -557,7 +574,7 @@ def test_a_motion_that_cannot_go_on_is_told_and_kept() -> None:
         ({"duration": 1.0, "q0": "abc"}, "q0 holds str96 values, not numbers"),
         ({"duration": 1.0, "every": 0.0}, "every = 0.0"),
         ({"duration": 1.0, "q0": [0, 0]}, r"q0 has shape \(2,\); expected \(3,\)"),
-        ({"duration": 1.0, "qd0": [0, 0, np.nan]}, "not finite"),
+        ({"duration": 1.0, "qd0": [0, 0, np.nan]}, r"qd0\[2\] is nan; expected finite numbers"),
         ({"duration": 1.0, "torque": [1.0, 2.0]}, "the torque law is for 2 joints; the robot has 3"),
         ({"duration": 1.0, "torque": torque.constant([1.0] * 4)}, "is for 4 joints; the robot has 3"),
         ({"duration": 1.0, "integrator": "rk4"}, "rk4 has no error estimate: give step="),

@@ -73,7 +73,7 @@ class SimulationWarning(ArmwrightWarning):
 
 
 class SlowWarning(ArmwrightWarning):
-    """What was asked for works, but not in compiled code."""
+    """What was asked for works, but slowly: not in compiled code, or in very many steps."""
 
 
 class LockedWarning(ArmwrightWarning):

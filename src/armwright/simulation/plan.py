@@ -279,7 +279,8 @@ def start_of(plan: Plan, q0: ArrayLike | None, qd0: ArrayLike | None, many: bool
         if array.shape[-1:] != (n,) or array.ndim > 1 + many or not array.size:
             raise InputError(f"{name} has shape {array.shape}; expected {wanted}")
         if not np.isfinite(array).all():
-            raise InputError(f"{name} = {array.tolist()} has a number that is not finite")
+            at = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+            raise InputError(f"{name}[{', '.join(map(str, at))}] is {array[at]}; expected finite numbers")
         given.append(array)
     q0 = checked_unit(robot, "q0", given[0])
     _check_closed(robot, q0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from armwright.algebra import Array
 from armwright.backends.interface import LANES, Rollout, options_of
+from armwright.errors import SlowWarning
 from armwright.integrate import method
 from armwright.integrate.control import FORGIVEN, Gains
 from armwright.simulation.plan import MOST_STEPS, Plan
@@ -25,6 +27,9 @@ WINDOW = 0.1
 
 USUAL, BRIEF = 1e-3, 1000
 """Seconds of a step, and steps of as many rollouts as go together, that take so short that Ctrl-C can wait for them."""
+
+MANY_STEPS = 300_000
+"""Chosen steps of one rollout after which it is said that they are many, and what helps."""
 
 OFTEN = 0.1
 """Seconds after which whoever waits for compiled code looks up, where a signal does not wake it."""
@@ -122,13 +127,18 @@ class Rollouts:
     def rejected(self) -> Array:
         return self.lanes["rejected"][: self.count].astype(np.int64)
 
-    def travel(self, threads: int, show: bool | None, stop: Callable[[], bool] = lambda: False) -> tuple[float, str]:
+    def travel(
+        self, threads: int, show: bool | None, stop: Callable[[], bool] = lambda: False, stacklevel: int = 3
+    ) -> tuple[float, str]:
         """To the end, in stretches of a fraction of a second; returns the seconds it took and why it stopped early."""
-        window, begin, message = 1, time.perf_counter(), ""
+        window, begin, message, warned = 1, time.perf_counter(), "", False
         bar = _bar(show)
         try:
             while not self.finished and not stop():
                 self.advance(window, threads)
+                if not warned and (many := self.many):
+                    warnings.warn(many, SlowWarning, stacklevel=stacklevel)
+                    warned = True
                 window = max(1, int(min(16.0 * window, WINDOW / max(self.pace, 1e-6))))
                 bar(self.done / len(self.plan.times), time.perf_counter() - begin)
         except KeyboardInterrupt:
@@ -137,6 +147,20 @@ class Rollouts:
         finally:
             bar(None, 0.0)
         return time.perf_counter() - begin, message
+
+    @property
+    def many(self) -> str:
+        """That a run takes very many steps where they are chosen, and what helps; nothing where it does not."""
+        if self.plan.how.step is not None or self.steps.max() <= MANY_STEPS:
+            return ""
+        robot, t = self.plan.robot, float(self.lanes["t"][int(self.steps.argmax())])
+        helps = ['a stiff robot or law (integrator="radau")', "a tolerance too small (rtol=)"]
+        if any(joint.coulomb for joint in robot.rows):
+            helps.append("dry friction that chatters at rest (a larger smooth= speed)")
+        if robot.loops:
+            helps.append(f"a loop at a dead point ({', '.join(loop.name for loop in robot.loops)}: start elsewhere)")
+        end = self.plan.times[-1]
+        return f"more than {MANY_STEPS} steps, and at t = {t:g} of {end:g} s so far; it may be {', or '.join(helps)}"
 
 
 def _heard(work: Callable[[], None], stop: NDArray[np.int64]) -> None:

@@ -158,7 +158,7 @@ def _compiled(plan: Plan, y0: Array, progress: bool | None) -> Run:
     nudges = {name: nudged(plan, parts[name]) for name in ("q", "qd")}
     beside = plan.layout.unit(plan.layout.joined({**parts, **nudges}))
     rollouts = Rollouts(plan, kernel, np.stack([y0, beside]), np.tile(plan.inputs, (2, 1)))
-    seconds, message = rollouts.travel(1, progress, stop=lambda: bool(rollouts.broken[0]))
+    seconds, message = rollouts.travel(1, progress, lambda: bool(rollouts.broken[0]), stacklevel=4)
     states, others = rollouts.states
     times = plan.times[: rollouts.done]
     good = np.isfinite(states).all(axis=1) & (times <= rollouts.lanes["t"][0] + 1e-12)

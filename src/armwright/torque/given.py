@@ -101,6 +101,9 @@ class Called(Law):
 
     call: Callable[[float, Any, Any], ArrayLike]
 
+    def __repr__(self) -> str:
+        return f"Called({getattr(self.call, '__qualname__', type(self.call).__name__)})"
+
     def torques(self, at: Moment) -> list[Scalar]:
         n = at.n
         given = self.call(at.t, np.asarray(at.q, dtype=float), np.asarray(at.qd, dtype=float))
