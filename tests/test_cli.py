@@ -27,6 +27,7 @@ def test_show_prints_the_tables_and_the_verdict(robot_name: str) -> None:
     output = run("show", robot_name)
     assert str(aw.load(robot_name)) in output
     assert ("No problems found" in output) != ("problem:" in output)
+    assert ("No problems found; notes:" in output) == ("note:" in output and "problem:" not in output)
 
 
 def test_show_tells_the_problems_of_a_file(tmp_path: Path) -> None:

@@ -607,6 +607,19 @@ def test_robots_with_loops_are_compared_and_raise_no_alarm() -> None:
 def test_a_robot_without_held_loops_has_no_forces_of_them() -> None:
     with pytest.raises(aw.InputError, match="constraint_forces is of loops that forces hold, and this robot has none"):
         aw.load("puma560").constraint_forces(*np.zeros((3, 6)))
+    with pytest.raises(
+        aw.InputError, match=r"dependent = \[\] in its \[\[loop\]\], or with_loop\(..., dependent=\[\]\)"
+    ):
+        aw.load("five_bar").constraint_forces(*np.zeros((3, 2)))
+
+
+def test_loops_are_printed_with_where_they_meet_and_what_closes_them() -> None:
+    text = " ".join(str(aw.load("five_bar")).split())
+    meet = "loop meeting: left_bar at (0.4, 0, 0) m meets right_bar at (0.4, 0, 0) m"
+    assert f"{meet}; embedded: left_elbow and right_elbow depend on it" in text
+    assert "; held by forces" in " ".join(str(cut_four_bar()).split())
+    assert " is welded to " in " ".join(str(cut_four_bar("weld")).split())
+    assert repr(aw.load("five_bar").rows[1].mimic) == "Mimic(loop='meeting', place=1)"
 
 
 def tied(seed: int, kind: str, floating: bool) -> tuple[aw.Robot, np.ndarray, np.ndarray]:

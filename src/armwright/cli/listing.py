@@ -39,7 +39,7 @@ def show_robot(robot: NamedRobot, json: AS_JSON = False) -> None:
     out = console()
     out.print()
     if all(problem.severity == "note" for problem in found):
-        out.print("[green]No problems found.[/]")
+        out.print(f"[green]No problems found{'; notes:' if found else '.'}[/]")
     for problem in found:
         word = "[dim]note:[/]" if problem.severity == "note" else "[yellow]problem:[/]"
         note = " [dim](accepted by the file)[/]" if problem.accepted_by(arm) else ""
@@ -51,6 +51,9 @@ def _as_data(arm: aw.Robot, found: list[Problem]) -> dict[str, Any]:
     data = {key: value for key, value in asdict(arm).items() if "visuals" not in key}
     for link in data["links"]:
         del link["visuals"]
+    for joint in data["followers"]:
+        if joint["mimic"]["loop"]:
+            joint["mimic"] = {"loop": joint["mimic"]["loop"]}
     told = [{"severity": p.severity, "kind": p.kind, "text": str(p), "accepted": p.accepted_by(arm)} for p in found]
     return {**data, "problems": told}
 

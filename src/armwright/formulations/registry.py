@@ -85,7 +85,10 @@ class Formulation:
             raise InputError(why)
         problem, rigid = problem_of(self.problem), self.rigid
         if problem.held and not mechanism.ties:
-            raise InputError(f"{self.problem} is of loops that forces hold, and this robot has none")
+            raise InputError(
+                f"{self.problem} is of loops that forces hold, and this robot has none; expected a loop without joints "
+                "that depend on it: dependent = [] in its [[loop]], or with_loop(..., dependent=[])"
+            )
         if problem.indexed:
             rigid = partial(rigid, numbered(self.problem, mechanism.coordinates))
         return problem.around(rigid, mechanism, *state, mechanism.wrenches() if loads is None else loads)

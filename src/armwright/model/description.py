@@ -48,6 +48,10 @@ class Mimic:
     others: tuple[tuple[str, float], ...] = ()
     loop: str = ""
 
+    def __repr__(self) -> str:
+        said = vars(self) if not self.loop else {"loop": self.loop, "place": self.place}
+        return f"Mimic({', '.join(f'{name}={value!r}' for name, value in said.items())})"
+
     @property
     def leaders(self) -> tuple[tuple[str, float], ...]:
         """The joints it follows, each with its factor; none where a loop moves it."""

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from armwright.mechanism import FREEDOMS
-from armwright.model.description import NO_TRANSFORM, Description, JointModel, Transform, right_angles, six
+from armwright.model.description import NO_TRANSFORM, Description, JointModel, LoopModel, Transform, right_angles, six
 from armwright.names import shown
 
 WIDEST = 80
@@ -15,7 +15,7 @@ WIDEST = 80
 
 
 def as_table(robot: Description) -> str:
-    """Title, what hangs on what, joints, limits, bodies, drives, what is held, transforms, what is seen, the source."""
+    """Title, what hangs on what, joints, limits, bodies, drives, what is held, transforms, loops, visuals, source."""
     parts = [_title(robot)]
     if robot.parents != tuple(range(-1, len(robot.links) - 1)):
         parts.append("\n".join(_branches(robot)))
@@ -38,10 +38,20 @@ def as_table(robot: Description) -> str:
     if robot.frames:
         links = ["the base", *(link.name for link in robot.links)]
         parts.append(_wrapped("frames: " + ", ".join(shown(f"{f.name} on {links[f.link + 1]}") for f in robot.frames)))
+    parts += [_wrapped(_loop(robot, loop)) for loop in robot.loops]
     if robot.base_visuals or any(link.visuals for link in robot.links):
         parts.append(_visuals(robot))
     source = [_wrapped(shown(line)) for line in robot.source.strip().splitlines()]
     return "\n\n".join([*parts, *(["\n".join(source)] if robot.source else [])])
+
+
+def _loop(robot: Description, loop: LoopModel) -> str:
+    """Where a loop is closed, and by what: by joints that follow it, or by forces."""
+    links = ["the base", *(link.name for link in robot.links)]
+    (one, two), (here, there) = ([links[i + 1] for i in loop.links], [[row[3] for row in p[:3]] for p in loop.poses])
+    meet = f"{one} at {_vector(here)} m {'is welded to' if loop.weld else 'meets'} {two} at {_vector(there)} m"
+    held = f"embedded: {' and '.join(loop.dependent)} depend on it" if loop.dependent else "held by forces"
+    return shown(f"loop {loop.name}: {meet}; {held}")
 
 
 def _wrapped(text: str) -> str:
