@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from dataclasses import replace
 from functools import cache
@@ -281,6 +282,19 @@ def test_the_weight_of_a_free_robot_is_held() -> None:
 # what is said of it
 
 
+def test_a_law_that_drives_the_base_is_doubted() -> None:
+    q, n = FLYING.neutral, FLYING.n
+    levitating = simulate(FLYING, torque.pd_gravity(q, kp=5.0, kd=1.0), q, duration=0.1)
+    (doubt,) = levitating.audit.doubts
+    assert re.search(r"from t = 0 s: the law puts \S+ N on \S+, but the base has no motor: give gains", str(doubt))
+    inner = [0.0] * 6 + [1.0] * (n - 6)
+    for law in (torque.pd(q, inner, inner), torque.pd_gravity(q, 5.0, 1.0).limited([100 * x for x in inner])):
+        assert simulate(FLYING, law, q, duration=0.1).audit.trustworthy
+    thrusters = tuple(replace(j, max_torque=1e4) if i < 6 else j for i, j in enumerate(FLYING.joints))
+    driven = replace(FLYING, joints=thrusters)
+    assert simulate(driven, torque.pd_gravity(q, 5.0, 1.0), q, duration=0.1).audit.trustworthy
+
+
 def test_a_coarse_run_is_doubted_for_its_momentum() -> None:
     run = simulate(FLYING, None, *free_flight.start(FLYING, 1), duration=2.0, integrator="rk2", step=0.05)
     assert any("angular momentum" in doubt.why for doubt in run.audit.doubts)
@@ -359,7 +373,7 @@ ERRORS = {
     r"rest = 0.3 for all joints has no meaning for a free joint": lambda q: simulate(
         FLYING, torque.spring_damper(1, 1, 0.3), duration=1
     ),
-    r"gains for 3 joints and a target for": lambda q: torque.pd(q, [1, 2, 3], 1),
+    r"gains for 3 joints and a target for \d+; expected one gain, or one per freedom: .* where the base floats": lambda q: torque.pd(q, [1, 2, 3], 1),
 }
 
 

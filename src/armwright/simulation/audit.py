@@ -8,6 +8,7 @@ condition  the condition number of the mass matrix: times rounding, the relative
 neighbour  how far a run is away that began next to it: where it leaves, nobody can say where the robot is
 target     the distance from the trajectory the law was to follow, if it had one
 limits     of positions, speeds and torques: beyond them a real robot does something else
+base       of a robot that nothing holds: forces that the law puts on it, where no motor is
 loops      how far the ends of loops that forces hold have drifted apart
 
 Every one of them can raise a doubt, and one doubt is enough for a run not to be trusted.
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.algebra import Array
+from armwright.layout import IMPULSE
 from armwright.names import NOISE, shown
 from armwright.simulation.momentum import momentum
 
@@ -273,6 +275,7 @@ def _doubts(run: Run, audit: Audit) -> Iterator[Doubt]:
         why = f"{power[i]:.2g} W of power are missing ({audit.power_scale:.3g} W flow)"
         yield Doubt(float(run.t[i]), f"{why}: torques and accelerations do not belong together")
     yield from _missing_momentum(run, audit.momentum)
+    yield from _driven_base(run)
     for i in _first(~(audit.condition < CONDITION_ALLOWED)):
         singular = f"nearly singular, condition number {audit.condition[i]:.1e}"
         why = "not positive definite" if np.isinf(audit.condition[i]) else singular
@@ -305,6 +308,22 @@ def _missing_momentum(run: Run, found: MomentumBalance | None) -> Iterator[Doubt
         size = np.linalg.norm(defect, axis=-1)
         for i in _first(~(size <= MOMENTUM_ALLOWED * scale)):
             yield Doubt(float(run.t[i]), f"{size[i]:.2g} {unit} of {name} are missing (of {scale:.3g})")
+
+
+def _driven_base(run: Run) -> Iterator[Doubt]:
+    """Nothing drives the base of a free robot, unless it has freedoms with a largest force, as thrusters give."""
+    if not run.impulse.size:
+        return
+    bare = [i for i in range(IMPULSE) if run.robot.joints[i].max_torque is None]
+    force = np.abs((run.tau + run.drag)[:, bare])
+    for i in _first((force > SLACK).any(axis=1)):
+        joint = run.robot.joints[bare[int(np.argmax(force[i]))]]
+        yield Doubt(
+            float(run.t[i]),
+            f"the law puts {np.max(force[i]):.3g} {'N' if joint.prismatic else 'N m'} on {shown(joint.name)}, but the "
+            "base has no motor: give gains with zeros for its six freedoms, or .limited with zeros for them; where "
+            "something does drive it, its max_torque says so",
+        )
 
 
 def _first(wrong: Array) -> Array:

@@ -151,7 +151,8 @@ def as_law(torque: Any, n: int, nq: int | None = None) -> Law:
     else:
         law = constant(torque)
     if law.n not in (None, n):
-        raise InputError(f"the torque law is for {law.n} {'joints' if places == n else 'freedoms'}; the robot has {n}")
+        what, also = ("joints", "") if places == n else ("freedoms", ", those of ball, free and planar joints included")
+        raise InputError(f"the torque law is for {law.n} {what}; the robot has {n}{also}")
     if law.nq not in (None, places):
         if places == n:
             raise InputError(f"the torque law is for {law.nq} joints; the robot has {n}")

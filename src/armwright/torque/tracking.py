@@ -17,6 +17,7 @@ from armwright.algebra import Scalar
 from armwright.errors import InputError
 from armwright.formulations import find
 from armwright.graph.expression import Expr, Graph
+from armwright.layout import IMPULSE
 from armwright.mechanism import Mechanism
 from armwright.model.description import Description
 from armwright.torque.law import Law, Moment, Reference, each, numbers
@@ -108,7 +109,9 @@ class Tracking(Law):
         return self.target.n
 
     def misfit(self, n: int, nq: int) -> str:
-        return f"gains for {n} joints and a target for {nq}"
+        wanted = f"gains for {n} joints and a target for {nq}; expected one gain, or one per freedom: {nq}"
+        fewer = f", or one fewer for each ball, free or planar joint: {nq - 1} where the base floats"
+        return wanted + fewer if nq > IMPULSE else wanted
 
     @property
     def positions(self) -> dict[str, tuple[float, ...]]:
