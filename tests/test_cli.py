@@ -30,6 +30,11 @@ def test_show_prints_the_tables_and_the_verdict(robot_name: str) -> None:
     assert ("No problems found; notes:" in output) == ("note:" in output and "problem:" not in output)
 
 
+def test_torques_of_a_robot_that_floats_are_not_those_of_a_missing_scenario() -> None:
+    output = run("torques", "anymal_c", code=2)
+    assert "q of anymal_c has quaternions" in " ".join(output.split()) and "scenario" not in output
+
+
 def test_show_tells_the_problems_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "odd.toml"
     path.write_text(aw.load("puma560").to_toml().replace("mass = 4.8", "mass = 0.0"))

@@ -373,7 +373,9 @@ ERRORS = {
     r"rest = 0.3 for all joints has no meaning for a free joint": lambda q: simulate(
         FLYING, torque.spring_damper(1, 1, 0.3), duration=1
     ),
-    r"gains for 3 joints and a target for \d+; expected one gain, or one per freedom: .* where the base floats": lambda q: torque.pd(q, [1, 2, 3], 1),
+    r"gains for 3 joints and a target for \d+; expected one gain, or one per freedom: .* where the base floats": lambda q: (
+        torque.pd(q, [1, 2, 3], 1)
+    ),
 }
 
 
@@ -381,6 +383,11 @@ ERRORS = {
 def test_what_cannot_be_is_told(sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         ERRORS[sentence](FLYING.neutral)
+
+
+def test_zeros_are_no_quaternion() -> None:
+    with pytest.raises(InputError, match=r"entries 3 to 6 of q are all zero, .* expected a rotation"):
+        FLYING.unit(np.zeros((2, FLYING.nq)))
 
 
 def test_rounding_of_a_quaternion_is_mended() -> None:

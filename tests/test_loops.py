@@ -728,7 +728,9 @@ def test_mujoco_measures_the_same_errors(equation: str, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_written_is_told() -> None:
-    with pytest.raises(aw.ModelError, match="URDF has no place for"):
+    with pytest.raises(aw.ModelError, match=r"URDF has no place for .* write it as TOML \(to_toml\) or MJCF"):
         cut_four_bar().to_urdf()
-    with pytest.raises(aw.ModelError, match="follows several others"):
+    with pytest.raises(aw.ModelError, match=r"URDF has no place for 'rod'.* TOML \(to_toml\); MJCF has none either"):
+        aw.load("palletiser").to_urdf()
+    with pytest.raises(aw.ModelError, match=r"follows several others.* write it as TOML \(to_toml\)"):
         aw.random_robot(3, seed=1).with_differential("joint3", {"joint1": 1.0, "joint2": 0.5}).to_mjcf()

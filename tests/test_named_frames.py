@@ -174,7 +174,7 @@ def test_several_tips_want_one_to_be_chosen() -> None:
     q, qd, qdd = state_of(ARM, np.random.default_rng(0))
     tips = [ARM.links[i].name for i in range(5) if i not in ARM.parents]
     assert len(tips) > 1 and ARM.tip is None and "tool" not in ARM.frame_names
-    said = rf"{ARM.name} has {len(tips)} tips, {', '.join(tips)}, and none is chosen; expected a frame, such as frame="
+    said = rf"{ARM.name} has {len(tips)} tips, {', '.join(tips)}, and none is chosen; expected a robot with one chosen"
     for call in (
         lambda: ARM.forward_kinematics(q),
         lambda: ARM.jacobian(q),
@@ -189,6 +189,8 @@ def test_several_tips_want_one_to_be_chosen() -> None:
     ):
         with pytest.raises(aw.InputError, match=said):
             call()
+    with pytest.raises(aw.InputError, match=rf"jacobian is of the tool, .* such as 'jacobian@{ARM.frame_names[0]}'"):
+        aw.export(ARM, to="sympy", functions=["jacobian"])
     chosen = ARM.with_tip(tips[0])
     assert np.array_equal(chosen.forward_kinematics(q), ARM.forward_kinematics(q, tips[0]))
     assert ARM.link_positions(q).shape == (6, 3) and chosen.link_positions(q).shape == (7, 3)

@@ -214,6 +214,11 @@ def _functions(robot: Description, functions: Sequence[str]) -> dict[str, Functi
         problem, _, frame = str(name).partition("@")
         if not straight(robot, problem_of(problem)):
             raise InputError(too_long(robot, f"export writes straight code, {name}", problem_of(problem)))
+        if problem_of(problem).of_frame and not frame and robot.tip is None:
+            raise InputError(
+                f"{problem} is of the tool, and {robot.name} has several tips; expected the name of a frame behind an "
+                f"@, such as '{problem}@{robot.frame_names[0]}', or a robot with a tip chosen (with_tip)"
+            )
         outside = re.sub(r"\W+", "_", str(name)).strip("_")
         if outside in made:
             raise InputError(f"functions = {functions!r}: two of them would be called {outside}; leave one out")

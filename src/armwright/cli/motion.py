@@ -107,6 +107,11 @@ def run_torques(wanted: Wanted) -> bool:
     """The torques and powers of a motion, by inverse dynamics along it (exit code 1 if a limit is exceeded)."""
     plan = wanted.plan()
     if plan.trajectory is None:
+        if plan.robot.balls:
+            raise InputError(
+                "torques are along a motion of joints whose positions are numbers, and q of "
+                f"{plan.robot.name} has quaternions; expected robot.inverse_dynamics(q, qd, qdd), in Python"
+            )
         raise InputError("torques need a motion: the scenario has no [trajectory]")
     _warn_of_limits(plan)
     run = torques_along(plan.robot, plan.trajectory, plan.options.get("every", 0.01), friction_law=plan.friction)

@@ -242,7 +242,14 @@ class Description:
         """Positions (..., nq) with every quaternion in them made one of unit length."""
         q = np.array(q, dtype=float)
         for ball in self.balls:
-            q[..., ball.circle] /= np.linalg.norm(q[..., ball.circle], axis=-1, keepdims=True)
+            length = np.linalg.norm(q[..., ball.circle], axis=-1, keepdims=True)
+            if not length.all():
+                joint = self.rows[ball.joint].name.rpartition(".")[0]
+                raise InputError(
+                    f"entries {ball.circle.start} to {ball.circle.stop - 1} of q are all zero, which {joint} cannot be "
+                    "turned by; expected a rotation, such as that of robot.neutral"
+                )
+            q[..., ball.circle] /= length
         return q
 
     @property
@@ -251,8 +258,9 @@ class Description:
         if self.tip is None:
             names = [self.links[i].name for i in leaves(self.parents)]
             raise InputError(
-                f"{self.name} has {len(names)} tips, {listed(names)}, and none is chosen; expected a frame, such as "
-                f"frame={names[0]!r}, or a robot with one chosen, such as with_tip({names[0]!r})"
+                f"{self.name} has {len(names)} tips, {listed(names)}, and none is chosen; expected a robot with one "
+                f"chosen, such as with_tip({names[0]!r}), or its name where a call takes one: frame={names[0]!r} for "
+                f"kinematics, link_wrenches={{{names[0]!r}: wrench}} for dynamics"
             )
         return Frame("tool", self.tip, compose(self.flange, self.tool))
 

@@ -365,13 +365,10 @@ def _check_written(robot: Description) -> None:
     """What has no place in URDF is not left out without a word."""
     wrong = [f"the ball joint {row.name.rpartition('.')[0]!r}" for row in robot.rows if row.kind == "ball"]
     wrong += [f"the loop {loop.name!r}" for loop in robot.loops]
-    wrong += [
-        f"{row.name!r}, which follows several joints" for row in robot.followers if row.mimic and row.mimic.others
-    ]
-    if wrong:
-        raise ModelError(
-            f"{robot.name}: URDF has no place for {wrong[0]}; write it as TOML (to_toml) or MJCF (to_mjcf)"
-        )
+    sums = [f"{row.name!r}, which follows several joints" for row in robot.followers if row.mimic and row.mimic.others]
+    if wrong or sums:
+        others = "TOML (to_toml); MJCF has none either" if sums else "TOML (to_toml) or MJCF (to_mjcf)"
+        raise ModelError(f"{robot.name}: URDF has no place for {(sums or wrong)[0]}; write it as {others}")
 
 
 def _same(T: Array) -> bool:

@@ -176,7 +176,10 @@ def _couple(root: ET.Element, placed: Iterable[Placed]) -> None:
     equality = ET.SubElement(root, "equality")
     for name, model in led:
         if model.mimic and model.mimic.others:
-            raise ModelError(f"joint {model.name!r} follows several others, and a joint of MuJoCo follows one")
+            raise ModelError(
+                f"joint {model.name!r} follows several others, and a joint of MuJoCo follows one; write it as TOML "
+                "(to_toml)"
+            )
         if model.mimic:
             line = _numbers((model.mimic.offset, model.mimic.factor, 0.0, 0.0, 0.0))
             ET.SubElement(equality, "joint", joint1=name, joint2=called[model.mimic.joint], polycoef=line)
