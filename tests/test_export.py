@@ -285,6 +285,10 @@ def test_c_of_a_floating_tree_says_what_q_is_and_agrees(dtype: str, tmp_path: Pa
     assert f"#define {prefix.upper()}_POSITIONS {TREE.arm.nq}" in text
     assert f"#define {prefix.upper()}_JOINTS {TREE.arm.n}" in text
     assert "q[0] to q[6] of joint1, free: the position (x, y, z), then a unit quaternion (x, y, z, w)" in text
+    moves = (
+        "[0] to [5] of qd, qdd (the rates of qd) and tau of joint1: of the origin of its body, linear before angular"
+    )
+    assert moves in " ".join(text.split())
     assert f"q[{TREE.arm.nq}]" in text.replace("double ", "").replace("float ", "")
     program = tmp_path / "selftest"
     subprocess.run([COMPILER, *STRICT, str(source), str(test), "-o", str(program), "-lm"], check=True)

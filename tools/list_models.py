@@ -6,8 +6,7 @@ pip install . pin example-robot-data rtb-data frax && python tools/list_models.p
 from __future__ import annotations
 
 import warnings
-from importlib.metadata import version
-from importlib.util import find_spec
+from importlib.metadata import distribution, version
 from pathlib import Path
 
 import numpy as np
@@ -53,10 +52,7 @@ PACKAGES = {
 
 
 def folder(package: str) -> Path:
-    spec = find_spec("numpy")
-    assert spec is not None
-    assert spec.origin is not None
-    return Path(spec.origin).parent.parent / PACKAGES[package][0]
+    return Path(str(distribution(package).locate_file(PACKAGES[package][0])))
 
 
 def files(package: str) -> list[Path]:
@@ -139,9 +135,6 @@ are counted by the same code (`tools/frame_savings.py`).
 """
 
 NOTES = """
-The files of the UR arms have frames in the centres of mass of links that lie on the axes of their joints. A common normal
-does not meet the axis there, so that in canonical frames, wherever they stand on parallel axes, Newton-Euler as published
-has a centre of mass to account for. On base parameters mass may lie anywhere along its axis, and the canonical frames win.
 Some files have 1.5708 or 1.57079632679 for a right angle. Their normals meet a little beside the origins of the file, and each
 of these distances and angles is computed with, as it should be: nothing is straightened unless `straighten=` asks for it. With
 right angles in the files, as in the packaged arms, canonical frames save there too.

@@ -124,16 +124,23 @@ def _notes(robot: Description) -> list[str]:
 
 
 def _quaternions(robot: Description) -> list[str]:
-    """Which entries of q are those of a ball, free or planar joint; the others stand in the order of qd."""
+    """Which entries of q are those of a ball, free or planar joint, and in which axes it moves; others are as in qd."""
     meaning = {
         "ball": "a unit quaternion (x, y, z, w)",
         "free": "the position (x, y, z), then a unit quaternion (x, y, z, w)",
         "planar": "x and y, then cosine and sine of the angle",
     }
+    moving = {
+        "ball": "angular, in the axes of its body",
+        "free": "of the origin of its body, linear before angular, both in the axes of the body",
+        "planar": "linear, in the axes of its body, then angular",
+    }
     notes = []
     for ball in robot.balls:
-        name, first = robot.rows[ball.joint].name.rpartition(".")[0], ball.place
-        notes.append(f"  q[{first}] to q[{first + ball.freedoms}] of {_plain(name)}, {ball.kind}: {meaning[ball.kind]}")
+        name, first = _plain(robot.rows[ball.joint].name.rpartition(".")[0]), ball.place
+        notes.append(f"  q[{first}] to q[{first + ball.freedoms}] of {name}, {ball.kind}: {meaning[ball.kind]}")
+        one, last = ball.coordinate, ball.coordinate + ball.freedoms - 1
+        notes.append(f"  [{one}] to [{last}] of qd, qdd (the rates of qd) and tau of {name}: {moving[ball.kind]}")
     if notes:
         others = "Other joints have their entries of q in the same order."
         notes.append(f"{others} A quaternion that is not of unit length gives no finite result.")
@@ -185,7 +192,8 @@ def export(
 ) -> Any:
     """Write or return the given functions of a robot: any problem that `armwright.compile` knows.
 
-    What is of a frame other than the tool has its name behind an @, as in "jacobian@camera".
+    What is of a frame other than the tool has its name behind an @, as in "jacobian@camera"; a robot with
+    several tips has no tool until `with_tip` chooses one.
 
     to="c"        <name>.h, <name>.c, a self-test and a CMakeLists in `directory`; returns the paths
     to="python"   <name>.py in `directory`; returns the path in a list
