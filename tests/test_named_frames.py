@@ -250,6 +250,29 @@ def test_several_frames_are_brought_to_their_poses_at_once(robot: aw.Robot, name
     assert np.abs(robot.forward_kinematics(alone, names[0])[axis] - T[names[0]][axis]).max() < 1e-9
 
 
+def test_the_orientation_counts_for_each_frame_by_its_name() -> None:
+    robot = framed_tree(7, 4, kinds=("revolute",), floating=True)
+    rng = np.random.default_rng(3)
+    q = state_of(robot, rng)[0]
+    T = {name: robot.forward_kinematics(q, name) for name in ("frame6", "frame5", "frame1")}
+    T["frame6"][:3, :3] = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    T["frame6"][:3, 0] *= np.linalg.det(T["frame6"][:3, :3])
+    found = robot.inverse_kinematics(T, q, orientation={"frame6": "free", "frame5": "axis"})
+    there = {name: robot.forward_kinematics(found, name) for name in T}
+    assert np.abs(there["frame1"] - T["frame1"]).max() < 1e-9
+    assert np.abs(there["frame5"][:, 2:] - T["frame5"][:, 2:]).max() < 1e-9
+    assert np.abs(there["frame6"][:, 3] - T["frame6"][:, 3]).max() < 1e-9
+    assert np.abs(there["frame6"] - T["frame6"]).max() > 1e-3
+
+
+def test_inverse_kinematics_starts_from_unit_quaternions() -> None:
+    robot = framed_tree(7, 4, kinds=("revolute",), floating=True)
+    with pytest.raises(
+        aw.InputError, match=r"q0: the quaternion of \S+, entries 3 to 6 of q, has the length 2; expected 1"
+    ):
+        robot.inverse_kinematics(np.eye(4), 2 * robot.neutral, frame="frame6")
+
+
 def test_the_tool_by_its_name_is_the_tool() -> None:
     arm = aw.load("panda")
     T = arm.forward_kinematics(np.linspace(-0.5, 0.4, arm.n))
@@ -272,8 +295,11 @@ def test_a_floating_robot_steps_along_a_path_while_its_feet_stay() -> None:
 def test_frames_that_cannot_be_had_together_are_told() -> None:
     q = ARM.neutral
     T = {"frame4": ARM.forward_kinematics(q, "frame4"), "link5": np.eye(4) + np.eye(4, k=3) * 9}
-    with pytest.raises(aw.UnreachableError, match=f"{ARM.name} does not reach T: the nearest pose found is"):
+    said = f"{ARM.name} does not reach T: the nearest pose found is .* m and .* deg away, link5 farthest, after 2"
+    with pytest.raises(aw.UnreachableError, match=said):
         ARM.inverse_kinematics(T, attempts=2)
+    with pytest.raises(aw.UnreachableError, match=r"nearest pose found is \S+ m away, link5 farthest"):
+        ARM.inverse_kinematics(T, attempts=2, orientation={"link5": "free"})
     for call, message in (
         (lambda: ARM.inverse_kinematics({}), "T = {} names no frame"),
         (lambda: ARM.inverse_kinematics({"frame-1": np.eye(4)}), "frame 'frame-1' is fixed to the base; expected one"),
@@ -281,6 +307,15 @@ def test_frames_that_cannot_be_had_together_are_told() -> None:
         (lambda: ARM.inverse_kinematics({"hand": np.eye(4)}), "unknown frame of .*'hand'"),
         (lambda: ARM.inverse_kinematics({"link5": np.zeros((4, 4))}), r"T\['link5'\] is not a pose"),
         (lambda: ARM.inverse_kinematics(T, q[:-1]), "q0 has shape"),
+        (
+            lambda: ARM.inverse_kinematics(T, orientation={"frame3": "free"}),
+            "unknown frame for its orientation, of those",
+        ),
+        (lambda: ARM.inverse_kinematics(T, orientation={"link5": "fre"}), "unknown orientation 'fre'"),
+        (
+            lambda: ARM.with_tip("link5").inverse_kinematics(np.eye(4), orientation={"tool": "free"}),
+            "names frames, and T does not",
+        ),
     ):
         with pytest.raises(aw.ArmwrightError, match=message):
             call()

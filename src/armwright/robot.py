@@ -19,7 +19,16 @@ from armwright.files import write
 from armwright.formulations.problem import MEANING
 from armwright.function import Function, Wrenches
 from armwright.function import compile as compile_function
-from armwright.kinematics import Solver, Targets, by_frame, closed, inverse_kinematics, joint_rates
+from armwright.kinematics import (
+    Orientation,
+    Solver,
+    Targets,
+    by_frame,
+    closed,
+    each_orientation,
+    inverse_kinematics,
+    joint_rates,
+)
 from armwright.kinematics.contacts import (
     Contacts,
     HeldMotion,
@@ -522,7 +531,7 @@ class Robot(Description):
         q0: ArrayLike | None = None,
         *,
         frame: str | None = None,
-        orientation: str = "full",
+        orientation: Orientation = "full",
         path: bool = False,
         tolerance: float = 1e-10,
         attempts: int = 100,
@@ -537,7 +546,7 @@ class Robot(Description):
         q0: ArrayLike | None = None,
         *,
         frame: str | None = None,
-        orientation: str = "full",
+        orientation: Orientation = "full",
         path: bool = False,
         tolerance: float = 1e-10,
         attempts: int = 100,
@@ -551,7 +560,7 @@ class Robot(Description):
         q0: ArrayLike | None = None,
         *,
         frame: str | None = None,
-        orientation: str = "full",
+        orientation: Orientation = "full",
         path: bool = False,
         tolerance: float = 1e-10,
         attempts: int = 100,
@@ -563,7 +572,8 @@ class Robot(Description):
         T            poses of the tool, or of the frame that `frame` names; or a mapping from names of frames to poses
                      that are to be had at once
         q0           where to start; without it, and where it does not lead to the target, at random positions
-        orientation  "full"; "axis": the tool's z axis is as in T, the rotation about it is free; "free": position only
+        orientation  "full"; "axis": the tool's z axis is as in T, the rotation about it is free; "free": position only.
+                     Of several frames a mapping by their names, "full" for those it does not name
         path         the poses along the first axis of T are a path: each position starts from the one before, and no
                      joint jumps. Between poses far apart the tool is led straight from one to the other
         tolerance    metres and radians by which the pose may differ; some 1e-14 are lost to rounding
@@ -572,7 +582,8 @@ class Robot(Description):
                      if True, such a target is an `UnreachableError`
         """
         targets = by_frame(T, frame)
-        solver = self._solver(orientation, path, tuple(targets) if isinstance(targets, Mapping) else ())
+        counts, frames = each_orientation(orientation, targets), tuple(targets) if isinstance(targets, Mapping) else ()
+        solver = self._solver(counts, path, frames)
         found = inverse_kinematics(solver, targets, q0, path, tolerance, attempts, seed)
         if not raises:
             return found.q, found.solved
@@ -597,11 +608,11 @@ class Robot(Description):
         return {}
 
     @cached_property
-    def _solvers(self) -> dict[tuple[str, bool, tuple[str, ...]], Solver]:
+    def _solvers(self) -> dict[tuple[str | tuple[str, ...], bool, tuple[str, ...]], Solver]:
         return {}
 
-    def _solver(self, orientation: str, path: bool, frames: tuple[str, ...] = ()) -> Solver:
-        key = (orientation if isinstance(orientation, str) else repr(orientation), bool(path), frames)
+    def _solver(self, orientation: str | tuple[str, ...], path: bool, frames: tuple[str, ...] = ()) -> Solver:
+        key = (orientation if isinstance(orientation, (str, tuple)) else repr(orientation), bool(path), frames)
         if key not in self._solvers:
             self._solvers[key] = Solver(self, *key)
         return self._solvers[key]

@@ -4,7 +4,23 @@ Forward kinematics and Jacobians are quantities of a robot like its energies (`f
 """
 
 from armwright.kinematics.closing import closed
-from armwright.kinematics.inverse import Targets, by_frame, inverse_kinematics, joint_rates
+from armwright.kinematics.inverse import (
+    Orientation,
+    Targets,
+    by_frame,
+    each_orientation,
+    inverse_kinematics,
+    joint_rates,
+)
 from armwright.kinematics.search import Solver
 
-__all__ = ["Solver", "Targets", "by_frame", "closed", "inverse_kinematics", "joint_rates"]
+__all__ = [
+    "Orientation",
+    "Solver",
+    "Targets",
+    "by_frame",
+    "closed",
+    "each_orientation",
+    "inverse_kinematics",
+    "joint_rates",
+]

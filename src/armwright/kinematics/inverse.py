@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
 from armwright.arrays import checked, common_shape, whole_number
-from armwright.errors import InputError, SingularError, UnreachableError
+from armwright.errors import InputError, SingularError, UnreachableError, unknown
 from armwright.kinematics.search import Options, Solutions, Solver
 from armwright.model.description import Description
+from armwright.model.unit import checked_unit
 
 _FLOAT = np.dtype("float64")
 _ROTATION = 1e-9  # by which R R^T of a pose may differ from 1
@@ -24,6 +25,10 @@ _MISS = 1e-9  # of a twist, above which it is missed
 
 Targets: TypeAlias = ArrayLike | Mapping[str, ArrayLike]
 """Poses (..., 4, 4) of the tool, or of several frames by their names."""
+
+
+Orientation: TypeAlias = str | Mapping[str, str]
+"""What of the orientation counts: for all frames, or for those that are named, and all of it for the others."""
 
 
 class Answer(NamedTuple):
@@ -43,6 +48,20 @@ def by_frame(T: Targets, frame: str | None) -> Targets:
     return T if isinstance(T, Mapping) or frame is None else {frame: T}
 
 
+def each_orientation(orientation: Orientation, targets: Targets) -> str | tuple[str, ...]:
+    """One word for all frames, or one for each of those that have targets."""
+    if not isinstance(orientation, Mapping):
+        return orientation
+    if not isinstance(targets, Mapping):
+        raise InputError(
+            f"orientation = {dict(orientation)!r} names frames, and T does not; expected a word, or frame="
+        )
+    for name in orientation:
+        if name not in targets:
+            raise unknown("frame for its orientation, of those in T:", name, list(targets))
+    return tuple(orientation.get(name, "full") for name in targets)
+
+
 def inverse_kinematics(
     solver: Solver, T: Targets, q0: ArrayLike | None, path: bool, tolerance: float, attempts: int, seed: int
 ) -> Answer:
@@ -59,7 +78,7 @@ def inverse_kinematics(
     else:
         found = solver.solve(poses.reshape(-1, *poses.shape[-3:]), start, options)
     found = Solutions(found.q.reshape(*batch, n), found.error.reshape(*batch, 2), found.solved.reshape(batch))
-    failure = None if found.solved.all() else _unreachable(solver, found, path, attempts)
+    failure = None if found.solved.all() else _unreachable(solver, found, poses, path, attempts)
     return Answer(found.q, found.solved, failure)
 
 
@@ -120,25 +139,29 @@ def _start(q0: ArrayLike | None, robot: Description, batch: tuple[int, ...]) -> 
     n = robot.nq
     start = checked("q0", q0, (n,), _FLOAT, "the position to start from")
     _check_finite("q0", start)
+    start = checked_unit(robot, "q0", start)
     try:
-        return np.broadcast_to(robot.unit(start), (*batch, n)).reshape(-1, n)
+        return np.broadcast_to(start, (*batch, n)).reshape(-1, n)
     except ValueError:
         raise InputError(f"q0 has shape {start.shape}; expected ({n},), or one position for each target") from None
 
 
-def _unreachable(solver: Solver, found: Solutions, path: bool, attempts: int) -> UnreachableError:
+def _unreachable(solver: Solver, found: Solutions, T: Array, path: bool, attempts: int) -> UnreachableError:
     missed, name = ~found.solved, solver.robot.name
-    distance, angle = found.error[tuple(np.argwhere(missed)[0])]
-    miss = f"{distance:.3g} m" + ("" if solver.task.orientation == "free" else f" and {math.degrees(angle):.3g} deg")
+    place = tuple(np.argwhere(missed)[0])
+    worst, (distance, angle) = solver.farthest(found.q[place], T[place])
+    miss = f"{distance:.3g} m"
+    miss += "" if solver.task.orientations[worst] == "free" else f" and {math.degrees(angle):.3g} deg"
+    miss += f" away, {solver.frames[worst]} farthest" if len(solver.frames) > 1 else " away"
     if path:
         message = (
-            f"{name} cannot follow the path to T{first(missed)} without a jump: it ends {miss} away. The path, "
+            f"{name} cannot follow the path to T{first(missed)} without a jump: it ends {miss}. The path, "
             "straight between its targets, leaves reach or limits or is singular; another q0 may lead along it"
         )
     else:
         which = f"{int(missed.sum())} of {missed.size} targets, the first T{first(missed)}" if missed.ndim else "T"
         message = (
-            f"{name} does not reach {which}: the nearest pose found is {miss} away, after {attempts} attempts. Check "
+            f"{name} does not reach {which}: the nearest pose found is {miss}, after {attempts} attempts. Check "
             "units and limits, or ask for less with orientation='axis' or 'free'; raises=False returns what was found"
         )
     return UnreachableError(message, found.q, found.error)

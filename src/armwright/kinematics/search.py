@@ -94,12 +94,21 @@ class Nearest:
 class Solver:
     """Inverse kinematics of one robot, with respect to the position and all, part or nothing of the orientation.
 
-    Targets T are poses (count, frames, 4, 4), of the tool or of the frames that are named.
+    Targets T are poses (count, frames, 4, 4), of the tool or of the frames that are named; what counts of their
+    orientation is one word for all, or one for each.
     """
 
-    def __init__(self, robot: Description, orientation: str, path: bool = False, frames: tuple[str, ...] = ()) -> None:
-        if orientation not in ROWS:
-            raise unknown("orientation", orientation, ROWS)
+    def __init__(
+        self,
+        robot: Description,
+        orientation: str | tuple[str, ...],
+        path: bool = False,
+        frames: tuple[str, ...] = (),
+    ) -> None:
+        orientations = (orientation,) * max(len(frames), 1) if isinstance(orientation, str) else orientation
+        for each in orientations:
+            if each not in ROWS:
+                raise unknown("orientation", each, ROWS)
         if robot.mechanism().ties:
             raise InputError(f"inverse kinematics of {robot.name} would open its loops, which forces hold")
         ends = [_moving(robot.frame(name)) for name in frames] or [robot.end]
@@ -108,7 +117,7 @@ class Solver:
         turning = [_turns(robot, joint) for joint in robot.joints]
         ranges = tuple(_range(joint, turns and not path) for joint, turns in zip(robot.joints, turning, strict=True))
         places = tuple((robot.carriers[end.link], as_pose(end.pose)) for end in ends)
-        self.task = Task(orientation, self.length, ranges, tuple(joint.prismatic for joint in robot.joints), places)
+        self.task = Task(orientations, self.length, ranges, tuple(joint.prismatic for joint in robot.joints), places)
         self.low, self.high = _by_entry(robot, [(joint.low, joint.high) for joint in ranges], (-math.inf, math.inf)).T
         self.turning = _by_entry(robot, turning, False)
         self.unit = _by_entry(robot, [self.length if joint.prismatic else 1.0 for joint in robot.joints], 1.0)
@@ -136,7 +145,7 @@ class Solver:
         would drift on in directions that the tool does not see.
         """
         found = [self.solve(T[0], q0, options)]
-        last, straight = found[0].q, self.robot.n <= ROWS[self.task.orientation] * self.task.targets
+        last, straight = found[0].q, self.robot.n <= sum(ROWS[each] for each in self.task.orientations)
         for targets in T[1:]:
             q = found[-1].q
             guess = self.robot.unit(2 * q - last) if straight else q
@@ -193,10 +202,21 @@ class Solver:
             self.run((after, wanted), out)
             before, after = after, out[:, : self.nq]
         squares = out[:, self.nq :]
-        error = np.sqrt(squares).reshape(len(q), -1, 2).max(axis=1)
-        error[:, 0] *= self.length
-        error[:, 1] = 2 * np.arcsin(np.minimum(error[:, 1] / 2, 1))
+        error = self._measured(np.sqrt(squares).reshape(len(q), -1, 2).max(axis=1))
         return after, Solutions(before, error, error.max(axis=1) <= tolerance), squares.sum(axis=1)
+
+    def _measured(self, error: Array) -> Array:
+        """Errors (..., 2) in metres and radians, of those that a step works with."""
+        turned = 2 * np.arcsin(np.minimum(error[..., 1] / 2, 1))
+        return np.stack([error[..., 0] * self.length, turned], axis=-1)
+
+    def farthest(self, q: Array, T: Array) -> tuple[int, Array]:
+        """Which of the frames is farthest off its target (frames, 4, 4) at a position, and by how much."""
+        out = np.empty((1, self.nq + 2 * self.task.targets), order="F")
+        self.run((q[None], _wanted(T[None])), out)
+        squares = out[0, self.nq :].reshape(-1, 2)
+        worst = int(squares.sum(axis=1).argmax())
+        return worst, self._measured(np.sqrt(squares[worst]))
 
     def _approach(self, T: Array, found: Solutions, another: Callable[[Array], Array], starts: int) -> None:
         """What was not reached is approached as far as possible, from the nearest position found and other starts."""
@@ -252,9 +272,11 @@ class Solver:
 
     def _points(self, T: Array) -> Array:
         """Poses as points; the square of 2 sin(angle / 2) is half the squared distance of two rotation matrices."""
-        position, R = T[..., :3, 3] * (_CLOSENESS / self.length), T[..., :3, :3]
-        turned = {"full": R * math.sqrt(0.5), "axis": R[..., 2], "free": R[..., :0]}[self.task.orientation]
-        return np.concatenate([part.reshape(len(T), -1) for part in (position, turned)], axis=1)
+        parts = [T[..., :3, 3] * (_CLOSENESS / self.length)]
+        for k, orientation in enumerate(self.task.orientations):
+            R = T[:, k, :3, :3]
+            parts.append({"full": R * math.sqrt(0.5), "axis": R[..., 2], "free": R[..., :0]}[orientation])
+        return np.concatenate([part.reshape(len(T), -1) for part in parts], axis=1)
 
     def _unwound(self, q: Array, reference: Array | float) -> Array:
         """Whole turns taken off or added to be near the reference, where limits allow."""

@@ -75,12 +75,12 @@ class Range:
 
 @dataclass(frozen=True)
 class Task:
-    """What of the pose counts, the length that makes errors comparable, and what is known of each coordinate.
+    """What of each pose counts, the length that makes errors comparable, and what is known of each coordinate.
 
     `ends` are the frames that have targets, by the link they stand on and from there; by default the tool alone.
     """
 
-    orientation: str
+    orientations: tuple[str, ...]
     length: float
     joints: tuple[Range, ...]
     sliding: tuple[bool, ...]
@@ -100,7 +100,10 @@ def step(mechanism: Mechanism, task: Task, q: Coordinates, wanted: Coordinates) 
     still = placed(mechanism, q)
     x = positions(still, q)
     views = [replace(still, tip=link, tool=pose) for link, pose in task.ends] or [still]
-    errors = [_error(view, task, x, target[12 * k : 12 * k + 12]) for k, view in enumerate(views)]
+    errors = [
+        _error(view, task.length, orientation, x, target[12 * k : 12 * k + 12])
+        for k, (view, orientation) in enumerate(zip(views, task.orientations, strict=True))
+    ]
     e = [missing for error in errors for missing in error]
     units = [task.length if sliding else 1 for sliding in task.sliding]
     parts = [_columns(view, task, x, len(error)) for view, error in zip(views, errors, strict=True)]
@@ -145,14 +148,14 @@ def _moved(mechanism: Mechanism, q: Coordinates, change: list[Scalar]) -> list[S
     return moved
 
 
-def _error(mechanism: Mechanism, task: Task, q: Coordinates, target: Coordinates) -> list[Scalar]:
+def _error(mechanism: Mechanism, length: float, orientation: str, q: Coordinates, target: Coordinates) -> list[Scalar]:
     tip = tool_frame(mechanism, link_frames(mechanism, q))
     goal = Pose(Matrix(*(Vector(*target[k : k + 3]) for k in (0, 4, 8))), Vector(*target[3::4]))
     to_tip = tip.rotation.T
-    position = list((to_tip @ (goal.position - tip.position)) * (1 / task.length))
-    if task.orientation == "free":
+    position = list((to_tip @ (goal.position - tip.position)) * (1 / length))
+    if orientation == "free":
         return position
-    if task.orientation == "axis":
+    if orientation == "axis":
         return position + _axis_error(to_tip @ (goal.rotation @ Z))
     return position + _rotation_error(to_tip.dot(goal.rotation))
 
