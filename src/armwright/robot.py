@@ -309,7 +309,11 @@ class Robot(Description):
         return self._solved("constraint_forces")(q, qd, tau, tip_wrench=tip_wrench, link_wrenches=link_wrenches)
 
     def loop_errors(self, q: ArrayLike) -> Array:
-        """How far the ends of every loop that forces hold are apart, and by how much turned; shape (..., loops, 6)."""
+        """How far the ends of every loop that forces hold are apart, and by how much turned; shape (..., loops, 6).
+
+        In the axes of the link on which the ways to both ends part. The turn of a weld, by an angle up to pi, is a
+        vector along its axis with the length 2 sin(angle / 2); of a point it is zero.
+        """
         return self._solved("loop_errors")(q)
 
     def closed(self, q: ArrayLike, qd: ArrayLike | None = None) -> tuple[Array, Array]:

@@ -18,7 +18,7 @@ LARGEST = 0.3
 """Radians or metres of a step."""
 
 CLOSED = 1e-10
-"""Metres and sines: what is left of a loop that is closed, at most."""
+"""Metres and radians: what is left of a loop that is closed, at most."""
 
 RANK = 1e-9
 """Of the largest singular value: equations that say no more than others do have none above it."""

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from armwright.algebra import ZERO, Scalar, Vector, dot, total
 from armwright.formulations.parts.coordinates import convective, gathered, rates
 from armwright.formulations.parts.linear import factor
-from armwright.formulations.parts.loops import columns_in_time, ends, gap
+from armwright.formulations.parts.loops import columns_in_time, ends, gap, turned_apart
 from armwright.formulations.parts.types import Coordinates, SquareMatrix
 from armwright.mechanism import Mechanism
 
@@ -137,11 +137,13 @@ def wrenches(mechanism: Mechanism, f: Coordinates) -> list[list[Scalar]]:
 
 def errors(mechanism: Mechanism, _x: Coordinates) -> list[list[Scalar]]:
     """How far the ends of each loop are apart, and by how much turned: six numbers, the last zero but of a weld."""
-    return [[*gap(mechanism, loop), *([] if loop.weld else [0] * 3)] for loop in mechanism.ties]
+    return [
+        [*gap(mechanism, loop)[:3], *(turned_apart(mechanism, loop) if loop.weld else ZERO)] for loop in mechanism.ties
+    ]
 
 
 def columns(mechanism: Mechanism, _x: Coordinates) -> list[SquareMatrix]:
-    """How fast `errors` grow with each coordinate."""
+    """How fast `errors` grow with each coordinate, where they are small."""
     found, rows = list[SquareMatrix](), iter(jacobian(mechanism))
     for loop in mechanism.ties:
         own = [next(rows) for _ in range(6 if loop.weld else 3)]

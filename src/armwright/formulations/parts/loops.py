@@ -22,6 +22,7 @@ from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 from armwright.algebra import IDENTITY, ZERO, Matrix, Scalar, Vector, Z, elementary
+from armwright.algebra import sign as sign_of
 from armwright.formulations.parts.types import Coordinates
 from armwright.mechanism import Drive, Joint, Loop, Mechanism, Pose
 
@@ -263,7 +264,7 @@ def along(mechanism: Mechanism, way: Iterable[int], x: Mapping[int, Scalar]) -> 
 
 
 def gap(mechanism: Mechanism, loop: Loop) -> list[Scalar]:
-    """g: how far the first end is from the second, and of a weld by how much it is turned, as twice a sine."""
+    """g: how far the first end is from the second, and of a weld the sine of the angle by which it is turned."""
     one, two = ends(mechanism, loop).poses
     apart = list(one.position - two.position)
     if not loop.weld:
@@ -272,6 +273,30 @@ def gap(mechanism: Mechanism, loop: Loop) -> list[Scalar]:
     for u, v in zip(two.rotation.T, one.rotation.T, strict=True):
         turned = turned + u.cross(v)
     return [*apart, *(turned * 0.5)]
+
+
+def turned_apart(mechanism: Mechanism, loop: Loop) -> Vector:
+    """The turn from the second end of a weld to the first, along its axis and as long as 2 sin(angle / 2).
+
+    That is largest at half a turn, where the sine of the whole angle is zero again. It is twice the vector part of a
+    quaternion of which four columns are known, each times one of its entries: the longest is taken.
+    """
+    one, two = ends(mechanism, loop).poses
+    x, y, z = one.rotation.dot(two.rotation.T)
+    w = Vector(z.y - y.z, x.z - z.x, y.x - x.y)
+    columns = (
+        (Vector(1 + x.x - y.y - z.z, x.y + y.x, x.z + z.x), w.x),
+        (Vector(x.y + y.x, 1 + y.y - x.x - z.z, y.z + z.y), w.y),
+        (Vector(x.z + z.x, y.z + z.y, 1 + z.z - x.x - y.y), w.z),
+    )
+    square: Scalar = 1 + x.x + y.y + z.z
+    chosen, scalar = w, square
+    for own, (vector, last) in zip("xyz", columns, strict=True):
+        longer = getattr(vector, own) - square
+        taken = (1 + sign_of(sign_of(longer) - 0.5)) * 0.5
+        square = square + longer * taken
+        chosen, scalar = chosen + (vector - chosen) * taken, scalar + (last - scalar) * taken
+    return chosen * (sign_of(sign_of(scalar) + 0.5) / _sqrt(square))
 
 
 def columns_in_time(mechanism: Mechanism, loop: Loop, rates: Mapping[int, Scalar]) -> dict[int, Column]:
