@@ -352,6 +352,32 @@ def test_lengths_vary_and_the_loop_stays_closed() -> None:
     close(T[2][0, 3], 0.5, 1e-15)
 
 
+@pytest.mark.parametrize(
+    ("make", "name", "message"),
+    [
+        (
+            parallelogram,
+            "coupler.a",
+            "coupler and rocker follow crank as in a parallelogram, whose lengths cannot vary",
+        ),
+        (parallelogram, "crank.a", "whose lengths cannot vary"),
+        (four_bar, "coupler.d", "leads out of the plane of loop 'bar', whose joints depend, and cannot vary"),
+        (four_bar, "crank.z", "leads out of the plane"),
+        (slider_crank, "slide.z", "leads out of the plane"),
+        (slider_crank, "slide.y", None),
+        (four_bar, "rocker.y", None),
+    ],
+)
+def test_lengths_that_would_open_a_loop_cannot_vary(
+    make: Callable[[], aw.Robot], name: str, message: str | None
+) -> None:
+    if message is None:
+        aw.compile(make(), "mass_matrix", vary=[name])
+        return
+    with pytest.raises(aw.InputError, match=message):
+        aw.compile(make(), "mass_matrix", vary=[name])
+
+
 def test_any_scalar_solves_a_loop() -> None:
     arm = four_bar()
     q, qd, qdd = 1.0, 0.7, -0.4
@@ -576,6 +602,31 @@ def test_loops_do_not_drift(kind: str) -> None:
         aw.simulate(arm, None, q + 0.1, qd, 1.0)
     with pytest.raises(aw.UnreachableError, match="cannot be closed near"):
         replace(arm, loops=(replace(arm.loops[0], poses=(arm.loops[0].poses[0], at_x(9.0))),)).closed(q)
+
+
+def welded() -> aw.Robot:
+    """A body that flies, welded to one that turns."""
+    same = {"mass": 1.0, "com": [0.1, 0, 0], "inertia": [0.01, 0.02, 0.015, 0, 0, 0], "parent": "base"}
+    rows = [
+        {"name": "a", "type": "free", **same},
+        {"name": "b", "type": "revolute", "alpha": 0, "a": 0, "d": 0, **same},
+    ]
+    return aw.Robot.from_dh(rows, "modified", name="welded").with_loop(("a", "b"), kind="weld", dependent=())
+
+
+@pytest.mark.parametrize("angle", [1e-9, 0.5, 2.0, np.pi - 1e-6, np.pi, 4.0])
+@pytest.mark.parametrize("axis", [(1, 0, 0), (0, 1, 0), (1, -1, 0), (1, 1, 1), (0.3, -0.5, 0.8)])
+def test_a_weld_that_is_turned_is_open(angle: float, axis: tuple[float, ...]) -> None:
+    """Half a turn is the most; there the axis may point either way."""
+    arm, unit = welded(), np.array(axis) / np.linalg.norm(axis)
+    q = np.array([0, 0, 0, *np.sin(angle / 2) * unit, np.cos(angle / 2), 0.0])
+    expected = 2 * np.sin(angle / 2) * unit * (1 if angle <= np.pi else -1)
+    got = arm.loop_errors(q)[0, 3:]
+    assert min(np.abs(got - x).max() for x in (expected, -expected if angle == np.pi else expected)) < 1e-14
+    assert np.abs(arm.loop_errors(arm.closed(q)[0])).max() < 1e-10
+    if angle > 1e-3:
+        with pytest.raises(aw.InputError, match=r"are open by .* at q0; expected a closed start"):
+            aw.simulate(arm, q0=q, duration=0.1)
 
 
 def at_x(x: float) -> tuple[tuple[float, ...], ...]:

@@ -48,6 +48,17 @@ def test_any_parameter_can_vary() -> None:
     close(f(*case.state, *given.values(), **wrench), other.inverse_dynamics(*case.state, **wrench), 1e-12)
 
 
+def test_a_name_to_vary_means_one_thing() -> None:
+    with pytest.raises(aw.InputError, match="vary names 'gravity' twice"):
+        aw.compile(PUMA, "bias", vary=["gravity", "gravity"])
+    arm = replace(PUMA, links=(*PUMA.links[:5], replace(PUMA.links[5], name="payload")))
+    with pytest.raises(aw.InputError, match=r"'payload.mass': a link is called so, and what the robot holds too"):
+        aw.compile(arm, "bias", vary=["payload.mass"])
+    arm = replace(PUMA, links=(*PUMA.links[:5], replace(PUMA.links[5], name=PUMA.links[0].name)))
+    with pytest.raises(aw.InputError, match="several are called so"):
+        aw.compile(arm, "bias", vary=[f"{PUMA.links[0].name}.com"])
+
+
 def test_varied_parameters_are_checked() -> None:
     with pytest.raises(
         aw.UnknownNameError, match=r"unknown parameter to vary 'payload.mas'.*Did you mean 'payload.mass'"

@@ -6,16 +6,19 @@
 "<joint>.viscous", ".coulomb", ".armature"        1 number, of the joint of that name
 "<joint>.a", ".d", ".y", ".z"                     1 number: lengths of its placement
 
-A ball, free or planar joint has none of them.
+A ball, free or planar joint has none of them. Of a joint in a loop in a plane only lengths in that plane can vary, and
+none where the loop has become a coupling, which holds for its own lengths alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 
-from armwright.algebra import Scalar, Symmetric, Vector
-from armwright.errors import unknown
+from armwright.algebra import IDENTITY, Matrix, Scalar, Symmetric, Vector
+from armwright.errors import InputError, unknown
+from armwright.formulations.parts.loops import along
 from armwright.mechanism import FREEDOMS, AnyLink, Joint, Link, Mechanism, MomentLink
 from armwright.model.description import Description, Payload, as_pose, held
 
@@ -24,7 +27,11 @@ GRAVITY_FELT, BODY_HELD = "gravity as the base sees it", "the body at the tip wi
 SHARED = {GRAVITY_FELT: 3, BODY_HELD: 10}
 """What robots of one family differ in (`model.family`): 3 numbers, and mass, first moment, inertia about the origin."""
 
-JOINT = ("viscous", "coulomb", "armature", "a", "d", "y", "z")
+LENGTHS = ("a", "d", "y", "z")
+JOINT = ("viscous", "coulomb", "armature", *LENGTHS)
+
+PARALLEL = 1e-9
+"""Cosine of the angle between a length and the normal of a plane that it lies in."""
 
 
 def parameters(robot: Description) -> dict[str, int]:
@@ -41,7 +48,72 @@ def check(robot: Description, vary: Sequence[str]) -> dict[str, int]:
     for name in vary:
         if name not in known and name not in SHARED:
             raise unknown("parameter to vary", name, known)
+    _check_names(robot, vary)
+    _check_lengths(robot, vary)
     return {name: known[name] if name in known else SHARED[name] for name in vary}
+
+
+def _check_names(robot: Description, vary: Sequence[str]) -> None:
+    """Each parameter once, and none that several things are called by."""
+    links = ["payload", *(link.name for link in robot.links)]
+    joints = [joint.name for joint in robot.rows]
+    for name in vary:
+        if list(vary).count(name) > 1:
+            raise InputError(f"vary names {name!r} twice; expected each parameter once")
+        owner, _, field = name.rpartition(".")
+        if owner and (links if field in BODY else joints).count(owner) > 1:
+            what = (
+                "a link is called so, and what the robot holds too" if owner == "payload" else "several are called so"
+            )
+            raise InputError(f"vary = {name!r}: {what}; expected a name of its own, so rename the link or joint first")
+
+
+def _check_lengths(robot: Description, vary: Sequence[str]) -> None:
+    """That no length opens a loop."""
+    asked = {name for name in vary if name.rpartition(".")[2] in LENGTHS}
+    if not asked or not robot.followers:
+        return
+    for name, why in (*_coupled(robot), *_out_of_plane(robot)):
+        if name in asked:
+            raise InputError(
+                f"vary = {name!r}: {why}; expected a length that no loop needs, or a robot for each length"
+            )
+
+
+def _coupled(robot: Description) -> Iterator[tuple[str, str]]:
+    """Lengths of joints that move in proportion as those of a parallelogram do: two, once or once back."""
+    rows = [row for row in robot.followers if row.mimic and not row.kind]
+    once = [(row.name, dict(row.mimic.leaders)) for row in rows if row.mimic]
+    once = [(name, by) for name, by in once if by and all(abs(factor) == 1 for factor in by.values())]
+    for (one, by), (two, other) in combinations(once, 2):
+        if set(by) & set(other):
+            why = (
+                f"{one} and {two} follow {', '.join({**by, **other})} as in a parallelogram, whose lengths cannot vary"
+            )
+            yield from ((f"{name}.{field}", why) for name in (one, two, *by, *other) for field in LENGTHS)
+
+
+def _out_of_plane(robot: Description) -> Iterator[tuple[str, str]]:
+    """Lengths across the plane of a loop that moves joints; which they are does not depend on the position."""
+    mechanism = robot.mechanism()
+    for loop, model in zip(mechanism.loops, robot.loops, strict=True):
+        if not loop.dependent:
+            continue
+        why = f"it leads out of the plane of loop {model.name!r}, whose joints depend, and cannot vary"
+        axes: dict[int, tuple[Matrix, Vector]] = {}
+        for way in mechanism.between(loop.links):
+            before = IDENTITY
+            for i, frame in zip(way, along(mechanism, way, dict.fromkeys(way, 0)), strict=True):
+                axes[i] = before, frame.rotation.T.z
+                before = frame.rotation
+        normal = next(z for i, (_, z) in axes.items() if not mechanism.joints[i].prismatic)
+        for i, (before, last) in axes.items():
+            x, y, z = before.T
+            joint = mechanism.joints[i]
+            ways = {"a": x * joint.cg + y * joint.sg, "y": y * joint.cg - x * joint.sg, "z": z, "d": last}
+            for field, direction in ways.items():
+                if abs(float(direction.dot(normal))) > PARALLEL:
+                    yield f"{robot.rows[i].name}.{field}", why
 
 
 def varied(robot: Description, values: Mapping[str, Sequence[Scalar]]) -> Mechanism:
