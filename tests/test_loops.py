@@ -522,6 +522,37 @@ def test_what_is_no_loop_is_told(wrong: str, right: str, message: str | None, tm
         loaded(tmp_path, text)
 
 
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda arm: arm.with_loop(("a", "a"), dependent=()), aw.ModelError, r"links = \['a', 'a'\] are one body"),
+        (lambda arm: arm.with_loop(("base", "base"), dependent=()), aw.ModelError, "are one body, which no loop can hold"),
+        (
+            lambda arm: arm.with_loop(("b", "c"), dependent=(), reference={"nope": 1}),
+            aw.UnknownNameError,
+            r"joint of four-bar in the reference of loop 'b-c' 'nope'\..* Known: crank, coupler, rocker",
+        ),
+        (lambda arm: arm.with_loop(("b", "c"), ["b", "a"]), aw.ModelError, "frame 'a' is on another link"),
+        (lambda arm: arm.with_loop(("b", "c"), ["b", "x"]), aw.UnknownNameError, r"frame of four-bar: 'x'\. Known: a, b"),
+        (lambda arm: arm.with_differential("rocker", {"crank": "x"}), aw.InputError, "factor of 'crank' is 'x'; expected"),
+        (lambda arm: arm.with_differential("rocker", {"crank": np.nan}), aw.InputError, "factor of 'crank' is nan"),
+        (lambda arm: arm.with_differential("rocker", {"crank": 1}, "a"), aw.InputError, "offset is 'a'; expected a number"),
+        (lambda arm: arm.with_differential("rocker", ["crank"]), aw.InputError, "expected numbers by the names of joints"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_held_together_is_told(
+    call: Callable[[aw.Robot], object], error: type[Exception], message: str
+) -> None:
+    joints = turning("crank", 0.0), turning("coupler", CRANK), turning("rocker", GROUND)
+    with pytest.raises(error, match=message):
+        call(aw.Robot("four-bar", joints, BODIES[:3], gravity=DOWN, parents=(-1, 0, -1)))
+
+
+def test_links_name_the_frames_a_loop_holds() -> None:
+    arm = cut_four_bar().with_loop(("b", "c"), ["b", "c"], dependent=(), name="again")
+    assert arm.loops[1].poses == (at_x(0.0), at_x(0.0))
+
+
 def test_passive_joints_are_dependent_by_default(tmp_path: Path) -> None:
     text = TOML.replace('dependent = ["coupler", "rocker"]\n', "").replace("mass = 2.0", "max_torque = 0\nmass = 2.0")
     text = text.replace("d = 0\nmass = 1.0\ncom = [0.2", "d = 0\nmax_torque = 0\nmass = 1.0\ncom = [0.2")

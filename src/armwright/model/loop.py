@@ -11,12 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from armwright.algebra import Array, Scalar
-from armwright.errors import ModelError, unknown
+from armwright.errors import InputError, ModelError, unknown
 from armwright.formulations.parts.coordinates import placed, positions
 from armwright.formulations.parts.loops import Angle, dyad, ends, gap
 from armwright.mechanism import Loop, Mechanism
@@ -81,6 +82,8 @@ def close(
         entry.fail("links", f"links = {names!r}; expected the names of two links, or 'base' for the base")
     links = Links(tuple(link.name for link in robot.links)) if table is None else table.names
     one, two = (links.find(entry, "links", name) for name in names)
+    if one == two:
+        entry.fail("links", f"links = {list(names)!r} are one body, which no loop can hold; expected two that move")
     places: Any = entry.data.get("at", ((0.0, 0.0, 0.0),) * 2)
     if isinstance(places, str) or not hasattr(places, "__len__") or len(places) != 2:
         entry.fail("at", f"at = {places!r}; expected a point, a transform or the name of a frame for each of two links")
@@ -105,9 +108,7 @@ def _numbers(entry: Reader, key: str) -> dict[str, float]:
 def _pose(robot: Description, entry: Reader, place: Any, link: int, frames: Mapping[int, Transform]) -> Transform:
     """A point, a transform or the name of a frame on a link, in its canonical frame; it is written in `frames`."""
     if isinstance(place, str):
-        found = next((frame for frame in robot.frames if frame.name == place), None)
-        if found is None:
-            raise unknown(f"frame of {robot.name}", place, [frame.name for frame in robot.frames])
+        found = robot.frame(place)
         if found.link != link:
             entry.fail("at", f"frame {place!r} is on another link than the one the loop holds there")
         return found.pose
@@ -158,6 +159,10 @@ def with_loop(robot: AnyRobot, loop: LoopModel, reference: Mapping[str, float] |
     `reference` says about where the joints of the loop are when it is closed; of the two ways to put a loop together
     the one is meant that is nearer. Joints that it does not name are at zero.
     """
+    names = [row.name for row in robot.rows]
+    for name in reference or ():
+        if name not in names:
+            raise unknown(f"joint of {robot.name} in the reference of loop {loop.name!r}", name, names)
     if not loop.dependent:
         return replace(robot, loops=(*robot.loops, loop))
     cut = _Cut(robot, loop, dict(reference or {}))
@@ -185,10 +190,6 @@ class _Cut:
         self.probe: Loop = probe
         self.q = np.array(self.robot.neutral)
         for name, value in self.reference.items():
-            if name not in self.names:
-                raise unknown(
-                    f"joint of {self.robot.name} in the reference of loop {self.loop.name!r}", name, self.names
-                )
             if name in (joint.name for joint in self.robot.joints):
                 self.q[self._place(name)] = value
         self._check_plane()
@@ -401,6 +402,11 @@ def with_differential(robot: AnyRobot, joint: str, terms: Mapping[str, float], o
     """The robot with a joint at the sum of others times factors, plus an offset: a differential."""
     names = [row.name for row in robot.rows]
     moving = [own.name for own in robot.joints]
+    if not isinstance(terms, Mapping):
+        raise InputError(f"terms = {terms!r}: expected numbers by the names of joints, such as {{'left': 0.5}}")
+    for what, value in (*((f"the factor of {name!r}", factor) for name, factor in terms.items()), ("offset", offset)):
+        if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value):
+            raise InputError(f"robot {robot.name!r}, differential of {joint!r}: {what} is {value!r}; expected a number")
     for name in (joint, *terms):
         if name not in names:
             raise unknown(f"joint of {robot.name}", name, names)

@@ -296,7 +296,9 @@ def turned_apart(mechanism: Mechanism, loop: Loop) -> Vector:
         taken = (1 + sign_of(sign_of(longer) - 0.5)) * 0.5
         square = square + longer * taken
         chosen, scalar = chosen + (vector - chosen) * taken, scalar + (last - scalar) * taken
-    return chosen * (sign_of(sign_of(scalar) + 0.5) / _sqrt(square))
+    upward: Scalar = sign_of(sign_of(scalar) + 0.5) / _sqrt(square)
+    turn: Vector = chosen * upward
+    return turn
 
 
 def columns_in_time(mechanism: Mechanism, loop: Loop, rates: Mapping[int, Scalar]) -> dict[int, Column]:
