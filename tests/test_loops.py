@@ -788,6 +788,7 @@ BODIES_MJCF = """<mujoco><compiler angle="radian"/><worldbody>
         '<connect body1="b" body2="c" anchor="0.15 0.02 0"/>',
         '<weld body1="b" body2="c" anchor="0.15 0.02 0"/>',
         '<weld body1="b" relpose="0.1 0.2 0 0.9689124 0 0 0.247404" body2="c"/>',
+        '<weld body1="b" relpose="0.1 0.2 0 0.9689124 0 0 0.247404" body2="c" torquescale="0"/>',
         '<connect body1="b" anchor="0.15 0.02 0"/>',
         '<connect body1="b" body2="c" anchor="0.15 0.02 0" active="false"/>',
     ],
@@ -804,9 +805,18 @@ def test_mujoco_measures_the_same_errors(equation: str, tmp_path: Path) -> None:
     mujoco.mj_forward(model, data)
     apart = arm.loop_errors(q)[0]
     close(np.linalg.norm(apart[:3]), np.linalg.norm(data.efc_pos[:3]), 1e-9)
-    assert arm.loops[0].weld == equation.startswith("<weld")
+    assert arm.loops[0].weld == (equation.startswith("<weld") and "torquescale" not in equation)
     if arm.loops[0].weld:  # MuJoCo has half-angle sines, times the torque scale
         assert (np.abs(apart[3:]).max() > 1e-3) == (np.abs(data.efc_pos[3:6]).max() > 1e-3)
+
+
+def test_equations_of_tendons_are_told(tmp_path: Path) -> None:
+    text = BODIES_MJCF.format('<tendon tendon1="t"/><tendon tendon1="t" active="false"/>')
+    tendon = '<tendon><fixed name="t"><joint joint="a" coef="1"/></fixed></tendon></mujoco>'
+    (tmp_path / "robot.xml").write_text(text.replace("</mujoco>", tendon))
+    mujoco.MjModel.from_xml_path(str(tmp_path / "robot.xml"))
+    with pytest.warns(aw.ModelWarning, match="not taken over: the equation of a tendon in line 7$"):
+        aw.load(tmp_path / "robot.xml")
 
 
 def test_what_cannot_be_written_is_told() -> None:

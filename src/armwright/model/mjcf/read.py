@@ -173,7 +173,7 @@ class _Reader:
         return {name: moved(-shift) for name, shift in zip(self.names, self.shifts, strict=True) if shift.any()}
 
     def loops(self) -> Iterator[TreeLoop]:
-        """Bodies or sites that are connected in a point, or welded."""
+        """Bodies or sites that are connected in a point, or welded; a weld whose torques count nothing is a point."""
         m, kinds = self.model, self.mujoco.mjtEq
         for i in range(m.neq):
             weld = m.eq_type[i] == kinds.mjEQ_WELD
@@ -189,7 +189,8 @@ class _Reader:
                     [transform(data[3:6], data[6:10]), moved(data[:3])] if weld else [moved(data[:3]), moved(data[3:6])]
                 )
             names = self.names[bodies[0]], self.names[bodies[1]]
-            yield TreeLoop(m.equality(i).name or f"{names[0]}-{names[1]}", bool(weld), names, (poses[0], poses[1]))
+            whole = bool(weld and data[10])
+            yield TreeLoop(m.equality(i).name or f"{names[0]}-{names[1]}", whole, names, (poses[0], poses[1]))
 
     def show(self, visuals: Mapping[int, list[Visual]]) -> None:
         """Visuals, in the frames of their bodies, on the links."""

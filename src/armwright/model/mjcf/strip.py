@@ -29,6 +29,8 @@ REFUSED = {
 }
 SECTIONS = ("compiler", "option", "default", "asset", "worldbody", "equality", "actuator")
 """Of the document; the others say what is seen, sensed and touched."""
+EQUATIONS = ("joint", "connect", "weld")
+"""That are taken over."""
 UNSEEN = ("camera", "light", "plugin", "texture", "material", "skin", "hfield")
 UNUSED = ("material", "meshdir", "texturedir", "assetdir", "strippath", "fusestatic", "discardvisual")
 """Attributes of what is left out, and two that would leave out bodies."""
@@ -104,7 +106,7 @@ def _kept(element: Element, keep_inertials: bool, shapes: bool = True) -> Elemen
 
 def _foreign(section: Element, child: Element) -> bool:
     """Equations other than those of joints and loops, and actuators of other things than joints."""
-    return (section.tag == "equality" and child.tag not in ("joint", "connect", "weld")) or (
+    return (section.tag == "equality" and child.tag not in EQUATIONS) or (
         section.tag == "actuator" and not {"joint", "jointinparent"} & set(child.attributes)
     )
 
@@ -146,6 +148,9 @@ def _left_out(root: Element) -> list[str]:
     for section in root.all("tendon"):
         active = ("stiffness", "damping", "frictionloss", "armature", "range")
         found += [f"the tendon of line {e.line}" for e in section.children if set(active) & set(e.attributes)]
+    for section in root.all("equality"):
+        others = [e for e in section.children if e.tag not in EQUATIONS and e.attributes.get("active") != "false"]
+        found += [f"the equation of a {e.tag} in line {e.line}" for e in others]
     for option in root.all("option"):
         found += [f"the {name} of the air" for name in ("density", "viscosity", "wind") if _moving(option, name)]
     return found
