@@ -14,7 +14,7 @@ from tree_oracle import Oracle
 
 import armwright as aw
 from armwright import identify
-from armwright.check import compare
+from armwright.check import check, compare
 from armwright.formulations import FORMULATIONS, Formulation
 from armwright.model.description import JointModel, LinkModel
 from armwright.robot import random_tree
@@ -684,6 +684,18 @@ def test_robots_with_loops_are_compared_and_raise_no_alarm() -> None:
     texts = [d.text for d in compare(arm, replace(arm, followers=other)).differences if d.kind == "coupling"]
     assert texts == ["it is at 1 lever -1 shoulder +0 here, it is at 1 lever -1 shoulder +0.1 there"]
     assert not [text for text in aw.problems(cut_four_bar()) if "could never move" in text]
+
+
+@pytest.mark.parametrize("kind", ["point", "weld"])
+def test_loops_held_by_forces_are_proved_where_they_are_closed(kind: str, tmp_path: Path) -> None:
+    """And compared as a tree: another program knows nothing of the loop."""
+    cut_four_bar(kind).to_toml(tmp_path / "bar.toml")
+    report = check(
+        tmp_path / "bar.toml", peers={"Oracle": lambda arm, *state: aw.compile(arm, "inverse_dynamics")(*state)}
+    )
+    assert report.ok, [str(finding) for finding in report.findings]
+    assert len(report.proofs) == 7 and all(proof.holds for proof in report.proofs)
+    assert "of the tree without its loops" in report.proofs[-1].text
 
 
 def test_a_robot_without_held_loops_has_no_forces_of_them() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -39,15 +40,18 @@ def from_toml(data: bytes, file: str, default_name: str) -> Written:
     parents = [on - floats for on in parents_of(readers, Links(((base.name,) if base else ()) + names, floats))]
     bodies = [_body(reader, i, table, parents, convention, lines) for i, reader in enumerate(readers)]
     serial = parents == list(range(-1, len(rows) - 1)) and not any({"gamma", "y", "z"} & set(row) for row in rows)
+    hinges = [
+        _hinge(reader, i, table[i], names[parents[i]] if parents[i] >= 0 else "", lines)
+        for i, reader in enumerate(readers)
+    ]
+    if top.get("loop"):  # in a loop a joint may have no motor
+        hinges = [replace(hinge, effort=hinge.effort or None) for hinge in hinges]
     return Written(
         file=file,
         format="toml",
         name=whole.text("name", default_name),
         bodies=tuple(body for body in (base, *bodies) if body is not None),
-        hinges=tuple(
-            _hinge(reader, i, table[i], names[parents[i]] if parents[i] >= 0 else "", lines)
-            for i, reader in enumerate(readers)
-        ),
+        hinges=tuple(hinges),
         angles=tuple(angle for i, reader in enumerate(readers) for angle in _angles(reader, i, lines)),
         gravity=whole.triple("gravity", EARTH),
         gravity_line=lines.get(("", 0, "gravity")),

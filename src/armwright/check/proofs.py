@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.check.numbers import bare, difference, evaluate, states
+from armwright.check.numbers import STATES, bare, difference, evaluate, states
 from armwright.check.report import Proof
-from armwright.errors import ArmwrightError
+from armwright.errors import ArmwrightError, UnreachableError
 from armwright.formulations import default_for, formulations
 from armwright.formulations.parts.coordinates import positions, rates
+from armwright.model.loop import apart
 from armwright.robot import Robot
 from armwright.simulation import simulate
 
@@ -31,12 +33,36 @@ FALL = 0.25
 
 POSITIONS = 100
 
+TRIES = 10
+"""Random positions of a robot with loops for each one at which they are to close."""
+
 
 def prove(robot: Robot, peers: Mapping[str, Peer] | None = None) -> tuple[Proof, ...]:
     """Every proof, each of which may fail or be impossible to try without stopping the others."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
+        if robot.loops and not len(_states(robot, 1)[0]):
+            return (Proof("loops close", False, f"they do at none of {TRIES} random positions"),)
         return (*_agreement(robot), _definite(robot), _conserved(robot), *_peers(robot, peers or {}))
+
+
+def _states(robot: Robot, count: int = STATES, seed: int = 0) -> tuple[Array, Array, Array]:
+    """Random states at which loops are closed, as many as are found, and accelerations that keep them so."""
+    if not robot.loops:
+        return states(robot, count, seed)
+    q, qd, qdd = states(robot, TRIES * count, seed)
+    found: list[tuple[Array, Array, Array]] = []
+    for at, speed, more in zip(q, qd, qdd, strict=True):
+        with suppress(UnreachableError):
+            if len(found) < count and apart(robot, at.tolist()) is None:
+                found.append((*robot.closed(at, speed), more))
+    if not found:
+        return q[:0], qd[:0], qdd[:0]
+    q, qd, qdd = (np.stack(part) for part in zip(*found, strict=True))
+    if robot.mechanism().ties:  # accelerations that motors can have produced
+        tau = qdd * [joint.max_torque != 0 for joint in robot.joints]
+        qdd = evaluate(robot, "forward_dynamics", q, qd, tau)
+    return q, qd, qdd
 
 
 def _proof(name: str, value: float, allowed: float, text: str) -> Proof:
@@ -46,7 +72,7 @@ def _proof(name: str, value: float, allowed: float, text: str) -> Proof:
 
 def _agreement(robot: Robot) -> Iterator[Proof]:
     """All formulations of a problem; forward dynamics may lose what the condition of the mass matrix costs."""
-    q, qd, qdd = states(robot)
+    q, qd, qdd = _states(robot)
     tau = evaluate(robot, "inverse_dynamics", q, qd, qdd)
     condition = float(np.max(np.linalg.cond(evaluate(robot, "mass_matrix", q))))
     for problem, state in (
@@ -79,7 +105,7 @@ def _off(
 
 def _definite(robot: Robot) -> Proof:
     """Scaled by its diagonal, so that metres and radians, base and hand weigh alike."""
-    q = states(robot, POSITIONS, seed=1)[0]
+    q = _states(robot, POSITIONS, seed=1)[0]
     M = evaluate(robot, "mass_matrix", q)
     name = "mass matrix is positive definite"
     diagonal = np.einsum("kii->ki", M)
@@ -89,14 +115,14 @@ def _definite(robot: Robot) -> Proof:
     smallest = float(np.min(np.linalg.eigvalsh(M / scale[:, :, None] / scale[:, None, :])))
     condition = float(np.max(np.linalg.cond(M)))
     low = f", and an eigenvalue of {smallest:.1e} relative to the diagonal" if smallest <= 1e-13 else ""
-    return Proof(name, not low, f"{POSITIONS} positions: condition {condition:.3g} at worst{low}", smallest)
+    return Proof(name, not low, f"{len(q)} positions: condition {condition:.3g} at worst{low}", smallest)
 
 
 def _conserved(robot: Robot) -> Proof:
     """Free fall without friction, from a random position and speed."""
     name = "energy is conserved"
     falling = robot.each_joint(lambda joint: replace(joint, viscous=0.0, coulomb=0.0))
-    q, qd, _ = states(robot, 1, seed=2)
+    q, qd, _ = _states(robot, 1, seed=2)
     try:
         run = simulate(falling, None, q[0], qd[0], FALL, every=FALL / 5, rtol=1e-10)
     except ArmwrightError as error:
@@ -106,7 +132,7 @@ def _conserved(robot: Robot) -> Proof:
 
 
 def _peers(robot: Robot, peers: Mapping[str, Peer]) -> Iterator[Proof]:
-    model, mechanism, state = bare(robot).freed(), robot.mechanism(), states(robot)
+    model, mechanism, state = replace(bare(robot).freed(), loops=()), robot.mechanism(), _states(robot)
     q, qd, qdd = (
         np.stack(np.broadcast_arrays(np.zeros(len(x)), *moved(mechanism, list(x.T)))[1:], axis=-1, dtype=float)
         for moved, x in zip((positions, rates, rates), state, strict=True)
@@ -123,4 +149,5 @@ def _peers(robot: Robot, peers: Mapping[str, Peer]) -> Iterator[Proof]:
             first = str(error).strip().split("\n")[0]
             yield Proof(name, None, f"{type(error).__name__}: {first}")
             continue
-        yield _proof(name, worst, AGREE, f"inverse dynamics, {len(q)} states: {worst:.1e} at worst")
+        tree = " of the tree without its loops" if robot.loops else ""
+        yield _proof(name, worst, AGREE, f"inverse dynamics{tree}, {len(q)} states: {worst:.1e} at worst")
