@@ -1,9 +1,11 @@
 """Compiled code: what the graph means, the same for every layout, batch, thread and place, and safe to cache."""
 
+import io
 import multiprocessing
 import os
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from weakref import WeakValueDictionary
@@ -438,3 +440,21 @@ def test_code_and_constants_may_lie_far_apart(size: int) -> None:
     """Holes just large enough for one of them, four gigabytes apart."""
     environment = {**os.environ, "ARMWRIGHT_CACHE": ""}
     subprocess.run([sys.executable, "-c", FRAGMENTED, str(size)], check=True, env=environment)
+
+
+def test_whoever_waits_for_the_compiler_is_told(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    terminal = io.StringIO()
+    terminal.isatty = lambda: True  # type: ignore[method-assign]
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(compiler, "PATIENCE", 0.01)
+    monkeypatch.setattr(compiler, "_here_or_elsewhere", lambda text: time.sleep(0.1) or b"")
+    with caplog.at_level("INFO", "armwright"):
+        compiler.compiled("a\nb\n")
+    assert "compiling" in terminal.getvalue()
+    assert "compiled 2 lines" in caplog.text
+    monkeypatch.setattr(compiler, "_here_or_elsewhere", lambda text: b"")
+    caplog.clear()
+    compiler.compiled("a\n")
+    assert not caplog.text

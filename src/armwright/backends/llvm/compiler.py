@@ -7,9 +7,14 @@ with which all of it goes. Run as a program this file is that process: text in, 
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from itertools import count
 from typing import Any
@@ -49,8 +54,47 @@ def machine(level: int = 3) -> Any:
     )
 
 
+PATIENCE = 0.3
+"""Seconds after which whoever waits for the compiler is told."""
+
+LOG = logging.getLogger("armwright")
+
+
 def compiled(text: str) -> bytes:
     """Machine code."""
+    with _told(text.count("\n")):
+        return _here_or_elsewhere(text)
+
+
+@contextmanager
+def _told(lines: int) -> Iterator[None]:
+    """A line on a terminal while compiling takes long, and a message in the log afterwards."""
+    begin, shown = time.perf_counter(), threading.Event()
+
+    def show() -> None:
+        shown.set()
+        sys.stderr.write("compiling ...")
+        sys.stderr.flush()
+
+    timer = threading.Timer(PATIENCE, show) if sys.stderr is not None and sys.stderr.isatty() else None
+    if timer is not None:
+        timer.daemon = True
+        timer.start()
+    try:
+        yield
+    finally:
+        if timer is not None:
+            timer.cancel()
+            timer.join()
+        if shown.is_set():
+            sys.stderr.write("\r\033[K")
+            sys.stderr.flush()
+        seconds = time.perf_counter() - begin
+        if seconds > PATIENCE:
+            LOG.info("compiled %d lines in %.1f s", lines, seconds)
+
+
+def _here_or_elsewhere(text: str) -> bytes:
     if next(_asked) < HERE or not sys.executable or hasattr(sys, "frozen"):  # a frozen program would start itself
         return _compiled(text)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
