@@ -107,6 +107,22 @@ def test_pinocchio_holds_the_same_feet_with_the_same_forces() -> None:
         (lambda *s: ROBOT.contact_dynamics(*s, {"link1": "all"}), aw.UnknownNameError, "way to hold 'link1': 'all'"),
         (lambda *s: ROBOT.contact_dynamics(*s[:2], [1.0], FEET), aw.InputError, r"tau has shape \(1,\)"),
         (
+            lambda q, qd, _: ROBOT.contact_dynamics(q, np.stack([qd] * 2), np.stack([qd] * 3), FEET),
+            aw.InputError,
+            r"batch shapes do not fit together: q \(\), qd \(2,\), tau \(3,\)",
+        ),
+        (lambda *s: ROBOT.contact_dynamics(*s[:2], s[2] + np.nan, FEET), aw.InputError, r"tau\[0\] is nan"),
+        (lambda *s: ROBOT.contact_dynamics(s[0], s[1] + np.nan, s[2], FEET), aw.InputError, r"qd\[0\] is nan"),
+        (lambda *s: ROBOT.contact_dynamics(s[0] + np.nan, *s[1:], FEET), aw.InputError, r"q\[0\] is nan"),
+        (lambda *s: ROBOT.support_forces(*s, 3), aw.InputError, "contacts = 3: expected names of frames"),
+        (lambda *s: ROBOT.support_forces(*s, [[]]), aw.UnknownNameError, r"unknown frame of .* \[\]"),
+        (lambda *s: ROBOT.support_forces(*s, {"link1": []}), aw.UnknownNameError, r"way to hold 'link1': \[\]"),
+        (
+            lambda q, _, tau: ROBOT.contact_dynamics(q, np.ones(ROBOT.n), tau, REDUNDANT),
+            aw.SingularError,
+            r"these contacts cannot all be held: an acceleration of [0-9.]+ is left, as they contradict each other, or",
+        ),
+        (
             lambda *s: aw.load("puma560").support_forces(*(np.zeros((3, 6))), ["tool"]),
             aw.InputError,
             "puma560 has no free joint, so that its base needs no support; use inverse_dynamics",
@@ -116,6 +132,12 @@ def test_pinocchio_holds_the_same_feet_with_the_same_forces() -> None:
 def test_bad_contacts_are_told(call, error: type, message: str) -> None:
     with pytest.raises(error, match=message):
         call(ROBOT.neutral, *np.zeros((2, ROBOT.n)))
+
+
+def test_a_robot_held_by_every_link_stays_where_it_is() -> None:
+    held = {link.name: "frame" for link in ROBOT.links}
+    qdd = ROBOT.contact_dynamics(ROBOT.neutral, np.zeros(ROBOT.n), np.ones(ROBOT.n), held).qdd
+    assert np.abs(qdd).max() < 1e-10
 
 
 @pytest.mark.usefixtures("uncompiled")

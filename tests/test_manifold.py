@@ -91,3 +91,6 @@ def test_a_quaternion_that_is_not_unit_is_told() -> None:
         robot.difference(robot.neutral, [robot.neutral, 1.1 * robot.neutral])
     with pytest.raises(InputError, match=r"v has shape \(2,\); expected shape \(6,\)"):
         robot.integrate(robot.neutral, [0, 0])
+    for wrong, message in ((np.nan, r"v\[0\] is nan"), (np.inf, r"v\[0\] is inf"), (1e200, "size 1e.200; expected")):
+        with pytest.raises(aw.InputError, match=message):
+            robot.integrate(robot.neutral, np.full(robot.n, wrong))

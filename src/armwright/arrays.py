@@ -58,6 +58,14 @@ def checked(name: str, value: ArrayLike, trailing: tuple[int, ...], dtype: np.dt
     return array
 
 
+def check_finite(name: str, array: Array) -> None:
+    """Refuse an array of numbers of which one is not finite."""
+    if not np.isfinite(array).all():
+        place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        which = f"{name}[{', '.join(map(str, place))}]" if place else name
+        raise InputError(f"{which} is {array[place]}; every number must be finite")
+
+
 def common_shape(arrays: Mapping[str, tuple[Array, int]]) -> tuple[int, ...]:
     """The batch shape all arrays broadcast to; the number is how many trailing axes are not batch."""
     shapes = {name: array.shape[: array.ndim - kept] for name, (array, kept) in arrays.items()}

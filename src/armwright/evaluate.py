@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.arrays import by_state, check_out, direct, empty, scalars, stacked, viewed, wrench
+from armwright.arrays import by_state, check_finite, check_out, direct, empty, scalars, stacked, viewed, wrench
 from armwright.backends.interface import Backend, Kernel
 from armwright.errors import ArmwrightError, InputError, SingularError
 from armwright.formulations import Formulation, Problem
@@ -162,12 +162,9 @@ def _filled(out: Array | None, result: Array) -> Array:
 
 
 def not_finite(subject: Subject, call: Call, result: Array) -> ArmwrightError:
-    """Why a result is not finite: because of the input, a singular matrix, or overflow."""
+    """Why a result is not finite: a loop that is apart, a singular matrix or overflow. Raises if the input is not."""
     for name, array in call.arrays.items():
-        if not np.isfinite(array).all():
-            place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-            where = ", ".join(map(str, place))
-            return InputError(f"{name}[{where}] is {array[place]}; every number must be finite")
+        check_finite(name, array)
     if "q" in call.arrays and (said := not_unit(subject.robot, "q", call.arrays["q"])):
         return InputError(said)
     place = tuple(int(i) for i in np.argwhere(~np.isfinite(result))[0])[: len(call.batch)]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.arrays import checked, common_shape, scalars, stacked
+from armwright.arrays import check_finite, checked, common_shape, scalars, stacked
 from armwright.errors import InputError, ModelError, ModelWarning, unknown
 from armwright.files import write
 from armwright.formulations.problem import MEANING
@@ -61,6 +61,10 @@ PerJoint: TypeAlias = ArrayLike | Sequence[Any] | Mapping[str, Any] | None
 
 AXES = {"base": "world", "tip": "frame"}
 """Words for the axes in which the Jacobian of the tool is given."""
+
+
+FASTEST = 1e100
+"""Beyond which squares of velocities would overflow."""
 
 
 class Robot(Description):
@@ -404,12 +408,17 @@ class Robot(Description):
         """
         begin = self._positions("q", q)
         way = checked("v", v, (self.n,), np.dtype(float), "one velocity per freedom")
+        check_finite("v", way)
+        if self.balls and (fastest := float(np.abs(way).max(initial=0.0))) > FASTEST:
+            raise InputError(f"v has an entry of size {fastest:.3g}; expected velocities below {FASTEST:g}")
         batch = common_shape({"q": (begin, 1), "v": (way, 1)})
         ends = moved(self.balls, scalars(begin, batch), scalars(way, batch))
         return self.unit(stacked(ends, batch, np.dtype(float)))
 
     def _positions(self, name: str, q: ArrayLike) -> Array:
-        return checked_unit(self, name, checked(name, q, (self.nq,), np.dtype(float), "a position"))
+        array = checked(name, q, (self.nq,), np.dtype(float), "a position")
+        check_finite(name, array)
+        return checked_unit(self, name, array)
 
     def forward_kinematics(self, q: ArrayLike, frame: str | None = None) -> Array:
         """The pose of the tool frame, or of the frame of that name, seen from the world; shape (..., 4, 4)."""
@@ -520,10 +529,15 @@ class Robot(Description):
         """The accelerations `qdd` that the torques tau produce while `contacts` are held, and the `wrenches` there.
 
         Contacts and wrenches are as in `support_forces`. The held points and frames do not accelerate; if they move,
-        they go on as they do.
+        they go on as they do. Contacts that cannot all be held, as two points of a body that turns, are an error.
         """
         rows = held_rows(self, contacts)
-        force = checked("tau", tau, (self.n,), np.dtype(float), MEANING["tau"]) - self.bias(q, qd)
+        given = {"q": (q, self.nq), "qd": (qd, self.n), "tau": (tau, self.n)}
+        arrays = {name: checked(name, x, (size,), np.dtype(float), MEANING[name]) for name, (x, size) in given.items()}
+        batch = common_shape({name: (x, 1) for name, x in arrays.items()})
+        check_finite("tau", arrays["tau"])
+        q, qd, tau = (np.broadcast_to(x, (*batch, x.shape[-1])) for x in arrays.values())
+        force = tau - self.bias(q, qd)
         rate = drift(self, rows, q, qd)
         qdd, f = held_motion(self, self.mass_matrix(q), force, all_jacobians(self, rows, q), rate)
         return HeldMotion(qdd, by_name(self, rows, q, f))

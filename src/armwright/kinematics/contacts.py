@@ -54,16 +54,16 @@ class Moving(Protocol):
 
 def held_rows(robot: Description, contacts: Contacts) -> dict[str, int]:
     """How many rows each contact has."""
-    if isinstance(contacts, str) or not contacts:
+    if not isinstance(contacts, (Sequence, Mapping)) or isinstance(contacts, str) or not contacts:
         raise InputError(f"contacts = {contacts!r}: expected names of frames, such as ['foot'], or {{'foot': 'frame'}}")
     if robot.mechanism().ties:
         raise InputError(f"{robot.name} has loops that forces hold, beside which contacts are not known")
-    by_name = contacts if isinstance(contacts, Mapping) else dict.fromkeys(contacts, "point")
-    for name, what in by_name.items():
+    pairs = list(contacts.items()) if isinstance(contacts, Mapping) else [(name, "point") for name in contacts]
+    for name, what in pairs:
         robot.frame(name)
-        if what not in HELD:
+        if not isinstance(what, str) or what not in HELD:
             raise unknown(f"way to hold {name!r}:", what, HELD)
-    return {name: HELD[what] for name, what in by_name.items()}
+    return {name: HELD[what] for name, what in pairs}
 
 
 def undriven(robot: Description) -> list[int]:
@@ -104,7 +104,7 @@ def supporting(robot: Description, tau: Array, J: Array) -> tuple[Array, Array]:
 
 
 def held_motion(robot: Description, M: Array, force: Array, J: Array, rate: Array) -> tuple[Array, Array]:
-    """Accelerations by the mass matrix and tau - h, and the forces; what contradicts itself is held as well as can be.
+    """Accelerations by the mass matrix and tau - h, and the forces; contacts that contradict each other are refused.
 
     With M = L L^T and B = L^-1 J^T = U S V^T the forces are V S^-2 V^T r, r being what is missing without them. Where
     contacts are redundant, singular values are zero, and these are left out.
@@ -120,8 +120,22 @@ def held_motion(robot: Description, M: Array, force: Array, J: Array, rate: Arra
     r = -(np.swapaxes(B, -1, -2) @ free)[..., 0] - rate
     y = shortest(np.swapaxes(B, -1, -2), r)
     f = shortest(B, y)
-    qdd = np.linalg.solve(np.swapaxes(L, -1, -2), free + y[..., None])[..., 0]
-    return qdd, f
+    parts = np.linalg.solve(np.swapaxes(L, -1, -2), np.concatenate([free, y[..., None]], axis=-1))
+    _check_held(robot, parts, J, rate)
+    return parts.sum(axis=-1), f
+
+
+def _check_held(robot: Description, parts: Array, J: Array, rate: Array) -> None:
+    """That nothing that is held accelerates, by accelerations (..., n, 2) without the forces and by them."""
+    left = np.linalg.norm((J @ parts).sum(axis=-1) + rate, axis=-1)
+    size = np.linalg.norm((np.abs(J) @ np.abs(parts)).sum(axis=-1) + np.abs(rate), axis=-1)
+    missed = left > _MISSED * size
+    if missed.any():
+        raise SingularError(
+            f"{robot.name}: these contacts cannot all be held{first(missed)}: an acceleration of "
+            f"{left[missed].flat[0]:.3g} is left, as they contradict each other, or the velocities break them. Hold "
+            "fewer, or give velocities at which they rest"
+        )
 
 
 def by_name(robot: Moving, rows: Mapping[str, int], q: ArrayLike, f: Array) -> dict[str, Array]:

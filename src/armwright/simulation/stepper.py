@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.arrays import by_state, checked, common_shape, whole_number
+from armwright.arrays import by_state, check_finite, checked, common_shape, whole_number
 from armwright.backends.interface import Kernel, backend
 from armwright.errors import InputError, SimulationError, unknown
 from armwright.graph.program import Program
@@ -295,12 +295,9 @@ class Stepper:
         y[~good] = np.nan
         return good
 
-    def _failure(self, arrays: list[Array], batch: tuple[int, ...], good: Array) -> InputError | SimulationError:
+    def _failure(self, arrays: list[Array], batch: tuple[int, ...], good: Array) -> SimulationError:
         for name, array in zip(self._sizes, arrays, strict=False):
-            if not np.isfinite(array).all():
-                place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-                where = ", ".join(map(str, place))
-                return InputError(f"{name}[{where}] is {array[place]}; every number must be finite")
+            check_finite(name, array)
         first = tuple(int(i) for i in np.argwhere(~good)[0])
         which = f"state {', '.join(map(str, first))} of the batch" if batch else "the state"
         return SimulationError(
