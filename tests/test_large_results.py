@@ -73,3 +73,23 @@ def test_results_beyond_the_caches_are_those_within(name):
         out = memory[begin : begin + count * entries].reshape(count, robot.n, robot.n)
         assert f(q, out=out, threads=1) is out
         assert np.array_equal(out, within)
+
+
+def test_one_bad_state_does_not_cost_the_others():
+    robot = aw.load("puma560")
+    f = aw.compile(robot, "forward_dynamics")
+    q, qd, tau = states(robot, 6)
+    good = f(q, qd, tau)
+    tau[2], q[4, 1] = 1e308, np.nan
+    result, mask = f(q, qd, tau, raises=False)
+    assert mask.tolist() == [True, True, False, True, False, True]
+    assert np.array_equal(result[mask], good[mask])
+    assert np.isnan(result[~mask]).all()
+    one, fine = f(q[2], qd[2], tau[2], raises=False)
+    assert not fine
+    assert np.isnan(one).all()
+    M, which = aw.compile(robot, "mass_matrix")(q, raises=False)
+    assert which.tolist() == [True] * 4 + [False, True]
+    assert np.isnan(M[4]).all()
+    with pytest.raises(aw.InputError, match=r"q\[4, 1\] is nan"):
+        f(q, qd, tau)

@@ -23,13 +23,17 @@ from armwright.trace.solvable import check_solvable
 
 
 class Call(NamedTuple):
-    """One call, checked: arrays by name, the shape of an entry of each, the batch, where to, on how many threads."""
+    """One call, checked: arrays by name, the shape of an entry of each, the batch, where to, on how many threads.
+
+    Unless it `raises`, what is not finite is in the result as it is.
+    """
 
     arrays: dict[str, Array]
     shapes: dict[str, tuple[int, ...]]
     batch: tuple[int, ...]
     out: Array | None
     threads: int
+    raises: bool = True
 
 
 class Subject(NamedTuple):
@@ -49,7 +53,7 @@ def by_kernel(kernel: Kernel, subject: Subject) -> Evaluate:
     entries = math.prod(shape)
 
     def evaluate(call: Call) -> Array:
-        arrays, shapes, batch, out, threads = call
+        arrays, shapes, batch, out, threads, raises = call
         states = math.prod(batch)
         columns = [by_state(array, batch, shapes[name]) for name, array in arrays.items()]
         beside = bool(batch) and states > 1 and all(c.strides[0] in (0, c.itemsize) for c in columns)
@@ -59,7 +63,7 @@ def by_kernel(kernel: Kernel, subject: Subject) -> Evaluate:
         apart = out is None or direct(out, dtype, columns)
         view = viewed(result, (states, entries)) if apart else None
         target = view if view is not None else np.empty((states, entries), dtype)
-        if not kernel.run(columns, target, threads):
+        if not kernel.run(columns, target, threads) and raises:
             raise not_finite(subject, call, target.reshape((*batch, *shape)))
         if view is None:
             result[...] = target.reshape(result.shape)

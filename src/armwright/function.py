@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -73,6 +73,7 @@ class Function:
         named = None if self._wanted is None else self._wanted.name
         return Function, (self.robot, self.problem, named, self.target, self.dtype.name, self.vary)
 
+    @overload
     def __call__(
         self,
         *state: ArrayLike,
@@ -80,12 +81,39 @@ class Function:
         link_wrenches: Wrenches | None = None,
         out: Array | None = None,
         threads: int | None = None,
-    ) -> Array:
+        raises: Literal[True] = True,
+    ) -> Array: ...
+
+    @overload
+    def __call__(
+        self,
+        *state: ArrayLike,
+        tip_wrench: ArrayLike | None = None,
+        link_wrenches: Wrenches | None = None,
+        out: Array | None = None,
+        threads: int | None = None,
+        raises: Literal[False],
+    ) -> tuple[Array, Array]: ...
+
+    def __call__(
+        self,
+        *state: ArrayLike,
+        tip_wrench: ArrayLike | None = None,
+        link_wrenches: Wrenches | None = None,
+        out: Array | None = None,
+        threads: int | None = None,
+        raises: bool = True,
+    ) -> Array | tuple[Array, Array]:
         """The result for one state or for every state of a batch.
 
         `tip_wrench` and `link_wrenches` are as those of a robot. `out` is an array to fill; `threads` is how many to
         use (by default one, or all cores for a large batch). The result of a state depends on nothing but that state.
+        One that is not finite is an error that names the state; with `raises=False` it is nan, and a second array says
+        which states are good.
         """
+        if not raises:
+            wrenches = {"tip_wrench": tip_wrench, "link_wrenches": link_wrenches}
+            return self._masked(state, {k: v for k, v in wrenches.items() if v is not None}, out, threads)
         if tip_wrench is not None or link_wrenches is not None:
             wrenches = {"tip_wrench": tip_wrench, "link_wrenches": link_wrenches}
             return self._checked(state, {k: v for k, v in wrenches.items() if v is not None}, out, threads)
@@ -192,9 +220,30 @@ class Function:
                 self._kernels[loads] = loop_kernel(made, self._record.loop, self._subject, loads)
         return self._kernels[loads]
 
+    def _masked(
+        self, state: tuple[ArrayLike, ...], wrenches: dict[str, Any], out: Array | None, threads: int | None
+    ) -> tuple[Array, Array]:
+        """The result, nan where it is not finite, and which states are good."""
+        if self._form is not Form.STRAIGHT:
+            raise InputError(f"{too_long(self.robot, 'raises=False is')}; leave it out")
+        call = self._call(state, wrenches, out, threads)._replace(raises=False)
+        result = self._evaluator(tuple(wrenches))(call)
+        axes = tuple(range(len(call.batch), result.ndim))
+        good: Array = np.asarray(np.isfinite(result).all(axis=axes))
+        for name, array in call.arrays.items():
+            own = tuple(range(array.ndim - len(call.shapes[name]), array.ndim))
+            good = np.logical_and(good, np.isfinite(array).all(axis=own))
+        result[~good] = np.nan
+        return result, good
+
     def _checked(
         self, state: tuple[ArrayLike, ...], wrenches: dict[str, Any], out: Array | None, threads: int | None
     ) -> Array:
+        return self._evaluator(tuple(wrenches))(self._call(state, wrenches, out, threads))
+
+    def _call(
+        self, state: tuple[ArrayLike, ...], wrenches: dict[str, Any], out: Array | None, threads: int | None
+    ) -> Call:
         if len(state) != len(self.arguments):
             raise InputError(f"{self!r} got {len(state)} arguments; expected {len(self.arguments)}")
         if wrenches and not self._record.wrenches:
@@ -211,7 +260,7 @@ class Function:
         }
         batch = common_shape({name: (array, len(shapes[name])) for name, array in arrays.items()})
         shares = whole_number("threads", threads, 1) if threads is not None else _default_threads(batch)
-        return self._evaluator(tuple(wrenches))(Call(arrays, shapes, batch, out, shares))
+        return Call(arrays, shapes, batch, out, shares)
 
     def _evaluator(self, loads: tuple[str, ...]) -> Evaluate:
         if loads not in self._evaluators:
