@@ -566,6 +566,11 @@ def test_a_loop_that_cannot_close_at_a_position_is_told() -> None:
     q = np.array([[2.0, 1.0], [np.pi, 0.0]])
     with pytest.raises(aw.InputError, match="cannot close for state 1 of the batch"):
         arm.forward_dynamics(q, 0 * q, 0 * q)
+    longer = aw.compile(four_bar(), "inverse_dynamics", vary=["coupler.a", "gravity"])
+    with pytest.raises(
+        aw.InputError, match=r"loop 'bar' of four-bar cannot close: .* q = \[1\], coupler.a = 9; expected"
+    ):
+        longer([1.0], [0.0], [0.0], 9.0, [0, -9.81, 0])
 
 
 # ------------------------------------------------------------------------------------------------ loops held by forces

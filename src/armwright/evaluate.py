@@ -18,6 +18,7 @@ from armwright.formulations.problem import Loop
 from armwright.model.description import Description
 from armwright.model.loop import apart
 from armwright.model.unit import not_unit
+from armwright.model.vary import parameters, varied
 from armwright.trace.loops import LONG_MECHANISMS
 from armwright.trace.solvable import check_solvable
 
@@ -175,11 +176,17 @@ def not_finite(subject: Subject, call: Call, result: Array) -> ArmwrightError:
     where = f" for state {', '.join(map(str, place))} of the batch" if place else ""
     if subject.robot.loops:
         q = np.broadcast_to(call.arrays["q"], (*call.batch, subject.robot.nq))[place]
-        if (loop := apart(subject.robot, q.tolist())) is not None:
+        open_ones = [name for name in call.arrays if name in parameters(subject.robot)]
+        values = {
+            name: np.broadcast_to(call.arrays[name], (*call.batch, *call.shapes[name]))[place] for name in open_ones
+        }
+        mechanism = varied(subject.robot, {name: np.ravel(value).tolist() for name, value in values.items()})
+        if (loop := apart(subject.robot, q.tolist(), mechanism)) is not None:
+            also = "".join(f", {name} = {float(value):.4g}" for name, value in values.items() if not np.ndim(value))
             listed = ", ".join(f"{x:.4g}" for x in q)
             return InputError(
                 f"loop {loop!r} of {subject.robot.name} cannot close{where}: its joints do not reach each other at "
-                f"q = [{listed}]; expected a position within its range"
+                f"q = [{listed}]{also}; expected a position within its range"
             )
     if subject.problem.solves:
         return SingularError(

@@ -421,9 +421,9 @@ def with_differential(robot: AnyRobot, joint: str, terms: Mapping[str, float], o
     return following(robot, {joint: mimic})
 
 
-def apart(robot: Description, q: Sequence[float]) -> str | None:
-    """The name of the first loop that cannot close at a position; None if all can."""
-    mechanism = robot.mechanism()
+def apart(robot: Description, q: Sequence[float], mechanism: Mechanism | None = None) -> str | None:
+    """The name of the first loop that cannot close at a position; None if all can. `mechanism` has other lengths."""
+    mechanism = mechanism or robot.mechanism()
     for k, loop in enumerate(robot.loops):
         if loop.dependent:
             there = placed(replace(mechanism, loops=mechanism.loops[: k + 1]), q)
