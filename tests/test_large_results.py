@@ -1,12 +1,15 @@
 """Results too large for straight code or for the caches: solved in loops, written past the caches, the same numbers."""
 
 import json
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pytest
 
 import armwright as aw
+from armwright.backends.interface import backend
 from armwright.backends.interpreter import Interpreted
+from armwright.backends.llvm import body, native
 from armwright.backends.llvm.batch import CACHED
 from armwright.graph.store import packed, unpacked
 
@@ -93,3 +96,25 @@ def test_one_bad_state_does_not_cost_the_others():
     assert np.isnan(M[4]).all()
     with pytest.raises(aw.InputError, match=r"q\[4, 1\] is nan"):
         f(q, qd, tau)
+
+
+@pytest.mark.parametrize("problem", ["inverse_dynamics", "forward_dynamics", "inverse_dynamics_derivatives"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_program_in_pieces_is_the_program(problem, dtype, monkeypatch, tmp_path):
+    """Pieces so short that values go from many to many; an argument that nothing depends on is looked at, too."""
+    monkeypatch.setenv("ARMWRIGHT_CACHE", str(tmp_path))
+    monkeypatch.setattr(body, "WHOLE", 100)
+    monkeypatch.setattr(body, "PIECE", 40)
+    monkeypatch.setattr(native, "_LOADED", WeakValueDictionary())
+    robot = aw.load("anymal_c")
+    program = aw.compile(robot, problem).program
+    kernel = backend("cpu").kernel(program, dtype)
+    assert kernel.source.count("define internal void @body") > 10
+    given = [x.astype(dtype) for x in states(robot, 13)]
+    got, expected = np.empty((2, 13, program.results), dtype)
+    assert kernel.run(given, got)
+    assert Interpreted(program, dtype).run(given, expected)
+    allowed = 1e-11 if dtype == "float64" else 2e-3
+    assert np.abs(got - expected).max() < allowed * np.abs(expected).max()
+    given[0][3, 0] = np.nan  # where the base is, on which nothing depends
+    assert not kernel.run(given, got)

@@ -9,19 +9,16 @@ place of a state in it.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import reduce
 
 from armwright.backends.llvm.advance import advancing
 from armwright.backends.llvm.batch import HEADER, Batch, packers, row_packers, streams, tile_size
-from armwright.backends.llvm.block import Block, Lanes, declarations, each_lane, repeated
+from armwright.backends.llvm.block import Block, Lanes, declarations, repeated
+from armwright.backends.llvm.body import constant, tiled, write_body
 from armwright.backends.llvm.single import single_call
 from armwright.backends.llvm.solve import solver
-from armwright.backends.llvm.trigonometry import careful, sine_cosine
-from armwright.graph.angles import rounds
-from armwright.graph.expression import Expr, Operand, schedule
+from armwright.backends.llvm.trigonometry import careful
 from armwright.graph.program import Program
 
 
@@ -79,41 +76,6 @@ def _run(program: Program, t: Lanes) -> Iterator[str]:
     yield batch.answer()
 
 
-def write_body(program: Program, block: Block, name: str, filled: bool = False) -> str:
-    """A function that computes the program for W states and marks in `status` what is not finite.
-
-    If the output is `filled`, its constants are there already.
-    """
-    t = block.lanes
-    values = compute(program, block)
-    status = block.let(f"load {t.vector}, ptr %status, align 64")
-    for argument, (_, entries) in enumerate(program.arguments):
-        for k, entry in enumerate(entries):
-            if entry.index not in values:  # nothing depends on it, yet it must be a number
-                unused = block.read(_address(block, f"%p{argument}", f"%s{argument}", k))
-                status = block.fma(unused, t.splat(0.0), status)
-    for k, x in enumerate(program.outputs):
-        if filled and _constant(x) is not None:
-            continue
-        result = number(x, values, block)
-        place = _slot(block, k) if tiled(program) else _address(block, "%po", "%so", k)
-        block.put(f"store {t.vector} {result}, ptr {place}, align {t.bytes}")
-    results = dict.fromkeys(number(x, values, block) for x in program.outputs if not _finite(x))
-    status = _finished(block, status, list(results))
-    block.put(f"store {t.vector} {status}, ptr %status, align 64")
-    arguments = [f"ptr %p{a}, i64 %s{a}" for a in range(len(program.arguments))]
-    signature = ", ".join([*arguments, "ptr %po, i64 %so, ptr noalias %status"])
-    return block.function(f"@{name}({signature}) noinline")
-
-
-def tiled(program: Program) -> bool:
-    """Whether all results go to a tile, even where states lie side by side.
-
-    Of many stores whose distances are not known, LLVM asks of each two whether they may meet.
-    """
-    return program.equations is not None or len(program.outputs) > 256
-
-
 def _streamed(program: Program, t: Lanes) -> int | None:
     """How many numbers go past the caches, if they can."""
     n = program.results
@@ -125,19 +87,9 @@ def _filled(program: Program) -> bool:
     return tiled(program) and program.equations is None
 
 
-def _slot(block: Block, k: int) -> str:
-    """Where a tile has output k."""
-    return block.let(f"getelementptr {block.lanes.scalar}, ptr %po, i64 {k * block.lanes.width}")
-
-
-def _constant(x: Operand) -> float | None:
-    """The number that an operand is in every state."""
-    return x.value if isinstance(x, Expr) else x
-
-
 def _fill(program: Program, t: Lanes) -> str:
     """A function that writes the outputs that are constant into a tile, once for all states."""
-    slots = [(k, value) for k, x in enumerate(program.outputs) if (value := _constant(x)) is not None]
+    slots = [(k, value) for k, x in enumerate(program.outputs) if (value := constant(x)) is not None]
     places = ", ".join(f"i64 {k * t.width}" for k, _ in slots)
     numbers = ", ".join(f"{t.scalar} {t.number(float(value))}" for _, value in slots)
     block = Block(t)
@@ -158,88 +110,3 @@ define internal void @fill(ptr %tile) {{
 {loop if slots else ""}
   ret void
 }}"""
-
-
-def _finite(x: Operand) -> bool:
-    """Whether an output is known to be a finite number."""
-    value = _constant(x)
-    return value is not None and math.isfinite(value)
-
-
-def _finished(block: Block, status: str, results: list[str]) -> str:
-    """The status, nan where a result is not finite; many results are gone through side by side."""
-    zero = block.lanes.splat(0.0)
-    sums = [status, *([zero] * 3 if len(results) > 16 else [])]
-    for k, result in enumerate(results):
-        sums[k % len(sums)] = block.fma(result, zero, sums[k % len(sums)])
-    return reduce(lambda x, y: block.arithmetic("fadd", x, y), sums)
-
-
-def _address(block: Block, pointer: str, stride: str, k: int) -> str:
-    offset = block.let(f"mul i64 {stride}, {k}")
-    return block.let(f"getelementptr {block.lanes.scalar}, ptr {pointer}, i64 {offset}")
-
-
-def number(x: Operand, values: Mapping[int, str], block: Block) -> str:
-    """A node that has been computed, or a constant, as a vector."""
-    value = _constant(x)
-    return block.lanes.splat(float(value)) if value is not None else values[x.index]  # type: ignore[union-attr]
-
-
-def compute(program: Program, block: Block, uniform: Collection[int] = ()) -> dict[int, str]:
-    """The values of all nodes, from arguments at %p0, %p1, ... with their entries %s0, %s1, ... apart.
-
-    Arguments in `uniform` are the same numbers for all states. Sines and cosines come first, with nothing but what
-    their angles need before them.
-    """
-    places, values = program.places(), dict[int, str]()
-
-    def write(nodes: Iterable[Expr]) -> None:
-        for node in nodes:
-            if node.index in values or node.op == "constant":
-                continue
-            if node.op == "input":
-                a, k = places[node.index]
-                source = _address(block, f"%p{a}", f"%s{a}", k)
-                values[node.index] = block.spread(source) if a in uniform else block.read(source)
-            else:
-                values[node.index] = EMIT[node.op](block, *(number(a, values, block) for a in node.args))
-
-    for angles in rounds(program):
-        write(schedule(angles))
-        pairs = sine_cosine(block, [number(x, values, block) for x in angles])
-        for angle, pair in zip(angles, pairs, strict=True):
-            for op, name in zip(("sin", "cos"), pair, strict=True):
-                values[angle.graph.node(op, angle).index] = name
-    write(program.nodes)
-    return values
-
-
-def _sign(block: Block, x: str) -> str:
-    """-1, 0 or 1; a nan stays a nan."""
-    t = block.lanes
-    one = block.call("copysign", t.splat(1.0), x)
-    signed = block.choose(block.let(f"fcmp one {t.vector} {x}, zeroinitializer"), one, t.splat(0.0))
-    return block.choose(block.let(f"fcmp uno {t.vector} {x}, zeroinitializer"), x, signed)
-
-
-def _select(block: Block, x: str, positive: str, otherwise: str) -> str:
-    above = block.let(f"fcmp ogt {block.lanes.vector} {x}, zeroinitializer")
-    return block.choose(above, positive, otherwise)
-
-
-EMIT: dict[str, Callable[..., str]] = {
-    "add": lambda block, x, y: block.arithmetic("fadd", x, y),
-    "sub": lambda block, x, y: block.arithmetic("fsub", x, y),
-    "mul": lambda block, x, y: block.arithmetic("fmul", x, y),
-    "div": lambda block, x, y: block.arithmetic("fdiv", x, y),
-    "neg": lambda block, x: block.let(f"fneg {block.lanes.vector} {x}"),
-    "sqrt": lambda block, x: block.call("sqrt", x),
-    "abs": lambda block, x: block.call("fabs", x),
-    "min": lambda block, x, y: block.call("minimum", x, y),
-    "max": lambda block, x, y: block.call("maximum", x, y),
-    "tanh": lambda block, x: each_lane(block, "tanh", x),
-    "sign": _sign,
-    "select": _select,
-}
-"""How each operation is written; sine and cosine are `trigonometry`."""

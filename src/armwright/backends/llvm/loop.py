@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from armwright.backends.interface import KINDS, Rolled, Sweep
 from armwright.backends.llvm.batch import HEADER, Batch, packers
 from armwright.backends.llvm.block import Block, Lanes, declarations
-from armwright.backends.llvm.ir import compute, number
+from armwright.backends.llvm.body import compute, number
 from armwright.backends.llvm.trigonometry import careful
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from armwright.backends.interface import BROKEN, FIELDS, LANES, OPTIONS, TOO_MANY, TOO_SMALL
 from armwright.backends.llvm.block import Block, Lanes, declarations
-from armwright.backends.llvm.ir import write_body
+from armwright.backends.llvm.body import write_body
 from armwright.backends.llvm.stages import Stages
 from armwright.backends.llvm.trigonometry import careful
 from armwright.graph.program import Program

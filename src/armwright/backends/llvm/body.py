@@ -1,0 +1,256 @@
+"""What a program computes, for W states at once: one function, or several where one would take LLVM too long."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+
+from armwright.backends.llvm.block import Block, each_lane
+from armwright.backends.llvm.trigonometry import sine_cosine
+from armwright.graph.angles import rounds
+from armwright.graph.expression import LEAVES, Expr, Operand, schedule
+from armwright.graph.program import Program
+
+WHOLE, PIECE = 12_000, 1000
+"""Nodes up to which a program is one function, and beyond which it is several of this size.
+
+What LLVM takes grows faster than the length of a function. Between two, values go through memory. Derivatives of a
+humanoid of 38 freedoms, 24,000 operations, compile in 3 s instead of 7 and run in three quarters of the time; those of
+a quadruped, 6000, would take a tenth longer.
+"""
+
+
+def write_body(program: Program, block: Block, name: str, filled: bool = False) -> str:
+    """A function that computes the program for W states and marks in `status` what is not finite.
+
+    If the output is `filled`, its constants are there already.
+    """
+    pieces = _pieces(program)
+    if len(pieces) == 1:
+        _write_piece(program, block, _Values(program, block), pieces[0], range(len(program.outputs)), filled)
+        _check_idle(program, block)
+        return block.function(f"@{name}({_signature(program)}) noinline")
+    return "\n\n".join(_in_pieces(program, block, name, pieces, filled))
+
+
+def tiled(program: Program) -> bool:
+    """Whether all results go to a tile, even where states lie side by side.
+
+    Of many stores whose distances are not known, LLVM asks of each two whether they may meet.
+    """
+    return program.equations is not None or len(program.outputs) > 256
+
+
+def _signature(program: Program) -> str:
+    arguments = [f"ptr %p{a}, i64 %s{a}" for a in range(len(program.arguments))]
+    return ", ".join([*arguments, "ptr %po, i64 %so, ptr noalias %status"])
+
+
+class _Values(dict[int, str]):
+    """What has been computed, by the index of the node; what has not is an input, or was kept by an earlier piece."""
+
+    def __init__(self, program: Program, block: Block, kept: Mapping[int, int] | None = None) -> None:
+        super().__init__()
+        self._places, self._block, self._kept = program.places(), block, kept or {}
+
+    def __missing__(self, index: int) -> str:
+        block = self._block
+        if index in self._places:
+            a, k = self._places[index]
+            self[index] = name = block.read(_address(block, f"%p{a}", f"%s{a}", k))
+        else:
+            self[index] = name = block.load("%kept", self._kept[index], block.lanes.bytes)
+        return name
+
+
+def _pieces(program: Program) -> list[list[Expr]]:
+    """Every node that is computed, sines and what they need first, in parts of about the same length."""
+    first = {node.index for angles in rounds(program) for node in schedule(angles)}
+    inner = [node for node in program.nodes if node.op not in LEAVES]
+    early = [node for node in inner if node.index in first or node.op in ("sin", "cos")]
+    known = {node.index for node in early}
+    rest = [node for node in inner if node.index not in known]
+    count = -(-len(rest) // PIECE) if len(inner) > WHOLE else 1
+    parts = [rest[len(rest) * k // count : len(rest) * (k + 1) // count] for k in range(count)]
+    return [[*early, *parts[0]], *parts[1:]]
+
+
+def _write_piece(
+    program: Program, block: Block, values: _Values, piece: list[Expr], outputs: Sequence[int], filled: bool
+) -> None:
+    """Some of the nodes, and those of the outputs that can be had then."""
+    t = block.lanes
+    if any(node.op in ("sin", "cos") for node in piece):
+        _write_sines(program, block, values)
+    _write(piece, block, values)
+    status = block.let(f"load {t.vector}, ptr %status, align 64")
+    for k in outputs:
+        x = program.outputs[k]
+        if filled and constant(x) is not None:
+            continue
+        place = _slot(block, k) if tiled(program) else _address(block, "%po", "%so", k)
+        block.put(f"store {t.vector} {number(x, values, block)}, ptr {place}, align {t.bytes}")
+    wanted = (program.outputs[k] for k in outputs)
+    results = dict.fromkeys(number(x, values, block) for x in wanted if not _finite(x))
+    status = _finished(block, status, list(results))
+    block.put(f"store {t.vector} {status}, ptr %status, align 64")
+
+
+def _check_idle(program: Program, block: Block) -> None:
+    """Of what nothing depends on the status says, too, whether it is a number."""
+    used = {node.index for node in program.nodes}
+    idle = [place for index, place in program.places().items() if index not in used]
+    if idle:
+        t = block.lanes
+        status = block.let(f"load {t.vector}, ptr %status, align 64")
+        for a, k in idle:
+            status = block.fma(block.read(_address(block, f"%p{a}", f"%s{a}", k)), t.splat(0.0), status)
+        block.put(f"store {t.vector} {status}, ptr %status, align 64")
+
+
+def _in_pieces(program: Program, block: Block, name: str, pieces: list[list[Expr]], filled: bool) -> Iterator[str]:
+    """A function for each piece, and the one that calls them."""
+    t, home = block.lanes, {node.index: k for k, piece in enumerate(pieces) for node in piece}
+    slots = _slots(pieces, home)
+    last = len(pieces) - 1
+    when = [home.get(x.index, last) if isinstance(x, Expr) else last for x in program.outputs]
+    for k, piece in enumerate(pieces):
+        part = block.another()
+        values = _Values(program, part, slots)
+        outputs = [i for i, piece_of in enumerate(when) if piece_of == k]
+        _write_piece(program, part, values, piece, outputs, filled)
+        if k == last:
+            _check_idle(program, part)
+        for node in piece:
+            if node.index in slots:
+                part.store("%kept", slots[node.index], values[node.index], t.bytes)
+        yield part.function(f"@{name}.{k}({_signature(program)}, ptr noalias %kept) noinline")
+    given = ", ".join(f"ptr %p{a}, i64 %s{a}" for a in range(len(program.arguments)))
+    room = max(slots.values(), default=0) + 1
+    yield "\n".join(
+        [
+            f"define internal void @{name}({_signature(program)}) noinline {{",
+            f"  %kept = alloca [{room} x {t.vector}], align 64",
+            *(
+                f"  call void @{name}.{k}({given}, ptr %po, i64 %so, ptr %status, ptr %kept)"
+                for k in range(len(pieces))
+            ),
+            "  ret void\n}",
+        ]
+    )
+
+
+def _slots(pieces: list[list[Expr]], home: Mapping[int, int]) -> dict[int, int]:
+    """Where values that later pieces need are kept; a place is free again after the last of them."""
+    until: dict[int, int] = {}
+    for k, piece in enumerate(pieces):
+        until |= {x.index: k for node in piece for x in node.args if home.get(x.index, k) != k}
+    slots: dict[int, int] = {}
+    free, leaving, room = list[int](), dict[int, list[int]](), 0
+    for k, piece in enumerate(pieces):
+        free += leaving.pop(k - 1, [])
+        for node in piece:
+            if node.index in until:
+                if not free:
+                    free.append(room)
+                    room += 1
+                slots[node.index] = free.pop()
+                leaving.setdefault(until[node.index], []).append(slots[node.index])
+    return slots
+
+
+def _slot(block: Block, k: int) -> str:
+    """Where a tile has output k."""
+    return block.let(f"getelementptr {block.lanes.scalar}, ptr %po, i64 {k * block.lanes.width}")
+
+
+def constant(x: Operand) -> float | None:
+    """The number that an operand is in every state."""
+    return x.value if isinstance(x, Expr) else x
+
+
+def _finite(x: Operand) -> bool:
+    """Whether an output is known to be a finite number."""
+    value = constant(x)
+    return value is not None and math.isfinite(value)
+
+
+def _finished(block: Block, status: str, results: list[str]) -> str:
+    """The status, nan where a result is not finite; many results are gone through side by side."""
+    zero = block.lanes.splat(0.0)
+    sums = [status, *([zero] * 3 if len(results) > 16 else [])]
+    for k, result in enumerate(results):
+        sums[k % len(sums)] = block.fma(result, zero, sums[k % len(sums)])
+    return reduce(lambda x, y: block.arithmetic("fadd", x, y), sums)
+
+
+def _address(block: Block, pointer: str, stride: str, k: int) -> str:
+    offset = block.let(f"mul i64 {stride}, {k}")
+    return block.let(f"getelementptr {block.lanes.scalar}, ptr {pointer}, i64 {offset}")
+
+
+def number(x: Operand, values: Mapping[int, str], block: Block) -> str:
+    """A node that has been computed, or a constant, as a vector."""
+    value = constant(x)
+    return block.lanes.splat(float(value)) if value is not None else values[x.index]  # type: ignore[union-attr]
+
+
+def compute(program: Program, block: Block, uniform: Collection[int] = ()) -> dict[int, str]:
+    """The values of all nodes, from arguments at %p0, %p1, ... with their entries %s0, %s1, ... apart.
+
+    Arguments in `uniform` are the same numbers for all states. Sines and cosines come first, with nothing but what
+    their angles need before them.
+    """
+    values = _Values(program, block)
+    for x, (a, k) in program.places().items():
+        if a in uniform:
+            values[x] = block.spread(_address(block, f"%p{a}", f"%s{a}", k))
+    _write_sines(program, block, values)
+    _write(program.nodes, block, values)
+    return values
+
+
+def _write(nodes: Iterable[Expr], block: Block, values: _Values) -> None:
+    for node in nodes:
+        if node.index not in values and node.op not in LEAVES:
+            values[node.index] = EMIT[node.op](block, *(number(x, values, block) for x in node.args))
+
+
+def _write_sines(program: Program, block: Block, values: _Values) -> None:
+    for angles in rounds(program):
+        _write(schedule(angles), block, values)
+        pairs = sine_cosine(block, [number(x, values, block) for x in angles])
+        for angle, pair in zip(angles, pairs, strict=True):
+            for op, name in zip(("sin", "cos"), pair, strict=True):
+                values[angle.graph.node(op, angle).index] = name
+
+
+def _sign(block: Block, x: str) -> str:
+    """-1, 0 or 1; a nan stays a nan."""
+    t = block.lanes
+    one = block.call("copysign", t.splat(1.0), x)
+    signed = block.choose(block.let(f"fcmp one {t.vector} {x}, zeroinitializer"), one, t.splat(0.0))
+    return block.choose(block.let(f"fcmp uno {t.vector} {x}, zeroinitializer"), x, signed)
+
+
+def _select(block: Block, x: str, positive: str, otherwise: str) -> str:
+    above = block.let(f"fcmp ogt {block.lanes.vector} {x}, zeroinitializer")
+    return block.choose(above, positive, otherwise)
+
+
+EMIT: dict[str, Callable[..., str]] = {
+    "add": lambda block, x, y: block.arithmetic("fadd", x, y),
+    "sub": lambda block, x, y: block.arithmetic("fsub", x, y),
+    "mul": lambda block, x, y: block.arithmetic("fmul", x, y),
+    "div": lambda block, x, y: block.arithmetic("fdiv", x, y),
+    "neg": lambda block, x: block.let(f"fneg {block.lanes.vector} {x}"),
+    "sqrt": lambda block, x: block.call("sqrt", x),
+    "abs": lambda block, x: block.call("fabs", x),
+    "min": lambda block, x, y: block.call("minimum", x, y),
+    "max": lambda block, x, y: block.call("maximum", x, y),
+    "tanh": lambda block, x: each_lane(block, "tanh", x),
+    "sign": _sign,
+    "select": _select,
+}
+"""How each operation is written; sine and cosine are `trigonometry`."""
