@@ -326,8 +326,21 @@ def test_a_five_bar_falls_without_losing_energy() -> None:
 
 
 def test_a_loop_that_is_stretched_ends_a_run() -> None:
-    with pytest.raises(aw.SimulationError, match="a loop ends there if it is stretched or folded: b-d"):
+    ended = "loop '{}' of {} has reached the end of its range at t = 0.[0-9]+ s: it is stretched or folded there"
+    with pytest.raises(aw.SimulationError, match=ended.format("b-d", "five-bar")):
         aw.simulate(five_bar(), None, (2.0, 1.0), (0.5, -0.3), 0.5, rtol=1e-9)
+
+
+def test_a_rocker_that_cannot_turn_round_ends_a_run() -> None:
+    """Its mass matrix grows without bound there, so that its crank would come to rest for ever."""
+    joints = turning("crank", 0.0), turning("coupler", 0.2), turning("rocker", 0.5)
+    arm = aw.Robot("rocker", joints, BODIES[:3], gravity=DOWN, parents=(-1, 0, -1)).with_loop(
+        ("b", "c"), ((0.3, 0, 0), (0.35, 0, 0)), name="bar", dependent=("coupler", "rocker"),
+        reference={"crank": 0.5, "rocker": 1.5},
+    )  # fmt: skip
+    with pytest.raises(aw.SimulationError, match="loop 'bar' of rocker has reached the end of its range") as caught:
+        aw.simulate(arm, q0=[0.5], qd0=[1.0], duration=5.0)
+    assert 0.1 < caught.value.t < 2.0
 
 
 def test_cylinders_push_as_hard_as_virtual_work_says() -> None:
@@ -623,6 +636,21 @@ def test_forces_hold_what_the_closed_form_has(kind: str) -> None:
     for method in aw.formulations("forward_dynamics"):
         if not method.serial:
             close(tree.forward_dynamics(q, qd, tau, formulation=method.name), qdd, 1e-9)
+
+
+def test_accelerations_that_open_a_loop_become_the_nearest_that_do_not() -> None:
+    """By Gauss's principle: what is added is M^-1 J^T f; and what joints without a motor would have to do is seen."""
+    arm = cut_four_bar()
+    q, qd = of_tree(arm, 1.0, 0.7)
+    wanted = np.array([1.0, 2.0, -3.0])
+    got = arm.forward_dynamics(q, qd, arm.inverse_dynamics(q, qd, wanted))
+    assert np.abs(got - wanted).max() > 1.0
+    J = aw.compile(arm, "loop_jacobian")(q)[0]
+    added = arm.mass_matrix(q) @ (got - wanted)
+    close(J.T @ np.linalg.pinv(J.T, rcond=1e-9) @ added, added, 1e-9)
+    still = arm.each_joint(lambda joint: replace(joint, max_torque=0.0))
+    close(still.forward_dynamics(q, qd, still.inverse_dynamics(q, qd, got)), got, 1e-9)
+    assert np.abs(still.inverse_dynamics(q, qd, got)).max() > 0.1
 
 
 @pytest.mark.parametrize("kind", ["point", "weld"])

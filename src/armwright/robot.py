@@ -274,7 +274,10 @@ class Robot(Description):
         link_wrenches: Wrenches | None = None,
         formulation: str | None = None,
     ) -> Array:
-        """The torques that produce the accelerations qdd."""
+        """The torques that produce the accelerations qdd.
+
+        Where forces hold loops, qdd has to keep them closed; else these torques produce the nearest that does.
+        """
         if tip_wrench is None and link_wrenches is None and formulation is None:
             return self._inverse_dynamics(q, qd, qdd)
         f = self._solved("inverse_dynamics", formulation)

@@ -19,7 +19,7 @@ import numpy as np
 from armwright.algebra import Array, Scalar
 from armwright.errors import InputError, ModelError, unknown
 from armwright.formulations.parts.coordinates import placed, positions
-from armwright.formulations.parts.loops import Angle, dyad, ends, gap
+from armwright.formulations.parts.loops import Angle, dyad, ends, gap, openings
 from armwright.mechanism import Loop, Mechanism
 from armwright.model.description import (
     NO_TRANSFORM,
@@ -430,4 +430,13 @@ def apart(robot: Description, q: Sequence[float], mechanism: Mechanism | None = 
             at = there.loops[-1].at
             if not all(math.isfinite(angle_of(at[i])) for i in there.loops[-1].dependent):
                 return loop.name
+    return None
+
+
+def ending(robot: Description, q: Sequence[float], within: float) -> str | None:
+    """The name of the first loop that is this near to its end, by the sine of an angle, or beyond; None if none is."""
+    names = [loop.name for loop in robot.loops if loop.dependent]
+    for name, (across, whole) in zip(names, openings(placed(robot.mechanism(), q)), strict=True):
+        if not float(across) > within * within * float(whole):
+            return name
     return None

@@ -77,4 +77,4 @@ def jacobian_of(robot: Robot, law: Form, known: tuple[str, ...]) -> Kernel:
 
 @kept
 def taylor_of(robot: Robot, law: Law, tolerance: float) -> Taylor:
-    return Taylor(derivative(motion_of(robot, law)), tolerance, layout_of(robot, law).controlled)
+    return Taylor(derivative(motion_of(robot, law), fence=False), tolerance, layout_of(robot, law).controlled)

@@ -29,6 +29,7 @@ from armwright.layout import IMPULSE, Layout
 from armwright.mechanism import Mechanism
 from armwright.model.description import Description
 from armwright.model.vary import varied
+from armwright.simulation.ending import fenced
 from armwright.simulation.momentum import impulse_rates, is_free
 from armwright.torque import Form, Law, Moment, OpenMotion
 from armwright.trace.choose import cheapest
@@ -113,15 +114,16 @@ def _unit_lengths(q: Sequence[Expr], circles: Sequence[tuple[int, int]]) -> dict
     return replacements
 
 
-def derivative(motion: Driven) -> Program:
-    """dy/dt."""
+def derivative(motion: Driven, fence: bool = True) -> Program:
+    """dy/dt; without a fence it jumps nowhere, and goes on where a loop is at its end."""
     power: Scalar = 0
     loss: Scalar = 0
     q, qd, mechanism = motion.at.q, motion.at.qd, motion.mechanism
-    rubbing = friction(placed(mechanism, q), qd)
+    there = placed(mechanism, q)
+    rubbing = friction(there, qd)
     for tau, drag, rub, speed in zip(motion.torques, motion.drag, rubbing, qd, strict=True):
         power, loss = power + tau * speed, loss + (rub - drag) * speed
-    rest = [*motion.accelerations, *motion.rates, power, loss]
+    rest = [*(fenced(there, motion.accelerations) if fence else motion.accelerations), *motion.rates, power, loss]
     if dict(motion.layout.carried)["impulse"]:
         force = [a + b for a, b in zip(motion.torques[:IMPULSE], motion.drag[:IMPULSE], strict=True)]
         rest += impulse_rates(mechanism, q, force, lambda: find("mass_matrix")(mechanism, list(q)))

@@ -21,6 +21,7 @@ from armwright.errors import InputError, SimulationError, SlowWarning
 from armwright.integrate import Event, method, methods
 from armwright.robot import Robot
 from armwright.simulation.audit import nudge
+from armwright.simulation.ending import ended
 from armwright.simulation.kernels import TARGET, rollout_of
 from armwright.simulation.plan import MOST_STEPS, SMOOTH, Plan, Settings, plan, settings, start_of
 from armwright.simulation.rollouts import Rollouts
@@ -169,7 +170,10 @@ def _compiled(plan: Plan, y0: Array, progress: bool | None) -> Run:
     run = run_of(plan, times[:count], states[:count], statistics, message)
     run = replace(run, sent_along=distance(run.q, others[:count, plan.layout["q"]]))
     if rollouts.broken[0]:
-        error = _broken(plan, run, rollouts.lanes["state"][0], float(rollouts.lanes["t"][0]), rollouts.y[:, 0])
+        y = rollouts.y[:, 0]
+        error = _broken(plan, run, rollouts.lanes["state"][0], float(rollouts.lanes["t"][0]), y)
+        last = y[plan.layout["q"]]
+        error = ended(plan.robot, error, last if np.isfinite(last).all() or not len(run.q) else run.q[-1])
         error.run = replace(run, message=str(error))
         raise error
     return run
@@ -200,10 +204,8 @@ def _broken(plan: Plan, run: Run, state: float, t: float, y: Array) -> Simulatio
     fast = int(np.argmax(np.abs(qd)))
     where = f"at t = {t:.6g} s, where {robot.joints[fast].name} moves at {qd[fast]:.3g}"
     if not condition < 1e14:
-        loops = ", ".join(loop.name for loop in robot.loops if loop.dependent)
-        end = f"; a loop ends there if it is stretched or folded: {loops}" if loops else ""
         return SimulationError(
-            f"the mass matrix of {robot.name} is singular (condition {condition:.1e}) {where}{end}", run, t
+            f"the mass matrix of {robot.name} is singular (condition {condition:.1e}) {where}", run, t
         )
     why = "the accelerations are not finite" if state == BROKEN else "the step falls below rounding"
     assert state in (BROKEN, TOO_SMALL)

@@ -28,6 +28,7 @@ from armwright.integrate import (
     solve,
     solve_stiff,
 )
+from armwright.simulation.ending import ended
 from armwright.simulation.kernels import jacobian_of, slopes_of, taylor_of
 from armwright.simulation.momentum import impulse_rates
 from armwright.simulation.motion import flow
@@ -62,7 +63,9 @@ def stepwise(plan: Plan, y0: Array, events: Sequence[Event]) -> Run:
     q, qd = plan.layout["q"], plan.layout["qd"]
     run = replace(run, events=tuple(Found(e.name, float(e.t), e.y[q].copy(), e.y[qd].copy()) for e in solution.events))
     if error is not None:
-        raise SimulationError(str(error), run, float(error.t)) from None
+        raise ended(
+            plan.robot, SimulationError(str(error), run, float(error.t)), np.asarray(solution.y)[-1, q]
+        ) from None
     return run
 
 

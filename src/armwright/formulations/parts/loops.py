@@ -356,6 +356,20 @@ def solved(loop: Loop, J: Mapping[int, Flat], sums: Mapping[int, Flat]) -> dict[
     return rows
 
 
+def openings(mechanism: Mechanism) -> list[tuple[Scalar, Scalar]]:
+    """Of each loop that moves joints, how far it is from its end: the square of a sine, as a fraction of two numbers.
+
+    Zero where it is stretched or folded, and its two joints could go on in two ways.
+    """
+    found = list[tuple[Scalar, Scalar]]()
+    for loop in mechanism.embedded:
+        J = plane_columns(mechanism, loop)
+        u, v = (J[i] for i in loop.dependent)
+        across = u.cross(v)
+        found.append((across * across, u.dot(u) * v.dot(v)))
+    return found
+
+
 def convective(mechanism: Mechanism, rates: Coordinates, shift: list[Scalar]) -> None:
     """Adds to `shift` how the joints that loops move accelerate while no coordinate does."""
     for loop in mechanism.embedded:
