@@ -239,7 +239,8 @@ class Function:
     def _checked(
         self, state: tuple[ArrayLike, ...], wrenches: dict[str, Any], out: Array | None, threads: int | None
     ) -> Array:
-        return self._evaluator(tuple(wrenches))(self._call(state, wrenches, out, threads))
+        call = self._call(state, wrenches, out, threads)
+        return self._evaluator(tuple(wrenches))(call)
 
     def _call(
         self, state: tuple[ArrayLike, ...], wrenches: dict[str, Any], out: Array | None, threads: int | None

@@ -10,6 +10,7 @@ them: a new one is an entry here and a module that has a `BACKEND`.
 
 from __future__ import annotations
 
+import logging  # noqa: F401  (before MAKING is registered, see there)
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -89,7 +90,11 @@ def backend(target: str) -> Backend:
 
 
 MAKING = threading.RLock()
-"""Held while something is made ready to run. A process that forks waits for it: its child could not finish that."""
+"""Held while something is made ready to run. A process that forks waits for it: its child could not finish that.
+
+What is made may be logged, so who forks must have this before the lock of the logging module, which waits likewise: of
+two, the one that registered later is asked first.
+"""
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=MAKING.acquire, after_in_parent=MAKING.release, after_in_child=MAKING.release)
