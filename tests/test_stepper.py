@@ -100,6 +100,14 @@ def test_linearised_is_the_derivative_of_the_step(name, integrator):
             assert np.abs(apart(robot, *ends) / (2 * e) - column).max() < 3e-8 * max(1, np.abs(column).max())
 
 
+def test_linearised_of_many_joints_is_what_the_interpreter_gives():
+    robot = aw.load("allegro_hand")
+    q, qd, tau = states(robot, 5)
+    compiled, meant = (aw.stepper(robot, substeps=2, target=t).linearised(q, qd, 1e-3 * tau) for t in ("cpu", "python"))
+    for got, expected in zip(compiled, meant, strict=True):
+        assert np.abs(got - expected).max() < 1e-11 * np.abs(expected).max()
+
+
 def test_a_gradient_is_right_to_nine_digits():
     """Against differences of the same rollout in 40 digits."""
     robot = aw.load("rr")

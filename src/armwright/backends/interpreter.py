@@ -51,9 +51,8 @@ class Interpreted:
             return bool(np.isfinite(out).all())
         values, left = computed(self._program, arrays), self._program.equations
         if left is not None:
-            made = np.stack([np.broadcast_to(x, len(out)) for x in values]).astype(self.dtype)
             with np.errstate(all="ignore"):
-                values = list(solved(left, made))
+                values = list(solved(left, _stacked(values, out).T))
         for k, value in enumerate(values):
             out[:, k] = value
         return bool(np.isfinite(out).all() and all(np.isfinite(array).all() for array in arrays))

@@ -120,8 +120,8 @@ class Stepper:
         self._sizes = {"q": robot.nq, "qd": robot.n, "tau": robot.n, **check(robot, tuple(held))}
         self._one = self._kernel.single(self._checked_one)
         self._few = tuple(np.atleast_1d(value) for value in held.values())
-        sizes = check(robot, tuple(held)).values()
-        self._plain = not robot.balls and all(x.shape == (size,) for x, size in zip(self._few, sizes, strict=True))
+        fits = (value.shape == (self._sizes[name],) for name, value in zip(held, self._few, strict=True))
+        self._plain = not robot.balls and all(fits)
 
     def __repr__(self) -> str:
         steps = f"{self.substeps} steps of {self.integrator}" if self.substeps > 1 else self.integrator
@@ -161,15 +161,15 @@ class Stepper:
         """
         torques = self._torques(tau)
         given = {"q": q0, "qd": qd0, "tau": torques[..., 0, :]}
-        (q, qd, _, *_), batch = self._given(given)
+        (q, qd, _, *held), batch = self._given(given)
         steps, nq = torques.shape[-2], self.robot.nq
         y = np.empty((steps + 1, *batch, nq + self.robot.n), self.dtype)
         y[0, ..., :nq], y[0, ..., nq:] = q, qd
         good = np.ones(batch, bool)
         for k in range(steps):
-            state = {"q": y[k, ..., :nq], "qd": y[k, ..., nq:], "tau": torques[..., k, :]}
+            state = [y[k, ..., :nq], y[k, ..., nq:], torques[..., k, :], *held]
             try:
-                good &= self._into(y[k + 1], self._given(state)[0], batch, threads, raises)
+                good &= self._into(y[k + 1], state, batch, threads, raises)
             except SimulationError as error:
                 raise SimulationError(f"step {k}: {error}", t=k * self.dt) from None
         states = np.moveaxis(y, 0, -2)
@@ -222,7 +222,7 @@ class Stepper:
                 ("by_qd", "qd", 0 * qd if by_qd is None else by_qd, self.robot.n, qd),
             )
         ]
-        batch = q.shape[:-2]
+        batch, held = q.shape[:-2], self._held
         total = np.concatenate([g[..., -1, :] for g in grads], axis=-1)
         by_tau = np.empty((*batch, torques.shape[-2], self.robot.n), self.dtype)
         kept = [(q[..., k, :], qd[..., k, :]) for k in range(0, torques.shape[-2], every)]
@@ -234,8 +234,8 @@ class Stepper:
             span = torques[..., begin : begin + every, :]
             states = self.rollout(*kept[part], span, threads) if every > 1 else [x[..., None, :] for x in kept[part]]
             for k in reversed(range(span.shape[-2])):
-                here = {"q": states[0][..., k, :], "qd": states[1][..., k, :], "tau": span[..., k, :]}
-                total, by_tau[..., begin + k, :] = self.pulled(self._given(here)[0], total, batch, threads)
+                here = [*(x[..., k, :] for x in states), span[..., k, :], *held]
+                total, by_tau[..., begin + k, :] = self.pulled(here, total, batch, threads)
                 total += np.concatenate([g[..., begin + k, :] for g in grads], axis=-1)
         return Back(total[..., :nq], total[..., nq:], by_tau)
 
@@ -259,10 +259,18 @@ class Stepper:
         """Arrays (..., entries) of a state and of what is held, and the batch they are for."""
         shapes = {name: (size,) for name, size in self._sizes.items()}
         arrays = {name: checked(name, value, shapes[name], self.dtype, MEANING[name]) for name, value in state.items()}
+        arrays |= dict(zip(self.parameters, self._held, strict=True))
+        return list(arrays.values()), common_shape({name: (array, 1) for name, array in arrays.items()})
+
+    @property
+    def _held(self) -> list[Array]:
+        """Parameters (..., entries)."""
+        found = []
         for name, value in self.parameters.items():
             one = value[..., None] if self._sizes[name] == 1 and value.shape[-1:] != (1,) else value
-            arrays[name] = checked(f"vary[{name!r}]", one, shapes[name], self.dtype, "a parameter that varies")
-        return list(arrays.values()), common_shape({name: (array, 1) for name, array in arrays.items()})
+            meaning = "a parameter that varies"
+            found.append(checked(f"vary[{name!r}]", one, (self._sizes[name],), self.dtype, meaning))
+        return found
 
     def _run(
         self, kernel: Kernel, arrays: list[Array], batch: tuple[int, ...], threads: int, raises: bool

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from armwright.backends.llvm.block import Block, Lanes
+from armwright.backends.llvm.body import address, arguments, signature
 from armwright.backends.llvm.stages import Stages
 from armwright.graph.program import Advance, Program
 from armwright.integrate.tableaus import Steps
@@ -31,8 +32,8 @@ class _Body(Stages):
         self.sizes = program.sizes
         steps = Steps(advance.a, advance.b, c=(0.0,) * len(advance.b))
         super().__init__(t, steps, sum(self.sizes[:2]), advance.circles)
-        self.given = [f"ptr %p{a}, i64 %s{a}" for a in range(len(self.sizes))]
-        self.held = self.given[2 : -2 if advance.pull else -1]
+        self.signature = signature(program)
+        self.held = arguments(program)[2 : -2 if advance.pull else -1]
         self.results = program.results
 
     def text(self) -> str:
@@ -46,9 +47,8 @@ class _Body(Stages):
         self.put(f"%count = fptosi {self.t.scalar} {first} to i64")
         self.work()
         self.put("ret void")
-        signature = ", ".join([*self.given, "ptr %po, i64 %so, ptr noalias %status"])
         text = "\n".join(self.block.lines)
-        return f"define internal void @body({signature}) noinline {{\n{text}\n}}"
+        return f"define internal void @body({self.signature}) noinline {{\n{text}\n}}"
 
     def further(self) -> dict[str, int]:
         """Memory besides that of a step."""
@@ -59,28 +59,13 @@ class _Body(Stages):
 
     def entries(self, begin: int, end: int) -> list[str]:
         """Where the entries of some arguments are."""
-        return [self.at(f"%p{a}", f"%s{a}", k) for a in range(begin, end) for k in range(self.sizes[a])]
+        return [address(self.block, f"%p{a}", f"%s{a}", k) for a in range(begin, end) for k in range(self.sizes[a])]
 
-    def at(self, pointer: str, stride: str, k: int) -> str:
-        return self.let(f"getelementptr {self.t.scalar}, ptr {pointer}, i64 {self.let(f'mul i64 {stride}, {k}')}")
-
-    def deliver(self, source: str) -> None:
-        for k in range(self.results):
-            place = self.at("%po", "%so", k)
-            self.put(f"store {self.t.vector} {self.load(source, k)}, ptr {place}, align {self.t.bytes}")
-
-    def loop(self, name: str, count: int | str, work: Callable[[str], None]) -> None:
-        """`work` for every number below `count`; it may have loops itself."""
-        loop = self.block.fresh(name)
-        self.block.on(f"{loop}.in")
-        self.block.on(loop)
-        self.put(f"%{loop}.i = phi i64 [ 0, %{loop}.in ], [ %{loop}.next, %{loop}.end ]")
-        work(f"%{loop}.i")
-        self.block.on(f"{loop}.end")
-        self.put(f"%{loop}.next = add i64 %{loop}.i, 1")
-        self.put(f"%{loop}.more = icmp slt i64 %{loop}.next, {count}")
-        self.put(f"br i1 %{loop}.more, label %{loop}, label %{loop}.out")
-        self.block.label(f"{loop}.out")
+    def deliver(self, source: str, begin: int, end: int) -> None:
+        """The results from one to before another, out of memory."""
+        for k in range(begin, end):
+            place = address(self.block, "%po", "%so", k)
+            self.put(f"store {self.t.vector} {self.load(source, k - begin)}, ptr {place}, align {self.t.bytes}")
 
     def step(self, _number: str) -> None:
         self.stages("zeroinitializer", "%h")
@@ -108,7 +93,7 @@ class _Forward(_Body):
 
     def work(self) -> None:
         self.loop("step", "%count", self.step)
-        self.deliver("%now")
+        self.deliver("%now", 0, self.results)
 
 
 class _Back(_Body):
@@ -154,7 +139,7 @@ class _Back(_Body):
 
         self.loop("step", "%count", there)
         self.loop("back", "%count", back)
-        self.deliver("%sum")
+        self.deliver("%sum", 0, self.results)
 
     def seed(self, stage: int, e: str) -> None:
         """The gradient by k[stage]: what it adds to the end of the step, and to later stages."""
@@ -217,9 +202,7 @@ class _Slopes(_Body):
                 self.store(name, 3 * n * i + part * n + i, t.splat(1.0))
         self.loop("step", "%count", self.step)
         for part, name in enumerate(("%dq", "%dv")):
-            for k in range(self.size):
-                place = self.at("%po", "%so", part * self.size + k)
-                self.put(f"store {t.vector} {self.load(name, k)}, ptr {place}, align {t.bytes}")
+            self.deliver(name, part * self.size, (part + 1) * self.size)
 
     def step(self, number: str) -> None:
         super().step(number)

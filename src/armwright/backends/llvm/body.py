@@ -30,7 +30,7 @@ def write_body(program: Program, block: Block, name: str, filled: bool = False) 
     if len(pieces) == 1:
         _write_piece(program, block, _Values(program, block), pieces[0], range(len(program.outputs)), filled)
         _check_idle(program, block)
-        return block.function(f"@{name}({_signature(program)}) noinline")
+        return block.function(f"@{name}({signature(program)}) noinline")
     return "\n\n".join(_in_pieces(program, block, name, pieces, filled))
 
 
@@ -42,9 +42,13 @@ def tiled(program: Program) -> bool:
     return program.equations is not None or len(program.outputs) > 256
 
 
-def _signature(program: Program) -> str:
-    arguments = [f"ptr %p{a}, i64 %s{a}" for a in range(len(program.arguments))]
-    return ", ".join([*arguments, "ptr %po, i64 %so, ptr noalias %status"])
+def arguments(program: Program) -> list[str]:
+    """Of a function of a program: where each argument is, and how far apart its entries are."""
+    return [f"ptr %p{a}, i64 %s{a}" for a in range(len(program.arguments))]
+
+
+def signature(program: Program) -> str:
+    return ", ".join([*arguments(program), "ptr %po, i64 %so, ptr noalias %status"])
 
 
 class _Values(dict[int, str]):
@@ -58,7 +62,7 @@ class _Values(dict[int, str]):
         block = self._block
         if index in self._places:
             a, k = self._places[index]
-            self[index] = name = block.read(_address(block, f"%p{a}", f"%s{a}", k))
+            self[index] = name = block.read(address(block, f"%p{a}", f"%s{a}", k))
         else:
             self[index] = name = block.load("%kept", self._kept[index], block.lanes.bytes)
         return name
@@ -89,7 +93,7 @@ def _write_piece(
         x = program.outputs[k]
         if filled and constant(x) is not None:
             continue
-        place = _slot(block, k) if tiled(program) else _address(block, "%po", "%so", k)
+        place = _slot(block, k) if tiled(program) else address(block, "%po", "%so", k)
         block.put(f"store {t.vector} {number(x, values, block)}, ptr {place}, align {t.bytes}")
     wanted = (program.outputs[k] for k in outputs)
     results = dict.fromkeys(number(x, values, block) for x in wanted if not _finite(x))
@@ -105,7 +109,7 @@ def _check_idle(program: Program, block: Block) -> None:
         t = block.lanes
         status = block.let(f"load {t.vector}, ptr %status, align 64")
         for a, k in idle:
-            status = block.fma(block.read(_address(block, f"%p{a}", f"%s{a}", k)), t.splat(0.0), status)
+            status = block.fma(block.read(address(block, f"%p{a}", f"%s{a}", k)), t.splat(0.0), status)
         block.put(f"store {t.vector} {status}, ptr %status, align 64")
 
 
@@ -125,12 +129,12 @@ def _in_pieces(program: Program, block: Block, name: str, pieces: list[list[Expr
         for node in piece:
             if node.index in slots:
                 part.store("%kept", slots[node.index], values[node.index], t.bytes)
-        yield part.function(f"@{name}.{k}({_signature(program)}, ptr noalias %kept) noinline")
-    given = ", ".join(f"ptr %p{a}, i64 %s{a}" for a in range(len(program.arguments)))
+        yield part.function(f"@{name}.{k}({signature(program)}, ptr noalias %kept) noinline")
+    given = ", ".join(arguments(program))
     room = max(slots.values(), default=0) + 1
     yield "\n".join(
         [
-            f"define internal void @{name}({_signature(program)}) noinline {{",
+            f"define internal void @{name}({signature(program)}) noinline {{",
             f"  %kept = alloca [{room} x {t.vector}], align 64",
             *(
                 f"  call void @{name}.{k}({given}, ptr %po, i64 %so, ptr %status, ptr %kept)"
@@ -185,7 +189,8 @@ def _finished(block: Block, status: str, results: list[str]) -> str:
     return reduce(lambda x, y: block.arithmetic("fadd", x, y), sums)
 
 
-def _address(block: Block, pointer: str, stride: str, k: int) -> str:
+def address(block: Block, pointer: str, stride: str, k: int) -> str:
+    """Where entry k of an array is."""
     offset = block.let(f"mul i64 {stride}, {k}")
     return block.let(f"getelementptr {block.lanes.scalar}, ptr {pointer}, i64 {offset}")
 
@@ -205,7 +210,7 @@ def compute(program: Program, block: Block, uniform: Collection[int] = ()) -> di
     values = _Values(program, block)
     for x, (a, k) in program.places().items():
         if a in uniform:
-            values[x] = block.spread(_address(block, f"%p{a}", f"%s{a}", k))
+            values[x] = block.spread(address(block, f"%p{a}", f"%s{a}", k))
     _write_sines(program, block, values)
     _write(program.nodes, block, values)
     return values

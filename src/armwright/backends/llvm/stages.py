@@ -28,13 +28,18 @@ class Stages:
 
     def each(self, name: str, step: Callable[[str], None], count: int | None = None) -> None:
         """A loop over the entries of y: `step` is given the index."""
+        self.loop(name, count or self.m, step)
+
+    def loop(self, name: str, count: int | str, work: Callable[[str], None]) -> None:
+        """`work` for every number below `count`; it may have loops itself."""
         loop = self.block.fresh(name)
         self.block.on(f"{loop}.in")
         self.block.on(loop)
-        self.put(f"%{loop}.e = phi i64 [ 0, %{loop}.in ], [ %{loop}.next, %{loop} ]")
-        step(f"%{loop}.e")
-        self.put(f"%{loop}.next = add i64 %{loop}.e, 1")
-        self.put(f"%{loop}.more = icmp slt i64 %{loop}.next, {count or self.m}")
+        self.put(f"%{loop}.i = phi i64 [ 0, %{loop}.in ], [ %{loop}.next, %{loop}.end ]")
+        work(f"%{loop}.i")
+        self.block.on(f"{loop}.end")
+        self.put(f"%{loop}.next = add i64 %{loop}.i, 1")
+        self.put(f"%{loop}.more = icmp slt i64 %{loop}.next, {count}")
         self.put(f"br i1 %{loop}.more, label %{loop}, label %{loop}.out")
         self.block.label(f"{loop}.out")
 
