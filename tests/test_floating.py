@@ -21,7 +21,7 @@ from armwright.backends.llvm import trial
 from armwright.errors import InputError, SlowWarning
 from armwright.robot import Robot, random_tree
 from armwright.scenario import parse, pick_and_place
-from armwright.simulation import Run, limits, simulate, simulate_batch
+from armwright.simulation import Run, events, simulate, simulate_batch
 from armwright.simulation.kernels import rollout_of
 from armwright.simulation.momentum import momentum
 from armwright.simulation.motion import derivative, driven, layout_of, view
@@ -112,8 +112,17 @@ def test_compiled_and_stepwise_take_the_same_steps(integrator: str, robot: Robot
     law = in_python(torque.Free(), robot)
     by_hand = quietly(robot, law, *begin, duration=0.3, integrator=integrator, **options)
     never = integrate.Event(lambda t, y: 1.0 + t, name="never")
-    watched = simulate(robot, None, *begin, duration=0.3, integrator=integrator, events=[never], **options)
-    for other in (by_hand, watched):
+    watched = quietly(robot, None, *begin, duration=0.3, integrator=integrator, events=[never], **options)
+    seen = simulate(
+        robot,
+        None,
+        *begin,
+        duration=0.3,
+        integrator=integrator,
+        events=[events.when(lambda t, q, qd: 1.0 + t)],
+        **options,
+    )
+    for other in (by_hand, watched, seen):
         assert other.statistics.accepted == whole.statistics.accepted
         close(other.q, whole.q, 1e-12)
         close(other.qd, whole.qd, 1e-11)
@@ -329,7 +338,7 @@ def test_a_joint_behind_a_free_one_reaches_its_limit() -> None:
     arm = FLYING.with_limits(position={FLYING.joints[place].name: (-0.2, 0.2)})
     qd = np.zeros(arm.n)
     qd[place] = 1.0
-    run = simulate(arm, None, qd0=qd, duration=2.0, events=list(limits(arm)))
+    run = simulate(arm, None, qd0=qd, duration=2.0, events=[events.limits()])
     (event,) = run.events
     assert event.q[arm.entries[place]] == pytest.approx(0.2, abs=1e-12)
     assert free_flight.unit_error(arm, event.q[None]) < 1e-15

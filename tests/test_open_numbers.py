@@ -52,7 +52,7 @@ def test_laws_that_differ_in_numbers_are_one_program_that_gives_what_each_gives(
     assert hash(forms[0].form) == hash(forms[1].form)
     assert forms[0].numbers != forms[1].numbers
     rng = np.random.default_rng(0)
-    for law, (form, numbers) in zip((one, other), forms, strict=True):
+    for law, (form, numbers, _) in zip((one, other), forms, strict=True):
         folded, opened = derivative(driven(ARM, law)), derivative(driven(ARM, form))
         y = rng.uniform(-0.5, 0.5, (1, folded.sizes[1]))
         results = []

@@ -20,7 +20,7 @@ from armwright.load import load
 from armwright.load import packaged as robots
 from armwright.robot import Robot, random_robot
 from armwright.rules import problems
-from armwright.simulation import Run, simulate, simulate_batch, stepper, torques_along
+from armwright.simulation import Run, events, simulate, simulate_batch, stepper, torques_along
 from armwright.study.operation_counts import count_operations
 
 __version__ = "0.1.0"
@@ -40,6 +40,7 @@ __all__ = [
     "UnreachableError",
     "compile",
     "count_operations",
+    "events",
     "export",
     "formulations",
     "integrate",

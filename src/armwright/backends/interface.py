@@ -2,10 +2,10 @@
 
 A backend makes three things, each for a dtype: a kernel (a program, computed for every state of a batch), a loop (the
 steps of a recursion, run along chains of any length) and a rollout (the derivative of a state, integrated in time for
-many rollouts at once; a layout says which entries of the state count in its error and which are quaternions, that
-every step leaves at unit length and whose derivative is as many times as long as they are). The interpreter
-(`interpreter`) is the definition of all three; every other backend is tested against it. `BACKENDS` is the one list of
-them: a new one is an entry here and a module that has a `BACKEND`.
+many rollouts at once, until events end them; a layout says which entries of the state count in its error and which are
+quaternions, that every step leaves at unit length and whose derivative is as many times as long as they are). The
+interpreter (`interpreter`) is the definition of all three; every other backend is tested against it. `BACKENDS` is the
+one list of them: a new one is an entry here and a module that has a `BACKEND`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,7 +76,7 @@ class Backend:
 
     kernel: Callable[[Program, str], Kernel]
     loop: Callable[[Rolled, Tables, str], Kernel]
-    rollout: Callable[[Program, Steps, Layout, str], Rollout]
+    rollout: Callable[[Program, Steps, Layout, Watch | None, str], Rollout]
     dtypes: tuple[str, ...] = ("float64", "float32")
 
 
@@ -144,8 +144,11 @@ class Tables:
 
 # Motions of many rollouts
 
-LANES = ("t", "h", "previous", "held", "accepted", "rejected", "state")
-"""What each rollout has one number of: `previous` and `held` are the memory of `integrate.control.Rule`."""
+LANES = ("t", "h", "previous", "held", "accepted", "rejected", "state", "event")
+"""What each rollout has one number of: `previous` and `held` are the memory of `integrate.control.Rule`.
+
+`event` is zero until an event ends the rollout, which it then names, from one on; below zero nothing is watched.
+"""
 
 FIELDS = ("y", "p", *LANES, "records", "times", "count", "stride", "substeps", "limit", "options", "stop")
 """What a rollout is given: arrays, and the whole numbers count, stride and limit.
@@ -167,5 +170,17 @@ def options_of(gains: Gains, rtol: float, atol: float, longest: float, dtype: st
     return np.array([given[name] for name in OPTIONS], dtype=dtype)
 
 
-BROKEN, TOO_SMALL, TOO_MANY = 1, 2, 3
-"""Why a rollout cannot go on, in `state`: a derivative is not finite; a step below rounding; too many steps."""
+BROKEN, TOO_SMALL, TOO_MANY, UNSEEN, ENDED = 1, 2, 3, 4, 5
+"""Why a rollout cannot go on, in `state`: a derivative is not finite; a step below rounding; too many steps; an event
+that is not a number. Or it has been ended by an event, and stays where that was found."""
+
+
+class Watch(NamedTuple):
+    """Events: a program with as many outputs, of what the derivative is of, and whether each happens where its output
+    crosses zero upwards (1), downwards (-1) or either way (0)."""
+
+    program: Program
+    directions: tuple[int, ...]
+
+    def digest(self) -> str:
+        return f"{self.program.digest()}|{self.directions}"

@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.backends.interface import BROKEN, KINDS, OPTIONS, TOO_MANY, TOO_SMALL, Backend, Rolled, Tables
+from armwright.backends.interface import (
+    BROKEN,
+    ENDED,
+    KINDS,
+    OPTIONS,
+    TOO_MANY,
+    TOO_SMALL,
+    UNSEEN,
+    Backend,
+    Rolled,
+    Tables,
+    Watch,
+)
 from armwright.graph.draw import listing
 from armwright.graph.interpret import interpret
 from armwright.graph.program import Advance, Equations, Program
+from armwright.integrate import events
 from armwright.integrate.control import Gains, Rule, mean_square
 from armwright.integrate.march import nowhere_else
 from armwright.integrate.runge_kutta import Adaptive, Scheme
@@ -191,9 +205,9 @@ class Stepped:
 
     width = 1
 
-    def __init__(self, program: Program, steps: Steps, layout: Layout, dtype: str) -> None:
+    def __init__(self, program: Program, steps: Steps, layout: Layout, watch: Watch | None, dtype: str) -> None:
         self.entries, self.dtype = len(program.outputs), np.dtype(dtype)
-        self._program, self._steps, self._layout = program, steps, layout
+        self._program, self._steps, self._layout, self._watch = program, steps, layout, watch
 
     @property
     def source(self) -> str:
@@ -203,31 +217,73 @@ class Stepped:
         travel = self._fixed if self._steps.error is None else self._adaptive
         with np.errstate(all="ignore"):  # what is not finite is told by `state` or by the records
             for i in range(rollouts):
-                if not fields["state"][i] and not fields["stop"][0]:
+                state = fields["state"][i]
+                if state == ENDED:
+                    fields["records"][:, :, i] = fields["y"][:, i]
+                if not state and not fields["stop"][0]:
                     travel(self._scheme(fields, i), float(fields["t"][i]), fields["y"][:, i].copy(), fields, i)
+
+    def _of(self, program: Program, fields: Mapping[str, Any], i: int) -> Callable[[float, Array], Array]:
+        """A program as a function of time and state of one rollout."""
+        opened = [fields["p"][None, :, i]] if len(program.sizes) > 2 else []
+
+        def call(t: float, y: Array) -> Array:
+            values = computed(program, [np.full((1, 1), t, self.dtype), y[None], *opened])
+            return np.array([np.reshape(x, -1)[0] for x in values], self.dtype)
+
+        return call
 
     def _scheme(self, fields: Mapping[str, Any], i: int) -> Scheme:
         """The method applied to the derivative of one rollout."""
-        opened = [fields["p"][None, :, i]] if len(self._program.sizes) > 2 else []
-
-        def derivative(t: float, y: Array) -> Array:
-            values = computed(self._program, [np.full((1, 1), t, self.dtype), y[None], *opened])
-            return np.array([np.reshape(x, -1)[0] for x in values], self.dtype)
-
         _, scalars = state("y", np.zeros(1, self.dtype))
         project = self._layout.unit if self._layout.circles else nowhere_else
-        return Scheme(derivative, self._steps, scalars, self.entries, project)
+        return Scheme(self._of(self._program, fields, i), self._steps, scalars, self.entries, project)
+
+    def _watched(self, fields: Mapping[str, Any], i: int, t: float, y: Array) -> events.Watch | None:
+        """Whoever looks for the events of one rollout."""
+        if self._watch is None or fields["event"][i]:
+            return None
+        values = self._of(self._watch.program, fields, i)
+
+        def value(e: int, t: float, y: Array) -> Any:
+            return values(t, y)[e]
+
+        listed = [
+            events.Event(partial(value, e), direction=direction, name=str(e + 1))
+            for e, direction in enumerate(self._watch.directions)
+        ]
+        _, scalars = state("y", np.zeros(1, self.dtype))
+        return events.Watch(listed, scalars, t, y)
+
+    def _passed(self, watch: events.Watch | None, step: events.Step, fields: Mapping[str, Any], i: int) -> bool:
+        """Whether an event ends a rollout within a step: then it is there from now on."""
+        try:
+            found, ended_by = watch.passed(step) if watch is not None else ([], [])
+        except IntegrationError:
+            fields["state"][i] = UNSEEN
+            return True
+        if ended_by:
+            fields["state"][i], fields["event"][i] = ENDED, min(map(int, ended_by))
+            fields["y"][:, i], fields["t"][i] = found[-1].y, found[-1].t
+        return bool(ended_by)
 
     def _fixed(self, scheme: Scheme, t: float, y: Array, fields: Mapping[str, Any], i: int) -> None:
         """In as many equal steps as `substeps` says."""
+        watch = self._watched(fields, i, t, y)
         for r, (goal, count) in enumerate(zip(fields["times"].tolist(), fields["substeps"].tolist(), strict=True)):
             h = (goal - t) / count
             for k in range(count):
+                now = t + k * h
                 if fields["stop"][0]:
-                    fields["y"][:, i], fields["t"][i] = y, t + k * h
+                    fields["y"][:, i], fields["t"][i] = y, now
                     return
-                slopes = scheme.stages(t + k * h, y, h, scheme.slope(t + k * h, y, np.empty_like(y)))
-                y = y * np.nan if slopes is None else scheme.project(y + h * scheme.b.dot(slopes))
+                first = scheme.slope(now, y, np.empty_like(y))
+                slopes = scheme.stages(now, y, h, first)
+                end = y * np.nan if slopes is None else scheme.project(y + h * scheme.b.dot(slopes))
+                if self._passed(watch, scheme.step(now, y, first, now + h, end), fields, i):
+                    fields["records"][r:, :, i] = fields["y"][:, i]
+                    return
+                y = end
             t, fields["records"][r, :, i] = goal, y
         fields["y"][:, i], fields["t"][i] = y, t
 
@@ -238,18 +294,22 @@ class Stepped:
         rule = Rule(Gains(**{name: option[name] for name in OPTIONS[3:]}), norm, order=1)
         rule.before, rule.held = float(fields["previous"][i]), bool(fields["held"][i])
         adaptive = Adaptive(scheme, rule, 0, float(fields["h"][i]), option["longest"])
+        watch = self._watched(fields, i, t, y)
         for r, goal in enumerate(fields["times"].tolist()):
             adaptive.max_steps = scheme.counts.accepted + (scheme.counts.rejected or 0) + fields["limit"]
             try:
                 for step in adaptive.steps(t, y, [goal]):
                     t, y = step.t_end, step.y_end
+                    if self._passed(watch, step, fields, i):
+                        t, y = float(fields["t"][i]), fields["y"][:, i].copy()
+                        break
                     if fields["stop"][0]:
                         break
             except IntegrationError as error:
                 fields["state"][i] = STATES[error.reason]
             if t != goal and not fields["state"][i]:
                 break
-            fields["records"][r, :, i] = y
+            fields["records"][r:, :, i] = y
             if fields["state"][i]:
                 break
         fields["y"][:, i], fields["t"][i] = y, t

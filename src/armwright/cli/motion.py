@@ -179,7 +179,8 @@ def _as_data(run: Run) -> dict[str, Any]:
     if run.audit.momentum_error is not None:
         errors["momentum_error"] = run.audit.momentum_error
     begin, end = run.t[0], run.t[-1]
-    return {"robot": run.robot.name, "from": begin, "to": end, "joints": joints, "audit": {**audit, **errors}}
+    span = {"from": begin, "to": end, "ended_by": run.ended_by or None}
+    return {"robot": run.robot.name, **span, "joints": joints, "audit": {**audit, **errors}}
 
 
 def _rows(run: Run) -> list[tuple[str, ...]]:

@@ -140,7 +140,7 @@ class Way:
     ) -> Solution:
         """Take the steps until they end, a terminal event happens, or `on_step` returns True."""
         record = Record(self.scalars, self.times, self.start, y, self.sign)
-        status, message = "finished", "the end was reached"
+        status, message, ended_by = "finished", "the end was reached", list[str]()
         try:
             # numbers that overflow are told by errors that say where, not by warnings
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -162,7 +162,7 @@ class Way:
             raise
         except KeyboardInterrupt as stop:
             raise Stopped(record.solution(counts, "stopped", f"stopped by the user at t = {record.t[-1]}")) from stop
-        return record.solution(counts, status, message)
+        return replace(record.solution(counts, status, message), ended_by=tuple(ended_by))
 
 
 def _true(answer: object) -> bool:

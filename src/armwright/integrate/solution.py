@@ -36,7 +36,8 @@ class Solution:
     """The times t, shape (k,), and the states y, shape (k, m).
 
     `status` is "finished", "event" if a terminal event ended it, "stopped" if `on_step` did, "failed" if it is what
-    an IntegrationError carries. The last state of a run that an event ended is that of the event.
+    an IntegrationError carries. The last state of a run that an event ended is that of the event; `ended_by` are the
+    names of those that did.
     """
 
     t: Array
@@ -45,6 +46,7 @@ class Solution:
     events: tuple[Occurrence, ...]
     status: str
     message: str
+    ended_by: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         span = f"t = {self.t[0]} to {self.t[-1]}" if len(self.t) else "empty"

@@ -95,7 +95,8 @@ def _subtitle(run: Any) -> str:
     how = f"step {s['step']:g} s" if "step" in s else f"tolerance {s['rtol']:g}" if "rtol" in s else ""
     length = run.t[-1] - run.t[0]
     held = f"holding {run.robot.payload.mass:g} kg" if run.robot.payload else ""
-    parts = [f"{run.robot.n} joints", held, f"{length:g} s", s.get("integrator", ""), how, str(run.statistics)]
+    ended = f"ended by {shown(run.ended_by)!r}" if run.ended_by else ""
+    parts = [f"{run.robot.n} joints", held, f"{length:g} s", ended, s.get("integrator", ""), how, str(run.statistics)]
     return ", ".join(part for part in parts if part)
 
 

@@ -6,11 +6,12 @@ stepper(robot, dt=0.01).step(q, qd, tau)          from one state to the next, to
 run = torques_along(robot, trajectory)            inverse dynamics along a motion
 """
 
+from armwright.simulation import events
 from armwright.simulation.along import torques_along
 from armwright.simulation.audit import Audit, Deviation, Doubt
 from armwright.simulation.batch import simulate_batch
 from armwright.simulation.run import BatchRun, Found, Run, Statistics
-from armwright.simulation.simulate import limits, simulate
+from armwright.simulation.simulate import simulate
 from armwright.simulation.stepper import Stepper, stepper
 from armwright.simulation.utilisation import Use, Utilisation
 
@@ -25,7 +26,7 @@ __all__ = [
     "Stepper",
     "Use",
     "Utilisation",
-    "limits",
+    "events",
     "simulate",
     "simulate_batch",
     "stepper",

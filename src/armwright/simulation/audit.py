@@ -8,6 +8,7 @@ condition  the condition number of the mass matrix: times rounding, the relative
 neighbour  how far a run is away that began next to it: where it leaves, nobody can say where the robot is
 target     the distance from the trajectory the law was to follow, if it had one
 limits     of positions, speeds and torques: beyond them a real robot does something else
+stops      where there are some, how deep joints have pressed them in; what they hold and take is among the losses
 base       of a robot that nothing holds: forces that the law puts on it, where no motor is
 loops      how far the ends of loops that forces hold have drifted apart
 
@@ -110,6 +111,7 @@ class Audit:
     its target without error, `integrated` whether this was a simulation. `momentum` is None but for robots that hang on
     one free joint. `doubts` are in the order of their times.
     `loop_errors` (k,) are the largest distances between ends of loops that forces hold, None where there are none.
+    `pressed` is how deep each joint has pressed its stops in (n,), None where there are no stops.
     """
 
     scale: float
@@ -125,6 +127,7 @@ class Audit:
     momentum: MomentumBalance | None = None
     doubts: tuple[Doubt, ...] = ()
     loop_errors: Array | None = None
+    pressed: Array | None = None
 
     @property
     def energy_error(self) -> float:
@@ -168,6 +171,9 @@ class Audit:
             lines.append(f"off the target    {np.max(self.target_error):.1e} at most (rad or m){loosely}")
         if self.loop_errors is not None:
             lines.append(f"loops are open by {np.max(self.loop_errors):.1e} at most (m or rad)")
+        if self.pressed is not None:
+            hit = f"{np.count_nonzero(self.pressed)} of {len(self.pressed)} joints have hit one"
+            lines.append(f"stops             {hit}, pressed in by {np.max(self.pressed):.1e} at most (rad or m)")
         return "\n".join([*lines, *(f"do not trust it {doubt}" for doubt in self.doubts)])
 
     __repr__ = __str__
@@ -242,6 +248,7 @@ def audited(run: Run) -> Audit:
         integrated=run.statistics.accepted > 0,
         momentum=MomentumBalance.of(run) if run.impulse.size else None,
         loop_errors=loop_errors(robot, run.q),
+        pressed=_pressed(run) if run.settings.get("stops") else None,
     )
     return replace(audit, doubts=tuple(sorted(_doubts(run, audit), key=lambda doubt: doubt.t)))
 
@@ -252,6 +259,14 @@ def loop_errors(robot: Robot, q: Array) -> Array | None:
         return None
     largest: Array = np.abs(robot.loop_errors(q)).max(axis=(-2, -1))
     return largest
+
+
+def _pressed(run: Run) -> Array:
+    """How far beyond its limits every joint has been (n,)."""
+    ranges = [joint.limits or (-np.inf, np.inf) for joint in run.robot.joints]
+    q = run.q[:, list(run.robot.entries)]
+    low, high = np.array(ranges).T
+    return np.maximum(np.max(np.maximum(low - q, q - high), axis=0), 0.0)
 
 
 def _condition(mass_matrices: Array) -> Array:
@@ -331,18 +346,24 @@ def _first(wrong: Array) -> Array:
     return np.flatnonzero(wrong)[:1]
 
 
+PRESSED = 0.05
+"""Radians or metres by which a joint may press a stop in: deeper, the stop is too soft for what hits it."""
+
 SLACK = 1e-9
 """Radians or metres by which a limit may be exceeded: rounding is no reason for a doubt."""
 
 
 def _beyond_limits(run: Run) -> Iterator[Doubt]:
     """A real joint would have hit its stop, and a real drive would have been too weak or too slow."""
+    stopped = bool(run.settings.get("stops"))
+    slack = PRESSED if stopped else SLACK
     for i, (joint, use) in enumerate(zip(run.robot.joints, run.utilisation.joints, strict=True)):
         if joint.limits is not None:
             low, high = joint.limits
             q = run.q[:, run.robot.entries[i]]
-            for k in _first((q < low - SLACK) | (q > high + SLACK)):
+            for k in _first((q < low - slack) | (q > high + slack)):
                 why = f"{shown(joint.name)} is at {q[k]:.4g}, beyond its limits {low:.4g} to {high:.4g}"
+                why += ": its stop is too soft, give torque.stops a larger stiffness" if stopped else ""
                 yield Doubt(float(run.t[k]), why)
         for values, most, why in (
             (run.qd[:, i], joint.max_velocity, use.slowness),

@@ -15,16 +15,18 @@ from armwright.algebra import Array
 from armwright.arrays import numbers, whole_number
 from armwright.backends.interface import backend
 from armwright.errors import InputError, Interrupted, SimulationWarning, unknown
+from armwright.integrate import Event as PythonEvent
 from armwright.integrate import method, methods
 from armwright.model.vary import check
 from armwright.robot import Robot
+from armwright.simulation.events import Event, Watched, on_robot
 from armwright.simulation.kernels import TARGET, rollout_of, view_of
 from armwright.simulation.motion import View
 from armwright.simulation.plan import SMOOTH, Plan, check_span, plan, settings, start_of
 from armwright.simulation.rollouts import Rollouts
 from armwright.simulation.run import BatchRun
 from armwright.simulation.view import looked_up
-from armwright.torque import Law, law_for
+from armwright.torque import Law, Stops, law_for
 from armwright.trace.form import unrolled
 
 STEP, RTOL = 1e-3, 1e-6
@@ -49,6 +51,8 @@ def simulate_batch(
     progress: bool | None = None,
     smooth: float = SMOOTH,
     max_step: float | None = None,
+    events: Sequence[Event] = (),
+    stops: Stops | bool | None = None,
 ) -> BatchRun:
     """Many motions at once, compiled whole: `q0` is (rollouts, nq) and `qd0` (rollouts, n), or one row for all.
 
@@ -61,6 +65,8 @@ def simulate_batch(
     every       seconds between records; by default only start and end are kept, so memory does not grow with time
     vary        robot parameters that differ: {"payload.mass": (rollouts,), ...}; the law's model does not know of them
     smooth      the speed within which the robot's own dry friction rounds off, as in `simulate`
+    events      of `armwright.events`: a rollout ends with the first that happens (`ended`, `reached`)
+    stops       at the limits of the joints, as in `simulate`
 
     Ctrl-C raises `errors.Interrupted`, a KeyboardInterrupt whose `result` has what there is of the rollouts: `finished`
     says which came to their end, `reached` where the others are, and records they did not come to are nan.
@@ -69,7 +75,9 @@ def simulate_batch(
         adaptive = method(integrator).adaptive
         step, rtol = (None, RTOL if rtol is None else rtol) if adaptive else (STEP, rtol)
     first, laws = _laws(torque)
-    planned = plan(robot, first, settings(integrator, rtol, atol, step, max_step), duration, every, start, smooth)
+    planned = plan(
+        robot, first, settings(integrator, rtol, atol, step, max_step), duration, every, start, smooth, stops
+    )
     if integrator not in methods():
         raise InputError(f"{integrator} is not compiled; simulate_batch takes {', '.join(methods())}")
     if not planned.traced:
@@ -79,13 +87,16 @@ def simulate_batch(
         )
     if laws:
         planned = _together(planned, laws)
+    planned = replace(planned, events=_ending(on_robot(robot, events)))
     if dtype not in backend(TARGET).dtypes:
         raise unknown("dtype", dtype, backend(TARGET).dtypes)
     whole_number("threads", threads, 1)
     names, values = parameters(vary)
     y, p = _batch(planned, start_of(planned, q0, qd0, many=True), values)
     fixed, shared = planned.how.step is not None, planned.family(names)
-    kernel = rollout_of(shared.robot, planned.numbers.form, names, integrator, fixed, dtype, TARGET, shared.names)
+    kernel = rollout_of(
+        shared.robot, planned.numbers.form, names, integrator, fixed, dtype, TARGET, shared.names, **planned.watching
+    )
     rollouts = Rollouts(planned, kernel, y, p)
     seconds, message = rollouts.travel(threads, progress)
     run = _batch_run(planned, rollouts, names, seconds, message)
@@ -100,6 +111,18 @@ def _laws(torque: Any) -> tuple[Any, Sequence[Law]]:
     if isinstance(torque, (list, tuple)) and torque and all(isinstance(law, Law) for law in torque):
         return torque[0], torque
     return torque, ()
+
+
+def _ending(events: Sequence[Watched | PythonEvent]) -> tuple[Watched, ...]:
+    """Events that are compiled, or an error that says which is not."""
+    ending = tuple(event for event in events if isinstance(event, Watched) and int(event.terminal) == 1)
+    for event in events:
+        if event not in ending:
+            raise InputError(
+                f"event {event.name!r} cannot be compiled: simulate_batch takes events of armwright.events that end a "
+                "rollout when they happen first (terminal=True); use simulate for others"
+            )
+    return ending
 
 
 def _together(plan: Plan, laws: Sequence[Law]) -> Plan:
@@ -136,10 +159,12 @@ def _batch(plan: Plan, begin: tuple[Array, Array], values: Mapping[str, Array]) 
                 f"vary[{name!r}] has shape {array.shape}; expected (rollouts,{f' {size}' if size > 1 else ''})"
             )
         given[f"vary[{name!r}]"] = row
-    law = plan.numbers
+    law, watched = plan.numbers, plan.watched
     counts = {name: len(array) for name, array in given.items() if array.ndim == 2}
     if law.many is not None:
         counts["the torque law"] = law.many
+    if watched.many is not None:
+        counts["an event"] = watched.many
     many = max(counts.values(), default=1)
     for name, count in counts.items():
         if count not in (1, many):
@@ -148,14 +173,15 @@ def _batch(plan: Plan, begin: tuple[Array, Array], values: Mapping[str, Array]) 
     memory = np.array(plan.law.start(plan.robot.n))
     y = plan.layout.joined({"q": q, "qd": qd, "memory": memory}, (many,))
     shared = np.tile(plan.family(tuple(values)).numbers, (many, 1))
-    p = np.concatenate([*rows, shared, law.rows(many)], axis=1)
+    p = np.concatenate([*rows, shared, law.rows(many), watched.rows(many)], axis=1)
     return y, p if p.size else np.zeros((many, 1))
 
 
 def _batch_run(plan: Plan, rollouts: Rollouts, names: tuple[str, ...], seconds: float, message: str) -> BatchRun:
     states, times, count = rollouts.states, plan.times[: rollouts.done], rollouts.count
     failed, last = rollouts.broken, rollouts.last
-    reached = plan.times[last]
+    reached, ended = plan.times[last], rollouts.ended
+    reached[ended] = rollouts.lanes["t"][:count][ended]
     finite = np.isfinite(states[failed]).all(axis=2)
     reached[failed] = np.minimum(rollouts.lanes["t"][:count][failed], times[np.maximum(finite.sum(axis=1) - 1, 0)])
     if failed.any() and not message:
@@ -169,13 +195,15 @@ def _batch_run(plan: Plan, rollouts: Rollouts, names: tuple[str, ...], seconds: 
         **plan.layout.split(states),
         reached=reached,
         failed=failed,
-        finished=~failed & (last == len(plan.times) - 1),
+        finished=ended | ~failed & (last == len(plan.times) - 1),
         accepted=rollouts.steps,
         rejected=rollouts.rejected,
         seconds=seconds,
         steps_per_second=int(rollouts.steps.sum()) / max(seconds, 1e-12),
         look=partial(_viewed, plan, rollouts, names),
         message=message,
+        ended=np.where(ended, rollouts.lanes["event"][:count].astype(np.int64) - 1, -1),
+        events=tuple(event.name for event in plan.events),
     )
 
 
@@ -186,6 +214,7 @@ def _viewed(plan: Plan, rollouts: Rollouts, names: tuple[str, ...]) -> View:
     arrays = [np.tile(times, count)[:, None], states.reshape(count * len(times), -1)]
     shared = plan.family(names)
     if names or shared.names or plan.numbers.numbers:
-        arrays.append(np.repeat(rollouts.p[:, :count].T, len(times), axis=0))
+        seen = len(rollouts.p) - len(plan.watched.numbers)
+        arrays.append(np.repeat(rollouts.p[:seen, :count].T, len(times), axis=0))
     out = looked_up(view_of(shared.robot, plan.numbers.form, names, shared.names, dtype.name), arrays)
     return View.of(out.reshape(count, len(times), -1), n, shared.lifted)

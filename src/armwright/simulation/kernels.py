@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from armwright.backends.interface import Kernel, Rollout, backend
+from armwright.backends.interface import Kernel, Rollout, Watch, backend
 from armwright.integrate import Taylor, method
 from armwright.robot import Robot
+from armwright.simulation.events import Quantities
 from armwright.simulation.motion import Driven, derivative, driven, jacobian, layout_of, view
 from armwright.torque import Form, Law
 
@@ -24,54 +25,64 @@ def kept(make: Callable[..., Any]) -> Callable[..., Any]:
     """Keeps the last results for an equal robot and an equal law (the same one, if it holds arrays or functions)."""
     known: dict[tuple[Any, ...], tuple[Any, Any]] = {}
 
-    def call(robot: Robot, law: Law | Form, *rest: Any) -> Any:
+    def call(robot: Robot, law: Law | Form[Law], *rest: Any, **named: Any) -> Any:
         try:
             same: Any = (hash(law), law)
         except TypeError:
             same = id(law)
-        key = (robot, same, *rest)
+        key = (robot, same, *rest, *named.items())
         if key not in known:
             while len(known) >= KEPT:
                 known.pop(next(iter(known)))
-            known[key] = (law, make(robot, law, *rest))  # the law too, so that its id is not given to another
+            known[key] = (law, make(robot, law, *rest, **named))  # the law too, so that its id is not given to another
         return known[key][1]
 
     return call
 
 
 @kept
-def motion_of(robot: Robot, law: Law | Form, vary: tuple[str, ...] = (), known: tuple[str, ...] = ()) -> Driven:
-    return driven(robot, law, vary, known)
+def motion_of(
+    robot: Robot,
+    law: Law | Form[Law],
+    vary: tuple[str, ...] = (),
+    known: tuple[str, ...] = (),
+    events: Quantities | None = None,
+) -> Driven:
+    return driven(robot, law, vary, known, events)
 
 
 @kept
 def rollout_of(
     robot: Robot,
-    law: Law | Form,
+    law: Law | Form[Law],
     vary: tuple[str, ...],
     integrator: str,
     fixed: bool,
     dtype: str,
     target: str = TARGET,
     known: tuple[str, ...] = (),
+    events: Quantities | None = None,
+    directions: tuple[int, ...] = (),
 ) -> Rollout:
-    """The whole motion as one loop."""
-    program, steps = derivative(motion_of(robot, law, vary, known)), method(integrator).steps(fixed)
-    return backend(target).rollout(program, steps, layout_of(robot, law), dtype)
+    """The whole motion as one loop, with events that end it."""
+    watched = () if events is None else (events,)
+    motion, steps = motion_of(robot, law, vary, known, *watched), method(integrator).steps(fixed)
+    watch = Watch(motion.program(*motion.watched), directions) if watched else None
+    return backend(target).rollout(derivative(motion), steps, layout_of(robot, law), watch, dtype)
 
 
 @kept
-def view_of(robot: Robot, law: Law | Form, vary: tuple[str, ...], known: tuple[str, ...], dtype: str) -> Kernel:
+def view_of(robot: Robot, law: Law | Form[Law], vary: tuple[str, ...], known: tuple[str, ...], dtype: str) -> Kernel:
     return backend(TARGET).kernel(view(motion_of(robot, law, vary, known)), dtype)
 
 
 @kept
-def slopes_of(robot: Robot, law: Form, known: tuple[str, ...]) -> Kernel:
+def slopes_of(robot: Robot, law: Form[Law], known: tuple[str, ...]) -> Kernel:
     return backend(TARGET).kernel(derivative(motion_of(robot, law, (), known)), "float64")
 
 
 @kept
-def jacobian_of(robot: Robot, law: Form, known: tuple[str, ...]) -> Kernel:
+def jacobian_of(robot: Robot, law: Form[Law], known: tuple[str, ...]) -> Kernel:
     return backend(TARGET).kernel(jacobian(derivative(motion_of(robot, law, (), known))), "float64")
 
 

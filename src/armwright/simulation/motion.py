@@ -30,6 +30,8 @@ from armwright.mechanism import Mechanism
 from armwright.model.description import Description
 from armwright.model.vary import varied
 from armwright.simulation.ending import fenced
+from armwright.simulation.events import Quantities
+from armwright.simulation.events import values as watched_values
 from armwright.simulation.momentum import impulse_rates, is_free
 from armwright.torque import Form, Law, Moment, OpenMotion
 from armwright.trace.choose import cheapest
@@ -40,8 +42,8 @@ from armwright.trace.tracing import Request
 class Driven:
     """Forward dynamics of a robot with the torques of a law in place of its last argument, in one graph.
 
-    `parameters` are those of the robot that vary, the numbers of the law if they are open, and a motion that it follows
-    if that is left open.
+    `parameters` are those of the robot that vary, the numbers of the law if they are open, a motion that it follows if
+    that is left open, and the numbers of events, whose values are `watched`.
     """
 
     at: Moment
@@ -52,6 +54,7 @@ class Driven:
     rates: list[Scalar]
     mechanism: Mechanism
     layout: Layout
+    watched: tuple[Expr, ...] = ()
 
     def program(self, *outputs: Operand) -> Program:
         """A program of time, state and open parameters."""
@@ -63,22 +66,28 @@ class Driven:
         return written_out(Program((("t", (self.at.t,)), ("y", y), *opened), outputs, (len(outputs),), units))
 
 
-def layout_of(robot: Description, law: Law | Form) -> Layout:
+def layout_of(robot: Description, law: Law | Form[Law]) -> Layout:
     """The state of a robot under a law."""
-    law = law.law if isinstance(law, Form) else law
+    law = law.of if isinstance(law, Form) else law
     circles = tuple((ball.circle.start, ball.circle.stop) for ball in robot.balls)
     return Layout.of_motion(robot.nq, robot.n, len(law.start(robot.n)), circles, is_free(robot))
 
 
-def driven(robot: Description, law: Law | Form, vary: tuple[str, ...] = (), known: tuple[str, ...] = ()) -> Driven:
+def driven(
+    robot: Description,
+    law: Law | Form[Law],
+    vary: tuple[str, ...] = (),
+    known: tuple[str, ...] = (),
+    events: Quantities | None = None,
+) -> Driven:
     """A robot under a law, or under one whose numbers are open: these are parameters after those of the robot.
 
-    Of what varies the law knows nothing, but for what is `known`.
+    Of what varies the law knows nothing, but for what is `known`; events are of the robot itself.
     """
     program = cheapest(Request("forward_dynamics", robot, (), (*vary, *known))).program
     (_, q), (_, qd), (_, tau), *opened = program.arguments
     graph: Graph = q[0].graph
-    law, numbers = law.in_graph(graph) if isinstance(law, Form) else (law, ())
+    law, numbers = law.in_graph(graph, "law") if isinstance(law, Form) else (law, ())
     memory = [graph.input(f"memory{k + 1}") for k in range(len(law.start(robot.n)))]
     values = dict(opened)
     model = varied(robot, {name: values[name] for name in known}) if known else robot.mechanism()
@@ -90,7 +99,16 @@ def driven(robot: Description, law: Law | Form, vary: tuple[str, ...] = (), know
     parameters = (*(x for symbols in values.values() for x in symbols), *numbers)
     if isinstance(law.reference, OpenMotion):
         parameters += tuple(law.reference.inputs(graph))
-    return Driven(at, parameters, torques, drag, accelerations, law.rates(at), mechanism, layout_of(robot, law))
+    watched: list[Expr] = []
+    if events is not None:
+
+        def seen(frame: str | None) -> Mechanism:
+            return varied(robot.seen_at(frame), values) if values else robot.seen_at(frame).mechanism()
+
+        watched, levels = watched_values(events, graph, at._replace(mechanism=mechanism), seen)
+        parameters += tuple(levels)
+    rates, layout = law.rates(at), layout_of(robot, law)
+    return Driven(at, parameters, torques, drag, accelerations, rates, mechanism, layout, tuple(watched))
 
 
 def flow(mechanism: Mechanism, q: Sequence[Scalar], unit: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:

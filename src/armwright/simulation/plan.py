@@ -20,8 +20,10 @@ from armwright.lazy import cached_property
 from armwright.model.family import Family, family
 from armwright.model.unit import checked_unit
 from armwright.robot import Robot
+from armwright.simulation.events import Quantity, Watched
 from armwright.simulation.motion import layout_of
-from armwright.torque import Law, Opened, built_in, law_for, numbers_of, opened, together
+from armwright.torque import Law, Opened, Stops, built_in, law_for, numbers_of, opened, together
+from armwright.torque import stops as stops_of
 from armwright.trace.form import straight
 
 MOST_RECORDS = 5_000_000
@@ -73,6 +75,8 @@ class Plan:
     how: Settings
     each: tuple[Law, ...] = ()
     """The laws of all rollouts, where each has its own numbers; `law` is the first."""
+    events: tuple[Watched, ...] = ()
+    """What ends it, where that is compiled with it."""
 
     @property
     def layout(self) -> Layout:
@@ -89,13 +93,24 @@ class Plan:
         return opened(self.law) if not self.law.traceable and straight(self.robot) else None
 
     @cached_property
-    def numbers(self) -> Opened:
+    def numbers(self) -> Opened[Law]:
         """The law that is compiled, as its form and its numbers: with its motion left open, if that is."""
         return together(self.each) if self.each else numbers_of(self.opened or self.law)
 
+    @cached_property
+    def watched(self) -> Opened[tuple[Quantity, ...]]:
+        """What its events look at."""
+        return numbers_of(tuple(event.quantity for event in self.events), "an event")
+
+    @property
+    def watching(self) -> dict[str, Any]:
+        """The same without numbers, as `kernels.rollout_of` wants it."""
+        directions = tuple(event.direction for event in self.events)
+        return {"events": self.watched.form, "directions": directions} if self.events else {}
+
     def family(self, vary: tuple[str, ...] = ()) -> Family:
-        """What the robot shares its code with; a law that is not one of ours may look at base and tool."""
-        return family(self.robot, vary, moved=built_in(self.law))
+        """What the robot shares its code with; events, and laws that are not ours, may look at base and tool."""
+        return family(self.robot, vary, moved=built_in(self.law) and not self.events)
 
     @cached_property
     def shared(self) -> Family:
@@ -126,7 +141,9 @@ class Plan:
     @property
     def settings(self) -> dict[str, Any]:
         dry = max((joint.smooth for joint in self.robot.rows if joint.coulomb), default=0.0)
-        return {**self.how.said, **({"smooth": dry} if dry else {}), "law": repr(self.law)}
+        stopped = any(isinstance(part, Stops) for part in self.law.parts)
+        further = {**({"smooth": dry} if dry else {}), **({"stops": True} if stopped else {})}
+        return {**self.how.said, **further, "law": repr(self.law)}
 
 
 SMOOTH = 1e-3
@@ -184,12 +201,13 @@ def plan(
     every: float | None = None,
     start: float = 0.0,
     smooth: float = SMOOTH,
+    stops: Any = None,
 ) -> Plan:
     """A simulation to be made; `every` is None where only its start and end are wanted."""
     if not isinstance(robot, Robot):
         raise InputError(f"simulate got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
     robot = rounded(robot, smooth)
-    law = law_for(torque, robot)
+    law = _stopped(law_for(torque, robot), robot, stops)
     if not _is_number(start) or abs(start) > LATEST:
         raise InputError(f"start = {start!r}: expected seconds, at most {LATEST:g}")
     lasts = _duration(law, start) if duration is None else duration
@@ -201,6 +219,15 @@ def plan(
     times = start + (every or lasts) * np.arange(count + 1)
     times[-1] = start + lasts
     return Plan(robot, law, times, how)
+
+
+def _stopped(law: Law, robot: Robot, stops: Any) -> Law:
+    """The law with stops at the limits of the joints, where they are asked for."""
+    if stops is None or stops is False:
+        return law
+    if stops is not True and not isinstance(stops, Stops):
+        raise InputError(f"stops = {stops!r}: expected True, or armwright.torque.stops(robot, stiffness=, damping=)")
+    return law + law_for(stops_of(robot) if stops is True else stops, robot)
 
 
 def _duration(law: Law, start: float) -> float:

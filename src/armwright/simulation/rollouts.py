@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armwright.algebra import Array
-from armwright.backends.interface import LANES, Rollout, options_of
+from armwright.backends.interface import ENDED, LANES, Rollout, options_of
 from armwright.errors import SlowWarning
 from armwright.integrate import method
 from armwright.integrate.control import FORGIVEN, Gains
@@ -106,10 +106,16 @@ class Rollouts:
 
     @property
     def broken(self) -> Array:
-        """Which rollouts cannot go on."""
-        wrong = self.lanes["state"][: self.count] != 0
+        """Which rollouts cannot go on, but for those that an event has ended."""
+        wrong = (self.lanes["state"][: self.count] != 0) & ~self.ended
         finite: Array = wrong | ~np.isfinite(self.y[:, : self.count]).all(axis=0)
         return finite
+
+    @property
+    def ended(self) -> Array:
+        """Which rollouts an event has ended."""
+        ended: Array = self.lanes["state"][: self.count] == ENDED
+        return ended
 
     @property
     def finished(self) -> bool:
@@ -120,7 +126,13 @@ class Rollouts:
         """Accepted steps of every rollout."""
         if self.plan.how.step is None:
             return self.lanes["accepted"][: self.count].astype(np.int64)
-        steps: Array = np.concatenate([[0], np.cumsum(self.substeps)])[self.last]
+        last, times = self.last, self.plan.times
+        steps: Array = np.concatenate([[0], np.cumsum(self.substeps)])[last]
+        if self.ended.any():  # within the steps to the next record
+            short = np.flatnonzero(self.ended & (last < len(self.substeps)))
+            at = last[short]
+            length = (times[at + 1] - times[at]) / self.substeps[at]
+            steps[short] += np.ceil((self.lanes["t"][short] - times[at]) / length - 1e-6).astype(np.int64)
         return steps
 
     @property

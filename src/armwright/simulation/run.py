@@ -77,6 +77,7 @@ class Run:
     remembers, such as an integral. `reference` is the motion the law was to produce (q, qd, qdd), `exact` whether it
     should do so without error. `impulse` (k, 6) is what has acted on a free robot from outside since the start, its
     weight aside: forces and moments about its centre of mass, summed over time. `settings` say how it was made.
+    `events` have been found on the way, and `ended_by` is the name of the one that ended it, if one did.
     `sent_along` (k,) is how far a run is away that began next to it; where it is None, `neighbour` finds out.
     """
 
@@ -95,6 +96,7 @@ class Run:
     settings: Mapping[str, Any] = field(default_factory=dict)
     memory: Array = field(default_factory=lambda: np.zeros((0, 0)))
     events: tuple[Found, ...] = ()
+    ended_by: str = ""
     reference: tuple[Array, Array, Array] | None = None
     exact: bool = False
     message: str = ""
@@ -111,7 +113,8 @@ class Run:
 
     def __repr__(self) -> str:
         span = f"{self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "empty"
-        return f"<run of {shown(self.robot.name)}, {span}, {len(self.t)} records, {self.statistics}>"
+        ended = f", ended by {shown(self.ended_by)!r}" if self.ended_by else ""
+        return f"<run of {shown(self.robot.name)}, {span}{ended}, {len(self.t)} records, {self.statistics}>"
 
     @property
     def energy(self) -> Array:
@@ -193,6 +196,7 @@ class Run:
             "settings": dict(self.settings),
             "statistics": vars(self.statistics),
             "message": self.message,
+            "ended_by": self.ended_by,
             "exact": self.exact,
             "events": [{"name": e.name, "t": e.t, "q": e.q.tolist(), "qd": e.qd.tolist()} for e in self.events],
         }
@@ -247,6 +251,7 @@ class Run:
                 Found(str(e["name"]), float(e["t"]), np.array(e["q"], float), np.array(e["qd"], float))
                 for e in meta["events"]
             ),
+            ended_by=str(meta.get("ended_by", "")),
             reference=reference,  # type: ignore[arg-type]
             exact=bool(meta["exact"]),
             message=str(meta["message"]),
@@ -274,6 +279,8 @@ class BatchRun:
 
     `failed` (rollouts,) is False where all is well; the records of a failed rollout after `reached` are not to be used.
     `finished` (rollouts,) is True of those that came to their end: all that did not fail, unless Ctrl-C stopped them.
+    `ended` (rollouts,) is the place in `events`, their names, of the one that ended a rollout at `reached`, -1 if none
+    did; later records have the state it was found in.
     """
 
     robot: Robot
@@ -293,6 +300,8 @@ class BatchRun:
     memory: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
     impulse: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
     message: str = ""
+    ended: Array = field(default_factory=lambda: np.zeros(0, np.int64))
+    events: tuple[str, ...] = ()
 
     def __getstate__(self) -> dict[str, Any]:
         """What goes to another process: with it what there is to see, as nothing can be looked up there."""
@@ -303,7 +312,8 @@ class BatchRun:
 
     def __repr__(self) -> str:
         wrong = f", {int(self.failed.sum())} failed" if self.failed.any() else ""
-        return f"<{len(self.q)} runs of {shown(self.robot.name)}, {self.t[0]:g} to {self.t[-1]:g} s{wrong}>"
+        ended = f", {int((self.ended >= 0).sum())} ended by events" if (self.ended >= 0).any() else ""
+        return f"<{len(self.q)} runs of {shown(self.robot.name)}, {self.t[0]:g} to {self.t[-1]:g} s{wrong}{ended}>"
 
     @cached_property
     def _viewed(self) -> View:

@@ -8,7 +8,7 @@ code, the integration runs step by step from Python (`stepwise`), by the same ru
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,18 +16,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.backends.interface import BROKEN, TOO_MANY, TOO_SMALL
-from armwright.errors import InputError, SimulationError, SlowWarning
-from armwright.integrate import Event, method, methods
+from armwright.backends.interface import BROKEN, TOO_MANY, TOO_SMALL, UNSEEN
+from armwright.errors import SimulationError, SlowWarning
+from armwright.integrate import Event as PythonEvent
+from armwright.integrate import method, methods
 from armwright.robot import Robot
 from armwright.simulation.audit import nudge
 from armwright.simulation.ending import ended
+from armwright.simulation.events import Event, Watched, on_robot
+from armwright.simulation.events import called as event_called
 from armwright.simulation.kernels import TARGET, rollout_of
 from armwright.simulation.plan import MOST_STEPS, SMOOTH, Plan, Settings, plan, settings, start_of
 from armwright.simulation.rollouts import Rollouts
-from armwright.simulation.run import Run, Statistics
+from armwright.simulation.run import Found, Run, Statistics
 from armwright.simulation.stepwise import stepwise
 from armwright.simulation.view import run_of
+from armwright.torque import Stops
 
 
 def simulate(
@@ -41,11 +45,12 @@ def simulate(
     atol: float | None = None,
     step: float | None = None,
     every: float = 0.01,
-    events: Sequence[Event] = (),
+    events: Sequence[Event | PythonEvent] = (),
     start: float = 0.0,
     progress: bool | None = None,
     max_step: float | None = None,
     smooth: float = SMOOTH,
+    stops: Stops | bool | None = None,
 ) -> Run:
     """The motion of a robot under a torque law.
 
@@ -56,14 +61,20 @@ def simulate(
     rtol, atol  error of positions and velocities (and of what the law remembers) allowed per step: 1e-9, and rtol/1000
     step        the length of fixed steps instead; between two records they are equal, and none is longer than this
     every       seconds between records
-    events      `armwright.integrate.Event`s of (t, y), y = (q, qd, ...): a terminal one ends the run
+    events      of `armwright.events`, compiled with the motion, or `armwright.integrate.Event`s, Python functions of
+                (t, y), y = (q, qd, ...), which are slower: a terminal one ends the run
     progress    whether to show a progress bar; by default when the run takes long and a person is watching
     max_step    the longest step that may be chosen
     smooth      the speed within which the robot's own dry friction rounds off, coulomb tanh(qd / smooth): a joint that
                 sticks creeps at less than this. Zero for friction that jumps at rest, which few integrators survive
+    stops       True for stops at the limits of the joints, stiff and damped; `armwright.torque.stops` for others. What
+                they hold and take is among the losses
     """
-    planned = plan(robot, torque, settings(integrator, rtol, atol, step, max_step), duration, every, start, smooth)
-    watched = _events(events)
+    planned = plan(
+        robot, torque, settings(integrator, rtol, atol, step, max_step), duration, every, start, smooth, stops
+    )
+    listed = tuple(events) if isinstance(events, Iterable) else (events,)
+    watched = on_robot(robot, listed)
     layout, (q, qd) = planned.layout, start_of(planned, q0, qd0)
     y0 = layout.joined({"q": q, "qd": qd, "memory": np.array(planned.law.start(robot.n))})
     if not planned.law.traceable:
@@ -72,9 +83,22 @@ def simulate(
             SlowWarning,
             stacklevel=2,
         )
-    whole = planned.traced and not watched and integrator in methods()
-    run = _compiled(planned, y0, progress) if whole else stepwise(planned, y0, watched)
-    return replace(run, again=Repeated(planned, run.q[0], run.qd[0], watched))
+    ending = tuple(event for event in watched if isinstance(event, Watched) and int(event.terminal) == 1)
+    if planned.traced and integrator in methods():
+        if len(ending) == len(watched):
+            run = _compiled(replace(planned, events=ending), y0, progress)
+            return replace(run, again=Repeated(planned, run.q[0], run.qd[0], listed))
+        slow = next(event for event in watched if event not in ending)
+        what = "is only noted" if isinstance(slow, Watched) else "is a Python function"
+        warnings.warn(
+            f"event {slow.name!r} {what}, so that all steps are taken from Python, which is slower: "
+            "what armwright.events makes is compiled where it ends the run",
+            SlowWarning,
+            stacklevel=2,
+        )
+    called = [event_called(x, planned.robot, layout) if isinstance(x, Watched) else x for x in watched]
+    run = stepwise(planned, y0, called)
+    return replace(run, again=Repeated(planned, run.q[0], run.qd[0], listed))
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +108,7 @@ class Repeated:
     planned: Plan
     q0: Array
     qd0: Array
-    events: tuple[Event, ...]
+    events: tuple[Any, ...]
 
     def run(self, factor: float) -> Run:
         gap = float(self.planned.times[1] - self.planned.times[0])
@@ -99,7 +123,7 @@ class Repeated:
         return distance(run.q, other)
 
     def _simulated(
-        self, q0: Array, qd0: Array, how: Settings, events: tuple[Event, ...], duration: float | None = None
+        self, q0: Array, qd0: Array, how: Settings, events: tuple[Any, ...], duration: float | None = None
     ) -> Run:
         first, last = float(self.planned.times[0]), float(self.planned.times[-1])
         gap = float(self.planned.times[1]) - first
@@ -141,34 +165,37 @@ def _finer(how: Settings, factor: float, gap: float) -> Settings:
     return finer if how.atol is None else replace(finer, atol=how.atol / factor)
 
 
-def _events(events: Any) -> tuple[Event, ...]:
-    try:
-        listed = tuple(events)
-    except TypeError:
-        listed = (events,)
-    if isinstance(events, Event) or not all(isinstance(event, Event) for event in listed):
-        raise InputError(f"events = {events!r}: expected a list of armwright.integrate.Event")
-    return listed
-
-
 def _compiled(plan: Plan, y0: Array, progress: bool | None) -> Run:
     fixed = plan.how.step is not None
     robot, known, *_ = plan.shared
-    kernel = rollout_of(robot, plan.numbers.form, (), plan.how.integrator, fixed, "float64", TARGET, known)
+    kernel = rollout_of(
+        robot, plan.numbers.form, (), plan.how.integrator, fixed, "float64", TARGET, known, **plan.watching
+    )
     parts = plan.layout.split(y0)
     nudges = {name: nudged(plan, parts[name]) for name in ("q", "qd")}
     beside = plan.layout.unit(plan.layout.joined({**parts, **nudges}))
-    rollouts = Rollouts(plan, kernel, np.stack([y0, beside]), np.tile(plan.inputs, (2, 1)))
-    seconds, message = rollouts.travel(1, progress, lambda: bool(rollouts.broken[0]), stacklevel=4)
+    inputs = np.array([[*plan.inputs[0], *plan.watched.one]])
+    rollouts = Rollouts(plan, kernel, np.stack([y0, beside]), np.tile(inputs, (2, 1)))
+    rollouts.lanes["event"][1:] = -1  # the neighbour goes on
+    seconds, message = rollouts.travel(1, progress, lambda: bool(rollouts.lanes["state"][0]), stacklevel=4)
     states, others = rollouts.states
     times = plan.times[: rollouts.done]
     good = np.isfinite(states).all(axis=1) & (times <= rollouts.lanes["t"][0] + 1e-12)
     count = int(np.argmin(good)) if not good.all() else len(good)
+    times, states = times[:count], states[:count]
+    away = distance(states[:, plan.layout["q"]], others[:count, plan.layout["q"]])
+    if rollouts.ended[0] and rollouts.lanes["t"][0] > times[-1]:
+        times = np.append(times, rollouts.lanes["t"][0])
+        states = np.vstack([states, rollouts.y[:, 0]])
+        away = np.append(away, away[-1])  # the neighbour has not been asked at that instant
     accepted, rejected = int(rollouts.steps[0]), int(rollouts.rejected[0])
     per_step = rollouts.stages - (not fixed and method(plan.how.integrator).fsal)
     statistics = Statistics(accepted, rejected, (accepted + rejected) * per_step, seconds)
-    run = run_of(plan, times[:count], states[:count], statistics, message)
-    run = replace(run, sent_along=distance(run.q, others[:count, plan.layout["q"]]))
+    run = replace(run_of(plan, times, states, statistics, message), sent_along=away)
+    if rollouts.ended[0]:
+        event = plan.events[int(rollouts.lanes["event"][0]) - 1]
+        found = Found(event.name, float(times[-1]), run.q[-1].copy(), run.qd[-1].copy())
+        run = replace(run, events=(found,), ended_by=event.name)
     if rollouts.broken[0]:
         y = rollouts.y[:, 0]
         error = _broken(plan, run, rollouts.lanes["state"][0], float(rollouts.lanes["t"][0]), y)
@@ -183,6 +210,11 @@ def _broken(plan: Plan, run: Run, state: float, t: float, y: Array) -> Simulatio
     """Why a run could not go on, with what there is of it."""
     robot, parts = plan.robot, plan.layout.split(y)
     q, qd = parts["q"], parts["qd"]
+    if state == UNSEEN:
+        names = ", ".join(repr(event.name) for event in plan.events)
+        return SimulationError(
+            f"an event ({names}) is not a number after t = {t:g} s; expected one wherever the motion goes", run, t
+        )
     if state == TOO_MANY:
         return SimulationError(
             f"more than {MOST_STEPS} steps between two records at t = {t:g} s: dry friction that chatters at rest "
@@ -210,15 +242,3 @@ def _broken(plan: Plan, run: Run, state: float, t: float, y: Array) -> Simulatio
     why = "the accelerations are not finite" if state == BROKEN else "the step falls below rounding"
     assert state in (BROKEN, TOO_SMALL)
     return SimulationError(f"{why} {where}; the torque law may jump there, or the motion diverge", run, t)
-
-
-def limits(robot: Robot) -> Iterator[Event]:
-    """Events for every joint that reaches a limit."""
-    for i, joint in enumerate(robot.joints):
-        for bound, side in zip(joint.limits or (), ("lower", "upper"), strict=False):
-            reached = _distance(robot.entries[i], bound)
-            yield Event(reached, terminal=True, name=f"{joint.name} reaches its {side} limit {bound:g}")
-
-
-def _distance(i: int, bound: float) -> Callable[[float, Array], float]:
-    return lambda _t, y: float(y[i] - bound)

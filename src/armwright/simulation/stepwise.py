@@ -61,7 +61,9 @@ def stepwise(plan: Plan, y0: Array, events: Sequence[Event]) -> Run:
     message = solution.message if error is not None else stopped
     run = run_of(plan, np.asarray(solution.t), np.asarray(solution.y), statistics, message)
     q, qd = plan.layout["q"], plan.layout["qd"]
-    run = replace(run, events=tuple(Found(e.name, float(e.t), e.y[q].copy(), e.y[qd].copy()) for e in solution.events))
+    found_events = tuple(Found(e.name, float(e.t), e.y[q].copy(), e.y[qd].copy()) for e in solution.events)
+    ended_by = ", ".join(solution.ended_by)
+    run = replace(run, events=found_events, ended_by=ended_by)
     if error is not None:
         raise ended(
             plan.robot, SimulationError(str(error), run, float(error.t)), np.asarray(solution.y)[-1, q]

@@ -7,7 +7,7 @@ files and documents run over.
 | here       | which laws                                     |
 |------------|------------------------------------------------|
 | `given`    | none, numbers, a table, a Python function      |
-| `passive`  | springs, dampers, friction                     |
+| `passive`  | springs, dampers, friction, stops              |
 | `tracking` | controllers that follow a position or a motion |
 | `combined` | sums and limits                                |
 | `opening`  | any of them without its numbers                |
@@ -29,7 +29,7 @@ from armwright.torque.combined import Limited, Sum
 from armwright.torque.given import MOST_PIECES, Called, Constant, Free, Table, constant, table
 from armwright.torque.law import Law, Moment, Reference
 from armwright.torque.opening import Form, Opened, built_in, numbers_of, together
-from armwright.torque.passive import Friction, SpringDamper, friction, spring_damper
+from armwright.torque.passive import Friction, SpringDamper, Stops, friction, spring_damper, stops
 from armwright.torque.tracking import (
     PD,
     PID,
@@ -69,6 +69,7 @@ __all__ = [
     "PDGravity",
     "Reference",
     "SpringDamper",
+    "Stops",
     "Sum",
     "Table",
     "Tracking",
@@ -85,6 +86,7 @@ __all__ = [
     "pd_gravity",
     "pid",
     "spring_damper",
+    "stops",
     "table",
     "together",
 ]

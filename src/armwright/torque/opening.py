@@ -1,4 +1,4 @@
-"""The numbers of a law left open, so that laws that differ in numbers only are one program.
+"""The numbers of a law, or of events, left open, so that those that differ in numbers only are one program.
 
 Gains, targets, limits, tables, the coefficients and times of a motion: every number in a law, in the laws it is made of
 and in the motion it follows. What stays as it is belongs to the structure: how many numbers there are, a single zero
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -24,13 +24,14 @@ Number: TypeAlias = "float | Array"
 """One for all rollouts, or one for each (rollouts,)."""
 
 Take: TypeAlias = Callable[[Any], Any]
+T = TypeVar("T")
 
 
-class Form:
-    """A law without its numbers; equal to another one that differs in nothing else."""
+class Form(Generic[T]):
+    """A law, or whatever else `of` is, without its numbers; equal to another one that differs in nothing else."""
 
-    def __init__(self, law: Law, key: Hashable, count: int) -> None:
-        self.law, self._key, self.count = law, key, count
+    def __init__(self, of: T, key: Hashable, count: int) -> None:
+        self.of, self._key, self.count = of, key, count
 
     def __hash__(self) -> int:
         return hash(self._key)
@@ -38,11 +39,11 @@ class Form:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Form) and self._key == other._key
 
-    def in_graph(self, graph: Graph) -> tuple[Law, tuple[Expr, ...]]:
-        """The law with an input of a graph for each of its numbers, and these."""
-        symbols = tuple(graph.input(f"law{k + 1}") for k in range(self.count))
-        law, _ = _rebuilt(self.law, lambda slot: symbols[slot.place])
-        return law, symbols
+    def in_graph(self, graph: Graph, name: str) -> tuple[T, tuple[Expr, ...]]:
+        """The same with an input of a graph, of this name and a number, for each of its numbers, and these."""
+        symbols = tuple(graph.input(f"{name}{k + 1}") for k in range(self.count))
+        made, _ = _rebuilt(self.of, lambda slot: symbols[slot.place])
+        return made, symbols
 
 
 class Slot(NamedTuple):
@@ -51,11 +52,12 @@ class Slot(NamedTuple):
     place: int
 
 
-class Opened(NamedTuple):
-    """A law as its form and its numbers."""
+class Opened(NamedTuple, Generic[T]):
+    """A law as its form and its numbers; `name` is what errors call it."""
 
-    form: Form
+    form: Form[T]
     numbers: list[Number]
+    name: str = "the torque law"
 
     @property
     def many(self) -> int | None:
@@ -63,14 +65,14 @@ class Opened(NamedTuple):
         sizes = {len(x) for x in self.numbers if isinstance(x, np.ndarray)}
         if len(sizes) > 1:
             listed = " and ".join(map(str, sorted(sizes)))
-            raise InputError(f"the numbers of the torque law are for {listed} rollouts; expected equal")
+            raise InputError(f"the numbers of {self.name} are for {listed} rollouts; expected equal")
         return sizes.pop() if sizes else None
 
     @property
     def one(self) -> list[float]:
-        """Its numbers, of a law for one rollout."""
+        """Its numbers, for one rollout."""
         if self.many is not None:
-            raise InputError(f"the torque law is for {self.many} rollouts; expected one, or use simulate_batch")
+            raise InputError(f"{self.name}: numbers for {self.many} rollouts; expected one, or use simulate_batch")
         return [float(x) for x in self.numbers]
 
     def rows(self, rollouts: int) -> Array:
@@ -80,8 +82,8 @@ class Opened(NamedTuple):
         return np.stack([np.broadcast_to(x, rollouts) for x in self.numbers], axis=1)
 
 
-def numbers_of(law: Law) -> Opened:
-    """A law as its form and its numbers."""
+def numbers_of(law: T, name: str = "the torque law") -> Opened[T]:
+    """A law, or whatever else is made of dataclasses and tuples, as its form and its numbers."""
     found: list[Number] = []
 
     def take(number: Number) -> Slot:
@@ -89,7 +91,7 @@ def numbers_of(law: Law) -> Opened:
         return Slot(len(found) - 1)
 
     form, key = _rebuilt(law, take)
-    return Opened(Form(form, key, len(found)), found)
+    return Opened(Form(form, key, len(found)), found, name)
 
 
 def built_in(law: Law) -> bool:
@@ -97,7 +99,7 @@ def built_in(law: Law) -> bool:
     return type(law).__module__.startswith(__name__.partition(".")[0] + ".") and all(map(built_in, law.made_of))
 
 
-def together(laws: Sequence[Law]) -> Opened:
+def together(laws: Sequence[Law]) -> Opened[Law]:
     """Laws of one form, one for each rollout, as one."""
     opened = [numbers_of(law) for law in laws]
     form = opened[0].form

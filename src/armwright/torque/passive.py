@@ -1,13 +1,16 @@
-"""What springs, dampers and friction do, whatever the drives want."""
+"""What springs, dampers, friction and stops do, whatever the drives want."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Scalar
 from armwright.errors import InputError
+from armwright.formulations import find
 from armwright.formulations.parts.actuators import rubbed
 from armwright.manifold import difference
 from armwright.model.description import Description
@@ -78,3 +81,80 @@ def friction(viscous: ArrayLike = 0.0, coulomb: ArrayLike = 0.0, smooth: float =
         if least(values) < 0:
             raise InputError(f"{name} = {list(values)}: friction takes energy, so it is zero or more")
     return law
+
+
+STOP_FREQUENCY = 2 * math.pi * 40
+"""rad/s at which a joint that is held by nothing else swings in a stop that is stiff enough."""
+
+STOP_GIVES = 0.01
+"""rad or m by which a stop gives at most under the largest torque of the drive."""
+
+
+@dataclass(frozen=True)
+class Stops(Law):
+    """Stops at the limits of joints: k d (1 + c v) back, d deep and entered at speed v, and never a pull.
+
+    Hunt and Crossley 1975: the force begins at zero, however fast a joint comes, and the faster the more energy stays
+    there. `joints` are the freedoms that have limits, `places` their entries of q.
+    """
+
+    joints: tuple[int, ...]
+    places: tuple[int, ...]
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+    stiffness: tuple[float, ...]
+    damping: tuple[float, ...]
+
+    def check(self, robot: Description) -> None:
+        if any(j >= robot.n or robot.joints[j].limits is None for j in self.joints):
+            raise InputError(f"these stops are not those of {robot.name}; expected torque.stops(robot) of the same one")
+
+    def shared(self, at: Moment) -> tuple[list[Scalar], list[Scalar]]:
+        return [0] * at.n, self.torques(at)
+
+    def torques(self, at: Moment) -> list[Scalar]:
+        torques: list[Scalar] = [0] * at.n
+        rows = zip(self.joints, self.places, self.lower, self.upper, self.stiffness, self.damping, strict=True)
+        for joint, place, low, high, k, c in rows:
+            q, given = at.q[place], c * at.qd[joint]
+            back = k * _above(low - q) * _above(1.0 - given)
+            torques[joint] = back - k * _above(q - high) * _above(1.0 + given)
+        return torques
+
+
+def _above(x: Scalar) -> Scalar:
+    """x where it is above zero."""
+    return x.maximum(0.0) if hasattr(x, "maximum") else max(x, 0.0)
+
+
+def stops(robot: Description, stiffness: ArrayLike | None = None, damping: ArrayLike = 1.0) -> Stops:
+    """Stops at the limits of all joints that have some.
+
+    stiffness  N m/rad or N/m, one number or one for each joint of the robot; by default such that a joint swings in its
+               stop with 40 Hz at least, and that its drive presses it in by 0.01 rad or m at most
+    damping    how much more a stop pushes back per rad/s or m/s at which it is entered: 1.0 takes about half of the
+               speed of a joint that comes with 1 rad/s
+    """
+    joints = tuple(i for i, joint in enumerate(robot.joints) if joint.limits is not None)
+    if not joints:
+        raise InputError(f"no joint of {robot.name} has limits; expected at least one, as stops stand there")
+    given = {"stiffness": _stiffness(robot) if stiffness is None else stiffness, "damping": damping}
+    listed = {}
+    for name, values in given.items():
+        found = numbers(name, values)
+        if len(found) not in (1, robot.n):
+            raise InputError(f"{name} has {len(found)} numbers; expected one, or one for each of {robot.n} joints")
+        if least(found) < 0 or (name == "stiffness" and least(found) == 0):
+            raise InputError(f"{name} = {list(found)}: a stop pushes back, so it is above zero")
+        listed[name] = tuple(each(found, robot.n)[i] for i in joints)
+    lower, upper = zip(
+        *((float(a), float(b)) for a, b in (robot.joints[i].limits or (0, 0) for i in joints)), strict=True
+    )
+    return Stops(joints, tuple(robot.entries[i] for i in joints), lower, upper, listed["stiffness"], listed["damping"])
+
+
+def _stiffness(robot: Description) -> list[float]:
+    M = np.array(find("mass_matrix")(robot.mechanism(), robot.neutral.tolist()), dtype=float)
+    felt = 1 / np.diag(np.linalg.inv(M))
+    strong = [(joint.max_torque or 0.0) / STOP_GIVES for joint in robot.joints]
+    return [max(float(m) * STOP_FREQUENCY**2, k) for m, k in zip(felt, strong, strict=True)]

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.backends.interface import FIELDS, Backend, Rolled, Tables
+from armwright.backends.interface import FIELDS, Backend, Rolled, Tables, Watch
 from armwright.backends.interpreter import Interpreted, Stepped, Swept
 from armwright.backends.llvm import ir, loop, rollout, trial
 from armwright.backends.llvm.block import Lanes
@@ -132,17 +132,18 @@ def _looped(rolled: Rolled, tables: Tables, dtype: str) -> Looped:
     return Looped(loaded(rolled.digest(), dtype, write, right), write, tables, dtype)
 
 
-def _travelling(program: Program, steps: Steps, layout: Layout, dtype: str) -> Travelling:
+def _travelling(program: Program, steps: Steps, layout: Layout, watch: Watch | None, dtype: str) -> Travelling:
     entries = len(program.outputs)
 
     def write(t: Lanes) -> str:
-        return rollout.module(program, steps, layout, t)
+        return rollout.module(program, steps, layout, t, watch)
 
     def right(code: Code) -> bool:
-        reference = Stepped(program, steps, layout, dtype)
+        reference = Stepped(program, steps, layout, watch, dtype)
         return trial.rollout(Travelling(code, write, entries, dtype), reference, program.sizes, layout.circles)
 
-    digest = f"rollout|{program.digest()}|{steps!r}|{layout.controlled}|{layout.circles}"
+    watched = watch.digest() if watch is not None else ""
+    digest = f"rollout|{program.digest()}|{steps!r}|{layout.controlled}|{layout.circles}|{watched}"
     return Travelling(loaded(digest, dtype, write, right), write, entries, dtype)
 
 

@@ -11,32 +11,36 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from armwright.backends.interface import BROKEN, FIELDS, LANES, OPTIONS, TOO_MANY, TOO_SMALL
+from armwright.backends.interface import BROKEN, FIELDS, LANES, OPTIONS, TOO_MANY, TOO_SMALL, Watch
 from armwright.backends.llvm.block import Block, Lanes, declarations
 from armwright.backends.llvm.body import write_body
-from armwright.backends.llvm.stages import Stages
 from armwright.backends.llvm.trigonometry import careful
+from armwright.backends.llvm.watching import Watching
 from armwright.graph.program import Program
 from armwright.integrate.control import FORGIVEN, ROUNDED, SMALLEST, STRETCH
 from armwright.integrate.tableaus import Steps
 from armwright.layout import Layout
 
 
-def module(program: Program, steps: Steps, layout: Layout, lanes: Lanes) -> str:
-    """The derivative, and run(layout, begin, end)."""
+def module(program: Program, steps: Steps, layout: Layout, lanes: Lanes, watch: Watch | None = None) -> str:
+    """The derivative, the values of events that are watched, and run(layout, begin, end)."""
     block = Block(lanes)
-    body = write_body(program, block, "body")
-    writer = _Writer(lanes, steps, len(program.outputs), layout, len(program.sizes) > 2)
+    bodies = [write_body(program, block, "body")]
+    if watch is not None:
+        bodies.append(write_body(watch.program, block.another(), "watch"))
+    writer = _Writer(lanes, steps, len(program.outputs), layout, len(program.sizes) > 2, watch)
     run = writer.run()
-    return "\n\n".join([body, careful(lanes), run, *declarations(block.declared | writer.block.declared, lanes)])
+    return "\n\n".join([*bodies, careful(lanes), run, *declarations(block.declared | writer.block.declared, lanes)])
 
 
-class _Writer(Stages):
+class _Writer(Watching):
     """The text of `run`."""
 
-    def __init__(self, lanes: Lanes, steps: Steps, entries: int, layout: Layout, parameters: bool) -> None:
-        super().__init__(lanes, steps, entries, layout.circles)
-        self.open, self.controlled = parameters, layout.controlled
+    def __init__(
+        self, lanes: Lanes, steps: Steps, entries: int, layout: Layout, parameters: bool, watch: Watch | None
+    ) -> None:
+        super().__init__(lanes, steps, entries, layout, parameters, watch)
+        self.controlled = layout.controlled
 
     def run(self) -> str:
         t = self.t
@@ -48,7 +52,7 @@ class _Writer(Stages):
             option: self.block.spread(self.let(f"getelementptr {t.scalar}, ptr %options, i64 {i}"))
             for i, option in enumerate(OPTIONS)
         }
-        self.room(moment=1, status=1, sums=2)
+        self.room(moment=1, status=1, sums=2, **self.memory)
         self.put(f"store {t.vector} zeroinitializer, ptr %status, align 64")
         self.put("%some = icmp slt i64 %begin, %end")
         self.put("br i1 %some, label %chunk, label %finish")
@@ -77,32 +81,14 @@ class _Writer(Stages):
 
     # memory
 
-    def write(self, value: str, place: str) -> None:
-        self.put(f"store {self.t.vector} {value}, ptr {place}, align {self.t.bytes}")
-
     def outside(self, array: str, row: str) -> str:
         """Where this chunk has its row in an array of all rollouts."""
         column = self.let(f"add i64 {self.let(f'mul i64 {row}, %stride')}, %at")
         return self.let(f"getelementptr {self.t.scalar}, ptr {array}, i64 {column}")
 
-    # arithmetic
-
-    def true(self, relation: str, x: str, y: str) -> str:
-        return self.let(f"fcmp {relation} {self.t.vector} {x}, {y}")
-
-    def both(self, x: str, y: str) -> str:
-        return self.let(f"and {self.t.truths} {x}, {y}")
-
-    # a step
-
     def derivative(self, stage: int, time: str, source: str) -> None:
         """k[stage] at a time and a state."""
-        w = self.t.width
-        self.store("%moment", "0", time)
-        target = self.let(f"getelementptr {self.t.vector}, ptr %k, i64 {stage * self.m}")
-        parameters = "ptr %p.here, i64 %stride, " if self.open else ""
-        arguments = f"ptr %moment, i64 {w}, ptr {source}, i64 {w}, {parameters}ptr {target}, i64 {w}, ptr %status"
-        self.put(f"call void @body({arguments})")
+        self.evaluate("body", time, source, self.let(f"getelementptr {self.t.vector}, ptr %k, i64 {stage * self.m}"))
 
     # the way from record to record
 
@@ -112,6 +98,7 @@ class _Writer(Stages):
         self.block.on("begin.records")
         if self.steps.error is not None and self.steps.fsal:
             self.derivative(0, self.block.read("%t.here"), "%now")
+        self.look()
         self.block.on("towards.first")
         self.block.on("towards")
         self.put("%r = phi i64 [ 0, %towards.first ], [ %r.next, %reached ]")
@@ -131,30 +118,53 @@ class _Writer(Stages):
 
     def fixed(self) -> None:
         """In as many equal steps as `substeps` says."""
-        t = self.t
         start = self.block.read("%t.here")
         place = self.let("getelementptr i64, ptr %substeps, i64 %r")
         self.put(f"%number = load i64, ptr {place}, align 8")
-        number = self.block.everywhere(self.let(f"sitofp i64 %number to {t.scalar}"))
+        number = self.block.everywhere(self.scalar("%number"))
         h = self.of("fdiv", self.of("fsub", "%goal", start), number)
         self.block.on("step")
         self.put("%i = phi i64 [ 0, %towards ], [ %i.next, %stepped ]")
-        gone = self.of("fmul", h, self.block.everywhere(self.let(f"sitofp i64 %i to {t.scalar}")))
-        now = self.of("fadd", start, gone)
         self.unless_stopped("stepping", "halt")
+        now, going = self.after(start, h, "%i"), ""
+        if self.watch:
+            going = self.true("oeq", self.block.read("%state.here"), "zeroinitializer")
+            self.put(f"br i1 {self.any(going)}, label %moving, label %arrive")
+            self.block.label("moving")
         self.stages(now, h)
         self.project()
-        self.each("take", lambda e: self.store("%now", e, self.load("%trial", e)))
-        self.block.on("stepped")
         self.put("%i.next = add i64 %i, 1")
+        if self.watch:
+            self.passed(now, h, self.after(start, h, "%i.next"), going)
+            self.take(going, "take", "%trial", "%now")
+            ended = self.true("one", self.block.read("%state.here"), "zeroinitializer")
+            at = self.choose(self.both(going, ended), self.load("%instant", "0"), self.block.read("%t.here"))
+            self.write(at, "%t.here")
+        else:
+            self.each("take", lambda e: self.store("%now", e, self.load("%trial", e)))
+        self.block.on("stepped")
         self.put("%i.more = icmp slt i64 %i.next, %number")
         self.put("br i1 %i.more, label %step, label %there")
         self.block.label("there")
-        self.write("%goal", "%t.here")
+        self.arrived("%goal")
         self.put("br label %arrive")
         self.block.label("halt")
-        self.write(now, "%t.here")
+        self.arrived(self.after(start, h, "%i"))
         self.put("br label %done")
+
+    def after(self, start: str, h: str, count: str) -> str:
+        """The time after so many steps."""
+        return self.of("fadd", start, self.of("fmul", h, self.block.everywhere(self.scalar(count))))
+
+    def scalar(self, count: str) -> str:
+        return self.let(f"sitofp i64 {count} to {self.t.scalar}")
+
+    def arrived(self, time: str) -> None:
+        """Write down the time of all rollouts, but for those that an event has ended."""
+        if self.watch:
+            going = self.true("oeq", self.block.read("%state.here"), "zeroinitializer")
+            time = self.choose(going, time, self.block.read("%t.here"))
+        self.write(time, "%t.here")
 
     def adaptive(self) -> None:
         """In as many steps as each lane needs for its error to stay below the tolerance."""
@@ -165,23 +175,26 @@ class _Writer(Stages):
         lane = {name: self.block.read(f"%{name}.here") for name in LANES}
         left = self.of("fsub", "%goal", lane["t"])
         active = self.both(self.true("oeq", lane["state"], zero), self.true("one", left, zero))
-        some = self.let(f"call i1 @llvm.vector.reduce.or.v{t.width}i1({t.truths} {active})")
-        self.put(f"br i1 {some}, label %try, label %arrive")
+        self.put(f"br i1 {self.any(active)}, label %try, label %arrive")
         self.block.label("try")
         size, way = self.call("fabs", lane["h"]), self.call("fabs", left)
         arrives, short = self.ahead(size, way)
         whole = self.choose(short, self.of("fmul", left, t.splat(0.5)), self.call("copysign", size, left))
         length = self.choose(active, self.choose(arrives, left, whole), t.splat(0.0))
-        self.stages(lane["t"], length, first=1 if self.steps.fsal else 0)
+        self.stages(lane["t"], length, self.first)
         err = self.error(length)
         accept = self.both(active, self.true("ole", err, t.splat(1.0)))
         reject = self.both(active, self.true("ugt", err, t.splat(1.0)))
         self.project()
+        end = self.choose(arrives, "%goal", self.of("fadd", lane["t"], length))
+        if self.watch:
+            self.passed(lane["t"], length, end, accept)
+            end = self.load("%instant", "0")
         self.take(accept, "take", "%trial", "%now")
         if self.steps.fsal:
             last = self.let(f"getelementptr {t.vector}, ptr %k, i64 {(self.steps.stages - 1) * self.m}")
             self.take(accept, "keep", last, "%k")
-        time = self.choose(accept, self.choose(arrives, "%goal", self.of("fadd", lane["t"], length)), lane["t"])
+        time = self.choose(accept, end, lane["t"])
         self.write(time, "%t.here")
         for name, which in (("accepted", accept), ("rejected", reject)):
             more = self.of("fadd", lane[name], t.splat(1.0))
@@ -197,10 +210,6 @@ class _Writer(Stages):
         self.judge(lane, err, following, time, active, reject)
         self.block.on("decided")
         self.put("br label %attempt")
-
-    def take(self, accept: str, name: str, new: str, old: str) -> None:
-        """The new entries in place of the old, in lanes that have accepted the step."""
-        self.each(name, lambda e: self.store(old, e, self.choose(accept, self.load(new, e), self.load(old, e))))
 
     def error(self, length: str) -> str:
         """The estimated error of the step over what is allowed, root mean square over the controlled entries."""
@@ -234,10 +243,6 @@ class _Writer(Stages):
         under = self.true("olt", way, size)
         return arrives, self.let(f"select {self.t.truths} {arrives}, {self.t.truths} {under}, {self.t.truths} {near}")
 
-    def opposite(self, truths: str) -> str:
-        ones = "<" + ", ".join(["i1 true"] * self.t.width) + ">"
-        return self.let(f"xor {self.t.truths} {truths}, {ones}")
-
     def next_step(self, lane: dict[str, str], err: str, length: str, short: str, accept: str) -> str:
         """How long the next step may be, by the error of this one and of the one before (`integrate.control.Rule`)."""
         t, option = self.t, self.options
@@ -265,7 +270,7 @@ class _Writer(Stages):
         first = self.let(f"insertelement {t.truths} poison, i1 {self.let('icmp sge i64 %tries.next, %limit')}, i32 0")
         spent = self.let(f"shufflevector {t.truths} {first}, {t.truths} poison, <{t.width} x i32> zeroinitializer")
         late = self.both(self.both(spent, active), self.true("one", time, "%goal"))
-        state = lane["state"]
+        state = self.block.read("%state.here") if self.watch else lane["state"]
         for condition, code in ((small, TOO_SMALL), (broken, BROKEN), (late, TOO_MANY)):
             state = self.choose(condition, t.splat(float(code)), state)
         self.write(state, "%state.here")

@@ -1,0 +1,239 @@
+"""Events in the loop of a motion: noticed after every step, and found by steps of other lengths from where it began.
+
+An event is a number that a program computes of time, state and parameters, and it happens where that changes its sign.
+A step in which one does is taken again, from its start and with other lengths, until the instant is known to rounding
+(`integrate.events` says the same of one rollout). The rollout stays there, and its `state` and `event` say why.
+"""
+
+from __future__ import annotations
+
+from armwright.backends.interface import ENDED, UNSEEN, Watch
+from armwright.backends.llvm.block import Lanes
+from armwright.backends.llvm.stages import Stages
+from armwright.integrate.tableaus import Steps
+from armwright.layout import Layout
+
+HALVINGS = 4
+"""Of so many guesses one halves what is left, whatever the others do."""
+
+MOST_GUESSES = 200
+JUST_AFTER = 2.0**-20
+"""The share of a step after which an event that was zero at its start has a sign."""
+
+
+class Watching(Stages):
+    """Stages of a motion that may be watched."""
+
+    def __init__(self, lanes: Lanes, steps: Steps, entries: int, layout: Layout, parameters: bool, watch: Watch | None):
+        super().__init__(lanes, steps, entries, layout.circles)
+        self.open, self.watch = parameters, watch
+        self.events = len(watch.directions) if watch else 0
+        self.first = 1 if steps.error is not None and steps.fsal else 0
+
+    @property
+    def memory(self) -> dict[str, int]:
+        """The vectors it needs: values of events before and after a step and at a guess, which way each has crossed; a
+        step that is under way; the bracket of a crossing with the values at its ends."""
+        if not self.watch:
+            return {}
+        events = dict.fromkeys(("before", "after", "guessed", "crossed"), self.events)
+        return {**events, "saved": 2 * self.m, "bracket": 5, "instant": 1}
+
+    # truths and vectors
+
+    def true(self, relation: str, x: str, y: str) -> str:
+        return self.let(f"fcmp {relation} {self.t.vector} {x}, {y}")
+
+    def both(self, x: str, y: str) -> str:
+        return self.let(f"and {self.t.truths} {x}, {y}")
+
+    def either(self, x: str, y: str) -> str:
+        return self.let(f"or {self.t.truths} {x}, {y}")
+
+    def opposite(self, truths: str) -> str:
+        ones = "<" + ", ".join(["i1 true"] * self.t.width) + ">"
+        return self.let(f"xor {self.t.truths} {truths}, {ones}")
+
+    def any(self, truths: str) -> str:
+        return self.let(f"call i1 @llvm.vector.reduce.or.v{self.t.width}i1({self.t.truths} {truths})")
+
+    def write(self, value: str, place: str) -> None:
+        self.put(f"store {self.t.vector} {value}, ptr {place}, align {self.t.bytes}")
+
+    def evaluate(self, body: str, time: str, source: str, target: str) -> None:
+        """What a program makes of a time and a state."""
+        w = self.t.width
+        self.store("%moment", "0", time)
+        parameters = "ptr %p.here, i64 %stride, " if self.open else ""
+        arguments = f"ptr %moment, i64 {w}, ptr {source}, i64 {w}, {parameters}ptr {target}, i64 {w}, ptr %status"
+        self.put(f"call void @{body}({arguments})")
+
+    # what happens in a step
+
+    def look(self) -> None:
+        """The values of all events where every rollout is."""
+        if self.watch:
+            self.evaluate("watch", self.block.read("%t.here"), "%now", "%before")
+
+    def passed(self, time: str, length: str, end: str, going: str) -> None:
+        """Look at a step to `trial` of those rollouts that are `going`; one that an event ends has that state there.
+
+        Then `instant` is when each is there, and `state` and `event` are written down.
+        """
+        t, block, zero = self.t, self.block, "zeroinitializer"
+        look, locate, done = (block.fresh(name) for name in ("watch.look", "watch.locate", "watch.done"))
+        block.on(look)
+        self.store("%instant", "0", end)
+        going = self.both(going, self.true("oeq", block.read("%event.here"), zero))
+        self.evaluate("watch", end, "%trial", "%after")
+        some = self.let(f"and {t.truths} {going}, zeroinitializer")
+        for e in range(self.events):
+            before, after = self.load("%before", e), self.load("%after", e)
+            odd = self.either(self.true("oeq", before, zero), self.true("uno", after, after))
+            some = self.either(some, self.either(odd, self._crosses(e, before, after)))
+        some = self.both(some, going)
+        self.put(f"br i1 {self.any(some)}, label %{locate}, label %{done}, !prof !0")
+        block.label(locate)
+        self._locate(time, length, going)
+        block.on(done)
+        for e in range(self.events):
+            self.store("%before", e, self.choose(going, self.load("%after", e), self.load("%before", e)))
+
+    def _crosses(self, e: int, before: str, after: str) -> str:
+        assert self.watch is not None
+        zero, direction = "zeroinitializer", self.watch.directions[e]
+        up = self.both(self.true("olt", before, zero), self.true("oge", after, zero))
+        down = self.both(self.true("ogt", before, zero), self.true("ole", after, zero))
+        return {1: up, -1: down}[direction] if direction else self.either(up, down)
+
+    def _again(self, time: str, length: str, target: str) -> str:
+        """The step with another length, and the values of all events there; returns the time."""
+        self.stages(time, length, self.first)
+        self.project()
+        end = self.of("fadd", time, length)
+        self.evaluate("watch", end, "%trial", target)
+        return end
+
+    def _latest(self, values: str) -> str:
+        """Above zero once any of the events has happened that do within the step; below before."""
+        t = self.t
+        highest = t.splat(-1e30)
+        for e in range(self.events):
+            way = self.load("%crossed", e)
+            here = self.of("fmul", way, self.load(values, e))
+            mine = self.true("one", way, "zeroinitializer")
+            highest = self.choose(mine, self.call("maxnum", here, highest), highest)
+        return highest
+
+    def _locate(self, time: str, length: str, going: str) -> None:
+        t = self.t
+        last = (self.steps.stages - 1) * self.m
+        self._copy("%trial", 0, "%saved", 0)
+        if self.first:
+            self._copy("%k", last, "%saved", self.m)
+        self._signs(time, length, going)
+        hit = lost = self.let(f"and {t.truths} {going}, zeroinitializer")
+        for e in range(self.events):
+            known, after = self.load("%before", e), self.load("%after", e)
+            at_zero = self.true("oeq", known, "zeroinitializer")
+            before = self.choose(at_zero, self.load("%guessed", e), known)
+            self.store("%before", e, before)
+            crossed = self.both(going, self._crosses(e, before, after))
+            way = self.choose(self.true("olt", before, "zeroinitializer"), t.splat(1.0), t.splat(-1.0))
+            self.store("%crossed", e, self.choose(crossed, way, t.splat(0.0)))
+            hit = self.either(hit, crossed)
+            lost = self.either(lost, self.both(going, self.true("uno", after, after)))
+        far = self.call("maxnum", self.call("fabs", time), self.call("fabs", self.of("fadd", time, length)))
+        rounding = 2 * (2.0**-52 if t.double else 2.0**-23)
+        width = self.of("fmul", self.of("fdiv", far, self.call("fabs", length)), t.splat(rounding))
+        width = self.call("maxnum", width, t.splat(rounding))
+        begin = (t.splat(0.0), t.splat(1.0), self._latest("%before"), self._latest("%after"), t.splat(0.0))
+        for k, value in enumerate(begin):
+            self.store("%bracket", k, value)
+        self._narrow(time, length, hit, width)
+        moved = self.choose(hit, self.of("fmul", length, self.load("%bracket", 1)), t.splat(0.0))
+        when = self._again(time, moved, "%guessed")
+        self._end(hit, lost, when)
+        self.take(self.opposite(hit), "others", "%saved", "%trial")
+        if self.first:
+            self._copy("%saved", self.m, "%k", last)
+
+    def _signs(self, time: str, length: str, going: str) -> None:
+        """Where an event was zero before the step, the values of all just after that."""
+        just, known = self.block.fresh("just.after"), self.block.fresh("signs.known")
+        some = self.let(f"and {self.t.truths} {going}, zeroinitializer")
+        for e in range(self.events):
+            some = self.either(some, self.true("oeq", self.load("%before", e), "zeroinitializer"))
+        self.put(f"br i1 {self.any(self.both(some, going))}, label %{just}, label %{known}")
+        self.block.label(just)
+        self._again(time, self.of("fmul", length, self.t.splat(JUST_AFTER)), "%guessed")
+        self.block.on(known)
+
+    def _narrow(self, time: str, length: str, hit: str, width: str) -> None:
+        """Guess by the secant between the ends of the bracket, of which one that stays counts for half (Illinois)."""
+        t, block = self.t, self.block
+        loop, guess, out = (block.fresh(name) for name in ("narrow", "narrow.guess", "narrow.out"))
+        entry, after = block.fresh("narrow.entry"), block.fresh("narrow.after")
+        block.on(entry)
+        block.on(loop)
+        self.put(f"%{loop}.i = phi i64 [ 0, %{entry} ], [ %{loop}.next, %{after} ]")
+        low, high, f_low, f_high, side = (self.load("%bracket", k) for k in range(5))
+        gap = self.of("fsub", high, low)
+        wide = self.both(hit, self.true("ogt", gap, width))
+        few = self.let(f"icmp slt i64 %{loop}.i, {MOST_GUESSES}")
+        self.put(f"br i1 {self.let(f'and i1 {few}, {self.any(wide)}')}, label %{guess}, label %{out}")
+        block.label(guess)
+        secant = self.of("fdiv", self.of("fmul", f_high, gap), self.of("fsub", f_high, f_low))
+        turn = self.let(f"icmp eq i64 {self.let(f'urem i64 %{loop}.i, {HALVINGS}')}, {HALVINGS - 1}")
+        half = self.of("fmul", gap, t.splat(0.5))
+        back = self.let(f"select i1 {turn}, {t.vector} {half}, {t.vector} {secant}")
+        little = self.of("fmul", width, t.splat(0.5))
+        x = self.call("minnum", self.of("fsub", high, back), self.of("fsub", high, little))
+        x = self.call("maxnum", x, self.of("fadd", low, little))
+        self._again(time, self.choose(wide, self.of("fmul", length, x), t.splat(0.0)), "%guessed")
+        f = self._latest("%guessed")
+        above, below = self.true("uge", f, "zeroinitializer"), self.true("olt", f, "zeroinitializer")
+        stayed = {1: self.true("ogt", side, "zeroinitializer"), -1: self.true("olt", side, "zeroinitializer")}
+        halved = {
+            1: self.choose(stayed[1], self.of("fmul", f_low, t.splat(0.5)), f_low),
+            -1: self.choose(stayed[-1], self.of("fmul", f_high, t.splat(0.5)), f_high),
+        }
+        new = (
+            self.choose(below, x, low),
+            self.choose(above, x, high),
+            self.choose(below, f, halved[1]),
+            self.choose(above, f, halved[-1]),
+            self.choose(above, t.splat(1.0), t.splat(-1.0)),
+        )
+        for k, (value, old) in enumerate(zip(new, (low, high, f_low, f_high, side), strict=True)):
+            self.store("%bracket", k, self.choose(wide, value, old))
+        block.on(after)
+        self.put(f"%{loop}.next = add i64 %{loop}.i, 1")
+        self.put(f"br label %{loop}")
+        block.label(out)
+
+    def _end(self, hit: str, lost: str, when: str) -> None:
+        """Write down of each rollout that has ended by which event, and when; or that an event is not a number."""
+        t, zero = self.t, "zeroinitializer"
+        which = t.splat(0.0)
+        for e in reversed(range(self.events)):
+            way = self.load("%crossed", e)
+            happened = self.true("oge", self.of("fmul", way, self.load("%guessed", e)), zero)
+            which = self.choose(self.both(self.true("one", way, zero), happened), t.splat(e + 1.0), which)
+        self.write(self.choose(hit, which, self.block.read("%event.here")), "%event.here")
+        state = self.choose(lost, t.splat(float(UNSEEN)), self.block.read("%state.here"))
+        self.write(self.choose(hit, t.splat(float(ENDED)), state), "%state.here")
+        self.store("%instant", "0", self.choose(hit, when, self.load("%instant", "0")))
+
+    def _copy(self, source: str, first: int, target: str, begin: int) -> None:
+        """A state from one place of the memory to another."""
+
+        def entry(e: str) -> None:
+            x = self.load(source, self.let(f"add i64 {e}, {first}"))
+            self.store(target, self.let(f"add i64 {e}, {begin}"), x)
+
+        self.each("copy", entry)
+
+    def take(self, which: str, name: str, new: str, old: str) -> None:
+        """The new entries in place of the old, in some of the lanes."""
+        self.each(name, lambda e: self.store(old, e, self.choose(which, self.load(new, e), self.load(old, e))))

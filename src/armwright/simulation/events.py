@@ -1,0 +1,278 @@
+"""What may end a motion: where a number that depends on time and state crosses zero.
+
+aw.simulate(arm, law, events=[aw.events.limits(), aw.events.plane((0, 0, 1), 0.05)])
+
+These are compiled with the motion; `armwright.integrate.Event` has a Python function of (t, y), which is slower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from armwright.algebra import Array, Scalar, dot
+from armwright.errors import InputError, unknown
+from armwright.formulations import find
+from armwright.graph.expression import Expr, Graph
+from armwright.integrate import events as python
+from armwright.layout import Layout
+from armwright.mechanism import FREEDOMS, Mechanism
+from armwright.model.description import Description
+from armwright.torque import Form, Moment
+
+Seen: TypeAlias = Callable[[str | None], Mechanism]
+"""The robot looked at a frame, the tool if it has no name."""
+
+
+class Quantity(Protocol):
+    """A number that depends on time and state, over any scalar. Whoever has one is a frozen dataclass, so that its
+    numbers can be left open: floats, or arrays (rollouts,), in tuples."""
+
+    def value(self, at: Moment, seen: Seen) -> Scalar: ...
+
+
+Quantities: TypeAlias = "Form[tuple[Quantity, ...]]"
+"""Without their numbers."""
+
+
+@dataclass(frozen=True)
+class Watched:
+    """Something on one robot that ends a motion where it crosses zero, or is noted if it is not `terminal`."""
+
+    name: str
+    quantity: Quantity
+    direction: int = 0
+    terminal: bool | int = True
+
+
+@dataclass(frozen=True)
+class Event:
+    """What `limits`, `position`, `speed`, `plane` and `when` give: `on` says what that means for a robot."""
+
+    on: Callable[[Description], list[Watched]]
+    name: str
+    terminal: bool | int = True
+
+    def __repr__(self) -> str:
+        return f"<event: {self.name}>"
+
+
+def limits(*joints: str, terminal: bool | int = True) -> Event:
+    """A joint reaches a limit of its range: any that has one, or those that are named."""
+
+    def on(robot: Description) -> list[Watched]:
+        chosen = [_joint(robot, name) for name in joints] or list(range(robot.n))
+        found = []
+        for i in chosen:
+            joint = robot.joints[i]
+            if joints and joint.limits is None:
+                raise InputError(f"events.limits: {joint.name} has no limits; expected one that has, or give them")
+            for bound, side in zip(joint.limits or (), ("lower", "upper"), strict=False):
+                name = f"{joint.name} reaches its {side} limit {bound:g}"
+                found.append(Watched(name, Position(_entry(robot, i), (float(bound),)), terminal=terminal))
+        if not found:
+            raise InputError(f"events.limits: no joint of {robot.name} has limits; expected at least one that has")
+        return found
+
+    return _event(on, "a joint reaches a limit", terminal)
+
+
+def position(joint: str, value: ArrayLike, direction: int = 0, terminal: bool | int = True, name: str = "") -> Event:
+    """A joint passes a position (one for each rollout, in a batch): upwards (1), downwards (-1) or either way (0)."""
+    levels = _numbers("value", value)
+
+    def on(robot: Description) -> list[Watched]:
+        i = _joint(robot, joint)
+        said = name or f"{robot.joints[i].name} at {_shown(levels[0])}"
+        return [Watched(said, Position(_entry(robot, i), levels), direction, terminal)]
+
+    return _event(on, name or f"{joint} at {_shown(levels[0])}", terminal, direction)
+
+
+def speed(joint: str, most: ArrayLike, terminal: bool | int = True, name: str = "") -> Event:
+    """A joint becomes faster than this, either way."""
+    levels = _numbers("most", most)
+    if np.min(levels[0]) <= 0:
+        raise InputError(f"most = {most!r}: expected a speed above zero")
+
+    def on(robot: Description) -> list[Watched]:
+        i = _joint(robot, joint)
+        said = name or f"{robot.joints[i].name} faster than {_shown(levels[0])}"
+        return [Watched(said, Speed(i, levels), 1, terminal)]
+
+    return _event(on, name or f"{joint} faster than {_shown(levels[0])}", terminal)
+
+
+def plane(
+    normal: ArrayLike,
+    distance: ArrayLike,
+    frame: str | None = None,
+    direction: int = 0,
+    terminal: bool | int = True,
+    name: str = "",
+) -> Event:
+    """The origin of a frame, the tool by default, passes the plane at this distance from the origin along a normal."""
+    along = np.asarray(normal, dtype=float) if np.ndim(normal) == 1 else np.zeros(0)
+    length = float(np.linalg.norm(along)) if along.shape == (3,) else 0.0
+    if not 0 < length < np.inf:
+        raise InputError(f"normal = {normal!r}: expected three numbers, not all zero, such as (0, 0, 1)")
+    levels, unit = _numbers("distance", distance), tuple((along / length).tolist())
+
+    def on(robot: Description) -> list[Watched]:
+        if frame is not None:
+            robot.frame(frame)
+        said = name or f"{frame or 'the tool'} passes the plane {_shown(levels[0])} along {along.tolist()}"
+        return [Watched(said, Plane(frame, unit, levels), direction, terminal)]
+
+    return _event(on, name or f"{frame or 'the tool'} passes a plane", terminal, direction)
+
+
+def when(
+    function: Callable[..., Scalar],
+    numbers: Sequence[ArrayLike] = (),
+    direction: int = 0,
+    terminal: bool | int = True,
+    name: str = "",
+) -> Event:
+    """A function (t, q, qd, *numbers) crosses zero: of plain arithmetic and functions of `armwright.algebra`.
+
+    It is called once, with symbols, and compiled; `numbers` may change without compiling again, and be one for each
+    rollout.
+    """
+    if not callable(function):
+        raise InputError(f"events.when got {function!r}; expected a function of (t, q, qd)")
+    values = tuple(_numbers("numbers", x)[0] for x in numbers)
+    said = name or getattr(function, "__name__", "event").replace("<lambda>", "event")
+    return _event(lambda _: [Watched(said, Called(function, values), direction, terminal)], said, terminal, direction)
+
+
+@dataclass(frozen=True)
+class Position:
+    place: int
+    level: tuple[float, ...]
+
+    def value(self, at: Moment, seen: Seen) -> Scalar:
+        return at.q[self.place] - self.level[0]
+
+
+@dataclass(frozen=True)
+class Speed:
+    place: int
+    most: tuple[float, ...]
+
+    def value(self, at: Moment, seen: Seen) -> Scalar:
+        return at.qd[self.place] * at.qd[self.place] - self.most[0] * self.most[0]
+
+
+@dataclass(frozen=True)
+class Plane:
+    frame: str | None
+    normal: tuple[float, ...]
+    distance: tuple[float, ...]
+
+    def value(self, at: Moment, seen: Seen) -> Scalar:
+        pose = find("forward_kinematics")(seen(self.frame), list(at.q))
+        return dot(self.normal, [pose[k][3] for k in range(3)]) - self.distance[0]
+
+
+@dataclass(frozen=True)
+class Called:
+    function: Callable[..., Scalar]
+    numbers: tuple[float, ...]
+
+    def value(self, at: Moment, seen: Seen) -> Scalar:
+        return self.function(at.t, at.q, at.qd, *self.numbers)
+
+
+def on_robot(robot: Description, events: Any) -> tuple[Watched | python.Event, ...]:
+    """Events as they were given, for one robot."""
+    listed = tuple(events) if isinstance(events, Iterable) else (events,)
+    found: list[Watched | python.Event] = []
+    for event in listed:
+        if isinstance(event, python.Event):
+            found.append(event)
+        elif isinstance(event, Event):
+            found += event.on(robot)
+        else:
+            raise InputError(
+                f"events = {events!r}: expected a list of what armwright.events makes, such as events.limits(), or of "
+                "armwright.integrate.Event"
+            )
+    return tuple(found)
+
+
+def values(form: Quantities, graph: Graph, at: Moment, seen: Seen) -> tuple[list[Expr], list[Expr]]:
+    """What is watched as expressions of a graph, and the inputs for its open numbers."""
+    quantities, numbers = form.in_graph(graph, "event")
+    return [_expression(quantity, at, seen, graph) for quantity in quantities], list(numbers)
+
+
+def _expression(quantity: Quantity, at: Moment, seen: Seen, graph: Graph) -> Expr:
+    try:
+        value = quantity.value(at, seen)
+        return value if isinstance(value, Expr) else graph.constant(float(value))
+    except (TypeError, ValueError, AttributeError) as error:
+        function = getattr(quantity, "function", quantity)
+        raise InputError(
+            f"event {function!r} cannot be compiled: {error}; expected arithmetic of t, q[i], qd[i] and functions of "
+            "armwright.algebra, that does not ask which of two is larger. armwright.integrate.Event takes any Python "
+            "function of (t, y)"
+        ) from None
+
+
+def called(watched: Watched, robot: Description, layout: Layout) -> python.Event:
+    """The same as a Python function of (t, y), for integrations that run from Python."""
+    mechanism = robot.mechanism()
+
+    def seen(frame: str | None) -> Mechanism:
+        return robot.seen_at(frame).mechanism()
+
+    def function(t: Any, y: Array) -> Any:
+        parts = layout.split(y)
+        at = Moment(t, parts["q"].tolist(), parts["qd"].tolist(), mechanism, parts["memory"].tolist())
+        return watched.quantity.value(at, seen)
+
+    return python.Event(function, watched.terminal, watched.direction, watched.name)
+
+
+def _event(on: Callable[[Description], list[Watched]], name: str, terminal: Any, direction: int = 0) -> Event:
+    python.Event(lambda t, y: 0.0, terminal, direction)  # the same rules for both
+    return Event(on, name, terminal)
+
+
+def _joint(robot: Description, name: str) -> int:
+    names = [joint.name for joint in robot.joints]
+    if name not in names:
+        raise unknown(f"joint of {robot.name}:", name, names)
+    return names.index(name)
+
+
+def _entry(robot: Description, i: int) -> int:
+    """The entry of q that is the position of a freedom, if one is."""
+    for ball in robot.balls:
+        turns = ball.coordinate + ball.circle.start - ball.place
+        if turns <= i < ball.coordinate + FREEDOMS[ball.kind]:
+            raise InputError(
+                f"{robot.joints[i].name} is a rotation of a {ball.kind} joint, which no single number says; expected "
+                "another joint, or events.when with a function of q"
+            )
+    return robot.entries[i]
+
+
+def _numbers(name: str, value: ArrayLike) -> tuple[Any, ...]:
+    """One number, or one for each rollout."""
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        array = np.zeros((0, 0))
+    if array.ndim > 1 or not array.size or not np.isfinite(array).all():
+        raise InputError(f"{name} = {value!r}: expected one finite number, or one for each rollout")
+    return (array if array.ndim else float(array),)
+
+
+def _shown(level: Any) -> str:
+    return f"{level:g}" if isinstance(level, float) else "its value"
