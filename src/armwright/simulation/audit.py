@@ -266,7 +266,8 @@ def _pressed(run: Run) -> Array:
     ranges = [joint.limits or (-np.inf, np.inf) for joint in run.robot.joints]
     q = run.q[:, list(run.robot.entries)]
     low, high = np.array(ranges).T
-    return np.maximum(np.max(np.maximum(low - q, q - high), axis=0), 0.0)
+    deepest: Array = np.maximum(np.max(np.maximum(low - q, q - high), axis=0), 0.0)
+    return deepest
 
 
 def _condition(mass_matrices: Array) -> Array:
