@@ -160,16 +160,19 @@ class Stepper:
         could not go on.
         """
         torques = self._torques(tau)
-        given = {"q": q0, "qd": qd0, "tau": torques[..., 0, :]}
-        (q, qd, _, *held), batch = self._given(given)
-        steps, nq = torques.shape[-2], self.robot.nq
-        y = np.empty((steps + 1, *batch, nq + self.robot.n), self.dtype)
+        (q, qd, _, *held), batch = self._given({"q": q0, "qd": qd0, "tau": torques[..., 0, :]})
+        self._check_unit(q, batch, raises)
+        shares, nq, n, steps = whole_number("threads", threads, 1), self.robot.nq, self.robot.n, torques.shape[-2]
+        y = np.empty((steps + 1, *batch, nq + n), self.dtype)
         y[0, ..., :nq], y[0, ..., nq:] = q, qd
+        rows = y.reshape(steps + 1, math.prod(batch), nq + n)
+        pushed = by_state(np.moveaxis(np.broadcast_to(torques, (*batch, steps, n)), -2, 0), (steps, *batch), (n,))
+        pushed, still = pushed.reshape(steps, -1, n), self._columns(held, batch)
         good = np.ones(batch, bool)
         for k in range(steps):
-            state = [y[k, ..., :nq], y[k, ..., nq:], torques[..., k, :], *held]
+            columns = [rows[k, :, :nq], rows[k, :, nq:], pushed[k], *still]
             try:
-                good &= self._into(y[k + 1], state, batch, threads, raises)
+                good &= self._into(rows[k + 1], columns, batch, shares, raises)
             except SimulationError as error:
                 raise SimulationError(f"step {k}: {error}", t=k * self.dt) from None
         states = np.moveaxis(y, 0, -2)
@@ -275,33 +278,36 @@ class Stepper:
     def _run(
         self, kernel: Kernel, arrays: list[Array], batch: tuple[int, ...], threads: int, raises: bool
     ) -> tuple[Array, Array]:
+        self._check_unit(arrays[0], batch, raises)
         y = np.empty((*batch, math.prod(kernel.shape)), self.dtype)
-        return y, self._into(y, arrays, batch, threads, raises, kernel)
+        rows, columns = y.reshape(math.prod(batch), y.shape[-1]), self._columns(arrays, batch)
+        return y, self._into(rows, columns, batch, threads, raises, kernel)
+
+    def _columns(self, arrays: list[Array], batch: tuple[int, ...]) -> list[Array]:
+        """Arrays (..., entries) and the plan of a step as (states, entries)."""
+        return [by_state(array, batch, array.shape[-1:]) for array in (*arrays, self._plan)]
+
+    def _check_unit(self, q: Array, batch: tuple[int, ...], raises: bool) -> None:
+        if (raises or not math.prod(batch)) and (said := not_unit(self.robot, "q", q)):
+            raise InputError(said)
 
     def _into(
         self,
         y: Array,
-        arrays: list[Array],
+        columns: list[Array],
         batch: tuple[int, ...],
         threads: int,
         raises: bool,
         kernel: Kernel | None = None,
     ) -> Array:
-        """Fill y (..., entries), and say which states are good."""
-        states = math.prod(batch)
-        columns = [by_state(array, batch, array.shape[-1:]) for array in (*arrays, self._plan)]
-        if (raises or not states) and (said := not_unit(self.robot, "q", arrays[0])):
-            raise InputError(said)
-        view = y.reshape(states, y.shape[-1])
-        if not states or (kernel or self._kernel).run(columns, view, threads):
+        """Fill y (states, entries), and say which states of the batch are good."""
+        if not len(y) or (kernel or self._kernel).run(columns, y, threads):
             return np.ones(batch, bool)
-        good: Array = np.asarray(np.isfinite(y).all(axis=-1))
-        for x in arrays:
-            good = np.logical_and(good, np.isfinite(x).all(axis=-1))
+        good: Array = np.all([np.isfinite(x).all(axis=-1) for x in (y, *columns)], axis=0)
         if raises:
-            raise self._failure(arrays, batch, good)
+            raise self._failure([x.reshape(*batch, x.shape[-1]) for x in columns], batch, good.reshape(batch))
         y[~good] = np.nan
-        return good
+        return good.reshape(batch)
 
     def _failure(self, arrays: list[Array], batch: tuple[int, ...], good: Array) -> SimulationError:
         for name, array in zip(self._sizes, arrays, strict=False):
