@@ -45,3 +45,12 @@ def test_the_acrobot_arrives_upright_and_at_rest(capsys: pytest.CaptureFixture[s
     still = swing.STEPPER.rollout(x[0, :2], x[0, 2:], u[:, None] * swing.MOTOR)
     assert np.abs(np.concatenate(still, axis=-1) - x).max() < 1e-6  # the torques alone, without feedback
     assert "from upright" in capsys.readouterr().out
+
+
+def test_the_tip_follows_its_target_with_a_payload_that_the_planner_finds(capsys: pytest.CaptureFixture[str]) -> None:
+    control = example("predictive_control")
+    found = control.main(seconds=1.2, samples=256, steps=40, threads=1)
+    assert found["error"][60:].max() < 0.03
+    assert np.abs(found["unknown"] - found["weight"])[:4].max() < 0.35 * np.abs(found["weight"]).max()
+    assert np.abs(found["weight"]).max() > 5
+    assert "plans a second" in capsys.readouterr().out
