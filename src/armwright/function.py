@@ -209,6 +209,13 @@ class Function:
             raise InputError(f"{too_long(self.robot, f'{self.problem} is compiled')}: it has no source")
         return self._kernel(()).source
 
+    @property
+    def kernel(self) -> Kernel:
+        """Straight code of the state alone, for who calls it without this object."""
+        if self._form is not Form.STRAIGHT:
+            raise InputError(too_long(self.robot, f"{self.problem} is straight code"))
+        return self._kernel(())
+
     def _kernel(self, loads: tuple[str, ...]) -> Kernel:
         if loads not in self._kernels:
             made = backend(self.target)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from armwright.graph.expression import Expr, Operand, schedule
+from armwright.graph.program import Program
 
 Rule = Callable[[Expr, Sequence[Operand]], Operand]
 """The derivative of a node, given those of its operands."""
@@ -87,6 +88,14 @@ def gradient(outputs: Sequence[Operand], seeds: Sequence[Expr], variables: Seque
             for x, part in zip(node.args, PULLS[node.op](node, node.graph.lift(g)), strict=True):
                 add(x, part)
     return [found.get(x.index, 0) for x in variables]
+
+
+def pullback(program: Program) -> Program:
+    """The gradient by every argument of what has one by the outputs: a program of the arguments, and of that one."""
+    graph = program.arguments[0][1][0].graph
+    seeds = tuple(graph.input(f"seed{k}") for k in range(len(program.outputs)))
+    outputs = tuple(gradient(program.outputs, seeds, [x for _, inputs in program.arguments for x in inputs]))
+    return Program((*program.arguments, ("seeds", seeds)), outputs, (len(outputs),), program.units)
 
 
 def _is_zero(x: Operand) -> bool:

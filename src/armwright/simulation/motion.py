@@ -20,7 +20,7 @@ from armwright.formulations import find
 from armwright.formulations.parts.actuators import friction
 from armwright.formulations.parts.coordinates import placed, tangent
 from armwright.graph.angles import written_out
-from armwright.graph.differentiate import derivatives, gradient
+from armwright.graph.differentiate import derivatives, pullback
 from armwright.graph.expression import Expr, Graph, Operand
 from armwright.graph.program import Advance, Program
 from armwright.graph.replay import replaced
@@ -173,13 +173,9 @@ def pulling(program: Program) -> Program:
     """The gradient by q, qd, tau and open parameters of what has one by where `stepping` leads: before the plan."""
     assert program.advance is not None
     rates = program.advance.without(program)
-    graph = rates.arguments[0][1][0].graph
-    seeds = tuple(graph.input(f"seed{k}") for k in range(len(rates.outputs)))
-    variables = [x for _, inputs in rates.arguments for x in inputs]
-    outputs = tuple(gradient(rates.outputs, seeds, variables))
-    arguments = (*rates.arguments, ("seeds", seeds), program.arguments[-1])
+    back = pullback(rates)
     advance = program.advance._replace(rates=rates, pull=True)
-    return Program(arguments, outputs, (len(outputs),), program.units, None, advance)
+    return replace(back, arguments=(*back.arguments, program.arguments[-1]), advance=advance)
 
 
 def linearising(robot: Description, program: Program, vary: tuple[str, ...] = ()) -> Program:

@@ -43,6 +43,15 @@ Gradients: TypeAlias = ArrayLike | Callable[[Array, Array], tuple[ArrayLike, Arr
 """The derivatives of a cost by the positions of a rollout, or a function of its states that gives both."""
 
 
+class Code(NamedTuple):
+    """What runs in a step: of q, qd, tau, what is held and the plan; and back, of the gradient before the plan, too."""
+
+    step: Kernel
+    back: Callable[[], Kernel]
+    held: list[Array]
+    plan: Array
+
+
 class Back(NamedTuple):
     """The gradient of a cost by where a rollout starts, and by its torques."""
 
@@ -251,6 +260,11 @@ class Stepper:
         found, _ = self._run(_back(*self._asked), [*columns, seeds], batch, threads, raises=True)
         return found[..., :m].copy(), found[..., m : m + n]
 
+    @property
+    def code(self) -> Code:
+        """The kernels and the numbers they are given beside a state, for who calls them without this object."""
+        return Code(self._kernel, lambda: _back(*self._asked), self._held, self._plan)
+
     def _torques(self, tau: ArrayLike) -> Array:
         n = self.robot.n
         torques = checked("tau", tau, (n,), self.dtype, "the torques of every step")
@@ -305,11 +319,12 @@ class Stepper:
             return np.ones(batch, bool)
         good: Array = np.all([np.isfinite(x).all(axis=-1) for x in (y, *columns)], axis=0)
         if raises:
-            raise self._failure([x.reshape(*batch, x.shape[-1]) for x in columns], batch, good.reshape(batch))
+            raise self.failure([x.reshape(*batch, x.shape[-1]) for x in columns], batch, good.reshape(batch))
         y[~good] = np.nan
         return good.reshape(batch)
 
-    def _failure(self, arrays: list[Array], batch: tuple[int, ...], good: Array) -> SimulationError:
+    def failure(self, arrays: Sequence[Array], batch: tuple[int, ...], good: Array) -> SimulationError:
+        """What is told of states that are not all good; raises if what was given is not finite."""
         for name, array in zip(self._sizes, arrays, strict=False):
             check_finite(name, array)
         first = tuple(int(i) for i in np.argwhere(~good)[0])

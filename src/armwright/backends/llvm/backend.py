@@ -68,6 +68,11 @@ class Straight(_Native):
         self.shape = program.shape
         self._layout = ctypes.c_int64 * (3 * (len(program.sizes) + 1))
 
+    @property
+    def address(self) -> int:
+        """Of run(layout, begin, end), for other code; it is there as long as this kernel is."""
+        return int(self._code.run)
+
     def single(self, ask: Callable[..., Any]) -> Callable[..., Any]:
         return bind(self._code.engine, self.dtype, ask)
 

@@ -1,0 +1,173 @@
+"""A kernel as a handler of XLA: it runs on the buffers of a JAX program where they lie, and no Python is in between.
+
+XLA hands a frame to the handler (`xla/ffi/api/c_api.h`, a binary interface that stays): places of the buffers of
+arguments and results, each with its shape, rows one after the other. States are all axes but the last; an argument that
+has one row only has it for all states. Where a result is not finite, Python is asked what to say, and XLA is told.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from armwright.algebra import Array
+from armwright.backends.llvm.backend import Straight
+from armwright.backends.llvm.native import engine_of
+
+# Bytes from the start of each structure
+EXTENSION, API, ARGUMENTS, RESULTS = 8, 16, 72, 112  # of a frame; the last two are arrays of places of buffers
+DATA, RANK, DIMENSIONS = 24, 32, 40  # of a buffer
+KIND, METADATA, VERSION_ASKED = 8, 24, 24  # of an extension; VERSION_ASKED within the metadata it has
+VERSION, ERROR = 32, 48  # of the table of functions: two small numbers, and what makes an error
+ASKED_FOR_METADATA, INVALID = 1, 3
+FIRST_VERSION = 1 << 32  # 0.1: what an XLA that hands no table to who is asked for metadata has
+ERROR_SIZE = 28
+
+CODE = f"""
+@run = global ptr null
+@explain = global ptr null
+
+define internal i64 @rows(ptr %buffer) {{
+start:
+  %rank.at = getelementptr i8, ptr %buffer, i64 {RANK}
+  %rank = load i64, ptr %rank.at, align 8
+  %dims.at = getelementptr i8, ptr %buffer, i64 {DIMENSIONS}
+  %dims = load ptr, ptr %dims.at, align 8
+  %last = sub i64 %rank, 1
+  br label %look
+look:
+  %k = phi i64 [ 0, %start ], [ %k1, %more ]
+  %product = phi i64 [ 1, %start ], [ %next, %more ]
+  %within = icmp slt i64 %k, %last
+  br i1 %within, label %more, label %end
+more:
+  %dim.at = getelementptr i64, ptr %dims, i64 %k
+  %dim = load i64, ptr %dim.at, align 8
+  %next = mul i64 %product, %dim
+  %k1 = add i64 %k, 1
+  br label %look
+end:
+  ret i64 %product
+}}
+
+define internal void @lay(ptr %buffers, i64 %j, ptr %fields, i64 %states) {{
+start:
+  %buffer.at = getelementptr ptr, ptr %buffers, i64 %j
+  %buffer = load ptr, ptr %buffer.at, align 8
+  %data.at = getelementptr i8, ptr %buffer, i64 {DATA}
+  %data = load i64, ptr %data.at, align 8
+  store i64 %data, ptr %fields, align 8
+  %rank.at = getelementptr i8, ptr %buffer, i64 {RANK}
+  %rank = load i64, ptr %rank.at, align 8
+  %dims.at = getelementptr i8, ptr %buffer, i64 {DIMENSIONS}
+  %dims = load ptr, ptr %dims.at, align 8
+  %last = sub i64 %rank, 1
+  %entries.at = getelementptr i64, ptr %dims, i64 %last
+  %entries = load i64, ptr %entries.at, align 8
+  %rows = call i64 @rows(ptr %buffer)
+  %each = icmp eq i64 %rows, %states
+  %apart = select i1 %each, i64 %entries, i64 0
+  %state.at = getelementptr i64, ptr %fields, i64 1
+  store i64 %apart, ptr %state.at, align 8
+  %entry.at = getelementptr i64, ptr %fields, i64 2
+  store i64 1, ptr %entry.at, align 8
+  ret void
+}}
+"""
+
+
+def _handler(arguments: int) -> str:
+    """The IR of `handle` for a kernel of so many arguments and one result."""
+    buffers = [*(("arguments", j) for j in range(arguments)), ("results", 0)]
+    lay = "\n".join(
+        f"""  %fields{k} = getelementptr i64, ptr %layout, i64 {3 * k}
+  call void @lay(ptr %{kind}, i64 {j}, ptr %fields{k}, i64 %states)"""
+        for k, (kind, j) in enumerate(buffers)
+    )
+    return f"""{CODE}
+define ptr @handle(ptr %frame) {{
+start:
+  %api.at = getelementptr i8, ptr %frame, i64 {API}
+  %api = load ptr, ptr %api.at, align 8
+  %extension.at = getelementptr i8, ptr %frame, i64 {EXTENSION}
+  %extension = load ptr, ptr %extension.at, align 8
+  %plain = icmp eq ptr %extension, null
+  br i1 %plain, label %work, label %extended
+extended:
+  %kind.at = getelementptr i8, ptr %extension, i64 {KIND}
+  %kind = load i32, ptr %kind.at, align 4
+  %asked = icmp eq i32 %kind, {ASKED_FOR_METADATA}
+  br i1 %asked, label %tell, label %work
+tell:
+  %metadata.at = getelementptr i8, ptr %extension, i64 {METADATA}
+  %metadata = load ptr, ptr %metadata.at, align 8
+  %here = getelementptr i8, ptr %metadata, i64 {VERSION_ASKED}
+  %older = icmp eq ptr %api, null
+  br i1 %older, label %first, label %same
+first:
+  store i64 {FIRST_VERSION}, ptr %here, align 4
+  ret ptr null
+same:
+  %version.at = getelementptr i8, ptr %api, i64 {VERSION}
+  %version = load i64, ptr %version.at, align 4
+  store i64 %version, ptr %here, align 4
+  ret ptr null
+work:
+  %layout = alloca [{3 * (arguments + 1)} x i64], align 8
+  %arguments.at = getelementptr i8, ptr %frame, i64 {ARGUMENTS}
+  %arguments = load ptr, ptr %arguments.at, align 8
+  %results.at = getelementptr i8, ptr %frame, i64 {RESULTS}
+  %results = load ptr, ptr %results.at, align 8
+  %result = load ptr, ptr %results, align 8
+  %states = call i64 @rows(ptr %result)
+{lay}
+  %run = load ptr, ptr @run, align 8
+  %broken = call i32 %run(ptr %layout, i64 0, i64 %states)
+  %good = icmp eq i32 %broken, 0
+  br i1 %good, label %done, label %wrong
+done:
+  ret ptr null
+wrong:
+  %explain = load ptr, ptr @explain, align 8
+  %said = call ptr %explain(ptr %layout, i64 %states)
+  %error = alloca [4 x i64], align 8
+  store [4 x i64] [i64 {ERROR_SIZE}, i64 0, i64 0, i64 {INVALID}], ptr %error, align 8
+  %message = getelementptr i64, ptr %error, i64 2
+  store ptr %said, ptr %message, align 8
+  %make.at = getelementptr i8, ptr %api, i64 {ERROR}
+  %make = load ptr, ptr %make.at, align 8
+  %made = call ptr %make(ptr %error)
+  ret ptr %made
+}}"""
+
+
+Explain = Callable[[list[Array]], str]
+"""What to say of arguments (rows, entries), each with a row for every state or one for all, that have no result."""
+
+
+class Handler:
+    """A kernel as XLA calls its `function`, for as long as this object is there."""
+
+    def __init__(self, kernel: Straight, sizes: Sequence[int], explain: Explain) -> None:
+        self._kernel, self._engine = kernel, engine_of(_handler(len(sizes)))
+        self._said: deque[Any] = deque(maxlen=64)  # what XLA may still be reading
+        number = np.ctypeslib.as_ctypes_type(kernel.dtype)
+
+        def told(layout: int, states: int) -> int:
+            fields = (ctypes.c_int64 * (3 * len(sizes))).from_address(layout)
+            rows = [states if fields[3 * j + 1] else 1 for j in range(len(sizes))]
+            views = [
+                np.ctypeslib.as_array((number * (count * size)).from_address(fields[3 * j])).reshape(count, size)
+                for j, (count, size) in enumerate(zip(rows, sizes, strict=True))
+            ]
+            self._said.append(ctypes.create_string_buffer(explain(views).encode()))
+            return ctypes.addressof(self._said[-1])
+
+        self._told = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(told)
+        for name, place in (("run", kernel.address), ("explain", ctypes.cast(self._told, ctypes.c_void_p).value)):
+            ctypes.c_void_p.from_address(self._engine.get_global_value_address(name)).value = place
+        self.function = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(self._engine.get_function_address("handle"))

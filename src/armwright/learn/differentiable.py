@@ -1,0 +1,243 @@
+"""What PyTorch and JAX differentiate: functions of arrays, and gradients pulled back through them, by compiled code.
+
+A function takes arrays (..., entries) of one batch shape and gives others. Of a cost that has a gradient by these,
+`pulled` gives the one by the arguments. Gradients by quaternions in q, or by cosine and sine, are along the unit
+sphere: those of a function that does not see their length.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from armwright.algebra import Array, dot
+from armwright.arrays import by_state, check_finite, checked, common_shape
+from armwright.backends.interface import Kernel, backend
+from armwright.errors import ArmwrightError, InputError, SimulationError
+from armwright.formulations.problem import MEANING, problem_of
+from armwright.function import compile as compile_function
+from armwright.graph.angles import written_out
+from armwright.graph.differentiate import pullback
+from armwright.graph.expression import Operand
+from armwright.graph.program import Program
+from armwright.lazy import cached_property
+from armwright.robot import Robot
+from armwright.simulation import Stepper
+from armwright.trace.choose import cheapest
+from armwright.trace.form import straight, too_long
+from armwright.trace.tracing import Request
+
+RESULTS = {"inverse_dynamics": "tau", "forward_dynamics": "qdd"}
+"""What each problem that has a gradient gives."""
+
+MEANINGS = {**MEANING, "q0": "where rollouts start", "qd0": "how fast rollouts start"}
+
+SECOND = "{} has no second derivatives; expected to be differentiated once"
+"""What is said where a gradient is differentiated."""
+
+
+class Code(NamedTuple):
+    """The code for who has memory already: value(*arguments, *held, *last), back(*arguments, *held, seeds, *last)."""
+
+    value: Kernel
+    back: Callable[[], Kernel]
+
+
+class Differentiable(Protocol):
+    """A function of arrays, and its gradient."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+    @property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """Of one state, by argument."""
+
+    @property
+    def results(self) -> Mapping[str, int]:
+        """The entries of each result."""
+
+    @property
+    def held(self) -> Sequence[Array]:
+        """Arrays (..., entries) that stand beside the arguments; and those that come last."""
+
+    @property
+    def last(self) -> Sequence[Array]: ...
+    def value(self, arrays: Sequence[Array], threads: int) -> tuple[Array, ...]: ...
+    def pulled(self, arrays: Sequence[Array], seeds: Sequence[Array], threads: int) -> tuple[Array, ...]: ...
+
+
+class Compiled(Differentiable, Protocol):
+    """One whose kernels can be had."""
+
+    @property
+    def code(self) -> Code: ...
+    def check(self, arrays: Sequence[Array]) -> None:
+        """Raise if the value of these arguments, held and last ones too, each (states, entries), is not finite."""
+
+
+def batch_of(function: Differentiable, shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """The batch shape of arguments of these shapes; an error says which does not fit."""
+    number = np.zeros((), function.dtype)
+    kept = {
+        name: (checked(name, np.broadcast_to(number, shape), own, function.dtype, MEANINGS[name]), len(own))
+        for (name, own), shape in zip(function.shapes.items(), shapes.values(), strict=True)
+    }
+    return common_shape(kept | {f"vary {k}": (array, 1) for k, array in enumerate(function.held)})
+
+
+class Dynamics:
+    """Inverse or forward dynamics of a robot."""
+
+    held: Sequence[Array] = ()
+    last: Sequence[Array] = ()
+
+    def __init__(self, robot: Robot, problem: str, dtype: str) -> None:
+        self.robot, self.problem, self.dtype, self.name = robot, problem, np.dtype(dtype), f"{problem} of {robot.name}"
+        self.function = compile_function(robot, problem, dtype=dtype)
+        names = problem_of(problem).arguments
+        self.shapes = {name: (robot.nq if name == "q" else robot.n,) for name in names}
+        self.results = {RESULTS[problem]: robot.n}
+
+    def value(self, arrays: Sequence[Array], threads: int) -> tuple[Array, ...]:
+        return (self.function(*arrays, threads=threads if arrays[0].ndim > 1 else None),)
+
+    def pulled(self, arrays: Sequence[Array], seeds: Sequence[Array], threads: int) -> tuple[Array, ...]:
+        batch, back = arrays[0].shape[:-1], self._back
+        found = np.empty((math.prod(batch), *back.shape), self.dtype)
+        columns = [by_state(x, batch, x.shape[-1:]) for x in (*arrays, *seeds)]
+        if not back.run(columns, found, threads):
+            raise self._failure(arrays, seeds)
+        ends = np.cumsum([size for (size,) in self.shapes.values()])[:-1]
+        return tuple(np.split(found.reshape(*batch, *back.shape), ends, axis=-1))
+
+    def _failure(self, arrays: Sequence[Array], seeds: Sequence[Array]) -> ArmwrightError:
+        """Why there is no gradient; raises where there is no value."""
+        check_seeds(self, seeds)
+        self.check(arrays)
+        return overflow(self)
+
+    def check(self, arrays: Sequence[Array]) -> None:
+        self.value(arrays, 1)
+
+    @property
+    def code(self) -> Code:
+        return Code(self.function.kernel, lambda: self._back)
+
+    @cached_property
+    def _back(self) -> Kernel:
+        if not straight(self.robot):
+            raise InputError(too_long(self.robot, "gradients are compiled"))
+        program = written_out(cheapest(Request(self.problem, self.robot)).program)
+        return backend("cpu").kernel(_along_units(pullback(program)), self.dtype.name)
+
+
+def _along_units(back: Program) -> Program:
+    """Gradients by the entries of unit vectors without the part that would make them longer."""
+    outputs = list[Operand](back.outputs)
+    starts = np.cumsum([0, *back.sizes])
+    for argument, first, last in back.units:
+        inputs = back.arguments[argument][1][first : last + 1]
+        own = slice(int(starts[argument]) + first, int(starts[argument]) + last + 1)
+        longer = dot(outputs[own], inputs)
+        outputs[own] = [g - x * longer for g, x in zip(outputs[own], inputs, strict=True)]
+    return replace(back, outputs=tuple(outputs))
+
+
+class Step:
+    """A step under torques that are held."""
+
+    def __init__(self, stepper: Stepper) -> None:
+        robot = checked_stepper(stepper, "step").robot
+        self.stepper, self.dtype, self.name = stepper, stepper.dtype, f"a step of {robot.name}"
+        self.shapes = {"q": (robot.nq,), "qd": (robot.n,), "tau": (robot.n,)}
+        self.results, self.last = {"q": robot.nq, "qd": robot.n}, (stepper.code.plan,)
+
+    @property
+    def held(self) -> Sequence[Array]:
+        return self.stepper.code.held
+
+    def value(self, arrays: Sequence[Array], threads: int) -> tuple[Array, ...]:
+        q, qd, tau = arrays
+        return self.stepper.step(q, qd, tau, threads=threads if q.ndim > 1 else 1)
+
+    def pulled(self, arrays: Sequence[Array], seeds: Sequence[Array], threads: int) -> tuple[Array, ...]:
+        nq, batch = self.results["q"], arrays[0].shape[:-1]
+        with told_of(self, seeds):
+            state, tau = self.stepper.pulled([*arrays, *self.held], np.concatenate(seeds, axis=-1), batch, threads)
+        return state[..., :nq], state[..., nq:], tau
+
+    @property
+    def code(self) -> Code:
+        code = self.stepper.code
+        return Code(code.step, code.back)
+
+    def check(self, arrays: Sequence[Array]) -> None:
+        kernel, (states, _) = self.code.value, arrays[0].shape
+        found = np.empty((states, *kernel.shape), self.dtype)
+        if not kernel.run(arrays, found):
+            raise self.stepper.failure(arrays, (states,), np.asarray(np.isfinite(found).all(axis=-1)))
+
+
+class Rollout:
+    """As many steps as there are torques, and every state on the way."""
+
+    def __init__(self, stepper: Stepper, tau: tuple[int, ...]) -> None:
+        robot = checked_stepper(stepper, "rollout").robot
+        if len(tau) < 2 or not tau[-2]:
+            raise InputError(f"tau has shape {tau}; expected (..., steps, {robot.n}), one row for every step")
+        self.stepper, self.dtype, self.name = stepper, stepper.dtype, f"a rollout of {robot.name}"
+        self.shapes = {"q0": (robot.nq,), "qd0": (robot.n,), "tau": (tau[-2], robot.n)}
+        self.results, self.last = {"q": robot.nq, "qd": robot.n}, (stepper.code.plan,)
+
+    @property
+    def held(self) -> Sequence[Array]:
+        return self.stepper.code.held
+
+    def value(self, arrays: Sequence[Array], threads: int) -> tuple[Array, ...]:
+        q0, qd0, tau = arrays
+        return self.stepper.rollout(q0, qd0, tau, threads)
+
+    def pulled(self, arrays: Sequence[Array], seeds: Sequence[Array], threads: int) -> tuple[Array, ...]:
+        (q0, qd0, tau), (by_q, by_qd) = arrays, seeds
+        with told_of(self, seeds):
+            return self.stepper.gradient(q0, qd0, tau, by_q, by_qd, threads=threads)
+
+
+def checked_robot(robot: object, what: str) -> Robot:
+    if not isinstance(robot, Robot):
+        raise InputError(f"{what} got {type(robot).__name__}; expected a Robot, such as armwright.load('panda')")
+    return robot
+
+
+def checked_stepper(stepper: object, what: str) -> Stepper:
+    if not isinstance(stepper, Stepper):
+        got = type(stepper).__name__
+        raise InputError(f"{what} got {got}; expected a stepper, such as armwright.stepper(robot, dt=0.01)")
+    return stepper
+
+
+def overflow(function: Differentiable) -> InputError:
+    return InputError(f"the gradient of {function.name} overflows; check the size of the input")
+
+
+@contextmanager
+def told_of(function: Differentiable, seeds: Sequence[Array]) -> Iterator[None]:
+    """Says of which gradient there is none, and whether the one that comes back is why."""
+    try:
+        yield
+    except SimulationError as error:
+        check_seeds(function, seeds)
+        raise SimulationError(f"the gradient of {function.name}: {error}", t=error.t) from None
+
+
+def check_seeds(function: Differentiable, seeds: Sequence[Array]) -> None:
+    """Refuse a gradient that comes back and is not finite."""
+    for name, seed in zip(function.results, seeds, strict=True):
+        check_finite(f"{function.name}: the gradient that comes back to {name}", seed)

@@ -1,0 +1,228 @@
+"""Dynamics and steps of robots as functions of JAX's arrays on the CPU, under `jit`, `vmap` and `grad`.
+
+tau = inverse_dynamics(robot, q, qd, qdd)      arrays (n,) or (..., n), float32 or, with x64 enabled, float64
+qdd = forward_dynamics(robot, q, qd, tau)
+q, qd = step(stepper, q, qd, tau)              stepper = armwright.stepper(robot, dt=0.01, dtype="float32")
+q, qd = rollout(stepper, q0, qd0, tau)         tau (..., steps, n): every state on the way
+
+XLA calls the compiled code on its own buffers: nothing is copied, and no Python runs meanwhile. Gradients are compiled
+as values are, for reverse mode and of first order; those by quaternions in q are along the unit sphere. What has no
+finite result is an error of JAX that says which state and why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from itertools import count, pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from armwright.algebra import Array
+from armwright.backends.interface import Kernel
+from armwright.backends.llvm.backend import Straight
+from armwright.backends.llvm.xla import Handler
+from armwright.errors import ArmwrightError, InputError
+from armwright.learn.differentiable import (
+    SECOND,
+    Compiled,
+    Differentiable,
+    Dynamics,
+    Rollout,
+    Step,
+    batch_of,
+    check_seeds,
+    checked_robot,
+    checked_stepper,
+    overflow,
+)
+from armwright.robot import Robot
+from armwright.simulation import Stepper
+
+try:
+    import jax
+    import jax.numpy as jnp
+except ImportError:
+    raise InputError("armwright.learn.jax needs JAX: pip install 'armwright[jax]'") from None
+
+Arrays: TypeAlias = tuple[Any, ...]
+
+KEPT = 64
+"""Functions that are kept compiled."""
+
+
+def inverse_dynamics(robot: Robot, q: jax.Array, qd: jax.Array, qdd: jax.Array) -> jax.Array:
+    """The torques that produce the accelerations qdd, as those of the robot."""
+    return _solved(robot, "inverse_dynamics", {"q": q, "qd": qd, "qdd": qdd})
+
+
+def forward_dynamics(robot: Robot, q: jax.Array, qd: jax.Array, tau: jax.Array) -> jax.Array:
+    """The accelerations that the torques tau produce, as those of the robot."""
+    return _solved(robot, "forward_dynamics", {"q": q, "qd": qd, "tau": tau})
+
+
+def step(stepper: Stepper, q: jax.Array, qd: jax.Array, tau: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """q and qd after a step of a stepper, in whose dtype the arrays are."""
+    function, call, _ = _stepping(checked_stepper(stepper, "step"))
+    q, qd = call(*_prepared(function, {"q": q, "qd": qd, "tau": tau}))
+    return q, qd
+
+
+def rollout(stepper: Stepper, q0: jax.Array, qd0: jax.Array, tau: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Every state on the way under torques (..., steps, n), the first one too."""
+    _, _, call = _stepping(checked_stepper(stepper, "rollout"))
+    q, qd = call(*_prepared(Rollout(stepper, np.shape(tau)), {"q0": q0, "qd0": qd0, "tau": tau}))
+    return q, qd
+
+
+def _solved(robot: Robot, problem: str, given: Mapping[str, Any]) -> Any:
+    function, call = _dynamics(checked_robot(robot, problem), problem, _common_dtype(problem, given))
+    return call(*_prepared(function, given))[0]
+
+
+@lru_cache(KEPT)
+def _dynamics(robot: Robot, problem: str, dtype: str) -> tuple[Dynamics, Callable[..., Arrays]]:
+    function = Dynamics(robot, problem, dtype)
+    return function, jax.jit(_differentiable(function))
+
+
+@lru_cache(KEPT)
+def _stepping(stepper: Stepper) -> tuple[Step, Callable[..., Arrays], Callable[..., Arrays]]:
+    function = Step(stepper)
+    call = _differentiable(function)
+
+    def along(arguments: Arrays, held: Arrays, last: Arrays) -> Arrays:
+        q0, qd0, tau = arguments
+
+        def further(state: Arrays, torques: Any) -> tuple[Arrays, Arrays]:
+            state = call((*state, torques), held, last)
+            return state, state
+
+        _, ends = jax.lax.scan(further, (q0, qd0), jnp.moveaxis(tau, -2, 0))
+        all_states = (jnp.concatenate([begin[None], end]) for begin, end in zip((q0, qd0), ends, strict=True))
+        return tuple(jnp.moveaxis(x, 0, -2) for x in all_states)
+
+    return function, jax.jit(call), jax.jit(along)
+
+
+def _common_dtype(what: str, given: Mapping[str, Any]) -> str:
+    """The kind of numbers of arrays, none of which is known to be elsewhere than on the CPU."""
+    for name, x in given.items():
+        if not isinstance(x, (jax.Array, np.ndarray)):
+            raise InputError(f"{what}: {name} is {type(x).__name__}; expected an array, such as jnp.asarray({name})")
+        if isinstance(x, jax.Array) and not isinstance(x, jax.core.Tracer):
+            places = {device.platform for device in x.devices()}
+            if places != {"cpu"}:
+                raise InputError(
+                    f"{what}: {name} is on {', '.join(places)}; expected an array on the CPU, such as "
+                    f"jax.device_put({name}, jax.devices('cpu')[0])"
+                )
+    dtypes = {name: str(jax.dtypes.canonicalize_dtype(x.dtype)) for name, x in given.items()}
+    first = next(iter(dtypes.values()))
+    if first not in ("float32", "float64") or set(dtypes.values()) != {first}:
+        listed = ", ".join(f"{name} {dtype}" for name, dtype in dtypes.items())
+        raise InputError(f"{what} got {listed}; expected all float32, or all float64")
+    return first
+
+
+def _prepared(function: Differentiable, given: Mapping[str, Any]) -> tuple[Arrays, Arrays, Arrays]:
+    """Arguments of one batch shape, and what stands beside them."""
+    dtype = _common_dtype(function.name, given)
+    if dtype != function.dtype.name:
+        raise InputError(
+            f"{function.name} got {dtype}; its stepper has {function.dtype}: make it with armwright.stepper(..., "
+            f"dtype={dtype!r}), or enable jax_enable_x64 for float64"
+        )
+    batch = batch_of(function, {name: x.shape for name, x in given.items()})
+    shapes = function.shapes.values()
+    arguments = tuple(jnp.broadcast_to(x, (*batch, *own)) for x, own in zip(given.values(), shapes, strict=True))
+    held = tuple(np.broadcast_to(x, (*batch, x.shape[-1])) if x.ndim > 1 else x for x in function.held)
+    return arguments, held, tuple(function.last)
+
+
+def _differentiable(function: Compiled) -> Callable[[Arrays, Arrays, Arrays], Arrays]:
+    """A function of arguments, what is held and what comes last, with its derivative."""
+    code = function.code
+    sizes = [size for (size,) in function.shapes.values()]
+    beside = [x.shape[-1] for x in function.held], [x.shape[-1] for x in function.last]
+    value = _native(function, code.value, [*sizes, *beside[0], *beside[1]], function.check)
+
+    @lru_cache(1)
+    def back() -> Callable[..., Any]:
+        seeds = sum(function.results.values())
+        return _once(function, _native(function, code.back(), [*sizes, *beside[0], seeds, *beside[1]], explained))
+
+    def explained(arrays: Sequence[Array]) -> None:
+        place = len(sizes) + len(function.held)
+        ends = np.cumsum(list(function.results.values()))[:-1]
+        check_seeds(function, np.split(arrays[place], ends, axis=-1))
+        function.check([*arrays[:place], *arrays[place + 1 :]])
+
+    def valued(arguments: Arrays, held: Arrays, last: Arrays) -> Arrays:
+        return _parted(value(*arguments, *held, *last), list(function.results.values()))
+
+    def forward(arguments: Arrays, held: Arrays, last: Arrays) -> tuple[Arrays, Any]:
+        return valued(arguments, held, last), (arguments, held, last)
+
+    def backward(kept: Any, seeds: Arrays) -> tuple[Arrays, Arrays, Arrays]:
+        arguments, held, last = kept
+        found = back()(*arguments, *held, jnp.concatenate(seeds, axis=-1), *last)
+        still_held, still_last = (tuple(jnp.zeros_like(x) for x in beside) for beside in (held, last))
+        return _parted(found, sizes), still_held, still_last
+
+    call: Any = jax.custom_vjp(valued)
+    call.defvjp(forward, backward)
+    made: Callable[[Arrays, Arrays, Arrays], Arrays] = call
+    return made
+
+
+def _parted(joined: Any, sizes: Sequence[int]) -> Arrays:
+    """Entries one after the other as arrays of their own; what comes behind them is left."""
+    ends = np.cumsum([0, *sizes]).tolist()
+    return tuple(joined[..., begin:end] for begin, end in pairwise(ends))
+
+
+def _once(function: Differentiable, pulled: Callable[..., Any]) -> Callable[..., Any]:
+    """A gradient that is not differentiated again."""
+
+    def refuse(primals: Arrays, tangents: Arrays) -> Any:
+        raise InputError(SECOND.format(function.name))
+
+    wrapped = jax.custom_jvp(pulled)
+    wrapped.defjvp(refuse)
+    made: Callable[..., Any] = wrapped
+    return made
+
+
+_HANDLERS: dict[str, Handler] = {}
+"""What XLA may call, until the process ends."""
+
+_NUMBERS = count()
+
+
+def _native(
+    function: Differentiable, kernel: Kernel, sizes: Sequence[int], check: Callable[[Sequence[Array]], None]
+) -> Callable[..., Any]:
+    """A kernel as a function of JAX's arrays (..., entries); `check` raises what there is to say of bad arguments."""
+    if not isinstance(kernel, Straight):
+        raise InputError(f"{function.name} is not compiled for the CPU; expected target='cpu'")
+
+    def explain(arrays: list[Array]) -> str:
+        states = max(len(x) for x in arrays)
+        try:
+            check([np.broadcast_to(x, (states, x.shape[-1])) for x in arrays])
+        except ArmwrightError as error:
+            return str(error)
+        return str(overflow(function))
+
+    name = f"armwright_{next(_NUMBERS)}"
+    _HANDLERS[name] = Handler(kernel, sizes, explain)
+    jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(_HANDLERS[name].function), platform="cpu")
+    (entries,) = kernel.shape
+
+    def run(*arrays: Any) -> Any:
+        result = jax.ShapeDtypeStruct((*arrays[0].shape[:-1], entries), function.dtype)
+        return jax.ffi.ffi_call(name, result, vmap_method="broadcast_all")(*arrays)
+
+    return run

@@ -1,0 +1,152 @@
+"""Dynamics and steps of robots as functions of PyTorch's tensors on the CPU, which autograd differentiates.
+
+tau = inverse_dynamics(robot, q, qd, qdd)      tensors (n,) or (..., n), float32 or float64
+qdd = forward_dynamics(robot, q, qd, tau)
+q, qd = step(stepper, q, qd, tau)              stepper = armwright.stepper(robot, dt=0.01)
+q, qd = rollout(stepper, q0, qd0, tau)         tau (..., steps, n): every state on the way
+
+Tensors are read where they lie, and results are written once. Gradients are compiled as values are, of first order;
+those by quaternions in q are along the unit sphere. As many threads are used as PyTorch uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from armwright.errors import InputError
+from armwright.learn.differentiable import SECOND, Differentiable, Dynamics, Rollout, Step, batch_of, checked_robot
+from armwright.robot import Robot
+from armwright.simulation import Stepper
+
+try:
+    import torch
+    from torch import Tensor
+except ImportError:
+    raise InputError("armwright.learn.torch needs PyTorch: pip install 'armwright[torch]'") from None
+
+KEPT = 64
+"""Functions that are kept compiled."""
+
+DTYPES = {torch.float32: "float32", torch.float64: "float64"}
+
+
+def inverse_dynamics(robot: Robot, q: Tensor, qd: Tensor, qdd: Tensor) -> Tensor:
+    """The torques that produce the accelerations qdd, as those of the robot."""
+    return _solved(robot, "inverse_dynamics", {"q": q, "qd": qd, "qdd": qdd})
+
+
+def forward_dynamics(robot: Robot, q: Tensor, qd: Tensor, tau: Tensor) -> Tensor:
+    """The accelerations that the torques tau produce, as those of the robot."""
+    return _solved(robot, "forward_dynamics", {"q": q, "qd": qd, "tau": tau})
+
+
+def step(stepper: Stepper, q: Tensor, qd: Tensor, tau: Tensor) -> tuple[Tensor, Tensor]:
+    """q and qd after a step of a stepper, in whose dtype the tensors are."""
+    q, qd = _called(Step(stepper), {"q": q, "qd": qd, "tau": tau})
+    return q, qd
+
+
+def rollout(stepper: Stepper, q0: Tensor, qd0: Tensor, tau: Tensor) -> tuple[Tensor, Tensor]:
+    """Every state on the way under torques (..., steps, n), the first one too; on the way back it is gone again."""
+    given = {"q0": q0, "qd0": qd0, "tau": tau}
+    _common_dtype("rollout", given)
+    q, qd = _called(Rollout(stepper, tuple(tau.shape)), given)
+    return q, qd
+
+
+def _solved(robot: Robot, problem: str, given: Mapping[str, Tensor]) -> Tensor:
+    (result,) = _called(_dynamics(checked_robot(robot, problem), problem, _common_dtype(problem, given)), given)
+    return result
+
+
+@lru_cache(KEPT)
+def _dynamics(robot: Robot, problem: str, dtype: str) -> Dynamics:
+    return Dynamics(robot, problem, dtype)
+
+
+def _common_dtype(what: str, given: Mapping[str, Tensor]) -> str:
+    """The kind of numbers of tensors, all of which are on the CPU."""
+    for name, x in given.items():
+        if not isinstance(x, Tensor):
+            raise InputError(
+                f"{what}: {name} is {type(x).__name__}; expected a tensor, such as torch.as_tensor({name})"
+            )
+        if x.device.type != "cpu" or x.layout is not torch.strided:
+            kind = f"on {x.device}" if x.device.type != "cpu" else f"{x.layout}"
+            raise InputError(f"{what}: {name} is {kind}; expected a dense tensor on the CPU, such as {name}.cpu()")
+    dtypes = {name: x.dtype for name, x in given.items()}
+    first = next(iter(dtypes.values()))
+    if first not in DTYPES or set(dtypes.values()) != {first}:
+        listed = ", ".join(f"{name} {dtype}" for name, dtype in dtypes.items())
+        raise InputError(
+            f"{what} got {listed}; expected all float32, or all float64, such as {next(iter(given))}.double()"
+        )
+    return DTYPES[first]
+
+
+def _called(function: Differentiable, given: Mapping[str, Tensor]) -> tuple[Tensor, ...]:
+    if (dtype := _common_dtype(function.name, given)) != function.dtype.name:
+        raise InputError(
+            f"{function.name} got {dtype}; its stepper has {function.dtype}: convert the tensors, or make it with "
+            f"armwright.stepper(..., dtype={dtype!r})"
+        )
+    batch = batch_of(function, {name: tuple(x.shape) for name, x in given.items()})
+    shapes = function.shapes.values()
+    tensors = [x.expand(*batch, *own) for x, own in zip(given.values(), shapes, strict=True)]
+    results: tuple[Tensor, ...] = _Value.apply(function, *tensors)
+    return results
+
+
+def _tensors(arrays: Sequence[Any]) -> tuple[Tensor, ...]:
+    return tuple(torch.from_numpy(array) for array in arrays)
+
+
+def _mapped(of: Any, size: int, in_dims: Sequence[int | None], function: Any, tensors: Sequence[Tensor]) -> Any:
+    """What `torch.func.vmap` makes of a function of batches: one more axis in front."""
+    moved = [
+        x.expand(size, *x.shape) if axis is None else x.movedim(axis, 0)
+        for axis, x in zip(in_dims[1:], tensors, strict=True)
+    ]
+    results = of.apply(function, *moved)
+    return results, (0,) * len(results)
+
+
+class _Value(torch.autograd.Function):  # type: ignore[misc]
+    @staticmethod
+    def forward(function: Differentiable, *tensors: Tensor) -> tuple[Tensor, ...]:
+        arrays = [x.detach().numpy() for x in tensors]
+        return _tensors(function.value(arrays, torch.get_num_threads()))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Sequence[Any], output: Any) -> None:
+        ctx.function, *tensors = inputs
+        ctx.save_for_backward(*tensors)
+
+    @staticmethod
+    def backward(ctx: Any, *seeds: Tensor) -> tuple[Any, ...]:
+        return (None, *_Pulled.apply(ctx.function, *ctx.saved_tensors, *seeds))
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Sequence[int | None], function: Differentiable, *tensors: Tensor) -> Any:
+        return _mapped(_Value, info.batch_size, in_dims, function, tensors)
+
+
+class _Pulled(torch.autograd.Function):  # type: ignore[misc]
+    @staticmethod
+    def forward(function: Differentiable, *tensors: Tensor) -> tuple[Tensor, ...]:
+        arrays, count = [x.detach().numpy() for x in tensors], len(function.shapes)
+        return _tensors(function.pulled(arrays[:count], arrays[count:], torch.get_num_threads()))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Sequence[Any], output: Any) -> None:
+        ctx.name = inputs[0].name
+
+    @staticmethod
+    def backward(ctx: Any, *_seeds: Tensor) -> Any:
+        raise InputError(SECOND.format(ctx.name))
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Sequence[int | None], function: Differentiable, *tensors: Tensor) -> Any:
+        return _mapped(_Pulled, info.batch_size, in_dims, function, tensors)
