@@ -162,8 +162,10 @@ def _differentiable(function: Compiled) -> Callable[[Arrays, Arrays, Arrays], Ar
     def valued(arguments: Arrays, held: Arrays, last: Arrays) -> Arrays:
         return _parted(value(*arguments, *held, *last), list(function.results.values()))
 
+    call: Any = jax.custom_vjp(valued)
+
     def forward(arguments: Arrays, held: Arrays, last: Arrays) -> tuple[Arrays, Any]:
-        return valued(arguments, held, last), (arguments, held, last)
+        return call(arguments, held, last), (arguments, held, last)
 
     def backward(kept: Any, seeds: Arrays) -> tuple[Arrays, Arrays, Arrays]:
         arguments, held, last = kept
@@ -171,7 +173,6 @@ def _differentiable(function: Compiled) -> Callable[[Arrays, Arrays, Arrays], Ar
         still_held, still_last = (tuple(jnp.zeros_like(x) for x in beside) for beside in (held, last))
         return _parted(found, sizes), still_held, still_last
 
-    call: Any = jax.custom_vjp(valued)
     call.defvjp(forward, backward)
     made: Callable[[Arrays, Arrays, Arrays], Arrays] = call
     return made
