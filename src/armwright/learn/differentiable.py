@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import accumulate
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -92,6 +93,11 @@ def batch_of(function: Differentiable, shapes: Mapping[str, tuple[int, ...]]) ->
     return common_shape(kept | {f"vary {k}": (array, 1) for k, array in enumerate(function.held)})
 
 
+def parted(joined: Any, sizes: Sequence[int]) -> tuple[Any, ...]:
+    """Entries (..., sum of sizes) as arrays of their own; what comes behind them is left."""
+    return tuple(joined[..., end - size : end] for size, end in zip(sizes, accumulate(sizes), strict=True))
+
+
 class Dynamics:
     """Inverse or forward dynamics of a robot."""
 
@@ -110,12 +116,15 @@ class Dynamics:
 
     def pulled(self, arrays: Sequence[Array], seeds: Sequence[Array], threads: int) -> tuple[Array, ...]:
         batch, back = arrays[0].shape[:-1], self._back
-        found = np.empty((math.prod(batch), *back.shape), self.dtype)
-        columns = [by_state(x, batch, x.shape[-1:]) for x in (*arrays, *seeds)]
-        if not back.run(columns, found, threads):
+        states = math.prod(batch)
+        found = np.empty((states, *back.shape), self.dtype)
+        plain = (
+            x.reshape(states, -1) if x.flags.c_contiguous and states else by_state(x, batch, x.shape[-1:])
+            for x in (*arrays, *seeds)
+        )
+        if not back.run(list(plain), found, threads):
             raise self._failure(arrays, seeds)
-        ends = np.cumsum([size for (size,) in self.shapes.values()])[:-1]
-        return tuple(np.split(found.reshape(*batch, *back.shape), ends, axis=-1))
+        return parted(found.reshape(*batch, *back.shape), [size for (size,) in self.shapes.values()])
 
     def _failure(self, arrays: Sequence[Array], seeds: Sequence[Array]) -> ArmwrightError:
         """Why there is no gradient; raises where there is no value."""

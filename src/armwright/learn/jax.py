@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from itertools import count, pairwise
+from itertools import count
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -36,6 +36,7 @@ from armwright.learn.differentiable import (
     checked_robot,
     checked_stepper,
     overflow,
+    parted,
 )
 from armwright.robot import Robot
 from armwright.simulation import Stepper
@@ -144,23 +145,22 @@ def _prepared(function: Differentiable, given: Mapping[str, Any]) -> tuple[Array
 def _differentiable(function: Compiled) -> Callable[[Arrays, Arrays, Arrays], Arrays]:
     """A function of arguments, what is held and what comes last, with its derivative."""
     code = function.code
-    sizes = [size for (size,) in function.shapes.values()]
+    sizes, results = [size for (size,) in function.shapes.values()], list(function.results.values())
     beside = [x.shape[-1] for x in function.held], [x.shape[-1] for x in function.last]
     value = _native(function, code.value, [*sizes, *beside[0], *beside[1]], function.check)
 
     @lru_cache(1)
     def back() -> Callable[..., Any]:
-        seeds = sum(function.results.values())
-        return _once(function, _native(function, code.back(), [*sizes, *beside[0], seeds, *beside[1]], explained))
+        given = [*sizes, *beside[0], sum(results), *beside[1]]
+        return _once(function, _native(function, code.back(), given, explained))
 
     def explained(arrays: Sequence[Array]) -> None:
         place = len(sizes) + len(function.held)
-        ends = np.cumsum(list(function.results.values()))[:-1]
-        check_seeds(function, np.split(arrays[place], ends, axis=-1))
+        check_seeds(function, parted(arrays[place], results))
         function.check([*arrays[:place], *arrays[place + 1 :]])
 
     def valued(arguments: Arrays, held: Arrays, last: Arrays) -> Arrays:
-        return _parted(value(*arguments, *held, *last), list(function.results.values()))
+        return parted(value(*arguments, *held, *last), results)
 
     call: Any = jax.custom_vjp(valued)
 
@@ -171,17 +171,11 @@ def _differentiable(function: Compiled) -> Callable[[Arrays, Arrays, Arrays], Ar
         arguments, held, last = kept
         found = back()(*arguments, *held, jnp.concatenate(seeds, axis=-1), *last)
         still_held, still_last = (tuple(jnp.zeros_like(x) for x in beside) for beside in (held, last))
-        return _parted(found, sizes), still_held, still_last
+        return parted(found, sizes), still_held, still_last
 
     call.defvjp(forward, backward)
     made: Callable[[Arrays, Arrays, Arrays], Arrays] = call
     return made
-
-
-def _parted(joined: Any, sizes: Sequence[int]) -> Arrays:
-    """Entries one after the other as arrays of their own; what comes behind them is left."""
-    ends = np.cumsum([0, *sizes]).tolist()
-    return tuple(joined[..., begin:end] for begin, end in pairwise(ends))
 
 
 def _once(function: Differentiable, pulled: Callable[..., Any]) -> Callable[..., Any]:

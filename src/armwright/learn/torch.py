@@ -44,20 +44,22 @@ def forward_dynamics(robot: Robot, q: Tensor, qd: Tensor, tau: Tensor) -> Tensor
 
 def step(stepper: Stepper, q: Tensor, qd: Tensor, tau: Tensor) -> tuple[Tensor, Tensor]:
     """q and qd after a step of a stepper, in whose dtype the tensors are."""
-    q, qd = _called(Step(stepper), {"q": q, "qd": qd, "tau": tau})
+    given = {"q": q, "qd": qd, "tau": tau}
+    q, qd = _called(Step(stepper), given, _common_dtype("step", given))
     return q, qd
 
 
 def rollout(stepper: Stepper, q0: Tensor, qd0: Tensor, tau: Tensor) -> tuple[Tensor, Tensor]:
     """Every state on the way under torques (..., steps, n), the first one too; on the way back it is gone again."""
     given = {"q0": q0, "qd0": qd0, "tau": tau}
-    _common_dtype("rollout", given)
-    q, qd = _called(Rollout(stepper, tuple(tau.shape)), given)
+    dtype = _common_dtype("rollout", given)
+    q, qd = _called(Rollout(stepper, tuple(tau.shape)), given, dtype)
     return q, qd
 
 
 def _solved(robot: Robot, problem: str, given: Mapping[str, Tensor]) -> Tensor:
-    (result,) = _called(_dynamics(checked_robot(robot, problem), problem, _common_dtype(problem, given)), given)
+    dtype = _common_dtype(problem, given)
+    (result,) = _called(_dynamics(checked_robot(robot, problem), problem, dtype), given, dtype)
     return result
 
 
@@ -86,15 +88,17 @@ def _common_dtype(what: str, given: Mapping[str, Tensor]) -> str:
     return DTYPES[first]
 
 
-def _called(function: Differentiable, given: Mapping[str, Tensor]) -> tuple[Tensor, ...]:
-    if (dtype := _common_dtype(function.name, given)) != function.dtype.name:
+def _called(function: Differentiable, given: Mapping[str, Tensor], dtype: str) -> tuple[Tensor, ...]:
+    if dtype != function.dtype.name:
         raise InputError(
             f"{function.name} got {dtype}; its stepper has {function.dtype}: convert the tensors, or make it with "
             f"armwright.stepper(..., dtype={dtype!r})"
         )
-    batch = batch_of(function, {name: tuple(x.shape) for name, x in given.items()})
-    shapes = function.shapes.values()
-    tensors = [x.expand(*batch, *own) for x, own in zip(given.values(), shapes, strict=True)]
+    shapes, tensors = list(function.shapes.values()), list(given.values())
+    first = tensors[0].shape[: -len(shapes[0])]
+    if function.held or any(x.shape != (*first, *own) for x, own in zip(tensors, shapes, strict=True)):
+        batch = batch_of(function, {name: tuple(x.shape) for name, x in given.items()})
+        tensors = [x.expand(*batch, *own) for x, own in zip(tensors, shapes, strict=True)]
     results: tuple[Tensor, ...] = _Value.apply(function, *tensors)
     return results
 
