@@ -101,9 +101,30 @@ def stepping() -> Rows:
     yield "step of 4096, one thread", f"{best['step'] * 1e9:.0f} ns a step"
     yield "  beside simulate_batch", f"{best['batch'] / best['step'] * 100:.0f} % of its steps a second"
     yield "  beside mujoco.rollout", f"{best['mujoco'] / best['step']:.0f}x"
+    single = aw.stepper(ARM, dt=1e-3, dtype="float32")
+    half = best_of({"step": (STATES, partial(single.step, *(x.astype("float32") for x in (q, qd, tau))))})["step"]
+    yield "  the same in float32", f"{half * 1e9:.0f} ns a step, {best['mujoco'] / half:.0f}x"
     one = [x[0].copy() for x in (q, qd, tau)]
     alone = best_of({"one": (1, partial(stepper.step, *one))})["one"]
     yield "one environment from Python", f"{alone * 1e6:.2f} us a step"
+
+
+def events() -> Rows:
+    """What it costs to watch a run: events that never happen, and one that ends every run near its end."""
+    q, qd, _ = states(256)
+    never = {
+        "the limits of all joints": [aw.events.limits()],
+        "a plane that the tool never passes": [aw.events.plane((0, 0, 1), -50.0)],
+        "an event of each rollout near its end": [
+            aw.events.when(lambda t, q, qd, x: t - x, [RNG.uniform(0.9, 1, 256)])
+        ],
+    }
+    wide = ARM.with_limits(position={joint.name: (-1e4, 1e4) for joint in ARM.joints})
+    for method, options in (("rk4", {"step": 1e-3}), ("dop853", {"rtol": 1e-6})):
+        run = partial(aw.simulate_batch, wide, None, q, 0.1 * qd, 1.0, method, **options)
+        best = best_of({name: (1, partial(run, events=listed)) for name, listed in {"": [], **never}.items()})
+        for name in never:
+            yield f"{name}, {method}", f"{best[name] / best['']:.2f} times the run without"
 
 
 def derivatives() -> Rows:
@@ -153,7 +174,7 @@ def control() -> Rows:
 
 if __name__ == "__main__":
     shown = Table(title="panda, RK4", title_justify="left", box=None, pad_edge=False, show_header=False)
-    for part in (numbers, stepping, derivatives, control):
+    for part in (numbers, stepping, events, derivatives, control):
         for row in part():
             shown.add_row(*row)
     Console(width=130).print(shown)

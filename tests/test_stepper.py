@@ -201,6 +201,29 @@ def test_one_bad_state_does_not_cost_the_others():
 
 
 @pytest.mark.parametrize(
+    "robot", [aw.load("puma560"), aw.robot.random_tree(3, 4, floating=True)], ids=["arm", "floating"]
+)
+def test_derivatives_of_the_others_are_had_beside_a_bad_state(robot):
+    stepper, (q, qd, tau) = aw.stepper(robot, dt=0.01), states(robot, 4)
+    whole = stepper.linearised(q, qd, tau)
+    alone = [stepper.linearised(q[k], qd[k], tau[k])[0] for k in range(4)]
+    assert np.array_equal(whole[0], alone)
+    qd[2, 1] = np.nan
+    with pytest.raises(aw.InputError, match=r"qd\[2, 1\] is nan"):
+        stepper.linearised(q, qd, tau)
+    A, B, good = stepper.linearised(q, qd, tau, raises=False)
+    assert good.tolist() == [True, True, False, True]
+    assert all(np.isnan(x[2]).all() and np.array_equal(x[good], y[good]) for x, y in zip((A, B), whole, strict=True))
+    torques, by_q = np.repeat(tau[:, None], 5, axis=1), np.ones((4, 6, robot.nq))
+    back = stepper.gradient(q, qd, torques, by_q, raises=False)
+    assert back.good.tolist() == good.tolist() and all(np.isnan(x[2]).all() for x in back)
+    rest = stepper.gradient(q[good], qd[good], torques[good], by_q[good])
+    assert all(np.array_equal(x[good], y) for x, y in zip(back, rest, strict=True))
+    kept = stepper.gradient(q, qd, torques, by_q, checkpoints=2, raises=False)
+    assert all(np.array_equal(x, y, equal_nan=True) for x, y in zip(back, kept, strict=True))
+
+
+@pytest.mark.parametrize(
     ("options", "said"),
     [
         ({"dt": 0}, "more than zero"),

@@ -13,24 +13,29 @@ if TYPE_CHECKING:
     from armwright.simulation.stepper import Stepper
 
 
-def by_rows(stepper: Stepper, whole: list[Array], batch: tuple[int, ...], threads: int) -> tuple[Array, Array]:
-    """A and B of a step, by as many gradients as a state has entries."""
-    m = stepper.robot.nq + stepper.robot.n
-    seeds = np.broadcast_to(np.eye(m, dtype=stepper.dtype), (*batch, m, m))
-    rows, by_tau = stepper.pulled([x[..., None, :] for x in whole], seeds, (*batch, m), threads)
+def by_rows(
+    stepper: Stepper, whole: list[Array], batch: tuple[int, ...], threads: int, raises: bool
+) -> tuple[Array, Array, Array]:
+    """A and B of a step, by as many gradients as a state has entries, and which states are good."""
+    robot = stepper.robot
     q, qd, tau, *_ = whole
-    end = stepper.step(q, qd, tau, threads=threads)
-    before, after = (_tangents(stepper, q) for q in (q, end[0]))
-    inverse = np.linalg.pinv(after)
-    return inverse @ rows @ before, inverse @ by_tau
+    end, _, *masks = stepper.step(q, qd, tau, threads=threads, raises=raises)
+    good = masks[0] if masks else np.ones(batch, bool)
+    q, end = (np.where(good[..., None], x, robot.neutral.astype(stepper.dtype)) for x in (q, end))
+    m = robot.nq + robot.n
+    seeds = np.broadcast_to(np.eye(m, dtype=stepper.dtype), (*batch, m, m))
+    rows, by_tau = stepper.pulled([x[..., None, :] for x in whole], seeds, (*batch, m), threads, raises)
+    before, inverse = _tangents(stepper, q), np.linalg.pinv(_tangents(stepper, end))
+    return inverse @ rows @ before, inverse @ by_tau, good
 
 
 def _tangents(stepper: Stepper, q: Array) -> Array:
     """How entries of q and qd change with tangents: (..., nq + n, 2 n)."""
     robot = stepper.robot
     n, nq = robot.n, robot.nq
-    mechanism, made = robot.mechanism(), np.zeros((*q.shape[:-1], nq + n, 2 * n), stepper.dtype)
+    made = np.zeros((*q.shape[:-1], nq + n, 2 * n), stepper.dtype)
     made[..., nq:, n:] = np.eye(n)
-    for place in np.ndindex(*q.shape[:-1]):
-        made[(*place, slice(nq), slice(n))] = tangent(mechanism, q[place].tolist())
+    for i, row in enumerate(tangent(robot.mechanism(), [q[..., k] for k in range(nq)])):
+        for j, value in enumerate(row):
+            made[..., i, j] = value
     return made

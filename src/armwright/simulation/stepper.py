@@ -53,11 +53,16 @@ class Code(NamedTuple):
 
 
 class Back(NamedTuple):
-    """The gradient of a cost by where a rollout starts, and by its torques."""
+    """The gradient of a cost by where a rollout starts, and by its torques; `good` says which have one."""
 
     q0: Array
     qd0: Array
     tau: Array
+
+    @property
+    def good(self) -> Array:
+        finite: Array = np.isfinite(self.q0).all(axis=-1) & np.isfinite(self.qd0).all(axis=-1)
+        return finite
 
 
 def stepper(
@@ -188,19 +193,24 @@ class Stepper:
         ends = states[..., :nq], states[..., nq:]
         return ends if raises else (*ends, good)
 
-    def linearised(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, threads: int = 1) -> tuple[Array, Array]:
+    def linearised(
+        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, threads: int = 1, raises: bool = True
+    ) -> tuple[Array, ...]:
         """A (..., 2n, 2n) and B (..., 2n, n): how q and qd after a step change with q and qd before it, and with tau.
 
         Exactly those of the step that `step` takes. A change of q is one of its tangent, as velocities are: of a ball
-        joint a small rotation in the axes of its body.
+        joint a small rotation in the axes of its body. With `raises=False` a third array says which states are good.
         """
         arrays, batch = self._given({"q": q, "qd": qd, "tau": tau})
         shares, n = whole_number("threads", threads, 1), self.robot.n
         if self.robot.balls:
-            return by_rows(self, [np.broadcast_to(x, (*batch, x.shape[-1])) for x in arrays], batch, shares)
-        slopes, _ = self._run(_slopes(*self._asked), arrays, batch, shares, raises=True)
-        both = slopes.reshape(*batch, 2 * n, 3 * n)
-        return both[..., : 2 * n], both[..., 2 * n :]
+            whole = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in arrays]
+            A, B, good = by_rows(self, whole, batch, shares, raises)
+        else:
+            slopes, good = self._run(_slopes(*self._asked), arrays, batch, shares, raises)
+            both = slopes.reshape(*batch, 2 * n, 3 * n)
+            A, B = both[..., : 2 * n], both[..., 2 * n :]
+        return (A, B) if raises else (A, B, good)
 
     def gradient(
         self,
@@ -211,6 +221,7 @@ class Stepper:
         by_qd: ArrayLike | None = None,
         checkpoints: int = 1,
         threads: int = 1,
+        raises: bool = True,
     ) -> Back:
         """What the gradient of a cost by the states of a rollout makes of one by its start and its torques.
 
@@ -218,13 +229,14 @@ class Stepper:
                      `by_q` a function of those two that gives both
         checkpoints  states that are kept: every one, or every second, third, ..., from which the others are found again
 
-        Derivatives by q are by its entries, also by those of quaternions.
+        Derivatives by q are by its entries, also by those of quaternions. With `raises=False` those of a rollout that
+        cannot go on are nan, and `good` of the result says which are not.
         """
         every = whole_number("checkpoints", checkpoints, 1)
         torques, nq = self._torques(tau), self.robot.nq
         if every > 1 and callable(by_q):
             raise InputError("by_q is a function of all states; expected its values where only some are kept")
-        q, qd = self.rollout(q0, qd0, torques, threads)
+        q, qd = self.rollout(q0, qd0, torques, threads, raises)[:2]
         if callable(by_q):
             by_q, by_qd = by_q(q, qd)
         grads = [
@@ -244,20 +256,23 @@ class Stepper:
         for part in reversed(range(len(kept))):
             begin = part * every
             span = torques[..., begin : begin + every, :]
-            states = self.rollout(*kept[part], span, threads) if every > 1 else [x[..., None, :] for x in kept[part]]
+            states = [x[..., None, :] for x in kept[part]]
+            if every > 1:
+                states = list(self.rollout(*kept[part], span, threads, raises)[:2])
             for k in reversed(range(span.shape[-2])):
                 here = [*(x[..., k, :] for x in states), span[..., k, :], *held]
-                total, by_tau[..., begin + k, :] = self.pulled(here, total, batch, threads)
+                total, by_tau[..., begin + k, :] = self.pulled(here, total, batch, threads, raises)
                 total += np.concatenate([g[..., begin + k, :] for g in grads], axis=-1)
+        by_tau[~np.isfinite(total).all(axis=-1)] = np.nan
         return Back(total[..., :nq], total[..., nq:], by_tau)
 
     def pulled(
-        self, arrays: Sequence[Array], seeds: Array, batch: tuple[int, ...], threads: int
+        self, arrays: Sequence[Array], seeds: Array, batch: tuple[int, ...], threads: int, raises: bool = True
     ) -> tuple[Array, Array]:
         """Of one step back: the gradient by the state before it, and by its torques."""
         m, n = self.robot.nq + self.robot.n, self.robot.n
         columns = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in arrays]
-        found, _ = self._run(_back(*self._asked), [*columns, seeds], batch, threads, raises=True)
+        found, _ = self._run(_back(*self._asked), [*columns, seeds], batch, threads, raises)
         return found[..., :m].copy(), found[..., m : m + n]
 
     @property
