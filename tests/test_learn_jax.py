@@ -221,3 +221,30 @@ def test_what_goes_wrong_while_a_program_runs_is_told():
         with pytest.raises(FAILURES, match=said):
             jax.block_until_ready(wrong())
     assert np.isfinite(np.asarray(f(q, qd, x))).all()
+
+
+def test_bad_states_cost_the_good_ones_nothing():
+    robot = aw.load("rr")
+    stepper = aw.stepper(robot, dt=0.05)
+    numbers = states(robot, 5)
+    rolled = np.repeat(numbers[2][:, None], 3, axis=1)
+    kept = np.array([0, 1, 3])
+    for f, given in ((robots.step, numbers), (robots.rollout, [*numbers[:2], rolled])):
+        raising, lenient = partial(f, stepper), partial(f, stepper, raises=False)
+        wanted = arrays(given)
+        expected = raising(*wanted)
+        by = jax.grad(lambda given, f=raising: sum((x[kept] ** 2).sum() for x in f(*given)))(wanted)
+        spoilt = [x.copy() for x in given]
+        spoilt[1][2], spoilt[0][4] = 1e200, np.nan
+        *ends, good = jax.jit(lenient)(*spoilt)
+        assert good.tolist() == [True, True, False, True, False]
+        assert all(np.array_equal(x[kept], y[kept]) for x, y in zip(ends, expected, strict=True))
+        assert all(not np.isfinite(x[~good]).all() for x in ends)
+
+        def cost(given, f=lenient):
+            *ends, good = f(*given)
+            return sum(jnp.where(good.reshape(5, *(1,) * (x.ndim - 1)), x, 0).__pow__(2).sum() for x in ends)
+
+        found = jax.jit(jax.grad(cost))(arrays(spoilt))
+        for got, exact in zip(found, by, strict=True):
+            assert np.abs(got - exact).max() <= 1e-14 * np.abs(exact).max()

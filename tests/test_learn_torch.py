@@ -241,3 +241,31 @@ def test_who_has_it_not_is_told_how_to_get_it(name):
     code = f"import sys; sys.modules['{name}'] = None\nfrom armwright.learn import {name}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert f"pip install 'armwright[{name}]'" in done.stderr.splitlines()[-1]
+
+
+def test_bad_states_cost_the_good_ones_nothing():
+    robot = aw.load("rr")
+    stepper = aw.stepper(robot, dt=0.05)
+    numbers = states(robot, 5)
+    rolled = np.repeat(numbers[2][:, None], 3, axis=1)
+    for f, given in ((robots.step, numbers), (robots.rollout, [*numbers[:2], rolled])):
+        wanted = tensors(given, grad=True)
+        expected = f(stepper, *wanted)
+        by = torch.autograd.grad(sum(x[[0, 1, 3]].square().sum() for x in expected), wanted)
+        spoilt = [x.copy() for x in given]
+        spoilt[1][2], spoilt[0][4] = 1e200, np.nan
+        got = tensors(spoilt, grad=True)
+        *ends, good = f(stepper, *got, raises=False)
+        assert good.tolist() == [True, True, False, True, False]
+        assert all(torch.equal(x[good], y[good]) for x, y in zip(ends, expected, strict=True))
+        assert all(not torch.isfinite(x[~good]).all() for x in ends)
+        found = torch.autograd.grad(
+            sum(torch.where(good.reshape(5, *(1,) * (x.ndim - 1)), x, 0).square().sum() for x in ends), got
+        )
+        assert all(torch.equal(x, y) for x, y in zip(found, by, strict=True))
+        with pytest.raises(aw.InputError, match=r"the gradient that comes back to q.*is nan"):
+            torch.autograd.grad(sum(x.sum() for x in f(stepper, *got, raises=False)[:2]) * torch.nan, got)
+        none = f(stepper, *tensors([x * np.nan for x in given], grad=True), raises=False)
+        assert not none[2].any()
+        all_good = f(stepper, *got[:1], *tensors([x * 0 for x in given[1:]]), raises=False)[2]
+        assert all_good.tolist() == [True, True, True, True, False]

@@ -8,8 +8,7 @@ sphere: those of a function that does not see their length.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from typing import Any, NamedTuple, Protocol
@@ -19,7 +18,7 @@ import numpy as np
 from armwright.algebra import Array, dot
 from armwright.arrays import by_state, check_finite, checked, common_shape
 from armwright.backends.interface import Kernel, backend
-from armwright.errors import ArmwrightError, InputError, SimulationError
+from armwright.errors import ArmwrightError, InputError
 from armwright.formulations.problem import MEANING, problem_of
 from armwright.function import compile as compile_function
 from armwright.graph.angles import written_out
@@ -28,7 +27,6 @@ from armwright.graph.expression import Operand
 from armwright.graph.program import Program
 from armwright.lazy import cached_property
 from armwright.robot import Robot
-from armwright.simulation import Stepper
 from armwright.trace.choose import cheapest
 from armwright.trace.form import straight, too_long
 from armwright.trace.tracing import Request
@@ -37,6 +35,7 @@ RESULTS = {"inverse_dynamics": "tau", "forward_dynamics": "qdd"}
 """What each problem that has a gradient gives."""
 
 MEANINGS = {**MEANING, "q0": "where rollouts start", "qd0": "how fast rollouts start"}
+"""Of the arguments of all functions."""
 
 SECOND = "{} has no second derivatives; expected to be differentiated once"
 """What is said where a gradient is differentiated."""
@@ -63,6 +62,10 @@ class Differentiable(Protocol):
     @property
     def results(self) -> Mapping[str, int]:
         """The entries of each result."""
+
+    @property
+    def masked(self) -> bool:
+        """Whether a last result says which states are good; it comes behind the seeds on the way back."""
 
     @property
     def held(self) -> Sequence[Array]:
@@ -103,6 +106,7 @@ class Dynamics:
 
     held: Sequence[Array] = ()
     last: Sequence[Array] = ()
+    masked = False
 
     def __init__(self, robot: Robot, problem: str, dtype: str) -> None:
         self.robot, self.problem, self.dtype, self.name = robot, problem, np.dtype(dtype), f"{problem} of {robot.name}"
@@ -128,7 +132,7 @@ class Dynamics:
 
     def _failure(self, arrays: Sequence[Array], seeds: Sequence[Array]) -> ArmwrightError:
         """Why there is no gradient; raises where there is no value."""
-        check_seeds(self, seeds)
+        check_seeds(self.name, self.results, seeds)
         self.check(arrays)
         return overflow(self)
 
@@ -159,94 +163,17 @@ def _along_units(back: Program) -> Program:
     return replace(back, outputs=tuple(outputs))
 
 
-class Step:
-    """A step under torques that are held."""
-
-    def __init__(self, stepper: Stepper) -> None:
-        robot = checked_stepper(stepper, "step").robot
-        self.stepper, self.dtype, self.name = stepper, stepper.dtype, f"a step of {robot.name}"
-        self.shapes = {"q": (robot.nq,), "qd": (robot.n,), "tau": (robot.n,)}
-        self.results, self.last = {"q": robot.nq, "qd": robot.n}, (stepper.code.plan,)
-
-    @property
-    def held(self) -> Sequence[Array]:
-        return self.stepper.code.held
-
-    def value(self, arrays: Sequence[Array], threads: int) -> tuple[Array, ...]:
-        q, qd, tau = arrays
-        return self.stepper.step(q, qd, tau, threads=threads if q.ndim > 1 else 1)
-
-    def pulled(self, arrays: Sequence[Array], seeds: Sequence[Array], threads: int) -> tuple[Array, ...]:
-        nq, batch = self.results["q"], arrays[0].shape[:-1]
-        with told_of(self, seeds):
-            state, tau = self.stepper.pulled([*arrays, *self.held], np.concatenate(seeds, axis=-1), batch, threads)
-        return state[..., :nq], state[..., nq:], tau
-
-    @property
-    def code(self) -> Code:
-        code = self.stepper.code
-        return Code(code.step, code.back)
-
-    def check(self, arrays: Sequence[Array]) -> None:
-        kernel, (states, _) = self.code.value, arrays[0].shape
-        found = np.empty((states, *kernel.shape), self.dtype)
-        if not kernel.run(arrays, found):
-            raise self.stepper.failure(arrays, (states,), np.asarray(np.isfinite(found).all(axis=-1)))
-
-
-class Rollout:
-    """As many steps as there are torques, and every state on the way."""
-
-    def __init__(self, stepper: Stepper, tau: tuple[int, ...]) -> None:
-        robot = checked_stepper(stepper, "rollout").robot
-        if len(tau) < 2 or not tau[-2]:
-            raise InputError(f"tau has shape {tau}; expected (..., steps, {robot.n}), one row for every step")
-        self.stepper, self.dtype, self.name = stepper, stepper.dtype, f"a rollout of {robot.name}"
-        self.shapes = {"q0": (robot.nq,), "qd0": (robot.n,), "tau": (tau[-2], robot.n)}
-        self.results, self.last = {"q": robot.nq, "qd": robot.n}, (stepper.code.plan,)
-
-    @property
-    def held(self) -> Sequence[Array]:
-        return self.stepper.code.held
-
-    def value(self, arrays: Sequence[Array], threads: int) -> tuple[Array, ...]:
-        q0, qd0, tau = arrays
-        return self.stepper.rollout(q0, qd0, tau, threads)
-
-    def pulled(self, arrays: Sequence[Array], seeds: Sequence[Array], threads: int) -> tuple[Array, ...]:
-        (q0, qd0, tau), (by_q, by_qd) = arrays, seeds
-        with told_of(self, seeds):
-            return self.stepper.gradient(q0, qd0, tau, by_q, by_qd, threads=threads)
-
-
 def checked_robot(robot: object, what: str) -> Robot:
     if not isinstance(robot, Robot):
         raise InputError(f"{what} got {type(robot).__name__}; expected a Robot, such as armwright.load('panda')")
     return robot
 
 
-def checked_stepper(stepper: object, what: str) -> Stepper:
-    if not isinstance(stepper, Stepper):
-        got = type(stepper).__name__
-        raise InputError(f"{what} got {got}; expected a stepper, such as armwright.stepper(robot, dt=0.01)")
-    return stepper
-
-
 def overflow(function: Differentiable) -> InputError:
     return InputError(f"the gradient of {function.name} overflows; check the size of the input")
 
 
-@contextmanager
-def told_of(function: Differentiable, seeds: Sequence[Array]) -> Iterator[None]:
-    """Says of which gradient there is none, and whether the one that comes back is why."""
-    try:
-        yield
-    except SimulationError as error:
-        check_seeds(function, seeds)
-        raise SimulationError(f"the gradient of {function.name}: {error}", t=error.t) from None
-
-
-def check_seeds(function: Differentiable, seeds: Sequence[Array]) -> None:
-    """Refuse a gradient that comes back and is not finite."""
-    for name, seed in zip(function.results, seeds, strict=True):
-        check_finite(f"{function.name}: the gradient that comes back to {name}", seed)
+def check_seeds(of: str, results: Iterable[str], seeds: Sequence[Array]) -> None:
+    """Refuse a gradient that comes back to results and is not finite."""
+    for name, seed in zip(results, seeds, strict=True):
+        check_finite(f"{of}: the gradient that comes back to {name}", seed)

@@ -29,15 +29,13 @@ from armwright.learn.differentiable import (
     Compiled,
     Differentiable,
     Dynamics,
-    Rollout,
-    Step,
     batch_of,
     check_seeds,
     checked_robot,
-    checked_stepper,
     overflow,
     parted,
 )
+from armwright.learn.steps import Rollout, Step, checked_stepper
 from armwright.robot import Robot
 from armwright.simulation import Stepper
 
@@ -63,18 +61,25 @@ def forward_dynamics(robot: Robot, q: jax.Array, qd: jax.Array, tau: jax.Array) 
     return _solved(robot, "forward_dynamics", {"q": q, "qd": qd, "tau": tau})
 
 
-def step(stepper: Stepper, q: jax.Array, qd: jax.Array, tau: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """q and qd after a step of a stepper, in whose dtype the arrays are."""
-    function, call, _ = _stepping(checked_stepper(stepper, "step"))
-    q, qd = call(*_prepared(function, {"q": q, "qd": qd, "tau": tau}))
-    return q, qd
+def step(stepper: Stepper, q: jax.Array, qd: jax.Array, tau: jax.Array, raises: bool = True) -> tuple[jax.Array, ...]:
+    """q and qd after a step of a stepper, in whose dtype the arrays are.
+
+    With `raises=False` a third array says which states are good: others are nan, and have no gradient.
+    """
+    function, call, _ = _stepping(checked_stepper(stepper, "step"), bool(raises))
+    return call(*_prepared(function, {"q": q, "qd": qd, "tau": tau}))
 
 
-def rollout(stepper: Stepper, q0: jax.Array, qd0: jax.Array, tau: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Every state on the way under torques (..., steps, n), the first one too."""
-    _, _, call = _stepping(checked_stepper(stepper, "rollout"))
-    q, qd = call(*_prepared(Rollout(stepper, np.shape(tau)), {"q0": q0, "qd0": qd0, "tau": tau}))
-    return q, qd
+def rollout(
+    stepper: Stepper, q0: jax.Array, qd0: jax.Array, tau: jax.Array, raises: bool = True
+) -> tuple[jax.Array, ...]:
+    """Every state on the way under torques (..., steps, n), the first one too.
+
+    With `raises=False` a third array says which rollouts are good to their end: others are nan from where they could
+    not go on, and have no gradient.
+    """
+    _, _, call = _stepping(checked_stepper(stepper, "rollout"), bool(raises))
+    return call(*_prepared(Rollout(stepper, np.shape(tau)), {"q0": q0, "qd0": qd0, "tau": tau}))
 
 
 def _solved(robot: Robot, problem: str, given: Mapping[str, Any]) -> Any:
@@ -89,22 +94,32 @@ def _dynamics(robot: Robot, problem: str, dtype: str) -> tuple[Dynamics, Callabl
 
 
 @lru_cache(KEPT)
-def _stepping(stepper: Stepper) -> tuple[Step, Callable[..., Arrays], Callable[..., Arrays]]:
-    function = Step(stepper)
+def _stepping(stepper: Stepper, raises: bool) -> tuple[Step, Callable[..., Arrays], Callable[..., Arrays]]:
+    """A step of a stepper, and a rollout."""
+    function = Step(stepper, raises)
     call = _differentiable(function)
 
     def along(arguments: Arrays, held: Arrays, last: Arrays) -> Arrays:
-        q0, qd0, tau = arguments
+        *start, tau = arguments
 
         def further(state: Arrays, torques: Any) -> tuple[Arrays, Arrays]:
-            state = call((*state, torques), held, last)
-            return state, state
+            results = call((*state, torques), held, last)
+            return results[:2], results
 
-        _, ends = jax.lax.scan(further, (q0, qd0), jnp.moveaxis(tau, -2, 0))
-        all_states = (jnp.concatenate([begin[None], end]) for begin, end in zip((q0, qd0), ends, strict=True))
-        return tuple(jnp.moveaxis(x, 0, -2) for x in all_states)
+        _, (*ends, goods) = jax.lax.scan(further, tuple(start), jnp.moveaxis(tau, -2, 0))
+        if not function.masked:
+            return _whole(start, [*ends, goods])
+        good = jax.lax.stop_gradient(goods).all(axis=0)
+        still = good[..., None, None]
+        return *(jnp.where(still, x, jax.lax.stop_gradient(x)) for x in _whole(start, ends)), good
 
     return function, jax.jit(call), jax.jit(along)
+
+
+def _whole(start: Sequence[Any], ends: Sequence[Any]) -> Arrays:
+    """Where rollouts start and where each step leads (steps, ..., entries), as states (..., steps + 1, entries)."""
+    joined = (jnp.concatenate([begin[None], end]) for begin, end in zip(start, ends, strict=True))
+    return tuple(jnp.moveaxis(x, 0, -2) for x in joined)
 
 
 def _common_dtype(what: str, given: Mapping[str, Any]) -> str:
@@ -156,26 +171,41 @@ def _differentiable(function: Compiled) -> Callable[[Arrays, Arrays, Arrays], Ar
 
     def explained(arrays: Sequence[Array]) -> None:
         place = len(sizes) + len(function.held)
-        check_seeds(function, parted(arrays[place], results))
+        check_seeds(function.name, function.results, parted(arrays[place], results))
         function.check([*arrays[:place], *arrays[place + 1 :]])
 
     def valued(arguments: Arrays, held: Arrays, last: Arrays) -> Arrays:
-        return parted(value(*arguments, *held, *last), results)
+        found = value(*arguments, *held, *last)
+        if not function.masked:
+            return parted(found, results)
+        good = _finite(found, *arguments)
+        return *parted(jnp.where(good[..., None], found, jnp.nan), results), good
 
     call: Any = jax.custom_vjp(valued)
 
     def forward(arguments: Arrays, held: Arrays, last: Arrays) -> tuple[Arrays, Any]:
-        return call(arguments, held, last), (arguments, held, last)
+        outcome = call(arguments, held, last)
+        return outcome, (arguments, held, last, outcome[len(results) :])
 
     def backward(kept: Any, seeds: Arrays) -> tuple[Arrays, Arrays, Arrays]:
-        arguments, held, last = kept
-        found = back()(*arguments, *held, jnp.concatenate(seeds, axis=-1), *last)
+        arguments, held, last, mask = kept
+        found = back()(*arguments, *held, jnp.concatenate(seeds[: len(results)], axis=-1), *last)
+        for good in mask:
+            found = jnp.where(good[..., None], found, 0)
         still_held, still_last = (tuple(jnp.zeros_like(x) for x in beside) for beside in (held, last))
         return parted(found, sizes), still_held, still_last
 
     call.defvjp(forward, backward)
     made: Callable[[Arrays, Arrays, Arrays], Arrays] = call
     return made
+
+
+def _finite(*arrays: Any) -> Any:
+    """Which states have finite entries only."""
+    good = jnp.isfinite(arrays[0]).all(axis=-1)
+    for x in arrays[1:]:
+        good &= jnp.isfinite(x).all(axis=-1)
+    return good
 
 
 def _once(function: Differentiable, pulled: Callable[..., Any]) -> Callable[..., Any]:
@@ -212,7 +242,7 @@ def _native(
         return str(overflow(function))
 
     name = f"armwright_{next(_NUMBERS)}"
-    _HANDLERS[name] = Handler(kernel, sizes, explain)
+    _HANDLERS[name] = Handler(kernel, sizes, None if function.masked else explain)
     jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(_HANDLERS[name].function), platform="cpu")
     (entries,) = kernel.shape
 

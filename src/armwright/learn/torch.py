@@ -16,7 +16,8 @@ from functools import lru_cache
 from typing import Any
 
 from armwright.errors import InputError
-from armwright.learn.differentiable import SECOND, Differentiable, Dynamics, Rollout, Step, batch_of, checked_robot
+from armwright.learn.differentiable import SECOND, Differentiable, Dynamics, batch_of, checked_robot
+from armwright.learn.steps import Rollout, Step
 from armwright.robot import Robot
 from armwright.simulation import Stepper
 
@@ -42,19 +43,24 @@ def forward_dynamics(robot: Robot, q: Tensor, qd: Tensor, tau: Tensor) -> Tensor
     return _solved(robot, "forward_dynamics", {"q": q, "qd": qd, "tau": tau})
 
 
-def step(stepper: Stepper, q: Tensor, qd: Tensor, tau: Tensor) -> tuple[Tensor, Tensor]:
-    """q and qd after a step of a stepper, in whose dtype the tensors are."""
+def step(stepper: Stepper, q: Tensor, qd: Tensor, tau: Tensor, raises: bool = True) -> tuple[Tensor, ...]:
+    """q and qd after a step of a stepper, in whose dtype the tensors are.
+
+    With `raises=False` a third tensor says which states are good: others are nan, and have no gradient.
+    """
     given = {"q": q, "qd": qd, "tau": tau}
-    q, qd = _called(Step(stepper), given, _common_dtype("step", given))
-    return q, qd
+    return _called(Step(stepper, raises), given, _common_dtype("step", given))
 
 
-def rollout(stepper: Stepper, q0: Tensor, qd0: Tensor, tau: Tensor) -> tuple[Tensor, Tensor]:
-    """Every state on the way under torques (..., steps, n), the first one too; on the way back it is gone again."""
+def rollout(stepper: Stepper, q0: Tensor, qd0: Tensor, tau: Tensor, raises: bool = True) -> tuple[Tensor, ...]:
+    """Every state on the way under torques (..., steps, n), the first one too; on the way back it is gone again.
+
+    With `raises=False` a third tensor says which rollouts are good to their end: others are nan from where they could
+    not go on, and have no gradient.
+    """
     given = {"q0": q0, "qd0": qd0, "tau": tau}
     dtype = _common_dtype("rollout", given)
-    q, qd = _called(Rollout(stepper, tuple(tau.shape)), given, dtype)
-    return q, qd
+    return _called(Rollout(stepper, tuple(tau.shape), raises), given, dtype)
 
 
 def _solved(robot: Robot, problem: str, given: Mapping[str, Tensor]) -> Tensor:
@@ -96,7 +102,8 @@ def _called(function: Differentiable, given: Mapping[str, Tensor], dtype: str) -
         )
     shapes, tensors = list(function.shapes.values()), list(given.values())
     first = tensors[0].shape[: -len(shapes[0])]
-    if function.held or any(x.shape != (*first, *own) for x, own in zip(tensors, shapes, strict=True)):
+    apart = any(x.ndim > 1 for x in function.held)
+    if apart or any(x.shape != (*first, *own) for x, own in zip(tensors, shapes, strict=True)):
         batch = batch_of(function, {name: tuple(x.shape) for name, x in given.items()})
         tensors = [x.expand(*batch, *own) for x, own in zip(tensors, shapes, strict=True)]
     results: tuple[Tensor, ...] = _Value.apply(function, *tensors)
@@ -104,7 +111,7 @@ def _called(function: Differentiable, given: Mapping[str, Tensor], dtype: str) -
 
 
 def _tensors(arrays: Sequence[Any]) -> tuple[Tensor, ...]:
-    return tuple(torch.from_numpy(array) for array in arrays)
+    return tuple(torch.as_tensor(array) for array in arrays)
 
 
 def _mapped(of: Any, size: int, in_dims: Sequence[int | None], function: Any, tensors: Sequence[Tensor]) -> Any:
@@ -126,11 +133,15 @@ class _Value(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
     def setup_context(ctx: Any, inputs: Sequence[Any], output: Any) -> None:
         ctx.function, *tensors = inputs
-        ctx.save_for_backward(*tensors)
+        mask = [output[-1]] if ctx.function.masked else []
+        ctx.mark_non_differentiable(*mask)
+        ctx.save_for_backward(*tensors, *mask)
 
     @staticmethod
     def backward(ctx: Any, *seeds: Tensor) -> tuple[Any, ...]:
-        return (None, *_Pulled.apply(ctx.function, *ctx.saved_tensors, *seeds))
+        count = len(ctx.function.shapes)
+        tensors, mask = ctx.saved_tensors[:count], ctx.saved_tensors[count:]
+        return (None, *_Pulled.apply(ctx.function, *tensors, *seeds[: len(seeds) - len(mask)], *mask))
 
     @staticmethod
     def vmap(info: Any, in_dims: Sequence[int | None], function: Differentiable, *tensors: Tensor) -> Any:

@@ -2,7 +2,7 @@
 
 XLA hands a frame to the handler (`xla/ffi/api/c_api.h`, a binary interface that stays): places of the buffers of
 arguments and results, each with its shape, rows one after the other. States are all axes but the last; an argument that
-has one row only has it for all states. Where a result is not finite, Python is asked what to say, and XLA is told.
+has one row only has it for all states. Where a result is not finite, Python is asked what to tell XLA.
 """
 
 from __future__ import annotations
@@ -133,6 +133,9 @@ done:
   ret ptr null
 wrong:
   %explain = load ptr, ptr @explain, align 8
+  %silent = icmp eq ptr %explain, null
+  br i1 %silent, label %done, label %ask
+ask:
   %said = call ptr %explain(ptr %layout, i64 %states)
   %error = alloca [4 x i64], align 8
   store [4 x i64] [i64 {ERROR_SIZE}, i64 0, i64 0, i64 {INVALID}], ptr %error, align 8
@@ -150,12 +153,25 @@ Explain = Callable[[list[Array]], str]
 
 
 class Handler:
-    """A kernel as XLA calls its `function`, for as long as this object is there."""
+    """A kernel as XLA calls its `function`, for as long as this object is there.
 
-    def __init__(self, kernel: Straight, sizes: Sequence[int], explain: Explain) -> None:
+    Where nothing explains them, results that are not finite are left as they are.
+    """
+
+    def __init__(self, kernel: Straight, sizes: Sequence[int], explain: Explain | None) -> None:
         self._kernel, self._engine = kernel, engine_of(_handler(len(sizes)))
-        self._said: deque[Any] = deque(maxlen=64)  # what XLA may still be reading
-        number = np.ctypeslib.as_ctypes_type(kernel.dtype)
+        self._fill("run", kernel.address)
+        self.function = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(self._engine.get_function_address("handle"))
+        if explain is not None:
+            self._told = _TOLD(self._teller(sizes, explain))
+            self._fill("explain", ctypes.cast(self._told, ctypes.c_void_p).value)
+
+    def _fill(self, name: str, place: int | None) -> None:
+        ctypes.c_void_p.from_address(self._engine.get_global_value_address(name)).value = place
+
+    def _teller(self, sizes: Sequence[int], explain: Explain) -> Callable[[int, int], int]:
+        said: deque[Any] = deque(maxlen=64)  # what XLA may still be reading
+        number = np.ctypeslib.as_ctypes_type(self._kernel.dtype)
 
         def told(layout: int, states: int) -> int:
             fields = (ctypes.c_int64 * (3 * len(sizes))).from_address(layout)
@@ -164,10 +180,10 @@ class Handler:
                 np.ctypeslib.as_array((number * (count * size)).from_address(fields[3 * j])).reshape(count, size)
                 for j, (count, size) in enumerate(zip(rows, sizes, strict=True))
             ]
-            self._said.append(ctypes.create_string_buffer(explain(views).encode()))
-            return ctypes.addressof(self._said[-1])
+            said.append(ctypes.create_string_buffer(explain(views).encode()))
+            return ctypes.addressof(said[-1])
 
-        self._told = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(told)
-        for name, place in (("run", kernel.address), ("explain", ctypes.cast(self._told, ctypes.c_void_p).value)):
-            ctypes.c_void_p.from_address(self._engine.get_global_value_address(name)).value = place
-        self.function = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(self._engine.get_function_address("handle"))
+        return told
+
+
+_TOLD = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
