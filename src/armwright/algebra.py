@@ -45,6 +45,31 @@ sin = elementary("sin")
 cos = elementary("cos")
 sign = elementary("sign")
 tanh = elementary("tanh")
+sqrt = elementary("sqrt")
+
+
+def minimum(x: Scalar, y: Scalar) -> Scalar:
+    """The smaller of two scalars."""
+    return _own("minimum", np.minimum, x, y)
+
+
+def maximum(x: Scalar, y: Scalar) -> Scalar:
+    """The larger of two scalars."""
+    return _own("maximum", np.maximum, x, y)
+
+
+def _own(name: str, otherwise: Callable[[Scalar, Scalar], Scalar], x: Scalar, y: Scalar) -> Scalar:
+    """What either of two traced scalars does by its method of that name, and numbers by a function."""
+    if hasattr(x, name):
+        return getattr(x, name)(y)
+    return getattr(y, name)(x) if hasattr(y, name) else otherwise(x, y)
+
+
+def select(x: Scalar, positive: Scalar, otherwise: Scalar) -> Scalar:
+    """`positive` where x is above zero, `otherwise` where it is not."""
+    return (
+        x.select(positive, otherwise) if hasattr(x, "select") else np.asarray(np.where(x > 0, positive, otherwise))[()]
+    )
 
 
 def total(terms: Iterable[Scalar]) -> Scalar:

@@ -26,7 +26,7 @@ from armwright.errors import InputError
 from armwright.model.description import Description
 from armwright.model.unit import checked_unit
 from armwright.torque.combined import Limited, Sum
-from armwright.torque.given import MOST_PIECES, Called, Constant, Free, Table, constant, table
+from armwright.torque.given import MOST_PIECES, Called, Constant, Free, Table, constant, interpolated, table
 from armwright.torque.law import Law, Moment, Reference
 from armwright.torque.opening import Form, Opened, built_in, numbers_of, together
 from armwright.torque.passive import Friction, SpringDamper, Stops, friction, spring_damper, stops
@@ -79,6 +79,7 @@ __all__ = [
     "constant",
     "feed_forward",
     "friction",
+    "interpolated",
     "law_for",
     "numbers_of",
     "opened",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from armwright.algebra import Scalar, structural
+from armwright.algebra import Scalar, maximum, minimum, structural
 from armwright.errors import InputError
 from armwright.torque.law import Law, Moment, Reference, each, least
 
@@ -43,9 +43,7 @@ class Limited(Law):
 
 
 def _clipped(x: Scalar, limit: Scalar) -> Scalar:
-    if hasattr(x, "minimum"):
-        return x.minimum(limit).maximum(-limit)
-    return 0 if structural(x, 0) else min(max(x, -limit), limit)
+    return 0 if structural(x, 0) else maximum(minimum(x, limit), -limit)
 
 
 def _added(rows: Iterable[list[Scalar]]) -> list[Scalar]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright import arrays
-from armwright.algebra import Scalar
+from armwright.algebra import Array, Scalar, maximum, minimum
 from armwright.errors import InputError
 from armwright.torque.law import Law, Moment, each, numbers
 
@@ -93,6 +94,17 @@ def table(times: ArrayLike, torques: ArrayLike) -> Table:
     if not (np.diff(t) > 0).all():
         raise InputError(f"times must increase; entry {int(np.argmin(np.diff(t) > 0)) + 1} does not")
     return Table(tuple(t.tolist()), tuple(tuple(row) for row in tau.tolist()))
+
+
+def interpolated(t: Scalar, times: Sequence[Scalar], values: ArrayLike) -> Array:
+    """Of values (k, ...) at k times those of one moment, on straight lines between; the first and last ones beyond.
+
+    For laws: times and values may be open numbers. Every piece is looked at, so the fewer of them the better.
+    """
+    shares = [maximum(minimum((t - a) / (b - a), 1.0), 0.0) for a, b in pairwise(times)]
+    rows = np.asarray(values)
+    now: Array = rows[0] + np.tensordot(np.array(shares), np.diff(rows, axis=0), 1)
+    return now
 
 
 @dataclass(frozen=True)

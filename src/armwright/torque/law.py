@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,9 +11,12 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Scalar
 from armwright.arrays import masked
 from armwright.errors import InputError
+from armwright.formulations import find, problem_of
+from armwright.formulations.problem import Candidate
 from armwright.manifold import difference
 from armwright.mechanism import FREEDOMS, Mechanism
 from armwright.model.description import Description
+from armwright.trace.regroup import regrouped
 from armwright.trajectory import Trajectory
 
 FEWEST = min(FREEDOMS.values())
@@ -41,6 +44,24 @@ class Moment(NamedTuple):
         """How far a position is away, a number for each freedom: of a ball joint its rotation vector, of a free one the
         twist, in the axes of the body."""
         return difference(self.mechanism.balls, self.q, q)
+
+    def compute(self, problem: str, *given: Sequence[Scalar]) -> Any:
+        """What can be asked of a robot, here and now: `at.compute("jacobian")`, `at.compute("inverse_dynamics", qdd)`.
+
+        The robot is the controller's model of it; q and qd are those of this moment, other arguments are `given`.
+        Vectors are lists, matrices lists of rows.
+        """
+        here = {"q": self.q, "qd": self.qd}
+        asked = problem_of(problem)
+        further = [name for name in asked.arguments if name not in here]
+        if len(given) != len(further):
+            wanted = f"expected {', '.join(further)}" if further else "expected none besides q and qd, which are here"
+            raise InputError(f"{problem} got {len(given)} arguments; {wanted}")
+        here |= dict(zip(further, given, strict=True))
+        best = asked.candidates[0] if asked.candidates else Candidate(asked.default)
+        model = regrouped(self.mechanism, euler=best.tensor == "euler") if best.tensor else self.mechanism
+        state = [list(here[name]) for name in asked.arguments]
+        return find(problem, best.formulation)(model, *state, loads=self.mechanism.wrenches())
 
 
 Reference: TypeAlias = Trajectory

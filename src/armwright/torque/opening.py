@@ -101,18 +101,18 @@ def built_in(law: Law) -> bool:
 
 def together(laws: Sequence[Law]) -> Opened[Law]:
     """Laws of one form, one for each rollout, as one."""
-    opened = [numbers_of(law) for law in laws]
-    form = opened[0].form
-    for k, other in enumerate(opened):
-        if other.form != form:
+    form, rows = numbers_of(laws[0]).form, []
+    for k, law in enumerate(laws):
+        found: list[Number] = []
+        if form != Form(law, _rebuilt(law, found.append)[1], len(found)):
             raise InputError(
                 f"torque law {k} is of another form than the first: {laws[k]!r} beside {laws[0]!r}; expected laws that "
                 "differ in their numbers only, or one call for each form"
             )
-        if other.many is not None:
-            raise InputError(f"torque law {k} of the list is for {other.many} rollouts itself; expected one")
-    columns = zip(*(other.numbers for other in opened), strict=True)
-    return Opened(form, [np.array(column, dtype=float) for column in columns])
+        if (many := Opened(form, found).many) is not None:
+            raise InputError(f"torque law {k} of the list is for {many} rollouts itself; expected one")
+        rows.append(found)
+    return Opened(form, list(np.array(rows, dtype=float).T))
 
 
 def _rebuilt(x: Any, take: Take) -> tuple[Any, Hashable]:
@@ -160,7 +160,7 @@ def _array(x: Array, take: Take) -> tuple[Any, Hashable]:
         kept = np.array([not isinstance(entry, Slot) for entry in x.ravel()]).reshape(x.shape)
     else:
         kept = np.broadcast_to(~x.any(axis=tuple(range(x.ndim - 1))), x.shape)
-    made = np.empty(x.shape, object)
-    for place in np.ndindex(*x.shape):
-        made[place] = 0 if kept[place] else take(x[place] if x.dtype == object else float(x[place]))
+    opened = x[~kept] if x.dtype == object else x[~kept].astype(float).tolist()
+    made = np.zeros(x.shape, object)
+    made[~kept] = np.fromiter(map(take, opened), object, len(opened))
     return made, ("array", x.shape, kept.tobytes())
