@@ -84,6 +84,10 @@ class TipWarning(ArmwrightWarning):
     """One of several tips was taken because nobody said which."""
 
 
+class LimitWarning(ArmwrightWarning):
+    """Motors were taken to be of some strength because nobody said how strong they are."""
+
+
 class CacheWarning(ArmwrightWarning):
     """What was kept on disk, or where, cannot be trusted and is not used."""
 

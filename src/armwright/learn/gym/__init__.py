@@ -1,0 +1,43 @@
+"""Gymnasium environments of any robot, thousands of them in one compiled step.
+
+envs = gymnasium.make_vec("armwright/Reach-v0", num_envs=4096, robot="panda")       also Track-v0 and Hold-v0
+env = gymnasium.make("armwright/Reach-v0", robot="panda")                           one
+envs = vector(robot, Reach(reward=mine), num_envs=4096)                             a task with other parts
+"""
+
+from armwright.errors import ArmwrightError
+
+try:
+    import gymnasium
+except ImportError:
+    raise ArmwrightError("environments need Gymnasium: pip install 'armwright[gym]'") from None
+
+from functools import partial
+
+from armwright.learn.gym.environments import Environment, Environments
+from armwright.learn.gym.make import STEPS, named, single, vector
+from armwright.learn.gym.plant import Plant
+from armwright.learn.gym.tasks import Draw, Hold, Reach, Scene, Task, Track, nearness
+
+for task in (Reach, Track, Hold):
+    gymnasium.register(
+        f"armwright/{task.__name__}-v0",
+        entry_point=partial(named, single, task),
+        vector_entry_point=partial(named, vector, task),
+        max_episode_steps=STEPS,
+    )
+
+__all__ = [
+    "Draw",
+    "Environment",
+    "Environments",
+    "Hold",
+    "Plant",
+    "Reach",
+    "Scene",
+    "Task",
+    "Track",
+    "nearness",
+    "single",
+    "vector",
+]

@@ -1,0 +1,248 @@
+"""Environments: many robots at one task, all of them one compiled step further at a time; and one of them alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from armwright.algebra import Array
+from armwright.arrays import check_finite, checked
+from armwright.errors import InputError, unknown
+from armwright.learn.gym.plant import SMOOTH, Plant, every
+from armwright.learn.gym.streams import Streams
+from armwright.learn.gym.tasks import Draw, Scene, Task
+from armwright.simulation.stepper import Stepper, stepper
+
+FASTEST = 1e4
+"""rad/s or m/s from which on a motion has diverged, though it is finite still."""
+MASK = "reset_mask"
+"""Gymnasium's option of a reset that says which environments it is for."""
+
+
+class Environments(VectorEnv):  # type: ignore[misc]
+    """Many environments of one robot and one task, stepped together: what `vector` makes.
+
+    An episode that is at its end begins anew with the next step, which does nothing else there: its reward is zero and
+    its action is not used (Gymnasium's `AutoresetMode.NEXT_STEP`).
+    """
+
+    metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012  (as Gymnasium has it)
+
+    def __init__(
+        self,
+        plant: Plant,
+        task: Task,
+        num_envs: int,
+        substeps: int | None,
+        max_episode_steps: int | None,
+        threads: int,
+    ) -> None:
+        task.check(plant)
+        self.plant, self.task, self.threads = plant, task, threads
+        self.num_envs, self.max_episode_steps = num_envs, max_episode_steps
+        self.strength = plant.strength
+        n, motors = plant.robot.n, len(plant.motors)
+        self._streams = Streams(range(num_envs))
+        self._q, self._qd, self._tau, self._action = (np.zeros((num_envs, k)) for k in (plant.robot.nq, n, n, motors))
+        self._steps = np.zeros(num_envs, int)
+        self._diverged, self._ended = np.zeros((2, num_envs), bool)
+        self._given: dict[str, Array] = {}
+        self.stepper = self._made_stepper(substeps)
+        self._begun = False
+        self._begin(np.arange(num_envs), {})
+        seen = self._observed(self._scene())
+        self.single_observation_space = Box(-np.inf, np.inf, seen.shape[1:], np.float32)
+        self.single_action_space = Box(-1.0, 1.0, (motors,), np.float32)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+
+    def _made_stepper(self, substeps: int | None) -> Stepper:
+        loads = {name: np.zeros(self.num_envs) for name in self.task.varied}
+        count = self.plant.substeps if substeps is None else substeps
+        return stepper(self.plant.robot, dt=self.plant.dt, substeps=count, vary=loads, smooth=SMOOTH)
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: Mapping[str, Any] | None = None
+    ) -> tuple[Array, dict[str, Any]]:
+        """Begin anew, everywhere or where options["reset_mask"] says.
+
+        seed      environment i draws what one alone draws that is seeded with seed + i; or a list with one for each.
+                  Without it they go on drawing
+        options   what to begin with in place of what the task draws, by name: {"target": [0.5, 0, 0.3]}, for all or
+                  one for each
+        """
+        chosen = dict(options or {})
+        lanes = self._lanes(chosen.pop(MASK, None))
+        self._sow(lanes, self.np_random_seed if seed is None and not self._begun else seed)
+        self._begin(lanes, chosen)
+        self._begun = True
+        scene = self._scene()
+        return self._observed(scene), self._told(scene)
+
+    def step(self, actions: Any) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
+        """Observations, rewards, whose episode has come to its end or lasted long enough, and what is told besides.
+
+        What diverges, or is told to do what is no number, is at its end: info["diverged"] says so, and it is observed
+        where it was before.
+        """
+        if not self._begun:
+            raise InputError("step before the first reset; call reset(seed=...) once")
+        fresh = self._ended.copy()
+        self._move(self._asked(actions))
+        self._begin(np.flatnonzero(fresh), {})
+        scene = self._scene()
+        rewards = self._per_environment("reward", self.task.reward(scene), float)
+        terminated = self._per_environment("terminate", self.task.terminate(scene), bool) | self._diverged
+        truncated = np.full(self.num_envs, self.max_episode_steps is not None) & (self._steps == self.max_episode_steps)
+        rewards[fresh], terminated[fresh] = 0.0, False
+        self._ended = terminated | truncated
+        return self._observed(scene), rewards, terminated, truncated, self._told(scene)
+
+    def render(self) -> None:
+        raise InputError(f"{self!r} has no pictures; expected render_mode=None")
+
+    def _lanes(self, mask: Any) -> Array:
+        """The environments that are to be reset."""
+        if mask is None:
+            return np.arange(self.num_envs)
+        chosen = np.asarray(mask)
+        if chosen.dtype != bool or chosen.shape != (self.num_envs,) or not self._begun:
+            raise InputError(
+                f"{MASK} is of {chosen.dtype} {chosen.shape}; expected bool ({self.num_envs},), after a reset of all"
+            )
+        return np.flatnonzero(chosen)
+
+    def _sow(self, lanes: Array, seed: int | Sequence[int | None] | None) -> None:
+        if seed is None:
+            return
+        if isinstance(seed, (int, np.integer)):
+            super().reset(seed=int(seed))
+            seed = [int(seed) + i for i in range(self.num_envs)]
+        if len(seed) != self.num_envs:
+            raise InputError(f"got {len(seed)} seeds; expected one number, or one for each of {self.num_envs}")
+        sown = {int(i): value for i in lanes if (value := seed[i]) is not None}
+        self._streams.seed(np.array(list(sown), int), list(sown.values()))
+
+    def _asked(self, actions: Any) -> Array:
+        """Actions in [-1, 1]; those that are no numbers are zero, and count as diverged."""
+        shape = self._action.shape
+        array = checked("actions", actions, shape[1:], np.dtype(float), "in [-1, 1], for every motor")
+        if array.shape != shape:
+            raise InputError(f"actions have shape {array.shape}; expected {shape}, a row for every environment")
+        array = np.clip(array, -1.0, 1.0)
+        self._diverged = ~every(np.isfinite(array))
+        array[self._diverged] = 0.0
+        return array
+
+    def _move(self, action: Array) -> None:
+        """One compiled step of all; those that diverge stay where they are."""
+        self._action = action
+        self._tau = total = self.plant.torques(self._q, self._qd, action)
+        if self.task.disturb is not None:
+            pushed = self.task.disturb(self._scene())
+            total = total + self._per_environment("disturb", pushed, float, self._qd.shape[1:])
+        q, qd, good = self.stepper.step(self._q, self._qd, total, threads=self.threads, raises=False)
+        good = good & every(np.abs(qd) < FASTEST) & ~self._diverged
+        if good.all():
+            self._q, self._qd = q, qd
+        else:
+            self._q, self._qd = (np.where(good[:, None], x, y) for x, y in ((q, self._q), (qd, self._qd)))
+        self._diverged = ~good
+        self._steps = self._steps + 1
+
+    def _begin(self, lanes: Array, options: Mapping[str, Any]) -> None:
+        """Let episodes begin with what the task draws, or with what `options` have instead."""
+        if not len(lanes):
+            return
+        drawn = dict(self.task.reset(Draw(self.plant, self.task, self._streams, lanes)))
+        drawn.setdefault("qd", np.zeros((len(lanes), self.plant.robot.n)))
+        for name, value in options.items():
+            if name not in drawn:
+                raise unknown("option of reset", name, [*drawn, MASK])
+            drawn[name] = np.broadcast_to(np.asarray(value, float), drawn[name].shape)
+        self._check(drawn, len(lanes))
+        for array, value in ((self._q, drawn.pop("q")), (self._qd, drawn.pop("qd"))):
+            array[lanes] = value
+        for array in (self._tau, self._action, self._steps, self._diverged, self._ended):
+            array[lanes] = 0
+        for name, value in drawn.items():
+            kept = self._given.setdefault(name, np.zeros((self.num_envs, *np.shape(value)[1:])))
+            kept[lanes] = value
+            if name in self.task.varied:
+                self.stepper.parameters[name][lanes] = value
+
+    def _check(self, drawn: Mapping[str, Any], count: int) -> None:
+        """That a reset has drawn a row of numbers for each environment."""
+        robot = self.plant.robot
+        rows = {"q": (robot.nq,), "qd": (robot.n,)} | {name: array.shape[1:] for name, array in self._given.items()}
+        for name in ("q", *self.task.varied):
+            if name not in drawn:
+                raise InputError(f"reset gives {', '.join(drawn)}; expected {name!r} as well, one for each environment")
+        for name, value in drawn.items():
+            shape = (count, *rows.get(name, np.shape(value)[1:]))
+            if np.shape(value) != shape:
+                raise InputError(f"reset gives {name!r} of shape {np.shape(value)}; expected {shape}")
+            check_finite(f"{name} of reset", np.asarray(value))
+
+    def _scene(self) -> Scene:
+        return Scene(
+            self.plant, self.task, self._q, self._qd, self._tau, self._action, self._steps, self._diverged,
+            self._given,
+        )  # fmt: skip
+
+    def _observed(self, scene: Scene) -> Array:
+        seen = np.array(self.task.observe(scene), np.float32)
+        if seen.ndim != 2 or len(seen) != self.num_envs:
+            raise InputError(f"observe gives shape {seen.shape}; expected ({self.num_envs}, numbers)")
+        return seen
+
+    def _told(self, scene: Scene) -> dict[str, Any]:
+        """What is told besides, and, as Gymnasium has it, of whom it is: of all."""
+        told: dict[str, Any] = {"diverged": self._diverged.copy()}
+        for name, value in self.task.report(scene).items():
+            told[name] = np.array(value)
+        return told | {f"_{name}": np.ones(self.num_envs, bool) for name in told}
+
+    def _per_environment(self, name: str, value: Any, dtype: type, row: tuple[int, ...] = ()) -> Array:
+        found: Array = np.array(value, dtype)
+        if found.shape != (self.num_envs, *row):
+            raise InputError(f"{name} gives shape {found.shape}; expected {(self.num_envs, *row)}")
+        return found
+
+
+class Environment(gymnasium.Env):  # type: ignore[misc]
+    """One environment: `Environments` of one, without its first axis."""
+
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012  (as Gymnasium has it)
+
+    def __init__(self, alone: Environments) -> None:
+        self.alone, self.task, self.plant = alone, alone.task, alone.plant
+        self.observation_space, self.action_space = alone.single_observation_space, alone.single_action_space
+
+    def reset(
+        self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
+    ) -> tuple[Array, dict[str, Any]]:
+        """As that of `Environments`; options are those of one."""
+        super().reset(seed=seed)
+        seen, told = self.alone.reset(seed=seed, options=options)
+        return seen[0], _of_one(told)
+
+    def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
+        seen, rewards, terminated, truncated, told = self.alone.step(np.asarray(action)[None])
+        self.alone._ended[:] = False  # who alone comes to an end waits for a reset
+        return seen[0], float(rewards[0]), bool(terminated[0]), bool(truncated[0]), _of_one(told)
+
+    def render(self) -> None:
+        self.alone.render()
+
+
+def _of_one(told: Mapping[str, Any]) -> dict[str, Any]:
+    """Without the first axis; numbers are Python's, as Gymnasium batches no others."""
+    own = {name: value[0] for name, value in told.items() if not name.startswith("_")}
+    return {name: value if np.ndim(value) else value.item() for name, value in own.items()}

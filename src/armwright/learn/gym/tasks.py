@@ -1,0 +1,374 @@
+"""Tasks: what is drawn when an episode begins, what is observed, what is rewarded, and what ends it.
+
+A task is a record of plain functions over all environments at once. Each can be replaced: Reach(reward=mine), where
+
+    def mine(scene):                # a Scene: arrays with a row for each environment
+        return -np.linalg.norm(scene["target"] - scene.tip, axis=1)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from armwright.algebra import Array
+from armwright.errors import InputError, unknown
+from armwright.lazy import cached_property
+from armwright.learn.gym.plant import Plant
+from armwright.learn.gym.streams import Streams, normal
+from armwright.trajectory import Trajectory
+
+SLACK = 0.05
+"""The share of its range that a joint may go beyond its limits before an episode ends."""
+AHEAD = 0.2
+"""Seconds by which a policy sees ahead where it is to follow a motion."""
+TRIES = 100
+
+
+@dataclass(frozen=True)
+class Scene:
+    """All environments at one time: what observations, rewards and ends of episodes are functions of.
+
+    q, qd, tau  positions (envs, nq), velocities and torques of the last step (envs, n)
+    action      (envs, motors), in [-1, 1]
+    steps       how many have been taken in this episode (envs,)
+    diverged    whose motion could not go on (envs,); they are where they were before
+    given       what the reset of the task has drawn by name: scene["target"]
+    """
+
+    plant: Plant
+    task: Any
+    q: Array
+    qd: Array
+    tau: Array
+    action: Array
+    steps: Array
+    diverged: Array
+    given: Mapping[str, Array]
+
+    def __getitem__(self, name: str) -> Array:
+        if name not in self.given:
+            raise unknown("array of the scene", name, self.given)
+        return self.given[name]
+
+    @property
+    def t(self) -> Array:
+        """Seconds since the episode began, (envs,)."""
+        return self.steps * self.plant.dt
+
+    @cached_property
+    def tip(self) -> Array:
+        """Where the tip is in the world, (envs, 3)."""
+        return self.plant.tip(self.q)
+
+    @cached_property
+    def distance(self) -> Array:
+        """From the tip to its target, (envs,)."""
+        way = self["target"] - self.tip
+        found: Array = np.sqrt(np.einsum("ij,ij->i", way, way))
+        return found
+
+
+@dataclass(frozen=True)
+class Draw:
+    """What a reset draws from, for the `count` environments whose episode begins."""
+
+    plant: Plant
+    task: Any
+    streams: Streams
+    lanes: Array
+
+    @property
+    def count(self) -> int:
+        return len(self.lanes)
+
+    def uniform(self, low: ArrayLike = 0.0, high: ArrayLike = 1.0, shape: tuple[int, ...] = ()) -> Array:
+        """Numbers in [low, high), (count, *shape)."""
+        unit = self.streams.unit(self.lanes, int(np.prod(shape))).reshape(self.count, *shape)
+        found: Array = np.asarray(low) + unit * (np.asarray(high) - np.asarray(low))
+        return found
+
+    def normal(self, shape: tuple[int, ...] = ()) -> Array:
+        """Normally distributed numbers of deviation one, (count, *shape)."""
+        size = int(np.prod(shape))
+        return normal(self.streams.unit(self.lanes, size + size % 2))[:, :size].reshape(self.count, *shape)
+
+    def positions(self, share: float = 1.0) -> Array:
+        """Positions (count, nq) in the middle `share` of the range of every joint."""
+        q = self.plant.positions(self.streams.unit(self.lanes, self.plant.numbers), share)
+        for _ in range(TRIES):
+            if not len(left := np.flatnonzero(~self.plant.closed(q))):
+                return q
+            q[left] = self.plant.positions(self.streams.unit(self.lanes[left], self.plant.numbers), share)
+        raise InputError(
+            f"no position of {self.plant.robot.name} was found in {TRIES} draws at which its loops close; expected "
+            "limits within which they do, or reset=..."
+        )
+
+
+Reset: TypeAlias = Callable[[Draw], Mapping[str, Array]]
+"""What an episode begins with: "q", "qd" if it is not zero, and whatever else the task speaks of, each (count, ...)."""
+Look: TypeAlias = Callable[[Scene], Array]
+Report: TypeAlias = Callable[[Scene], Mapping[str, Array]]
+
+
+def outside(scene: Scene) -> Array:
+    """Whether a joint is beyond its limits by more than a twentieth of its range."""
+    return ~scene.plant.inside(scene.q, SLACK)
+
+
+def nearness(distance: Array, tolerance: float, far: float) -> Array:
+    """1 where there, 0 where as far as can be: between them every halving of the distance is worth the same.
+
+    Never negative, so that nobody gains by an early end.
+    """
+    scale = np.log1p(far / tolerance)
+    found: Array = np.maximum(0.0, 1 - np.log1p(distance / tolerance) / scale)
+    return found
+
+
+def _beside(*columns: Array) -> Array:
+    found: Array = np.concatenate(columns, axis=1, dtype=np.float32, casting="same_kind")
+    return found
+
+
+def _root_mean_square(way: Array) -> Array:
+    found: Array = np.sqrt(np.einsum("ij,ij->i", way, way) / way.shape[1])
+    return found
+
+
+def _nothing(scene: Scene) -> Mapping[str, Array]:
+    return {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """What an environment asks for.
+
+    reset       what an episode begins with, from a `Draw`
+    observe     (envs, numbers) of a `Scene`
+    reward      (envs,)
+    terminate   whose episode is at its end (envs,)
+    report      what `info` has besides, by name (envs, ...)
+    disturb     torques that act beside those of the motors (envs, n)
+    frame       the frame that is the tip; by default the tool
+    vary        parameters of the robot that `reset` draws under their names: "payload.mass", ...
+    """
+
+    reset: Reset
+    observe: Look
+    reward: Look
+    terminate: Look = outside
+    report: Report = _nothing
+    disturb: Look | None = None
+    frame: str | None = None
+    vary: tuple[str, ...] = ()
+
+    def check(self, plant: Plant) -> None:
+        """Refuse a robot with which the task makes no sense."""
+
+    @property
+    def varied(self) -> tuple[str, ...]:
+        """All parameters of the robot that are drawn."""
+        return self.vary
+
+
+def _drawn_target(draw: Draw) -> Mapping[str, Array]:
+    task = draw.task
+    return {"q": draw.positions(task.start), "target": draw.plant.tip(draw.positions(task.spread))}
+
+
+def _way_to_target(scene: Scene) -> Array:
+    return _beside(scene.q, scene.qd, scene.tip, scene["target"] - scene.tip)
+
+
+def _near_target(scene: Scene) -> Array:
+    return nearness(scene.distance, scene.task.tolerance, scene.plant.size)
+
+
+def _at_target(scene: Scene) -> Mapping[str, Array]:
+    return {"distance": scene.distance, "success": scene.distance < scene.task.tolerance}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reach(Task):
+    """Bring the tip to a target and keep it there.
+
+    Positions of the joints are drawn and the target is where the tip then is, so that every target can be reached.
+    Observed are q, qd, the tip, and the way from it to the target; the reward is `nearness`.
+
+    tolerance   metres within which it is there
+    start       the share of the ranges of the joints, about their middle, in which it begins
+    spread      the same for targets
+    """
+
+    tolerance: float = 0.02
+    start: float = 1.0
+    spread: float = 1.0
+    reset: Reset = _drawn_target
+    observe: Look = _way_to_target
+    reward: Look = _near_target
+    report: Report = _at_target
+
+    def check(self, plant: Plant) -> None:
+        if plant.floating and self.reset is _drawn_target:
+            raise InputError(
+                f"Reach draws targets by the joints, and the base of {plant.robot.name} floats away from them; "
+                "expected a robot on a fixed base, or reset=..., which draws others"
+            )
+
+
+def _drawn_motion(draw: Draw) -> Mapping[str, Array]:
+    """Two sines for each joint, in the middle half of its range and at up to half its speed."""
+    plant, n = draw.plant, draw.plant.robot.n
+    if draw.task.trajectory is not None:
+        q, qd, _ = draw.task.trajectory.holding()(np.zeros(draw.count))
+        return {"q": q, "qd": qd}
+    room = (plant.span[1] - plant.span[0]) / 4
+    swing = draw.uniform(0.1, 0.5, (2, n)) * room
+    pace = draw.uniform(0.2, 1.0, (2, n)) * np.minimum(plant.speed / room / 2, 2.0)
+    given = {
+        "centre": draw.positions(0.5), "swing": swing, "pace": pace, "phase": draw.uniform(0, 2 * np.pi, (2, n))
+    }  # fmt: skip
+    q, qd = sines(given, np.zeros(draw.count))
+    return {"q": q, "qd": qd, **given}
+
+
+def sines(given: Mapping[str, Array], t: Array) -> tuple[Array, Array]:
+    """Positions and velocities at times (envs,) of the motions that `Track` draws."""
+    angle = given["pace"] * t[:, None, None] + given["phase"]
+    swing = given["swing"]
+    return (
+        given["centre"] + (swing * np.sin(angle)).sum(axis=1),
+        (swing * given["pace"] * np.cos(angle)).sum(axis=1),
+    )
+
+
+def wanted(scene: Scene, ahead: float = 0.0) -> tuple[Array, Array]:
+    """Where and how fast the joints should be by now, or some seconds ahead."""
+    t = scene.t + ahead
+    if scene.task.trajectory is None:
+        return sines(scene.given, t)
+    q, qd, _ = scene.task.trajectory.holding()(t)
+    return q, qd
+
+
+def _along_motion(scene: Scene) -> Array:
+    (q, qd), (later, _) = wanted(scene), wanted(scene, AHEAD)
+    return _beside(scene.q, scene.qd, q - scene.q, qd - scene.qd, later - scene.q)
+
+
+def _behind(scene: Scene) -> Array:
+    return _root_mean_square(wanted(scene)[0] - scene.q)
+
+
+def _near_motion(scene: Scene) -> Array:
+    return nearness(_behind(scene), scene.task.tolerance, 1.0)
+
+
+def _on_motion(scene: Scene) -> Mapping[str, Array]:
+    far = _behind(scene)
+    return {"error": far, "success": far < scene.task.tolerance}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Track(Task):
+    """Follow a motion of the joints: a `trajectory`, the same for all, or one that each draws.
+
+    Observed are q, qd, by how much both differ from those of the motion, and the way to where it is 0.2 s later; the
+    reward is the `nearness` of the root mean square of q.
+
+    tolerance   radians or metres within which it follows
+    """
+
+    tolerance: float = 0.02
+    trajectory: Trajectory | None = None
+    reset: Reset = _drawn_motion
+    observe: Look = _along_motion
+    reward: Look = _near_motion
+    report: Report = _on_motion
+
+    def check(self, plant: Plant) -> None:
+        if plant.robot.balls:
+            raise InputError(
+                f"Track follows motions of joints that are numbers, and {plant.robot.name} has ball, planar or free "
+                "joints; expected a robot without"
+            )
+        if self.trajectory is not None and self.trajectory.n != plant.robot.n:
+            raise InputError(
+                f"the trajectory is of {self.trajectory.n} joints; expected the {plant.robot.n} of {plant.robot.name}"
+            )
+
+
+def _drawn_pose(draw: Draw) -> Mapping[str, Array]:
+    task, robot = draw.task, draw.plant.robot
+    pose = draw.positions() if task.pose is None else np.tile(np.asarray(task.pose, float), (draw.count, 1))
+    pushes = np.einsum("kij,kpj->kpi", robot.mass_matrix(pose), draw.uniform(-task.push, task.push, (PUSHES, robot.n)))
+    drawn = {"q": pose, "pose": pose, "push": pushes}
+    return drawn | ({"payload.mass": draw.uniform(0, task.payload)} if task.payload else {})
+
+
+PUSHES = 8
+"""As many different ones are drawn for an episode; then they come again."""
+
+
+def _pushed(scene: Scene) -> Array:
+    number = (scene.t / scene.task.every + 1e-9).astype(int) % PUSHES
+    found: Array = scene["push"][np.arange(len(number)), number]
+    return found
+
+
+def _from_pose(scene: Scene) -> Array:
+    return _beside(scene.q, scene.qd, scene.plant.way(scene.q, scene["pose"]))
+
+
+def _moved_away(scene: Scene) -> Array:
+    return _root_mean_square(scene.plant.way(scene.q, scene["pose"]))
+
+
+def _near_pose(scene: Scene) -> Array:
+    return nearness(_moved_away(scene), scene.task.tolerance, 1.0)
+
+
+def _at_pose(scene: Scene) -> Mapping[str, Array]:
+    far = _moved_away(scene)
+    return {"error": far, "success": far < scene.task.tolerance}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hold(Task):
+    """Stay at a pose while the joints are pushed about, with a load that nobody has told the motors of.
+
+    Observed are q, qd and the way to the pose; the reward is the `nearness` of the root mean square of that way.
+
+    tolerance   radians or metres within which it stays
+    pose        (nq,), the same for all; by default each draws one
+    push        the largest acceleration that a push gives a joint, rad/s^2 or m/s^2
+    every       seconds after which there is another
+    payload     the largest mass in the tool, kg
+    """
+
+    tolerance: float = 0.02
+    pose: Any = field(default=None, compare=False)
+    push: float = 2.0
+    every: float = 0.5
+    payload: float = 0.0
+    reset: Reset = _drawn_pose
+    observe: Look = _from_pose
+    reward: Look = _near_pose
+    report: Report = _at_pose
+    disturb: Look | None = _pushed
+
+    @property
+    def varied(self) -> tuple[str, ...]:
+        return (*self.vary, *(("payload.mass",) if self.payload else ()))
+
+    def check(self, plant: Plant) -> None:
+        if self.pose is not None and np.shape(self.pose) != (plant.robot.nq,):
+            raise InputError(
+                f"pose has shape {np.shape(self.pose)}; expected ({plant.robot.nq},), a position of {plant.robot.name}"
+            )
