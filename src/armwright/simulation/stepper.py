@@ -61,8 +61,7 @@ class Back(NamedTuple):
 
     @property
     def good(self) -> Array:
-        finite: Array = np.isfinite(self.q0).all(axis=-1) & np.isfinite(self.qd0).all(axis=-1)
-        return finite
+        return np.asarray(np.isfinite(self.q0).all(axis=-1) & np.isfinite(self.qd0).all(axis=-1))
 
 
 def stepper(

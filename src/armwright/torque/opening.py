@@ -106,7 +106,7 @@ def together(laws: Sequence[Law]) -> Opened[Law]:
         found: list[Number] = []
         if form != Form(law, _rebuilt(law, found.append)[1], len(found)):
             raise InputError(
-                f"torque law {k} is of another form than the first: {laws[k]!r} beside {laws[0]!r}; expected laws that "
+                f"torque law {k} is of another form than the first: {law!r} beside {laws[0]!r}; expected laws that "
                 "differ in their numbers only, or one call for each form"
             )
         if (many := Opened(form, found).many) is not None:
