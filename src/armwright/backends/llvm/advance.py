@@ -87,6 +87,14 @@ class _Body(Stages):
     def plus(self, index: str, more: int) -> str:
         return self.let(f"add i64 {index}, {more}")
 
+    def unless_last(self, number: str, work: Callable[[], None]) -> None:
+        """`work` in every step but the last, of which nobody asks where it leads."""
+        more, done = self.block.fresh("more"), self.block.fresh("no.more")
+        self.block.branch(f"icmp slt i64 {self.plus(number, 1)}, %count", more, done)
+        self.block.label(more)
+        work()
+        self.block.on(done)
+
 
 class _Forward(_Body):
     """Where the rates lead."""
@@ -103,9 +111,13 @@ class _Back(_Body):
         s, m = self.steps.stages, self.m
         return {"places": s * m, "seeds": m, "pulled": s * self.results, "sum": self.results}
 
+    returning = False
+    """Whether it is on its way back, where it is asked where stages are, and where they lead only for lengths."""
+
     def derivative(self, stage: int, time: str, source: str) -> None:
         self.each("keep", lambda e: self.store("%places", self.plus(e, stage * self.m), self.load(source, e)))
-        super().derivative(stage, time, source)
+        if self.circles or not self.returning or stage < self.steps.stages - 1:
+            super().derivative(stage, time, source)
 
     def work(self) -> None:
         """Forward with every state kept, then step by step back: `sum` is the gradient so far."""
@@ -121,7 +133,7 @@ class _Back(_Body):
         def there(number: str) -> None:
             row = self.let(f"mul i64 {number}, {m}")
             self.each("note", lambda e: self.store("%kept", self.let(f"add i64 {row}, {e}"), self.load("%now", e)))
-            self.step(number)
+            self.unless_last(number, lambda: self.step(number))
 
         def back(number: str) -> None:
             last = self.let(f"sub i64 {self.let(f'sub i64 %count, {number}')}, 1")
@@ -138,6 +150,7 @@ class _Back(_Body):
             self.each("gather", self.gather, self.results)
 
         self.loop("step", "%count", there)
+        self.returning = True
         self.loop("back", "%count", back)
         self.deliver("%sum", 0, self.results)
 
@@ -205,19 +218,35 @@ class _Slopes(_Body):
             self.deliver(name, part * self.size, (part + 1) * self.size)
 
     def step(self, number: str) -> None:
+        self.number = number
         super().step(number)
         for part, name in enumerate(("%dq", "%dv")):
             self.each("go", partial(self.sum, name, name, f"%rate{part}", self.steps.b), self.size)
 
     def derivative(self, stage: int, time: str, source: str) -> None:
-        super().derivative(stage, time, source)
+        rates = partial(super().derivative, stage, time, source)
+        if stage == self.steps.stages - 1:
+            self.unless_last(self.number, rates)
+        else:
+            rates()
         w, at = self.t.width, stage * self.size
         self.put(f"call void @others({self.state(source)}, ptr %slopes, i64 {w}, ptr %status)")
         row = self.steps.a[stage]
         self.each("dqi", partial(self.sum, "%dqi", "%dq", "%rate0", row), self.size)
         place = self.let(f"getelementptr {self.t.vector}, ptr %rate0, i64 {at}")
         self.each("dvi", partial(self.sum, place, "%dv", "%rate1", row), self.size)
-        self.product(place, self.let(f"getelementptr {self.t.vector}, ptr %rate1, i64 {at}"))
+        target = self.let(f"getelementptr {self.t.vector}, ptr %rate1, i64 {at}")
+        if stage:
+            self.product(place, target)
+            return
+        known, product, done = (self.block.fresh(name) for name in ("known", "product", "done"))
+        self.block.branch(f"icmp eq i64 {self.number}, 0", known, product)
+        self.block.label(known)
+        self.loop("at.first", self.n, self.beginning(target))
+        self.put(f"br label %{done}")
+        self.block.label(product)
+        self.product(place, target)
+        self.block.on(done)
 
     def sum(self, target: str, begin: str, rates: str, weights: Sequence[float], e: str) -> None:
         """target = begin + h (sum of weights times rates), at an entry."""
@@ -263,6 +292,17 @@ class _Slopes(_Body):
             "row", n, lambda r: self.loop("columns", 3 * n // b, lambda k: block(r, self.let(f"mul i64 {k}, {b}")))
         )
         self.loop("held", n, self.direct(target))
+
+    def beginning(self, target: str) -> Callable[[str], None]:
+        """The product where nothing has moved yet: a row of [Fq Fv Fu]."""
+        n = self.n
+
+        def row(r: str) -> None:
+            begin, end = self.let(f"mul i64 {r}, {n}"), self.let(f"mul i64 {r}, {3 * n}")
+            for c in range(3 * n):
+                self.store(target, self.plus(end, c), self.load("%slopes", self.plus(begin, c // n * n * n + c % n)))
+
+        return row
 
     def direct(self, target: str) -> Callable[[str], None]:
         """Accelerations change with torques also by themselves."""
