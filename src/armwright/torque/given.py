@@ -101,9 +101,8 @@ def interpolated(t: Scalar, times: Sequence[Scalar], values: ArrayLike) -> Array
 
     For laws: times and values may be open numbers. Every piece is looked at, so the fewer of them the better.
     """
-    shares = [maximum(minimum((t - a) / (b - a), 1.0), 0.0) for a, b in pairwise(times)]
-    rows = np.asarray(values)
-    now: Array = rows[0] + np.tensordot(np.array(shares), np.diff(rows, axis=0), 1)
+    gone = [1, *(maximum(minimum((t - a) / (b - a), 1.0), 0.0) for a, b in pairwise(times)), 0]
+    now: Array = np.tensordot(np.array([a - b for a, b in pairwise(gone)]), np.asarray(values), 1)
     return now
 
 

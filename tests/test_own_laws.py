@@ -1,0 +1,146 @@
+"""Laws of one's own, those of docs/laws.md: each does what its physics says, on every way that a simulation can go."""
+
+import ast
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import ASKED, close, random_case
+
+import armwright as aw
+from armwright.backends.llvm import native
+from armwright.errors import InputError, SlowWarning, UnknownNameError
+from armwright.formulations import problem_of
+from armwright.torque import Moment, interpolated
+
+DOCUMENT = Path(__file__).parent.parent / "docs" / "laws.md"
+KEPT = (ast.Import, ast.ImportFrom, ast.ClassDef, ast.FunctionDef)
+
+
+def written() -> dict:
+    """The laws and functions of the document, without what it runs."""
+    text = "\n".join(re.findall(r"^```python\n(.*?)^```", DOCUMENT.read_text(), flags=re.S | re.M))
+    tree = ast.parse(text)
+    tree.body = [node for node in tree.body if isinstance(node, KEPT)]
+    names: dict = {}
+    exec(compile(tree, str(DOCUMENT), "exec"), names)
+    return names
+
+
+LAW = written()
+ARM = aw.random_robot(3, 1, prismatic=0.0)
+START = np.array([0.3, -0.4, 0.5])
+MOTION = aw.trajectory.quintic([0, 0.4], [START, START + 0.2])
+
+
+def law(name: str, x: float = 0.0) -> aw.torque.Law:
+    """One of each, with numbers that depend on x."""
+    rng = np.random.default_rng(0)
+    if name == "impedance":
+        tip = ARM.forward_kinematics(START)[:3, 3]
+        return LAW["Impedance"](tuple(tip + 0.02 + x), 300.0 + x, 20.0 + x) + aw.torque.friction(0.5)
+    if name == "around":
+        gains = (20 + x) * np.tile(np.eye(3), 2) + rng.uniform(-1, 1, (3, 3, 6))
+        return aw.torque.feed_forward(MOTION) + LAW["Around"](MOTION, (0.0, 0.1 + x, 0.4), gains)
+    return LAW["Network"](tuple(START + 0.1 + x), rng.standard_normal((4, 6)) + x, rng.standard_normal((3, 4)))
+
+
+NAMES = ("impedance", "around", "network")
+ASK = {"q0": START + 0.02, "duration": 0.3, "every": 0.1}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_way_of_a_simulation_takes_it(name: str, tmp_path: Path) -> None:
+    """Compiled, from Python, with events, by implicit and Taylor methods: one motion, and the books balance."""
+    own = law(name)
+    run = aw.simulate(ARM, own, **ASK, rtol=1e-11)
+    assert run.audit.first_doubt is None
+    assert run.verify().largest < 1e-9
+    mechanism = ARM.mechanism()
+    with pytest.warns(SlowWarning):
+        called = aw.simulate(ARM, lambda t, q, qd: own.torques(Moment(t, q, qd, mechanism)), **ASK, rtol=1e-10)
+    close(called.q, run.q, 1e-8)
+    event = aw.integrate.Event(lambda t, _y: t - 0.25, terminal=False, name="late")
+    for options in ({"events": [event], "rtol": 1e-10}, {"integrator": "radau", "rtol": 1e-8}):
+        close(aw.simulate(ARM, own, **ASK, **options).q, run.q, 1e-6)
+    if name == "around":
+        with pytest.raises(InputError, match="max, min"):
+            aw.simulate(ARM, own, **ASK, integrator="taylor")
+    else:
+        close(aw.simulate(ARM, own, **ASK, integrator="taylor").q, run.q, 1e-9)
+    assert "energy" in run.to_html(tmp_path / "run.html").read_text()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_rollout_has_its_own(name: str) -> None:
+    shifts = np.linspace(0, 0.05, 5)
+    each = [law(name, float(x)) for x in shifts]
+    batch = aw.simulate_batch(ARM, each, **ASK)
+    single = aw.simulate_batch(ARM, each, **ASK, dtype="float32")
+    for k, own in enumerate(each):
+        run = aw.simulate(ARM, own, **ASK, integrator="rk4", step=1e-3)
+        assert np.array_equal(batch.q[k], run.q)
+        close(batch.tau[k], run.tau, 1e-12)
+    close(single.q, batch.q, 1e-4)
+    assert np.abs(np.diff(batch.q[:, -1], axis=0)).min() > 1e-6
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("integrator", ["dop853", "radau"])
+def test_other_numbers_compile_nothing(name: str, integrator: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    aw.simulate(ARM, law(name), **ASK, integrator=integrator, rtol=1e-6)
+    monkeypatch.setattr(native, "compiled", lambda text: pytest.fail("something is compiled"))
+    aw.simulate(ARM, law(name, 0.01), **ASK, integrator=integrator, rtol=1e-6)
+
+
+def test_a_tip_on_a_spring_sags_by_the_weight_it_does_not_know_of() -> None:
+    arm, home = aw.load("ur5"), np.array([0.0, -1.2, 1.6, -0.4, 1.2, 0.0])
+    tip = arm.forward_kinematics(home)[:3, 3]
+    hold = LAW["Impedance"](tuple(tip), 2000.0, 300.0) + aw.torque.friction(viscous=[9, 9, 9, 3, 3, 3])
+    masses = np.array([0.0, 1.0, 2.0])
+    held = aw.simulate_batch(arm, hold, home, duration=2.5, vary={"payload.mass": masses})
+    moved = arm.forward_kinematics(held.q[:, -1])[:, :3, 3] - tip
+    close(-moved[:, 2], masses * -arm.gravity[2] / 2000, 1e-2)
+    assert np.abs(moved[:, :2]).max() < 1e-4
+
+
+def test_a_regulator_leads_back_to_its_motion(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(LAW, "arm", ARM)
+    beside = {
+        name: np.abs(aw.simulate(ARM, drive, q0=START + 0.05, rtol=1e-7).q[-1] - MOTION(0.4)[0]).max()
+        for name, drive in {
+            "none": aw.torque.feed_forward(MOTION),
+            "soft": LAW["regulator"](MOTION, 1.0),
+            "stiff": LAW["regulator"](MOTION, 1e-3),
+        }.items()
+    }
+    assert beside["stiff"] < 0.2 * beside["soft"]
+    assert beside["soft"] < beside["none"]
+
+
+@pytest.mark.parametrize("problem", [p for p in ASKED if "derivatives" not in p and p != "gibbs_gradient"])
+def test_a_moment_computes_what_the_robot_does(problem: str) -> None:
+    case = random_case(4, 5)
+    given = dict(zip(("q", "qd", "qdd"), case.state, strict=True)) | {"tau": case.qdd}
+    asked = problem_of(problem).arguments
+    at = Moment(0.0, case.q.tolist(), case.qd.tolist(), case.arm.mechanism())
+    found = at.compute(problem, *(given[name].tolist() for name in asked if name not in ("q", "qd")))
+    close(np.array(found), aw.compile(case.arm, problem, target="python")(*(given[name] for name in asked)), 1e-11)
+
+
+def test_a_moment_says_which_arguments_it_needs() -> None:
+    at = Moment(0.0, [0.0] * 3, [0.0] * 3, ARM.mechanism())
+    with pytest.raises(InputError, match="inverse_dynamics got 0 arguments; expected qdd"):
+        at.compute("inverse_dynamics")
+    with pytest.raises(InputError, match="jacobian got 1 arguments; expected none"):
+        at.compute("jacobian", at.q)
+    with pytest.raises(UnknownNameError, match="Did you mean 'jacobian'"):
+        at.compute("jacobain")
+
+
+def test_tables_of_any_shape_are_interpolated() -> None:
+    times, values = (0.0, 0.5, 2.0), np.random.default_rng(0).normal(size=(3, 2, 4))
+    for t in (-1.0, 0.0, 0.3, 0.5, 1.7, 2.0, 5.0):
+        expected = [[np.interp(t, times, column) for column in row] for row in np.moveaxis(values, 0, -1)]
+        close(interpolated(t, times, values), expected, 1e-15)
