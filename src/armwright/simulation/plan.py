@@ -110,7 +110,13 @@ class Plan:
 
     def family(self, vary: tuple[str, ...] = ()) -> Family:
         """What the robot shares its code with; events, and laws that are not ours, may look at base and tool."""
-        return family(self.robot, vary, moved=built_in(self.law) and not self.events)
+        if vary not in self._families:
+            self._families[vary] = family(self.robot, vary, moved=built_in(self.law) and not self.events)
+        return self._families[vary]
+
+    @cached_property
+    def _families(self) -> dict[tuple[str, ...], Family]:
+        return {}
 
     @cached_property
     def shared(self) -> Family:
