@@ -227,6 +227,7 @@ def test_an_event_that_is_not_a_number_is_told() -> None:
         (lambda: simulate(ARM, duration=1.0, events=[events.when(lambda t, q, qd: np.sin(q[0]))]), "cannot be compiled"),
         (lambda: simulate(ARM, duration=1.0, events=[events.position("joint1", np.zeros(3))]), "numbers for 3 rollouts"),
         (lambda: simulate(HANGING, duration=1.0, events=[events.limits()]), "no joint of slide has limits"),
+        (lambda: simulate(aw.load("anymal_c"), duration=1.0, events=[events.plane((0, 0, 1), 0.1)]), "of one frame, and this robot has several tips"),
         (lambda: events.plane((0, 0, 0), 0.1), "three numbers, not all zero"),
         (lambda: events.position("joint1", math.nan), "expected one finite number"),
         (lambda: events.position("joint1", 0.1, direction=2), "direction = 2"),

@@ -176,7 +176,8 @@ def _base_link(top: Reader, floats: bool, where: Callable[[str | None], str]) ->
     if data is None and not floats:
         return None
     if not isinstance(data, Mapping):
-        given = "there is none" if data is None else f"got {data!r}"
+        given = "there is none (where a joint of the robot is free already, it floats as it is)"
+        given = given if data is None else f"got {data!r}"
         top.fail("base_link", f"a base that floats is a body; expected a table base_link with its mass, and {given}")
     base = Reader(data, where)
     base.check_keys(BASE_KEYS)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array, Scalar, dot
-from armwright.errors import InputError, unknown
+from armwright.errors import ArmwrightError, InputError, unknown
 from armwright.formulations import find
 from armwright.graph.expression import Expr, Graph
 from armwright.integrate import events as python
@@ -215,6 +215,8 @@ def _expression(quantity: Quantity, at: Moment, seen: Seen, graph: Graph) -> Exp
     try:
         value = quantity.value(at, seen)
         return value if isinstance(value, Expr) else graph.constant(float(value))
+    except ArmwrightError:
+        raise
     except (TypeError, ValueError, AttributeError) as error:
         function = getattr(quantity, "function", quantity)
         raise InputError(

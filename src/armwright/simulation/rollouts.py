@@ -88,7 +88,7 @@ class Rollouts:
 
     def cut(self) -> None:
         """Make this all there is: records to which some rollouts have come, nan for the others."""
-        last = self.last
+        last = np.where(self.ended, self.done - 1, self.last)  # where an event has ended one, it stays
         for record in range(int(last.min()) + 1, int(last.max()) + 1):
             self.records[record, :, : self.count][:, last < record] = np.nan
         self.done = int(last.max()) + 1
