@@ -103,15 +103,15 @@ def _stepping(stepper: Stepper, raises: bool) -> tuple[Step, Callable[..., Array
         *start, tau = arguments
 
         def further(state: Arrays, torques: Any) -> tuple[Arrays, Arrays]:
-            results = call((*state, torques), held, last)
-            return results[:2], results
+            ends = call((*state, torques), held, last)[:2]
+            return ends, ends
 
-        _, (*ends, goods) = jax.lax.scan(further, tuple(start), jnp.moveaxis(tau, -2, 0))
+        end, others = jax.lax.scan(further, tuple(start), jnp.moveaxis(tau, -2, 0))
+        states = _whole(start, others)
         if not function.masked:
-            return _whole(start, [*ends, goods])
-        good = jax.lax.stop_gradient(goods).all(axis=0)
-        still = good[..., None, None]
-        return *(jnp.where(still, x, jax.lax.stop_gradient(x)) for x in _whole(start, ends)), good
+            return states
+        good = _finite(*map(jax.lax.stop_gradient, end))  # what was bad once has been nan since
+        return *(jnp.where(good[..., None, None], x, jax.lax.stop_gradient(x)) for x in states), good
 
     return function, jax.jit(call), jax.jit(along)
 
