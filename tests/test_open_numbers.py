@@ -176,3 +176,49 @@ def test_a_stepper_shares_its_code(monkeypatch):
     ends.append(aw.stepper(ARM.with_payload(2.0)).step(q, qd, tau)[1])
     for end, qdd in zip(ends, expected, strict=True):
         assert np.abs(end / 1e-3 - qdd).max() < 0.02 * np.abs(qdd).max()
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "dop853"])
+def test_every_rollout_begins_at_its_own_time(integrator):
+    """Bitwise as a run of its own that starts then: what a law does at t, it does at the t of its rollout."""
+    motion = normal_spline(START, END, 1.0)
+    law = aw.torque.pd_gravity(motion, 40.0, 6.0) + aw.torque.table([0, 0.4, 1], [[0.0] * 6, [1.0] * 6, [-1.0] * 6])
+    starts = np.array([0.0, 0.3, 0.61, 0.1])
+    options = {"step": 1e-3} if integrator == "rk4" else {"rtol": 1e-7}
+    asked = {"duration": 0.3, "every": 0.07, "integrator": integrator, **options}
+    batch = aw.simulate_batch(ARM, law, start=starts, **asked)
+    assert batch.t.shape == (4, 6)
+    assert batch.reached == pytest.approx(starts + 0.3)
+    assert batch.finished.all()
+    for k, start in enumerate(starts):
+        run = aw.simulate(ARM, law, start=float(start), **asked)  # from where the motion is then
+        assert np.array_equal(batch.t[k], run.t)
+        assert np.array_equal(batch.q[k], run.q)
+        assert np.abs(batch.tau[k] - run.tau).max() < 1e-9
+        assert batch.accepted[k] == run.statistics.accepted
+    left = aw.simulate_batch(ARM, law, start=starts)  # as long as the last one has left
+    assert left.t[:, -1] == pytest.approx(starts + 0.39)
+    assert repr(left) == "<4 runs of puma560_geared, 0 to 1 s>"
+    each = aw.simulate_batch(ARM, [law] * 4, start=starts, **asked)
+    assert np.array_equal(each.q, batch.q)
+    moved = [aw.torque.pd(motion.shifted(float(start)), 40.0, 6.0) for start in starts + 0.5]
+    alike = aw.simulate_batch(ARM, moved, start=starts + 0.5, **asked).q  # each law lasts from its own start on
+    assert np.abs(alike - alike[0]).max() < 1e-9
+    single = aw.simulate_batch(ARM, law, start=starts, **asked, dtype="float32")
+    assert np.abs(single.q - batch.q).max() < 1e-4
+    assert np.array_equal(aw.simulate_batch(ARM, law, start=starts[2:3], **asked).q[0], batch.q[2])
+
+
+def test_what_is_wrong_with_starts_is_told():
+    law = aw.torque.pd(normal_spline(START, END, 1.0), 40.0, 6.0)
+    for start in ([0.0, np.nan], [[0.0, 0.1]], [], "soon", [0.0, 1e12]):
+        with pytest.raises(aw.InputError, match="start"):
+            aw.simulate_batch(ARM, law, start=start, duration=0.1)
+    with pytest.raises(aw.InputError, match="start = "):
+        aw.simulate(ARM, law, start=[0.0, 0.1], duration=0.1)
+    with pytest.raises(aw.InputError, match="defined from 0 to 1 s"):
+        aw.simulate_batch(ARM, law, start=[0.0, 0.95], duration=0.1)
+    with pytest.raises(aw.InputError, match="q0 is for 2 rollouts, others are for 3"):
+        aw.simulate_batch(ARM, law, np.stack([START, END]), start=[0.0, 0.1, 0.2], duration=0.1)
+    with pytest.raises(aw.InputError, match="start is for 3 rollouts, and there are 2 laws"):
+        aw.simulate_batch(ARM, [law, law], start=[0.0, 0.1, 0.2], duration=0.1)

@@ -144,10 +144,11 @@ class Tables:
 
 # Motions of many rollouts
 
-LANES = ("t", "h", "previous", "held", "accepted", "rejected", "state", "event")
+LANES = ("t", "h", "previous", "held", "accepted", "rejected", "state", "event", "late")
 """What each rollout has one number of: `previous` and `held` are the memory of `integrate.control.Rule`.
 
 `event` is zero until an event ends the rollout, which it then names, from one on; below zero nothing is watched.
+`late` is how much later than `times` say its records are.
 """
 
 FIELDS = ("y", "p", *LANES, "records", "times", "count", "stride", "substeps", "limit", "options", "stop")

@@ -267,10 +267,15 @@ class Stepped:
             fields["y"][:, i], fields["t"][i] = found[-1].y, found[-1].t
         return bool(ended_by)
 
+    def _goals(self, fields: Mapping[str, Any], i: int) -> list[float]:
+        """The times of the records of one rollout."""
+        goals: list[float] = (fields["times"] + fields["late"][i]).tolist()
+        return goals
+
     def _fixed(self, scheme: Scheme, t: float, y: Array, fields: Mapping[str, Any], i: int) -> None:
         """In as many equal steps as `substeps` says."""
         watch = self._watched(fields, i, t, y)
-        for r, (goal, count) in enumerate(zip(fields["times"].tolist(), fields["substeps"].tolist(), strict=True)):
+        for r, (goal, count) in enumerate(zip(self._goals(fields, i), fields["substeps"].tolist(), strict=True)):
             h = (goal - t) / count
             for k in range(count):
                 now = t + k * h
@@ -295,7 +300,7 @@ class Stepped:
         rule.before, rule.held = float(fields["previous"][i]), bool(fields["held"][i])
         adaptive = Adaptive(scheme, rule, 0, float(fields["h"][i]), option["longest"])
         watch = self._watched(fields, i, t, y)
-        for r, goal in enumerate(fields["times"].tolist()):
+        for r, goal in enumerate(self._goals(fields, i)):
             adaptive.max_steps = scheme.counts.accepted + (scheme.counts.rejected or 0) + fields["limit"]
             try:
                 for step in adaptive.steps(t, y, [goal]):

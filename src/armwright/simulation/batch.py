@@ -45,7 +45,7 @@ def simulate_batch(
     atol: float | None = None,
     every: float | None = None,
     vary: Mapping[str, ArrayLike] | None = None,
-    start: float = 0.0,
+    start: ArrayLike = 0.0,
     threads: int = 1,
     dtype: str = "float64",
     progress: bool | None = None,
@@ -64,6 +64,7 @@ def simulate_batch(
     max_step    the longest step that may be chosen
     every       seconds between records; by default only start and end are kept, so memory does not grow with time
     vary        robot parameters that differ: {"payload.mass": (rollouts,), ...}; the law's model does not know of them
+    start       when they begin, seconds, or (rollouts,): then a law sees the time of its rollout; t is (rollouts, k)
     smooth      the speed within which the robot's own dry friction rounds off, as in `simulate`
     events      of `armwright.events`: a rollout ends with the first that happens (`ended`, `reached`)
     stops       at the limits of the joints, as in `simulate`
@@ -75,9 +76,8 @@ def simulate_batch(
         adaptive = method(integrator).adaptive
         step, rtol = (None, RTOL if rtol is None else rtol) if adaptive else (STEP, rtol)
     first, laws = _laws(torque)
-    planned = plan(
-        robot, first, settings(integrator, rtol, atol, step, max_step), duration, every, start, smooth, stops
-    )
+    how = settings(integrator, rtol, atol, step, max_step)
+    planned = plan(robot, first, how, duration, every, start, smooth, stops, True, bool(laws))
     if integrator not in methods():
         raise InputError(f"{integrator} is not compiled; simulate_batch takes {', '.join(methods())}")
     if not planned.traced:
@@ -127,9 +127,11 @@ def _ending(events: Sequence[Watched | PythonEvent]) -> tuple[Watched, ...]:
 
 def _together(plan: Plan, laws: Sequence[Law]) -> Plan:
     """The plan for laws of one form, one for each rollout."""
-    begin, end = float(plan.times[0]), float(plan.times[-1])
-    for law in laws[1:]:
-        check_span(law_for(law, plan.robot), begin, end)
+    begin, end, late = float(plan.times[0]), float(plan.times[-1]), plan.late
+    if len(late) not in (1, len(laws)):
+        raise InputError(f"start is for {len(late)} rollouts, and there are {len(laws)} laws; expected equal")
+    for law, wait in zip(laws, np.broadcast_to(late, len(laws)).tolist(), strict=True):
+        check_span(law_for(law, plan.robot), begin + wait, end + wait)
     return replace(plan, each=tuple(laws))
 
 
@@ -165,6 +167,8 @@ def _batch(plan: Plan, begin: tuple[Array, Array], values: Mapping[str, Array]) 
         counts["the torque law"] = law.many
     if watched.many is not None:
         counts["an event"] = watched.many
+    if len(plan.late) > 1:
+        counts["start"] = len(plan.late)
     many = max(counts.values(), default=1)
     for name, count in counts.items():
         if count not in (1, many):
@@ -180,10 +184,10 @@ def _batch(plan: Plan, begin: tuple[Array, Array], values: Mapping[str, Array]) 
 def _batch_run(plan: Plan, rollouts: Rollouts, names: tuple[str, ...], seconds: float, message: str) -> BatchRun:
     states, times, count = rollouts.states, plan.times[: rollouts.done], rollouts.count
     failed, last = rollouts.broken, rollouts.last
-    reached, ended = plan.times[last], rollouts.ended
-    reached[ended] = rollouts.lanes["t"][:count][ended]
+    reached, ended, gone = plan.times[last], rollouts.ended, rollouts.gone
+    reached[ended] = gone[ended]
     finite = np.isfinite(states[failed]).all(axis=2)
-    reached[failed] = np.minimum(rollouts.lanes["t"][:count][failed], times[np.maximum(finite.sum(axis=1) - 1, 0)])
+    reached[failed] = np.minimum(gone[failed], times[np.maximum(finite.sum(axis=1) - 1, 0)])
     if failed.any() and not message:
         message = (
             f"{int(failed.sum())} of {count} rollouts could not go on, the first is number {int(np.argmax(failed))}"
@@ -191,9 +195,9 @@ def _batch_run(plan: Plan, rollouts: Rollouts, names: tuple[str, ...], seconds: 
         warnings.warn(f"{message}; see .failed and .reached", SimulationWarning, stacklevel=3)
     return BatchRun(
         robot=plan.robot,
-        t=times,
+        t=times if len(plan.late) == 1 else times + plan.late[:, None],
         **plan.layout.split(states),
-        reached=reached,
+        reached=reached + plan.late,
         failed=failed,
         finished=ended | ~failed & (last == len(plan.times) - 1),
         accepted=rollouts.steps,
@@ -210,11 +214,11 @@ def _batch_run(plan: Plan, rollouts: Rollouts, names: tuple[str, ...], seconds: 
 def _viewed(plan: Plan, rollouts: Rollouts, names: tuple[str, ...]) -> View:
     """What there is to see of every rollout at every record."""
     states, count, n, dtype = rollouts.states, rollouts.count, plan.robot.n, rollouts.y.dtype
-    times = plan.times[: rollouts.done].astype(dtype)
-    arrays = [np.tile(times, count)[:, None], states.reshape(count * len(times), -1)]
+    times = np.broadcast_to(plan.times[: rollouts.done] + plan.late[:, None], states.shape[:2])
+    arrays = [times.reshape(-1, 1).astype(dtype), states.reshape(times.size, -1)]
     shared = plan.family(names)
     if names or shared.names or plan.numbers.numbers:
         seen = len(rollouts.p) - len(plan.watched.numbers)
-        arrays.append(np.repeat(rollouts.p[:seen, :count].T, len(times), axis=0))
+        arrays.append(np.repeat(rollouts.p[:seen, :count].T, rollouts.done, axis=0))
     out = looked_up(view_of(shared.robot, plan.numbers.form, names, shared.names, dtype.name), arrays)
-    return View.of(out.reshape(count, len(times), -1), n, shared.lifted)
+    return View.of(out.reshape(*times.shape, -1), n, shared.lifted)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from numbers import Real
 from typing import Any
@@ -77,6 +77,8 @@ class Plan:
     """The laws of all rollouts, where each has its own numbers; `law` is the first."""
     events: tuple[Watched, ...] = ()
     """What ends it, where that is compiled with it."""
+    late: Array = field(default_factory=lambda: np.zeros(1))
+    """How much later than `times` say each rollout is, or all of them (1,)."""
 
     @property
     def layout(self) -> Layout:
@@ -205,26 +207,43 @@ def plan(
     how: Settings,
     duration: float | None = None,
     every: float | None = None,
-    start: float = 0.0,
+    start: ArrayLike = 0.0,
     smooth: float = SMOOTH,
     stops: Any = None,
+    many: bool = False,
+    first: bool = False,
 ) -> Plan:
-    """A simulation to be made; `every` is None where only its start and end are wanted."""
+    """A simulation to be made; `every` is None where only its start and end are wanted.
+
+    Of `many` rollouts each may have its own start: then times are counted from there. The law is for all of them, or
+    for the `first` alone.
+    """
     if not isinstance(robot, Robot):
         raise InputError(f"simulate got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
     robot = rounded(robot, smooth)
     law = _stopped(law_for(torque, robot), robot, stops)
-    if not _is_number(start) or abs(start) > LATEST:
-        raise InputError(f"start = {start!r}: expected seconds, at most {LATEST:g}")
-    lasts = _duration(law, start) if duration is None else duration
+    begin, late = _starts(start, many)
+    driven = begin + (late[:1] if first else late)
+    lasts = _duration(law, float(driven.max())) if duration is None else duration
     for name, value in (("duration", lasts), ("every", every)):
         check_seconds(name, value)
-    check_span(law, start, start + lasts)
+    check_span(law, float(driven.min()), float(driven.max()) + lasts)
     _check_records(lasts, every, how.step)
     count = 1 if every is None else max(1, math.ceil(lasts / every - 1e-9))
-    times = start + (every or lasts) * np.arange(count + 1)
-    times[-1] = start + lasts
-    return Plan(robot, law, times, how)
+    times = begin + (every or lasts) * np.arange(count + 1)
+    times[-1] = begin + lasts
+    return Plan(robot, law, times, how, late=late)
+
+
+def _starts(start: Any, many: bool) -> tuple[float, Array]:
+    """When all begin, and how much later each does."""
+    if _is_number(start) and abs(start) <= LATEST:
+        return float(start), np.zeros(1)
+    wanted = f"expected seconds, at most {LATEST:g}{', or one number for each rollout' if many else ''}"
+    late = numbers("start", start, wanted) if many else np.zeros(0)
+    if late.ndim != 1 or not late.size or not np.isfinite(late).all() or np.abs(late).max() > LATEST:
+        raise InputError(f"start = {start!r}: {wanted}")
+    return (0.0, late.astype(float)) if late.size > 1 else (float(late[0]), np.zeros(1))
 
 
 def _stopped(law: Law, robot: Robot, stops: Any) -> Law:
@@ -296,13 +315,7 @@ def start_of(plan: Plan, q0: ArrayLike | None, qd0: ArrayLike | None, many: bool
     They are (nq,) and (n,), or also (rollouts, nq) and (rollouts, n) where there are `many`.
     """
     robot = plan.robot
-    begin: tuple[Array, ...] = (robot.neutral, np.zeros(robot.n))
-    motions = [law.reference for law in plan.each or (plan.law,)]
-    if plan.law.reference is not None:
-        starts = [motion(float(plan.times[0]))[:2] for motion in motions if motion is not None]
-        begin = tuple(
-            np.array(x, dtype=float) if plan.each else np.asarray(x[0], float) for x in zip(*starts, strict=True)
-        )
+    begin = (robot.neutral, np.zeros(robot.n)) if plan.law.reference is None else _followed(plan)
     given = []
     for name, value, default in zip(("q0", "qd0"), (q0, qd0), begin, strict=True):
         n = default.shape[-1]
@@ -318,6 +331,17 @@ def start_of(plan: Plan, q0: ArrayLike | None, qd0: ArrayLike | None, many: bool
     q0 = checked_unit(robot, "q0", given[0])
     _check_closed(robot, q0)
     return q0, given[1]
+
+
+def _followed(plan: Plan) -> tuple[Array, ...]:
+    """Where the motion of the law starts, (n,) and (n,), or those of all rollouts, (rollouts, n)."""
+    motions = [law.reference for law in plan.each or (plan.law,)]
+    at = plan.times[0] + plan.late
+    many = max(len(at), len(motions))
+    both = zip(motions * (many // len(motions)), np.broadcast_to(at, many), strict=True)
+    starts = [motion(float(t))[:2] for motion, t in both if motion is not None]
+    alone = many == 1 and not plan.each
+    return tuple(np.asarray(x[0] if alone else x, float) for x in zip(*starts, strict=True))
 
 
 OPEN = 1e-6

@@ -47,7 +47,8 @@ class Rollouts:
         self.room = -(-self.count // width) * width
         spare = np.minimum(np.arange(self.room), self.count - 1)  # lanes without a rollout repeat the last one
         self.y, self.p = (np.ascontiguousarray(x[spare].T, dtype=dtype) for x in (y, p))
-        begin = {"t": plan.times[0], "h": plan.first_step, "previous": FORGIVEN}
+        late = np.broadcast_to(plan.late, self.count)[spare]
+        begin = {"t": plan.times[0] + late, "h": plan.first_step, "previous": FORGIVEN, "late": late}
         self.lanes = {name: np.full(self.room, begin.get(name, 0.0), dtype=dtype) for name in LANES}
         self.records = np.zeros((len(plan.times), kernel.entries, self.room), dtype=dtype)
         self.records[0] = self.y
@@ -96,8 +97,16 @@ class Rollouts:
     @property
     def last(self) -> NDArray[np.int64]:
         """The last record to which each rollout has come."""
-        times = self.plan.times.astype(self.y.dtype)
-        return np.searchsorted(times, self.lanes["t"][: self.count], side="right") - 1
+        times, late = self.plan.times.astype(self.y.dtype), self.lanes["late"][: self.count]
+        rounding = 4 * np.finfo(times.dtype).eps * np.abs(late)
+        reached: NDArray[np.int64] = np.searchsorted(times, self.gone + rounding, side="right") - 1
+        return reached
+
+    @property
+    def gone(self) -> Array:
+        """Where each rollout is, by the times of the plan."""
+        gone: Array = self.lanes["t"][: self.count] - self.lanes["late"][: self.count]
+        return gone
 
     @property
     def states(self) -> Array:
@@ -132,7 +141,7 @@ class Rollouts:
             short = np.flatnonzero(self.ended & (last < len(self.substeps)))
             at = last[short]
             length = (times[at + 1] - times[at]) / self.substeps[at]
-            steps[short] += np.ceil((self.lanes["t"][short] - times[at]) / length - 1e-6).astype(np.int64)
+            steps[short] += np.ceil((self.gone[short] - times[at]) / length - 1e-6).astype(np.int64)
         return steps
 
     @property
@@ -165,7 +174,7 @@ class Rollouts:
         """That a run takes very many steps where they are chosen, and what helps; nothing where it does not."""
         if self.plan.how.step is not None or self.steps.max() <= MANY_STEPS:
             return ""
-        robot, t = self.plan.robot, float(self.lanes["t"][int(self.steps.argmax())])
+        robot, t = self.plan.robot, float(self.gone[int(self.steps.argmax())])
         helps = ['a stiff robot or law (integrator="radau")', "a tolerance too small (rtol=)"]
         if any(joint.coulomb for joint in robot.rows):
             helps.append("dry friction that chatters at rest (a larger smooth= speed)")

@@ -277,6 +277,7 @@ class Run:
 class BatchRun:
     """Many motions: `t` (k,), q (rollouts, k, nq), qd (rollouts, k, n), work and losses (rollouts, k).
 
+    Where each rollout has its own start, `t` is (rollouts, k).
     `failed` (rollouts,) is False where all is well; the records of a failed rollout after `reached` are not to be used.
     `finished` (rollouts,) is True of those that came to their end: all that did not fail, unless Ctrl-C stopped them.
     `ended` (rollouts,) is the place in `events`, their names, of the one that ended a rollout at `reached`, -1 if none
@@ -313,7 +314,7 @@ class BatchRun:
     def __repr__(self) -> str:
         wrong = f", {int(self.failed.sum())} failed" if self.failed.any() else ""
         ended = f", {int((self.ended >= 0).sum())} ended by events" if (self.ended >= 0).any() else ""
-        return f"<{len(self.q)} runs of {shown(self.robot.name)}, {self.t[0]:g} to {self.t[-1]:g} s{wrong}{ended}>"
+        return f"<{len(self.q)} runs of {shown(self.robot.name)}, {self.t.min():g} to {self.t.max():g} s{wrong}{ended}>"
 
     @cached_property
     def _viewed(self) -> View:

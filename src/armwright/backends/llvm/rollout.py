@@ -103,7 +103,7 @@ class _Writer(Watching):
         self.block.on("towards")
         self.put("%r = phi i64 [ 0, %towards.first ], [ %r.next, %reached ]")
         goal = self.block.spread(self.let(f"getelementptr {t.scalar}, ptr %times, i64 %r"))
-        self.put(f"%goal = fadd {t.vector} {goal}, zeroinitializer")
+        self.put(f"%goal = fadd {t.vector} {goal}, {self.block.read('%late.here')}")
         travel()
         self.block.label("arrive")
         row = self.let(f"mul i64 %r, {self.m}")
