@@ -755,6 +755,18 @@ def test_taylor_series_of_every_smooth_operation():
     assert Taylor(traced(lambda t, x: (-x,), 1)).solve(0, [1.0], 1).y[-1][0] == pytest.approx(math.exp(-1), abs=2 * EPS)
 
 
+def test_numbers_of_a_taylor_integrator_change_without_another_one():
+    pytest.importorskip("heyoka", reason="Taylor integration is heyoka's")
+    graph = Graph()
+    t, y, k, unused = (graph.input(name) for name in ("t", "y", "k", "unused"))
+    decaying = Taylor(Program((("t", (t,)), ("y", (y,)), ("p", (k, unused))), (-(k * y),), (1,)))
+    for rate in (0.5, 2.0):
+        end = decaying.solve(0, [1.0], 1, numbers=[rate, 7.0]).y[-1][0]
+        assert end == pytest.approx(math.exp(-rate), abs=4 * EPS)
+    with pytest.raises(InputError, match=r"numbers has shape \(1,\); expected \(2,\)"):
+        decaying.solve(0, [1.0], 1, numbers=[0.5])
+
+
 def test_what_taylor_refuses():
     pytest.importorskip("heyoka", reason="Taylor integration is heyoka's")
     rough = traced(lambda t, x, y: (x.sign() + abs(y), x.minimum(y)), 2)

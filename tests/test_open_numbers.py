@@ -6,6 +6,8 @@ import pytest
 import armwright as aw
 from armwright.backends.interpreter import Interpreted
 from armwright.backends.llvm import native
+from armwright.integrate import Taylor
+from armwright.simulation import kernels
 from armwright.simulation.motion import derivative, driven
 from armwright.torque import LAWS, built_in, numbers_of, together
 from armwright.trajectory import cycloidal, normal_spline, trapezoidal
@@ -94,6 +96,18 @@ def test_nothing_is_compiled_twice(what, integrator, monkeypatch):
     monkeypatch.setattr(native, "compiled", lambda text: pytest.fail("something is compiled"))
     run()
     run()
+
+
+@pytest.mark.parametrize("what", ["gains and target", "payload"])
+def test_a_taylor_integrator_is_built_once(what, monkeypatch):
+    built, make = [], varied_calls()[what]
+    monkeypatch.setattr(kernels, "Taylor", lambda *given: built.append(1) or Taylor(*given))
+    asked = {"duration": 0.1, "every": 0.05}
+    for _ in range(2):
+        robot, law = make()
+        run = aw.simulate(robot, law, **asked, integrator="taylor", rtol=1e-14)
+        assert np.abs(run.q - aw.simulate(robot, law, **asked, rtol=1e-12).q).max() < 1e-10
+    assert len(built) == 1
 
 
 @pytest.mark.parametrize("what", ["payload", "gravity", "mounting", "tool"])

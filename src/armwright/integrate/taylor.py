@@ -43,6 +43,7 @@ COMPACT = 200
 class Taylor:
     """A compiled integrator of y' = program(t, y), for any number of solutions, one after the other.
 
+    A program may have a third argument: numbers that each solution is given anew, for which nothing is compiled again.
     The tolerance is of the largest entry; the first `controlled` ones count (all, if none is given). Those that do not
     are carried along so much smaller that they never are the largest.
     """
@@ -51,7 +52,7 @@ class Taylor:
         _check(program)
         if not EPS <= tolerance < 1:
             raise InputError(f"tolerance = {tolerance!r}; expected a number from {EPS:.2e} to 1")
-        self.size = len(program.outputs)
+        self.size, self.open = len(program.outputs), sum(program.sizes[2:])
         heyoka = _heyoka()
         self._outcome = heyoka.taylor_outcome
         carried = np.arange(self.size) >= counting(self.size, controlled)
@@ -81,11 +82,16 @@ class Taylor:
         max_steps: int = march.MAX_STEPS,
         on_step: march.OnStep | None = None,
         project: march.Project = march.nowhere_else,
+        numbers: ArrayLike = (),
     ) -> Solution:
         """The solution from y(t0) = y0 to t1, as `armwright.integrate.solve` gives it."""
         y, scalars = state("y0", y0)
         if scalars.dtype != np.float64 or y.shape != (self.size,):
             raise InputError(f"y0 is {scalars.dtype} {y.shape}; expected float64 {(self.size,)}, as the program's y")
+        given, pars = np.asarray(numbers, dtype=float), self._integrator.pars
+        if given.shape != (self.open,):
+            raise InputError(f"numbers has shape {given.shape}; expected {(self.open,)}, one for each that is open")
+        pars[:] = given[: len(pars)]  # heyoka has none for those after the last one that matters
         way, counts = march.Way(scalars, t0, t1, times), Statistics()
         longest = np.inf if max_step is None else way.length("max_step", max_step)
         steps = partial(self._steps, way.start, y, way.end, longest, max_steps, counts, project)
@@ -127,11 +133,11 @@ def _heyoka() -> Any:
 
 
 def _check(program: Program) -> None:
-    if program.sizes != (1, len(program.outputs)):
+    if program.sizes[:2] != (1, len(program.outputs)) or len(program.sizes) > 3:
         listed = ", ".join(f"{name} ({size})" for (name, _), size in zip(program.arguments, program.sizes, strict=True))
         raise InputError(
             f"the program has the arguments {listed} and {len(program.outputs)} outputs; "
-            "expected t (1), y (m) and m outputs, the derivatives of y"
+            "expected t (1), y (m), open numbers if there are any, and m outputs, the derivatives of y"
         )
     operations = {node.op for node in program.nodes}
     rough = sorted(operations & {"sign", "abs", "min", "max", "select"})
@@ -155,6 +161,8 @@ def _replayed(program: Program, heyoka: Any, scale: Sequence[float]) -> tuple[li
         if node.op == "constant":
             return heyoka.expression(node.value)
         argument, k = places[node.index]
+        if argument == 2:
+            return heyoka.par[k]
         return heyoka.time if not argument else y[k] if scale[k] == 1 else y[k] / scale[k]
 
     slopes = replay(program.outputs, leaf, lambda op, *args: operations[op](*args))

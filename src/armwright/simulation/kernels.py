@@ -87,5 +87,6 @@ def jacobian_of(robot: Robot, law: Form[Law], known: tuple[str, ...]) -> Kernel:
 
 
 @kept
-def taylor_of(robot: Robot, law: Law, tolerance: float) -> Taylor:
-    return Taylor(derivative(motion_of(robot, law), fence=False), tolerance, layout_of(robot, law).controlled)
+def taylor_of(robot: Robot, law: Form[Law], known: tuple[str, ...], tolerance: float) -> Taylor:
+    motion = motion_of(robot, law, (), known)
+    return Taylor(derivative(motion, fence=False), tolerance, layout_of(robot, law).controlled)

@@ -164,8 +164,9 @@ def _taylor(asked: Asked) -> Solution:
     if not plan.traced:
         raise InputError(f"the Taylor method needs a law that can be compiled, for up to {unrolled()} joints")
     assert plan.how.rtol is not None
-    series = taylor_of(plan.robot, plan.law, max(plan.how.rtol, 2.3e-16))
-    solution: Solution = series.solve(*asked.span, max_step=plan.how.max_step, **asked.output)
+    series = taylor_of(plan.shared.robot, plan.numbers.form, plan.shared.names, max(plan.how.rtol, 2.3e-16))
+    options = {"max_step": plan.how.max_step, "numbers": plan.inputs[0]}
+    solution: Solution = series.solve(*asked.span, **options, **asked.output)
     return solution
 
 
