@@ -1,5 +1,7 @@
 """A robot stepped from outside: the same motion as a simulation, exact derivatives of it, and states that go wrong."""
 
+from importlib import import_module
+
 import mpmath
 import numpy as np
 import pytest
@@ -79,6 +81,28 @@ def test_a_rollout_is_one_step_after_the_other(name):
         assert np.array_equal(Q[:, k + 1], q)
         assert np.array_equal(V[:, k + 1], qd)
     assert stepper.rollout(Q[0, 0], V[0, 0], tau)[0].shape == (3, 7, robot.nq)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "threads", "brief"), [("float64", 2, 5000), ("float32", 1, 10**9), ("float64", 3, 1)]
+)
+def test_rollouts_in_stretches_on_threads_and_in_any_layout_are_the_same_steps(dtype, threads, brief, monkeypatch):
+    """Bitwise, also for batches that no block nor vector divides, torques in any order, and one set of them for all."""
+    monkeypatch.setattr(import_module("armwright.simulation.stepper"), "BRIEF", brief)
+    robot = aw.load("panda")
+    stepper = aw.stepper(robot, dt=0.01, substeps=2, integrator="rk2", dtype=dtype)
+    q, qd, _ = (x.astype(dtype) for x in states(robot, 1101))
+    pushed = np.random.default_rng(0).uniform(-1, 1, (9, robot.n, 1101)).astype(dtype)
+    for tau in (pushed.transpose(2, 0, 1), np.ascontiguousarray(pushed.transpose(2, 0, 1)), pushed[..., 5]):
+        Q, V = stepper.rollout(q, qd, tau, threads=threads)
+        here = q, qd
+        for k in range(9):
+            here = stepper.step(*here, tau[..., k, :])
+            assert np.array_equal(Q[:, k + 1], here[0])
+            assert np.array_equal(V[:, k + 1], here[1])
+    many = stepper.rollout(q.reshape(1, 1101, -1), qd, pushed.transpose(2, 0, 1)[:, None].transpose(1, 0, 2, 3))
+    assert np.array_equal(many[0][0], stepper.rollout(q, qd, pushed.transpose(2, 0, 1))[0])
+    assert stepper.rollout(q[:0], qd[:0], pushed.transpose(2, 0, 1)[:0])[0].shape == (0, 10, robot.nq)
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -194,6 +218,17 @@ def test_one_bad_state_does_not_cost_the_others():
     assert np.isfinite(Q[done]).all()
     with pytest.raises(aw.SimulationError, match="step 0: state 4"):
         stepper.rollout(q, qd, np.repeat(tau[:, None], 3, axis=1))
+    late = np.zeros((6, 3, 6))
+    late[4, 1], late[1, 2] = 1e308, np.nan
+    Q, V, done = stepper.rollout(q, qd, late, raises=False)
+    assert done.tolist() == [True, False, True, True, False, True]
+    for k, step in ((4, 1), (1, 2)):  # nan from where it could not go on
+        assert np.isfinite(Q[k, : step + 1]).all()
+        assert np.isnan([Q[k, step + 1 :], V[k, step + 1 :]]).all()
+    with pytest.raises(aw.SimulationError, match="step 1: state 4"):
+        stepper.rollout(q, qd, late)
+    with pytest.raises(aw.InputError, match=r"tau\[1, 0\] is nan"):
+        stepper.rollout(q[:2], qd[:2], late[:2])
     q[2, 1] = np.nan
     with pytest.raises(aw.InputError, match=r"q\[2, 1\] is nan"):
         stepper.step(q, qd, 0 * tau)

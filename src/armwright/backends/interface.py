@@ -48,11 +48,28 @@ class Kernel(Protocol):
     def run(self, arrays: Sequence[Array], out: Array, threads: int = 1) -> bool:
         """Fill `out` (states, outputs) from arrays (states, entries); False if a result is not finite."""
 
+    def series(self, arrays: Sequence[Array], out: Array, threads: int = 1) -> bool:
+        """`run` so many times, on arrays (times, states, entries) and `out` (times, states, outputs), in this order.
+
+        What a state is given may be what was found for that state, and no other, at an earlier time.
+        """
+
     def single(self, ask: Callable[..., Any]) -> Callable[..., Any]:
         """A function of one state, arrays (entries,) in and a new array out; what it cannot take it hands to `ask`.
 
         It holds `ask` and nothing else: `ask` must keep this kernel alive.
         """
+
+
+class Repeated:
+    """Base of kernels that have no faster way to go through a series."""
+
+    def run(self, arrays: Sequence[Array], out: Array, threads: int = 1) -> bool:
+        raise NotImplementedError
+
+    def series(self, arrays: Sequence[Array], out: Array, threads: int = 1) -> bool:
+        finite = [self.run([x[k] for x in arrays], out[k], threads) for k in range(len(out))]
+        return all(finite)
 
 
 class Rollout(Protocol):

@@ -18,6 +18,7 @@ from armwright.backends.interface import (
     TOO_SMALL,
     UNSEEN,
     Backend,
+    Repeated,
     Rolled,
     Tables,
     Watch,
@@ -46,7 +47,7 @@ def computed(program: Program, arrays: Sequence[Array]) -> list[Any]:
         return interpret(program.outputs, values, arrays[0].dtype.type)
 
 
-class Interpreted:
+class Interpreted(Repeated):
     """One program."""
 
     def __init__(self, program: Program, dtype: str) -> None:
@@ -162,7 +163,7 @@ def solved(left: Equations, outputs: Array) -> Array:
     return X.reshape(left.inverse, -1)
 
 
-class Swept:
+class Swept(Repeated):
     """Sweeps over the joints of a chain."""
 
     def __init__(self, rolled: Rolled, tables: Tables, dtype: str) -> None:

@@ -39,6 +39,9 @@ from armwright.trace.form import straight, too_long
 HOLDS = ("zero",)
 """How torques go on between two steps: as they are."""
 
+BRIEF = 2_000_000
+"""Steps of states that one compiled call takes, some tenths of a second: Ctrl-C is heard between two of them."""
+
 Gradients: TypeAlias = ArrayLike | Callable[[Array, Array], tuple[ArrayLike, ArrayLike]]
 """The derivatives of a cost by the positions of a rollout, or a function of its states that gives both."""
 
@@ -180,14 +183,9 @@ class Stepper:
         y[0, ..., :nq], y[0, ..., nq:] = q, qd
         rows = y.reshape(steps + 1, math.prod(batch), nq + n)
         pushed = by_state(np.moveaxis(np.broadcast_to(torques, (*batch, steps, n)), -2, 0), (steps, *batch), (n,))
-        pushed, still = pushed.reshape(steps, -1, n), self._columns(held, batch)
-        good = np.ones(batch, bool)
-        for k in range(steps):
-            columns = [rows[k, :, :nq], rows[k, :, nq:], pushed[k], *still]
-            try:
-                good &= self._into(rows[k + 1], columns, batch, shares, raises)
-            except SimulationError as error:
-                raise SimulationError(f"step {k}: {error}", t=k * self.dt) from None
+        still = (np.broadcast_to(x, (steps, *x.shape)) for x in self._columns(held, batch))
+        columns = [rows[:-1, :, :nq], rows[:-1, :, nq:], pushed.reshape(steps, -1, n), *still]
+        good = self._along(rows[1:], columns, batch, shares, raises)
         states = np.moveaxis(y, 0, -2)
         ends = states[..., :nq], states[..., nq:]
         return ends if raises else (*ends, good)
@@ -336,6 +334,24 @@ class Stepper:
             raise self.failure([x.reshape(*batch, x.shape[-1]) for x in columns], batch, good.reshape(batch))
         y[~good] = np.nan
         return good.reshape(batch)
+
+    def _along(self, y: Array, columns: list[Array], batch: tuple[int, ...], threads: int, raises: bool) -> Array:
+        """Fill y (steps, states, entries), and say which rollouts are good to their end; others are nan from there."""
+        steps, states = y.shape[:2]
+        stretch = max(1, BRIEF // max(1, states * self.substeps))
+        parts = [slice(k, k + stretch) for k in range(0, steps if states else 0, stretch)]
+        finite = [self._kernel.series([x[part] for x in columns], y[part], threads) for part in parts]
+        if all(finite):
+            return np.ones(batch, bool)
+        good: Array = np.all([np.isfinite(x).all(axis=-1) for x in (y, *columns)], axis=0)
+        if raises:
+            k = int(np.argmin(good.all(axis=1)))
+            error = self.failure([x[k].reshape(*batch, x.shape[-1]) for x in columns], batch, good[k].reshape(batch))
+            raise SimulationError(f"step {k}: {error}", t=k * self.dt)
+        good = np.logical_and.accumulate(good, axis=0)
+        y[~good] = np.nan
+        to_the_end: Array = good[-1].reshape(batch)
+        return to_the_end
 
     def failure(self, arrays: Sequence[Array], batch: tuple[int, ...], good: Array) -> SimulationError:
         """What is told of states that are not all good; raises if what was given is not finite."""

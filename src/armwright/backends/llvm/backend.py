@@ -11,11 +11,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.backends.interface import FIELDS, Backend, Rolled, Tables, Watch
+from armwright.backends.interface import FIELDS, Backend, Repeated, Rolled, Tables, Watch
 from armwright.backends.interpreter import Interpreted, Stepped, Swept
 from armwright.backends.llvm import ir, loop, rollout, trial
 from armwright.backends.llvm.block import Lanes
 from armwright.backends.llvm.native import Code, engine_of, lanes, loaded
+from armwright.backends.llvm.series import again
 from armwright.backends.llvm.single import bind
 from armwright.backends.llvm.threads import python_pool, workers
 from armwright.graph.program import Program
@@ -39,14 +40,17 @@ class _Native:
     def source(self) -> str:
         return self._write(lanes(self.dtype.name))
 
-    def _shared(self, layout: Any, states: int, threads: int, smallest: int = _SMALLEST_SHARE) -> int:
-        """run(layout, begin, end) over all states, in as many parts as there are threads."""
-        run, width = self._run, self.width
+    def _shared(
+        self, layout: Any, states: int, threads: int, smallest: int = _SMALLEST_SHARE, address: int | None = None
+    ) -> int:
+        """run(layout, begin, end) over all states, in as many parts as there are threads; or what is at an address."""
+        place = self._code.run if address is None else address
+        run, width = self._run if address is None else _RUN(address), self.width
         shares = min(threads, max(1, states // smallest))
         if shares == 1:
             return int(run(layout, 0, states))
         team = workers(engine_of)
-        answer = None if team is None else team.share(self._code.run, layout, states, shares, width)
+        answer = None if team is None else team.share(place, layout, states, shares, width)
         if answer is None:
             step = -(-states // (shares * width)) * width
             parts = [(begin, min(begin + step, states)) for begin in range(0, states, step)]
@@ -80,8 +84,16 @@ class Straight(_Native):
         layout = self._layout(*_fields((*arrays, out), self.dtype.itemsize))
         return not self._shared(layout, len(out), threads)
 
+    def series(self, arrays: Sequence[Array], out: Array, threads: int = 1) -> bool:
+        times, size = len(out), len(self._layout())
+        fields = np.tile(_fields([x[0] for x in (*arrays, out)], self.dtype.itemsize), (times, 1))
+        fields[:, ::3] += np.multiply.outer(np.arange(times), [x.strides[0] for x in (*arrays, out)])
+        layout = np.concatenate([(self._code.run, times, size), fields.ravel()]).astype(np.int64)
+        _, address = again(engine_of)
+        return not self._shared(_place(layout), out.shape[1], threads, address=address)
 
-class Looped(_Native):
+
+class Looped(_Native, Repeated):
     """Sweeps over the joints of a chain."""
 
     def __init__(self, code: Code, write: Write, tables: Tables, dtype: str) -> None:
