@@ -115,9 +115,14 @@ def test_gradients_by_quaternions_are_along_the_sphere():
 
 
 def test_large_batches_run_under_jit_while_others_wait():
-    """Nobody waits for Python: what would stand still with callbacks goes on."""
+    """Nobody waits for Python: what would stand still with callbacks goes on, on all cores."""
     robot = aw.load("rr")
-    q, qd, x = arrays(states(robot, 50_000))
+    numbers = states(robot, 50_001)
+    q, qd, x = arrays(numbers)
+    assert np.array_equal(robots.forward_dynamics(robot, q, qd, x), robot.forward_dynamics(*numbers))
+    late = x.at[-1, 0].set(jnp.nan)
+    with pytest.raises(FAILURES, match=r"tau\[50000, 0\] is nan"):
+        jax.block_until_ready(robots.forward_dynamics(robot, q, qd, late))
     step = jax.jit(jax.grad(lambda q, qd, x: robots.forward_dynamics(robot, q, qd, jnp.tanh(x)).sum(), argnums=(0, 1)))
     for _ in range(5):
         q, qd = step(q, qd, x)

@@ -14,7 +14,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 SEMAPHORE = 32  # bytes: glibc and musl on 64-bit machines
 JOB = 2 * SEMAPHORE + 5 * 8
@@ -22,6 +22,9 @@ JOB = 2 * SEMAPHORE + 5 * 8
 
 SPINS = 50_000
 """How often to look before going to sleep, some tenths of a millisecond: being woken takes as long as 2000 states."""
+
+REFUSED = -1
+"""The answer of workers that serve another caller."""
 
 IR = f"""
 %job = type {{ [{SEMAPHORE} x i8], [{SEMAPHORE} x i8], ptr, ptr, i64, i64, i64 }}
@@ -68,9 +71,15 @@ wait:
   br label %wait
 }}
 
+@busy = internal global i32 0
+
 define i32 @share(ptr %jobs, i64 %workers, ptr %run, ptr %layout, i64 %states, i64 %step) {{
 start:
-  br label %give
+  %before = cmpxchg ptr @busy, i32 0, i32 1 acquire monotonic
+  %free = extractvalue {{ i32, i1 }} %before, 1
+  br i1 %free, label %give, label %refuse
+refuse:
+  ret i32 {REFUSED}
 give:
   %w = phi i64 [ 0, %start ], [ %w1, %give ]
   %job = getelementptr %job, ptr %jobs, i64 %w
@@ -111,6 +120,7 @@ collect:
   %again = icmp slt i64 %c1, %workers
   br i1 %again, label %collect, label %end.all
 end.all:
+  store atomic i32 0, ptr @busy release, align 4
   ret i32 %sum1
 }}
 
@@ -118,6 +128,14 @@ declare i32 @sem_trywait(ptr)
 declare i32 @sem_wait(ptr)
 declare i32 @sem_post(ptr)
 """
+
+
+class Team(NamedTuple):
+    """Where `share` is, and the memory and the number of the workers it wakes."""
+
+    share: int
+    jobs: int
+    workers: int
 
 
 class Workers:
@@ -139,18 +157,25 @@ class Workers:
 
     def share(self, run: int, layout: Any, states: int, threads: int, width: int) -> int | None:
         """run(layout, begin, end) over all states in `threads` parts; None if the workers serve another caller."""
-        workers = min(threads - 1, self._most)
-        if not self._lock.acquire(blocking=False):
-            return None
-        try:
+        workers = self._start(threads - 1)
+        step = -(-states // ((workers + 1) * width)) * width
+        answer = int(self._share(self._jobs, workers, run, layout, states, step))
+        return None if answer == REFUSED else answer
+
+    def team(self, threads: int) -> Team:
+        """What compiled code needs to share with these workers by itself, `threads` in all."""
+        workers = self._start(threads - 1)
+        return Team(self._engine.get_function_address("share"), ctypes.addressof(self._jobs), workers)
+
+    def _start(self, wanted: int) -> int:
+        """As many workers as wanted, or as there can be."""
+        workers = min(wanted, self._most)
+        with self._lock:
             while self._started < workers:
                 place = ctypes.addressof(self._jobs) + JOB * self._started
                 threading.Thread(target=self._worker, args=(place,), daemon=True, name="armwright").start()
                 self._started += 1
-            step = -(-states // ((workers + 1) * width)) * width
-            return int(self._share(self._jobs, workers, run, layout, states, step))
-        finally:
-            self._lock.release()
+        return workers
 
 
 _current: list[Workers] = []

@@ -2,12 +2,14 @@
 
 XLA hands a frame to the handler (`xla/ffi/api/c_api.h`, a binary interface that stays): places of the buffers of
 arguments and results, each with its shape, rows one after the other. States are all axes but the last; an argument that
-has one row only has it for all states. Where a result is not finite, Python is asked what to tell XLA.
+has one row only has it for all states. Large batches are shared with the workers of this process (`threads`). Where a
+result is not finite, Python is asked what to tell XLA.
 """
 
 from __future__ import annotations
 
 import ctypes
+import os
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -17,6 +19,7 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.backends.llvm.backend import Straight
 from armwright.backends.llvm.native import engine_of
+from armwright.backends.llvm.threads import REFUSED, workers
 
 # Bytes from the start of each structure
 EXTENSION, API, ARGUMENTS, RESULTS = 8, 16, 72, 112  # of a frame; the last two are arrays of places of buffers
@@ -27,9 +30,15 @@ ASKED_FOR_METADATA, INVALID = 1, 3
 FIRST_VERSION = 1 << 32  # 0.1: what an XLA that hands no table to who is asked for metadata has
 ERROR_SIZE = 28
 
+SHARE = 8192
+"""States for each thread, so that large batches alone are shared: XLA has threads of its own for the rest."""
+
 CODE = f"""
 @run = global ptr null
 @explain = global ptr null
+@share = global ptr null
+@jobs = global ptr null
+@workers = global i64 0
 
 define internal i64 @rows(ptr %buffer) {{
 start:
@@ -80,7 +89,7 @@ start:
 """
 
 
-def _handler(arguments: int) -> str:
+def _handler(arguments: int, width: int) -> str:
     """The IR of `handle` for a kernel of so many arguments and one result."""
     buffers = [*(("arguments", j) for j in range(arguments)), ("results", 0)]
     lay = "\n".join(
@@ -126,7 +135,30 @@ work:
   %states = call i64 @rows(ptr %result)
 {lay}
   %run = load ptr, ptr @run, align 8
-  %broken = call i32 %run(ptr %layout, i64 0, i64 %states)
+  %workers = load i64, ptr @workers, align 8
+  %parts = sdiv i64 %states, {SHARE}
+  %others = sub i64 %parts, 1
+  %fewer = icmp slt i64 %others, %workers
+  %helping = select i1 %fewer, i64 %others, i64 %workers
+  %several = icmp sgt i64 %helping, 0
+  br i1 %several, label %together, label %alone
+together:
+  %jobs = load ptr, ptr @jobs, align 8
+  %share = load ptr, ptr @share, align 8
+  %all = add i64 %helping, 1
+  %lanes = mul i64 %all, {width}
+  %up = add i64 %states, %lanes
+  %less = sub i64 %up, 1
+  %chunks = sdiv i64 %less, %lanes
+  %step = mul i64 %chunks, {width}
+  %shared = call i32 %share(ptr %jobs, i64 %helping, ptr %run, ptr %layout, i64 %states, i64 %step)
+  %refused = icmp eq i32 %shared, {REFUSED}
+  br i1 %refused, label %alone, label %judge
+alone:
+  %own = call i32 %run(ptr %layout, i64 0, i64 %states)
+  br label %judge
+judge:
+  %broken = phi i32 [ %shared, %together ], [ %own, %alone ]
   %good = icmp eq i32 %broken, 0
   br i1 %good, label %done, label %wrong
 done:
@@ -159,8 +191,11 @@ class Handler:
     """
 
     def __init__(self, kernel: Straight, sizes: Sequence[int], explain: Explain | None) -> None:
-        self._kernel, self._engine = kernel, engine_of(_handler(len(sizes)))
+        self._kernel, self._engine = kernel, engine_of(_handler(len(sizes), kernel.width))
         self._fill("run", kernel.address)
+        if (team := workers(engine_of)) is not None:
+            for name, place in team.team(os.cpu_count() or 1)._asdict().items():
+                self._fill(name, place)
         self.function = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(self._engine.get_function_address("handle"))
         if explain is not None:
             self._told = _TOLD(self._teller(sizes, explain))
