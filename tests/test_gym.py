@@ -174,18 +174,20 @@ def test_every_part_of_a_task_can_be_replaced(rr: aw.Robot) -> None:
 
 
 def test_a_task_of_ones_own_varies_the_robot(rr: aw.Robot) -> None:
-    """Every environment has its own payload: each moves as that robot does."""
+    """Every environment has its own payload and gravity: each moves as that robot does."""
     task = Task(
-        reset=lambda draw: {"q": np.zeros((draw.count, 2)), "payload.mass": draw.uniform(0, 3)},
-        observe=lambda scene: scene.q,
+        reset=lambda draw: {
+            "q": np.zeros((draw.count, 2)), "payload.mass": draw.uniform(0, 3), "gravity": draw.normal((3,))
+        },
+        observe=lambda scene: scene["gravity"],
         reward=lambda scene: scene["payload.mass"],
-        vary=("payload.mass",),
-    )
+        vary=("payload.mass", "gravity"),
+    )  # fmt: skip
     envs = vector(rr, task, 3, action="torque", substeps=4, seed=2)
     envs.reset()
-    masses = envs.step(np.full((3, 2), 0.1))[1]
-    for mass, q in zip(masses, envs._q, strict=True):
-        held = aw.stepper(rr.with_payload(mass), dt=0.04, substeps=4)
+    _, masses, *_ = envs.step(np.full((3, 2), 0.1))
+    for mass, gravity, q in zip(masses, envs._given["gravity"], envs._q, strict=True):
+        held = aw.stepper(rr.with_payload(mass).with_gravity(gravity), dt=0.04, substeps=4)
         assert np.allclose(held.step(np.zeros(2), np.zeros(2), np.full(2, 50.0))[0], q, rtol=1e-12)
 
 

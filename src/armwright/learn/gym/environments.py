@@ -17,6 +17,7 @@ from armwright.errors import InputError, unknown
 from armwright.learn.gym.plant import SMOOTH, Plant, every
 from armwright.learn.gym.streams import Streams
 from armwright.learn.gym.tasks import Draw, Scene, Task
+from armwright.model.vary import check
 from armwright.simulation.stepper import Stepper, stepper
 
 FASTEST = 1e4
@@ -63,7 +64,8 @@ class Environments(VectorEnv):  # type: ignore[misc]
         self.action_space = batch_space(self.single_action_space, num_envs)
 
     def _made_stepper(self, substeps: int | None) -> Stepper:
-        loads = {name: np.zeros(self.num_envs) for name in self.task.varied}
+        sizes = check(self.plant.robot, self.task.varied)
+        loads = {name: np.zeros((self.num_envs, size) if size > 1 else self.num_envs) for name, size in sizes.items()}
         count = self.plant.substeps if substeps is None else substeps
         return stepper(self.plant.robot, dt=self.plant.dt, substeps=count, vary=loads, smooth=SMOOTH)
 
@@ -153,6 +155,7 @@ class Environments(VectorEnv):  # type: ignore[misc]
             self._q, self._qd = q, qd
         else:
             self._q, self._qd = (np.where(good[:, None], x, y) for x, y in ((q, self._q), (qd, self._qd)))
+            self._tau = np.where(good[:, None], self._tau, 0.0)
         self._diverged = ~good
         self._steps = self._steps + 1
 

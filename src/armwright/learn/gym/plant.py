@@ -82,24 +82,28 @@ class Plant:
         return np.flatnonzero([_driven(joint) for joint in self.robot.joints])
 
     @cached_property
-    def single(self) -> Array:
+    def single(self) -> Array | slice:
         """Which joints have one entry of q."""
+        if not self.robot.balls:
+            return slice(None)
         return np.flatnonzero([joint.kind not in FREEDOMS for joint in self.robot.joints])
 
     @cached_property
-    def entries(self) -> Array:
+    def entries(self) -> Array | slice:
         """The entries of q of these."""
-        return np.array(self.robot.entries, int)[self.single]
+        return np.array(self.robot.entries, int)[self.single] if self.robot.balls else slice(None)
 
     @cached_property
     def limits(self) -> Array:
         """Where these may be, (2, single), infinite where they have no limits."""
-        return np.array([self.robot.joints[i].limits or (-math.inf, math.inf) for i in self.single]).reshape(-1, 2).T
+        every_joint = np.array([joint.limits or (-math.inf, math.inf) for joint in self.robot.joints])
+        found: Array = every_joint[self.single].T
+        return found
 
     @cached_property
     def span(self) -> Array:
         """From where to where their positions are drawn, (2, single)."""
-        usual = np.array([USUAL_RANGE[self.robot.joints[i].prismatic] for i in self.single])
+        usual = np.array([USUAL_RANGE[joint.prismatic] for joint in self.robot.joints])[self.single]
         low, high = self.limits
         low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2 * usual, -usual))
         return np.stack([low, np.where(np.isfinite(high), high, low + 2 * usual)])
@@ -142,7 +146,7 @@ class Plant:
     @property
     def numbers(self) -> int:
         """How many numbers in [0, 1) a position is made of."""
-        return len(self.single) + 4 * len(self.robot.balls)
+        return len(self.span[0]) + 4 * len(self.robot.balls)
 
     def positions(self, unit: Array, share: float = 1.0) -> Array:
         """Positions (states, nq) made of numbers in [0, 1): in the middle `share` of every range, balls turned anyhow.
@@ -170,7 +174,7 @@ class Plant:
                 f"forces hold {listed(held)} of {self.robot.name}, and positions that are drawn would not keep them "
                 "closed; expected reset=..., which draws ones that do, and limits of torque"
             )
-        good: Array = compile_function(self.robot, "link_positions")(q, raises=False)[1]
+        good: Array = self._places(q, raises=False)[1]
         return good
 
     def way(self, q: Array, to: Array) -> Array:
@@ -179,11 +183,9 @@ class Plant:
 
     def inside(self, q: Array, slack: float = 0.0) -> Array:
         """Whether all joints are within their limits, or not further beyond than a share of their range."""
-        low, high = self.limits
         beyond = slack * (self.span[1] - self.span[0])
         x = q[:, self.entries]
-        within = (x >= low - beyond) & (x <= high + beyond)
-        return every(within)
+        return every((x >= self.limits[0] - beyond) & (x <= self.limits[1] + beyond))
 
     def torques(self, q: Array, qd: Array, action: Array) -> Array:
         """What the motors do in states (states, n) until the next action, for actions (states, motors) in [-1, 1].
@@ -239,6 +241,10 @@ class Plant:
     @cached_property
     def _pose(self) -> Function:
         return compile_function(self.robot, "forward_kinematics", frame=self.frame)
+
+    @cached_property
+    def _places(self) -> Function:
+        return compile_function(self.robot, "link_positions")
 
     @cached_property
     def _inverse(self) -> Function:

@@ -183,7 +183,9 @@ def _drawn_target(draw: Draw) -> Mapping[str, Array]:
 
 
 def _way_to_target(scene: Scene) -> Array:
-    return _beside(scene.q, scene.qd, scene.tip, scene["target"] - scene.tip)
+    way = scene["target"] - scene.tip
+    where_to = way / (scene.distance + scene.task.tolerance)[:, None]
+    return _beside(scene.q, scene.qd, scene.tip, way, where_to)
 
 
 def _near_target(scene: Scene) -> Array:
@@ -199,7 +201,8 @@ class Reach(Task):
     """Bring the tip to a target and keep it there.
 
     Positions of the joints are drawn and the target is where the tip then is, so that every target can be reached.
-    Observed are q, qd, the tip, and the way from it to the target; the reward is `nearness`.
+    Observed are q, qd, the tip, the way from it to the target, and the direction of that way, which is short only where
+    the tip is there; the reward is `nearness`.
 
     tolerance   metres within which it is there
     start       the share of the ranges of the joints, about their middle, in which it begins
@@ -307,7 +310,9 @@ class Track(Task):
 def _drawn_pose(draw: Draw) -> Mapping[str, Array]:
     task, robot = draw.task, draw.plant.robot
     pose = draw.positions() if task.pose is None else np.tile(np.asarray(task.pose, float), (draw.count, 1))
-    pushes = np.einsum("kij,kpj->kpi", robot.mass_matrix(pose), draw.uniform(-task.push, task.push, (PUSHES, robot.n)))
+    most = np.full(robot.n, task.push)
+    most[draw.plant.single] *= np.minimum(1.0, draw.plant.span[1] - draw.plant.span[0])
+    pushes = np.einsum("kij,kpj->kpi", robot.mass_matrix(pose), draw.uniform(-most, most, (PUSHES, robot.n)))
     drawn = {"q": pose, "pose": pose, "push": pushes}
     return drawn | ({"payload.mass": draw.uniform(0, task.payload)} if task.payload else {})
 
@@ -347,7 +352,8 @@ class Hold(Task):
 
     tolerance   radians or metres within which it stays
     pose        (nq,), the same for all; by default each draws one
-    push        the largest acceleration that a push gives a joint, rad/s^2 or m/s^2
+    push        the largest acceleration that a push gives a joint, rad/s^2 or m/s^2, where its range is 1 rad or 1 m or
+                more; in proportion to its range where that is less
     every       seconds after which there is another
     payload     the largest mass in the tool, kg
     """
