@@ -258,6 +258,26 @@ def test_sine_and_cosine_are_right_to_two_units_in_the_last_place(
         assert float(np.max(error / unit)) <= 2.0
 
 
+@pytest.mark.parametrize(("dtype", "digits"), [("float64", 53), ("float32", 24)])
+@pytest.mark.parametrize("fma", [True, False])
+def test_a_hyperbolic_tangent_is_right_to_three_units_in_the_last_place(
+    dtype: str, digits: int, fma: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = native.lanes(dtype)
+    monkeypatch.setattr(native, "lanes", lambda _dtype: replace(usual, fma=fma and usual.fma))
+    rng = np.random.default_rng(1)
+    k = kernel(lambda a, b, c: (a.tanh(), b.tanh(), c.tanh()), dtype)
+    small = np.ldexp(rng.uniform(-1, 1, 900), rng.integers(-100, 1, 900))
+    x = np.concatenate([rng.uniform(-1, 1, 1500), rng.uniform(-25, 25, 900), small]).astype(dtype).reshape(-1, 3)
+    true = exact(mpmath.tanh, x)
+    unit = np.array([mpmath.ldexp(1, int(mpmath.frexp(abs(t))[1]) - digits) for t in true.ravel()]).reshape(x.shape)
+    assert float(np.max(np.abs(run(k, x).astype(object) - true) / unit)) <= 3.0
+    ends = np.array([[0.0, -0.0, np.inf], [-np.inf, np.nan, np.finfo(dtype).max]], dtype)
+    found = run(k, ends)
+    np.testing.assert_array_equal(found, np.tanh(ends))
+    assert np.signbit(found[0, 1])
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_large_angles_are_right_and_broken_ones_stay_broken(dtype: str) -> None:
     k = kernel(lambda a, b, c: (a.sin(), a.cos(), b + 0, c.sin()), dtype)

@@ -139,18 +139,6 @@ class Block:
         return self.let(f"select {t.truths} {condition}, {t.vector} {x}, {t.vector} {y}")
 
 
-def each_lane(block: Block, name: str, x: str) -> str:
-    """A function of the C library, lane by lane."""
-    t = block.lanes
-    function = library(name, t)
-    result = "poison"
-    for i in range(t.width):
-        lane = block.let(f"extractelement {t.vector} {x}, i32 {i}")
-        value = block.let(f"call {t.scalar} @{function}({t.scalar} {lane})")
-        result = block.let(f"insertelement {t.vector} {result}, {t.scalar} {value}, i32 {i}")
-    return result
-
-
 def library(name: str, lanes: Lanes) -> str:
     """The C library's name for a function of this precision."""
     return name if lanes.double else f"{name}f"
@@ -160,7 +148,7 @@ def declarations(declared: set[str], t: Lanes) -> list[str]:
     """Intrinsics that code calls, and the C library; the weights of a rare branch, the mark of a store past caches."""
     return [
         *sorted(declared),
-        *(f"declare {t.scalar} @{library(name, t)}({t.scalar})" for name in ("sin", "cos", "tanh")),
+        *(f"declare {t.scalar} @{library(name, t)}({t.scalar})" for name in ("sin", "cos")),
         f"declare i1 @llvm.vector.reduce.or.v{t.width}i1({t.truths})",
         '!0 = !{!"branch_weights", i32 1, i32 1000000}',
         "!1 = !{i32 1}",

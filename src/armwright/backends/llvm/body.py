@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 
-from armwright.backends.llvm.block import Block, each_lane
+from armwright.backends.llvm.block import Block
+from armwright.backends.llvm.hyperbolic import tangent
 from armwright.backends.llvm.trigonometry import sine_cosine
 from armwright.graph.angles import rounds
 from armwright.graph.expression import LEAVES, Expr, Operand, schedule
@@ -254,7 +255,7 @@ EMIT: dict[str, Callable[..., str]] = {
     "abs": lambda block, x: block.call("fabs", x),
     "min": lambda block, x, y: block.call("minimum", x, y),
     "max": lambda block, x, y: block.call("maximum", x, y),
-    "tanh": lambda block, x: each_lane(block, "tanh", x),
+    "tanh": tangent,
     "sign": _sign,
     "select": _select,
 }
