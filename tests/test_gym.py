@@ -1,7 +1,10 @@
 """Environments keep Gymnasium's contract; many at once are the same as one by one, and a bad one costs no other."""
 
+import copy
+import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 
 import gymnasium
 import numpy as np
@@ -322,6 +325,20 @@ def test_stiff_friction_takes_more_steps(rr: aw.Robot) -> None:
     assert not envs.step(np.ones((2, 2)))[-1]["diverged"].any()
     with pytest.raises(InputError, match=r"would take \d+ substeps; expected a shorter dt"):
         vector(rr.with_friction(viscous=1e9))
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.deepcopy, lambda envs: pickle.loads(pickle.dumps(envs))], ids=["copy", "pickle"]
+)
+def test_copies_go_on_as_they_would_have(copied: Callable[[VectorEnv], VectorEnv], rr: aw.Robot) -> None:
+    envs = vector(rr, Hold(payload=2.0), 3, max_episode_steps=8, seed=0)
+    envs.reset()
+    action = np.full((3, 2), 0.2)
+    for _ in range(5):
+        envs.step(action)
+    other = copied(envs)
+    for _ in range(10):
+        assert data_equivalence(envs.step(action), other.step(action), exact=True)
 
 
 def test_threads_change_nothing(rr: aw.Robot) -> None:

@@ -69,6 +69,16 @@ class Environments(VectorEnv):  # type: ignore[misc]
         count = self.plant.substeps if substeps is None else substeps
         return stepper(self.plant.robot, dt=self.plant.dt, substeps=count, vary=loads, smooth=SMOOTH)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but compiled code, so that environments can be copied and pickled in the middle of an episode."""
+        return {**vars(self), "stepper": (self.stepper.substeps, self.stepper.parameters)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        substeps, parameters = state.pop("stepper")
+        self.__dict__.update(state)
+        self.stepper = self._made_stepper(substeps)
+        self.stepper.parameters.update(parameters)
+
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
