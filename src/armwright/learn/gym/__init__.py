@@ -19,11 +19,11 @@ from armwright.learn.gym.make import STEPS, named, single, vector
 from armwright.learn.gym.plant import Plant
 from armwright.learn.gym.tasks import Draw, Hold, Reach, Scene, Task, Track, nearness
 
-for task in (Reach, Track, Hold):
+for _task in (Reach, Track, Hold):
     gymnasium.register(
-        f"armwright/{task.__name__}-v0",
-        entry_point=partial(named, single, task),
-        vector_entry_point=partial(named, vector, task),
+        f"armwright/{_task.__name__}-v0",
+        entry_point=partial(named, single, _task),
+        vector_entry_point=partial(named, vector, _task),
         max_episode_steps=STEPS,
     )
 
