@@ -12,7 +12,7 @@ import armwright as aw
 from armwright.backends.llvm import native
 from armwright.errors import InputError, SlowWarning, UnknownNameError
 from armwright.formulations import problem_of
-from armwright.torque import Moment, interpolated
+from armwright.torque import Moment, interpolated, numbers_of
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "laws.md"
 KEPT = (ast.Import, ast.ImportFrom, ast.ClassDef, ast.FunctionDef)
@@ -93,6 +93,16 @@ def test_other_numbers_compile_nothing(name: str, integrator: str, monkeypatch: 
     aw.simulate(ARM, law(name), **ASK, integrator=integrator, rtol=1e-6)
     monkeypatch.setattr(native, "compiled", lambda text: pytest.fail("something is compiled"))
     aw.simulate(ARM, law(name, 0.01), **ASK, integrator=integrator, rtol=1e-6)
+
+
+def test_whole_numbers_where_floats_are_declared_are_open_too() -> None:
+    floats, whole = (
+        LAW["Impedance"]((0.1, 0.2, 0.3), 300.5, 20.5),
+        LAW["Impedance"]((1, 0, np.float32(2)), 300, np.int64(20)),
+    )
+    assert whole.where == (1.0, 0.0, 2.0)
+    assert numbers_of(whole).form == numbers_of(floats).form
+    assert numbers_of(whole).numbers == [1.0, 0.0, 2.0, 300.0, 20.0]
 
 
 def test_a_tip_on_a_spring_sags_by_the_weight_it_does_not_know_of() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import Field, fields, is_dataclass
+from numbers import Real
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
@@ -18,6 +20,9 @@ from armwright.mechanism import FREEDOMS, Mechanism
 from armwright.model.description import Description
 from armwright.trace.regroup import regrouped
 from armwright.trajectory import Trajectory
+
+FLOAT, FLOATS = ("float", "<class 'float'>"), ("tuple[float, ...]",)
+"""How a law declares numbers that stay open."""
 
 FEWEST = min(FREEDOMS.values())
 """Freedoms of a joint whose q has one entry more."""
@@ -82,7 +87,14 @@ class Law:
     """The parameters that are one number, or one per entry of q."""
 
     def __post_init__(self) -> None:
-        """Do its numbers and parts fit together?"""
+        """Do its numbers and parts fit together? A whole number where a float is declared is one."""
+        declared: tuple[Field[Any], ...] = fields(self) if is_dataclass(self) else ()
+        for field in declared:
+            value = getattr(self, field.name)
+            if str(field.type) in FLOAT and isinstance(value, Real):
+                object.__setattr__(self, field.name, float(value))
+            elif str(field.type) in FLOATS and isinstance(value, tuple):
+                object.__setattr__(self, field.name, tuple(float(x) if isinstance(x, Real) else x for x in value))
         n, nq = self.n, self.nq
         if n is not None and nq is not None and not 0 <= FEWEST * (nq - n) <= n:
             raise InputError(self.misfit(n, nq))
