@@ -107,6 +107,8 @@ FUNCTIONS: dict[Any, dict[str, Any]] = {
     torque.table: {"times": TIMES, "torques": TAU},
     torque.spring_damper: {"stiffness": WEIGHTS, "damping": WEIGHTS, "rest": WEIGHTS},
     torque.friction: {"viscous": WEIGHTS, "coulomb": WEIGHTS, "smooth": 0.1},
+    torque.stops: {"robot": ARM.with_limits([-0.1, 0.1]), "stiffness": WEIGHTS, "damping": WEIGHTS},
+    torque.interpolated: {"t": 0.6, "times": TIMES.tolist(), "values": Q},
     **{law: {"target": Q[1], "kp": WEIGHTS, "kd": WEIGHTS} for law in (torque.pd, torque.pd_gravity)},
     torque.pid: {"target": Q[1], "kp": WEIGHTS, "ki": WEIGHTS, "kd": WEIGHTS},
     torque.computed_torque: {"trajectory": Q[1], "kp": WEIGHTS, "kd": WEIGHTS},
@@ -147,7 +149,7 @@ FUNCTIONS: dict[Any, dict[str, Any]] = {
         "qd0": WEIGHTS, "t1": 1.0, "step": 0.1, "times": TIMES,
     },
     aw.simulate: {"robot": ARM, "torque": WEIGHTS, "q0": Q[0], "qd0": QD[0], "duration": 0.02},
-    aw.simulate_batch: {"robot": ARM, "torque": WEIGHTS, "q0": Q, "qd0": QD, "duration": 0.02},
+    aw.simulate_batch: {"robot": ARM, "torque": WEIGHTS, "q0": Q, "qd0": QD, "duration": 0.02, "start": TIMES},
     aw.torques_along: {"robot": ARM, "trajectory": MOTION, "tip_wrench": WRENCH[0], "every": 0.1},
 }  # fmt: skip
 """Functions, and what they are given; what is an array is tried in every form."""
