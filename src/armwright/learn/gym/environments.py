@@ -147,13 +147,16 @@ class Environments(VectorEnv):  # type: ignore[misc]
         array = checked("actions", actions, shape[1:], np.dtype(float), "in [-1, 1], for every motor")
         if array.shape != shape:
             raise InputError(f"actions have shape {array.shape}; expected {shape}, a row for every environment")
-        array = np.clip(array, -1.0, 1.0)
+        array = np.clip(np.asfortranarray(array), -1.0, 1.0)
         self._diverged = ~every(np.isfinite(array))
         array[self._diverged] = 0.0
         return array
 
     def _move(self, action: Array) -> None:
-        """One compiled step of all; those that diverge stay where they are."""
+        """One compiled step of all; those that diverge stay where they are.
+
+        States are kept by columns, along which NumPy goes several times as fast as along rows of a few joints.
+        """
         self._action = action
         self._tau = total = self.plant.torques(self._q, self._qd, action)
         if self.task.disturb is not None:
@@ -162,7 +165,7 @@ class Environments(VectorEnv):  # type: ignore[misc]
         q, qd, good = self.stepper.step(self._q, self._qd, total, threads=self.threads, raises=False)
         good = good & every(np.abs(qd) < FASTEST) & ~self._diverged
         if good.all():
-            self._q, self._qd = q, qd
+            self._q, self._qd = np.asfortranarray(q), np.asfortranarray(qd)
         else:
             self._q, self._qd = (np.where(good[:, None], x, y) for x, y in ((q, self._q), (qd, self._qd)))
             self._tau = np.where(good[:, None], self._tau, 0.0)
