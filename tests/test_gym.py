@@ -14,7 +14,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 
 import armwright as aw
 from armwright.errors import InputError, LimitWarning, UnknownNameError
-from armwright.learn.gym import Hold, Reach, Task, Track, single, vector
+from armwright.learn.gym import Hold, Reach, Task, Track, nearness, single, vector
 from armwright.learn.gym.plant import ACTIONS, Plant
 from armwright.learn.gym.streams import Streams, normal
 from armwright.robot import random_tree
@@ -339,6 +339,15 @@ def test_copies_go_on_as_they_would_have(copied: Callable[[VectorEnv], VectorEnv
     other = copied(envs)
     for _ in range(10):
         assert data_equivalence(envs.step(action), other.step(action), exact=True)
+
+
+def test_rewards_grow_with_nearness_and_are_never_negative() -> None:
+    far = np.array([0.0, 0.02, 0.04, 0.08, 0.4, 0.8, 1.7, 5.0])
+    reward = nearness(far, tolerance=0.02, far=1.7)
+    assert reward[0] == 1
+    assert reward[-2:] == pytest.approx([0, 0])
+    assert (np.diff(reward) <= 0).all()
+    assert reward[2] - reward[3] == pytest.approx(reward[4] - reward[5], rel=0.3)  # a halving is a halving
 
 
 def test_threads_change_nothing(rr: aw.Robot) -> None:
