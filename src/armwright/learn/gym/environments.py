@@ -147,10 +147,10 @@ class Environments(VectorEnv):  # type: ignore[misc]
         array = checked("actions", actions, shape[1:], np.dtype(float), "in [-1, 1], for every motor")
         if array.shape != shape:
             raise InputError(f"actions have shape {array.shape}; expected {shape}, a row for every environment")
-        array = np.clip(np.asfortranarray(array), -1.0, 1.0)
-        self._diverged = ~every(np.isfinite(array))
-        array[self._diverged] = 0.0
-        return array
+        asked: Array = np.clip(np.asfortranarray(array), -1.0, 1.0)
+        self._diverged = ~every(np.isfinite(asked))
+        asked[self._diverged] = 0.0
+        return asked
 
     def _move(self, action: Array) -> None:
         """One compiled step of all; those that diverge stay where they are.
