@@ -122,7 +122,7 @@ def outside(scene: Scene) -> Array:
 
 
 def nearness(distance: Array, tolerance: float, far: float) -> Array:
-    """1 where there, 0 where as far as can be: between them every halving of the distance is worth the same.
+    """1 where there, 0 where as far as can be; every halving of the distance, down to the tolerance, is worth as much.
 
     Never negative, so that nobody gains by an early end.
     """
