@@ -114,9 +114,13 @@ def stacked(values: Any, batch: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
 
 def by_state(array: Array, batch: tuple[int, ...], shape: tuple[int, ...]) -> Array:
     """An array (..., *shape) as (states, numbers), copied only if its layout leaves no other way."""
-    flat = np.broadcast_to(array, (*batch, *shape)).reshape(math.prod(batch), math.prod(shape))
-    regular = all(stride % flat.itemsize == 0 for stride in flat.strides) and flat.flags.aligned
-    return flat if regular else np.ascontiguousarray(flat)
+    return regular(np.broadcast_to(array, (*batch, *shape)).reshape(math.prod(batch), math.prod(shape)))
+
+
+def regular(array: Array) -> Array:
+    """The same numbers, copied only if they lie where compiled code cannot read them: between the places of others."""
+    lies = all(stride % array.itemsize == 0 for stride in array.strides) and array.flags.aligned
+    return array if lies else np.ascontiguousarray(array)
 
 
 def viewed(array: Array, shape: tuple[int, int]) -> Array | None:

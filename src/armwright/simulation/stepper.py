@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.arrays import by_state, check_finite, checked, common_shape, whole_number
+from armwright.arrays import by_state, check_finite, checked, common_shape, regular, whole_number
 from armwright.backends.interface import Kernel, backend
 from armwright.errors import InputError, SimulationError, unknown
 from armwright.graph.program import Program
@@ -182,9 +182,9 @@ class Stepper:
         y = np.empty((steps + 1, *batch, nq + n), self.dtype)
         y[0, ..., :nq], y[0, ..., nq:] = q, qd
         rows = y.reshape(steps + 1, math.prod(batch), nq + n)
-        pushed = by_state(np.moveaxis(np.broadcast_to(torques, (*batch, steps, n)), -2, 0), (steps, *batch), (n,))
+        pushed = np.moveaxis(np.broadcast_to(torques, (*batch, steps, n)), -2, 0).reshape(steps, math.prod(batch), n)
         still = (np.broadcast_to(x, (steps, *x.shape)) for x in self._columns(held, batch))
-        columns = [rows[:-1, :, :nq], rows[:-1, :, nq:], pushed.reshape(steps, -1, n), *still]
+        columns = [rows[:-1, :, :nq], rows[:-1, :, nq:], regular(pushed), *still]
         good = self._along(rows[1:], columns, batch, shares, raises)
         states = np.moveaxis(y, 0, -2)
         ends = states[..., :nq], states[..., nq:]
