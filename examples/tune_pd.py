@@ -39,7 +39,7 @@ def controller(kp: np.ndarray, kd: np.ndarray) -> aw.torque.Law:
     return aw.torque.pd_gravity(MOTION, kp, kd, model=ARM).limited(STRENGTH)
 
 
-def merits(run: aw.Run | aw.simulation.BatchRun) -> list[np.ndarray]:
+def merits(run: aw.Run | aw.BatchRun) -> list[np.ndarray]:
     """Root mean squares: of the tracking error in rad, and of the torques as parts of what the motors can give."""
     columns = run.q - MOTION(run.t)[0], run.tau / STRENGTH
     return [np.sqrt(np.mean(np.square(x), axis=(-2, -1))) for x in columns]

@@ -20,13 +20,14 @@ from armwright.load import load
 from armwright.load import packaged as robots
 from armwright.robot import Robot, random_robot
 from armwright.rules import problems
-from armwright.simulation import Run, events, simulate, simulate_batch, stepper, torques_along
+from armwright.simulation import BatchRun, Run, events, simulate, simulate_batch, stepper, torques_along
 from armwright.study.operation_counts import count_operations
 
 __version__ = "0.1.0"
 
 __all__ = [
     "ArmwrightError",
+    "BatchRun",
     "InputError",
     "ModelError",
     "ModelWarning",
