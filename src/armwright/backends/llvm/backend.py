@@ -90,7 +90,8 @@ class Straight(_Native):
         fields[:, ::3] += np.multiply.outer(np.arange(times), [x.strides[0] for x in (*arrays, out)])
         layout = np.concatenate([(self._code.run, times, size), fields.ravel()]).astype(np.int64)
         _, address = again(engine_of)
-        return not self._shared(_place(layout), out.shape[1], threads, address=address)
+        smallest = max(self.width, _SMALLEST_SHARE // times)
+        return not self._shared(_place(layout), out.shape[1], threads, smallest, address)
 
 
 class Looped(_Native, Repeated):
