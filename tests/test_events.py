@@ -74,7 +74,7 @@ def test_a_compiled_event_is_found_where_one_called_from_python_is(integrator: s
     run = simulate(ARM, events=watched(), **options)
     never = aw.integrate.Event(lambda t, y: 1.0, name="never")
     other = quietly(ARM, events=[*watched(), never], **options)
-    assert run.ended_by == other.ended_by == "the tool passes the plane 0.2 along [0.0, 0.0, 1.0]"
+    assert run.ended_by == other.ended_by == "the tool passes the plane at 0.2 along [0.0, 0.0, 1.0]"
     assert run.t == pytest.approx(other.t, rel=1e-14, abs=0) and run.t[-1] == run.events[0].t
     np.testing.assert_allclose(run.q, other.q, rtol=0, atol=1e-13)
     assert run.statistics.accepted == other.statistics.accepted
@@ -160,7 +160,10 @@ def test_a_batch_says_which_event_ended_each_rollout_and_compiles_once(monkeypat
     batch = run(1.0)
     expected = np.minimum(np.sqrt(2 * heights / G), 6.0 / G)
     assert batch.reached == pytest.approx(expected, rel=1e-12) and batch.finished.all() and not batch.failed.any()
-    assert batch.ended.tolist() == [1, 1, 0, 1, 1] and batch.events == (f"{name} faster than 6", f"{name} at its value")
+    assert batch.ended.tolist() == [1, 1, 0, 1, 1] and batch.events == (
+        f"{name} faster than 6",
+        f"{name} at its own value",
+    )
     assert batch.q[:, -1, 0] == pytest.approx(-(expected**2) * G / 2, rel=1e-12)
     assert "5 ended by events" in repr(batch) and batch.kinetic.shape == (5, 8)
     assert batch.accepted == pytest.approx(np.ceil(expected / 1e-3 - 1e-6))
@@ -169,6 +172,28 @@ def test_a_batch_says_which_event_ended_each_rollout_and_compiles_once(monkeypat
     assert none.ended.tolist() == [-1, -1] and none.finished.all()
     monkeypatch.setattr(native, "compiled", lambda text: pytest.fail("something is compiled"))
     assert run(0.5).reached == pytest.approx(np.minimum(np.sqrt(heights / G), 6.0 / G), rel=1e-12)
+
+
+def test_the_place_of_a_floating_base_is_a_joint_like_others() -> None:
+    dog = aw.load("anymal_c")
+    run = simulate(dog, duration=1.0, events=[events.position("root_joint.z", -1.0)])
+    assert run.t[-1] == pytest.approx(math.sqrt(2 / 9.81), rel=1e-9) and run.q[-1, 2] == pytest.approx(-1.0, abs=1e-12)
+    with pytest.raises(InputError, match="is a rotation of a free joint"):
+        simulate(dog, duration=1.0, events=[events.position("root_joint.wx", 0.1)])
+
+
+def test_a_limit_where_a_motion_begins() -> None:
+    arm = aw.load("panda")
+    q0 = np.array([2.8973, -0.3, 0, -1.5, 0, 1.5, 0])
+    q0[0] = arm.joints[0].limits[1]
+    away, out = [-10.0, *[0.0] * 6], [10.0, *[0.0] * 6]
+    run = simulate(arm, out, q0, duration=0.2, events=[events.limits("panda_joint1")])
+    assert "panda_joint1 reaches its upper limit" in run.ended_by and run.t[-1] < 1e-3
+    assert not simulate(arm, away, q0, duration=0.05, events=[events.limits("panda_joint1")]).ended_by
+    q0[0] += 0.1
+    for begin in (lambda: simulate(arm, out, q0, duration=0.2, events=[events.limits()]), lambda: simulate_batch(arm, out, q0[None], duration=0.2, events=[events.limits()])):  # fmt: skip
+        with pytest.raises(InputError, match=r"upper limit 2\.8973: the motion begins 0\.1 beyond it"):
+            begin()
 
 
 def test_payloads_and_tools_are_those_of_the_robot_asked_for() -> None:
@@ -233,6 +258,9 @@ def test_an_event_that_is_not_a_number_is_told() -> None:
         (lambda: events.position("joint1", 0.1, direction=2), "direction = 2"),
         (lambda: events.speed("joint1", -1.0), "a speed above zero"),
         (lambda: events.when(3), "expected a function"),
+        (lambda: events.when(lambda t, q, qd, x: x, 0.3), "expected a list, one entry for each"),
+        (lambda: simulate(ARM, duration=1.0, events=[events.when(lambda t, q, qd: q[7])]), "cannot be compiled"),
+        (lambda: events.position("joint1", np.ma.array([0.1, 0.2], mask=[0, 1])), "expected one finite number"),
         (lambda: simulate_batch(ARM, duration=1.0, events=[events.limits(terminal=False)]), "simulate_batch takes events"),
         (lambda: simulate_batch(ARM, q0=np.zeros((2, 6)), duration=1.0, events=[events.position("joint1", np.zeros(3))]), "others are for 3"),
         (lambda: simulate(random_tree(2, 5, floating=True), duration=1.0, events=[events.position("base.rx", 0.1)]), "base"),

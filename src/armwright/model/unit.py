@@ -7,6 +7,7 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.errors import InputError
 from armwright.formulations.parts.coordinates import NOT_UNIT
+from armwright.mechanism import Ball
 from armwright.model.description import Description
 
 
@@ -17,14 +18,27 @@ def checked_unit(robot: Description, name: str, q: Array) -> Array:
     return robot.unit(q)
 
 
+def of_unit_length(robot: Description, q: Array) -> Array:
+    """In which of positions (..., nq) all quaternions are of unit length, as `not_unit` has it."""
+    good: Array = np.ones(q.shape[:-1], bool)
+    for ball in robot.balls:
+        good &= ~_lengths(q, ball)[1]
+    return good
+
+
+def _lengths(q: Array, ball: Ball) -> tuple[Array, Array]:
+    """The lengths of the quaternions of a joint, and which are wrong."""
+    lengths: Array = np.linalg.norm(np.asarray(q[..., ball.circle], float), axis=-1)
+    return lengths, np.asarray(~(np.abs(lengths * lengths - 1) <= NOT_UNIT))
+
+
 def not_unit(robot: Description, name: str, q: Array) -> str:
     """Which quaternion in positions (..., nq) has another length than one, and which; nothing where none has.
 
     By `NOT_UNIT` its square may differ: more is no rounding of whoever wrote it.
     """
     for ball in robot.balls:
-        lengths = np.linalg.norm(np.asarray(q[..., ball.circle], float), axis=-1)
-        wrong = ~(np.abs(lengths * lengths - 1) <= NOT_UNIT)
+        lengths, wrong = _lengths(q, ball)
         if wrong.any():
             first = tuple(int(i) for i in np.argwhere(wrong)[0])
             what = "cosine and sine" if ball.kind == "planar" else "quaternion"

@@ -19,10 +19,10 @@ from armwright.integrate import Event as PythonEvent
 from armwright.integrate import method, methods
 from armwright.model.vary import check
 from armwright.robot import Robot
-from armwright.simulation.events import Event, Watched, on_robot
+from armwright.simulation.events import Event, Watched, on_robot, started
 from armwright.simulation.kernels import TARGET, rollout_of, view_of
 from armwright.simulation.motion import View
-from armwright.simulation.plan import SMOOTH, Plan, check_span, plan, settings, start_of
+from armwright.simulation.plan import SMOOTH, Plan, check_span, lasting, plan, settings, start_of
 from armwright.simulation.rollouts import Rollouts
 from armwright.simulation.run import BatchRun
 from armwright.simulation.view import looked_up
@@ -86,13 +86,14 @@ def simulate_batch(
             f"pieces) and robots of up to {unrolled()} joints; use simulate for anything else"
         )
     if laws:
-        planned = _together(planned, laws)
-    planned = replace(planned, events=_ending(on_robot(robot, events)))
+        planned = _together(planned, laws, duration is None)
+    begin = start_of(planned, q0, qd0, many=True)
+    planned = replace(planned, events=started(_ending(on_robot(robot, events)), begin[0]))
     if dtype not in backend(TARGET).dtypes:
         raise unknown("dtype", dtype, backend(TARGET).dtypes)
     whole_number("threads", threads, 1)
     names, values = parameters(vary)
-    y, p = _batch(planned, start_of(planned, q0, qd0, many=True), values)
+    y, p = _batch(planned, begin, values)
     fixed, shared = planned.how.step is not None, planned.family(names)
     kernel = rollout_of(
         shared.robot, planned.numbers.form, names, integrator, fixed, dtype, TARGET, shared.names, **planned.watching
@@ -125,11 +126,17 @@ def _ending(events: Sequence[Watched | PythonEvent]) -> tuple[Watched, ...]:
     return ending
 
 
-def _together(plan: Plan, laws: Sequence[Law]) -> Plan:
-    """The plan for laws of one form, one for each rollout."""
+def _together(plan: Plan, laws: Sequence[Law], whole: bool) -> Plan:
+    """The plan for laws of one form, one for each rollout; if they are to go to their ends, these are the same."""
     begin, end, late = float(plan.times[0]), float(plan.times[-1]), plan.late
     if len(late) not in (1, len(laws)):
         raise InputError(f"start is for {len(late)} rollouts, and there are {len(laws)} laws; expected equal")
+    lengths = [lasting(law, begin) for law in laws] if whole else [0.0]
+    if max(lengths) - min(lengths) > 1e-9:
+        raise InputError(
+            f"duration is missing: the laws last from {min(lengths):g} to {max(lengths):g} s; expected duration=, and "
+            "motions that hold their ends (.holding()) where they are shorter"
+        )
     for law, wait in zip(laws, np.broadcast_to(late, len(laws)).tolist(), strict=True):
         check_span(law_for(law, plan.robot), begin + wait, end + wait)
     return replace(plan, each=tuple(laws))

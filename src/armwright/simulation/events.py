@@ -8,19 +8,20 @@ These are compiled with the motion; `armwright.integrate.Event` has a Python fun
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array, Scalar, dot
+from armwright.arrays import masked
 from armwright.errors import ArmwrightError, InputError, unknown
 from armwright.formulations import find
 from armwright.graph.expression import Expr, Graph
 from armwright.integrate import events as python
 from armwright.layout import Layout
-from armwright.mechanism import FREEDOMS, Mechanism
+from armwright.mechanism import Mechanism
 from armwright.model.description import Description
 from armwright.torque import Form, Moment
 
@@ -41,12 +42,16 @@ Quantities: TypeAlias = "Form[tuple[Quantity, ...]]"
 
 @dataclass(frozen=True)
 class Watched:
-    """Something on one robot that ends a motion where it crosses zero, or is noted if it is not `terminal`."""
+    """Something on one robot that ends a motion where it crosses zero, or is noted if it is not `terminal`.
+
+    Of a `limit` a motion must be on the right side when it begins.
+    """
 
     name: str
     quantity: Quantity
     direction: int = 0
     terminal: bool | int = True
+    limit: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,9 @@ def limits(*joints: str, terminal: bool | int = True) -> Event:
                 raise InputError(f"events.limits: {joint.name} has no limits; expected one that has, or give them")
             for bound, side in zip(joint.limits or (), ("lower", "upper"), strict=False):
                 name = f"{joint.name} reaches its {side} limit {bound:g}"
-                found.append(Watched(name, Position(_entry(robot, i), (float(bound),)), terminal=terminal))
+                outward = -1 if side == "lower" else 1
+                reached = Position(_entry(robot, i), (float(bound),))
+                found.append(Watched(name, reached, outward, terminal, limit=True))
         if not found:
             raise InputError(f"events.limits: no joint of {robot.name} has limits; expected at least one that has")
         return found
@@ -125,7 +132,7 @@ def plane(
     def on(robot: Description) -> list[Watched]:
         if frame is not None:
             robot.frame(frame)
-        said = name or f"{frame or 'the tool'} passes the plane {_shown(levels[0])} along {along.tolist()}"
+        said = name or f"{frame or 'the tool'} passes the plane at {_shown(levels[0])} along {along.tolist()}"
         return [Watched(said, Plane(frame, unit, levels), direction, terminal)]
 
     return _event(on, name or f"{frame or 'the tool'} passes a plane", terminal, direction)
@@ -145,6 +152,8 @@ def when(
     """
     if not callable(function):
         raise InputError(f"events.when got {function!r}; expected a function of (t, q, qd)")
+    if not isinstance(numbers, (tuple, list)):
+        raise InputError(f"numbers = {numbers!r}: expected a list, one entry for each further argument of the function")
     values = tuple(_numbers("numbers", x)[0] for x in numbers)
     said = name or getattr(function, "__name__", "event").replace("<lambda>", "event")
     return _event(lambda _: [Watched(said, Called(function, values), direction, terminal)], said, terminal, direction)
@@ -205,6 +214,32 @@ def on_robot(robot: Description, events: Any) -> tuple[Watched | python.Event, .
     return tuple(found)
 
 
+SLACK = 1e-9
+"""Radians or metres by which a joint that begins at its limit may be beyond it."""
+
+
+def started(events: Sequence[Watched], q0: Array) -> tuple[Watched, ...]:
+    """Events of motions that begin at q0 (..., nq): who begins at a limit reaches it `SLACK` later.
+
+    It is an error to begin beyond: then it would never be reached.
+    """
+    return tuple(_started(event, q0) if event.limit else event for event in events)
+
+
+def _started(event: Watched, q0: Array) -> Watched:
+    reached = event.quantity
+    assert isinstance(reached, Position)
+    beyond = (q0[..., reached.place] - reached.level[0]) * event.direction
+    if np.any(beyond > SLACK):
+        raise InputError(
+            f"{event.name}: the motion begins {float(np.max(beyond)):.3g} beyond it; expected a start within the limits "
+            "that events.limits watches, or the names of other joints"
+        )
+    if np.all(beyond < -SLACK):
+        return event
+    return replace(event, quantity=replace(reached, level=(reached.level[0] + 2 * SLACK * event.direction,)))
+
+
 def values(form: Quantities, graph: Graph, at: Moment, seen: Seen) -> tuple[list[Expr], list[Expr]]:
     """What is watched as expressions of a graph, and the inputs for its open numbers."""
     quantities, numbers = form.in_graph(graph, "event")
@@ -217,7 +252,7 @@ def _expression(quantity: Quantity, at: Moment, seen: Seen, graph: Graph) -> Exp
         return value if isinstance(value, Expr) else graph.constant(float(value))
     except ArmwrightError:
         raise
-    except (TypeError, ValueError, AttributeError) as error:
+    except (TypeError, ValueError, AttributeError, IndexError) as error:
         function = getattr(quantity, "function", quantity)
         raise InputError(
             f"event {function!r} cannot be compiled: {error}; expected arithmetic of t, q[i], qd[i] and functions of "
@@ -257,7 +292,9 @@ def _entry(robot: Description, i: int) -> int:
     """The entry of q that is the position of a freedom, if one is."""
     for ball in robot.balls:
         turns = ball.coordinate + ball.circle.start - ball.place
-        if turns <= i < ball.coordinate + FREEDOMS[ball.kind]:
+        if ball.coordinate <= i < turns:
+            return ball.place + i - ball.coordinate
+        if turns <= i < ball.coordinate + ball.freedoms:
             raise InputError(
                 f"{robot.joints[i].name} is a rotation of a {ball.kind} joint, which no single number says; expected "
                 "another joint, or events.when with a function of q"
@@ -268,7 +305,7 @@ def _entry(robot: Description, i: int) -> int:
 def _numbers(name: str, value: ArrayLike) -> tuple[Any, ...]:
     """One number, or one for each rollout."""
     try:
-        array = np.asarray(value, dtype=float)
+        array = np.asarray("" if masked(value) else value, dtype=float)
     except (TypeError, ValueError):
         array = np.zeros((0, 0))
     if array.ndim > 1 or not array.size or not np.isfinite(array).all():
@@ -277,4 +314,4 @@ def _numbers(name: str, value: ArrayLike) -> tuple[Any, ...]:
 
 
 def _shown(level: Any) -> str:
-    return f"{level:g}" if isinstance(level, float) else "its value"
+    return f"{level:g}" if isinstance(level, float) else "its own value"

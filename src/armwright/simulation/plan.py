@@ -224,7 +224,7 @@ def plan(
     law = _stopped(law_for(torque, robot), robot, stops)
     begin, late = _starts(start, many)
     driven = begin + (late[:1] if first else late)
-    lasts = _duration(law, float(driven.max())) if duration is None else duration
+    lasts = lasting(law, float(driven.max())) if duration is None else duration
     for name, value in (("duration", lasts), ("every", every)):
         check_seconds(name, value)
     check_span(law, float(driven.min()), float(driven.max()) + lasts)
@@ -255,7 +255,7 @@ def _stopped(law: Law, robot: Robot, stops: Any) -> Law:
     return law + law_for(stops_of(robot) if stops is True else stops, robot)
 
 
-def _duration(law: Law, start: float) -> float:
+def lasting(law: Law, start: float) -> float:
     """As long as the law lasts."""
     if law.span is None:
         raise InputError("duration is missing: this torque law does not say how long it lasts; give duration=")

@@ -23,7 +23,7 @@ from armwright.integrate import method, methods
 from armwright.robot import Robot
 from armwright.simulation.audit import nudge
 from armwright.simulation.ending import ended
-from armwright.simulation.events import Event, Watched, on_robot
+from armwright.simulation.events import Event, Watched, on_robot, started
 from armwright.simulation.events import called as event_called
 from armwright.simulation.kernels import TARGET, rollout_of
 from armwright.simulation.plan import MOST_STEPS, SMOOTH, Plan, Settings, plan, settings, start_of
@@ -86,7 +86,7 @@ def simulate(
     ending = tuple(event for event in watched if isinstance(event, Watched) and int(event.terminal) == 1)
     if planned.traced and integrator in methods():
         if len(ending) == len(watched):
-            run = _compiled(replace(planned, events=ending), y0, progress)
+            run = _compiled(replace(planned, events=started(ending, q)), y0, progress)
             return replace(run, again=Repeated(planned, run.q[0], run.qd[0], listed))
         slow = next(event for event in watched if event not in ending)
         what = "is only noted" if isinstance(slow, Watched) else "is a Python function"
@@ -96,7 +96,9 @@ def simulate(
             SlowWarning,
             stacklevel=2,
         )
-    called = [event_called(x, planned.robot, layout) if isinstance(x, Watched) else x for x in watched]
+    called = [
+        event_called(started((x,), q)[0], planned.robot, layout) if isinstance(x, Watched) else x for x in watched
+    ]
     run = stepwise(planned, y0, called)
     return replace(run, again=Repeated(planned, run.q[0], run.qd[0], listed))
 

@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -26,7 +27,7 @@ from armwright.graph.program import Program
 from armwright.integrate import method, methods
 from armwright.model.description import Description
 from armwright.model.family import family
-from armwright.model.unit import not_unit
+from armwright.model.unit import not_unit, of_unit_length
 from armwright.model.vary import check
 from armwright.robot import Robot
 from armwright.simulation.batch import parameters
@@ -85,7 +86,8 @@ def stepper(
     integrator  a Runge-Kutta method of `armwright.integrate.methods()`; of a pair the formula that is propagated
     hold        "zero": torques stay as they are from one step to the next
     vary        robot parameters that differ from state to state, or that are to be changed later: numbers for all, or
-                one for each state of the batches that will be stepped
+                one for each state of the batches that will be stepped. They lie in `parameters`: write into these
+                arrays to change them
     dtype       "float64" or "float32"
     smooth      the speed within which the robot's own dry friction rounds off, as in `simulate`
     """
@@ -128,8 +130,9 @@ class Stepper:
         dtype: np.dtype[Any],
         target: str,
     ) -> None:
-        self.robot, self.dt, self.substeps, self.integrator = robot, dt, substeps, integrator
-        self.dtype, self.target, self.parameters = dtype, target, held
+        self.robot, self.integrator, self.dtype, self.target = robot, integrator, dtype, target
+        self._dt, self._substeps = dt, substeps
+        self.parameters: Mapping[str, Array] = MappingProxyType(held)
         self._asked = code, integrator, tuple(held), dtype.name, target
         self._kernel = _forward(*self._asked)
         self._plan = np.array([dt / substeps, substeps], dtype)
@@ -138,6 +141,15 @@ class Stepper:
         self._few = tuple(np.atleast_1d(value) for value in held.values())
         fits = (value.shape == (self._sizes[name],) for name, value in zip(held, self._few, strict=True))
         self._plain = not robot.balls and all(fits)
+
+    @property
+    def dt(self) -> float:
+        """Seconds of a step; another stepper has another."""
+        return self._dt
+
+    @property
+    def substeps(self) -> int:
+        return self._substeps
 
     def __repr__(self) -> str:
         steps = f"{self.substeps} steps of {self.integrator}" if self.substeps > 1 else self.integrator
@@ -159,7 +171,7 @@ class Stepper:
         """
         if self._plain and out is None and threads == 1 and raises and type(q) is np.ndarray and q.ndim == 1:
             y = self._one(q, qd, tau, *self._few, self._plan)
-            return y[: self.robot.nq], y[self.robot.nq :]
+            return y[..., : self.robot.nq], y[..., self.robot.nq :]
         arrays, batch = self._given({"q": q, "qd": qd, "tau": tau})
         y, good = self._run(self._kernel, arrays, batch, whole_number("threads", threads, 1), raises)
         ends = y[..., : self.robot.nq], y[..., self.robot.nq :]
@@ -177,7 +189,7 @@ class Stepper:
         """
         torques = self._torques(tau)
         (q, qd, _, *held), batch = self._given({"q": q0, "qd": qd0, "tau": torques[..., 0, :]})
-        self._check_unit(q, batch, raises)
+        q = self._unit(q, batch, raises)
         shares, nq, n, steps = whole_number("threads", threads, 1), self.robot.nq, self.robot.n, torques.shape[-2]
         y = np.empty((steps + 1, *batch, nq + n), self.dtype)
         y[0, ..., :nq], y[0, ..., nq:] = q, qd
@@ -235,9 +247,12 @@ class Stepper:
             raise InputError("by_q is a function of all states; expected its values where only some are kept")
         q, qd = self.rollout(q0, qd0, torques, threads, raises)[:2]
         if callable(by_q):
-            by_q, by_qd = by_q(q, qd)
+            both = by_q(q, qd)
+            if not isinstance(both, (tuple, list)) or len(both) != 2:
+                raise InputError(f"by_q gave a {type(both).__name__}; expected two arrays, derivatives by q and by qd")
+            by_q, by_qd = both
         grads = [
-            np.broadcast_to(checked(name, value, (size,), self.dtype, f"one for every entry of {what}"), states.shape)
+            _as_states(name, checked(name, value, (size,), self.dtype, f"one for every entry of {what}"), states.shape)
             for name, what, value, size, states in (
                 ("by_q", "q", by_q, nq, q),
                 ("by_qd", "qd", 0 * qd if by_qd is None else by_qd, self.robot.n, qd),
@@ -304,7 +319,7 @@ class Stepper:
     def _run(
         self, kernel: Kernel, arrays: list[Array], batch: tuple[int, ...], threads: int, raises: bool
     ) -> tuple[Array, Array]:
-        self._check_unit(arrays[0], batch, raises)
+        arrays = [self._unit(arrays[0], batch, raises), *arrays[1:]]
         y = np.empty((*batch, math.prod(kernel.shape)), self.dtype)
         rows, columns = y.reshape(math.prod(batch), y.shape[-1]), self._columns(arrays, batch)
         return y, self._into(rows, columns, batch, threads, raises, kernel)
@@ -313,9 +328,13 @@ class Stepper:
         """Arrays (..., entries) and the plan of a step as (states, entries)."""
         return [by_state(array, batch, array.shape[-1:]) for array in (*arrays, self._plan)]
 
-    def _check_unit(self, q: Array, batch: tuple[int, ...], raises: bool) -> None:
+    def _unit(self, q: Array, batch: tuple[int, ...], raises: bool) -> Array:
+        """Positions whose quaternions are of unit length: others are refused, or nan."""
+        if not self.robot.balls:
+            return q
         if (raises or not math.prod(batch)) and (said := not_unit(self.robot, "q", q)):
             raise InputError(said)
+        return q if raises else np.where(of_unit_length(self.robot, q)[..., None], q, np.nan).astype(self.dtype)
 
     def _into(
         self,
@@ -346,6 +365,8 @@ class Stepper:
         good: Array = np.all([np.isfinite(x).all(axis=-1) for x in (y, *columns)], axis=0)
         if raises:
             k = int(np.argmin(good.all(axis=1)))
+            pushed = np.moveaxis(columns[2].reshape(steps, *batch, self.robot.n), 0, -2)
+            check_finite("tau", pushed)
             error = self.failure([x[k].reshape(*batch, x.shape[-1]) for x in columns], batch, good[k].reshape(batch))
             raise SimulationError(f"step {k}: {error}", t=k * self.dt)
         good = np.logical_and.accumulate(good, axis=0)
@@ -372,14 +393,22 @@ class Stepper:
 
     def _filled(self, out: tuple[Array, Array], ends: tuple[Array, ...]) -> tuple[Array, Array]:
         if not isinstance(out, (tuple, list)) or len(out) != 2 or not all(isinstance(x, np.ndarray) for x in out):
-            raise InputError(f"out = {out!r}: expected two arrays, for q and for qd")
+            raise InputError(f"out is a {type(out).__name__}; expected a pair of arrays, one for q and one for qd")
+        if np.shares_memory(*out):
+            raise InputError("out has the same memory for q and for qd; expected two arrays")
         for name, target, end in zip(("q", "qd"), out, ends, strict=True):
             if target.shape != end.shape or target.dtype != self.dtype or not target.flags.writeable:
-                raise InputError(
-                    f"out for {name} is {target.dtype} {target.shape}; expected {self.dtype} {end.shape}, writeable"
-                )
+                got = f"{target.dtype} {target.shape}{'' if target.flags.writeable else ', read-only'}"
+                raise InputError(f"out for {name} is {got}; expected {self.dtype} {end.shape}, writeable")
             target[...] = end
         return out[0], out[1]
+
+
+def _as_states(name: str, given: Array, shape: tuple[int, ...]) -> Array:
+    try:
+        return np.broadcast_to(given, shape)
+    except ValueError:
+        raise InputError(f"{name} has shape {given.shape}; expected {shape}, as the states of the rollout") from None
 
 
 @lru_cache(KEPT)

@@ -71,13 +71,14 @@ class Environments(VectorEnv):  # type: ignore[misc]
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but compiled code, so that environments can be copied and pickled in the middle of an episode."""
-        return {**vars(self), "stepper": (self.stepper.substeps, self.stepper.parameters)}
+        return {**vars(self), "stepper": (self.stepper.substeps, dict(self.stepper.parameters))}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         substeps, parameters = state.pop("stepper")
         self.__dict__.update(state)
         self.stepper = self._made_stepper(substeps)
-        self.stepper.parameters.update(parameters)
+        for name, values in parameters.items():
+            self.stepper.parameters[name][...] = values
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: Mapping[str, Any] | None = None
