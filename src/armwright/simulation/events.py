@@ -232,8 +232,8 @@ def _started(event: Watched, q0: Array) -> Watched:
     beyond = (q0[..., reached.place] - reached.level[0]) * event.direction
     if np.any(beyond > SLACK):
         raise InputError(
-            f"{event.name}: the motion begins {float(np.max(beyond)):.3g} beyond it; expected a start within the limits "
-            "that events.limits watches, or the names of other joints"
+            f"{event.name}: the motion begins {float(np.max(beyond)):.3g} beyond it; expected a start within all "
+            "limits that events.limits watches, or the names of other joints"
         )
     if np.all(beyond < -SLACK):
         return event
