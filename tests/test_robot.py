@@ -415,3 +415,15 @@ def test_a_helical_joint_is_one_joint_that_follows_none() -> None:
     arm = random_tree(1, 1, kinds=("helical",))
     assert repr(arm) == "<Robot tree1_1: 1 joint H>"
     assert " 0.1 q1" in str(arm)
+
+
+def test_one_bad_state_of_a_batch_does_not_cost_the_others() -> None:
+    arm = aw.load("puma560")
+    q, qd, tau = np.random.default_rng(0).uniform(-1, 1, (3, 5, 6))
+    tau[1, 2] = np.nan
+    for ask, wrench in ((arm.forward_dynamics, None), (arm.inverse_dynamics, [1.0, 0, 0, 0, 0, 0])):
+        with pytest.raises(aw.InputError, match=r"\[1, 2\] is nan"):
+            ask(q, qd, tau, wrench)
+        result, good = ask(q, qd, tau, wrench, raises=False)
+        assert good.tolist() == [True, False, True, True, True] and np.isnan(result[1]).all()
+        assert np.array_equal(result[good], ask(q[good], qd[good], tau[good], wrench))

@@ -264,6 +264,7 @@ class Robot(Description):
         """
         return with_drives(self, "with_rotors", inertia=inertia, gear=gear)
 
+    @overload
     def inverse_dynamics(
         self,
         q: ArrayLike,
@@ -273,15 +274,70 @@ class Robot(Description):
         *,
         link_wrenches: Wrenches | None = None,
         formulation: str | None = None,
-    ) -> Array:
+        raises: Literal[True] = True,
+    ) -> Array: ...
+
+    @overload
+    def inverse_dynamics(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        tip_wrench: ArrayLike | None = None,
+        *,
+        link_wrenches: Wrenches | None = None,
+        formulation: str | None = None,
+        raises: Literal[False],
+    ) -> tuple[Array, Array]: ...
+
+    def inverse_dynamics(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        tip_wrench: ArrayLike | None = None,
+        *,
+        link_wrenches: Wrenches | None = None,
+        formulation: str | None = None,
+        raises: bool = True,
+    ) -> Array | tuple[Array, Array]:
         """The torques that produce the accelerations qdd.
 
         Where forces hold loops, qdd has to keep them closed; else these torques produce the nearest that does.
+        With `raises=False` a second array says which states of a batch are good; others are nan, and cost none.
         """
-        if tip_wrench is None and link_wrenches is None and formulation is None:
+        if raises and tip_wrench is None and link_wrenches is None and formulation is None:
             return self._inverse_dynamics(q, qd, qdd)
         f = self._solved("inverse_dynamics", formulation)
+        if not raises:
+            return f(q, qd, qdd, tip_wrench=tip_wrench, link_wrenches=link_wrenches, raises=False)
         return f(q, qd, qdd, tip_wrench=tip_wrench, link_wrenches=link_wrenches)
+
+    @overload
+    def forward_dynamics(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        tip_wrench: ArrayLike | None = None,
+        *,
+        link_wrenches: Wrenches | None = None,
+        formulation: str | None = None,
+        raises: Literal[True] = True,
+    ) -> Array: ...
+
+    @overload
+    def forward_dynamics(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        tip_wrench: ArrayLike | None = None,
+        *,
+        link_wrenches: Wrenches | None = None,
+        formulation: str | None = None,
+        raises: Literal[False],
+    ) -> tuple[Array, Array]: ...
 
     def forward_dynamics(
         self,
@@ -292,11 +348,14 @@ class Robot(Description):
         *,
         link_wrenches: Wrenches | None = None,
         formulation: str | None = None,
-    ) -> Array:
-        """The accelerations that the torques tau produce."""
-        if tip_wrench is None and link_wrenches is None and formulation is None:
+        raises: bool = True,
+    ) -> Array | tuple[Array, Array]:
+        """The accelerations that the torques tau produce; `raises=False` as in `inverse_dynamics`."""
+        if raises and tip_wrench is None and link_wrenches is None and formulation is None:
             return self._forward_dynamics(q, qd, tau)
         f = self._solved("forward_dynamics", formulation)
+        if not raises:
+            return f(q, qd, tau, tip_wrench=tip_wrench, link_wrenches=link_wrenches, raises=False)
         return f(q, qd, tau, tip_wrench=tip_wrench, link_wrenches=link_wrenches)
 
     def constraint_forces(
