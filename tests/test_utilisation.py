@@ -71,3 +71,13 @@ def test_a_robot_prints_its_limits_of_torque_and_speed() -> None:
     line = next(line for line in text.splitlines() if "87 N m" in line)
     assert " ".join(line.split()) == "1 panda_joint1 -166 to 166 deg 2.175 rad/s 87 N m"
     assert "speed" not in str(aw.load("rr"))
+
+
+def test_a_peak_has_an_instant() -> None:
+    arm = aw.load("panda")
+    motion = aw.trajectory.normal_spline(np.zeros(7), np.full(7, 0.5), 1.0)
+    run = aw.torques_along(arm, motion, every=0.001)
+    for i, use in enumerate(run.utilisation.joints):
+        assert use.peak_speed_at == pytest.approx(0.5)  # halfway
+        k = int(np.searchsorted(run.t, use.peak_torque_at))
+        assert abs(run.tau[k, i]) == use.peak_torque and f"at {use.peak_torque_at:.4g} s" in str(use)

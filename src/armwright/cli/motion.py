@@ -24,7 +24,7 @@ from armwright.trajectory import check_limits
 
 DATA = (".csv", ".parquet")
 NO_BREAK = "\u00a0"
-SPEEDS, TORQUES = (0, 1, 2, 3), (0, 4, 5, 6, 7, 8)
+SPEEDS, TORQUES = (0, 1, 2, 3, 4), (0, 5, 6, 7, 8, 9, 10)
 """Columns of the table of joints that stand together, so that they fit a terminal."""
 
 

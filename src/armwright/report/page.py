@@ -135,13 +135,13 @@ def _charts(run: Any, pick: Array) -> Iterable[dict[str, Any]]:
 
 
 HEADS = (
-    *("joint", "position", "peak speed", "of limit", "peak torque", "of limit", "RMS torque"),
+    *("joint", "position", "peak speed", "at", "of limit", "peak torque", "at", "of limit", "RMS torque"),
     *("peak power", "RMS power"),
 )
 
 
 def joint_rows(run: Any) -> list[tuple[str, ...]]:
-    """Per joint: name, range, peak speed and torque with the part of the limits they are, RMS torque, power."""
+    """Per joint: name, range, peak speed and torque, when, and the part of the limits they are, RMS torque, power."""
     rows: list[tuple[str, ...]] = []
     for i, (joint, use) in enumerate(zip(run.robot.joints, run.utilisation.joints, strict=True)):
         unit, force = ("m", "N") if joint.prismatic else ("rad", "N m")
@@ -151,8 +151,10 @@ def joint_rows(run: Any) -> list[tuple[str, ...]]:
                 shown(joint.name),
                 f"{tidy(q.min(), '.4g')} to {tidy(q.max(), '.4g')} {unit}",
                 f"{use.peak_speed:.4g} {unit}/s",
+                f"{use.peak_speed_at:.4g} s",
                 use.of_speed,
                 f"{use.peak_torque:.4g} {force}",
+                f"{use.peak_torque_at:.4g} s",
                 use.of_torque,
                 f"{root_mean_square(run.t, tau):.4g} {force}",
                 f"{np.abs(power).max():.4g} W",
@@ -167,7 +169,7 @@ def joint_table(run: Any) -> str:
     head = "".join(f"<th>{name}</th>" for name in HEADS)
     rows = ""
     for row, use in zip(joint_rows(run), run.utilisation.joints, strict=True):
-        beyond = {3: use.too_slow, 5: use.too_weak}
+        beyond = {4: use.too_slow, 7: use.too_weak}
         cells = (f"<td{BEYOND if beyond.get(k) else ''}>{escape(x)}</td>" for k, x in enumerate(row))
         rows += f"<tr>{''.join(cells)}</tr>"
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"

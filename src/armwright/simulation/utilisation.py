@@ -19,7 +19,7 @@ TOUCH = 1e-9
 
 @dataclass(frozen=True)
 class Use:
-    """The largest torque and speed of one joint, and its limits: None where the robot has none."""
+    """The largest torque and speed of one joint, when, and its limits: None where the robot has none."""
 
     joint: str
     prismatic: bool
@@ -27,6 +27,8 @@ class Use:
     max_torque: float | None
     peak_speed: float
     max_velocity: float | None
+    peak_torque_at: float
+    peak_speed_at: float
 
     @property
     def torque(self) -> float | None:
@@ -75,8 +77,9 @@ class Use:
     def __str__(self) -> str:
         torque, speed = self.units
         return (
-            f"{shown(self.joint)}: torque {tidy(self.peak_torque, '.4g')} {torque} ({self.of_torque}), "
-            f"speed {tidy(self.peak_speed, '.4g')} {speed} ({self.of_speed})"
+            f"{shown(self.joint)}: torque {tidy(self.peak_torque, '.4g')} {torque} at {self.peak_torque_at:.4g} s "
+            f"({self.of_torque}), speed {tidy(self.peak_speed, '.4g')} {speed} at {self.peak_speed_at:.4g} s "
+            f"({self.of_speed})"
         )
 
 
@@ -119,13 +122,22 @@ class Utilisation:
 
 def utilisation(run: Run) -> Utilisation:
     """The peaks of a run beside the limits of its robot."""
-    torques, speeds = (np.abs(values).max(axis=0, initial=0.0).tolist() for values in (run.tau, run.qd))
+    (torques, when_strong), (speeds, when_fast) = (_peaks(run.t, values) for values in (run.tau, run.qd))
+    rows = zip(run.robot.joints, torques, speeds, when_strong, when_fast, strict=True)
     return Utilisation(
         tuple(
-            Use(joint.name, joint.prismatic, torque, joint.max_torque or None, speed, joint.max_velocity or None)
-            for joint, torque, speed in zip(run.robot.joints, torques, speeds, strict=True)
+            Use(joint.name, joint.prismatic, torque, joint.max_torque or None, speed, joint.max_velocity or None, *when)
+            for joint, torque, speed, *when in rows
         )
     )
+
+
+def _peaks(t: Array, values: Array) -> tuple[list[float], list[float]]:
+    """The largest of values (k, n) of either sign, and when each is first had; of no record zero, at no time."""
+    if not len(t):
+        return [0.0] * values.shape[1], [np.nan] * values.shape[1]
+    sizes = np.abs(values)
+    return sizes.max(axis=0).tolist(), t[sizes.argmax(axis=0)].tolist()
 
 
 def _part(peak: float, limit: float | None) -> float | None:
