@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from armwright.algebra import maximum, minimum, select, sign
 from armwright.graph import Expr, Graph
 from armwright.graph.angles import written_out
 from armwright.graph.count import count
@@ -254,3 +255,43 @@ def test_a_digest_names_exactly_one_computation() -> None:
         digest(lambda x, y: [y / x]),
     ]
     assert len({plain, *others}) == len(others) + 1
+
+
+@pytest.mark.parametrize("number", [3.0, 3, True, np.float64(3), np.float32(3), np.int64(3), np.array([3.0, 1.0])])
+def test_whether_an_expression_is_a_number_is_not_known_yet(x: Expr, y: Expr, number) -> None:
+    for compare in (lambda: x == number, lambda: x != number, lambda: number == x, lambda: number != x):
+        with pytest.raises(TypeError, match="before it has a value"):
+            compare()
+    assert x == x  # noqa: PLR0124
+    assert x != y
+    assert {x: 1, y: 2}[x] == 1
+    assert x not in (None, "x")
+
+
+VALUES = np.array([0.7, -1.3])
+ROW = np.array([2.0, -0.5])
+OF_ARRAYS = {
+    "array times scalar": lambda x, y: ROW * x + np.array([x, y]),
+    "scalar times array": lambda x, y: x * ROW - np.array([x, y]) * y,
+    "number times scalar": lambda x, y: [np.float64(2) * x, np.int64(2) - y],
+    "quotients": lambda x, y: ROW / (2 + x * x) + 1 / (np.array([x, y]) + 3),
+    "functions of one": lambda x, y: [np.sin(x), np.cos(y), np.tanh(x), np.sqrt(np.square(y)), np.sign(y)],
+    "bounds": lambda x, y: [np.maximum(x, 0.0), np.minimum(0.1, y), abs(y), np.abs(x), np.fabs(y)],
+    "bounds beside arrays": lambda x, y: [*np.maximum(ROW, x), *np.minimum(y, ROW)],
+    "bounds of arrays": lambda x, y: [*maximum(np.array([x, y]), 0.0), *minimum(ROW, y), *maximum(x, ROW)],
+    "signs of arrays": lambda x, y: [*sign(np.array([x, y])), *select(np.array([x, y]), ROW, 0.0), *select(x, ROW, y)],
+    "powers": lambda x, y: [x**2, y**3, x**-1, *np.array([x, y]) ** 2, x**0],
+    "products of rows": lambda x, y: [np.array([x, y]) @ ROW, np.linalg.norm(np.array([x, y]))],
+}
+
+
+@pytest.mark.parametrize("of_arrays", OF_ARRAYS.values(), ids=OF_ARRAYS)
+def test_numpy_takes_expressions_as_it_takes_numbers(x: Expr, y: Expr, of_arrays) -> None:
+    found = interpret(of_arrays(x, y), {"x": VALUES[0], "y": VALUES[1]})
+    assert np.abs(np.array(found) - of_arrays(*VALUES)).max() < 1e-15
+
+
+def test_what_is_no_operation_says_so(x: Expr) -> None:
+    for wrong in (lambda: np.exp(x), lambda: x**0.5, lambda: x > ROW, lambda: np.add.reduce(x)):
+        with pytest.raises(TypeError):
+            wrong()

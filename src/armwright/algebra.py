@@ -30,6 +30,8 @@ def elementary(name: str) -> Callable[[Scalar], Scalar]:
     def apply(x: Scalar) -> Scalar:
         if isinstance(x, (int, float)) and not isinstance(x, np.floating):
             return of_float(x)
+        if _of_objects(x):
+            return np.frompyfunc(apply, 1, 1)(x)
         if isinstance(x, (np.ndarray, np.generic)):
             return of_array(x)
         if hasattr(x, "context"):
@@ -39,6 +41,12 @@ def elementary(name: str) -> Callable[[Scalar], Scalar]:
     apply.__name__ = name
     apply.__doc__ = f"{name}(x) for any scalar."
     return apply
+
+
+def _of_objects(*operands: Scalar) -> bool:
+    """Whether any is an array of scalars that NumPy does not know, such as traced ones, or meets one of them."""
+    arrays = [x for x in operands if isinstance(x, np.ndarray)]
+    return bool(arrays) and (any(x.dtype == object for x in arrays) or any(hasattr(x, "select") for x in operands))
 
 
 sin = elementary("sin")
@@ -60,6 +68,8 @@ def maximum(x: Scalar, y: Scalar) -> Scalar:
 
 def _own(name: str, otherwise: Callable[[Scalar, Scalar], Scalar], x: Scalar, y: Scalar) -> Scalar:
     """What either of two traced scalars does by its method of that name, and numbers by a function."""
+    if _of_objects(x, y):
+        return np.frompyfunc(lambda a, b: _own(name, otherwise, a, b), 2, 1)(x, y)
     if hasattr(x, name):
         return getattr(x, name)(y)
     return getattr(y, name)(x) if hasattr(y, name) else otherwise(x, y)
@@ -67,6 +77,8 @@ def _own(name: str, otherwise: Callable[[Scalar, Scalar], Scalar], x: Scalar, y:
 
 def select(x: Scalar, positive: Scalar, otherwise: Scalar) -> Scalar:
     """`positive` where x is above zero, `otherwise` where it is not."""
+    if _of_objects(x, positive, otherwise):
+        return np.frompyfunc(select, 3, 1)(x, positive, otherwise)
     return (
         x.select(positive, otherwise) if hasattr(x, "select") else np.asarray(np.where(x > 0, positive, otherwise))[()]
     )
@@ -273,6 +285,11 @@ def euler_moment(tensor: Matrix, euler: Symmetric) -> Vector:
 def structural(x: Scalar, value: int) -> bool:
     """Whether a scalar is this integer, known before anything runs."""
     return isinstance(x, int) and x == value
+
+
+def vanishes(x: Scalar) -> bool:
+    """Whether a scalar is a number, and zero; what a traced expression is, is not known yet."""
+    return not hasattr(x, "select") and bool(x == 0)
 
 
 def turned_z(v: Vector, c: Scalar, s: Scalar) -> Vector:

@@ -19,7 +19,7 @@ from functools import reduce
 from itertools import pairwise
 from typing import NamedTuple
 
-from armwright.algebra import ZERO, Rotation, Scalar, Symmetric, Vector, Z, point_inertia
+from armwright.algebra import ZERO, Rotation, Scalar, Symmetric, Vector, Z, point_inertia, vanishes
 from armwright.formulations.parts.recursion import inward
 from armwright.formulations.parts.spatial import Pair
 from armwright.formulations.parts.types import Coordinates, SquareMatrix
@@ -62,7 +62,7 @@ def _joined(one: Composite, other: Composite) -> Composite:
 
 def _share(part: Scalar, whole: Scalar) -> Scalar:
     """Masses are known off line: a whole that is zero is a number, never a symbol."""
-    return 0 if whole == 0 else part / whole
+    return 0 if vanishes(whole) else part / whole
 
 
 def _moved(mass: Scalar, r: Vector) -> Symmetric:

@@ -11,13 +11,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from numbers import Real
-from typing import NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias
+
+import numpy as np
 
 from armwright.graph.simplify import simplify
 
 Operand: TypeAlias = "Expr | float"
 
 LEAVES = ("constant", "parameter", "input")
+
+OF_NUMPY = {
+    "add": "add",
+    "subtract": "sub",
+    "multiply": "mul",
+    "divide": "div",
+    "negative": "neg",
+    "absolute": "abs",
+    "fabs": "abs",
+    "minimum": "min",
+    "maximum": "max",
+    **{name: name for name in ("sqrt", "sin", "cos", "sign", "tanh")},
+}
+"""Functions of NumPy that are operations."""
 
 
 def _of_one(op: str) -> Callable[[Expr], Expr]:
@@ -49,7 +65,6 @@ class Expr:
     """One node. `key` is a name or a number for a leaf; `args` are the operands of an operation."""
 
     __slots__ = ("args", "graph", "index", "key", "offline", "op")
-    __array_ufunc__ = None  # a NumPy number on the left must leave the operation to the reflected method
 
     def __init__(self, graph: Graph, op: str, args: tuple[Expr, ...], key: str | float | None, index: int) -> None:
         self.graph, self.op, self.args, self.key, self.index = graph, op, args, key, index
@@ -68,6 +83,32 @@ class Expr:
     def __bool__(self) -> NoReturn:
         raise TypeError("a traced expression has no truth value: what is traced must not branch on a scalar")
 
+    def __eq__(self, other: object) -> bool:
+        """Whether it is the same node; whether it is a number nobody knows yet."""
+        if isinstance(other, Expr):
+            return self is other
+        if isinstance(other, Real):
+            raise TypeError("a traced expression is not equal or unequal to a number before it has a value")
+        return NotImplemented
+
+    __hash__ = object.__hash__
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        """A function of NumPy of expressions, alone or beside arrays: entry by entry, as of arrays of objects."""
+        if method != "__call__":
+            return NotImplemented
+        op, graph = OF_NUMPY.get(ufunc.__name__), self.graph
+        if op is None:
+            return ufunc(*(np.asarray(x, dtype=object) for x in inputs), **options)
+
+        def apply(*entries: Operand) -> Expr:
+            return graph.operation(op, *map(graph.lift, entries))
+
+        if not options and all(isinstance(x, (Expr, Real)) for x in inputs):
+            return apply(*inputs)
+        entrywise = np.frompyfunc(apply, ufunc.nin, 1)
+        return entrywise(*(np.asarray(x, dtype=object) for x in inputs), **options)
+
     __add__, __radd__ = _both_ways("add")
     __sub__, __rsub__ = _both_ways("sub")
     __mul__, __rmul__ = _both_ways("mul")
@@ -81,6 +122,16 @@ class Expr:
     cos = _of_one("cos")
     sign = _of_one("sign")
     tanh = _of_one("tanh")
+
+    def __pow__(self, exponent: float) -> Expr:
+        """A whole power, by products."""
+        if not isinstance(exponent, Real) or exponent != int(exponent):
+            raise TypeError(f"a traced expression to the power {exponent!r}: only whole numbers can be exponents")
+        result, factor = self.graph.constant(1.0), self
+        for bit in reversed(f"{abs(int(exponent)):b}"):
+            result = result * factor if bit == "1" else result
+            factor = factor * factor
+        return 1 / result if exponent < 0 else result
 
     def select(self, positive: Operand, otherwise: Operand) -> Expr:
         """`positive` where this expression is above zero, `otherwise` where it is not."""

@@ -13,7 +13,7 @@ from typing import ClassVar, TypeVar
 
 from numpy.typing import ArrayLike
 
-from armwright.algebra import Scalar
+from armwright.algebra import Scalar, vanishes
 from armwright.errors import InputError
 from armwright.formulations import find
 from armwright.graph.expression import Expr, Graph
@@ -210,7 +210,7 @@ class FeedForward(Inverse):
     def torques(self, at: Moment) -> list[Scalar]:
         q, qd, qdd = self.target.at(at)
         planned = self.moving(at, q, qd, qdd)
-        if self.kp == self.kd == (0.0,):
+        if all(map(vanishes, (*self.kp, *self.kd))):
             return planned
         return [a + b for a, b in zip(planned, self.correction(at, q, qd), strict=True)]
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from armwright.algebra import Matrix, Rotation, Scalar, Vector, structural
+from armwright.algebra import Matrix, Rotation, Scalar, Vector, structural, vanishes
 from armwright.formulations.composite_body import Body, to_parent
 from armwright.formulations.parts.spatial import Screw
 from armwright.mechanism import AnyLink, EulerLink, Mechanism, MomentLink, Pose
@@ -54,7 +54,7 @@ def _rows(mechanism: Mechanism) -> list[list[int]]:
     for i, (joint, inner) in enumerate(zip(mechanism.joints, mechanism.parents, strict=True)):
         if movable(mechanism, i):
             alone = inner in rows and mechanism.parents.count(inner) == 1
-            rows[i] = [*rows.pop(inner), i] if alone and joint.sa == 0 else [i]
+            rows[i] = [*rows.pop(inner), i] if alone and vanishes(joint.sa) else [i]
     return list(rows.values())
 
 
@@ -76,7 +76,7 @@ def _keeper(mechanism: Mechanism, row: list[int]) -> int:
 
 def _raised(mechanism: Mechanism, i: int, by: Scalar) -> Mechanism:
     """The same robot with frame i moved along its axis, where the next axis, if any, is parallel."""
-    if by == 0:
+    if vanishes(by):
         return mechanism
     joints, links, tool = list(mechanism.joints), list(mechanism.links), mechanism.tool
     joints[i] = replace(joints[i], d=joints[i].d + by)
