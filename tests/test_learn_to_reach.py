@@ -1,9 +1,12 @@
 """The example that learns: its estimates are what their definitions say, and a dozen updates bring tips nearer."""
 
+import importlib.util
 import runpy
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -25,6 +28,28 @@ def test_a_quick_run_learns(
     assert distances[0] > 70
     assert distances[-1] < 0.6 * distances[0], said
     assert ET.fromstring(curve.read_text()).tag.endswith("svg")
+
+
+def test_a_run_writes_no_file_unasked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = importlib.util.spec_from_file_location("learn_to_reach", EXAMPLE)
+    assert spec is not None
+    assert spec.loader is not None
+    example = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, spec.name, example)
+    spec.loader.exec_module(example)
+    distance = np.full(10, 0.1)
+    monkeypatch.setattr(example, "learn", lambda how: (None, [example.Mark(k, k, distance) for k in range(3)]))
+    monkeypatch.setattr(example, "trial", lambda *of: distance)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", [str(EXAMPLE)])
+    example.main()
+    assert not list(tmp_path.iterdir())
+    assert "on 1000 targets" in capsys.readouterr().out
+    monkeypatch.setattr("sys.argv", [str(EXAMPLE), "--curve", "curve.svg"])
+    example.main()
+    assert [file.name for file in tmp_path.iterdir()] == ["curve.svg"]
 
 
 def test_advantages_are_sums_of_what_was_better_than_expected() -> None:
