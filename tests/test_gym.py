@@ -267,6 +267,67 @@ def test_pushes_and_payloads_disturb(rr: aw.Robot) -> None:
     assert still["load"] > 10 * still["nothing"]
 
 
+def test_pushes_are_as_strong_wherever_it_begins() -> None:
+    """The same accelerations, in another order, at a drawn pose and at one where the arm is stretched or folded."""
+    arm = aw.load("panda")
+    folded = [0, -1.7, 0, -3.0, 0, 0.1, 0]
+    for options in (None, {"pose": folded}, {"q": folded}, {"q": folded, "pose": folded}):
+        envs = vector(arm, Hold(push=2.0), 50, seed=0)
+        envs.reset(options=options)
+        assert np.array_equal(envs._q, envs._given["pose"])
+        if options:
+            assert (envs._q == folded).all()
+        pushes = np.moveaxis(envs._given["push"], 1, 0)
+        felt = arm.forward_dynamics(envs._q, 0 * envs._qd, pushes + arm.gravity_torque(envs._q))
+        assert 1.9 < np.abs(felt).max() < 2 + 1e-9
+
+
+def test_one_option_of_hold_gives_the_other(rr: aw.Robot) -> None:
+    envs = vector(rr, Hold(pose=[0.3, 0.4]), 2, seed=0)
+    envs.reset(options={"q": [0.1, 0.2]})  # away from the pose of the task
+    assert (envs._q == [0.1, 0.2]).all()
+    assert (envs._given["pose"] == [0.3, 0.4]).all()
+    envs.reset(options={"pose": [0.1, 0.2]})
+    assert (envs._q == [0.1, 0.2]).all()
+    assert (envs._given["pose"] == [0.1, 0.2]).all()
+    envs.reset(options={"pose": [0.1, 0.2], "q": [[0.0, 0.0], [0.5, 0.5]]})
+    assert np.array_equal(envs._q, [[0.0, 0.0], [0.5, 0.5]])
+    assert (envs._given["pose"] == [0.1, 0.2]).all()
+
+
+def test_a_motion_given_by_its_parts_begins_where_it_is(rr: aw.Robot) -> None:
+    envs = vector(rr, Track(), 3, seed=0)
+    _, info = envs.reset(options={"centre": [0.2, -0.1], "phase": 0.0})
+    assert np.allclose(envs._q, [0.2, -0.1])
+    assert np.allclose(info["error"], 0)
+
+
+def test_options_are_rows_of_all_environments(rr: aw.Robot) -> None:
+    envs = vector(rr, num_envs=3, seed=0)
+    envs.reset()
+    rows = np.array([[0.1, 0.0], [0.2, 0.0], [0.3, 0.0]])
+    envs.reset(options={"reset_mask": np.array([False, True, True]), "q": rows})
+    assert np.array_equal(envs._q[1:], rows[1:])
+    assert not np.array_equal(envs._q[0], rows[0])
+
+
+def test_actions_move_a_robot_as_a_simulation_does(rr: aw.Robot) -> None:
+    """Torques, payload and pushes of one step after the other, beside `simulate` with tight tolerances."""
+    envs = vector(rr, Hold(payload=3.0), 2, action="torque", seed=4)
+    envs.reset()
+    q, qd = envs._q[1].copy(), envs._qd[1].copy()
+    arm = rr.with_payload(float(envs._given["payload.mass"][1]))
+    pushes = envs._given["push"][1]
+    actions = np.random.default_rng(0).uniform(-0.1, 0.1, (16, 2, 2))
+    for k, action in enumerate(actions):
+        envs.step(action)
+        tau = 500 * action[1] + pushes[int(k * 0.04 / 0.5 + 1e-9)]
+        run = aw.simulate(arm, aw.torque.constant(tau), q0=q, qd0=qd, duration=0.04, rtol=1e-10)
+        q, qd = run.q[-1], run.qd[-1]
+    assert np.allclose(envs._q[1], q, atol=1e-5)
+    assert np.allclose(envs._qd[1], qd, atol=1e-4)
+
+
 @pytest.mark.parametrize("action", ACTIONS)
 def test_a_tree_by_the_name_of_a_frame(action: str) -> None:
     tree = strong(random_tree(5, 3, floating=False, kinds=("revolute", "prismatic")))
@@ -297,10 +358,12 @@ def test_a_floating_base_has_no_motor_and_must_not_fall() -> None:
     assert envs.single_action_space.shape == (2,)
     envs.reset()
     assert not envs.step(np.zeros((2, 2)))[2].any()
-    with pytest.raises(InputError, match=r"floats and would fall.*with_gravity"):
+    with pytest.raises(InputError, match=r"floats and would fall; expected a robot.*with_gravity"):
         vector(robot, Hold(), action="torque")
-    with pytest.raises(InputError, match=r"no motor moves .*action='torque'"):
+    with pytest.raises(InputError, match=r"no motor moves .* floats .*action='torque', and .*with_gravity"):
         vector(robot, Hold())
+    with pytest.raises(InputError, match=r"no motor moves .*action='torque'$"):
+        vector(robot.with_gravity([0, 0, 0]), Hold())
     with pytest.raises(InputError, match=r"Reach draws targets by the joints.*reset="):
         vector(robot.with_gravity([0, 0, 0]), Reach(frame="link3"), action="torque")
 
@@ -368,8 +431,8 @@ def test_threads_change_nothing(rr: aw.Robot) -> None:
         ({"task": Hold(pose=[0, 0, 0])}, r"pose has shape \(3,\); expected \(2,\)"),
         ({"task": Track(trajectory=aw.trajectory.rest([0] * 3, 1.0))}, r"trajectory is of 3 joints; expected the 2 of rr"),
         ({"task": Reach(reset=lambda draw: {})}, r"reset gives qd; expected 'q'"),
-        ({"task": Reach(reset=lambda draw: {"q": np.zeros(2)})}, r"reset gives 'q' of shape \(2,\); expected \(1, 2\)"),
-        ({"task": Reach(observe=lambda scene: scene.distance)}, r"observe gives shape \(1,\); expected \(1, numbers\)"),
+        ({"task": Reach(reset=lambda draw: {"q": np.zeros(2)})}, r"'q' of reset has shape \(2,\); expected \(1, 2\)"),
+        ({"task": Reach(observe=lambda scene: scene.distance)}, r"observe has shape \(1,\); expected \(1, numbers\)"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_said(how: dict, message: str, rr: aw.Robot) -> None:
@@ -386,7 +449,7 @@ def test_wrong_calls_are_told(rr: aw.Robot) -> None:
         envs.step(np.zeros((3, 3)))
     with pytest.raises(InputError, match=r"actions have shape \(2,\); expected \(3, 2\)"):
         envs.step(np.zeros(2))
-    with pytest.raises(InputError, match=r"reward gives shape \(3, 2\); expected \(3,\)"):
+    with pytest.raises(InputError, match=r"reward has shape \(3, 2\); expected \(3,\)"):
         envs.step(np.zeros((3, 2)))
     with pytest.raises(UnknownNameError, match=r"unknown option of reset 'goal'.*target"):
         envs.reset(options={"goal": 0})
@@ -398,6 +461,153 @@ def test_wrong_calls_are_told(rr: aw.Robot) -> None:
         gymnasium.make("armwright/Reach-v0", robot=rr, tolerence=0.1)
     with pytest.raises(InputError, match=r"has no pictures"):
         single(rr).render()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Reach(tolerance=-1), r"tolerance = -1: expected radians or metres, more than zero"),
+        (lambda: nearness(np.ones(2), np.nan, 1.0), r"tolerance = nan: expected"),
+        (lambda: Reach(start=5), r"start = 5: expected a share .* up to 1"),
+        (lambda: Reach(spread=0), r"spread = 0: expected a share"),
+        (lambda: Reach(vary="payload.mass"), r"vary = 'payload.mass': expected names in a tuple, such as \('payload.mass',\)"),
+        (lambda: Reach(reward=1.0), r"reward = 1.0: expected a function of a Scene"),
+        (lambda: Reach(reset=None), r"reset = None: expected a function of a Draw"),
+        (lambda: Track(trajectory=[0, 1]), r"trajectory = \[0, 1\]: expected one of armwright.trajectory"),
+        (lambda: Hold(every=0), r"every = 0: expected seconds, more than zero"),
+        (lambda: Hold(payload=-1), r"payload = -1: expected kg, zero or more"),
+        (lambda: Hold(push=np.inf), r"push = inf: expected rad"),
+    ],
+)  # fmt: skip
+def test_a_task_that_makes_no_sense_is_refused(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("part", "gives", "message"),
+    [
+        ("reward", lambda s: np.full(3, np.nan), r"reward is nan in row 0; expected finite numbers"),
+        ("reward", lambda s: 1 / np.array([1.0, 1e-320, 1.0]), r"reward is inf in row 1; expected finite"),
+        ("reward", lambda s: s.t + 1j, r"reward holds complex128 values; expected numbers"),
+        ("reward", lambda s: ["a", "b", "c"], r"reward holds str\d* values; expected numbers"),
+        ("reward", lambda s: None, r"reward holds object values; expected numbers"),
+        ("reward", lambda s: np.ma.array(s.t, mask=True), r"reward holds masked entries"),
+        ("terminate", lambda s: s.t, r"terminate holds float64 values; expected True or False"),
+        ("terminate", lambda s: True, r"terminate has shape \(\); expected \(3,\)"),
+        ("disturb", lambda s: np.nan * s.qd, r"disturb is nan in row 0; expected finite"),
+        ("disturb", lambda s: s.qd[:, :1], r"disturb has shape \(3, 1\); expected \(3, 2\)"),
+        ("observe", lambda s: np.zeros((3, 2 + s.steps[0])), r"observe has shape \(3, 3\); expected \(3, 2\), as at first"),
+        ("observe", lambda s: s.q + 1e300 * s.steps[0], r"observe is inf in row 0; expected finite"),
+        ("report", lambda s: {"a": np.zeros(2 + (s.steps[0] == 0))}, r"report gives 'a' of shape \(2,\); expected \(3, ...\)"),
+        ("report", lambda s: {"diverged": s.t} if s.steps[0] else {}, r"report gives 'diverged'; expected a name of its own"),
+        ("report", lambda s: None if s.steps[0] else {}, r"report is None; expected arrays by name"),
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")
+def test_parts_that_return_nonsense_are_told(part: str, gives: Callable, message: str, rr: aw.Robot) -> None:
+    envs = vector(rr, Reach(**{part: gives}), 3, seed=0)
+    envs.reset()
+    with pytest.raises(InputError, match=message):
+        envs.step(np.zeros((3, 2)))
+
+
+def _resets(**others: object) -> Callable[[aw.learn.gym.Draw], dict]:
+    """A reset at zero that draws something besides."""
+
+    def reset(draw: aw.learn.gym.Draw) -> dict:
+        drawn = {name: value(draw) if callable(value) else value for name, value in others.items()}
+        return {"q": np.zeros((draw.count, 2)), "target": np.zeros((draw.count, 3)), **drawn}
+
+    return reset
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"reset": lambda draw: None}, r"reset is None; expected arrays by name"),
+        ({"reset": _resets(q=lambda draw: draw.positions(5))}, r"share = 5: expected a share"),
+        ({"reset": _resets(q=lambda draw: np.full((draw.count, 2), 3.0))}, r"beyond limits of rr.*ends at once.*terminate="),
+        ({"reset": _resets(qd=lambda draw: [["a", "b"]] * 3)}, r"'qd' of reset holds str\d* values"),
+        ({"reset": _resets(**{"payload.mass": np.full(3, -1.0)}), "vary": ("payload.mass",)}, r"'payload.mass' of -1; expected zero or more"),
+        ({"reset": _resets(**{"payload.mass": np.ones((3, 1))}), "vary": ("payload.mass",)}, r"has shape \(3, 1\); expected \(3,\)"),
+        ({"reset": _resets(**{"payload.mass": np.ones(3)})}, r"reset gives 'payload.mass', a parameter of rr; expected it in vary="),
+        ({"reset": _resets(**{"payload.inertia": np.tile([1, 1, -1, 0, 0, 0], (3, 1))}), "vary": ["payload.inertia"]}, r"principal moment of -1"),
+        ({"reset": _resets(a=lambda draw: draw.uniform([0, 0], [1, 1]))}, r"bounds of shapes \(2,\) and \(2,\) with shape=\(\)"),
+    ],
+)  # fmt: skip
+def test_resets_that_make_no_sense_are_told(how: dict, message: str, rr: aw.Robot) -> None:
+    with pytest.raises(InputError, match=message):
+        vector(rr, Reach(**how), 3)
+
+
+def test_a_reset_always_gives_the_same_names(rr: aw.Robot) -> None:
+    turns = iter([{"worth": np.zeros(1)}, {}])
+
+    def reset(draw: aw.learn.gym.Draw) -> dict:
+        return {"q": np.zeros((1, 2)), "target": np.zeros((1, 3)), **next(turns)}
+
+    envs = vector(rr, Reach(reset=reset))
+    with pytest.raises(InputError, match=r"reset gives q, target, qd; expected 'worth' as well"):
+        envs.reset()
+
+
+def test_a_scene_cannot_be_written_to(rr: aw.Robot) -> None:
+    for name in ("q", "qd", "tau", "action", "steps", "diverged", "tip", "distance"):
+        envs = vector(rr, Reach(reward=lambda scene, name=name: getattr(scene, name).fill(0)), 3, seed=0)
+        envs.reset()
+        with pytest.raises(ValueError, match="read-only"):
+            envs.step(np.zeros((3, 2)))
+    envs = vector(rr, Reach(reward=lambda scene: scene["target"].fill(0)), 3, seed=0)
+    envs.reset()
+    with pytest.raises(ValueError, match="read-only"):
+        envs.step(np.zeros((3, 2)))
+
+
+def test_numbers_of_a_call_are_told(rr: aw.Robot) -> None:
+    envs, one = vector(rr, num_envs=3), single(rr, max_episode_steps=2)
+    with pytest.raises(InputError, match=r"reset_mask before the first reset.*call reset"):
+        envs.reset(options={"reset_mask": np.ones(3, bool)})
+    for seed in (1.5, "1", {}):
+        for made in (envs, one):
+            with pytest.raises(InputError, match=r"seed = .*: expected a whole number, 0 or more"):
+                made.reset(seed=seed)
+    for seed in (-1, True):
+        with pytest.raises(InputError, match=r"seed = .*: expected a whole number, 0 or more"):
+            one.reset(seed=seed)
+        with pytest.raises(InputError, match=r"seed\[1\] = .*: expected a whole number, 0 or more"):
+            envs.reset(seed=[1, seed, 1])
+        with pytest.raises(InputError, match=r"seed = .*: expected a whole number, 0 or more"):
+            vector(rr, seed=seed)
+    envs.reset(seed=np.int64(1))
+    with pytest.raises(InputError, match=r"reset_mask is of float64 \(3,\); expected bool \(3,\)$"):
+        envs.reset(options={"reset_mask": np.ones(3)})
+    with pytest.raises(InputError, match=r"options is \['q'\]; expected arrays by name"):
+        envs.reset(options=["q"])
+    with pytest.raises(InputError, match=r"option 'q' of reset has shape \(3,\); expected \(2,\) for all, or \(3, 2\)"):
+        envs.reset(options={"q": [0, 0, 0]})
+    with pytest.raises(InputError, match=r"option 'q' of reset holds str\d* values"):
+        envs.reset(options={"q": "home"})
+    with pytest.raises(InputError, match=r"'q' of reset is nan"):
+        envs.reset(options={"q": np.nan})
+    with pytest.raises(InputError, match=r"task is Hold.*expected Reach\(...\)"):
+        gymnasium.make("armwright/Reach-v0", robot=rr, task=Hold())
+    with pytest.raises(InputError, match=r"every = 0.01 s: expected dt = 0.04 s or more"):
+        vector(rr, Hold(every=0.01))
+    one.reset(seed=0)
+    assert [one.step(np.zeros(2))[3] for _ in range(2)] == [False, True]
+    with pytest.raises(InputError, match=r"action is not an array of numbers"):
+        one.step([0, [0]])
+
+
+def test_gymnasium_finds_them_by_the_module_in_the_name() -> None:
+    code = (
+        "import gymnasium\n"
+        "env = gymnasium.make('armwright.learn.gym:armwright/Reach-v0', robot='panda')\n"
+        "print(env.reset(seed=0)[0].shape)"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said == "(23,)\n"
 
 
 def test_gymnasium_is_needed_only_where_it_is_asked_for() -> None:

@@ -12,12 +12,14 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from armwright.algebra import Array
-from armwright.arrays import check_finite, checked
+from armwright.arrays import checked, numbers
 from armwright.errors import InputError, unknown
+from armwright.learn.gym import checks
 from armwright.learn.gym.plant import SMOOTH, Plant, every
 from armwright.learn.gym.streams import Streams
-from armwright.learn.gym.tasks import Draw, Scene, Task
-from armwright.model.vary import check
+from armwright.learn.gym.tasks import SLACK, Draw, Scene, Task, outside, read_only
+from armwright.model.unit import not_unit
+from armwright.model.vary import check, parameters
 from armwright.simulation.stepper import Stepper, stepper
 
 FASTEST = 1e4
@@ -55,10 +57,12 @@ class Environments(VectorEnv):  # type: ignore[misc]
         self._diverged, self._ended = np.zeros((2, num_envs), bool)
         self._given: dict[str, Array] = {}
         self.stepper = self._made_stepper(substeps)
+        self._parameters = frozenset(parameters(plant.robot))
         self._begun = False
         self._begin(np.arange(num_envs), {})
-        seen = self._observed(self._scene())
-        self.single_observation_space = Box(-np.inf, np.inf, seen.shape[1:], np.float32)
+        self._width: int | None = None
+        self._width = self._observed(self._scene()).shape[1]
+        self.single_observation_space = Box(-np.inf, np.inf, (self._width,), np.float32)
         self.single_action_space = Box(-1.0, 1.0, (motors,), np.float32)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
@@ -88,9 +92,9 @@ class Environments(VectorEnv):  # type: ignore[misc]
         seed      environment i draws what one alone draws that is seeded with seed + i; or a list with one for each.
                   Without it they go on drawing
         options   what to begin with in place of what the task draws, by name: {"target": [0.5, 0, 0.3]}, for all or
-                  one for each
+                  one for each of all environments
         """
-        chosen = dict(options or {})
+        chosen = dict({} if options is None else checks.by_name("options", options, '{"q": q}'))
         lanes = self._lanes(chosen.pop(MASK, None))
         self._sow(lanes, self.np_random_seed if seed is None and not self._begun else seed)
         self._begin(lanes, chosen)
@@ -110,8 +114,8 @@ class Environments(VectorEnv):  # type: ignore[misc]
         self._move(self._asked(actions))
         self._begin(np.flatnonzero(fresh), {})
         scene = self._scene()
-        rewards = self._per_environment("reward", self.task.reward(scene), float)
-        terminated = self._per_environment("terminate", self.task.terminate(scene), bool) | self._diverged
+        rewards = checks.rows("reward", self.task.reward(scene), (self.num_envs,))
+        terminated = checks.rows("terminate", self.task.terminate(scene), (self.num_envs,), bool) | self._diverged
         truncated = np.full(self.num_envs, self.max_episode_steps is not None) & (self._steps == self.max_episode_steps)
         rewards[fresh], terminated[fresh] = 0.0, False
         self._ended = terminated | truncated
@@ -125,21 +129,19 @@ class Environments(VectorEnv):  # type: ignore[misc]
         if mask is None:
             return np.arange(self.num_envs)
         chosen = np.asarray(mask)
-        if chosen.dtype != bool or chosen.shape != (self.num_envs,) or not self._begun:
-            raise InputError(
-                f"{MASK} is of {chosen.dtype} {chosen.shape}; expected bool ({self.num_envs},), after a reset of all"
-            )
+        if chosen.dtype != bool or chosen.shape != (self.num_envs,):
+            raise InputError(f"{MASK} is of {chosen.dtype} {chosen.shape}; expected bool ({self.num_envs},)")
+        if not self._begun:
+            raise InputError(f"{MASK} before the first reset; expected one of all before: call reset(seed=...) once")
         return np.flatnonzero(chosen)
 
     def _sow(self, lanes: Array, seed: int | Sequence[int | None] | None) -> None:
         if seed is None:
             return
-        if isinstance(seed, (int, np.integer)):
-            super().reset(seed=int(seed))
-            seed = [int(seed) + i for i in range(self.num_envs)]
-        if len(seed) != self.num_envs:
-            raise InputError(f"got {len(seed)} seeds; expected one number, or one for each of {self.num_envs}")
-        sown = {int(i): value for i in lanes if (value := seed[i]) is not None}
+        each = checks.seeds(seed, self.num_envs)
+        if not np.ndim(seed):  # type: ignore[arg-type]
+            super().reset(seed=each[0])
+        sown = {int(i): value for i in lanes if (value := each[i]) is not None}
         self._streams.seed(np.array(list(sown), int), list(sown.values()))
 
     def _asked(self, actions: Any) -> Array:
@@ -162,9 +164,11 @@ class Environments(VectorEnv):  # type: ignore[misc]
         self._tau = total = self.plant.torques(self._q, self._qd, action)
         if self.task.disturb is not None:
             pushed = self.task.disturb(self._scene())
-            total = total + self._per_environment("disturb", pushed, float, self._qd.shape[1:])
+            total = total + checks.rows("disturb", pushed, self._qd.shape)
         q, qd, good = self.stepper.step(self._q, self._qd, total, threads=self.threads, raises=False)
         good = good & every(np.abs(qd) < FASTEST) & ~self._diverged
+        if self.plant.robot.loops:
+            good &= self.plant.closable(q)
         if good.all():
             self._q, self._qd = np.asfortranarray(q), np.asfortranarray(qd)
         else:
@@ -177,60 +181,88 @@ class Environments(VectorEnv):  # type: ignore[misc]
         """Let episodes begin with what the task draws, or with what `options` have instead."""
         if not len(lanes):
             return
-        drawn = dict(self.task.reset(Draw(self.plant, self.task, self._streams, lanes)))
+        draw = Draw(self.plant, self.task, self._streams, lanes, options)
+        drawn = dict(checks.by_name("reset", self.task.reset(draw), '{"q": draw.positions()}'))
         drawn.setdefault("qd", np.zeros((len(lanes), self.plant.robot.n)))
-        for name, value in options.items():
+        for name in options:
             if name not in drawn:
                 raise unknown("option of reset", name, [*drawn, MASK])
-            drawn[name] = np.broadcast_to(np.asarray(value, float), drawn[name].shape)
-        self._check(drawn, len(lanes))
+            drawn[name] = draw.chosen(name, drawn[name])
+        drawn = self._checked(drawn, len(lanes))
         for array, value in ((self._q, drawn.pop("q")), (self._qd, drawn.pop("qd"))):
             array[lanes] = value
         for array in (self._tau, self._action, self._steps, self._diverged, self._ended):
             array[lanes] = 0
         for name, value in drawn.items():
-            kept = self._given.setdefault(name, np.zeros((self.num_envs, *np.shape(value)[1:])))
+            kept = self._given.setdefault(name, np.zeros((self.num_envs, *value.shape[1:])))
             kept[lanes] = value
             if name in self.task.varied:
                 self.stepper.parameters[name][lanes] = value
 
-    def _check(self, drawn: Mapping[str, Any], count: int) -> None:
-        """That a reset has drawn a row of numbers for each environment."""
-        robot = self.plant.robot
-        rows = {"q": (robot.nq,), "qd": (robot.n,)} | {name: array.shape[1:] for name, array in self._given.items()}
-        for name in ("q", *self.task.varied):
+    def _checked(self, drawn: Mapping[str, Any], count: int) -> dict[str, Array]:
+        """What a reset has drawn, if it is a row of numbers for each environment that a robot can begin with."""
+        robot, varied = self.plant.robot, self.task.varied
+        for name in ("q", *varied, *self._given):
             if name not in drawn:
                 raise InputError(f"reset gives {', '.join(drawn)}; expected {name!r} as well, one for each environment")
+        rows = {"q": (robot.nq,), "qd": (robot.n,)} | {name: self.stepper.parameters[name].shape[1:] for name in varied}
+        rows |= {name: array.shape[1:] for name, array in self._given.items()}
+        found = {}
         for name, value in drawn.items():
-            shape = (count, *rows.get(name, np.shape(value)[1:]))
-            if np.shape(value) != shape:
-                raise InputError(f"reset gives {name!r} of shape {np.shape(value)}; expected {shape}")
-            check_finite(f"{name} of reset", np.asarray(value))
+            found[name] = checks.rows(f"{name!r} of reset", value, (count, *rows.get(name, np.shape(value)[1:])))
+            if name in varied:
+                checks.parameter(name, found[name])
+            elif name in self._parameters:
+                raise InputError(f"reset gives {name!r}, a parameter of {robot.name}; expected it in vary=({name!r},)")
+        self._check_beginning(found["q"])
+        return found
+
+    def _check_beginning(self, q: Array) -> None:
+        """That robots are somewhere, and not where an episode would end at once."""
+        robot = self.plant.robot
+        if said := not_unit(robot, "q of reset", q):
+            raise InputError(said)
+        if not (closed := self.plant.closable(q)).all():
+            raise InputError(
+                f"reset begins at q = {q[closed.argmin()]}, where loops of {robot.name} cannot be closed; expected one "
+                "where they can, such as draw.positions() has"
+            )
+        inside = self.plant.inside(q, SLACK)
+        if self.task.terminate is outside and not inside.all():
+            raise InputError(
+                f"reset begins at q = {q[inside.argmin()]}, beyond limits of {robot.name}, where an episode ends at "
+                "once; expected a position within them, or terminate=..."
+            )
 
     def _scene(self) -> Scene:
-        return Scene(
-            self.plant, self.task, self._q, self._qd, self._tau, self._action, self._steps, self._diverged,
-            self._given,
-        )  # fmt: skip
+        """What the parts of the task see: the arrays themselves, which they may not change."""
+        q, qd, tau, action, steps, diverged = map(
+            read_only, (self._q, self._qd, self._tau, self._action, self._steps, self._diverged)
+        )
+        given = {name: read_only(array) for name, array in self._given.items()}
+        return Scene(self.plant, self.task, q, qd, tau, action, steps, diverged, given)
 
     def _observed(self, scene: Scene) -> Array:
-        seen = np.array(self.task.observe(scene), np.float32)
-        if seen.ndim != 2 or len(seen) != self.num_envs:
-            raise InputError(f"observe gives shape {seen.shape}; expected ({self.num_envs}, numbers)")
+        seen = checks.array("observe", self.task.observe(scene)).copy("K")
+        if seen.dtype != np.float32:
+            with np.errstate(over="ignore"):  # what becomes infinite is told
+                seen = seen.astype(np.float32)
+        if seen.ndim != 2 or len(seen) != self.num_envs or self._width not in (None, seen.shape[1]):
+            wanted = "numbers)" if self._width is None else f"{self._width}), as at first"
+            raise InputError(f"observe has shape {seen.shape}; expected ({self.num_envs}, {wanted}")
+        checks.finite("observe", seen)
         return seen
 
     def _told(self, scene: Scene) -> dict[str, Any]:
         """What is told besides, and, as Gymnasium has it, of whom it is: of all."""
         told: dict[str, Any] = {"diverged": self._diverged.copy()}
-        for name, value in self.task.report(scene).items():
-            told[name] = np.array(value)
+        for name, value in checks.by_name("report", self.task.report(scene), '{"distance": scene.distance}').items():
+            if name in told or name.startswith("_"):
+                raise InputError(f"report gives {name!r}; expected a name of its own, without an underscore before it")
+            told[name] = found = np.array(value)
+            if found.shape[:1] != (self.num_envs,):
+                raise InputError(f"report gives {name!r} of shape {found.shape}; expected ({self.num_envs}, ...)")
         return told | {f"_{name}": np.ones(self.num_envs, bool) for name in told}
-
-    def _per_environment(self, name: str, value: Any, dtype: type, row: tuple[int, ...] = ()) -> Array:
-        found: Array = np.array(value, dtype)
-        if found.shape != (self.num_envs, *row):
-            raise InputError(f"{name} gives shape {found.shape}; expected {(self.num_envs, *row)}")
-        return found
 
 
 class Environment(gymnasium.Env):  # type: ignore[misc]
@@ -246,12 +278,14 @@ class Environment(gymnasium.Env):  # type: ignore[misc]
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
         """As that of `Environments`; options are those of one."""
-        super().reset(seed=seed)
+        if seed is not None:
+            super().reset(seed=checks.seeds(seed, 1)[0])
         seen, told = self.alone.reset(seed=seed, options=options)
         return seen[0], _of_one(told)
 
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        seen, rewards, terminated, truncated, told = self.alone.step(np.asarray(action)[None])
+        asked = numbers("action", action, "expected one in [-1, 1] for every motor")
+        seen, rewards, terminated, truncated, told = self.alone.step(asked[None])
         self.alone._ended[:] = False  # who alone comes to an end waits for a reset
         return seen[0], float(rewards[0]), bool(terminated[0]), bool(truncated[0]), _of_one(told)
 

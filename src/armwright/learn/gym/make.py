@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from gymnasium.utils import seeding
 
 from armwright.arrays import whole_number
 from armwright.errors import InputError, unknown
+from armwright.learn.gym.checks import number
 from armwright.learn.gym.environments import Environment, Environments
 from armwright.learn.gym.plant import Plant
 from armwright.learn.gym.tasks import Hold, Reach, Task, Track
@@ -57,8 +57,7 @@ def vector(
     if not isinstance(task, Task):
         raise InputError(f"task is {task!r}; expected a Task, such as Reach()")
     for name, value in (("dt", dt), ("response", response)):
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
-            raise InputError(f"{name} = {value!r}: expected seconds, more than zero")
+        number(name, value, lambda x: x > 0, "seconds, more than zero")
     if response < dt and action != "torque":
         raise InputError(f"response = {response:g} s: expected dt = {dt:g} s or more, or it would overshoot")
     plant = Plant(robot if isinstance(robot, Robot) else load(robot), task.frame, action, float(dt), float(response))
@@ -71,16 +70,23 @@ def vector(
         whole_number("threads", threads, 1),
     )
     if seed is not None:
+        seed = whole_number("seed", seed, 0)
         made._np_random, made._np_random_seed = seeding.np_random(seed)
     return made
 
 
-def single(robot: Robot | str | Path = "panda", task: Task | None = None, **options: Any) -> Environment:
+def single(
+    robot: Robot | str | Path = "panda",
+    task: Task | None = None,
+    *,
+    max_episode_steps: int | None = None,
+    **options: Any,
+) -> Environment:
     """One environment, a `gymnasium.Env`; options are those of `vector`. It lasts until its task ends it.
 
     `gymnasium.make` puts a limit of 100 steps around it.
     """
-    return Environment(vector(robot, task, 1, max_episode_steps=None, **options))
+    return Environment(vector(robot, task, 1, max_episode_steps=max_episode_steps, **options))
 
 
 def named(
@@ -88,8 +94,12 @@ def named(
 ) -> Made:
     """An environment with a task of this kind, whose fields may stand among the options."""
     own = {field.name: options.pop(field.name) for field in fields(kind) if field.name in options}
+    if task is not None and not isinstance(task, kind):
+        raise InputError(f"task is {task!r}; expected {kind.__name__}(...), or its parts one by one")
     chosen = replace(kind() if task is None else task, **own)
-    known = [*(vector.__kwdefaults__ or {}), "robot", "num_envs", *(field.name for field in fields(kind))]
+    known = [*(vector.__kwdefaults__ or {}), "robot", *(field.name for field in fields(kind))]
+    if make is vector:
+        known.append("num_envs")
     for name in options:
         if name not in known:
             raise unknown("option of the environment", name, known)

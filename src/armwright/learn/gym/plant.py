@@ -61,16 +61,16 @@ class Plant:
 
     def _check_motors(self) -> None:
         without = [joint.name for joint in self.robot.joints if not _driven(joint)]
-        if without and self.action != "torque":
-            raise InputError(
-                f"action={self.action!r} with {self.robot.name}, where no motor moves {listed(without)}; "
-                "expected action='torque'"
-            )
-        if self.floating and any(self.robot.gravity):
-            raise InputError(
-                f"the base of {self.robot.name} floats and would fall; expected a robot on a fixed base, or one "
-                "without weight: with_gravity([0, 0, 0])"
-            )
+        falls = self.floating and any(self.robot.gravity)
+        turned = bool(without) and self.action != "torque"
+        if not falls and not turned:
+            return
+        said = [f"no motor moves {listed(without)} as action={self.action!r} asks for"] if turned else []
+        wanted = ["action='torque'"] if turned else []
+        if falls:
+            said.append("its base floats and would fall")
+            wanted.append("a robot on a fixed base or one without weight: with_gravity([0, 0, 0])")
+        raise InputError(f"{self.robot.name}: {', and '.join(said)}; expected {', and '.join(wanted)}")
 
     @cached_property
     def floating(self) -> bool:
@@ -174,6 +174,12 @@ class Plant:
                 f"forces hold {listed(held)} of {self.robot.name}, and positions that are drawn would not keep them "
                 "closed; expected reset=..., which draws ones that do, and limits of torque"
             )
+        return self.closable(q)
+
+    def closable(self, q: Array) -> Array:
+        """Where the joints that depend on others can be where their loops want them."""
+        if not any(loop.dependent for loop in self.robot.loops):
+            return np.ones(len(q), bool)
         good: Array = self._places(q, raises=False)[1]
         return good
 

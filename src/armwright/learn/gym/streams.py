@@ -32,6 +32,9 @@ class Streams:
         self._keys = mixed(mixed(np.array([int(seed) % WORD for seed in np.ravel(seeds)], np.uint64) + WEYL))
         self._drawn = np.zeros(len(self._keys), np.uint64)
 
+    def __len__(self) -> int:
+        return len(self._keys)
+
     def seed(self, lanes: Array, seeds: ArrayLike) -> None:
         """Let the streams of some environments begin anew."""
         self._keys[lanes], self._drawn[lanes] = Streams(seeds)._keys, 0

@@ -8,6 +8,7 @@ A task is a record of plain functions over all environments at once. Each can be
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -16,10 +17,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
+from armwright.arrays import check_finite
 from armwright.errors import InputError, unknown
 from armwright.lazy import cached_property
+from armwright.learn.gym import checks
 from armwright.learn.gym.plant import Plant
 from armwright.learn.gym.streams import Streams, normal
+from armwright.model.unit import not_unit
 from armwright.trajectory import Trajectory
 
 SLACK = 0.05
@@ -32,6 +36,9 @@ TRIES = 100
 @dataclass(frozen=True)
 class Scene:
     """All environments at one time: what observations, rewards and ends of episodes are functions of.
+
+    Nothing of it can be written to.
+
 
     q, qd, tau  positions (envs, nq), velocities and torques of the last step (envs, n)
     action      (envs, motors), in [-1, 1]
@@ -63,42 +70,76 @@ class Scene:
     @cached_property
     def tip(self) -> Array:
         """Where the tip is in the world, (envs, 3)."""
-        return self.plant.tip(self.q)
+        return read_only(self.plant.tip(self.q))
 
     @cached_property
     def distance(self) -> Array:
         """From the tip to its target, (envs,)."""
         way = self["target"] - self.tip
-        found: Array = np.sqrt(np.einsum("ij,ij->i", way, way))
-        return found
+        return read_only(np.sqrt(np.einsum("ij,ij->i", way, way)))
+
+
+def read_only(array: Array) -> Array:
+    """The same numbers, for who may not change them."""
+    view = array.view()
+    view.setflags(write=False)
+    return view
 
 
 @dataclass(frozen=True)
 class Draw:
-    """What a reset draws from, for the `count` environments whose episode begins."""
+    """What a reset draws from, for the `count` environments whose episode begins.
+
+    `options` are those that reset() was called with. They replace what is drawn under their names; what depends on that
+    is to be made of `chosen(name, drawn)`.
+    """
 
     plant: Plant
     task: Any
     streams: Streams
     lanes: Array
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
         return len(self.lanes)
 
-    def uniform(self, low: ArrayLike = 0.0, high: ArrayLike = 1.0, shape: tuple[int, ...] = ()) -> Array:
+    def chosen(self, name: str, drawn: ArrayLike) -> Array:
+        """What the options have under this name, for all or one for each of all environments; else what was drawn."""
+        if name not in self.options:
+            return np.asarray(drawn)
+        shape = (len(self.streams), *np.shape(drawn)[1:])
+        given = checks.array(f"option {name!r} of reset", self.options[name])
+        try:
+            return np.broadcast_to(given, shape)[self.lanes].astype(float)
+        except ValueError:
+            raise InputError(
+                f"option {name!r} of reset has shape {given.shape}; expected {shape[1:]} for all, or {shape}"
+            ) from None
+
+    def uniform(self, low: ArrayLike = 0.0, high: ArrayLike = 1.0, shape: int | tuple[int, ...] = ()) -> Array:
         """Numbers in [low, high), (count, *shape)."""
-        unit = self.streams.unit(self.lanes, int(np.prod(shape))).reshape(self.count, *shape)
-        found: Array = np.asarray(low) + unit * (np.asarray(high) - np.asarray(low))
+        size, least, most = _shape(shape), checks.array("low", low), checks.array("high", high)
+        unit = self.streams.unit(self.lanes, math.prod(size)).reshape(self.count, *size)
+        try:
+            found: Array = least + unit * (most - least)
+        except ValueError:
+            found = np.empty(0)
+        if found.shape != unit.shape:
+            raise InputError(
+                f"uniform got bounds of shapes {least.shape} and {most.shape} with shape={size}; expected shape=... of "
+                "what one environment draws, and bounds that fit it"
+            )
         return found
 
-    def normal(self, shape: tuple[int, ...] = ()) -> Array:
+    def normal(self, shape: int | tuple[int, ...] = ()) -> Array:
         """Normally distributed numbers of deviation one, (count, *shape)."""
-        size = int(np.prod(shape))
-        return normal(self.streams.unit(self.lanes, size + size % 2))[:, :size].reshape(self.count, *shape)
+        size = math.prod(_shape(shape))
+        return normal(self.streams.unit(self.lanes, size + size % 2))[:, :size].reshape(self.count, *_shape(shape))
 
     def positions(self, share: float = 1.0) -> Array:
         """Positions (count, nq) in the middle `share` of the range of every joint."""
+        checks.share("share", share)
         q = self.plant.positions(self.streams.unit(self.lanes, self.plant.numbers), share)
         for _ in range(TRIES):
             if not len(left := np.flatnonzero(~self.plant.closed(q))):
@@ -108,6 +149,10 @@ class Draw:
             f"no position of {self.plant.robot.name} was found in {TRIES} draws at which its loops close; expected "
             "limits within which they do, or reset=..."
         )
+
+
+def _shape(shape: int | tuple[int, ...]) -> tuple[int, ...]:
+    return (shape,) if isinstance(shape, int) else tuple(shape)
 
 
 Reset: TypeAlias = Callable[[Draw], Mapping[str, Array]]
@@ -126,9 +171,15 @@ def nearness(distance: Array, tolerance: float, far: float) -> Array:
 
     Never negative, so that nobody gains by an early end.
     """
+    if not tolerance > 0:
+        _check_tolerance(tolerance)
     scale = np.log1p(far / tolerance)
     found: Array = np.maximum(0.0, 1 - np.log1p(distance / tolerance) / scale)
     return found
+
+
+def _check_tolerance(value: float) -> None:
+    checks.number("tolerance", value, lambda x: x > 0, "radians or metres, more than zero")
 
 
 def _beside(*columns: Array) -> Array:
@@ -167,6 +218,15 @@ class Task:
     disturb: Look | None = None
     frame: str | None = None
     vary: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("reset", "observe", "reward", "terminate", "report", "disturb"):
+            part = getattr(self, name)
+            if not callable(part) and (name, part) != ("disturb", None):
+                of = "a Draw" if name == "reset" else "a Scene"
+                raise InputError(f"{name} = {part!r}: expected a function of {of}")
+        if not isinstance(self.vary, (tuple, list)) or not all(isinstance(name, str) for name in self.vary):
+            raise InputError(f"vary = {self.vary!r}: expected names in a tuple, such as ('payload.mass',)")
 
     def check(self, plant: Plant) -> None:
         """Refuse a robot with which the task makes no sense."""
@@ -217,6 +277,12 @@ class Reach(Task):
     reward: Look = _near_target
     report: Report = _at_target
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_tolerance(self.tolerance)
+        checks.share("start", self.start)
+        checks.share("spread", self.spread)
+
     def check(self, plant: Plant) -> None:
         if plant.floating and self.reset is _drawn_target:
             raise InputError(
@@ -237,6 +303,7 @@ def _drawn_motion(draw: Draw) -> Mapping[str, Array]:
     given = {
         "centre": draw.positions(0.5), "swing": swing, "pace": pace, "phase": draw.uniform(0, 2 * np.pi, (2, n))
     }  # fmt: skip
+    given = {name: draw.chosen(name, drawn) for name, drawn in given.items()}
     q, qd = sines(given, np.zeros(draw.count))
     return {"q": q, "qd": qd, **given}
 
@@ -295,6 +362,12 @@ class Track(Task):
     reward: Look = _near_motion
     report: Report = _on_motion
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_tolerance(self.tolerance)
+        if self.trajectory is not None and not isinstance(self.trajectory, Trajectory):
+            raise InputError(f"trajectory = {self.trajectory!r}: expected one of armwright.trajectory, or None")
+
     def check(self, plant: Plant) -> None:
         if plant.robot.balls:
             raise InputError(
@@ -308,12 +381,14 @@ class Track(Task):
 
 
 def _drawn_pose(draw: Draw) -> Mapping[str, Array]:
+    """Pushes are torques that give the joints accelerations where they begin."""
     task, robot = draw.task, draw.plant.robot
     pose = draw.positions() if task.pose is None else np.tile(np.asarray(task.pose, float), (draw.count, 1))
-    most = np.full(robot.n, task.push)
+    q = draw.chosen("q", draw.chosen("pose", pose))
+    most = np.full(robot.n, float(task.push))
     most[draw.plant.single] *= np.minimum(1.0, draw.plant.span[1] - draw.plant.span[0])
-    pushes = np.einsum("kij,kpj->kpi", robot.mass_matrix(pose), draw.uniform(-most, most, (PUSHES, robot.n)))
-    drawn = {"q": pose, "pose": pose, "push": pushes}
+    pushes = np.einsum("kij,kpj->kpi", robot.mass_matrix(q), draw.uniform(-most, most, (PUSHES, robot.n)))
+    drawn = {"q": q, "pose": q if task.pose is None else pose, "push": pushes}
     return drawn | ({"payload.mass": draw.uniform(0, task.payload)} if task.payload else {})
 
 
@@ -348,7 +423,9 @@ def _at_pose(scene: Scene) -> Mapping[str, Array]:
 class Hold(Task):
     """Stay at a pose while the joints are pushed about, with a load that nobody has told the motors of.
 
-    Observed are q, qd and the way to the pose; the reward is the `nearness` of the root mean square of that way.
+    Observed are q, qd and the way to the pose; the reward is the `nearness` of the root mean square of that way. An
+    episode begins at its pose. reset(options={"pose": p}) has both there, and so has {"q": p}, unless the task has a
+    `pose`, which it then has to come back to.
 
     tolerance   radians or metres within which it stays
     pose        (nq,), the same for all; by default each draws one
@@ -369,12 +446,29 @@ class Hold(Task):
     report: Report = _at_pose
     disturb: Look | None = _pushed
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_tolerance(self.tolerance)
+        checks.number("push", self.push, lambda x: x >= 0, "rad/s^2 or m/s^2, zero or more")
+        checks.number("every", self.every, lambda x: x > 0, "seconds, more than zero")
+        checks.number("payload", self.payload, lambda x: x >= 0, "kg, zero or more")
+
     @property
     def varied(self) -> tuple[str, ...]:
         return (*self.vary, *(("payload.mass",) if self.payload else ()))
 
     def check(self, plant: Plant) -> None:
-        if self.pose is not None and np.shape(self.pose) != (plant.robot.nq,):
+        if self.every < plant.dt and self.disturb is _pushed:
             raise InputError(
-                f"pose has shape {np.shape(self.pose)}; expected ({plant.robot.nq},), a position of {plant.robot.name}"
+                f"every = {self.every:g} s: expected dt = {plant.dt:g} s or more, as pushes last for whole steps"
             )
+        if self.pose is None:
+            return
+        pose = checks.array("pose", self.pose)
+        if pose.shape != (plant.robot.nq,):
+            raise InputError(
+                f"pose has shape {pose.shape}; expected ({plant.robot.nq},), a position of {plant.robot.name}"
+            )
+        check_finite("pose", pose)
+        if said := not_unit(plant.robot, "pose", pose):
+            raise InputError(said)
