@@ -249,7 +249,7 @@ def test_an_event_that_is_not_a_number_is_told() -> None:
         (lambda: simulate(ARM, duration=1.0, events=[events.position("joint9", 0.1)]), "joint9"),
         (lambda: simulate(ARM, duration=1.0, events=[events.plane((0, 0, 1), 0.1, frame="nose")]), "nose"),
         (lambda: simulate(ARM, duration=1.0, events=[events.when(lambda t, q, qd: q[0] if q[0] > 0 else 1)]), "cannot be compiled"),
-        (lambda: simulate(ARM, duration=1.0, events=[events.when(lambda t, q, qd: np.sin(q[0]))]), "cannot be compiled"),
+        (lambda: simulate(ARM, duration=1.0, events=[events.when(lambda t, q, qd: np.exp(q[0]))]), "cannot be compiled"),
         (lambda: simulate(ARM, duration=1.0, events=[events.position("joint1", np.zeros(3))]), "numbers for 3 rollouts"),
         (lambda: simulate(HANGING, duration=1.0, events=[events.limits()]), "no joint of slide has limits"),
         (lambda: simulate(aw.load("anymal_c"), duration=1.0, events=[events.plane((0, 0, 1), 0.1)]), "of one frame, and this robot has several tips"),

@@ -1,5 +1,9 @@
 """Structure compiles, numbers do not: what differs in numbers only is one program, and gives what it gave when folded."""
 
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
@@ -129,6 +133,7 @@ def test_shared_code_gives_what_the_robot_itself_gives(what):
     assert run.audit.first_doubt is None
 
 
+@dataclass(frozen=True)
 class Looks(aw.torque.Law):
     """A law of somebody's own, which looks at the tool."""
 
@@ -236,3 +241,112 @@ def test_what_is_wrong_with_starts_is_told():
         aw.simulate_batch(ARM, law, np.stack([START, END]), start=[0.0, 0.1, 0.2], duration=0.1)
     with pytest.raises(aw.InputError, match="start is for 3 rollouts, and there are 2 laws"):
         aw.simulate_batch(ARM, [law, law], start=[0.0, 0.1, 0.2], duration=0.1)
+
+
+def each_with_zeros():
+    still = normal_spline(START, START, 0.2)  # all of its powers but the first are zero
+    moving = normal_spline(START, END, 0.2)
+    return {
+        "gains": [aw.torque.pd(END, k, 1.0) for k in (0, 1, 2)],
+        "the first of many": [aw.torque.pid(END, 9.0, k, 0.0) for k in (0.0, 3.0)],
+        "feedback": [aw.torque.feed_forward(moving, k, k) for k in (0.0, 5.0)],
+        "motions": [aw.torque.computed_torque(motion, 90, 18) for motion in (still, moving)],
+        "torques": [aw.torque.constant(x) for x in (0.0, 1.0)],
+        "friction": [aw.torque.friction(v, c, 0.01) + aw.torque.constant(1.0) for v, c in ((0.0, 0.1), (0.2, 0.0))],
+        "limits": [aw.torque.constant(1.0).limited(x) for x in (0.0, 0.5)],
+    }
+
+
+@pytest.mark.parametrize("what", each_with_zeros())
+def test_a_zero_of_some_rollouts_is_a_number_as_those_of_the_others(what):
+    laws = each_with_zeros()[what]
+    batch = aw.simulate_batch(ARM, laws, START, duration=0.1, every=0.05)
+    for k, law in enumerate(laws):
+        alone = aw.simulate_batch(ARM, law, START, duration=0.1, every=0.05)
+        assert np.abs(batch.q[k] - alone.q[0]).max() < 1e-12
+        assert np.abs(batch.tau[k] - alone.tau[0]).max() < 1e-9
+    assert together([laws[0]] * 2).form == numbers_of(laws[0]).form  # where all have it, it is structure
+
+
+def test_friction_that_jumps_is_another_form():
+    with pytest.raises(aw.InputError, match=r"of another form.*smooth = 0, is one"):
+        aw.simulate_batch(ARM, [aw.torque.friction(1.0, 1.0, smooth) for smooth in (0.0, 0.1)], duration=0.1)
+
+
+@dataclass(frozen=True)
+class Ruled(aw.torque.Law):
+    """The torques that a function says."""
+
+    rule: Callable
+
+    def torques(self, at):
+        return self.rule(at)
+
+
+LEVEL = 0.5
+
+
+def of_global(at):
+    return [LEVEL * x for x in at.q]
+
+
+def through_another(at):
+    return [of_global(at)[k] for k in range(at.n)]
+
+
+def of_closure(level):
+    return lambda at: [level * x for x in at.q]
+
+
+def of_default(level):
+    def rule(at, by=level, *, more=level):
+        return [(by + more) * x for x in at.q]
+
+    return rule
+
+
+def form(rule):
+    return numbers_of(Ruled(rule)).form
+
+
+@pytest.mark.parametrize("rule", [of_global, through_another])
+def test_what_a_function_reads_from_its_globals_is_seen(rule, monkeypatch):
+    ask = {"q0": START + 0.1, "duration": 0.1, "every": 0.05, "integrator": "rk4", "step": 1e-3}
+    before = form(rule), aw.simulate(ARM, Ruled(rule), **ask).q
+    monkeypatch.setattr(sys.modules[__name__], "LEVEL", 1.0)
+    after = form(rule), aw.simulate(ARM, Ruled(rule), **ask).q
+    assert before[0] != after[0]
+    assert np.abs(before[1] - after[1]).max() > 1e-6
+    monkeypatch.undo()
+    assert form(rule) == before[0]
+
+
+@pytest.mark.parametrize("make", [of_closure, of_default])
+def test_a_function_made_again_is_the_same_and_one_that_reads_something_else_is_not(make):
+    for one, other in ((1.0, 2.0), ([1.0], [2.0]), (np.ones(2), np.zeros(2)), (1, 1.0), (of_global, through_another)):
+        assert form(make(one)) == form(make(one))
+        assert hash(form(make(one))) == hash(form(make(one)))
+        assert form(make(one)) != form(make(other))
+    held = {}
+    assert form(make(held)) == form(make(held))  # what is in there is not looked at
+    assert form(make(held)) != form(make({}))
+    assert form(make(of_closure(1.0))) == form(make(of_closure(1.0)))
+
+
+def test_a_function_that_calls_itself_has_an_end():
+    def again(k):
+        return again(k - 1) if k else 0.0
+
+    assert form(again) == form(again)
+
+
+def test_an_event_sees_what_its_function_reads():
+    level = 0.02
+
+    def late(t, q, qd):
+        return t - level
+
+    ends = []
+    for level in (0.02, 0.04):  # noqa: B007
+        ends.append(aw.simulate(ARM, None, duration=0.1, events=[aw.events.when(late)]).t[-1])
+    assert ends == pytest.approx([0.02, 0.04])

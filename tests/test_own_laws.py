@@ -1,7 +1,10 @@
 """Laws of one's own, those of docs/laws.md: each does what its physics says, on every way that a simulation can go."""
 
 import ast
+import math
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +12,7 @@ import pytest
 from conftest import ASKED, close, random_case
 
 import armwright as aw
+from armwright.algebra import maximum, minimum
 from armwright.backends.llvm import native
 from armwright.errors import InputError, SlowWarning, UnknownNameError
 from armwright.formulations import problem_of
@@ -155,3 +159,117 @@ def test_tables_of_any_shape_are_interpolated() -> None:
     for t in (-1.0, 0.0, 0.3, 0.5, 1.7, 2.0, 5.0):
         expected = [[np.interp(t, times, column) for column in row] for row in np.moveaxis(values, 0, -1)]
         close(interpolated(t, times, values), expected, 1e-15)
+
+
+@dataclass(frozen=True)
+class Pull(aw.torque.Law):
+    """Any torques, of a number and the moment."""
+
+    k: float
+    rule: Callable
+
+    def torques(self, at: Moment):
+        return self.rule(self.k, at)
+
+
+RULES = {
+    "field times array": lambda k, at: k * np.array(at.q),
+    "array times time": lambda k, at: k * np.array(at.q) * at.t,
+    "time times array": lambda k, at: list(at.t * np.array(at.q) / k),
+    "function of one": lambda k, at: [np.sin(k * q) - np.tanh(v) for q, v in zip(at.q, at.qd, strict=True)],
+    "bounds of one": lambda k, at: [np.maximum(q, 0.1) * k - np.minimum(abs(v), 0.2) for q, v in zip(at.q, at.qd, strict=True)],
+    "bounds of arrays": lambda k, at: maximum(minimum(k * np.array(at.q), 0.5), -0.5),
+    "powers": lambda k, at: k * np.array(at.q) ** 2 - np.array(at.qd) ** 3,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+def test_arithmetic_of_numpy_compiles_to_what_it_gives_from_python(rule: Callable) -> None:
+    run = aw.simulate(ARM, Pull(1.5, rule), **ASK, rtol=1e-9)
+    mechanism = ARM.mechanism()
+    expected = [rule(1.5, Moment(*row, mechanism)) for row in zip(run.t, run.q, run.qd, strict=True)]
+    close(run.tau, np.array(expected, dtype=float), 1e-13)
+
+
+WRONG = {
+    "a branch": (lambda k, at: [q if q > 0 else -q for q in at.q], "Pull cannot be compiled.*minimum, maximum or select"),
+    "a field compared": (lambda k, at: [q if k == 3.0 else -q for q in at.q], "Pull cannot be compiled.*before it has a"),
+    "a field unlike": (lambda k, at: [q if k != 0 else -q for q in at.q], "Pull cannot be compiled.*before it has a"),
+    "max of Python": (lambda k, at: [max(q, 0.0) for q in at.q], "Pull cannot be compiled"),
+    "bounds of arrays": (lambda k, at: np.maximum(np.array(at.q), 0.0), "Pull cannot be compiled"),
+    "math": (lambda k, at: [math.sin(q) for q in at.q], "Pull cannot be compiled"),
+    "no operation": (lambda k, at: [np.exp(q) for q in at.q], "Pull cannot be compiled"),
+    "too few": (lambda k, at: [k, k], "torques gave 2 numbers; expected one torque for each of 3 joints"),
+    "too many": (lambda k, at: at.q + at.q, "torques gave 6 numbers; expected one torque for each of 3 joints"),
+    "nothing": (lambda k, at: None, "torques gave None; expected a list"),
+    "one number": (lambda k, at: k, "expected a list, one torque for each of 3 joints"),
+    "rows": (lambda k, at: np.ones((3, 2)) * k, r"torques\[0\] has shape \(2,\); expected a number"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("around", [lambda law: law, lambda law: (law + aw.torque.constant(1.0)).limited(9.0)])
+@pytest.mark.parametrize("rule", WRONG)
+def test_what_cannot_be_traced_says_which_law_and_what_to_use(rule: str, around: Callable) -> None:
+    wrong, said = WRONG[rule]
+    with pytest.raises(InputError, match=said):
+        aw.simulate(ARM, around(Pull(2.0, wrong)), **ASK)
+
+
+def test_a_memory_whose_rates_are_too_few_says_so() -> None:
+    @dataclass(frozen=True)
+    class Forgetful(aw.torque.Law):
+        def start(self, n: int) -> tuple[float, ...]:
+            return (0.0,) * n
+
+        def rates(self, at: Moment) -> list:
+            return [at.q[0]]
+
+        def torques(self, at: Moment) -> list:
+            return list(at.memory)
+
+    with pytest.raises(InputError, match=r"rates gave 1 numbers; expected one for each of 3 numbers that start\(n\)"):
+        aw.simulate(ARM, Forgetful(), **ASK)
+
+
+@dataclass(frozen=True)
+class Spring(aw.torque.Law):
+    k: float
+    rest: tuple[float, ...] = (0.0, 0.0, 0.0)
+
+    def torques(self, at: Moment) -> list:
+        return [self.k * (rest - q) for rest, q in zip(self.rest, at.q, strict=True)]
+
+
+def test_a_float_may_be_one_for_each_rollout() -> None:
+    stiff = np.arange(4.0)
+    batch = aw.simulate_batch(ARM, Spring(stiff), **ASK)
+    for k, own in enumerate(aw.simulate_batch(ARM, [Spring(float(x)) for x in stiff], **ASK).q):
+        assert np.array_equal(batch.q[k], own)
+        close(own, aw.simulate_batch(ARM, Spring(float(stiff[k])), **ASK).q[0], 1e-14)
+    with pytest.raises(InputError, match="numbers for 4 rollouts; expected one"):
+        aw.simulate(ARM, Spring(stiff), **ASK)
+    with pytest.raises(InputError, match=r"Spring\.k has shape \(2, 2\); expected one number, or \(rollouts,\)"):
+        Spring(np.ones((2, 2)))
+
+
+def test_fields_that_are_no_numbers_say_so() -> None:
+    with pytest.raises(InputError, match=r"Network\.inner has masked entries; fill them first"):
+        LAW["Network"](tuple(START), np.ma.masked_greater(np.arange(24.0).reshape(4, 6), 3), np.ones((3, 4)))
+    with pytest.raises(InputError, match=r"Network\.inner is an array of object values; expected numbers"):
+        LAW["Network"](tuple(START), np.array([[None]]), np.ones((3, 4)))
+    whole = np.ma.masked_array(np.ones((4, 6)))
+    close(aw.simulate(ARM, LAW["Network"](tuple(START), whole, np.ones((3, 4))), **ASK).q.shape, (4, 3), 0)
+    assert Spring(2.0, [0.1, 0.2, 0.3]) == Spring(2.0, (0.1, 0.2, 0.3))
+
+
+def test_a_law_that_hides_its_numbers_is_refused() -> None:
+    class Hidden(aw.torque.Law):
+        def __init__(self, k: float) -> None:
+            self.k = k
+
+        def torques(self, at: Moment) -> list:
+            return [self.k * q for q in at.q]
+
+    for law in (Hidden(1.0), Hidden(1.0) + aw.torque.constant(1.0), Hidden(1.0).limited(3.0)):
+        with pytest.raises(InputError, match=r"Hidden is no dataclass.*expected @dataclass\(frozen=True\)"):
+            aw.simulate(ARM, law, **ASK)

@@ -4,7 +4,7 @@ import multiprocessing
 import pickle
 import warnings
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import repeat
 
@@ -119,15 +119,23 @@ def test_a_compiled_law_is_the_law_itself(name: str) -> None:
     close(slow.q, run.q, 1e-9)
 
 
+@dataclass(frozen=True)
 class InPython(torque.Law):
     """Another law, called from Python."""
 
-    def __init__(self, law: torque.Law) -> None:
-        self.law = law
-        self.shared, self.start, self.rates = law.shared, law.start, law.rates
+    law: torque.Law
 
     def torques(self, at: torque.Moment) -> list:
         return self.law.torques(at)
+
+    def shared(self, at: torque.Moment) -> tuple[list, list]:
+        return self.law.shared(at)
+
+    def start(self, n: int) -> tuple[float, ...]:
+        return self.law.start(n)
+
+    def rates(self, at: torque.Moment) -> list:
+        return self.law.rates(at)
 
     @property
     def reference(self) -> torque.Reference | None:

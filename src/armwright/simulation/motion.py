@@ -33,7 +33,7 @@ from armwright.simulation.ending import fenced
 from armwright.simulation.events import Quantities
 from armwright.simulation.events import values as watched_values
 from armwright.simulation.momentum import impulse_rates, is_free
-from armwright.torque import Form, Law, Moment, OpenMotion
+from armwright.torque import Form, Law, Moment, OpenMotion, rates_of
 from armwright.trace.choose import cheapest
 from armwright.trace.tracing import Request
 
@@ -107,7 +107,7 @@ def driven(
 
         watched, levels = watched_values(events, graph, at._replace(mechanism=mechanism), seen)
         parameters += tuple(levels)
-    rates, layout = law.rates(at), layout_of(robot, law)
+    rates, layout = rates_of(law, at), layout_of(robot, law)
     return Driven(at, parameters, torques, drag, accelerations, rates, mechanism, layout, tuple(watched))
 
 

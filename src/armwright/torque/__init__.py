@@ -16,7 +16,7 @@ files and documents run over.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from inspect import Parameter, signature
 from typing import Any
 
@@ -27,7 +27,7 @@ from armwright.model.description import Description
 from armwright.model.unit import checked_unit
 from armwright.torque.combined import Limited, Sum
 from armwright.torque.given import MOST_PIECES, Called, Constant, Free, Table, constant, interpolated, table
-from armwright.torque.law import Law, Moment, Reference
+from armwright.torque.law import Law, Moment, Reference, rates_of
 from armwright.torque.opening import Form, Opened, built_in, numbers_of, together
 from armwright.torque.passive import Friction, SpringDamper, Stops, friction, spring_damper, stops
 from armwright.torque.tracking import (
@@ -86,6 +86,7 @@ __all__ = [
     "pd",
     "pd_gravity",
     "pid",
+    "rates_of",
     "spring_damper",
     "stops",
     "table",
@@ -143,7 +144,7 @@ def as_law(torque: Any, n: int, nq: int | None = None) -> Law:
     if torque is None:
         return Free()
     if isinstance(torque, Law):
-        law: Law = torque
+        law: Law = _seen_through(torque)
     elif isinstance(torque, Trajectory):
         raise InputError(
             "torque is a trajectory, which says where to be, not how to get there; use "
@@ -163,4 +164,16 @@ def as_law(torque: Any, n: int, nq: int | None = None) -> Law:
             f"the torque law is for positions of {law.nq} entries; q of the robot has {places}, one more than freedoms "
             "for each ball, free or planar joint: see robot.neutral"
         )
+    return law
+
+
+def _seen_through(law: Law) -> Law:
+    """A law whose numbers are its fields, so that one with other numbers is not taken for the same."""
+    if not is_dataclass(law):
+        raise InputError(
+            f"torque law {type(law).__name__} is no dataclass, so nobody can tell its numbers from its structure; "
+            "expected @dataclass(frozen=True) before the class, and its numbers as fields"
+        )
+    for part in law.made_of:
+        _seen_through(part)
     return law

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from armwright.algebra import Scalar, maximum, minimum, structural
 from armwright.errors import InputError
-from armwright.torque.law import Law, Moment, Reference, each, least
+from armwright.torque.law import Law, Moment, Reference, each, least, torques_of
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Limited(Law):
 
     def torques(self, at: Moment) -> list[Scalar]:
         limits = each(self.limit, at.n)
-        return [_clipped(tau, limit) for tau, limit in zip(self.law.torques(at), limits, strict=True)]
+        return [_clipped(tau, limit) for tau, limit in zip(torques_of(self.law, at), limits, strict=True)]
 
     def __post_init__(self) -> None:
         if least(self.limit) < 0:
@@ -57,7 +57,7 @@ class Sum(Law):
     laws: tuple[Law, ...]
 
     def torques(self, at: Moment) -> list[Scalar]:
-        return _added(law.torques(part) for law, part in self.each_part(at))
+        return _added(torques_of(law, part) for law, part in self.each_part(at))
 
     def shared(self, at: Moment) -> tuple[list[Scalar], list[Scalar]]:
         drives, drags = zip(*(law.shared(part) for law, part in self.each_part(at)), strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import Field, fields, is_dataclass
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple, TypeAlias
@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike
 
 from armwright.algebra import Scalar
 from armwright.arrays import masked
-from armwright.errors import InputError
+from armwright.errors import ArmwrightError, InputError
 from armwright.formulations import find, problem_of
 from armwright.formulations.problem import Candidate
+from armwright.graph.expression import Expr
 from armwright.manifold import difference
 from armwright.mechanism import FREEDOMS, Mechanism
 from armwright.model.description import Description
@@ -85,16 +86,14 @@ class Law:
     """The parameters that are one number, or one per joint, of a ball joint one per freedom."""
     per_entry: ClassVar[tuple[str, ...]] = ()
     """The parameters that are one number, or one per entry of q."""
+    forked: ClassVar[tuple[str, ...]] = ()
+    """The parameters of which zero means another formula."""
 
     def __post_init__(self) -> None:
         """Do its numbers and parts fit together? A whole number where a float is declared is one."""
         declared: tuple[Field[Any], ...] = fields(self) if is_dataclass(self) else ()
         for field in declared:
-            value = getattr(self, field.name)
-            if str(field.type) in FLOAT and isinstance(value, Real):
-                object.__setattr__(self, field.name, float(value))
-            elif str(field.type) in FLOATS and isinstance(value, tuple):
-                object.__setattr__(self, field.name, tuple(float(x) if isinstance(x, Real) else x for x in value))
+            object.__setattr__(self, field.name, _declared(self, field, getattr(self, field.name)))
         n, nq = self.n, self.nq
         if n is not None and nq is not None and not 0 <= FEWEST * (nq - n) <= n:
             raise InputError(self.misfit(n, nq))
@@ -120,7 +119,7 @@ class Law:
 
     def shared(self, at: Moment) -> tuple[list[Scalar], list[Scalar]]:
         """The torques as what the drives give and what friction laws take: their sum is `torques`."""
-        return self.torques(at), [0] * at.n
+        return torques_of(self, at), [0] * at.n
 
     def start(self, n: int) -> tuple[float, ...]:
         """What the law remembers at first, for n joints; most remember nothing."""
@@ -128,7 +127,7 @@ class Law:
 
     def rates(self, at: Moment) -> list[Scalar]:
         """How fast what the law remembers changes."""
-        return [rate for law, part in self.each_part(at) for rate in law.rates(part)]
+        return [rate for law, part in self.each_part(at) for rate in rates_of(law, part)]
 
     def each_part(self, at: Moment) -> Iterator[tuple[Law, Moment]]:
         """Every law it is made of, with its own part of what they remember."""
@@ -193,6 +192,64 @@ class Law:
         from armwright.torque.combined import Limited  # noqa: PLC0415
 
         return Limited(self, numbers("limit", limit))
+
+
+def torques_of(law: Law, at: Moment) -> list[Scalar]:
+    """The torques of a law, as many as there are freedoms, or an error that says what is wrong with it."""
+    return _listed(law, law.torques, at, at.n, "torques", f"one torque for each of {at.n} joints")
+
+
+def rates_of(law: Law, at: Moment) -> list[Scalar]:
+    """How fast what a law remembers changes, likewise."""
+    count = len(at.memory)
+    return _listed(law, law.rates, at, count, "rates", f"one for each of {count} numbers that start(n) gives")
+
+
+def _listed(law: Law, asked: Callable[[Moment], Any], at: Moment, count: int, what: str, wanted: str) -> list[Scalar]:
+    name = type(law).__name__
+    try:
+        found = asked(at)
+    except ArmwrightError:
+        raise
+    except (TypeError, ValueError, AttributeError) as error:
+        if not isinstance(at.t, Expr):
+            raise
+        raise InputError(
+            f"torque law {name} cannot be compiled: {error}; expected arithmetic of at.t, at.q, at.qd and its numbers, "
+            "NumPy's sin, cos, tanh, sqrt, and where it asks which of two is larger minimum, maximum or select of "
+            "armwright.algebra"
+        ) from error
+    if not isinstance(found, (Sequence, np.ndarray)):
+        raise InputError(f"torque law {name}: {what} gave {found!r}; expected a list, {wanted}")
+    if len(found) != count:
+        raise InputError(f"torque law {name}: {what} gave {len(found)} numbers; expected {wanted}")
+    for k, value in enumerate(found):
+        if isinstance(value, (Sequence, np.ndarray)) and np.ndim(value):
+            raise InputError(
+                f"torque law {name}: {what}[{k}] has shape {np.shape(value)}; expected a number, {wanted}. What "
+                "differs between rollouts is an array (rollouts,) in a field declared float, or a list of laws"
+            )
+    return list(found)
+
+
+def _declared(law: Law, field: Field[Any], value: Any) -> Any:
+    """A field as it is declared: whole numbers as floats, arrays of numbers, (rollouts,) where one is meant."""
+    name, kind = f"{type(law).__name__}.{field.name}", str(field.type)
+    if kind in FLOAT and isinstance(value, Real):
+        return float(value)
+    if masked(value):
+        raise InputError(f"{name} has masked entries; fill them first")
+    if kind in FLOATS and isinstance(value, (tuple, list)):
+        return tuple(float(x) if isinstance(x, Real) else x for x in value)
+    if kind in FLOAT and isinstance(value, (tuple, list)):
+        value = np.asarray(value)
+    if not isinstance(value, np.ndarray):
+        return value
+    if value.dtype.kind not in "fiub":
+        raise InputError(f"{name} is an array of {value.dtype.name} values; expected numbers")
+    if kind in FLOAT and value.ndim > 1:
+        raise InputError(f"{name} has shape {value.shape}; expected one number, or (rollouts,) for a batch")
+    return float(value) if kind in FLOAT and not value.ndim else np.asarray(value)
 
 
 def numbers(name: str, values: ArrayLike) -> tuple[float, ...]:

@@ -2,7 +2,8 @@
 
 Gains, targets, limits, tables, the coefficients and times of a motion: every number in a law, in the laws it is made of
 and in the motion it follows. What stays as it is belongs to the structure: how many numbers there are, a single zero
-(no feedback, friction that jumps), powers of a polynomial that no joint has, models, functions.
+(no feedback, friction that jumps), powers of a polynomial that no joint has, models, functions. Of laws that are one
+program for many rollouts a zero stays where all of them have it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import fields, is_dataclass
+from types import CellType, CodeType, FunctionType
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -18,7 +20,7 @@ from armwright.algebra import Array
 from armwright.errors import InputError
 from armwright.graph.expression import Expr, Graph
 from armwright.model.description import Description
-from armwright.torque.law import Law
+from armwright.torque.law import FLOAT, Law
 
 Number: TypeAlias = "float | Array"
 """One for all rollouts, or one for each (rollouts,)."""
@@ -100,67 +102,126 @@ def built_in(law: Law) -> bool:
 
 
 def together(laws: Sequence[Law]) -> Opened[Law]:
-    """Laws of one form, one for each rollout, as one."""
-    form, rows = numbers_of(laws[0]).form, []
+    """Laws of one form, one for each rollout, as one; a zero of some is a number where others have one."""
+    rows, keys = [], []
     for k, law in enumerate(laws):
         found: list[Number] = []
-        if form != Form(law, _rebuilt(law, found.append)[1], len(found)):
+        keys.append(_rebuilt(law, found.append, zeros=True)[1])
+        if keys[k] != keys[0]:
             raise InputError(
                 f"torque law {k} is of another form than the first: {law!r} beside {laws[0]!r}; expected laws that "
-                "differ in their numbers only, or one call for each form"
+                "differ in their numbers only, or one call for each form (friction that jumps, smooth = 0, is one)"
             )
-        if (many := Opened(form, found).many) is not None:
+        if (many := Opened(Form(law, keys[k], len(found)), found).many) is not None:
             raise InputError(f"torque law {k} of the list is for {many} rollouts itself; expected one")
         rows.append(found)
-    return Opened(form, list(np.array(rows, dtype=float).T))
+    columns = np.array([[0.0, *row] for row in rows]).T
+    places = iter(np.where(columns.any(axis=1), np.arange(float(len(columns))), 0.0)[1:].tolist())  # zeros are alike
+    all_of_them = numbers_of(_rebuilt(laws[0], lambda _: next(places), zeros=True)[0])
+    return all_of_them._replace(numbers=[columns[int(place)] for place in all_of_them.one])
 
 
-def _rebuilt(x: Any, take: Take) -> tuple[Any, Hashable]:
-    """The same thing with what `take` makes of every number in it, and what tells it from others that are not alike."""
+def _rebuilt(x: Any, take: Take, zeros: bool = False) -> tuple[Any, Hashable]:
+    """The same thing with what `take` makes of every number in it, and what tells it from others that are not alike.
+
+    Zeros that belong to the structure are left alone, unless they are wanted too.
+    """
     if isinstance(x, (float, Slot)):
-        return _number(x, take)
+        return _number(x, take, zeros)
     if isinstance(x, np.ndarray):
-        return _array(x, take)
-    if isinstance(x, tuple):
-        return _several(x, take)
+        return _array(x, take, zeros)
+    if isinstance(x, (tuple, list)):
+        made, key = _several(tuple(x), take, zeros)
+        return (made, key) if isinstance(x, tuple) else (list(made), ("list", key))
+    if isinstance(x, FunctionType):
+        return x, _read(x)
     if is_dataclass(x) and not isinstance(x, (type, Description)):
-        made = object.__new__(type(x))
-        keys: list[Hashable] = [type(x)]
-        for field in fields(x):
-            value, key = _rebuilt(getattr(x, field.name), take)
-            object.__setattr__(made, field.name, value)
-            keys.append(key)
-        return made, tuple(keys)
-    try:
-        hash(x)
-    except TypeError:
-        return x, ("by itself", id(x))
-    return x, x
+        return _fields(x, take, zeros)
+    return x, _known(x)
 
 
-def _number(x: Any, take: Take) -> tuple[Any, Hashable]:
-    folded = isinstance(x, float) and (x == 0 or not math.isfinite(x))
+def _fields(x: Any, take: Take, zeros: bool) -> tuple[Any, Hashable]:
+    kind: type[Any] = type(x)
+    made, keys = object.__new__(kind), [_known(kind)]
+    for field in fields(x):
+        value = getattr(x, field.name)
+        each = str(field.type) in FLOAT and isinstance(value, np.ndarray)  # one for each rollout
+        again = zeros and field.name not in getattr(x, "forked", ())
+        value, key = (take(value), "open") if each else _rebuilt(value, take, again)
+        object.__setattr__(made, field.name, value)
+        keys.append(key)
+    return made, tuple(keys)
+
+
+def _number(x: Any, take: Take, zeros: bool) -> tuple[Any, Hashable]:
+    folded = isinstance(x, float) and (not math.isfinite(x) or (x == 0 and not zeros))
     return (x, x) if folded else (take(x), "open")
 
 
-def _several(x: tuple[Any, ...], take: Take) -> tuple[Any, Hashable]:
+def _several(x: tuple[Any, ...], take: Take, zeros: bool) -> tuple[Any, Hashable]:
     if not x or not all(isinstance(entry, (float, np.ndarray, Slot)) for entry in x):
-        made, keys = zip(*(_rebuilt(entry, take) for entry in x), strict=True) if x else ((), ())
+        made, keys = zip(*(_rebuilt(entry, take, zeros) for entry in x), strict=True) if x else ((), ())
         return tuple(made), tuple(keys)
-    if len(x) == 1 and isinstance(x[0], float) and x[0] == 0:
+    if len(x) == 1 and isinstance(x[0], float) and x[0] == 0 and not zeros:
         return x, x
     if not all(np.isfinite(entry).all() for entry in x if not isinstance(entry, Slot)):
         return x, x
     return tuple(map(take, x)), ("open", len(x))
 
 
-def _array(x: Array, take: Take) -> tuple[Any, Hashable]:
+def _array(x: Array, take: Take, zeros: bool) -> tuple[Any, Hashable]:
     """Of an array whose last axis has zeros everywhere, as powers of a polynomial may be, these stay."""
     if x.dtype == object:  # one that was opened before
         kept = np.array([not isinstance(entry, Slot) for entry in x.ravel()]).reshape(x.shape)
     else:
-        kept = np.broadcast_to(~x.any(axis=tuple(range(x.ndim - 1))), x.shape)
+        kept = np.broadcast_to(~x.any(axis=tuple(range(x.ndim - 1))) & (not zeros), x.shape)
     opened = x[~kept] if x.dtype == object else x[~kept].astype(float).tolist()
     made = np.zeros(x.shape, object)
     made[~kept] = np.fromiter(map(take, opened), object, len(opened))
-    return made, ("array", x.shape, kept.tobytes())
+    numbers = zeros and all(isinstance(entry, float) for entry in made.flat)
+    return made.astype(float) if numbers else made, ("array", x.shape, kept.tobytes())
+
+
+class Itself:
+    """A thing that is like no other one, kept so that no other one takes its place."""
+
+    def __init__(self, of: object) -> None:
+        self.of = of
+
+    def __hash__(self) -> int:
+        return id(self.of)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Itself) and self.of is other.of
+
+
+def _known(x: Any) -> Hashable:
+    """By what a thing that is no number of a law is known."""
+    try:
+        hash(x)
+    except TypeError:
+        return Itself(x)
+    return type(x), x
+
+
+def _read(function: FunctionType, within: tuple[FunctionType, ...] = ()) -> Hashable:
+    """By what a function is known: its code, and what it reads: defaults, closure and globals."""
+    if function in within:
+        return within.index(function)
+
+    def value(x: Any) -> Hashable:
+        if isinstance(x, (tuple, list)):
+            return type(x), *map(value, x)
+        if isinstance(x, np.ndarray) and x.dtype != object:
+            return x.dtype.str, x.shape, x.tobytes()
+        return _read(x, (*within, function)) if isinstance(x, FunctionType) else _known(x)
+
+    cells = [cell.cell_contents for cell in function.__closure__ or () if cell != CellType()]
+    found = [function.__globals__[name] for name in _names(function.__code__) if name in function.__globals__]
+    named = (function.__kwdefaults__ or {}).items()
+    return function.__code__, *map(value, (function.__defaults__, *cells, *found, *(x for pair in named for x in pair)))
+
+
+def _names(code: CodeType) -> list[str]:
+    """What it may read from its globals, the functions within it included."""
+    return [*code.co_names, *(name for x in code.co_consts if isinstance(x, CodeType) for name in _names(x))]

@@ -62,6 +62,7 @@ class Friction(Law):
     coulomb: tuple[float, ...]
     smooth: float
     per_joint = ("viscous", "coulomb")
+    forked = ("smooth",)
 
     def shared(self, at: Moment) -> tuple[list[Scalar], list[Scalar]]:
         return [0] * at.n, self.torques(at)
