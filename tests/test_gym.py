@@ -202,7 +202,7 @@ def test_a_bad_one_costs_no_other(rr: aw.Robot) -> None:
     bad._qd[2] = good._qd[2] = 1e5
     action = np.full((4, 2), 0.1)
     expected = good.step(action)[0]
-    action[1] = np.nan
+    action[1] = np.nan, np.inf
     seen, reward, terminated, truncated, info = bad.step(action)
     assert np.array_equal(terminated, [False, True, True, False])
     assert np.array_equal(info["diverged"], [False, True, True, False])
@@ -501,6 +501,7 @@ def test_a_task_that_makes_no_sense_is_refused(make: Callable[[], object], messa
         ("observe", lambda s: s.q + 1e300 * s.steps[0], r"observe is inf in row 0; expected finite"),
         ("report", lambda s: {"a": np.zeros(2 + (s.steps[0] == 0))}, r"report gives 'a' of shape \(2,\); expected \(3, ...\)"),
         ("report", lambda s: {"diverged": s.t} if s.steps[0] else {}, r"report gives 'diverged'; expected a name of its own"),
+        ("report", lambda s: {"a": [[1], [], []]} if s.steps[0] else {}, r"'a' of report is no array"),
         ("report", lambda s: None if s.steps[0] else {}, r"report is None; expected arrays by name"),
     ],
 )  # fmt: skip
@@ -528,6 +529,8 @@ def _resets(**others: object) -> Callable[[aw.learn.gym.Draw], dict]:
         ({"reset": lambda draw: None}, r"reset is None; expected arrays by name"),
         ({"reset": _resets(q=lambda draw: draw.positions(5))}, r"share = 5: expected a share"),
         ({"reset": _resets(q=lambda draw: np.full((draw.count, 2), 3.0))}, r"beyond limits of rr.*ends at once.*terminate="),
+        ({"reset": _resets(q=lambda draw: [[0, 0], [0], [0]])}, r"'q' of reset is no array .*; expected numbers"),
+        ({"reset": _resets(a=lambda draw: draw.normal(2.5))}, r"shape = 2.5: expected a whole number"),
         ({"reset": _resets(qd=lambda draw: [["a", "b"]] * 3)}, r"'qd' of reset holds str\d* values"),
         ({"reset": _resets(**{"payload.mass": np.full(3, -1.0)}), "vary": ("payload.mass",)}, r"'payload.mass' of -1; expected zero or more"),
         ({"reset": _resets(**{"payload.mass": np.ones((3, 1))}), "vary": ("payload.mass",)}, r"has shape \(3, 1\); expected \(3,\)"),
@@ -552,6 +555,18 @@ def test_a_reset_always_gives_the_same_names(rr: aw.Robot) -> None:
         envs.reset()
 
 
+def test_who_diverges_has_no_success(rr: aw.Robot) -> None:
+    envs = vector(rr, Hold(disturb=lambda scene: scene.qd + np.array([[0.0], [1e12]])), 2, seed=0)
+    envs.reset()
+    *_, info = envs.step(np.zeros((2, 2)))
+    assert np.array_equal(info["diverged"], [False, True])
+    assert np.array_equal(info["success"], [True, False])
+
+
+def test_long_actions_take_more_steps(rr: aw.Robot) -> None:
+    assert [vector(rr, dt=dt, response=1.0).stepper.substeps for dt in (0.01, 0.04, 0.07, 0.5)] == [4, 4, 7, 50]
+
+
 def test_a_scene_cannot_be_written_to(rr: aw.Robot) -> None:
     for name in ("q", "qd", "tau", "action", "steps", "diverged", "tip", "distance"):
         envs = vector(rr, Reach(reward=lambda scene, name=name: getattr(scene, name).fill(0)), 3, seed=0)
@@ -568,7 +583,7 @@ def test_numbers_of_a_call_are_told(rr: aw.Robot) -> None:
     envs, one = vector(rr, num_envs=3), single(rr, max_episode_steps=2)
     with pytest.raises(InputError, match=r"reset_mask before the first reset.*call reset"):
         envs.reset(options={"reset_mask": np.ones(3, bool)})
-    for seed in (1.5, "1", {}):
+    for seed in (1.5, "1", {}, np.array(1)):
         for made in (envs, one):
             with pytest.raises(InputError, match=r"seed = .*: expected a whole number, 0 or more"):
                 made.reset(seed=seed)
@@ -580,8 +595,10 @@ def test_numbers_of_a_call_are_told(rr: aw.Robot) -> None:
         with pytest.raises(InputError, match=r"seed = .*: expected a whole number, 0 or more"):
             vector(rr, seed=seed)
     envs.reset(seed=np.int64(1))
-    with pytest.raises(InputError, match=r"reset_mask is of float64 \(3,\); expected bool \(3,\)$"):
+    with pytest.raises(InputError, match=r"reset_mask holds float64 values; expected True or False"):
         envs.reset(options={"reset_mask": np.ones(3)})
+    with pytest.raises(InputError, match=r"reset_mask has shape \(2,\); expected \(3,\)"):
+        envs.reset(options={"reset_mask": [True, False]})
     with pytest.raises(InputError, match=r"options is \['q'\]; expected arrays by name"):
         envs.reset(options=["q"])
     with pytest.raises(InputError, match=r"option 'q' of reset has shape \(3,\); expected \(2,\) for all, or \(3, 2\)"):

@@ -13,7 +13,11 @@ from armwright.algebra import Array
 from armwright.arrays import masked, whole_number
 from armwright.errors import InputError
 
-KINDS: dict[type, tuple[str, str]] = {bool: ("b", "True or False"), float: ("fiub", "numbers")}
+KINDS: dict[type, tuple[str, str]] = {
+    bool: ("b", "True or False"),
+    float: ("fiub", "numbers"),
+    object: ("fiubcUS", "numbers, True or False, or text"),
+}
 """What may stand in an array that is to hold these."""
 
 FROM_ZERO = ("mass", "viscous", "coulomb", "armature")
@@ -90,7 +94,7 @@ def seeds(seed: object, count: int) -> list[int | None]:
     if isinstance(seed, Integral):
         first = whole_number("seed", seed, 0)
         return [first + i for i in range(count)]
-    if isinstance(seed, str) or not isinstance(seed, (Sequence, np.ndarray)):
+    if isinstance(seed, str) or not isinstance(seed, (Sequence, np.ndarray)) or not np.ndim(seed):
         raise InputError(f"seed = {seed!r}: expected a whole number, 0 or more, or a list with one for each of {count}")
     if len(seed) != count:
         raise InputError(f"got {len(seed)} seeds; expected one number, or one for each of {count}")

@@ -128,9 +128,9 @@ class Environments(VectorEnv):  # type: ignore[misc]
         """The environments that are to be reset."""
         if mask is None:
             return np.arange(self.num_envs)
-        chosen = np.asarray(mask)
-        if chosen.dtype != bool or chosen.shape != (self.num_envs,):
-            raise InputError(f"{MASK} is of {chosen.dtype} {chosen.shape}; expected bool ({self.num_envs},)")
+        chosen = checks.array(MASK, mask, bool)
+        if chosen.shape != (self.num_envs,):
+            raise InputError(f"{MASK} has shape {chosen.shape}; expected ({self.num_envs},), one for each environment")
         if not self._begun:
             raise InputError(f"{MASK} before the first reset; expected one of all before: call reset(seed=...) once")
         return np.flatnonzero(chosen)
@@ -151,7 +151,7 @@ class Environments(VectorEnv):  # type: ignore[misc]
         if array.shape != shape:
             raise InputError(f"actions have shape {array.shape}; expected {shape}, a row for every environment")
         asked: Array = np.clip(np.asfortranarray(array), -1.0, 1.0)
-        self._diverged = ~every(np.isfinite(asked))
+        self._diverged = ~every(np.isfinite(array))
         asked[self._diverged] = 0.0
         return asked
 
@@ -209,7 +209,8 @@ class Environments(VectorEnv):  # type: ignore[misc]
         rows |= {name: array.shape[1:] for name, array in self._given.items()}
         found = {}
         for name, value in drawn.items():
-            found[name] = checks.rows(f"{name!r} of reset", value, (count, *rows.get(name, np.shape(value)[1:])))
+            given = checks.array(f"{name!r} of reset", value)
+            found[name] = checks.rows(f"{name!r} of reset", given, (count, *rows.get(name, given.shape[1:])))
             if name in varied:
                 checks.parameter(name, found[name])
             elif name in self._parameters:
@@ -259,7 +260,7 @@ class Environments(VectorEnv):  # type: ignore[misc]
         for name, value in checks.by_name("report", self.task.report(scene), '{"distance": scene.distance}').items():
             if name in told or name.startswith("_"):
                 raise InputError(f"report gives {name!r}; expected a name of its own, without an underscore before it")
-            told[name] = found = np.array(value)
+            told[name] = found = np.array(checks.array(f"{name!r} of report", value, object))
             if found.shape[:1] != (self.num_envs,):
                 raise InputError(f"report gives {name!r} of shape {found.shape}; expected ({self.num_envs}, ...)")
         return told | {f"_{name}": np.ones(self.num_envs, bool) for name in told}

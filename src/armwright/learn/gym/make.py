@@ -45,7 +45,7 @@ def vector(
     action     what numbers in [-1, 1] are: "velocity", as shares of the speeds of the joints; "position", of their
                ranges; "torque", of what the motors give
     dt         seconds from one action to the next
-    substeps   steps of RK4 in this time; by default four, or as many as friction asks for
+    substeps   steps of RK4 in this time; by default four or more, of 10 ms at most, or as many as friction asks for
     response   seconds in which velocities follow actions, twice of which for positions
     max_episode_steps  after which an episode is truncated; None for never
     threads    the result does not depend on it

@@ -33,6 +33,8 @@ SMOOTH = 0.1
 STABLE = 2.0
 """How many times of the fastest decay a step of RK4 may last (it is unstable from 2.78 on)."""
 LEAST_SUBSTEPS, MOST_SUBSTEPS = 4, 1000
+LONGEST = 0.01
+"""Seconds that a step of RK4 lasts at most: in 50 ms an arm in fast motion is lost."""
 SAMPLES = 64
 """Positions at which it is looked up, once, what a robot has to do with."""
 
@@ -127,7 +129,7 @@ class Plant:
                 f"{listed([f'{known[i]:.3g} for {joints[i].name}' for i in unsaid])}, twice what gravity wants and "
                 f"{USUAL_ACCELERATION:g} rad/s^2 or m/s^2; with_limits(torque=...) says otherwise",
                 LimitWarning,
-                stacklevel=2,
+                stacklevel=5,  # who calls `vector`
             )
         return known
 
@@ -224,9 +226,10 @@ class Plant:
 
     @cached_property
     def substeps(self) -> int:
-        """Steps of RK4 from one action to the next: a few, or as many as the fastest decay by friction asks for."""
+        """Steps of RK4 from one action to the next: short ones, or shorter if the fastest decay by friction asks."""
+        least = max(LEAST_SUBSTEPS, math.ceil(self.dt / LONGEST - 1e-6))
         if not any(row.viscous or row.coulomb for row in self._smooth.rows):
-            return LEAST_SUBSTEPS
+            return least
         q, n, crawl = self.samples[:8], self.robot.n, 1e-3 * SMOOTH
         ways = np.broadcast_to(crawl * np.eye(n)[:, None], (n, len(q), n))
         forward, back = (self._inverse(np.broadcast_to(q, (n, *q.shape)), way, 0 * way) for way in (ways, -ways))
@@ -238,7 +241,7 @@ class Plant:
                 f"friction brings {self.robot.name} to rest so fast that {self.dt:g} s would take {wanted} substeps; "
                 "expected a shorter dt, substeps=..., or less friction: with_friction(...)"
             )
-        return max(LEAST_SUBSTEPS, wanted)
+        return max(least, wanted)
 
     @cached_property
     def _smooth(self) -> Robot:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.arrays import check_finite
+from armwright.arrays import check_finite, whole_number
 from armwright.errors import InputError, unknown
 from armwright.lazy import cached_property
 from armwright.learn.gym import checks
@@ -59,7 +59,7 @@ class Scene:
 
     def __getitem__(self, name: str) -> Array:
         if name not in self.given:
-            raise unknown("array of the scene", name, self.given)
+            raise unknown("array of the scene", name, self.given, "They are what reset gives.")
         return self.given[name]
 
     @property
@@ -152,7 +152,8 @@ class Draw:
 
 
 def _shape(shape: int | tuple[int, ...]) -> tuple[int, ...]:
-    return (shape,) if isinstance(shape, int) else tuple(shape)
+    sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
+    return tuple(whole_number("shape", size, 0) for size in sizes)
 
 
 Reset: TypeAlias = Callable[[Draw], Mapping[str, Array]]
@@ -189,6 +190,12 @@ def _beside(*columns: Array) -> Array:
 
 def _root_mean_square(way: Array) -> Array:
     found: Array = np.sqrt(np.einsum("ij,ij->i", way, way) / way.shape[1])
+    return found
+
+
+def _success(scene: Scene, far: Array) -> Array:
+    """Who is there; not who was, and has diverged."""
+    found: Array = (far < scene.task.tolerance) & ~scene.diverged
     return found
 
 
@@ -253,7 +260,7 @@ def _near_target(scene: Scene) -> Array:
 
 
 def _at_target(scene: Scene) -> Mapping[str, Array]:
-    return {"distance": scene.distance, "success": scene.distance < scene.task.tolerance}
+    return {"distance": scene.distance, "success": _success(scene, scene.distance)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -342,7 +349,7 @@ def _near_motion(scene: Scene) -> Array:
 
 def _on_motion(scene: Scene) -> Mapping[str, Array]:
     far = _behind(scene)
-    return {"error": far, "success": far < scene.task.tolerance}
+    return {"error": far, "success": _success(scene, far)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -416,7 +423,7 @@ def _near_pose(scene: Scene) -> Array:
 
 def _at_pose(scene: Scene) -> Mapping[str, Array]:
     far = _moved_away(scene)
-    return {"error": far, "success": far < scene.task.tolerance}
+    return {"error": far, "success": _success(scene, far)}
 
 
 @dataclass(frozen=True, kw_only=True)
