@@ -145,7 +145,7 @@ def _fields(x: Any, take: Take, zeros: bool) -> tuple[Any, Hashable]:
     made, keys = object.__new__(kind), [_known(kind)]
     for field in fields(x):
         value = getattr(x, field.name)
-        each = str(field.type) in FLOAT and isinstance(value, np.ndarray)  # one for each rollout
+        each = isinstance(value, np.ndarray) and str(field.type) in FLOAT  # one for each rollout
         again = zeros and field.name not in getattr(x, "forked", ())
         value, key = (take(value), "open") if each else _rebuilt(value, take, again)
         object.__setattr__(made, field.name, value)
@@ -164,9 +164,13 @@ def _several(x: tuple[Any, ...], take: Take, zeros: bool) -> tuple[Any, Hashable
         return tuple(made), tuple(keys)
     if len(x) == 1 and isinstance(x[0], float) and x[0] == 0 and not zeros:
         return x, x
-    if not all(np.isfinite(entry).all() for entry in x if not isinstance(entry, Slot)):
+    if not all(math.isfinite(entry) if isinstance(entry, float) else _finite(entry) for entry in x):
         return x, x
     return tuple(map(take, x)), ("open", len(x))
+
+
+def _finite(x: Array | Slot) -> bool:
+    return isinstance(x, Slot) or bool(np.isfinite(x).all())
 
 
 def _array(x: Array, take: Take, zeros: bool) -> tuple[Any, Hashable]:
