@@ -3,6 +3,7 @@
 motion = cubic([0, 3, 6], points)        # through via points without stopping
 q, qd, qdd = motion(t)                   # t a number or an array
 motion.then(other).lasting(10).holding() # join, stretch, rest outside the span
+time_optimal(robot, points)              # as fast as the joints can
 check_limits(motion, robot)              # false if every joint stays within its limits
 """
 
@@ -12,10 +13,12 @@ from armwright.trajectory.limits import LimitReport, check_limits
 from armwright.trajectory.line import cartesian_line
 from armwright.trajectory.polynomial import PiecewisePolynomial, linear, normal_spline, rest, trapezoidal
 from armwright.trajectory.splines import cubic, hermite, quintic, sampled, spline
+from armwright.trajectory.time_optimal import TimeOptimal, time_optimal
 
 __all__ = [
     "LimitReport",
     "PiecewisePolynomial",
+    "TimeOptimal",
     "Trajectory",
     "cartesian_line",
     "check_limits",
@@ -30,5 +33,6 @@ __all__ = [
     "rest",
     "sampled",
     "spline",
+    "time_optimal",
     "trapezoidal",
 ]

@@ -1,0 +1,94 @@
+"""How fast a path can be run within bounds that are straight lines: one sweep back, one forward, both compiled.
+
+    s        the place on the path; on a grid s_0 < s_1 < ...
+    x, y     s'^2, the square of the pace, at the two ends of an interval; s'' = (y - x)/(2 length) in between
+    bounds   low + slope x <= y <= high + slope x, several on every interval
+    top      the largest x from which the end of the path can still be reached at rest
+
+Both sweeps are those of TOPP-RA (Pham and Pham 2018): `top` goes backwards from rest at the end, then the motion goes
+forwards from rest and takes the largest y that is below the next top. Where standing still is within all bounds, x can be
+anything from 0 to its top. The next x is the largest root of the room that is left for y, which is concave: Newton's
+steps from above reach it without ever going below it, and as the room is made of straight lines, in a few steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from armwright.algebra import Array
+from armwright.backends.interface import Kernel, backend
+from armwright.graph.expression import Expr, Graph
+from armwright.graph.program import Program
+
+NEWTON_STEPS = 8
+"""As many lines as the room for y may change between on the way; three is much already."""
+
+
+Step: TypeAlias = Callable[[Expr, Expr, Sequence[Expr]], Expr]
+"""What comes of an x, its largest value and the bounds of an interval."""
+
+
+class Bounds(NamedTuple):
+    """Bounds (intervals, bounds), and the largest x at every place of the grid (intervals + 1,), whatever they say."""
+
+    slope: Array
+    high: Array
+    low: Array
+    cap: Array
+
+
+def fastest(bounds: Bounds) -> Array:
+    """The largest squares of the pace (intervals + 1,) within bounds, from rest to rest."""
+    back, forth = _sweeps(bounds.slope.shape[1])
+    top = np.zeros((len(bounds.cap), 1, 1))
+    backward = np.concatenate([bounds.cap[:-1, None], bounds.slope, bounds.high, bounds.low], axis=1)[::-1]
+    back.series([top[:-1], np.ascontiguousarray(backward)[:, None]], top[1:])
+    x = np.zeros_like(top)
+    forward = np.concatenate([top[-2::-1, 0], bounds.slope, bounds.high], axis=1)
+    forth.series([x[:-1], forward[:, None]], x[1:])
+    return x[:, 0, 0]
+
+
+@lru_cache(maxsize=32)
+def _sweeps(count: int) -> tuple[Kernel, Kernel]:
+    """The code of one interval in the sweeps back and forward, for so many bounds."""
+    return _kernel(_back, 3 * count), _kernel(_forth, 2 * count)
+
+
+def _kernel(step: Step, size: int) -> Kernel:
+    graph = Graph()
+    x, most = graph.input("x"), graph.input("most")
+    numbers = tuple(graph.input(f"b{k}") for k in range(size))
+    program = Program((("x", (x,)), ("interval", (most, *numbers))), (step(x, most, numbers),), (1,))
+    return backend("cpu").kernel(program, "float64")
+
+
+def _back(top: Expr, cap: Expr, numbers: Sequence[Expr]) -> Expr:
+    """The largest x, at most `cap`, from which some y up to `top` is within the bounds."""
+    count = len(numbers) // 3
+    slopes, highs, lows = numbers[:count], numbers[count : 2 * count], numbers[2 * count :]
+    x, zero = cap, top.graph.constant(0.0)
+    for _ in range(NEWTON_STEPS):
+        upper, rise, lower, climb = top, zero, zero, zero
+        for slope, high, low in zip(slopes, highs, lows, strict=True):
+            sloped = slope * x
+            below, above = high + sloped, low + sloped
+            rise, upper = (upper - below).select(slope, rise), upper.minimum(below)
+            climb, lower = (above - lower).select(slope, climb), lower.maximum(above)
+        missing, gain = lower - upper, climb - rise
+        less = gain.select((x - missing / gain).maximum(zero), zero)
+        x = missing.select(less, x)
+    return x
+
+
+def _forth(x: Expr, top: Expr, numbers: Sequence[Expr]) -> Expr:
+    """The largest y, at most `top`, within the bounds."""
+    count = len(numbers) // 2
+    y = top
+    for slope, high in zip(numbers[:count], numbers[count:], strict=True):
+        y = y.minimum(high + slope * x)
+    return y.maximum(top.graph.constant(0.0))

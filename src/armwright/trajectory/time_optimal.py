@@ -1,0 +1,346 @@
+"""The fastest motion along a path within what the joints can do: torque, velocity, acceleration.
+
+    s, x     the place on the path, and the square of the pace s'
+    u        s'', the same all along an interval between two places of a grid
+    tau      a u + b x + c + f(s'), with a = M dq/ds, b what inertia makes of the curve, c gravity, f friction
+
+All of them are inverse dynamics at many states in one call, so whatever a robot has (payload, rotors, loops, friction) is
+in them. Dry friction adds to c. Viscous friction grows with the root of x, which bounds on u and x that are straight lines
+cannot say: it is replaced by its tangent where the motion was the last time, until it does not change any more. Friction
+bends downwards in x, so its tangent is never below it: the motor that drives is never asked for more than it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from armwright.algebra import Array, Scalar
+from armwright.arrays import checked, whole_number
+from armwright.errors import InputError
+from armwright.names import shown
+from armwright.trajectory.base import State, Traced, Trajectory, numeric_trace
+from armwright.trajectory.inputs import FLOAT64, check_numbers, short
+from armwright.trajectory.pacing import Bounds, fastest
+from armwright.trajectory.paths import ASIDE, as_path, place, places
+from armwright.trajectory.polynomial import PiecewisePolynomial
+
+STRAIGHT = 1e-9  # of what bounds x: the least part of what bounds y, so that a bound on x alone is a steep one on both
+FASTEST = 1e4  # rad/s or m/s: faster than any joint, where none has a limit of velocity
+CREEP = 1e-5  # of the largest pace: where the tangent of friction is taken at a stop
+NEARLY = 1e-3  # how much faster than a pace is the next one, to see how friction grows
+SETTLED = 1e-5  # of a limit: how far friction may be from its tangent
+ROUNDS = 30
+BINDING = 0.99  # of a limit: what is nearer to it limits the motion
+
+
+class Arm(Protocol):
+    """What is needed of a robot."""
+
+    @property
+    def n(self) -> int: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def joints(self) -> Sequence[Any]: ...
+    def inverse_dynamics(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, /) -> Array: ...
+
+
+class Limiting(NamedTuple):
+    """What holds a motion back from one time to another: a joint, from 0, its name and which of its limits."""
+
+    begin: float
+    end: float
+    joint: int
+    name: str
+    quantity: str
+
+    def __str__(self) -> str:
+        return f"{self.quantity} of joint {self.joint + 1} ({shown(self.name)}) from {self.begin:.4g} to {self.end:.4g} s"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class TimeOptimal(Trajectory):
+    """A path, how far along it the motion is at any time, and what limits it; see `time_optimal`."""
+
+    path: Trajectory
+    law: PiecewisePolynomial
+    limiting: tuple[Limiting, ...]
+
+    @property
+    def n(self) -> int:
+        return self.path.n
+
+    @property
+    def knots(self) -> Sequence[float]:
+        return self.law.knots
+
+    @property
+    def traceable(self) -> bool:
+        return False
+
+    def trace(self, t: Scalar) -> Traced:
+        return numeric_trace(self, t, "use sampled(trajectory), a spline near it")
+
+    def _at(self, t: Array) -> State:
+        s, sd, sdd = self.law._at(t)
+        q, first, second = self.path._at(np.clip(s[..., 0], self.path.start, self.path.end))
+        return q, first * sd, second * sd**2 + first * sdd
+
+
+class Course(NamedTuple):
+    """A path between places s; what is known of the beginnings and ends of the intervals, arrays (2, intervals, ...).
+
+    q and `first`, dq/ds, are of every joint. The rest is of whatever is limited: the torques of the joints `driven`, then the
+    accelerations of others, each a u + b x + c between low and high. `cap` is the largest x of every place.
+    """
+
+    s: Array
+    q: Array
+    first: Array
+    driven: Array
+    others: Array
+    a: Array
+    b: Array
+    c: Array
+    low: Array
+    high: Array
+    cap: Array
+
+    @property
+    def lengths(self) -> Array:
+        return np.diff(self.s)
+
+    def value(self, x: Array, b: Array, c: Array) -> Array:
+        """What is limited, at both ends of every interval, where x is this at every place."""
+        u = np.diff(x) / (2 * self.lengths)
+        return self.a * u[:, None] + b * _ends(x)[..., None] + c
+
+
+class Limits(NamedTuple):
+    """Magnitudes (n,), inf where there is none; of the efficiency of a gear one where nothing is lost."""
+
+    velocity: Array
+    acceleration: Array
+    torque: Array
+    efficiency: Array
+
+
+def time_optimal(
+    robot: Arm,
+    path: Trajectory | ArrayLike,
+    velocity: ArrayLike | None = None,
+    acceleration: ArrayLike | None = None,
+    torque: ArrayLike | None = None,
+    efficiency: ArrayLike = 1.0,
+    points: int = 1000,
+) -> TimeOptimal:
+    """The fastest motion from rest to rest along a path.
+
+    path          points (m, n), through which a cubic spline goes, or a trajectory, of which only the path counts; where it
+                  has a corner, the motion stops
+    velocity      limits, magnitudes, one for all joints or one for each, inf for none; by default those of the robot
+    acceleration  likewise; by default there are none
+    torque        likewise, of the motors, counted at the joint after the gear; by default those of the robot
+    efficiency    of each gear, above zero: a joint that is driven gets this part of what its motor gives, and a motor that
+                  brakes has to take this part of what comes from the joint
+    points        in how many intervals the path is divided
+
+    The dynamics are the robot's own, with its payload and its friction. A place where the robot is too weak to creep is an
+    error, even where it might pass with momentum. `limiting` of the result says what holds it back, and from when to when.
+    """
+    check_numbers(robot, "a trajectory")
+    way = as_path(path, robot.n, robot.name)
+    limits = _limits(robot, velocity, acceleration, torque, efficiency)
+    course = _course(robot, way, limits, whole_number("points", points, 8))
+    _check_creep(robot, way, course)
+    x, value = _paced(robot, course)
+    return _timed(robot, way, limits, course, x, value)
+
+
+def _limits(
+    robot: Arm, velocity: ArrayLike | None, acceleration: ArrayLike | None, torque: ArrayLike | None, part: ArrayLike
+) -> Limits:
+    def own(name: str) -> Array:
+        found = (getattr(joint, name) for joint in robot.joints)
+        return np.array([np.inf if x is None else x for x in found], FLOAT64)
+
+    n = robot.n
+    limits = Limits(
+        own("max_velocity") if velocity is None else _magnitudes("velocity", velocity, n),
+        _magnitudes("acceleration", np.inf if acceleration is None else acceleration, n),
+        own("max_torque") if torque is None else _magnitudes("torque", torque, n),
+        _magnitudes("efficiency", part, n),
+    )
+    if (limits.efficiency > 1).any():
+        raise InputError(f"efficiency = {limits.efficiency.tolist()}; expected at most one: what passes the gear")
+    if not np.isfinite([limits.torque, limits.acceleration]).any():
+        raise InputError(
+            f"{robot.name} has no max_torque, and no acceleration is given, so nothing keeps a motion from being "
+            "infinitely fast; give torque= or acceleration=, one for all joints or one for each"
+        )
+    return limits
+
+
+def _magnitudes(name: str, value: ArrayLike, n: int) -> Array:
+    limits = checked(name, value, (), FLOAT64, "one for all joints, or one for each")
+    if limits.ndim > 1 or (limits.ndim == 1 and limits.size != n):
+        raise InputError(f"{name} has shape {limits.shape}; expected one for all joints, or {n}: one for each")
+    if not (limits > 0).all():
+        raise InputError(f"{name} = {limits.tolist()}; expected numbers above zero")
+    return np.broadcast_to(limits, (n,))
+
+
+def _course(robot: Arm, way: Trajectory, limits: Limits, points: int) -> Course:
+    """Everything about the path that does not depend on the pace."""
+    s, stopped = places(way, points)
+    aside = ASIDE * np.diff(s)
+    q, first, second = way(np.stack([s[:-1] + aside, s[1:] - aside]))
+    still = np.zeros_like(q)
+    here = np.stack([q, q, q, q])
+    rates, gains = np.stack([still, still, first, -first]), np.stack([still, first, second, second])
+    c, a, forth, back = robot.inverse_dynamics(here, rates, gains)
+    driven, others = (np.flatnonzero(np.isfinite(x)) for x in (limits.torque, limits.acceleration))
+    low, high = _through_gears(first, limits)
+    most = np.broadcast_to(limits.acceleration, q.shape)
+
+    def both(torques: Array, accelerations: Array) -> Array:
+        return np.concatenate([torques[..., driven], accelerations[..., others]], axis=-1)
+
+    return Course(
+        *(s, q, first, driven, others),
+        a=both(a - c, first),
+        b=both((forth + back) / 2 - c, second),  # friction is as large there as back
+        c=both(c, still),
+        low=both(low, -most),
+        high=both(high, most),
+        cap=_cap(first, limits.velocity, stopped),
+    )
+
+
+def _through_gears(first: Array, limits: Limits) -> tuple[Array, Array]:
+    """The lowest and highest torques at the joints: where a motor brakes, what gears lose helps it."""
+    drives, brakes = limits.torque * limits.efficiency, limits.torque / limits.efficiency
+    return np.where(first < 0, -drives, np.where(first > 0, -brakes, -drives)), np.where(first < 0, brakes, drives)
+
+
+def _cap(first: Array, velocity: Array, stopped: Array) -> Array:
+    """The largest x of every place within the limits of velocity, looked at from both of its sides."""
+    with np.errstate(divide="ignore"):
+        pace = np.min(np.minimum(velocity, FASTEST) / np.abs(first), axis=-1)
+    cap = np.minimum(np.append(pace[0], np.inf), np.concatenate([[np.inf], pace[1]])) ** 2
+    return np.where(stopped, 0.0, cap)
+
+
+def _ends(x: Array) -> Array:
+    """What stands at places, at the beginnings and ends of the intervals between them."""
+    return np.stack([x[:-1], x[1:]])
+
+
+def _rubbing(robot: Arm, course: Course, pace: Array) -> tuple[Array, Array]:
+    """Friction, and how it grows with the pace (2, intervals): what torques at this velocity differ by from those back."""
+    more = pace * (1 + NEARLY)
+    qd = np.stack([pace, more])[..., None] * course.first
+    here = np.broadcast_to(course.q, qd.shape)
+    forth, back = robot.inverse_dynamics(*(np.stack(x) for x in ((here, here), (qd, -qd), (0 * qd, 0 * qd))))
+    slow, fast = np.zeros((2, *course.c.shape))
+    slow[..., : len(course.driven)], fast[..., : len(course.driven)] = ((forth - back) / 2)[..., course.driven]
+    growth = (fast - slow) / (more - pace)[..., None]
+    return slow, np.where(np.abs(fast - slow) > 1e-9 * NEARLY * np.abs(slow), growth, 0.0)
+
+
+def _check_creep(robot: Arm, way: Trajectory, course: Course) -> None:
+    """That every place can be passed as slowly as one likes."""
+    slow, _ = _rubbing(robot, course, np.full(course.q.shape[:2], CREEP * np.sqrt(course.cap.max())))
+    needed = course.c + slow
+    beyond = np.maximum(needed - course.high, course.low - needed)
+    if beyond.max() < 0:
+        return
+    end, interval, k = np.unravel_index(np.argmax(beyond / course.high), beyond.shape)
+    joint = course.driven[k]
+    model = robot.joints[joint]
+    unit = "N" if model.prismatic else "N m"
+    limit = course.high if needed[end, interval, k] > 0 else course.low
+    raise InputError(
+        f"joint {joint + 1} ({shown(model.name)}) is too weak to creep along the path at "
+        f"{place(way, course.s[interval + end])}: that takes {needed[end, interval, k]:.4g} {unit}, and it has "
+        f"{limit[end, interval, k]:.4g} {unit}; choose another path, a lighter payload or a stronger joint"
+    )
+
+
+def _paced(robot: Arm, course: Course) -> tuple[Array, Array]:
+    """The largest x at every place, and what is then limited at both ends of every interval."""
+    pace = np.full(course.q.shape[:2], CREEP * np.sqrt(course.cap.max()))
+    slow, growth = _rubbing(robot, course, pace)
+    b, c = course.b, course.c + slow
+    x = fastest(_bounds(course, b, c))
+    for _ in range(ROUNDS):
+        pace = np.maximum(np.sqrt(_ends(x)), CREEP * np.sqrt(x.max()))
+        slow, growth = _rubbing(robot, course, pace)
+        exact = course.value(x, course.b, course.c + slow)
+        wrong = np.abs(exact - course.value(x, b, c)) / np.maximum(course.high, -course.low)
+        if wrong.max() < SETTLED:
+            return x, exact
+        pace = np.minimum(pace, _rubbed_off(course, slow - growth * pace[..., None], growth))
+        slow, growth = _rubbing(robot, course, pace)
+        b = course.b + growth / (2 * pace[..., None])
+        c = course.c + slow - growth * pace[..., None] / 2
+        x = fastest(_bounds(course, b, c))
+    raise InputError(
+        f"the fastest motion of {robot.name} along this path was not found in {ROUNDS} rounds: its friction takes nearly "
+        "all of the torque; give a lower velocity="
+    )
+
+
+def _rubbed_off(course: Course, dry: Array, growth: Array) -> Array:
+    """The pace at which friction takes all the torque there is, (2, intervals)."""
+    left = np.where(growth > 0, course.high, course.low) - course.c - dry
+    return np.min(np.divide(left, growth, out=np.full_like(left, np.inf), where=growth != 0), axis=-1)
+
+
+def _bounds(course: Course, b: Array, c: Array) -> Bounds:
+    """low <= a u + b x + c <= high at both ends of every interval, as bounds on the x at its end by that at its beginning."""
+    each = course.a / (2 * course.lengths[:, None])
+    by_x = np.stack([b[0] - each[0], -each[1]])
+    by_y = np.stack([each[0], each[1] + b[1]])
+    down = by_y < 0
+    sign = np.where(down, -1.0, 1.0)
+    share = np.maximum(np.abs(by_y), STRAIGHT * np.abs(by_x)) + np.finfo(float).tiny
+    high, low = course.high - c, course.low - c
+    parts = (-by_x * sign, np.where(down, -low, high), np.where(down, -high, low))
+    slope, most, least = (np.concatenate(list(part / share), axis=-1) for part in parts)
+    return Bounds(slope, most, least, course.cap)
+
+
+def _timed(robot: Arm, way: Trajectory, limits: Limits, course: Course, x: Array, value: Array) -> TimeOptimal:
+    """The motion with these squares of the pace."""
+    pace, lengths = np.sqrt(x), course.lengths
+    stuck = pace[:-1] + pace[1:] <= 0
+    if stuck.any():
+        where = place(way, course.s[int(np.argmax(stuck))])
+        raise InputError(f"the motion comes to a stop at {where}, and nothing can move on from there")
+    times = np.concatenate([[0.0], np.cumsum(2 * lengths / (pace[:-1] + pace[1:]))])
+    powers = np.stack([course.s[:-1], pace[:-1], np.diff(x) / lengths / 4], axis=-1)
+    law = PiecewisePolynomial(times, powers[:, None])
+    return TimeOptimal(way, law, _limiting(robot, limits, course, pace, value, times))
+
+
+def _limiting(
+    robot: Arm, limits: Limits, course: Course, pace: Array, value: Array, times: Array
+) -> tuple[Limiting, ...]:
+    """On which stretches which limit is nearest."""
+    speed = np.abs(course.first) * _ends(pace)[..., None] / limits.velocity
+    used = np.concatenate([np.maximum(value / course.high, value / course.low), speed], axis=-1).max(axis=0)
+    joints = np.concatenate([course.driven, course.others, np.arange(robot.n)])
+    kinds = ["torque"] * len(course.driven) + ["acceleration"] * len(course.others) + ["velocity"] * robot.n
+    which = np.where(used.max(axis=1) >= BINDING, np.argmax(used, axis=1), -1)
+    edges = np.flatnonzero(np.diff(which, prepend=-2, append=-2))
+    return tuple(
+        Limiting(float(times[i]), float(times[j]), int(joints[k]), robot.joints[joints[k]].name, kinds[k])
+        for i, j in zip(edges[:-1], edges[1:], strict=True)
+        if (k := which[i]) >= 0
+    )
