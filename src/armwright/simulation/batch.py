@@ -22,7 +22,7 @@ from armwright.robot import Robot
 from armwright.simulation.events import Event, Watched, on_robot, started
 from armwright.simulation.kernels import TARGET, rollout_of, view_of
 from armwright.simulation.motion import View
-from armwright.simulation.plan import SMOOTH, Plan, check_span, lasting, plan, settings, start_of
+from armwright.simulation.plan import SMOOTH, Plan, check_span, lasting, plan, settings, start_of, stopped
 from armwright.simulation.rollouts import Rollouts
 from armwright.simulation.run import BatchRun
 from armwright.simulation.view import looked_up
@@ -86,7 +86,7 @@ def simulate_batch(
             f"pieces) and robots of up to {unrolled()} joints; use simulate for anything else"
         )
     if laws:
-        planned = _together(planned, laws, duration is None)
+        planned = _together(planned, laws, duration is None, stops)
     begin = start_of(planned, q0, qd0, many=True)
     planned = replace(planned, events=started(_ending(on_robot(robot, events)), begin[0]))
     if dtype not in backend(TARGET).dtypes:
@@ -126,7 +126,7 @@ def _ending(events: Sequence[Watched | PythonEvent]) -> tuple[Watched, ...]:
     return ending
 
 
-def _together(plan: Plan, laws: Sequence[Law], whole: bool) -> Plan:
+def _together(plan: Plan, laws: Sequence[Law], whole: bool, stops: Stops | bool | None) -> Plan:
     """The plan for laws of one form, one for each rollout; if they are to go to their ends, these are the same."""
     begin, end, late = float(plan.times[0]), float(plan.times[-1]), plan.late
     if len(late) not in (1, len(laws)):
@@ -139,7 +139,7 @@ def _together(plan: Plan, laws: Sequence[Law], whole: bool) -> Plan:
         )
     for law, wait in zip(laws, np.broadcast_to(late, len(laws)).tolist(), strict=True):
         check_span(law_for(law, plan.robot), begin + wait, end + wait)
-    return replace(plan, each=tuple(laws))
+    return replace(plan, each=tuple(stopped(law, plan.robot, stops) for law in laws))
 
 
 def parameters(vary: Any) -> tuple[tuple[str, ...], dict[str, Array]]:

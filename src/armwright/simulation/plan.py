@@ -149,8 +149,8 @@ class Plan:
     @property
     def settings(self) -> dict[str, Any]:
         dry = max((joint.smooth for joint in self.robot.rows if joint.coulomb), default=0.0)
-        stopped = any(isinstance(part, Stops) for part in self.law.parts)
-        further = {**({"smooth": dry} if dry else {}), **({"stops": True} if stopped else {})}
+        held = any(isinstance(part, Stops) for part in self.law.parts)
+        further = {**({"smooth": dry} if dry else {}), **({"stops": True} if held else {})}
         return {**self.how.said, **further, "law": repr(self.law)}
 
 
@@ -221,7 +221,7 @@ def plan(
     if not isinstance(robot, Robot):
         raise InputError(f"simulate got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
     robot = rounded(robot, smooth)
-    law = _stopped(law_for(torque, robot), robot, stops)
+    law = stopped(law_for(torque, robot), robot, stops)
     begin, late = _starts(start, many)
     driven = begin + (late[:1] if first else late)
     lasts = lasting(law, float(driven.max())) if duration is None else duration
@@ -246,7 +246,7 @@ def _starts(start: Any, many: bool) -> tuple[float, Array]:
     return (0.0, late.astype(float)) if late.size > 1 else (float(late[0]), np.zeros(1))
 
 
-def _stopped(law: Law, robot: Robot, stops: Any) -> Law:
+def stopped(law: Law, robot: Robot, stops: Any) -> Law:
     """The law with stops at the limits of the joints, where they are asked for."""
     if stops is None or stops is False:
         return law
