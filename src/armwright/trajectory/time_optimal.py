@@ -60,9 +60,7 @@ class Limiting(NamedTuple):
     quantity: str
 
     def __str__(self) -> str:
-        return (
-            f"{self.quantity} of joint {self.joint + 1} ({shown(self.name)}) from {self.begin:.4g} to {self.end:.4g} s"
-        )
+        return f"{self.quantity} of joint {self.joint + 1} ({shown(self.name)}) from {self.begin:.4g} to {self.end:.4g} s"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
