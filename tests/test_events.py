@@ -310,6 +310,6 @@ def test_stops_in_a_batch_and_beside_a_python_law() -> None:
     pushed = [torque.constant([30.0, 0.0]), torque.constant([20.0, 0.0])]
     both = simulate_batch(SLIDER, pushed, duration=0.5, integrator="dop853", rtol=1e-9, stops=True)
     alone = [simulate(SLIDER, law, duration=0.5, integrator="dop853", rtol=1e-9, stops=True) for law in pushed]
-    assert both.q[:, -1] == pytest.approx([one.q[-1] for one in alone], abs=1e-7)
+    assert both.q[:, -1] == pytest.approx(np.array([one.q[-1] for one in alone]), abs=1e-7)
     by_hand = quietly(SLIDER, lambda t, q, qd: np.zeros(2), qd0=[1.0, 0.0], duration=0.5, stops=True)
     assert by_hand.q[-1] == pytest.approx(run.q[-1], abs=1e-9)
