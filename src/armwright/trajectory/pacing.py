@@ -6,8 +6,8 @@
     top      the largest x from which the end of the path can still be reached at rest
 
 Both sweeps are those of TOPP-RA (Pham and Pham 2018): `top` goes backwards from rest at the end, then the motion goes
-forwards from rest and takes the largest y that is below the next top. Where standing still is within all bounds, x can be
-anything from 0 to its top. The next x is the largest root of the room that is left for y, which is concave: Newton's
+forwards from rest and takes the largest y that is below the next top. Where standing still is within all bounds, x can
+be anything from 0 to its top. The next x is the largest root of the room that is left for y, which is concave: Newton's
 steps from above reach it without ever going below it, and as the room is made of straight lines, in a few steps.
 """
 

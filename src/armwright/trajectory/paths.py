@@ -115,7 +115,12 @@ def _turns(path: Trajectory, s: Array) -> Array:
         middle = (low * g - high * f) / (g - f)
         h = path(middle)[1][np.arange(len(at)), joint]
         left = h * f > 0
-        low, f, high, g = np.where(left, middle, low), np.where(left, h, f), np.where(left, high, middle), np.where(left, g, h)
+        low, f, high, g = (
+            np.where(left, middle, low),
+            np.where(left, h, f),
+            np.where(left, high, middle),
+            np.where(left, g, h),
+        )
     return np.asarray((low * g - high * f) / np.where(g != f, g - f, 1.0)) if len(at) else at.astype(float)
 
 

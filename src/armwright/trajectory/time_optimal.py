@@ -4,17 +4,19 @@
     u        s'', the same all along an interval between two places of a grid
     tau      a u + b x + c + f(s'), with a = M dq/ds, b what inertia makes of the curve, c gravity, f friction
 
-All of them are inverse dynamics at many states in one call, so whatever a robot has (payload, rotors, loops, friction) is
-in them. Dry friction adds to c. Viscous friction grows with the root of x, which bounds on u and x that are straight lines
-cannot say: it is replaced by its tangent where the motion was the last time, until it does not change any more. Friction
-bends downwards in x, so its tangent is never below it: the motor that drives is never asked for more than it has.
+All of them are inverse dynamics at many states in one call, so whatever a robot has (payload, rotors, loops, friction)
+is in them. Dry friction adds to c. Viscous friction grows with the root of x, which bounds on u and x that are straight
+lines cannot say: it is replaced by its tangent where the motion was the last time, until that does not change any more.
+These are Newton's steps, so three or four of them do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,18 +26,29 @@ from armwright.arrays import checked, whole_number
 from armwright.errors import InputError
 from armwright.names import shown
 from armwright.trajectory.base import State, Traced, Trajectory, numeric_trace
-from armwright.trajectory.inputs import FLOAT64, check_numbers, short
+from armwright.trajectory.inputs import FLOAT64, check_numbers
 from armwright.trajectory.pacing import Bounds, fastest
 from armwright.trajectory.paths import ASIDE, as_path, place, places
 from armwright.trajectory.polynomial import PiecewisePolynomial
 
 STRAIGHT = 1e-9  # of what bounds x: the least part of what bounds y, so that a bound on x alone is a steep one on both
 FASTEST = 1e4  # rad/s or m/s: faster than any joint, where none has a limit of velocity
-CREEP = 1e-5  # of the largest pace: where the tangent of friction is taken at a stop
+CREEP = 1e-6  # of the largest pace: where the tangent of friction is taken at a stop
+TINY = 1e-9  # a pace at which friction is dry
 NEARLY = 1e-3  # how much faster than a pace is the next one, to see how friction grows
 SETTLED = 1e-5  # of a limit: how far friction may be from its tangent
 ROUNDS = 30
+INSIDE = (0.25, 0.5, 0.75)  # of the time of an interval: where the motion is looked at between places
+BETWEEN = 4e-4  # of a limit: how far it may be exceeded between places
+TIGHTENED = 5  # how many times limits are tightened for that
+ALMOST = (
+    1.9  # times the pace at which friction takes all of the torque: at twice that pace, its tangent does so at rest
+)
 BINDING = 0.99  # of a limit: what is nearer to it limits the motion
+
+
+Friction: TypeAlias = Callable[[Array], tuple[Array, Array]]
+"""Of a pace (2, intervals): what is rubbed off of everything limited, and how that grows with the pace."""
 
 
 class Arm(Protocol):
@@ -60,7 +73,9 @@ class Limiting(NamedTuple):
     quantity: str
 
     def __str__(self) -> str:
-        return f"{self.quantity} of joint {self.joint + 1} ({shown(self.name)}) from {self.begin:.4g} to {self.end:.4g} s"
+        return (
+            f"{self.quantity} of joint {self.joint + 1} ({shown(self.name)}) from {self.begin:.4g} to {self.end:.4g} s"
+        )
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -95,8 +110,8 @@ class TimeOptimal(Trajectory):
 class Course(NamedTuple):
     """A path between places s; what is known of the beginnings and ends of the intervals, arrays (2, intervals, ...).
 
-    q and `first`, dq/ds, are of every joint. The rest is of whatever is limited: the torques of the joints `driven`, then the
-    accelerations of others, each a u + b x + c between low and high. `cap` is the largest x of every place.
+    q and `first`, dq/ds, are of every joint. The rest is of whatever is limited: the torques of the joints `driven`,
+    then the accelerations of others, each a u + b x + c between low and high. `cap` is the largest x of every place.
     """
 
     s: Array
@@ -118,7 +133,7 @@ class Course(NamedTuple):
     def value(self, x: Array, b: Array, c: Array) -> Array:
         """What is limited, at both ends of every interval, where x is this at every place."""
         u = np.diff(x) / (2 * self.lengths)
-        return self.a * u[:, None] + b * _ends(x)[..., None] + c
+        return np.asarray(self.a * u[:, None] + b * _ends(x)[..., None] + c)
 
 
 class Limits(NamedTuple):
@@ -141,25 +156,34 @@ def time_optimal(
 ) -> TimeOptimal:
     """The fastest motion from rest to rest along a path.
 
-    path          points (m, n), through which a cubic spline goes, or a trajectory, of which only the path counts; where it
-                  has a corner, the motion stops
+    path          points (m, n), through which a cubic spline goes, or a trajectory, of which only the path counts;
+                  where it has a corner, the motion stops
     velocity      limits, magnitudes, one for all joints or one for each, inf for none; by default those of the robot
     acceleration  likewise; by default there are none
     torque        likewise, of the motors, counted at the joint after the gear; by default those of the robot
-    efficiency    of each gear, above zero: a joint that is driven gets this part of what its motor gives, and a motor that
-                  brakes has to take this part of what comes from the joint
+    efficiency    of each gear, above zero: a joint that is driven gets this part of what its motor gives, and a motor
+                  that brakes has to take this part of what comes from the joint
     points        in how many intervals the path is divided
 
-    The dynamics are the robot's own, with its payload and its friction. A place where the robot is too weak to creep is an
-    error, even where it might pass with momentum. `limiting` of the result says what holds it back, and from when to when.
+    The dynamics are the robot's own, with its payload and its friction. A place where the robot is too weak to creep is
+    an error, even where it might pass with momentum. `limiting` of the result says what holds it back, and when.
     """
     check_numbers(robot, "a trajectory")
     way = as_path(path, robot.n, robot.name)
     limits = _limits(robot, velocity, acceleration, torque, efficiency)
     course = _course(robot, way, limits, whole_number("points", points, 8))
-    _check_creep(robot, way, course)
-    x, value = _paced(robot, course)
-    return _timed(robot, way, limits, course, x, value)
+    friction = _friction(robot, course)
+    _check_creep(robot, way, course, friction)
+    x, value = _paced(robot, course, friction)
+    motion = TimeOptimal(way, _law(way, course.s, x), ())
+    for _ in range(TIGHTENED):
+        beyond = _beyond(robot, motion, limits)
+        if beyond.max() <= BETWEEN:
+            break
+        course = _tightened(course, friction, beyond)
+        x, value = _paced(robot, course, friction, x)
+        motion = TimeOptimal(way, _law(way, course.s, x), ())
+    return replace(motion, limiting=_limiting(robot, limits, course, x, value, motion.law.breaks))
 
 
 def _limits(
@@ -199,7 +223,7 @@ def _course(robot: Arm, way: Trajectory, limits: Limits, points: int) -> Course:
     """Everything about the path that does not depend on the pace."""
     s, stopped = places(way, points)
     aside = ASIDE * np.diff(s)
-    q, first, second = way(np.stack([s[:-1] + aside, s[1:] - aside]))
+    (q, first, second), middle = way(np.stack([s[:-1] + aside, s[1:] - aside])), way((s[:-1] + s[1:]) / 2)[1]
     still = np.zeros_like(q)
     here = np.stack([q, q, q, q])
     rates, gains = np.stack([still, still, first, -first]), np.stack([still, first, second, second])
@@ -218,7 +242,7 @@ def _course(robot: Arm, way: Trajectory, limits: Limits, points: int) -> Course:
         c=both(c, still),
         low=both(low, -most),
         high=both(high, most),
-        cap=_cap(first, limits.velocity, stopped),
+        cap=_cap(first, middle, limits.velocity, stopped),
     )
 
 
@@ -228,12 +252,18 @@ def _through_gears(first: Array, limits: Limits) -> tuple[Array, Array]:
     return np.where(first < 0, -drives, np.where(first > 0, -brakes, -drives)), np.where(first < 0, brakes, drives)
 
 
-def _cap(first: Array, velocity: Array, stopped: Array) -> Array:
-    """The largest x of every place within the limits of velocity, looked at from both of its sides."""
+def _cap(first: Array, middle: Array, velocity: Array, stopped: Array) -> Array:
+    """The largest x of every place within the limits of velocity, on both of its sides and midway to the next."""
     with np.errstate(divide="ignore"):
-        pace = np.min(np.minimum(velocity, FASTEST) / np.abs(first), axis=-1)
-    cap = np.minimum(np.append(pace[0], np.inf), np.concatenate([[np.inf], pace[1]])) ** 2
-    return np.where(stopped, 0.0, cap)
+        before, after, between = np.min(np.minimum(velocity, FASTEST) / np.abs([*first, middle]), axis=-1) ** 2
+    cap = np.minimum(np.append(before, np.inf), np.append(np.inf, after))
+    less = np.minimum(1.0, between / _ends(cap).mean(axis=0))
+    return np.where(stopped, 0.0, _at_places(less) * cap)
+
+
+def _at_places(x: Array) -> Array:
+    """The lesser of what the intervals at both sides of a place have."""
+    return np.asarray(np.minimum(np.append(x, np.inf), np.append(np.inf, x)))
 
 
 def _ends(x: Array) -> Array:
@@ -241,69 +271,84 @@ def _ends(x: Array) -> Array:
     return np.stack([x[:-1], x[1:]])
 
 
+def _friction(robot: Arm, course: Course) -> Friction:
+    """Friction by the pace: a straight line, unless the dry part of some joint rounds off."""
+    if any(joint.smooth for joint in robot.joints):
+        return partial(_rubbing, robot, course)
+    pace = 1 / np.abs(course.first).max(axis=-1)
+    slow, growth = _rubbing(robot, course, pace)
+    dry = slow - growth * pace[..., None]
+    return lambda pace: (dry + growth * pace[..., None], growth)
+
+
 def _rubbing(robot: Arm, course: Course, pace: Array) -> tuple[Array, Array]:
-    """Friction, and how it grows with the pace (2, intervals): what torques at this velocity differ by from those back."""
+    """Friction at a pace, and how it grows with it: half of what torques forth differ by from those back."""
     more = pace * (1 + NEARLY)
     qd = np.stack([pace, more])[..., None] * course.first
-    here = np.broadcast_to(course.q, qd.shape)
-    forth, back = robot.inverse_dynamics(*(np.stack(x) for x in ((here, here), (qd, -qd), (0 * qd, 0 * qd))))
+    here, still = np.broadcast_to(course.q, (2, *qd.shape)), np.zeros((2, *qd.shape))
+    forth, back = robot.inverse_dynamics(here, np.stack([qd, -qd]), still)
     slow, fast = np.zeros((2, *course.c.shape))
     slow[..., : len(course.driven)], fast[..., : len(course.driven)] = ((forth - back) / 2)[..., course.driven]
-    growth = (fast - slow) / (more - pace)[..., None]
-    return slow, np.where(np.abs(fast - slow) > 1e-9 * NEARLY * np.abs(slow), growth, 0.0)
+    return slow, (fast - slow) / (more - pace)[..., None]
 
 
-def _check_creep(robot: Arm, way: Trajectory, course: Course) -> None:
+def _check_creep(robot: Arm, way: Trajectory, course: Course, friction: Friction) -> None:
     """That every place can be passed as slowly as one likes."""
-    slow, _ = _rubbing(robot, course, np.full(course.q.shape[:2], CREEP * np.sqrt(course.cap.max())))
-    needed = course.c + slow
+    needed = course.c + _dry(course, friction)
     beyond = np.maximum(needed - course.high, course.low - needed)
     if beyond.max() < 0:
         return
-    end, interval, k = np.unravel_index(np.argmax(beyond / course.high), beyond.shape)
-    joint = course.driven[k]
-    model = robot.joints[joint]
+    end, interval, k = np.unravel_index(np.argmax(beyond), beyond.shape)
+    joint, torque = course.driven[k], needed[end, interval, k]
+    model, has = robot.joints[joint], (course.high if torque > 0 else course.low)[end, interval, k]
     unit = "N" if model.prismatic else "N m"
-    limit = course.high if needed[end, interval, k] > 0 else course.low
     raise InputError(
         f"joint {joint + 1} ({shown(model.name)}) is too weak to creep along the path at "
-        f"{place(way, course.s[interval + end])}: that takes {needed[end, interval, k]:.4g} {unit}, and it has "
-        f"{limit[end, interval, k]:.4g} {unit}; choose another path, a lighter payload or a stronger joint"
+        f"{place(way, course.s[interval + end])}: that takes {torque:.4g} {unit}, and it has {has:.4g} {unit}; choose "
+        "another path, a lighter payload or a stronger joint"
     )
 
 
-def _paced(robot: Arm, course: Course) -> tuple[Array, Array]:
-    """The largest x at every place, and what is then limited at both ends of every interval."""
-    pace = np.full(course.q.shape[:2], CREEP * np.sqrt(course.cap.max()))
-    slow, growth = _rubbing(robot, course, pace)
-    b, c = course.b, course.c + slow
-    x = fastest(_bounds(course, b, c))
+def _paced(robot: Arm, course: Course, friction: Friction, x: Array | None = None) -> tuple[Array, Array]:
+    """The largest x at every place, and what is then limited at both ends of every interval; x is a guess."""
+    b, c = course.b, course.c + _dry(course, friction)
+    if x is not None:
+        b, c = _tangent(course, friction, x)[:2]
     for _ in range(ROUNDS):
-        pace = np.maximum(np.sqrt(_ends(x)), CREEP * np.sqrt(x.max()))
-        slow, growth = _rubbing(robot, course, pace)
-        exact = course.value(x, course.b, course.c + slow)
-        wrong = np.abs(exact - course.value(x, b, c)) / np.maximum(course.high, -course.low)
-        if wrong.max() < SETTLED:
-            return x, exact
-        pace = np.minimum(pace, _rubbed_off(course, slow - growth * pace[..., None], growth))
-        slow, growth = _rubbing(robot, course, pace)
-        b = course.b + growth / (2 * pace[..., None])
-        c = course.c + slow - growth * pace[..., None] / 2
         x = fastest(_bounds(course, b, c))
+        assumed = course.value(x, b, c)
+        b, c, rub = _tangent(course, friction, x)
+        exact = course.value(x, course.b, course.c + rub)
+        wrong = np.abs(exact - assumed) / course.high
+        if wrong[_ends(x) > 0].max(initial=0.0) < SETTLED:
+            return x, exact
     raise InputError(
-        f"the fastest motion of {robot.name} along this path was not found in {ROUNDS} rounds: its friction takes nearly "
+        f"the fastest motion of {robot.name} along this path was not found in {ROUNDS} rounds: friction takes nearly "
         "all of the torque; give a lower velocity="
     )
 
 
+def _tangent(course: Course, friction: Friction, x: Array) -> tuple[Array, Array, Array]:
+    """b and c with the tangent of friction at x, and friction there."""
+    pace = np.maximum(np.sqrt(_ends(x)), CREEP * np.sqrt(x.max()))
+    rub, slope = friction(pace)
+    there = rub
+    most = _rubbed_off(course, there - slope * pace[..., None], slope)
+    if (pace > most).any():
+        pace = np.minimum(pace, most)
+        there, slope = friction(pace)
+    return course.b + slope / (2 * pace[..., None]), course.c + there - slope * pace[..., None] / 2, rub
+
+
 def _rubbed_off(course: Course, dry: Array, growth: Array) -> Array:
-    """The pace at which friction takes all the torque there is, (2, intervals)."""
+    """The pace (2, intervals) above which a tangent of friction does not let a joint stand still any more."""
     left = np.where(growth > 0, course.high, course.low) - course.c - dry
-    return np.min(np.divide(left, growth, out=np.full_like(left, np.inf), where=growth != 0), axis=-1)
+    at = np.divide(left, growth, out=np.full_like(left, np.inf), where=growth != 0)
+    return np.asarray(ALMOST * at.min(axis=-1))
 
 
 def _bounds(course: Course, b: Array, c: Array) -> Bounds:
-    """low <= a u + b x + c <= high at both ends of every interval, as bounds on the x at its end by that at its beginning."""
+    """low <= a u + b x + c <= high at both ends of an interval, as bounds on x at its end by that at its beginning."""
     each = course.a / (2 * course.lengths[:, None])
     by_x = np.stack([b[0] - each[0], -each[1]])
     by_y = np.stack([each[0], each[1] + b[1]])
@@ -316,24 +361,50 @@ def _bounds(course: Course, b: Array, c: Array) -> Bounds:
     return Bounds(slope, most, least, course.cap)
 
 
-def _timed(robot: Arm, way: Trajectory, limits: Limits, course: Course, x: Array, value: Array) -> TimeOptimal:
-    """The motion with these squares of the pace."""
-    pace, lengths = np.sqrt(x), course.lengths
+def _beyond(robot: Arm, motion: TimeOptimal, limits: Limits) -> Array:
+    """How far beyond its limit whatever is limited goes inside every interval, as a part of the limit."""
+    knots = np.array(motion.knots)
+    t = knots[:-1] + np.array(INSIDE)[:, None] * np.diff(knots)
+    q, qd, qdd = motion(t)
+    low, high = _through_gears(qd, limits)
+    tau = robot.inverse_dynamics(q, qd, qdd)
+    used = [np.maximum(tau / low, tau / high), np.abs(qdd) / limits.acceleration, np.abs(qd) / limits.velocity]
+    return np.asarray(np.concatenate(used, axis=-1).max(axis=0) - 1)
+
+
+def _tightened(course: Course, friction: Friction, beyond: Array) -> Course:
+    """The limits of intervals inside which they are exceeded, lower by so much, but never below what creeping takes."""
+    n = course.q.shape[-1]
+    less = 1 - np.maximum(beyond, 0.0)
+    part = np.concatenate([less[:, course.driven], less[:, n + course.others]], axis=-1)
+    creeping = course.c + _dry(course, friction)
+    low, high = (
+        np.where(np.abs(limit * part - creeping) < np.abs(limit - creeping) / 2, (limit + creeping) / 2, limit * part)
+        for limit in (course.low, course.high)
+    )
+    cap = course.cap * _at_places(less[:, 2 * n :].min(axis=-1) ** 2)
+    return course._replace(low=low, high=high, cap=cap)
+
+
+def _dry(course: Course, friction: Friction) -> Array:
+    """Friction where the motion creeps."""
+    return friction(np.full(course.q.shape[:2], TINY))[0]
+
+
+def _law(way: Trajectory, s: Array, x: Array) -> PiecewisePolynomial:
+    """The place at any time, by the squares of the pace at some places."""
+    pace, lengths = np.sqrt(x), np.diff(s)
     stuck = pace[:-1] + pace[1:] <= 0
     if stuck.any():
-        where = place(way, course.s[int(np.argmax(stuck))])
-        raise InputError(f"the motion comes to a stop at {where}, and nothing can move on from there")
+        where = place(way, s[int(np.argmax(stuck))])
+        raise InputError(f"the motion comes to rest at {where}, and no torque is left to move on from there")
     times = np.concatenate([[0.0], np.cumsum(2 * lengths / (pace[:-1] + pace[1:]))])
-    powers = np.stack([course.s[:-1], pace[:-1], np.diff(x) / lengths / 4], axis=-1)
-    law = PiecewisePolynomial(times, powers[:, None])
-    return TimeOptimal(way, law, _limiting(robot, limits, course, pace, value, times))
+    return PiecewisePolynomial(times, np.stack([s[:-1], pace[:-1], np.diff(x) / lengths / 4], axis=-1)[:, None])
 
 
-def _limiting(
-    robot: Arm, limits: Limits, course: Course, pace: Array, value: Array, times: Array
-) -> tuple[Limiting, ...]:
+def _limiting(robot: Arm, limits: Limits, course: Course, x: Array, value: Array, times: Array) -> tuple[Limiting, ...]:
     """On which stretches which limit is nearest."""
-    speed = np.abs(course.first) * _ends(pace)[..., None] / limits.velocity
+    speed = np.abs(course.first) * np.sqrt(_ends(x))[..., None] / limits.velocity
     used = np.concatenate([np.maximum(value / course.high, value / course.low), speed], axis=-1).max(axis=0)
     joints = np.concatenate([course.driven, course.others, np.arange(robot.n)])
     kinds = ["torque"] * len(course.driven) + ["acceleration"] * len(course.others) + ["velocity"] * robot.n
@@ -341,6 +412,6 @@ def _limiting(
     edges = np.flatnonzero(np.diff(which, prepend=-2, append=-2))
     return tuple(
         Limiting(float(times[i]), float(times[j]), int(joints[k]), robot.joints[joints[k]].name, kinds[k])
-        for i, j in zip(edges[:-1], edges[1:], strict=True)
+        for i, j in pairwise(edges)
         if (k := which[i]) >= 0
     )
