@@ -52,11 +52,11 @@ def quintic(
     if velocities is None:
         if accelerations is not None:
             raise InputError("quintic got accelerations without velocities; give velocities too, or neither")
-        return _quintic_pieces(t, q, *_smoothest(t, q, np.zeros_like(q), np.zeros_like(q)))
+        return _quintic(t, q, *_smoothest(t, q, np.zeros_like(q), np.zeros_like(q)))
     qd = table("velocities", velocities, t, n)
     if accelerations is None:
-        return _quintic_pieces(t, q, qd, _smooth_jerk(t, q, qd, np.zeros_like(q)))
-    return _quintic_pieces(t, q, qd, table("accelerations", accelerations, t, n))
+        return _quintic(t, q, qd, _smooth_jerk(t, q, qd, np.zeros_like(q)))
+    return _quintic(t, q, qd, table("accelerations", accelerations, t, n))
 
 
 def hermite(times: ArrayLike, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike | None = None) -> PiecewisePolynomial:
@@ -66,7 +66,7 @@ def hermite(times: ArrayLike, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike | None
     velocity = table("qd", qd, t, position.shape[1])
     if qdd is None:
         return _cubic_pieces(t, position, velocity)
-    return _quintic_pieces(t, position, velocity, table("qdd", qdd, t, position.shape[1]))
+    return _quintic(t, position, velocity, table("qdd", qdd, t, position.shape[1]))
 
 
 def spline(times: ArrayLike, points: ArrayLike, degree: int = 5) -> PiecewisePolynomial:
@@ -85,7 +85,7 @@ def spline(times: ArrayLike, points: ArrayLike, degree: int = 5) -> PiecewisePol
         qd[end], qdd[end] = _end_derivatives(t[near] - t[end], q[near])
     if degree == 3:
         return _cubic_pieces(t, q, _cubic_velocities(t, q, qd))
-    return _quintic_pieces(t, q, *_smoothest(t, q, qd, qdd))
+    return _quintic(t, q, *_smoothest(t, q, qd, qdd))
 
 
 def sampled(trajectory: Trajectory, pieces: int = MOST_PIECES) -> PiecewisePolynomial:
@@ -110,11 +110,16 @@ def _cubic_pieces(t: Array, q: Array, qd: Array) -> PiecewisePolynomial:
     return PiecewisePolynomial(t, np.stack(powers, axis=-1))
 
 
-def _quintic_pieces(t: Array, q: Array, qd: Array, qdd: Array) -> PiecewisePolynomial:
+def _quintic(t: Array, q: Array, qd: Array, qdd: Array) -> PiecewisePolynomial:
     """On each piece the quintic with these positions, velocities and accelerations at both ends."""
+    return quintic_pieces(t, q, qd, qdd[:-1], qdd[1:])
+
+
+def quintic_pieces(t: Array, q: Array, qd: Array, begins: Array, ends: Array) -> PiecewisePolynomial:
+    """The same with accelerations that may jump: those at the beginning and at the end of each piece."""
     h = np.diff(t)[:, np.newaxis]
     chord, v0, v1 = np.diff(q, axis=0) / h, qd[:-1], qd[1:]
-    a0, a1 = qdd[:-1] * h, qdd[1:] * h
+    a0, a1 = begins * h, ends * h
     powers = (
         q[:-1],
         v0,

@@ -25,11 +25,12 @@ from armwright.algebra import Array, Scalar
 from armwright.arrays import checked, whole_number
 from armwright.errors import InputError
 from armwright.names import shown
-from armwright.trajectory.base import State, Traced, Trajectory, numeric_trace
+from armwright.trajectory.base import MOST_PIECES, State, Traced, Trajectory, numeric_trace
 from armwright.trajectory.inputs import FLOAT64, check_numbers
 from armwright.trajectory.pacing import Bounds, fastest
 from armwright.trajectory.paths import ASIDE, as_path, place, places
 from armwright.trajectory.polynomial import PiecewisePolynomial
+from armwright.trajectory.splines import quintic_pieces
 
 STRAIGHT = 1e-9  # of what bounds x: the least part of what bounds y, so that a bound on x alone is a steep one on both
 FASTEST = 1e4  # rad/s or m/s: faster than any joint, where none has a limit of velocity
@@ -44,6 +45,8 @@ TIGHTENED = 5  # how many times limits are tightened for that
 ALMOST = (
     1.9  # times the pace at which friction takes all of the torque: at twice that pace, its tangent does so at rest
 )
+CHECKS = 8  # times at which a piece is looked at
+JUMP = 10.0  # times the median of a piece: what changes an acceleration by more is a jump
 BINDING = 0.99  # of a limit: what is nearer to it limits the motion
 
 
@@ -105,6 +108,29 @@ class TimeOptimal(Trajectory):
         s, sd, sdd = self.law._at(t)
         q, first, second = self.path._at(np.clip(s[..., 0], self.path.start, self.path.end))
         return q, first * sd, second * sd**2 + first * sdd
+
+    def in_pieces(self, pieces: int = MOST_PIECES) -> PiecewisePolynomial:
+        """Nearly the same motion as so few quintic pieces, which can be traced and compiled up to 32.
+
+        Accelerations jump where another limit takes over: pieces end there, and where else the motion is furthest off.
+        """
+        count = whole_number("pieces", pieces, 1)
+        jumps = np.abs(np.diff(self.law.coefficients[:, 0, 2]))
+        inner = self.law.breaks[1:-1]
+        knots = self.law.breaks[[0, -1]]
+        while True:
+            near = _quintics(self, knots)
+            if len(knots) > count:
+                return near
+            t = np.linspace(knots[:-1], knots[1:], CHECKS + 2)[1:-1]
+            k = int(np.argmax(np.abs(near(t)[1] - self(t)[1]).max(axis=(0, 2))))
+            inside = np.flatnonzero((inner > knots[k]) & (inner < knots[k + 1]))
+            if not len(inside):
+                return near
+            steps = jumps[inside]
+            clear = steps.max() > JUMP * np.median(steps)
+            middle = inside[int(np.argmax(steps))] if clear else inside[len(inside) // 2]
+            knots = np.insert(knots, k + 1, inner[middle])
 
 
 class Course(NamedTuple):
@@ -186,6 +212,13 @@ def time_optimal(
     return replace(motion, limiting=_limiting(robot, limits, course, x, value, motion.law.breaks))
 
 
+def _quintics(motion: Trajectory, knots: Array) -> PiecewisePolynomial:
+    """The quintic pieces with the positions, velocities and accelerations of a motion at their ends."""
+    q, qd, ends = motion(knots)
+    begins = motion(knots[:-1] + ASIDE * np.diff(knots))[2]
+    return quintic_pieces(knots, q, qd, begins, ends[1:])
+
+
 def _limits(
     robot: Arm, velocity: ArrayLike | None, acceleration: ArrayLike | None, torque: ArrayLike | None, part: ArrayLike
 ) -> Limits:
@@ -204,7 +237,7 @@ def _limits(
         raise InputError(f"efficiency = {limits.efficiency.tolist()}; expected at most one: what passes the gear")
     if not np.isfinite([limits.torque, limits.acceleration]).any():
         raise InputError(
-            f"{robot.name} has no max_torque, and no acceleration is given, so nothing keeps a motion from being "
+            f"neither torques nor accelerations of {robot.name} are limited, so nothing keeps a motion from being "
             "infinitely fast; give torque= or acceleration=, one for all joints or one for each"
         )
     return limits
@@ -304,8 +337,8 @@ def _check_creep(robot: Arm, way: Trajectory, course: Course, friction: Friction
     unit = "N" if model.prismatic else "N m"
     raise InputError(
         f"joint {joint + 1} ({shown(model.name)}) is too weak to creep along the path at "
-        f"{place(way, course.s[interval + end])}: that takes {torque:.4g} {unit}, and it has {has:.4g} {unit}; choose "
-        "another path, a lighter payload or a stronger joint"
+        f"{place(way, course.s[interval + end])}: that takes {abs(torque):.4g} {unit}, and it has {abs(has):.4g} {unit}; "
+        "choose another path, a lighter payload or a stronger joint"
     )
 
 
@@ -348,7 +381,7 @@ def _rubbed_off(course: Course, dry: Array, growth: Array) -> Array:
 
 
 def _bounds(course: Course, b: Array, c: Array) -> Bounds:
-    """low <= a u + b x + c <= high at both ends of an interval, as bounds on x at its end by that at its beginning."""
+    """low <= a u + b x + c <= high at both ends of an interval, as bounds on x at its end by x at its beginning."""
     each = course.a / (2 * course.lengths[:, None])
     by_x = np.stack([b[0] - each[0], -each[1]])
     by_y = np.stack([each[0], each[1] + b[1]])
