@@ -46,7 +46,8 @@ ALMOST = (
     1.9  # times the pace at which friction takes all of the torque: at twice that pace, its tangent does so at rest
 )
 CHECKS = 8  # times at which a piece is looked at
-JUMP = 10.0  # times the median of a piece: what changes an acceleration by more is a jump
+JUMP = 5.0  # times what accelerations change by near by: what changes them by more is a jump
+NEAR_BY = 3  # intervals
 BINDING = 0.99  # of a limit: what is nearer to it limits the motion
 
 
@@ -115,22 +116,17 @@ class TimeOptimal(Trajectory):
         Accelerations jump where another limit takes over: pieces end there, and where else the motion is furthest off.
         """
         count = whole_number("pieces", pieces, 1)
-        jumps = np.abs(np.diff(self.law.coefficients[:, 0, 2]))
-        inner = self.law.breaks[1:-1]
+        inner, jumps = self.law.breaks[1:-1], _jumps(self.law.coefficients[:, 0, 2])
         knots = self.law.breaks[[0, -1]]
         while True:
             near = _quintics(self, knots)
-            if len(knots) > count:
-                return near
             t = np.linspace(knots[:-1], knots[1:], CHECKS + 2)[1:-1]
             k = int(np.argmax(np.abs(near(t)[1] - self(t)[1]).max(axis=(0, 2))))
             inside = np.flatnonzero((inner > knots[k]) & (inner < knots[k + 1]))
-            if not len(inside):
+            if len(knots) > count or not len(inside):
                 return near
-            steps = jumps[inside]
-            clear = steps.max() > JUMP * np.median(steps)
-            middle = inside[int(np.argmax(steps))] if clear else inside[len(inside) // 2]
-            knots = np.insert(knots, k + 1, inner[middle])
+            largest = inside[int(np.argmax(jumps[inside]))]
+            knots = np.insert(knots, k + 1, inner[largest if jumps[largest] > 0 else inside[len(inside) // 2]])
 
 
 class Course(NamedTuple):
@@ -210,6 +206,13 @@ def time_optimal(
         x, value = _paced(robot, course, friction, x)
         motion = TimeOptimal(way, _law(way, course.s, x), ())
     return replace(motion, limiting=_limiting(robot, limits, course, x, value, motion.law.breaks))
+
+
+def _jumps(u: Array) -> Array:
+    """By how much each acceleration jumps from the one before, zero where others near by change like it."""
+    steps = np.abs(np.diff(u))
+    padded = np.pad(steps, NEAR_BY)
+    return np.where(steps > JUMP * np.maximum(padded[: -2 * NEAR_BY], padded[2 * NEAR_BY :]), steps, 0.0)
 
 
 def _quintics(motion: Trajectory, knots: Array) -> PiecewisePolynomial:
@@ -337,7 +340,7 @@ def _check_creep(robot: Arm, way: Trajectory, course: Course, friction: Friction
     unit = "N" if model.prismatic else "N m"
     raise InputError(
         f"joint {joint + 1} ({shown(model.name)}) is too weak to creep along the path at "
-        f"{place(way, course.s[interval + end])}: that takes {abs(torque):.4g} {unit}, and it has {abs(has):.4g} {unit}; "
+        f"{place(way, course.s[interval + end])}: that takes {abs(torque):.4g} {unit}, it has {abs(has):.4g} {unit}; "
         "choose another path, a lighter payload or a stronger joint"
     )
 
