@@ -103,7 +103,7 @@ class TimeOptimal(Trajectory):
         return False
 
     def trace(self, t: Scalar) -> Traced:
-        return numeric_trace(self, t, "use sampled(trajectory), a spline near it")
+        return numeric_trace(self, t, "use trajectory.in_pieces(), which is near it")
 
     def _at(self, t: Array) -> State:
         s, sd, sdd = self.law._at(t)
@@ -205,7 +205,15 @@ def time_optimal(
         course = _tightened(course, friction, beyond)
         x, value = _paced(robot, course, friction, x)
         motion = TimeOptimal(way, _law(way, course.s, x), ())
+    while (most := _beyond(robot, motion, limits).max()) > BETWEEN:
+        motion = replace(motion, law=_slowed(motion.law, 1 + most))
     return replace(motion, limiting=_limiting(robot, limits, course, x, value, motion.law.breaks))
+
+
+def _slowed(law: PiecewisePolynomial, factor: float) -> PiecewisePolynomial:
+    """The same way in so many times the time: within limits sooner or later, as creeping is."""
+    powers = factor ** np.arange(law.coefficients.shape[-1])
+    return PiecewisePolynomial(law.breaks * factor, law.coefficients / powers)
 
 
 def _jumps(u: Array) -> Array:
@@ -292,14 +300,14 @@ def _cap(first: Array, middle: Array, velocity: Array, stopped: Array) -> Array:
     """The largest x of every place within the limits of velocity, on both of its sides and midway to the next."""
     with np.errstate(divide="ignore"):
         before, after, between = np.min(np.minimum(velocity, FASTEST) / np.abs([*first, middle]), axis=-1) ** 2
-    cap = np.minimum(np.append(before, np.inf), np.append(np.inf, after))
+    cap = _at_places(before, after)
     less = np.minimum(1.0, between / _ends(cap).mean(axis=0))
-    return np.where(stopped, 0.0, _at_places(less) * cap)
+    return np.where(stopped, 0.0, _at_places(less, less) * cap)
 
 
-def _at_places(x: Array) -> Array:
-    """The lesser of what the intervals at both sides of a place have."""
-    return np.asarray(np.minimum(np.append(x, np.inf), np.append(np.inf, x)))
+def _at_places(begins: Array, ends: Array) -> Array:
+    """The lesser of what stands at both sides of a place: the beginning of one interval and the end of another."""
+    return np.asarray(np.minimum(np.append(begins, np.inf), np.append(np.inf, ends)))
 
 
 def _ends(x: Array) -> Array:
@@ -384,7 +392,11 @@ def _rubbed_off(course: Course, dry: Array, growth: Array) -> Array:
 
 
 def _bounds(course: Course, b: Array, c: Array) -> Bounds:
-    """low <= a u + b x + c <= high at both ends of an interval, as bounds on x at its end by x at its beginning."""
+    """low <= a u + b x + c <= high at both ends of an interval, as bounds on x at its end by x at its beginning.
+
+    Where inertia is so small beside the rest that more speed here is less speed at the next place, a motion would go
+    to and fro between fast and slow: there, x is kept to what needs no change of pace.
+    """
     each = course.a / (2 * course.lengths[:, None])
     by_x = np.stack([b[0] - each[0], -each[1]])
     by_y = np.stack([each[0], each[1] + b[1]])
@@ -394,7 +406,8 @@ def _bounds(course: Course, b: Array, c: Array) -> Bounds:
     high, low = course.high - c, course.low - c
     parts = (-by_x * sign, np.where(down, -low, high), np.where(down, -high, low))
     slope, most, least = (np.concatenate(list(part / share), axis=-1) for part in parts)
-    return Bounds(slope, most, least, course.cap)
+    steady = np.divide(np.where(b > 0, high, low), b, out=np.full_like(b, np.inf), where=by_x * by_y > 0).min(axis=-1)
+    return Bounds(slope, most, least, np.minimum(course.cap, _at_places(*steady)))
 
 
 def _beyond(robot: Arm, motion: TimeOptimal, limits: Limits) -> Array:
@@ -418,8 +431,8 @@ def _tightened(course: Course, friction: Friction, beyond: Array) -> Course:
         np.where(np.abs(limit * part - creeping) < np.abs(limit - creeping) / 2, (limit + creeping) / 2, limit * part)
         for limit in (course.low, course.high)
     )
-    cap = course.cap * _at_places(less[:, 2 * n :].min(axis=-1) ** 2)
-    return course._replace(low=low, high=high, cap=cap)
+    slower = less[:, 2 * n :].min(axis=-1) ** 2
+    return course._replace(low=low, high=high, cap=course.cap * _at_places(slower, slower))
 
 
 def _dry(course: Course, friction: Friction) -> Array:
