@@ -1,8 +1,9 @@
 """armwright: the dynamics of robots, by every published formulation, checked against each other."""
 
-from armwright import integrate, torque, trajectory
+from armwright import integrate, sizing, torque, trajectory
 from armwright.errors import (
     ArmwrightError,
+    InfeasibleError,
     InputError,
     ModelError,
     ModelWarning,
@@ -21,6 +22,7 @@ from armwright.load import packaged as robots
 from armwright.robot import Robot, random_robot
 from armwright.rules import problems
 from armwright.simulation import BatchRun, Run, events, simulate, simulate_batch, stepper, torques_along
+from armwright.sizing import size
 from armwright.study.operation_counts import count_operations
 
 __version__ = "0.1.0"
@@ -28,6 +30,7 @@ __version__ = "0.1.0"
 __all__ = [
     "ArmwrightError",
     "BatchRun",
+    "InfeasibleError",
     "InputError",
     "ModelError",
     "ModelWarning",
@@ -51,6 +54,8 @@ __all__ = [
     "robots",
     "simulate",
     "simulate_batch",
+    "size",
+    "sizing",
     "stepper",
     "torque",
     "torques_along",

@@ -45,6 +45,14 @@ class UnreachableError(ArmwrightError, ValueError):
         self.q, self.error = q, error
 
 
+class InfeasibleError(ArmwrightError, ValueError):
+    """No actuators of a catalogue are enough. `joint`, `criterion` and `used` say where it fails and by how much."""
+
+    def __init__(self, message: str, joint: str = "", criterion: str = "", used: float = 0.0) -> None:
+        super().__init__(message)
+        self.joint, self.criterion, self.used = joint, criterion, used
+
+
 class SimulationError(ArmwrightError, ArithmeticError):
     """A motion that cannot go on. `run` is what there is of it (or None), `t` the time it ended."""
 

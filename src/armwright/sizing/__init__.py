@@ -1,0 +1,28 @@
+"""Which motor and gearbox for each joint: actuators, catalogues of them, and the search for the best set.
+
+found = size(robot, motions, payloads, catalogue, objective="mass")
+found.best.actuators, found.fitted                what is chosen, and the robot with it
+fitted(robot, actuators)                          a robot with actuators of one's own choice
+"""
+
+from armwright.sizing.actuator import Actuator, Brake, Cylinder, Gearbox, Motor
+from armwright.sizing.catalogue import Catalogue, packaged, read
+from armwright.sizing.fit import fitted
+from armwright.sizing.result import ActuatorSet, Chosen, Sizing
+from armwright.sizing.size import size
+
+__all__ = [
+    "Actuator",
+    "ActuatorSet",
+    "Brake",
+    "Catalogue",
+    "Chosen",
+    "Cylinder",
+    "Gearbox",
+    "Motor",
+    "Sizing",
+    "fitted",
+    "packaged",
+    "read",
+    "size",
+]

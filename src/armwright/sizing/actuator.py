@@ -1,0 +1,285 @@
+"""What moves a joint: motor, gearbox, brake, hydraulic cylinder. SI units; what is not known is None, and said so.
+
+A motor turns `ratio` times as fast as its joint. On the shaft of the motor it gives
+
+    tau_m = through(tau) / ratio + (rotor, gearbox and brake) ratio qdd + dry friction sign(qd) + viscous ratio qd
+
+where tau is what the joint asks of the gearbox, and through(tau) is tau / efficiency while the motor drives the joint,
+tau times the efficiency backward while the joint drives the motor. At rest the motor counts as driving.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from armwright.errors import InputError, ModelError
+from armwright.model.values import Reader
+
+ABOVE, AT_LEAST, PART = "above zero", "zero or more", "above zero, at most 1"
+"""What a number of an actuator may be."""
+
+HOT_COPPER = 0.00393
+"""By how much the resistance of copper grows for each kelvin, at 20 degrees Celsius."""
+
+ROOM = 20.0
+"""Degrees Celsius at which data sheets give resistances."""
+
+
+def _given(unit: str, may_be: str = ABOVE, default: Any = ...) -> Any:
+    """A field for a number in a unit; without a default it must be given."""
+    how = {"unit": unit, "may_be": may_be}
+    return field(metadata=how) if default is ... else field(default=default, metadata=how)
+
+
+@dataclass(frozen=True)
+class Motor:
+    """A motor with its drive: continuous torque, or how its winding warms up, or both.
+
+    `max_speed` is by default what the voltage allows without torque, voltage / torque_constant.
+    `thermal_resistances` (K/W) and `thermal_times` (s) are those from winding to housing and from housing to the air.
+    """
+
+    name: str
+    rotor_inertia: float = _given("kg m^2", AT_LEAST)
+    peak_torque: float = _given("N m")
+    mass: float = _given("kg")
+    continuous_torque: float | None = _given("N m", default=None)
+    max_speed: float | None = _given("rad/s", default=None)
+    torque_constant: float | None = _given("N m/A", default=None)
+    resistance: float | None = _given("ohm", default=None)
+    voltage: float | None = _given("V", default=None)
+    peak_power: float | None = _given("W", default=None)
+    thermal_resistances: tuple[float, float] | None = _given("K/W", default=None)
+    thermal_times: tuple[float, float] | None = _given("s", default=None)
+    max_temperature: float | None = _given("degrees Celsius", default=None)
+    dry_friction: float | None = _given("N m", AT_LEAST, None)
+    viscous_friction: float | None = _given("N m s", AT_LEAST, None)
+    price: float | None = _given("any currency", AT_LEAST, None)
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        _check_made(self)
+
+    @property
+    def top_speed(self) -> float:
+        """The largest speed, given or by the voltage."""
+        if self.max_speed is not None:
+            return self.max_speed
+        return (self.voltage or math.inf) / (self.torque_constant or math.inf)
+
+    @property
+    def loss_factor(self) -> float | None:
+        """Watts of heat in the winding per square newton metre, at 20 degrees Celsius; None where that is not known."""
+        if self.torque_constant is None or self.resistance is None:
+            return None
+        return self.resistance / self.torque_constant**2
+
+    @property
+    def warms(self) -> bool:
+        """Whether it is known how its winding warms up."""
+        known = (self.loss_factor, self.thermal_resistances, self.thermal_times, self.max_temperature)
+        return all(x is not None for x in known)
+
+
+@dataclass(frozen=True)
+class Gearbox:
+    """A gearbox, or with `linear` a screw whose ratio is in radians per metre and whose limits are forces.
+
+    Torques are at the output, inertia, frictions and speed at the input. `efficiency` is of the losses that grow with
+    the load; backward it is 2 - 1 / efficiency where nothing else is known: as much is lost either way.
+    """
+
+    name: str
+    ratio: float = _given("turns per turn, or rad/m")
+    efficiency: float = _given("a part of 1", PART)
+    peak_torque: float = _given("N m or N")
+    mass: float = _given("kg", AT_LEAST)
+    inertia: float = _given("kg m^2", AT_LEAST)
+    efficiency_backward: float | None = _given("a part of 1", PART, None)
+    continuous_torque: float | None = _given("N m or N", default=None)
+    max_input_speed: float | None = _given("rad/s", default=None)
+    dry_friction: float | None = _given("N m", AT_LEAST, None)
+    viscous_friction: float | None = _given("N m s", AT_LEAST, None)
+    stiffness: float | None = _given("N m/rad or N/m", default=None)
+    backlash: float | None = _given("rad or m", AT_LEAST, None)
+    price: float | None = _given("any currency", AT_LEAST, None)
+    linear: bool = False
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        _check_made(self)
+
+    @property
+    def backward(self) -> float:
+        """The efficiency while the joint drives the motor; zero where the gearbox holds by itself."""
+        return self.efficiency_backward or max(0.0, 2 - 1 / self.efficiency)
+
+
+@dataclass(frozen=True)
+class Brake:
+    """A brake on the shaft of a motor, which holds the arm when the power is off."""
+
+    name: str
+    holding_torque: float = _given("N m")
+    mass: float = _given("kg", AT_LEAST)
+    inertia: float = _given("kg m^2", AT_LEAST)
+    price: float | None = _given("any currency", AT_LEAST, None)
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        _check_made(self)
+
+
+@dataclass(frozen=True)
+class Cylinder:
+    """A hydraulic cylinder: areas on the side of the head and of the rod, pressure, flow of its valve, stroke."""
+
+    name: str
+    head_area: float = _given("m^2")
+    rod_area: float = _given("m^2")
+    pressure: float = _given("Pa")
+    flow: float = _given("m^3/s")
+    stroke: float = _given("m")
+    mass: float = _given("kg")
+    price: float | None = _given("any currency", AT_LEAST, None)
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        _check_made(self)
+
+    @property
+    def push(self) -> float:
+        """The largest force outward."""
+        return self.pressure * self.head_area
+
+    @property
+    def pull(self) -> float:
+        """The largest force inward."""
+        return self.pressure * self.rod_area
+
+    @property
+    def speeds(self) -> tuple[float, float]:
+        """The largest speed outward and inward, by the flow."""
+        return self.flow / self.head_area, self.flow / self.rod_area
+
+
+@dataclass(frozen=True)
+class Actuator:
+    """A motor with its gearbox, and a brake if there is one."""
+
+    motor: Motor
+    gearbox: Gearbox
+    brake: Brake | None = None
+
+    @property
+    def parts(self) -> tuple[Motor | Gearbox | Brake, ...]:
+        return (self.motor, self.gearbox) if self.brake is None else (self.motor, self.gearbox, self.brake)
+
+    @property
+    def name(self) -> str:
+        return " + ".join(part.name for part in self.parts)
+
+    @property
+    def mass(self) -> float:
+        return sum(part.mass for part in self.parts)
+
+    @property
+    def price(self) -> float | None:
+        """Of all parts; None where one of them has none."""
+        prices = [part.price for part in self.parts if part.price is not None]
+        return sum(prices) if len(prices) == len(self.parts) else None
+
+    @property
+    def inertia(self) -> float:
+        """What turns with the shaft of the motor."""
+        return self.motor.rotor_inertia + self.gearbox.inertia + (self.brake.inertia if self.brake else 0.0)
+
+    @property
+    def dry_friction(self) -> float:
+        """On the shaft of the motor, of what is known."""
+        return (self.motor.dry_friction or 0.0) + (self.gearbox.dry_friction or 0.0)
+
+    @property
+    def viscous_friction(self) -> float:
+        """On the shaft of the motor, of what is known."""
+        return (self.motor.viscous_friction or 0.0) + (self.gearbox.viscous_friction or 0.0)
+
+    @property
+    def max_torque(self) -> float:
+        """What the joint can rely on: the peak of the motor through the gearbox, or that of the gearbox."""
+        gear = self.gearbox
+        return min(self.motor.peak_torque * gear.ratio * gear.efficiency, gear.peak_torque)
+
+    @property
+    def max_velocity(self) -> float:
+        """Of the joint."""
+        return min(self.motor.top_speed, self.gearbox.max_input_speed or math.inf) / self.gearbox.ratio
+
+
+Part = Motor | Gearbox | Brake | Cylinder
+
+KINDS: dict[str, type[Part]] = {"motor": Motor, "gearbox": Gearbox, "brake": Brake, "cylinder": Cylinder}
+"""What a catalogue has, by the name of its tables."""
+
+
+def check(kind: type[Part], row: Reader) -> None:
+    """That what is written of a part is known, complete, and could be true; `row` names the place where it is not."""
+    known = {f.name: f for f in fields(kind)}
+    row.check_keys(known)
+    for name, own in known.items():
+        if row.data.get(name) is None:
+            if "unit" in own.metadata and own.default is not None:
+                row.fail(None, f"missing key {name!r}: expected a number in {own.metadata['unit']}")
+            continue
+        if name.startswith("thermal_"):
+            values = row.numbers(name, 2)
+        elif "unit" in own.metadata:
+            values = [row.number(name)]
+        else:
+            continue
+        for value in values:
+            _check_number(row, name, value, own.metadata)
+    row.text("name", row.need("name"))
+    row.text("source", "")
+    if kind is Motor:
+        _check_motor(row)
+
+
+def _check_number(row: Reader, name: str, value: float, meant: Mapping[str, Any]) -> None:
+    unit, may_be = meant["unit"], meant["may_be"]
+    if value < 0 or (value == 0 and may_be != AT_LEAST) or (value > 1 and may_be == PART):
+        row.fail(name, f"{name} = {value!r}: expected {unit}, {may_be}")
+
+
+def _check_motor(row: Reader) -> None:
+    """What a motor needs one way or the other."""
+    has = {key for key, value in row.data.items() if value is not None}
+    if not (has & {"max_speed"} or {"voltage", "torque_constant"} <= has):
+        row.fail(None, "how fast it turns is not known; expected max_speed, or voltage and torque_constant")
+    warms = {"torque_constant", "resistance", "thermal_resistances", "thermal_times", "max_temperature"}
+    if "continuous_torque" not in has and not warms <= has:
+        row.fail(
+            None,
+            "what it can do for ever is not known; expected continuous_torque, or how its winding warms up: "
+            f"{', '.join(sorted(warms))}",
+        )
+    if "max_temperature" in has and row.number("max_temperature") <= ROOM:
+        row.fail("max_temperature", f"max_temperature = {row.data['max_temperature']!r}: expected more than {ROOM:g}")
+    if "continuous_torque" in has and row.number("continuous_torque") > row.number("peak_torque"):
+        row.fail(
+            "continuous_torque",
+            f"continuous_torque = {row.data['continuous_torque']!r} is more than peak_torque = "
+            f"{row.data['peak_torque']!r}",
+        )
+
+
+def _check_made(part: Part) -> None:
+    """The same checks for a part made in Python."""
+    kind = type(part).__name__
+    try:
+        check(type(part), Reader(vars(part), lambda _key: f"{kind} {part.name!r}"))
+    except ModelError as error:
+        raise InputError(str(error)) from None

@@ -1,0 +1,140 @@
+"""A catalogue of actuators: TOML with [[motor]], [[gearbox]], [[brake]] and [[cylinder]] tables (docs/sizing.md)."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from armwright.errors import InputError, ModelError, unknown
+from armwright.files import contents, write
+from armwright.model.toml import LARGEST, data_of, lines_of
+from armwright.model.values import Reader
+from armwright.sizing.actuator import KINDS, Actuator, Brake, Cylinder, Gearbox, Motor, Part, check
+
+TOP = ("name", "source", *KINDS)
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """What there is to choose from."""
+
+    name: str
+    motors: tuple[Motor, ...] = ()
+    gearboxes: tuple[Gearbox, ...] = ()
+    brakes: tuple[Brake, ...] = ()
+    cylinders: tuple[Cylinder, ...] = ()
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        for kind, parts in self.parts.items():
+            twice = [name for name, count in Counter(part.name for part in parts).items() if count > 1]
+            if twice:
+                raise InputError(f"catalogue {self.name!r} has the {kind} {twice[0]!r} twice; give each its own name")
+
+    def __repr__(self) -> str:
+        return f"<Catalogue {self.name}: {len(self.motors)} motors, {len(self.gearboxes)} gearboxes>"
+
+    @property
+    def parts(self) -> dict[str, tuple[Part, ...]]:
+        """All of it, by the names of tables."""
+        return {"motor": self.motors, "gearbox": self.gearboxes, "brake": self.brakes, "cylinder": self.cylinders}
+
+    def __add__(self, other: Catalogue) -> Catalogue:
+        """Both catalogues as one."""
+        both = {f: getattr(self, f) + getattr(other, f) for f in ("motors", "gearboxes", "brakes", "cylinders")}
+        return replace(self, name=f"{self.name} + {other.name}", source=f"{self.source}\n{other.source}", **both)
+
+    def to_toml(self, path: str | Path | None = None) -> str:
+        """The catalogue as TOML text, also written to `path` if given; what is not known is left out."""
+        tables = [f"name = {_value(self.name)}\nsource = {_value(self.source)}\n"]
+        for table, parts in self.parts.items():
+            for part in parts:
+                told = {key: value for key, value in vars(part).items() if value not in (None, "", False)}
+                tables.append("\n".join([f"[[{table}]]", *(f"{k} = {_value(v)}" for k, v in told.items())]) + "\n")
+        text = "\n".join(tables)
+        if path is not None:
+            write(path, text)
+        return text
+
+    def actuator(self, motor: str, gearbox: str, brake: str | None = None) -> Actuator:
+        """The actuator of these names."""
+        found_brake = None if brake is None else _named("brake", brake, self.brakes)
+        return Actuator(_named("motor", motor, self.motors), _named("gearbox", gearbox, self.gearboxes), found_brake)
+
+    def brake(self, name: str) -> Brake:
+        found: Brake = _named("brake", name, self.brakes)
+        return found
+
+
+def _value(value: Any) -> str:
+    """A text, a number or some numbers as TOML has them."""
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"[{', '.join(map(_value, value))}]" if isinstance(value, tuple) else repr(float(value))
+
+
+def _named(kind: str, name: str, parts: tuple[Any, ...]) -> Any:
+    for part in parts:
+        if part.name == name:
+            return part
+    raise unknown(kind, name, [part.name for part in parts])
+
+
+def packaged(name: str = "typical") -> Catalogue:
+    """A catalogue that comes with armwright."""
+    folder = resources.files("armwright.sizing").joinpath("library")
+    known = sorted(file.name.removesuffix(".toml") for file in folder.iterdir() if file.name.endswith(".toml"))
+    if name not in known:
+        raise unknown("catalogue", name, known)
+    return parse(folder.joinpath(f"{name}.toml").read_text(encoding="utf-8"), f"{name}.toml")
+
+
+def read(path: str | Path) -> Catalogue:
+    """The catalogue of a file, or the packaged one of that name."""
+    if isinstance(path, str) and not Path(path).suffix:
+        return packaged(path)
+    try:
+        text = contents(path, LARGEST).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except (OSError, ValueError, TypeError) as error:
+        raise ModelError(f"cannot read the catalogue {path}: {error}") from None
+    return parse(text, Path(path).name)
+
+
+def parse(text: str, file: str = "catalogue") -> Catalogue:
+    """The catalogue in a text; `file` is what messages call it."""
+    data, lines = data_of(text, file), lines_of(text)
+
+    def where(table: str, index: int, key: str | None) -> str:
+        number = lines.get((table, index, key), lines.get((table, index, None)))
+        return f"{file}, line {number}: " if number else f"{file}: "
+
+    top = Reader(data, lambda key: where("", 0, key) + "catalogue")
+    top.check_keys(TOP)
+    parts: dict[str, tuple[Any, ...]] = {}
+    for table, kind in KINDS.items():
+        rows = data.get(table, [])
+        if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
+            top.fail(table, f"write each {table} as a [[{table}]] table")
+        parts[table] = tuple(_part(kind, table, i, row, where) for i, row in enumerate(rows))
+    try:
+        motors, gearboxes, brakes, cylinders = parts.values()
+        return Catalogue(top.text("name", file), motors, gearboxes, brakes, cylinders, top.text("source", ""))
+    except InputError as error:
+        raise ModelError(f"{file}: {error}") from None
+
+
+def _part(kind: type[Part], table: str, index: int, row: Mapping[str, Any], where: Any) -> Part:
+    """One table, its mistakes named with their line."""
+    name = row.get("name", index + 1)
+    reader = Reader(row, lambda key: f"{where(table, index, key)}{table} {name!r}")
+    check(kind, reader)
+    reader.flag("linear")
+    told: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
+    return kind(**told)

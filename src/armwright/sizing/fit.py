@@ -1,0 +1,113 @@
+"""A robot with actuators: where they stand, and what they make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from armwright.algebra import Symmetric, Vector
+from armwright.errors import InputError, unknown
+from armwright.mechanism import Link
+from armwright.model.description import LinkModel, joined, symmetric, tensor, triple
+from armwright.model.values import Reader
+from armwright.robot import Robot
+from armwright.sizing.actuator import Actuator
+
+
+@dataclass(frozen=True)
+class Mount:
+    """Where the actuator of a joint stands, as a point mass: a link, -1 for the base, and a point in its frame."""
+
+    link: int
+    point: Vector
+
+
+def mounts(robot: Robot, given: Mapping[str, Any] | None = None) -> tuple[Mount, ...]:
+    """Where the actuators of all joints stand: on the link before, where the frame of the joint is when it is at zero.
+
+    `given` has other places by the names of joints: (link, point), the link being "base" or one between the base and
+    the joint, so that no actuator moves itself.
+    """
+    for row in robot.rows:
+        if row.kind:
+            raise InputError(
+                f"{row.name} of {robot.name} is part of a {row.kind} joint; actuators are for joints of one freedom"
+            )
+    names = [joint.name for joint in robot.joints]
+    for name in given or {}:
+        if name not in names:
+            raise unknown(f"joint of {robot.name}:", name, names)
+    rows = [row.name for row in robot.rows]
+    return tuple(_mount(robot, rows.index(name), (given or {}).get(name)) for name in names)
+
+
+def _mount(robot: Robot, row: int, given: Any) -> Mount:
+    name = robot.rows[row].name
+    if given is None:
+        offset = robot.mechanism().joints[row].offset(0.0)
+        return Mount(robot.parents[row], Vector(*map(float, offset)))
+    if not isinstance(given, Sequence) or isinstance(given, str) or len(given) != 2:
+        raise InputError(f"mounts: {name} has {given!r}; expected (link, point), such as ('forearm', (0, 0, 0.1))")
+    before, i = {"base": -1}, robot.parents[row]
+    while i >= 0:
+        before[robot.links[i].name] = i
+        i = robot.parents[i]
+    if given[0] not in before:
+        raise InputError(f"mounts: {name} on {given[0]!r}; expected a link that comes before it: {', '.join(before)}")
+    point = Reader({"point": given[1]}, lambda _key: f"mounts, {name}").triple("point")
+    return Mount(before[given[0]], Vector(*point))
+
+
+def fitted(
+    robot: Robot, drives: Mapping[str, Actuator] | Sequence[Actuator], mounts_at: Mapping[str, Any] | None = None
+) -> Robot:
+    """The robot with an actuator for each joint: a list from base to tip, or a mapping by the names of joints.
+
+    Rotors, largest torques and speeds are those of the actuators; their friction is added to that of the joints, which
+    is their bearings'; their masses stand as points on the link before each joint, or where `mounts_at` says.
+    """
+    chosen = _by_joint(robot, drives)
+    places = dict(zip([joint.name for joint in robot.joints], mounts(robot, mounts_at), strict=True))
+    links = list(robot.links)
+    for name, drive in chosen.items():
+        if (place := places[name]).link >= 0:
+            links[place.link] = _loaded(links[place.link], drive.mass, place.point)
+
+    def driven(joint: Any) -> Any:
+        drive = chosen.get(joint.name)
+        if drive is None:
+            return joint
+        ratio = drive.gearbox.ratio
+        return replace(
+            joint,
+            rotor_inertia=drive.inertia,
+            gear=ratio,
+            coulomb=joint.coulomb + ratio * drive.dry_friction,
+            viscous=joint.viscous + ratio**2 * drive.viscous_friction,
+            max_torque=drive.max_torque,
+            max_velocity=drive.max_velocity,
+        )
+
+    return replace(robot, links=tuple(links)).each_joint(driven)
+
+
+def _by_joint(robot: Robot, drives: Mapping[str, Actuator] | Sequence[Actuator]) -> dict[str, Actuator]:
+    names = [joint.name for joint in robot.joints]
+    if not isinstance(drives, Mapping):
+        if len(drives) != len(names):
+            raise InputError(f"fitted got {len(drives)} actuators; {robot.name} has {len(names)} joints")
+        drives = dict(zip(names, drives, strict=True))
+    for name, drive in drives.items():
+        if name not in names:
+            raise unknown(f"joint of {robot.name}:", name, names)
+        if not isinstance(drive, Actuator):
+            raise InputError(f"fitted: {name} has {drive!r}; expected a sizing.Actuator")
+    return dict(drives)
+
+
+def _loaded(link: LinkModel, mass: float, point: Vector) -> LinkModel:
+    """A link with a point mass on it."""
+    own = Link(link.mass, Vector(*link.com), symmetric(link.inertia))
+    both = joined([own, Link(mass, point, Symmetric(0.0, 0.0, 0.0, 0.0, 0.0, 0.0))])
+    return replace(link, mass=both.mass, com=triple(both.com), inertia=tensor(both.inertia))

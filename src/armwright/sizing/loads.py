@@ -1,0 +1,144 @@
+"""What the joints have to do along given motions, as a function of the masses of the actuators.
+
+Torque is linear in masses, so that what each joint asks of its gearbox is
+
+    tau_j(t) = tau0_j(t) + sum over the actuators k that joint j carries of m_k U_jk(t)
+
+with tau0 of the robot without actuators and U_jk of a kilogram where actuator k stands. All of it is computed once;
+then a set of actuators costs a few products of arrays. Gravity torques and inertias about the joints are linear in the
+same masses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from armwright.algebra import Array, Symmetric, Vector
+from armwright.formulations import default_for
+from armwright.mechanism import Link, Mechanism
+from armwright.model.description import NO_BODY
+from armwright.robot import Robot
+from armwright.sizing.fit import Mount
+from armwright.trajectory import Trajectory
+
+
+@dataclass(frozen=True)
+class Linear:
+    """A quantity of one joint at all instants: `own`, and per kilogram of each actuator carried, (carried, T)."""
+
+    own: Array
+    each: Array
+
+    def at(self, masses: Array) -> Array:
+        total: Array = self.own + masses @ self.each
+        return total
+
+    def within(self, low: Array, high: Array) -> tuple[Array, Array]:
+        """The least and the most it can be at each instant for masses between `low` and `high`."""
+        middle, half = self.at((low + high) / 2), ((high - low) / 2) @ np.abs(self.each)
+        return middle - half, middle + half
+
+
+@dataclass(frozen=True)
+class JointLoad:
+    """One joint along all motions with all payloads.
+
+    `carried` are the joints whose actuators it feels the masses of. Instants of all cases, a motion with a payload
+    each, stand one after the other; `cases` are where each begins and ends, `weights` the part of its case that each
+    instant stands for.
+    """
+
+    name: str
+    prismatic: bool
+    carried: tuple[int, ...]
+    qd: Array
+    qdd: Array
+    torque: Linear
+    gravity: Linear
+    inertia: Linear
+    cases: tuple[slice, ...]
+    weights: Array
+    times: Array
+
+
+def loads(
+    robot: Robot, motions: Sequence[Trajectory], payloads: Sequence[Robot], places: Sequence[Mount], samples: int
+) -> tuple[JointLoad, ...]:
+    """The loads of all joints; `payloads` are the robot holding this and that."""
+    cases = [(motion, held) for held in payloads for motion in motions]
+    size = samples + 1
+    times = [np.linspace(motion.start, motion.end, size) for motion, _ in cases]
+    states = [np.stack(motion(t)) for (motion, _), t in zip(cases, times, strict=True)]
+    q, qd, qdd = np.concatenate(states, axis=1)
+    still = np.zeros_like(q)
+    spans = tuple(slice(i * size, (i + 1) * size) for i in range(len(cases)))
+    weights = np.ones(size)
+    weights[[0, -1]] = 0.5
+    bare = [(held.with_rotors(0.0), span) for (_, held), span in zip(cases, spans, strict=True)]
+    own = _joined([torques(held.mechanism(), q[s], qd[s], qdd[s]) for held, s in bare])
+    weight = _joined([torques(_smooth(held.mechanism()), q[s], still[s], still[s]) for held, s in bare])
+    inertia = _joined([_diagonal(_smooth(held.mechanism()), q[s]) for held, s in bare])
+    points = [_with_point(robot.mechanism(), place) for place in places]
+    unit = np.array([torques(point, q, qd, qdd) for point in points])
+    hanging = np.array([torques(point, q, still, still) for point in points])
+    turned = np.array([_diagonal(point, q) for point in points])
+    made = []
+    for j, joint in enumerate(robot.joints):
+        carried = tuple(k for k in range(robot.n) if unit[k, j].any() or hanging[k, j].any() or turned[k, j].any())
+        own_and_each = ((own, unit), (weight, hanging), (inertia, turned))
+        torque, gravity, turning = (Linear(base[j], each[list(carried), j]) for base, each in own_and_each)
+        made.append(
+            JointLoad(
+                name=joint.name,
+                prismatic=joint.prismatic,
+                carried=carried,
+                qd=qd[:, j],
+                qdd=qdd[:, j],
+                torque=torque,
+                gravity=gravity,
+                inertia=turning,
+                cases=spans,
+                weights=np.tile(weights / samples, len(cases)),
+                times=np.concatenate(times),
+            )
+        )
+    return tuple(made)
+
+
+def _joined(parts: Sequence[Array]) -> Array:
+    return np.concatenate(parts, axis=1)
+
+
+def torques(mechanism: Mechanism, q: Array, qd: Array, qdd: Array) -> Array:
+    """Inverse dynamics as it is written, on arrays (instants, joints): nothing need be compiled. (joints, instants)."""
+    tau = default_for("inverse_dynamics", mechanism)(mechanism, *(list(x.T) for x in (q, qd, qdd)))
+    return np.array([np.broadcast_to(np.asarray(row, dtype=float), len(q)) for row in tau])
+
+
+def _diagonal(mechanism: Mechanism, q: Array) -> Array:
+    """The inertia that each joint feels: the diagonal of the mass matrix, by accelerations of one joint at a time."""
+    weightless = replace(mechanism, gravity=Vector(0.0, 0.0, 0.0))
+    still = np.zeros_like(q)
+    rows = []
+    for j in range(q.shape[1]):
+        one = still.copy()
+        one[:, j] = 1.0
+        rows.append(torques(weightless, q, still, one)[j])
+    return np.array(rows)
+
+
+def _smooth(mechanism: Mechanism) -> Mechanism:
+    """The mechanism without friction and rotors."""
+    free: dict[str, Any] = {"viscous": 0, "coulomb": 0, "smooth": 0, "armature": 0}
+    return replace(mechanism, joints=tuple(replace(joint, **free) for joint in mechanism.joints))
+
+
+def _with_point(mechanism: Mechanism, place: Mount) -> Mechanism:
+    """A kilogram at a place, and nothing else."""
+    point = Link(1.0, place.point, Symmetric(0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    links = tuple(point if i == place.link else NO_BODY for i in range(mechanism.n))
+    return replace(_smooth(mechanism), links=links)

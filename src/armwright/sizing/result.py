@@ -1,0 +1,227 @@
+"""What was found: sets of actuators, how much of each is used, and the page of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from armwright.algebra import Array
+from armwright.names import shown
+from armwright.report.plot import write
+from armwright.robot import Robot
+from armwright.sizing.actuator import Actuator
+from armwright.sizing.fit import fitted
+from armwright.sizing.judge import CRITERIA, Asked, Columns, Terms, shaft, uses
+from armwright.sizing.loads import JointLoad
+
+UNITS = {"mass": "kg", "price": "", "energy": "J"}
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """The actuator of one joint, and the part of each of its limits that is used; criteria without a limit are absent.
+
+    `speed` and `torque` are those of the shaft of the motor at all instants of all cases, `tau` the torque of the joint
+    as inverse dynamics of the fitted robot gives it; `cases` are where each motion with each payload begins and ends.
+    """
+
+    joint: str
+    actuator: Actuator
+    used: dict[str, float]
+    inertia_ratio: float
+    speed: Array = field(repr=False)
+    torque: Array = field(repr=False)
+    tau: Array = field(repr=False)
+    cases: tuple[slice, ...] = field(repr=False)
+
+    @property
+    def binding(self) -> str:
+        """The criterion that is nearest to its limit."""
+        return max(self.used, key=lambda name: self.used[name])
+
+    @property
+    def margin(self) -> float:
+        """The part of that limit which is left."""
+        return 1 - self.used[self.binding]
+
+
+@dataclass(frozen=True)
+class ActuatorSet:
+    """Actuators for all joints, and what they cost: kilograms, a price or joules."""
+
+    cost: float
+    joints: tuple[Chosen, ...]
+
+    @property
+    def actuators(self) -> dict[str, Actuator]:
+        """By the names of joints."""
+        return {chosen.joint: chosen.actuator for chosen in self.joints}
+
+    @property
+    def mass(self) -> float:
+        return sum(chosen.actuator.mass for chosen in self.joints)
+
+    @property
+    def price(self) -> float | None:
+        prices = [chosen.actuator.price for chosen in self.joints]
+        return sum(p for p in prices if p is not None) if None not in prices else None
+
+
+HEADS = ("joint", "motor", "gearbox", "mass", "binding", "used")
+
+
+@dataclass(frozen=True)
+class Sizing:
+    """The best sets of actuators for a robot, proven best at the instants that were looked at.
+
+    `full_product` is how many sets there are, `judged` how many times an actuator was judged for its joint to find the
+    best of them.
+    """
+
+    robot: Robot
+    catalogue: str
+    objective: str
+    sets: tuple[ActuatorSet, ...]
+    full_product: int
+    judged: int
+    nodes: int
+    seconds: float
+    reserve: float = 0.0
+    mounts_at: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def best(self) -> ActuatorSet:
+        return self.sets[0]
+
+    @property
+    def runners_up(self) -> tuple[ActuatorSet, ...]:
+        return self.sets[1:]
+
+    @cached_property
+    def fitted(self) -> Robot:
+        """The robot with the best set."""
+        return fitted(self.robot, self.best.actuators, self.mounts_at)
+
+    @property
+    def notes(self) -> list[str]:
+        """What was not known of the parts chosen, and so not counted."""
+        parts = dict.fromkeys(
+            p for chosen in self.best.joints for p in (chosen.actuator.motor, chosen.actuator.gearbox)
+        )
+        notes = []
+        for part in parts:
+            if part.dry_friction is None and part.viscous_friction is None:
+                notes.append(f"the friction of {shown(part.name)} is not known: none is counted")
+            if part.continuous_torque is None and "max_input_speed" in vars(part):
+                notes.append(f"the continuous torque of {shown(part.name)} is not known: only its peak is looked at")
+        motors = dict.fromkeys(chosen.actuator.motor for chosen in self.best.joints)
+        notes += [
+            f"how {shown(motor.name)} warms up is not known: its RMS torque stands for it"
+            for motor in motors
+            if not motor.warms
+        ]
+        return notes
+
+    def rows(self, chosen: ActuatorSet | None = None) -> list[tuple[str, ...]]:
+        """Of a set, by default the best: actuators, and what limits each joint."""
+        return [
+            (
+                shown(c.joint),
+                shown(c.actuator.motor.name),
+                shown(c.actuator.gearbox.name),
+                f"{c.actuator.mass:.3g} kg",
+                c.binding,
+                f"{c.used[c.binding]:.1%}",
+            )
+            for c in (chosen or self.best).joints
+        ]
+
+    def margin_rows(self) -> list[tuple[str, ...]]:
+        """Of the best set: the part of each limit that is used, by joint; the first row is the head."""
+        named = [name for name in CRITERIA if any(name in c.used for c in self.best.joints)]
+        body = [
+            (
+                shown(c.joint),
+                *(f"{c.used[name]:.0%}" if name in c.used else "-" for name in named),
+                f"{c.inertia_ratio:.3g}",
+            )
+            for c in self.best.joints
+        ]
+        return [("joint", *named, "load to motor inertia"), *body]
+
+    def set_rows(self) -> list[tuple[str, ...]]:
+        """All sets: what they cost and where they differ from the best; the first row is the head."""
+        rows: list[tuple[str, ...]] = [("set", self.objective, "mass", "differs from the best in")]
+        for i, own in enumerate(self.sets, start=1):
+            pairs = zip(own.joints, self.best.joints, strict=True)
+            other = [f"{shown(c.joint)}: {shown(c.actuator.name)}" for c, b in pairs if c.actuator != b.actuator]
+            rows.append((str(i), self.said(own.cost), f"{own.mass:.4g} kg", "; ".join(other) or "-"))
+        return rows
+
+    def said(self, cost: float) -> str:
+        """A cost with its unit."""
+        return f"{cost:.5g} {UNITS[self.objective]}".rstrip()
+
+    @property
+    def summary(self) -> str:
+        """What was found, and how, in two sentences."""
+        return (
+            f"The best of {self.full_product:.4g} sets by {self.objective}: {self.said(self.best.cost)}. Proven with "
+            f"{self.judged:,} judgements of an actuator for a joint in {self.seconds:.3g} s, where all sets would have "
+            f"been {self.full_product * self.robot.n:.3g}."
+        )
+
+    def __str__(self) -> str:
+        rows = [HEADS, *self.rows()]
+        widths = [max(len(row[k]) for row in rows) for k in range(len(HEADS))]
+        lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+        return "\n".join([*lines, self.summary, *self.notes])
+
+    __repr__ = __str__
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write a page with the sets, the margins, and the torque of each motor over its speed."""
+        from armwright.sizing.page import page  # noqa: PLC0415
+
+        return write(path, page(self))
+
+
+def chosen_set(cost: float, drives: Sequence[Actuator], asked: Sequence[JointLoad], terms: Terms) -> ActuatorSet:
+    """A set with what it uses at its own loads."""
+    masses = np.array([drive.mass for drive in drives])
+    joints = []
+    for drive, load in zip(drives, asked, strict=True):
+        own = masses[list(load.carried)]
+        exact, c = Asked.between(load, own, own), Columns.of([drive])
+        found = {name: float(values[0]) for name, values in uses(exact, c, terms).items()}
+        limits = _limits(c, terms)
+        used = {name: found[name] for name in CRITERIA if math.isfinite(limits.get(name, 1.0))}
+        torque = exact.torque[0]
+        motor = shaft(c, torque, torque, load.qd, load.qdd)[0][0]
+        alone = shaft(c, 0 * torque, 0 * torque, load.qd, load.qdd)[0][0]
+        ratio = drive.gearbox.ratio
+        inertia = exact.inertia / (ratio**2 * drive.inertia) if drive.inertia else math.inf
+        joints.append(
+            Chosen(load.name, drive, used, inertia, ratio * load.qd, motor, torque + ratio * alone, load.cases)
+        )
+    return ActuatorSet(cost, tuple(joints))
+
+
+def _limits(c: Columns, terms: Terms) -> dict[str, float]:
+    """Criteria that an actuator need not have a limit for."""
+    return {
+        "RMS torque": float(c.continuous[0]),
+        "voltage": float(c.voltage[0]),
+        "power": float(c.power[0]),
+        "heat": float(c.temperature[0]),
+        "gear RMS": float(c.gear_continuous[0]),
+        "gear speed": float(c.gear_speed[0]),
+        "inertia ratio": terms.inertia_ratio,
+        "brake": float(c.holding[0]),
+    }

@@ -1,0 +1,96 @@
+"""Actuators by laws of similarity: what a motor or gearbox of a size between those of data sheets is about like.
+
+A machine l times as large at the same stresses has l^3 times the torque and the mass and l^5 times the inertia, so that
+mass goes with the torque and inertia with its power 5/3. A motor loses torque^2 / l^5 watts, which its surface carries
+off at the same temperature, and warms up in times l^2 as long. Prices go with the power 0.6 of size, as those of most
+machines do. The one machine of each kind from which all others are scaled is typical of its kind and is no product:
+its figures, rounded, lie amid those that several makers publish for a 400 W servo motor with a 60 mm flange, a strain
+wave gear of 50 mm pitch and a planetary gearbox with a 60 mm flange.
+"""
+
+from __future__ import annotations
+
+from armwright.sizing.actuator import Brake, Gearbox, Motor
+
+SOURCE = "typical of its kind, by laws of similarity (armwright.sizing.scaling); no product"
+FIFTH = 5 / 3
+PRICES = 0.6
+
+
+def servo(torque: float, name: str = "") -> Motor:
+    """A brushless servo motor of a continuous torque, for a drive with 280 V between its rails."""
+    size = torque / 1.27
+    length = size ** (1 / 3)
+    speed = min(628.0, 628.0 / length)
+    constant = 0.9 * 280.0 / speed
+    loss_factor = 15.5 * length**-5
+    lost = loss_factor * torque**2
+    rise = 100.0 / (lost * (1 + 0.00393 * 100.0))
+    return Motor(
+        name=name or f"typical servo {torque:.3g} N m",
+        rotor_inertia=3.0e-5 * size**FIFTH,
+        peak_torque=3.0 * torque,
+        mass=1.3 * size,
+        continuous_torque=torque,
+        max_speed=speed,
+        torque_constant=constant,
+        resistance=loss_factor * constant**2,
+        voltage=280.0,
+        thermal_resistances=(0.25 * rise, 0.75 * rise),
+        thermal_times=(30.0 * length**2, 1500.0 * length**2),
+        max_temperature=120.0,
+        dry_friction=0.02 * torque,
+        price=300.0 * size**PRICES,
+        source=SOURCE,
+    )
+
+
+def strain_wave(torque: float, ratio: float, name: str = "") -> Gearbox:
+    """A strain wave gear of a repeated peak torque at its output."""
+    size = torque / 107.0
+    return Gearbox(
+        name=name or f"typical strain wave {torque:.3g} N m 1:{ratio:g}",
+        ratio=ratio,
+        efficiency=0.75,
+        peak_torque=torque,
+        mass=1.0 * size,
+        inertia=1.9e-5 * size**FIFTH,
+        continuous_torque=0.6 * torque,
+        max_input_speed=min(680.0, 680.0 / size ** (1 / 3)),
+        dry_friction=0.04 * size,
+        stiffness=1.6e4 * size,
+        price=700.0 * size**PRICES,
+        source=SOURCE,
+    )
+
+
+def planetary(torque: float, ratio: float, name: str = "") -> Gearbox:
+    """A planetary gearbox of a peak torque at its output; up to 1:10 it has one stage, then two."""
+    size, stages = torque / 80.0, 1 if ratio <= 10 else 2
+    return Gearbox(
+        name=name or f"typical planetary {torque:.3g} N m 1:{ratio:g}",
+        ratio=ratio,
+        efficiency=0.97**stages,
+        peak_torque=torque,
+        mass=(0.6 + 0.3 * stages) * size,
+        inertia=1.3e-5 * size**FIFTH,
+        continuous_torque=0.5 * torque,
+        max_input_speed=min(628.0, 628.0 / size ** (1 / 3)),
+        dry_friction=0.03 * size,
+        backlash=0.0015 * stages,
+        price=(150.0 + 100.0 * stages) * size**PRICES,
+        source=SOURCE,
+    )
+
+
+def holding(torque: float, name: str = "") -> Brake:
+    """A spring-applied brake of a holding torque."""
+    size = torque / 1.3
+    return Brake(
+        name=name or f"typical brake {torque:.3g} N m",
+        holding_torque=torque,
+        mass=0.4 * size,
+        inertia=2.0e-6 * size**FIFTH,
+        price=90.0 * size**PRICES,
+        source=SOURCE,
+    )

@@ -1,0 +1,187 @@
+"""`size`: the lightest, cheapest or most frugal actuators for all joints of a robot together."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from armwright.errors import InfeasibleError, InputError, unknown
+from armwright.names import shown
+from armwright.robot import Robot
+from armwright.sizing.actuator import Actuator
+from armwright.sizing.catalogue import Catalogue, packaged, read
+from armwright.sizing.fit import mounts
+from armwright.sizing.judge import Columns, Terms
+from armwright.sizing.loads import JointLoad, loads
+from armwright.sizing.result import Sizing, chosen_set
+from armwright.sizing.search import Choices, Search
+from armwright.trajectory import Trajectory
+from armwright.trajectory.inputs import check_numbers
+
+OBJECTIVES = ("mass", "price", "energy")
+
+
+def size(
+    robot: Robot,
+    motions: Trajectory | Sequence[Trajectory],
+    payloads: Sequence[Any] = (None,),
+    catalogue: Catalogue | str | Path | None = None,
+    objective: str = "mass",
+    *,
+    brakes: str | Mapping[str, str] | None = None,
+    mounts_at: Mapping[str, Any] | None = None,
+    reserve: float = 0.0,
+    inertia_ratio: float | None = None,
+    ambient: float = 40.0,
+    samples: int = 100,
+    sets: int = 5,
+) -> Sizing:
+    """The best motor and gearbox for every joint together, proven best among all sets of a catalogue.
+
+    motions        trajectories, each repeated for ever with each payload
+    payloads       what the tool holds: kilograms, a mapping with mass, com and inertia, or None for nothing
+    catalogue      a `Catalogue`, its file, or the name of a packaged one ("typical" by default)
+    objective      "mass" and "price" of all actuators, or "energy" that they take on all motions with all payloads
+    brakes         the name of a brake for every motor, or names by joint
+    mounts_at      where actuators stand, by joint: (link, point); by default on the link before, at the joint
+    reserve        the part of every limit that is to be left
+    inertia_ratio  the largest ratio of the load's inertia at the shaft to the motor's own; by default any
+    ambient        degrees Celsius
+    samples        of each motion; what is proven is proven at these instants
+    sets           how many of the best to find
+    """
+    begin = time.perf_counter()
+    moving = _motions(robot, motions)
+    book = catalogue if isinstance(catalogue, Catalogue) else packaged() if catalogue is None else read(catalogue)
+    if objective not in OBJECTIVES:
+        raise unknown("objective", objective, OBJECTIVES)
+    _check_options(reserve, inertia_ratio, ambient, samples, sets)
+    places = mounts(robot, mounts_at)
+    options = _options(robot, book, objective, brakes)
+    asked = loads(robot, moving, _holding(robot, payloads), places, samples)
+    terms = Terms(ambient, inertia_ratio or math.inf, objective == "energy")
+    search = Search(asked, [_choices(own, objective) for own in options], terms, 1 - reserve, sets)
+    found = search.run()
+    if not found:
+        raise _infeasible(search, asked, options, 1 - reserve)
+    return Sizing(
+        robot=robot,
+        catalogue=book.name,
+        objective=objective,
+        sets=tuple(
+            chosen_set(cost, [own[row] for own, row in zip(options, rows, strict=True)], asked, terms)
+            for cost, rows in found
+        ),
+        full_product=math.prod(map(len, options)),
+        judged=search.judged,
+        nodes=search.nodes,
+        seconds=time.perf_counter() - begin,
+        reserve=reserve,
+        mounts_at=dict(mounts_at or {}),
+    )
+
+
+def _motions(robot: Robot, motions: Any) -> list[Trajectory]:
+    if not isinstance(robot, Robot):
+        raise InputError(f"size got {robot!r}; expected a Robot")
+    check_numbers(robot, "sizing")
+    listed = [motions] if isinstance(motions, Trajectory) else list(motions)
+    if not listed:
+        raise InputError("size got no motions; expected at least one trajectory")
+    for motion in listed:
+        if not isinstance(motion, Trajectory) or motion.n != robot.n:
+            raise InputError(f"size got the motion {motion!r}; expected a trajectory of {robot.n} joints")
+        if not np.isfinite([motion.start, motion.end]).all() or not motion.duration > 0:
+            raise InputError(f"the motion {motion!r} does not end; expected one that lasts, without .holding()")
+    return listed
+
+
+def _check_options(reserve: float, inertia_ratio: float | None, ambient: float, samples: int, sets: int) -> None:
+    if not 0 <= reserve < 1:
+        raise InputError(f"reserve = {reserve!r}: expected the part of every limit to be left, from 0 to below 1")
+    if inertia_ratio is not None and not 0 < inertia_ratio < math.inf:
+        raise InputError(f"inertia_ratio = {inertia_ratio!r}: expected a ratio above zero, such as 10")
+    if not math.isfinite(ambient):
+        raise InputError(f"ambient = {ambient!r}: expected degrees Celsius")
+    for name, value, least in (("samples", samples, 2), ("sets", sets, 1)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise InputError(f"{name} = {value!r}: expected a whole number of at least {least}")
+
+
+def _holding(robot: Robot, payloads: Sequence[Any]) -> list[Robot]:
+    held = []
+    for payload in payloads:
+        if payload is None:
+            held.append(robot)
+        elif isinstance(payload, Mapping):
+            held.append(robot.with_payload(**payload))
+        else:
+            held.append(robot.with_payload(payload))
+    if not held:
+        raise InputError("size got no payloads; expected at least one, None for what the robot holds as it is")
+    return held
+
+
+def _options(
+    robot: Robot, book: Catalogue, objective: str, brakes: str | Mapping[str, str] | None
+) -> list[list[Actuator]]:
+    """The actuators that each joint may have, all combinations; what the objective needs of each part is there."""
+    names = [joint.name for joint in robot.joints]
+    by_joint = dict.fromkeys(names, brakes) if isinstance(brakes, str) else dict(brakes or {})
+    for name in by_joint:
+        if name not in names:
+            raise unknown(f"joint of {robot.name}:", name, names)
+    made = []
+    for joint in robot.joints:
+        wanted = by_joint.get(joint.name)
+        brake = None if wanted is None else book.brake(wanted)
+        gears = [gear for gear in book.gearboxes if gear.linear == joint.prismatic]
+        if not gears or not book.motors:
+            kind = "linear " if joint.prismatic else ""
+            raise InputError(
+                f"{joint.name}: catalogue {book.name!r} has no {kind}gearboxes or no motors to choose from"
+            )
+        made.append([Actuator(motor, gear, brake) for motor in book.motors for gear in gears])
+    _check_known(made, objective)
+    return made
+
+
+def _check_known(options: Sequence[Sequence[Actuator]], objective: str) -> None:
+    for part in (part for own in options for drive in own for part in drive.parts):
+        if objective == "price" and part.price is None:
+            raise InputError(f"{part.name!r} has no price; objective='price' needs one for every part")
+    for drive in options[0]:
+        if objective == "energy" and drive.motor.loss_factor is None:
+            raise InputError(
+                f"{drive.motor.name!r} has no torque_constant and resistance; objective='energy' needs both"
+            )
+
+
+def _choices(options: Sequence[Actuator], objective: str) -> Choices:
+    masses = np.array([drive.mass for drive in options])
+    costs = {
+        "mass": masses,
+        "price": np.array([drive.price or 0.0 for drive in options]),
+        "energy": np.zeros(len(options)),
+    }
+    return Choices(Columns.of(options), masses, costs[objective])
+
+
+def _infeasible(
+    search: Search, asked: Sequence[JointLoad], options: Sequence[Sequence[Actuator]], most: float
+) -> InfeasibleError:
+    failure = search.failure()
+    name = asked[failure.joint].name
+    nearest = options[failure.joint][failure.row].name
+    return InfeasibleError(
+        f"no actuator of the catalogue is enough for {shown(name)}: the nearest, {shown(nearest)}, would use "
+        f"{failure.used:.0%} of its {failure.criterion}, of which {most:.0%} may be used",
+        name,
+        failure.criterion,
+        failure.used,
+    )

@@ -1,0 +1,412 @@
+"""Sizing: the search finds what trying every set finds; a fitted robot has the torques the search counted with."""
+
+import itertools
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import package_catalogue
+import pytest
+
+import armwright as aw
+from armwright import sizing
+from armwright.sizing import Actuator, Brake, Catalogue, Cylinder, Gearbox, Motor, catalogue, fitted, scaling
+from armwright.sizing.loads import torques
+
+SAMPLES = 16
+
+
+def small(seed: int, strong: float = 1.0, motors: int = 3, gears: int = 2) -> Catalogue:
+    """Motors and gearboxes whose masses, prices and strengths have little to do with each other."""
+    rng = np.random.default_rng(seed)
+
+    def scattered(part, **names: float):
+        return replace(part, **{name: getattr(part, name) * rng.uniform(0.6, 1.6) for name in ("mass", "price")})
+
+    torques = strong * np.geomspace(0.3, 6.0, motors)
+    made = [scattered(scaling.servo(float(t))) for t in torques]
+    boxes = [
+        scattered(scaling.strain_wave(float(t), r))
+        for t, r in zip(strong * np.geomspace(60, 900, gears), (50, 90, 140), strict=False)
+    ]
+    screws = [
+        replace(
+            box,
+            name=f"screw {box.ratio:g}",
+            linear=True,
+            peak_torque=50 * box.peak_torque,
+            continuous_torque=50 * box.continuous_torque,
+            ratio=4 * box.ratio,
+        )
+        for box in boxes
+    ]
+    return Catalogue("small", tuple(made), (*boxes, *screws))
+
+
+def motion(robot: aw.Robot, seed: int, seconds: float = 1.5) -> aw.trajectory.Trajectory:
+    points = np.random.default_rng(seed).uniform(-0.8, 0.8, (3, robot.n))
+    return aw.trajectory.quintic([0, 0.4 * seconds, seconds], points)
+
+
+def by_hand(
+    drive: Actuator, motions: list, loads: list, rates: list, inertia: float, gravity: float, ambient: float = 40.0
+) -> tuple[dict, float]:
+    """The same criteria for one actuator of one joint, one number at a time: loads and rates are lists by case."""
+    m, g = drive.motor, drive.gearbox
+    used, joules = dict.fromkeys(("peak", "rms", "heat", "gear", "gear rms", "volts"), 0.0), 0.0
+    fastest = 0.0
+    for path, load, (qd, qdd) in zip(motions, loads, rates, strict=True):
+        torque = []
+        for tau, v, a in zip(load, qd, qdd, strict=True):
+            through = tau / g.efficiency if tau * v >= 0 else tau * g.backward
+            torque.append(
+                through / g.ratio
+                + drive.inertia * g.ratio * a
+                + drive.dry_friction * np.sign(v)
+                + drive.viscous_friction * g.ratio * v
+            )
+        torque, w = np.array(torque), g.ratio * qd
+        t = np.linspace(0, path.duration, len(qd))
+        used["peak"] = max(used["peak"], np.abs(torque).max() / m.peak_torque)
+        used["rms"] = max(used["rms"], math.sqrt(np.trapezoid(torque**2, t) / t[-1]) / m.continuous_torque)
+        used["gear"] = max(used["gear"], np.abs(load).max() / g.peak_torque)
+        used["gear rms"] = max(used["gear rms"], math.sqrt(np.trapezoid(load**2, t) / t[-1]) / g.continuous_torque)
+        used["volts"] = max(
+            used["volts"], np.abs(m.torque_constant * w + m.resistance / m.torque_constant * torque).max() / m.voltage
+        )
+        used["heat"] = max(used["heat"], hottest(m, torque, t) / (m.max_temperature - ambient))
+        taken = np.maximum(0.0, torque * w + losses(m) * torque**2)
+        joules += np.trapezoid(taken, t)
+        fastest = max(fastest, np.abs(w).max())
+    used |= {"speed": fastest / m.max_speed, "gear speed": fastest / g.max_input_speed}
+    used["ratio"] = inertia / (g.ratio**2 * drive.inertia) / 400
+    if drive.brake is not None:
+        used["brake"] = gravity / (drive.brake.holding_torque * g.ratio)
+    return used, joules
+
+
+def losses(motor: Motor) -> float:
+    """Watts per square newton metre, with the winding as hot as it may be."""
+    return motor.resistance / motor.torque_constant**2 * (1 + 0.00393 * (motor.max_temperature - 20))
+
+
+def hottest(motor: Motor, torque: np.ndarray, t: np.ndarray) -> float:
+    """The rise of the winding after cycles enough that it repeats itself, step by step."""
+    loss, step = losses(motor) * torque**2, t[1] - t[0]
+    middle = (loss[1:] + loss[:-1]) / 2
+    total = np.zeros(len(middle))
+    for resistance, constant in zip(motor.thermal_resistances, motor.thermal_times, strict=True):
+        decay, rise, last = math.exp(-step / constant), 0.0, 0.0
+        for p in middle:
+            last = decay * last + (1 - decay) * p
+        rise = last / (1 - decay ** len(middle))
+        states = []
+        for p in middle:
+            states.append(rise)
+            rise = decay * rise + (1 - decay) * p
+        total += resistance * np.array(states)
+    return total.max()
+
+
+def brute_force(
+    robot: aw.Robot, motions: list, payloads: list, book: Catalogue, mounts_at=None, brake: Brake | None = None
+) -> dict:
+    """What every feasible set costs in mass, price and energy, by inverse dynamics of the robot with its masses."""
+    options = [
+        [Actuator(m, g, brake) for m in book.motors for g in book.gearboxes if g.linear == joint.prismatic]
+        for joint in robot.joints
+    ]
+    states = [path(np.linspace(path.start, path.end, SAMPLES + 1)) for path in motions]
+    feasible, judged = {}, {}
+    for rows in itertools.product(*(range(len(own)) for own in options)):
+        drives = [own[row] for own, row in zip(options, rows, strict=True)]
+        masses = tuple(d.mass for d in drives)
+        if masses not in judged:
+            bodies = replace(robot, links=fitted(robot, drives, mounts_at).links).with_rotors(0.0)
+            judged[masses] = loaded(bodies, payloads, states)
+        loads, gravity, inertia = judged[masses]
+        costs, good = np.zeros(3), True
+        for j, drive in enumerate(drives):
+            rates = [(qd[:, j], qdd[:, j]) for _ in payloads for _, qd, qdd in states]
+            used, joules = by_hand(
+                drive, motions * len(payloads), [tau[:, j] for tau in loads], rates, inertia[j], gravity[j]
+            )
+            good = good and all(value <= 1 for value in used.values())
+            if not good:
+                break
+            costs += (drive.mass, drive.price, joules)
+        if good:
+            feasible[tuple(d.name for d in drives)] = costs
+    return feasible
+
+
+def loaded(bodies: aw.Robot, payloads: list, states: list) -> tuple[list, np.ndarray, np.ndarray]:
+    loads, gravity, inertia = [], [], []
+    for payload in payloads:
+        held = bodies if payload is None else bodies.with_payload(payload)
+        free = held.with_friction(0.0, 0.0).mechanism()
+        for q, qd, qdd in states:
+            loads.append(torques(held.mechanism(), q, qd, qdd).T)
+            still = np.zeros_like(q)
+            resting = torques(free, q, still, still)
+            gravity.append(np.abs(resting).max(axis=1))
+            inertia.append(
+                [(torques(free, q, still, still + np.eye(held.n)[j]) - resting)[j].max() for j in range(held.n)]
+            )
+    return loads, np.max(gravity, axis=0), np.max(inertia, axis=0)
+
+
+def fork() -> aw.Robot:
+    """Two arms on one turning base."""
+    link = {"mass": 4.0, "com": [0.2, 0.0, 0.05], "inertia": [0.01, 0.05, 0.05, 0, 0, 0], "d": 0.0, "theta": 0.0}
+    rows = [
+        {"name": "base", "type": "revolute", "alpha": 0.0, "a": 0.0, **link},
+        {"name": "left", "type": "revolute", "alpha": "pi/2", "a": 0.2, **link},
+        {"name": "right", "type": "revolute", "alpha": "pi/2", "a": 0.3, "parent": "base", **link},
+    ]
+    return aw.Robot.from_dh(rows, "modified", name="fork", tip="right")
+
+
+ROBOTS = {
+    "rr": lambda: aw.load("rr"),
+    "random": lambda: aw.random_robot(3, 3, 0.0).with_friction(0.2, 0.5),
+    "sliding": lambda: aw.random_robot(3, 5, 0.5),
+    "fork": fork,
+    "wrist": lambda: aw.random_robot(3, 11, 0.0),
+}
+
+
+def check_best(robot: aw.Robot, motions: list, payloads: list, book: Catalogue, **options) -> dict[str, sizing.Sizing]:
+    """The four best sets by each objective are those of trying every set."""
+    brake = options.get("brakes")
+    every = brute_force(robot, motions, payloads, book, options.get("mounts_at"), brake and book.brake(brake))
+    assert every, "the case is of no use: nothing is feasible"
+    found = {}
+    for column, objective in enumerate(("mass", "price", "energy")):
+        best = sorted(costs[column] for costs in every.values())[:4]
+        own = aw.size(
+            robot, motions, payloads, book, objective, samples=SAMPLES, sets=4, inertia_ratio=400.0, **options
+        )
+        assert np.allclose([s.cost for s in own.sets], best, rtol=1e-10)
+        for s in own.sets:
+            names = tuple(chosen.actuator.name for chosen in s.joints)
+            assert math.isclose(every[names][column], s.cost, rel_tol=1e-10)
+        found[objective] = own
+    return found
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_the_search_finds_what_trying_every_set_finds(name: str) -> None:
+    robot = ROBOTS[name]()
+    check_best(robot, [motion(robot, 1), motion(robot, 2, 2.0)], [None, 1.5], small(len(name)))
+
+
+def seesaw() -> tuple[aw.Robot, dict]:
+    """An arm that turns about a level axis, with the actuator of its second joint far behind this axis."""
+    link = {
+        "mass": 6.0,
+        "com": [0.5, 0.0, 0.0],
+        "inertia": [0.01, 0.1, 0.1, 0, 0, 0],
+        "d": 0.0,
+        "theta": 0.0,
+        "type": "revolute",
+    }
+    rows = [
+        {"name": "beam", "alpha": "pi/2", "a": 0.0, **link},
+        {"name": "hand", "alpha": "pi/2", "a": 0.9, **link, "mass": 1.0},
+    ]
+    return aw.Robot.from_dh(rows, "modified", name="seesaw"), {"joint2": ("beam", (-0.7, 0.0, 0.0))}
+
+
+def test_a_heavier_actuator_that_balances_the_arm_is_found() -> None:
+    """Lighter beyond is not better here: of motors for the hand the heavy one saves more at the beam than it weighs."""
+    robot, behind = seesaw()
+    light, strong = scaling.servo(1.0, "light"), scaling.servo(4.0, "strong")
+    gears = scaling.strain_wave(36.0, 50.0, "small"), replace(scaling.strain_wave(200.0, 50.0, "large"), mass=8.0)
+    book = Catalogue(
+        "two",
+        (light, replace(light, name="same but heavy", mass=light.mass + 3.5, price=light.price + 1.0), strong),
+        gears,
+    )
+    path = aw.trajectory.quintic([0, 1, 2], [[0.0, 0.0], [0.3, 0.4], [0.0, 0.0]])
+    found = check_best(robot, [path], [None], book, mounts_at=behind)["mass"]
+    assert found.best.actuators["joint2"].motor.mass > light.mass
+    assert found.best.actuators["joint1"].gearbox.name == "small"
+    cheapest_beyond = aw.size(
+        robot, [path], [None], Catalogue("one", (light, strong), gears), mounts_at=behind, samples=SAMPLES
+    )
+    assert cheapest_beyond.best.mass >= found.best.mass
+
+
+def test_a_brake_holds_what_hangs_on_it() -> None:
+    robot, book = ROBOTS["wrist"](), small(7)
+    held = replace(book, brakes=(scaling.holding(1.0, "weak"), scaling.holding(1e-4, "none")))
+    found = check_best(robot, [motion(robot, 1)], [None], held, brakes="weak")["mass"]
+    assert all(chosen.used["brake"] <= 1 and chosen.actuator.brake.name == "weak" for chosen in found.best.joints)
+    with pytest.raises(aw.InfeasibleError, match="brake"):
+        aw.size(robot, [motion(robot, 1)], [None], held, brakes="none", samples=SAMPLES)
+
+
+@pytest.mark.parametrize("name", ["rr", "random", "sliding", "fork"])
+def test_the_fitted_robot_has_the_torques_of_the_search(name: str) -> None:
+    """By inverse dynamics along the motion, compiled, of the robot with rotors, friction and masses as they were fitted."""
+    robot, path = ROBOTS[name](), None
+    path = motion(robot, 1)
+    found = aw.size(robot, path, [1.5], small(len(name)), samples=30)
+    run = aw.torques_along(found.fitted.with_payload(1.5), path, every=path.duration / 30)
+    tau = np.array([chosen.tau for chosen in found.best.joints]).T
+    assert np.allclose(run.tau, tau, rtol=0, atol=1e-11 * np.abs(tau).max())
+    assert not run.utilisation.too_slow
+    carried = sum(c.actuator.mass for c, joint in zip(found.best.joints, robot.parents, strict=True) if joint >= 0)
+    assert math.isclose(sum(link.mass for link in found.fitted.links), sum(link.mass for link in robot.links) + carried)
+
+
+def test_what_is_used_is_used_by_the_torques_of_the_motor() -> None:
+    robot = ROBOTS["random"]()
+    best = aw.size(robot, motion(robot, 1), [None], small(1), samples=30, reserve=0.1).best
+    for chosen in best.joints:
+        motor = chosen.actuator.motor
+        assert math.isclose(np.abs(chosen.torque).max() / motor.peak_torque, chosen.used["peak torque"])
+        assert math.isclose(np.abs(chosen.speed).max() / motor.max_speed, chosen.used["speed"])
+        assert max(chosen.used.values()) == chosen.used[chosen.binding] <= 0.9 and chosen.margin >= 0.1
+        assert "brake" not in chosen.used and "power" not in chosen.used  # there is no such limit
+
+
+def test_power_that_flows_back_costs_torque_at_the_motor_less() -> None:
+    """A gearbox of efficiency 1/2 doubles the torque that lifts and takes away all of what holds back (2 - 1/eta = 0)."""
+    robot = aw.load("rr").with_friction(0.0, 0.0)
+    gear = Gearbox("half", 50.0, 0.5, 1e4, 0.0, 0.0)
+    motor = Motor("m", 0.0, 100.0, 0.1, continuous_torque=90.0, max_speed=1e3)
+    chosen = aw.size(robot, motion(robot, 1), [None], Catalogue("c", (motor,), (gear,)), samples=30).best.joints[0]
+    driving = chosen.tau * chosen.speed >= 0
+    assert 0 < driving.sum() < len(driving)
+    assert np.allclose(chosen.torque, np.where(driving, chosen.tau * 2 / 50, 0.0))
+
+
+def test_the_winding_of_a_steady_load_is_as_warm_as_its_resistances_say() -> None:
+    motor = scaling.servo(1.0)
+    torque = np.full(50, motor.continuous_torque)
+    assert math.isclose(hottest(motor, torque, np.linspace(0, 5, 50)), motor.max_temperature - 20, rel_tol=1e-9)
+
+
+def test_nothing_feasible_names_the_joint_and_what_it_lacks() -> None:
+    robot = ROBOTS["random"]()
+    with pytest.raises(
+        aw.InfeasibleError, match=r"no actuator .* is enough for .*: the nearest, .* would use \d+% of its"
+    ) as told:
+        aw.size(robot, motion(robot, 1), [500.0], small(1), samples=SAMPLES)
+    assert told.value.joint in [joint.name for joint in robot.joints] and told.value.used > 1
+
+
+GOOD = """name = "own"
+[[motor]]
+name = "m"
+rotor_inertia = 1e-5
+peak_torque = 3.0
+continuous_torque = 1.0
+max_speed = 500
+mass = 1.0
+[[gearbox]]
+name = "g"
+ratio = 100
+efficiency = 0.8
+peak_torque = 100
+mass = 1
+inertia = 1e-5
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("peak_torque = 3.0\n", "", r"own.toml, line 2: motor 'm': missing key 'peak_torque': expected a number in N m"),
+        ("peak_torque = 3.0", "peak_torque = -3.0", r"own.toml, line 5: motor 'm': peak_torque = -3.0: expected N m, above zero"),
+        ("peak_torque = 3.0", "peak_torque = 0.5", r"own.toml, line 6: motor 'm': continuous_torque = 1.0 is more than peak_torque = 0.5"),
+        ("continuous_torque = 1.0\n", "", r"own.toml, line 2: motor 'm': what it can do for ever is not known"),
+        ("max_speed = 500\n", "", r"own.toml, line 2: motor 'm': how fast it turns is not known"),
+        ("max_speed", "max_sped", r"own.toml, line 7: motor 'm': unknown key 'max_sped'; did you mean 'max_speed'"),
+        ("mass = 1.0", 'mass = "1 kg"', r"own.toml, line 8: motor 'm': mass = '1 kg' is not a number"),
+        ("efficiency = 0.8", "efficiency = 80", r"own.toml, line 12: gearbox 'g': efficiency = 80.0: expected a part of 1"),
+        ("ratio = 100", "ratio = 0", r"own.toml, line 11: gearbox 'g': ratio = 0.0: expected turns per turn"),
+        ("ratio = 100", "ratio = nan", r"own.toml, line 11: gearbox 'g': ratio = nan is not finite"),
+        ("[[gearbox]]", "[gearbox]", r"own.toml, line 9: catalogue: write each gearbox as a \[\[gearbox\]\] table"),
+        ("[[gearbox]]", "[[gear_box]]", r"unknown key 'gear_box'; did you mean 'gearbox'"),
+        ('name = "g"\n', "", r"own.toml, line 9: gearbox 1: missing key 'name'"),
+        ("ratio = 100", "ratio = 100\nlinear = 1", r"own.toml, line 12: gearbox 'g': linear = 1: expected true or false"),
+    ],
+)  # fmt: skip
+def test_a_bad_catalogue_is_named_with_its_line(tmp_path: Path, old: str, new: str, message: str) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text(GOOD.replace(old, new))
+    with pytest.raises(aw.ModelError, match=message):
+        catalogue.read(path)
+
+
+def test_bad_requests_are_named_before_anything_runs() -> None:
+    robot, book = aw.load("rr"), catalogue.parse(GOOD)
+    path = motion(robot, 1)
+    for options, message in (
+        ({"objective": "price"}, "'m' has no price; objective='price' needs one"),
+        ({"objective": "energy"}, "'m' has no torque_constant and resistance"),
+        ({"objective": "weight"}, "objective"),
+        ({"brakes": "b"}, "brake"),
+        ({"brakes": {"elbow9": "b"}}, "elbow9"),
+        ({"mounts_at": {"elbow9": 1}}, "elbow9"),
+        ({"reserve": 1.0}, "reserve = 1.0"),
+        ({"samples": 1}, "samples = 1"),
+        ({"payloads": []}, "no payloads"),
+        ({"motions": []}, "no motions"),
+        ({"motions": [path.holding()]}, "does not end"),
+        ({"catalogue": "unusual"}, "unusual"),
+        ({"catalogue": Catalogue("none")}, "has no gearboxes or no motors"),
+    ):
+        with pytest.raises(aw.ArmwrightError, match=message):
+            aw.size(**{"robot": robot, "motions": [path], "catalogue": book, **options})
+    with pytest.raises(aw.InputError, match=r"Motor 'x': peak_torque = -1\.0"):
+        Motor("x", 0.0, -1.0, 1.0, continuous_torque=1.0, max_speed=1.0)
+    with pytest.raises(aw.InputError, match="twice"):
+        book + book
+    with pytest.raises(aw.InputError, match="2 joints"):
+        fitted(robot, [])
+
+
+def test_what_is_not_known_is_said() -> None:
+    robot = aw.load("rr")
+    found = aw.size(
+        robot,
+        motion(robot, 1),
+        [None],
+        replace(catalogue.parse(GOOD), gearboxes=(Gearbox("g", 200.0, 0.8, 1e4, 1.0, 1e-5),)),
+        samples=SAMPLES,
+    )
+    assert found.notes == [
+        "the friction of m is not known: none is counted",
+        "the friction of g is not known: none is counted",
+        "the continuous torque of g is not known: only its peak is looked at",
+        "how m warms up is not known: its RMS torque stands for it",
+    ]
+    assert "gear RMS" not in found.best.joints[0].used
+
+
+def test_the_packaged_catalogue_is_what_the_laws_say_and_reads_back() -> None:
+    book = sizing.packaged()
+    assert book == package_catalogue.typical()
+    assert catalogue.parse(book.to_toml()) == book
+    assert book.actuator("typical servo 400 W", "typical strain wave 107 N m 1:80").mass == pytest.approx(2.3)
+    with pytest.raises(aw.UnknownNameError, match="typical servo 400 W"):
+        book.actuator("typical servo 401 W", "typical strain wave 107 N m 1:80")
+
+
+def test_a_page_and_a_table(tmp_path: Path) -> None:
+    robot = replace(aw.load("rr"), name="<b>rr")
+    found = aw.size(robot, motion(robot, 1), [None, 1.0], samples=30)
+    text = found.to_html(tmp_path / "page.html").read_text()
+    assert "&lt;b&gt;rr" in text and text.count("<svg") == 2 and "binding" in text
+    assert "The best of 2.304e+05 sets by mass" in str(found) and f"{found.judged:,} judgements" in str(found)
+    assert found.full_product == 480**2
+
+
+def test_a_cylinder_pushes_by_its_head_and_pulls_by_its_rod() -> None:
+    cylinder = Cylinder("c", head_area=2e-3, rod_area=1e-3, pressure=2e7, flow=4e-4, stroke=0.5, mass=20.0)
+    assert (cylinder.push, cylinder.pull) == pytest.approx((4e4, 2e4)) and cylinder.speeds == pytest.approx((0.2, 0.4))

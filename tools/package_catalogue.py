@@ -1,0 +1,59 @@
+"""Write the packaged catalogue of typical actuators by the laws of `armwright.sizing.scaling`, with four digits.
+
+python tools/package_catalogue.py
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+from armwright.sizing import Catalogue, scaling
+
+MOTORS = {
+    50: 0.159,
+    100: 0.318,
+    200: 0.637,
+    400: 1.27,
+    750: 2.39,
+    1000: 3.18,
+    1500: 4.77,
+    2000: 6.37,
+    3000: 9.55,
+    5000: 15.9,
+}
+"""Watts at 3000 turns a minute, and newton metres."""
+STRAIN_WAVES = [(torque, ratio) for torque in (18, 35, 70, 107, 200, 400, 800) for ratio in (50, 80, 120, 160)]
+PLANETARIES = [(torque, ratio) for torque in (20, 80, 200, 500, 1200) for ratio in (5, 10, 25, 50)]
+BRAKES = (0.32, 1.3, 3.2, 8.0, 16.0)
+TARGET = Path(__file__).parent.parent / "src" / "armwright" / "sizing" / "library" / "typical.toml"
+
+
+def rounded(part: Any) -> Any:
+    """A part with four digits of every number."""
+
+    def digits(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(map(digits, value))
+        return float(f"{value:.4g}") if isinstance(value, float) else value
+
+    return replace(
+        part, source="", **{f.name: digits(getattr(part, f.name)) for f in fields(part) if f.name != "source"}
+    )
+
+
+def typical() -> Catalogue:
+    source = f"{scaling.SOURCE}; tools/package_catalogue.py wrote it. Prices are in arbitrary units."
+    return Catalogue(
+        "typical",
+        tuple(rounded(scaling.servo(torque, f"typical servo {watts} W")) for watts, torque in MOTORS.items()),
+        tuple(rounded(scaling.strain_wave(*size)) for size in STRAIN_WAVES)
+        + tuple(rounded(scaling.planetary(*size)) for size in PLANETARIES),
+        tuple(rounded(scaling.holding(torque)) for torque in BRAKES),
+        source=source,
+    )
+
+
+if __name__ == "__main__":
+    typical().to_toml(TARGET)
