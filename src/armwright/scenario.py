@@ -96,7 +96,13 @@ def read(path: str | Path, robot: str | Robot | None = None) -> Scenario:
 
 
 def parse(text: str, robot: str | Robot | None = None, file: str = "scenario", folder: Path = Path()) -> Scenario:
-    data = data_of(text, file)
+    return made(data_of(text, file), robot, file, folder, text)
+
+
+def made(
+    data: Mapping[str, Any], robot: str | Robot | None, file: str, folder: Path = Path(), text: str = ""
+) -> Scenario:
+    """The scenario of what a file says; `text` is the file itself. Numbers of the law may be (rollouts, joints)."""
     top = Reader(data, lambda key: f"{file}{f', {key}' if key else ''}")
     top.check_keys(TOP)
     arm = _changed(robot if isinstance(robot, Robot) else _loaded(robot, top, file, folder), top)

@@ -1,0 +1,377 @@
+"""A study made ready to run: its robot, its motion and what varies in them, checked before the first rollout."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from armwright.algebra import Array
+from armwright.errors import ArmwrightError, InputError, SimulationWarning, nearest
+from armwright.files import contents
+from armwright.model.description import Payload, six
+from armwright.model.vary import check, parameters
+from armwright.robot import Robot
+from armwright.scenario import Scenario, made
+from armwright.simulation import BatchRun, simulate_batch
+from armwright.sweep.design import Design, design_of
+from armwright.sweep.measures import HISTORIES, MEASURES, Function, History, Seen, function_of
+from armwright.sweep.study import SCENE, Study, digest_of
+from armwright.torque import LAWS
+
+AXES = {3: ("x", "y", "z"), 6: ("xx", "yy", "zz", "xy", "xz", "yz")}
+"""What the numbers of a parameter are called that has several."""
+
+AT_LEAST_ZERO = (".mass", ".viscous", ".coulomb", ".armature")
+ABOVE_ZERO = ("duration",)
+
+BUDGET = 32 << 20
+"""Bytes of records of a chunk, if nothing is said."""
+
+SMALLEST, LARGEST_CHUNK = 64, 4096
+WITHIN = 0.01
+BLOCK = 1 << 16
+TRIED = 8
+"""Rollouts that are tried before all others."""
+
+MOST_DATA = 1 << 30
+"""Bytes of a motion in a file."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ready:
+    """A study whose parts are known to fit."""
+
+    study: Study
+    scenario: Scenario
+    design: Design
+    measures: tuple[str, ...]
+    functions: tuple[Function, ...]
+    histories: tuple[str, ...]
+    histories_every: int
+    within: float
+    options: Mapping[str, Any]
+    """What `simulate_batch` is asked for besides."""
+    columns: tuple[tuple[str, ...], ...] = ()
+    """What the numbers of each function are called."""
+
+    @property
+    def robot(self) -> Robot:
+        return self.scenario.robot
+
+    @property
+    def along(self) -> bool:
+        """Whether anything is wanted of what lies between start and end."""
+        return bool(self.functions or self.histories) or any(MEASURES[name].along for name in self.measures)
+
+    @cached_property
+    def chunk(self) -> int:
+        """Rollouts of a chunk: as the study says, else such that its records are not too many."""
+        if self.study.chunk is not None:
+            return self.study.chunk
+        row = self.options["duration"] / self.options["every"] if "every" in self.options else 1
+        fit = BUDGET / (8 * (row + 1) * (self.robot.nq + 4 * self.robot.n + 4))
+        return int(np.clip(1 << int(np.log2(max(fit, 1.0))), SMALLEST, LARGEST_CHUNK))
+
+    @property
+    def chunks(self) -> int:
+        return -(-self.design.rows // self.chunk)
+
+    def rows_of(self, chunk: int) -> tuple[int, int]:
+        """The first row of a chunk, and how many there are."""
+        first = chunk * self.chunk
+        return first, min(self.chunk, self.design.rows - first)
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """All that the numbers in its results depend on, in plain data: what must be the same to go on with them."""
+        said = {**self.study.said, "robot": self.robot.to_toml()}
+        said.pop("name", None)
+        motion = self.study.trajectory or {}
+        if "file" in motion:
+            said["motion"] = digest_of(contents(self.study.folder / motion["file"], MOST_DATA).hex())
+        return {
+            "armwright": version("armwright"),
+            **said,
+            "chunk": self.chunk,
+            "functions": {function.name: function.source for function in self.functions},
+            "numbers": self._numbers,
+        }
+
+    @cached_property
+    def digest(self) -> str:
+        return digest_of(self.identity)
+
+    @cached_property
+    def _numbers(self) -> str:
+        """What tells all that was drawn from anything else, whichever library drew it."""
+        parts = [[x.tobytes().hex() for x in drawn.values()] for _, drawn in self.blocks()]
+        return digest_of(parts)
+
+    def blocks(self) -> Iterator[tuple[int, dict[str, Array]]]:
+        """All rows, some at a time, and the first of each."""
+        for first in range(0, self.design.rows, BLOCK):
+            yield first, self.design.draw(first, min(BLOCK, self.design.rows - first))
+
+    def run(self, values: Mapping[str, Array], threads: int = 1) -> Seen:
+        """The rollouts with these numbers, all of which last as long."""
+        options = dict(self.options)
+        count = len(next(iter(values.values())))
+        start = values.get("start", np.full(1, float(self.study.start)))
+        law = self._law(values)
+        options |= {"vary": self._vary(values), "start": start, "threads": threads, "progress": False}
+        if "duration" in values:
+            options["duration"] = float(values["duration"][0])
+        options |= self._begin(values, law, np.broadcast_to(start, count))
+        if "every" in options:
+            options["every"] = min(options["every"], options["duration"])
+        run = simulate_batch(self.robot, law, **options)
+        return Seen(run, run.q[:, 0], self._reference(law, run), self.within)
+
+    def _law(self, values: Mapping[str, Array]) -> Any:
+        """The law, with its numbers (rollouts, joints) where they vary."""
+        asked = [name for name in values if name.startswith("torque.")]
+        if not asked:
+            return self.scenario.law
+        torque = {key: dict(x) if isinstance(x, Mapping) else x for key, x in (self.study.torque or {}).items()}
+        for name in asked:
+            table, key, joint = _place(torque, name)
+            size = self.robot.nq if key == "target" else self.robot.n
+            if joint is None:
+                table[key] = np.repeat(values[name][:, None], size, axis=1)
+            else:
+                before = np.asarray(table.get(key, 0.0), float)
+                many = np.array(np.broadcast_to(before, (len(values[name]), size)))
+                many[:, joint] = values[name]
+                table[key] = many
+        return _scenario(self.study, self.scenario.robot, torque).law
+
+    def _vary(self, values: Mapping[str, Array]) -> dict[str, Array]:
+        """What `simulate_batch` has as vary=: whole parameters, of which single numbers may be asked for."""
+        known, found = parameters(self.robot), {}
+        for name, value in values.items():
+            if name in known:
+                found[name] = value
+            elif (whole := _whole(name, known)) is not None:
+                owner, axis = whole
+                if owner not in found:
+                    found[owner] = np.tile(nominal(self.robot, owner), (len(value), 1))
+                found[owner][:, axis] = value
+        return found
+
+    def _begin(self, values: Mapping[str, Array], law: Any, start: Array) -> dict[str, Array]:
+        """q0 and qd0 of every rollout where entries of them vary."""
+        found = {}
+        for k, key in enumerate(("q0", "qd0")):
+            asked = {name: x for name, x in values.items() if name.startswith(f"{key}.")}
+            if not asked:
+                continue
+            default: Any = (self.robot.neutral, np.zeros(self.robot.n))[k]
+            if law.reference is not None:
+                default = law.reference(start)[k]
+            given = default if getattr(self.study, key) is None else getattr(self.study, key)
+            many = np.array(np.broadcast_to(np.asarray(given, float), (len(start), np.shape(default)[-1])))
+            for name, x in asked.items():
+                many[:, int(name.rpartition(".")[2]) - 1] = x
+            found[key] = many
+        return found
+
+    def _reference(self, law: Any, run: BatchRun) -> Array | None:
+        """Where the rollouts were to be at their records (rollouts, k, nq), if the law follows anything."""
+        if law.reference is not None:
+            t = np.broadcast_to(run.t, run.q.shape[:2])
+            return np.asarray(law.reference(t.ravel())[0]).reshape(run.q.shape)
+        if "target" in law.positions:
+            goal = np.stack(np.broadcast_arrays(*law.positions["target"]), axis=-1)
+            return np.broadcast_to(goal[:, None] if goal.ndim == 2 else goal, run.q.shape)
+        return None
+
+
+def ready(study: Study) -> Ready:
+    """The study with all that can be wrong in it looked for: names, numbers, measures, and its first rollout."""
+    design = design_of(study)
+    scenario = _scenario(study, study.robot, study.torque)
+    _check_names(study, scenario.robot, design)
+    found = _wanted(study, scenario, design)
+    _check_numbers(found)
+    return _try(found)
+
+
+def _scenario(study: Study, robot: str | Robot, torque: Mapping[str, Any] | None) -> Scenario:
+    """What the study has of a scenario; a robot that has been loaded has its payload and gravity already."""
+    data = {key: value for key in SCENE if (value := getattr(study, key)) is not None}
+    data.setdefault("duration", 1.0)  # what no scenario lacks: one without picks and places
+    if torque is not None:
+        data["torque"] = torque
+    if isinstance(robot, Robot):
+        if robot is not study.robot:
+            data = {key: value for key, value in data.items() if key not in ("payload", "gravity")}
+        return made(data, robot, study.file, study.folder, study.text)
+    return made({**data, "robot": robot}, None, study.file, study.folder, study.text)
+
+
+def _wanted(study: Study, scenario: Scenario, design: Design) -> Ready:
+    part, top = study.reader("want"), study.reader()
+    part.check_keys(("measures", "functions", "within", "histories", "histories_every"))
+    measures = part.texts("measures") if "measures" in part.data else ("final_q", "final_qd")
+    for what, names, known in (("measure", measures, MEASURES), ("history", part.texts("histories"), HISTORIES)):
+        for name in names:
+            if name not in known:
+                near = nearest(name, known)
+                guess = f"did you mean {near!r}? " if near else ""
+                key = "measures" if what == "measure" else "histories"
+                part.fail(key, f"unknown {what} {name!r}; {guess}Known: {', '.join(known)}")
+    law = scenario.law
+    for name in measures:
+        if MEASURES[name].follows and law.reference is None and "target" not in law.positions:
+            part.fail("measures", f"{name} is of a law that follows something: add [trajectory], or target in [torque]")
+    functions = []
+    for name in part.texts("functions"):
+        try:
+            functions.append(function_of(name, study.folder))
+        except InputError as error:
+            part.fail("functions", str(error))
+    every = part.data.get("histories_every", 1)
+    for where, key, value in ((part, "histories_every", every), (top, "chunk", study.chunk or 1)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            where.fail(key, f"{key} = {value!r}: expected a whole number, at least 1")
+    within = part.number("within", WITHIN)
+    made = Ready(study, scenario, design, measures, tuple(functions), part.texts("histories"), every, within, {})
+    return replace(made, options=_options(made, top))
+
+
+def _options(wanted: Ready, top: Any) -> dict[str, Any]:
+    """What `simulate_batch` is asked for; records only where something is wanted of them."""
+    options = dict(wanted.scenario.options)
+    if wanted.study.duration is None:
+        motion = wanted.scenario.law.span
+        if motion is None or not np.isfinite(wanted.scenario.trajectory.end if wanted.scenario.trajectory else np.inf):
+            top.fail("duration", "duration is missing: nothing says how long a rollout lasts")
+        assert wanted.scenario.trajectory is not None
+        options["duration"] = wanted.scenario.trajectory.end - wanted.study.start
+    options.setdefault("every", options["duration"] / 100)
+    if not wanted.along:
+        del options["every"]
+    return options
+
+
+def _known(study: Study, robot: Robot) -> list[str]:
+    """Everything that can vary."""
+    sizes = parameters(robot)
+    names = [name for name, size in sizes.items() if size == 1]
+    names += [f"{name}.{axis}" for name, size in sizes.items() if size > 1 for axis in AXES[size]]
+    names += ["start", "duration", *(f"q0.{k + 1}" for k in range(robot.nq)), *(f"qd0.{k + 1}" for k in range(robot.n))]
+    law = (study.torque or {}).get("law")
+    if law in LAWS:
+        own = [*LAWS[law].parameters, *(["target"] if LAWS[law].follows and "target" in (study.torque or {}) else [])]
+        own += ["limit"] if "limit" in (study.torque or {}) else []
+        own += [f"friction.{key}" for key in (study.torque or {}).get("friction", ())]
+        own = [key for key in own if key not in ("times", "torques")]
+        names += [f"torque.{key}{end}" for key in own for end in ("", *(f".{k + 1}" for k in range(robot.n)))]
+    return names
+
+
+def _check_names(study: Study, robot: Robot, design: Design) -> None:
+    part, known = study.reader("vary"), _known(study, robot)
+    for name in design.names:
+        if name not in known:
+            near = nearest(name, known)
+            guess = f"did you mean {near!r}? " if near else ""
+            part.fail(name, f"{robot.name} and its law have no {name!r} that can vary; {guess}{_kinds(robot)}")
+        whole = name.rpartition(".")[0]
+        if name.startswith("torque.") and whole in design.names:
+            part.fail(name, f"{whole} varies too, for all joints; expected one of them")
+        owner = _whole(name, parameters(robot))
+        try:
+            check(robot, (owner[0] if owner else name,) if owner or name in parameters(robot) else ())
+        except ArmwrightError as error:
+            part.fail(name, str(error))
+
+
+def _kinds(robot: Robot) -> str:
+    return (
+        "Known: payload.mass, payload.com.x, <link>.mass, <joint>.viscous .coulomb .armature .a .d .y .z, gravity.z, "
+        f"q0.1 to q0.{robot.nq}, qd0.1, start, duration, torque.<number of the law>"
+    )
+
+
+def _check_numbers(found: Ready) -> None:
+    """That no row has a negative mass or the like: all that will be drawn is looked at."""
+    part = found.study.reader("vary")
+    for first, drawn in found.blocks():
+        for name, x in drawn.items():
+            wrong = ~np.isfinite(x)
+            what = "finite numbers"
+            if name.endswith(AT_LEAST_ZERO) or name.startswith("torque.friction"):
+                wrong, what = wrong | (x < 0), "zero or more"
+            if name in ABOVE_ZERO:
+                wrong, what = wrong | (x <= 0), "more than zero"
+            if wrong.any():
+                i = int(np.argmax(wrong))
+                part.fail(
+                    name,
+                    f"row {first + i} would have {name} = {x[i]:.6g}; expected {what} everywhere, so "
+                    "give a distribution that ends there, such as truncated_normal or lognormal",
+                )
+
+
+def _try(found: Ready) -> Ready:
+    """The first few rollouts, one of which must come to its end where functions are to see it; what these are named."""
+    values = found.design.draw(0, min(TRIED, found.design.rows))
+    lasting = values.get("duration", np.zeros(1))
+    values = {name: x[: len(x) if (lasting == lasting[0]).all() else 1] for name, x in values.items()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SimulationWarning)
+        try:
+            seen = found.run(values)
+        except ArmwrightError as error:
+            raise InputError(f"{found.study.file}: {error}") from None
+    if not found.functions:
+        return found
+    part, good = found.study.reader("want"), np.flatnonzero(seen.run.finished)
+    if not good.size:
+        part.fail("functions", f"none of the first {len(seen.t)} rollouts comes to its end, so none can be tried")
+    history = History.of(seen, int(good[0]), int(good[0]), {name: float(x[good[0]]) for name, x in values.items()})
+    columns: list[tuple[str, ...]] = []
+    for function in found.functions:
+        try:
+            columns.append(tuple(function(history)))
+        except Exception as error:  # whatever a stranger's function does
+            part.fail("functions", f"{function.name} fails for row {good[0]}: {type(error).__name__}: {error}")
+    return replace(found, columns=tuple(columns))
+
+
+def _whole(name: str, known: Mapping[str, int]) -> tuple[str, int] | None:
+    """The parameter and the place in it that a name such as payload.com.x stands for."""
+    owner, _, axis = name.rpartition(".")
+    axes = AXES.get(known.get(owner, 0), ())
+    return (owner, axes.index(axis)) if axis in axes else None
+
+
+def nominal(robot: Robot, name: str) -> Array:
+    """The numbers of a parameter that has several, as the robot is described."""
+    if name == "gravity":
+        return np.array(robot.gravity, float)
+    owner, _, key = name.rpartition(".")
+    if owner == "payload":
+        held = robot.payload or Payload(0.0)
+        return np.array(held.com if key == "com" else six(held.inertia), float)
+    mechanism = replace(robot, payload=None).mechanism()
+    place = [link.name for link in robot.links].index(owner)
+    body = mechanism.bodies[mechanism.solid[place]]
+    return np.array([*(body.com if key == "com" else body.inertia)], float)
+
+
+def _place(torque: dict[str, Any], name: str) -> tuple[dict[str, Any], str, int | None]:
+    """The table, the key and the joint that a name such as torque.kp.2 or torque.friction.viscous stands for."""
+    _, *rest = name.split(".")
+    joint = int(rest.pop()) - 1 if rest[-1].isdigit() else None
+    table = torque
+    for key in rest[:-1]:
+        table = table[key]
+    return table, rest[-1], joint
