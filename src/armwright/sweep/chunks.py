@@ -34,6 +34,8 @@ class Chunk:
     histories: bytes | None
     count: int
     failed: int
+    digest: str
+    """Of the study as it was found where the chunk was computed."""
 
 
 def readied(study: Study) -> Ready:
@@ -55,7 +57,7 @@ def compute(study: Study, number: int) -> Chunk:
     histories = _bytes(arrow.table(told).replace_schema_metadata(meta)) if found.histories else None
     table = arrow.table({**rows, "reason": arrow.array(rows["reason"], arrow.string())})
     failed = int(np.sum(~rows["ok"]))
-    return Chunk(number, _bytes(table.replace_schema_metadata(meta)), histories, len(rows["row"]), failed)
+    return Chunk(number, _bytes(table.replace_schema_metadata(meta)), histories, len(rows["row"]), failed, found.digest)
 
 
 def computed(found: Ready, number: int) -> tuple[dict[str, Any], dict[str, Array]]:

@@ -1,0 +1,185 @@
+"""Chunks of a study computed: by threads of this process, or by Dask on several, and kept as they come.
+
+Every engine calls `chunks.compute` and nothing else, so results have the same bits. Only so many chunks are under way
+that memory does not grow with the study.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from armwright.arrays import whole_number
+from armwright.errors import InputError, SimulationWarning, SlowWarning
+from armwright.sweep.chunks import Chunk, compute, readied
+from armwright.sweep.folder import Folder
+from armwright.sweep.study import Study
+
+AHEAD = 2
+"""Chunks under way for each worker, so that none waits for the next."""
+
+RETRIES = 3
+"""How often a chunk is tried again whose worker has died."""
+
+SECONDS = 30
+"""In which a cluster must answer."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a study is: rollouts, of how many, how many of those computed now could not go on."""
+
+    rows: int
+    of: int
+    before: int
+    failed: int
+
+
+Told = Callable[[Progress], None]
+
+
+def sweep(
+    study: Study,
+    folder: str | Path,
+    threads: int | None = None,
+    workers: int | None = None,
+    cluster: str | None = None,
+    part: tuple[int, int] | None = None,
+    told: Told = lambda progress: None,
+) -> Progress:
+    """Compute what is missing of a study, or of part k of N (1 to N), and keep it in a folder.
+
+    threads     of this process; by default one for each core it may use
+    workers     processes of a Dask cluster made here, in place of threads
+    cluster     the address of a Dask cluster that exists
+    told        is called with the progress after every chunk
+    """
+    if workers is not None and cluster is not None:
+        raise InputError("workers= makes a cluster and cluster= names one; expected one of them")
+    study = replace(study, folder=study.folder.absolute())
+    found, kept = readied(study), Folder(Path(folder))
+    numbers = _numbers(found.chunks, part)
+    with kept.locked(f"{part[0]}-of-{part[1]}" if part else ""):
+        kept.begin(found)
+        there = kept.done(numbers, mend=True)
+        sizes = {k: found.rows_of(k)[1] for k in numbers}
+        before, total = sum(sizes[k] for k in there), sum(sizes.values())
+        progress = Progress(before, total, before, 0)
+        told(progress)
+        missing = [k for k in numbers if k not in there]
+        if not missing:
+            return progress
+        with closing(_computed(study, missing, threads, workers, cluster)) as chunks:
+            for chunk in chunks:
+                if chunk.digest != found.digest:
+                    raise InputError("a worker has another armwright or other files than this process; expected equal")
+                kept.put(chunk)
+                progress = replace(progress, rows=progress.rows + chunk.count, failed=progress.failed + chunk.failed)
+                told(progress)
+    return progress
+
+
+def _numbers(chunks: int, part: tuple[int, int] | None) -> Sequence[int]:
+    if part is None:
+        return range(chunks)
+    k, of = part
+    if not 1 <= k <= of:
+        raise InputError(f"part {k} of {of}: expected 1 to {of}")
+    return range(k - 1, chunks, of)
+
+
+def _computed(
+    study: Study, numbers: Sequence[int], threads: int | None, workers: int | None, cluster: str | None
+) -> Generator[Chunk]:
+    if workers is None and cluster is None:
+        count = len(os.sched_getaffinity(0)) if threads is None else threads
+        whole_number("threads", count, 1)
+        return _by_threads(study, numbers, count)
+    if threads is not None:
+        raise InputError("threads= is of this process, and a cluster has its own; leave it out")
+    return _by_dask(study, numbers, workers, cluster)
+
+
+def _by_threads(study: Study, numbers: Sequence[int], threads: int) -> Generator[Chunk]:
+    with ThreadPoolExecutor(threads) as pool, _quiet():
+        try:
+            yield from _in_turn(lambda k: pool.submit(compute, study, k), numbers, AHEAD * threads, _first)
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _first(running: set[Future[Chunk]]) -> set[Future[Chunk]]:
+    return wait(running, return_when=FIRST_COMPLETED).done
+
+
+def _in_turn(
+    submit: Callable[[int], Any], numbers: Sequence[int], most: int, first: Callable[[set[Any]], set[Any]]
+) -> Iterator[Chunk]:
+    """Results as they come, with only so many under way."""
+    left, running = list(reversed(numbers)), set[Any]()
+    while left or running:
+        while left and len(running) < most:
+            running.add(submit(left.pop()))
+        done = first(running)
+        running -= done
+        for future in done:
+            yield future.result()
+
+
+def _by_dask(study: Study, numbers: Sequence[int], workers: int | None, address: str | None) -> Generator[Chunk]:
+    try:
+        import distributed  # noqa: PLC0415
+    except ImportError:
+        raise InputError("several processes need Dask: pip install 'armwright[sweep]'") from None
+    with _cluster(distributed, workers, address) as client:
+        cores = max(1, sum(client.nthreads().values()))
+        gone = (distributed.CancelledError, distributed.comm.CommClosedError, distributed.KilledWorker, OSError)
+        try:
+            yield from _in_turn(
+                lambda k: client.submit(_quietly, study, k, pure=False, retries=RETRIES),
+                numbers,
+                AHEAD * cores,
+                lambda running: distributed.wait(running, return_when="FIRST_COMPLETED").done,
+            )
+        except gone as error:
+            raise InputError(
+                f"the cluster is gone ({type(error).__name__}: {error}); what was done is kept, so run the same "
+                "command again"
+            ) from None
+
+
+def _quietly(study: Study, number: int) -> Chunk:
+    """A chunk on a worker, where nobody reads warnings: what could not go on is in its rows."""
+    with _quiet():
+        return compute(study, number)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SimulationWarning)
+        warnings.simplefilter("ignore", SlowWarning)
+        yield
+
+
+@contextmanager
+def _cluster(distributed: Any, workers: int | None, address: str | None) -> Iterator[Any]:
+    """A client of the cluster at an address, or of one made for as long as this takes."""
+    if address is not None:
+        try:
+            client = distributed.Client(address, timeout=SECONDS)
+        except (OSError, ValueError) as error:
+            raise InputError(f"no Dask cluster answers at {address}: {error}") from None
+        with client:
+            yield client
+        return
+    whole_number("workers", workers, 1)
+    local = distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=50)
+    with local, distributed.Client(local) as client:
+        yield client
