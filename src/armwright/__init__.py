@@ -24,6 +24,7 @@ from armwright.rules import problems
 from armwright.simulation import BatchRun, Run, events, simulate, simulate_batch, stepper, torques_along
 from armwright.sizing import size
 from armwright.study.operation_counts import count_operations
+from armwright.sweep import Study, open_study
 
 __version__ = "0.1.0"
 
@@ -40,6 +41,7 @@ __all__ = [
     "SimulationError",
     "SingularError",
     "SlowWarning",
+    "Study",
     "UnknownNameError",
     "UnreachableError",
     "compile",
@@ -49,6 +51,7 @@ __all__ = [
     "formulations",
     "integrate",
     "load",
+    "open_study",
     "problems",
     "random_robot",
     "robots",

@@ -18,6 +18,7 @@ from armwright.cli.listing import list_formulations, list_robots, show_robot
 from armwright.cli.motion import run_integrators, run_simulation, run_torques
 from armwright.cli.precision import run_precision
 from armwright.cli.reproduce import run_reproduction
+from armwright.cli.sweep import run_sweep
 from armwright.cli.terminal import print_anywhere
 
 app = typer.Typer(
@@ -37,6 +38,7 @@ COMMANDS: dict[str, Runner] = {
     "simulate": run_simulation,
     "torques": run_torques,
     "integrators": run_integrators,
+    "sweep": run_sweep,
     "reproduce": run_reproduction,
     "excite": run_excitation,
     "identify": run_identification,

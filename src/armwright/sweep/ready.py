@@ -90,8 +90,9 @@ class Ready:
     @cached_property
     def identity(self) -> dict[str, Any]:
         """All that the numbers in its results depend on, in plain data: what must be the same to go on with them."""
-        said = {**self.study.said, "robot": self.robot.to_toml()}
-        said.pop("name", None)
+        apart = ("name", "payload", "gravity")  # the robot has them
+        said = {key: value for key, value in self.study.said.items() if key not in apart}
+        said["robot"] = self.robot.to_toml()
         motion = self.study.trajectory or {}
         if "file" in motion:
             said["motion"] = digest_of(contents(self.study.folder / motion["file"], MOST_DATA).hex())

@@ -99,6 +99,17 @@ class Study:
             top.fail("robot", 'robot = "" names none; expected a packaged robot, or a file')
         return cls(**data, file=file, folder=folder, text=text)
 
+    def run(self, folder: str | Path, **how: Any) -> Any:
+        """Compute what is missing of it into a folder, as `armwright sweep` does, and return its results.
+
+        `threads=`, `workers=`, `cluster=` and `part=` are those of `armwright.sweep.engine.sweep`.
+        """
+        from armwright.sweep.engine import sweep  # noqa: PLC0415  (which needs studies itself)
+        from armwright.sweep.results import open_study  # noqa: PLC0415
+
+        sweep(self, folder, **how)
+        return open_study(folder)
+
     def reader(self, part: str = "") -> Reader:
         """One of its tables, or its top, being read, with errors that name the place."""
         where = _places(self.text, self.file, part)

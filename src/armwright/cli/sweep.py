@@ -1,0 +1,131 @@
+"""`armwright sweep`: a study is run, gone on with, looked at."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from armwright import files
+from armwright.cli.command import AS_JSON
+from armwright.cli.output import console, escape, show_json, show_rows, told, working
+from armwright.errors import InputError
+from armwright.names import tidy
+from armwright.report.plot import write
+from armwright.sweep.chunks import arrow_of, one, readied
+from armwright.sweep.engine import Progress, Told, sweep
+from armwright.sweep.page import page, summary
+from armwright.sweep.results import open_study
+from armwright.sweep.study import Study
+
+PAGE = "report.html"
+
+
+def run_sweep(
+    study: Annotated[Path, typer.Argument(help="A study file (docs/studies.md), or the folder of its results.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The folder; STUDY_results by default.")] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads of this process; all cores by default.", min=1)] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes of a Dask cluster made here instead.", min=1)] = None,
+    cluster: Annotated[str | None, typer.Option(help="The address of a Dask cluster, tcp://host:8786.")] = None,
+    chunk: Annotated[str | None, typer.Option(metavar="K/N", help="Part K of N alone, for arrays of jobs.")] = None,
+    status: Annotated[bool, typer.Option("--status", help="Say how far it is, and do nothing.")] = False,
+    report: Annotated[bool, typer.Option("--report", help=f"Write {PAGE} of what there is into the folder.")] = False,
+    row: Annotated[int | None, typer.Option(help="Run one rollout alone, and write its history.", min=0)] = None,
+    json: AS_JSON = False,
+) -> bool | None:
+    """Run a study: many rollouts with numbers that vary, kept in a folder; run again, it does what is missing."""
+    folder = output or (study if study.is_dir() else study.with_name(f"{study.stem}_results"))
+    if row is not None:
+        _rerun(_study(study), row, json)
+        return None
+    if status or report:
+        _look(folder, report, json)
+        return None
+    part = _part(chunk)
+    with _bar(not json) as tell:
+        done = sweep(_study(study), folder, threads, workers, cluster, part, tell)
+    if json:
+        show_json({**summary(open_study(folder)), "computed": done.rows - done.before})
+        return None
+    new = done.rows - done.before
+    failed = f", of which {done.failed} could not go on" if done.failed else ""
+    before = f"{done.before} were there, " if done.before else ""
+    told(folder, f"{before}{new} computed{failed}; armwright sweep {folder} --report")
+    return None
+
+
+def _study(path: Path) -> Study:
+    return open_study(path).study if path.is_dir() else Study.read(path)
+
+
+def _part(given: str | None) -> tuple[int, int] | None:
+    if given is None:
+        return None
+    k, _, of = given.partition("/")
+    if not (k.isdecimal() and of.isdecimal() and 1 <= int(k) <= int(of)):
+        raise InputError(f"--chunk {given}: expected which part of how many, such as --chunk 3/16")
+    return int(k), int(of)
+
+
+@contextmanager
+def _bar(shown: bool) -> Iterator[Told]:
+    """A progress bar with the rate, the time that is left and how many could not go on."""
+    from rich import progress as rich  # noqa: PLC0415
+
+    text = rich.TextColumn("{task.completed:,.0f} of {task.total:,.0f}, {task.fields[rate]}{task.fields[failed]}")
+    out = console(stderr=True)
+    bar = rich.Progress(
+        rich.BarColumn(), text, rich.TimeRemainingColumn(), console=out, transient=True, disable=not shown
+    )
+    begin = time.perf_counter()
+    with bar:
+        task = bar.add_task("", total=0, rate="making it ready", failed="")
+
+        def tell(done: Progress) -> None:
+            rate = (done.rows - done.before) / max(time.perf_counter() - begin, 1e-9)
+            failed = f", {done.failed:,} could not go on" if done.failed else ""
+            bar.update(task, total=done.of, completed=done.rows, rate=f"{rate:,.0f} a second", failed=failed)
+
+        yield tell
+
+
+def _look(folder: Path, report: bool, json: bool) -> None:
+    results = open_study(folder)
+    found: dict[str, Any] = summary(results)
+    if report:
+        with working("reading the results"):
+            found["page"] = write(folder / PAGE, page(results))
+    if json:
+        show_json(found)
+        return
+    console().print(
+        f"{escape(folder)}: {found['rollouts']:,} of {found['of']:,} rollouts, {found['chunks']} of "
+        f"{found['of_chunks']} chunks; {found['failed']:,} could not go on",
+        soft_wrap=True,
+    )
+    if report:
+        told(folder / PAGE, "distributions, correlations and worst cases")
+
+
+def _rerun(study: Study, row: int, json: bool) -> None:
+    """One rollout alone: what its row says, and its history in a file."""
+    found = readied(study)
+    numbers, history = one(found, row)
+    arrow, parquet = arrow_of()
+    path = Path(f"row_{row}.parquet")
+    parquet.write_table(arrow.table(history), whole := arrow.BufferOutputStream())
+    try:
+        files.write(path, whole.getvalue().to_pybytes())
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from None
+    said = {name: x[0] for name, x in numbers.items()}
+    if json:
+        show_json({**said, "history": path})
+        return
+    rows = [(name, tidy(x, ".8g") if isinstance(x, float) else str(x)) for name, x in said.items() if x is not None]
+    show_rows([("column", "value"), *rows], f"row {row}")
+    told(path, "t, q, qd, qdd, tau")
