@@ -38,10 +38,10 @@ class Chunk:
     """Of the study as it was found where the chunk was computed."""
 
 
-def readied(study: Study) -> Ready:
-    """The study made ready, once in a process."""
+def readied(study: Study, anew: bool = False) -> Ready:
+    """The study made ready, once in a process, or `anew`: files that it names may have changed."""
     key = study.digest
-    if key not in _known:
+    if anew or key not in _known:
         while len(_known) >= KEPT:
             _known.pop(next(iter(_known)))
         _known[key] = ready(study)

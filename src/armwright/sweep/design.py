@@ -105,7 +105,7 @@ def design_of(study: Study) -> Design:
     """The design that a study asks for, checked but for the names of what varies."""
     vary, part = study.reader("vary"), study.reader("design")
     part.check_keys(("method", "count", "seed", "correlations"))
-    entries = _flat(vary)
+    entries = entries_of(vary)
     if not entries:
         vary.fail(None, 'nothing varies; expected an entry such as "payload.mass" = {uniform = [0, 3]}')
     ways = {name: _entry(vary, name, value) for name, value in entries.items()}
@@ -125,12 +125,13 @@ def design_of(study: Study) -> Design:
     return Design(tuple(ways), method, rows, seed, (), quantiles, _mixing(part, tuple(ways)))
 
 
-def _flat(part: Reader) -> dict[str, Any]:
+def entries_of(part: Reader) -> dict[str, Any]:
     """Every entry under its whole name: payload.mass without quotes is a table in TOML."""
     found: dict[str, Any] = {}
+    words = (*DISTRIBUTIONS, "from", "count", "scipy")
 
     def look(prefix: str, value: Any) -> None:
-        if isinstance(value, Mapping) and not set(value) & {*DISTRIBUTIONS, "from", "to", "count", "scipy"} and value:
+        if isinstance(value, Mapping) and value and not any(nearest(key, words) for key in value):
             for key, inner in value.items():
                 look(f"{prefix}.{key}", inner)
         else:

@@ -63,7 +63,7 @@ def sweep(
     if workers is not None and cluster is not None:
         raise InputError("workers= makes a cluster and cluster= names one; expected one of them")
     study = replace(study, folder=study.folder.absolute())
-    found, kept = readied(study), Folder(Path(folder))
+    found, kept = readied(study, anew=True), Folder(Path(folder))
     numbers = _numbers(found.chunks, part)
     with kept.locked(f"{part[0]}-of-{part[1]}" if part else ""):
         kept.begin(found)

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,8 @@ class Folder:
         if self.manifest["digest"] == found.digest:
             return
         differences = list(_differences(self.manifest["identity"], found.identity))
+        causes = [line for line in differences if not line.startswith("numbers:")]  # which follow from the others
+        differences = causes or differences
         more = [f"and {len(differences) - MOST_DIFFERENCES} more"] if len(differences) > MOST_DIFFERENCES else []
         told = "\n  ".join([*differences[:MOST_DIFFERENCES], *more])
         raise InputError(
@@ -195,8 +198,8 @@ def _differences(before: Any, now: Any, name: str = "") -> Iterator[str]:
             yield from _differences(before.get(key), now.get(key), f"{name}.{key}" if name else key)
     elif before != now:
         if isinstance(before, str) and isinstance(now, str) and "\n" in before + now:
-            pairs = zip(before.splitlines(), now.splitlines(), strict=False)
-            before, now = next(((a, b) for a, b in pairs if a != b), ("its end", "another end"))
+            pairs = zip_longest(filter(None, before.splitlines()), filter(None, now.splitlines()))
+            before, now = next((a, b) for a, b in pairs if a != b)
         yield f"{name}: was {_short(before)}, is {_short(now)}"
 
 

@@ -19,7 +19,7 @@ from armwright.model.vary import check, parameters
 from armwright.robot import Robot
 from armwright.scenario import Scenario, made
 from armwright.simulation import BatchRun, simulate_batch
-from armwright.sweep.design import Design, design_of
+from armwright.sweep.design import Design, design_of, entries_of
 from armwright.sweep.measures import HISTORIES, MEASURES, Function, History, Seen, function_of
 from armwright.sweep.study import SCENE, Study, digest_of
 from armwright.torque import LAWS
@@ -195,9 +195,9 @@ class Ready:
 
 def ready(study: Study) -> Ready:
     """The study with all that can be wrong in it looked for: names, numbers, measures, and its first rollout."""
-    design = design_of(study)
     scenario = _scenario(study, study.robot, study.torque)
-    _check_names(study, scenario.robot, design)
+    _check_names(study, scenario.robot, tuple(entries_of(study.reader("vary"))))
+    design = design_of(study)
     found = _wanted(study, scenario, design)
     _check_numbers(found)
     return _try(found)
@@ -209,11 +209,15 @@ def _scenario(study: Study, robot: str | Robot, torque: Mapping[str, Any] | None
     data.setdefault("duration", 1.0)  # what no scenario lacks: one without picks and places
     if torque is not None:
         data["torque"] = torque
-    if isinstance(robot, Robot):
-        if robot is not study.robot:
-            data = {key: value for key, value in data.items() if key not in ("payload", "gravity")}
-        return made(data, robot, study.file, study.folder, study.text)
-    return made({**data, "robot": robot}, None, study.file, study.folder, study.text)
+    given = robot if isinstance(robot, Robot) else None
+    if given is None:
+        data["robot"] = robot
+    elif given is not study.robot:
+        data = {key: value for key, value in data.items() if key not in ("payload", "gravity")}
+    try:
+        return made(data, given, study.file, study.folder, study.text)
+    except InputError as error:
+        raise InputError(f"{study.file}: {error}") from None
 
 
 def _wanted(study: Study, scenario: Scenario, design: Design) -> Ready:
@@ -238,7 +242,10 @@ def _wanted(study: Study, scenario: Scenario, design: Design) -> Ready:
         except InputError as error:
             part.fail("functions", str(error))
     every = part.data.get("histories_every", 1)
-    for where, key, value in ((part, "histories_every", every), (top, "chunk", study.chunk or 1)):
+    for where, key, value in (
+        (part, "histories_every", every),
+        (top, "chunk", 1 if study.chunk is None else study.chunk),
+    ):
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             where.fail(key, f"{key} = {value!r}: expected a whole number, at least 1")
     within = part.number("within", WITHIN)
@@ -277,15 +284,15 @@ def _known(study: Study, robot: Robot) -> list[str]:
     return names
 
 
-def _check_names(study: Study, robot: Robot, design: Design) -> None:
+def _check_names(study: Study, robot: Robot, names: tuple[str, ...]) -> None:
     part, known = study.reader("vary"), _known(study, robot)
-    for name in design.names:
+    for name in names:
         if name not in known:
             near = nearest(name, known)
             guess = f"did you mean {near!r}? " if near else ""
             part.fail(name, f"{robot.name} and its law have no {name!r} that can vary; {guess}{_kinds(robot)}")
         whole = name.rpartition(".")[0]
-        if name.startswith("torque.") and whole in design.names:
+        if name.startswith("torque.") and whole in names:
             part.fail(name, f"{whole} varies too, for all joints; expected one of them")
         owner = _whole(name, parameters(robot))
         try:

@@ -1,0 +1,498 @@
+"""Studies: what is drawn, what is measured, and a folder that survives whatever happens to it."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow
+import pyarrow.parquet
+import pytest
+from scipy import stats
+from typer.testing import CliRunner
+
+import armwright as aw
+from armwright.cli import app
+from armwright.errors import InputError, ModelError
+from armwright.sweep.chunks import compute, one, readied
+from armwright.sweep.design import DISTRIBUTIONS, METHODS, design_of
+from armwright.sweep.engine import sweep
+from armwright.sweep.measures import MEASURES
+
+TEXT = """
+robot = "rr"
+duration = 0.2
+every = 0.02
+
+[integrator]
+method = "rk4"
+step = 0.002
+
+[torque]
+law = "pd"
+kp = 20
+kd = 2
+target = [0.5, -0.3]
+
+[vary]
+"payload.mass" = {uniform = [0, 3]}
+"torque.kp.2" = {lognormal = [20, 0.1]}
+"q0.1" = [0.0, 0.1, 0.2]
+
+[design]
+method = "sobol"
+count = 100
+seed = 3
+correlations = [["payload.mass", "torque.kp.2", 0.5]]
+
+[want]
+measures = ["peak_torque", "energy", "settling_time", "final_q"]
+histories = ["q", "tau"]
+histories_every = 25
+"""
+
+
+@pytest.fixture(scope="module")
+def study() -> aw.Study:
+    return replace(aw.Study.parse(TEXT), chunk=16)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(study: aw.Study, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """Every file of the results, by its name."""
+    folder = tmp_path_factory.mktemp("undisturbed") / "folder"
+    sweep(study, folder, threads=1)
+    return contents(folder)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        f"{part}/{file.name}": file.read_bytes()
+        for part in ("rows", "histories")
+        for file in (folder / part).glob("*.parquet")
+    }
+
+
+def drawn(vary: dict, count: int = 4096, **design: object) -> dict[str, np.ndarray]:
+    made = design_of(aw.Study("rr", vary, {"count": count, **design}))
+    return made.draw(0, made.rows)
+
+
+EXAMPLES = {
+    "uniform": ([1, 3], stats.uniform(1, 2)),
+    "log_uniform": ([0.1, 10], stats.loguniform(0.1, 10)),
+    "normal": ([2, 0.5], stats.norm(2, 0.5)),
+    "truncated_normal": ([1, 1, 0, 4], stats.truncnorm(-1, 3, 1, 1)),
+    "lognormal": ([2, 0.3], stats.lognorm(0.3, scale=2)),
+    "triangular": ([0, 1, 3], stats.triang(1 / 3, 0, 3)),
+    "beta": ([2, 3, -1, 1], stats.beta(2, 3, -1, 2)),
+    "gamma": ([2, 3], stats.gamma(2, scale=3)),
+    "weibull": ([1.5, 2], stats.weibull_min(1.5, scale=2)),
+    "exponential": ([2], stats.expon(scale=2)),
+}
+
+
+@pytest.mark.parametrize("method", METHODS[2:])
+@pytest.mark.parametrize("kind", DISTRIBUTIONS)
+def test_numbers_have_the_distribution_that_is_asked_for(kind: str, method: str) -> None:
+    given, expected = EXAMPLES[kind]
+    x = drawn({"a": {kind: given}, "b": {"uniform": [0, 1]}}, method=method, seed=4)["a"]
+    assert stats.kstest(x, expected.cdf).statistic < (1.7 / np.sqrt(len(x)) if method == "random" else 2e-3)
+
+
+@pytest.mark.parametrize("method", METHODS[2:])
+def test_a_row_is_the_same_however_many_are_drawn_with_it(method: str) -> None:
+    vary = {
+        "a": {"normal": [0, 1]},
+        "b": {"uniform": [0, 1]},
+        "c": [1, 2],
+        "d": {"uniform": [0, 1]},
+        "e": {"scipy": "t", "args": [4]},
+    }
+    made = design_of(
+        aw.Study("rr", vary, {"method": method, "count": 1000, "seed": 9, "correlations": [["a", "e", -0.4]]})
+    )
+    whole = made.draw(0, 1000)
+    for first, count in ((0, 10), (1, 1), (500, 64), (999, 1)):
+        part = made.draw(first, count)
+        assert all(np.array_equal(part[name], whole[name][first : first + count]) for name in vary)
+    other = replace(made, seed=10).draw(0, 1000)
+    assert not np.array_equal(other["a"], whole["a"])
+
+
+@pytest.mark.parametrize("method", METHODS[2:])
+def test_correlations_are_those_asked_for_and_leave_the_distributions(method: str) -> None:
+    x = drawn(
+        {"a": {"normal": [0, 1]}, "b": {"normal": [5, 2]}, "c": {"exponential": [1]}},
+        method=method,
+        correlations=[["a", "b", 0.7], ["b", "c", -0.5]],
+    )
+    assert np.corrcoef(x["a"], x["b"])[0, 1] == pytest.approx(0.7, abs=0.04)
+    assert stats.spearmanr(x["b"], x["c"]).statistic == pytest.approx(6 / np.pi * np.arcsin(-0.25), abs=0.04)
+    assert stats.kstest(x["c"], stats.expon.cdf).pvalue > 1e-3
+
+
+def test_a_grid_has_every_combination_and_a_list_one_after_the_other() -> None:
+    grid = design_of(aw.Study("rr", {"a": [1, 2], "b": {"from": 0, "to": 1, "count": 3}}))
+    assert np.column_stack(list(grid.draw(0, 6).values())).tolist() == [
+        [1, 0],
+        [1, 0.5],
+        [1, 1],
+        [2, 0],
+        [2, 0.5],
+        [2, 1],
+    ]
+    listed = design_of(aw.Study("rr", {"a": [1, 2], "b": [5, 7]}, {"method": "list"}))
+    assert np.column_stack(list(listed.draw(0, 2).values())).tolist() == [[1, 5], [2, 7]]
+
+
+def test_each_row_is_the_simulation_with_its_numbers(study: aw.Study) -> None:
+    """What a chunk says of a row is what `simulate` finds when it is told its numbers."""
+    found = readied(study)
+    values = found.design.draw(0, 16)
+    rows = pyarrow.parquet.read_table(pyarrow.BufferReader(compute(study, 0).rows)).to_pylist()
+    for i in (0, 7, 15):
+        payload, gain, start = (float(values[name][i]) for name in found.design.names)
+        arm = aw.load("rr").with_payload(payload)
+        law = aw.torque.pd([0.5, -0.3], [20, gain], 2)
+        run = aw.simulate(arm, law, [start, 0], duration=0.2, every=0.02, integrator="rk4", step=0.002)
+        power = np.maximum(run.tau * run.qd, 0)
+        assert [rows[i][f"final_q{k}"] for k in (1, 2)] == pytest.approx(run.q[-1].tolist(), rel=1e-12)
+        assert [rows[i][f"peak_torque{k}"] for k in (1, 2)] == pytest.approx(
+            np.abs(run.tau).max(axis=0).tolist(), rel=1e-12
+        )
+        assert [rows[i][f"energy{k}"] for k in (1, 2)] == pytest.approx(
+            np.trapezoid(power, run.t, axis=0).tolist(), rel=1e-9
+        )
+
+
+def test_a_row_alone_has_the_bits_of_its_chunk(study: aw.Study) -> None:
+    found = readied(study)
+    rows = pyarrow.parquet.read_table(pyarrow.BufferReader(compute(study, 2).rows)).to_pylist()
+    alone, history = one(found, 37)
+    told = {name: x.tolist()[0] for name, x in alone.items()}
+    assert repr(told) == repr(rows[5])
+    assert len(history["t"]) == 11
+
+
+EVERYTHING = {
+    "payload.com.x": [0.0, 0.1],
+    "gravity.x": [0.0, 1.0],
+    "link2.mass": [1.0, 2.0],
+    "link2.inertia.zz": [0.1, 0.2],
+    "joint1.viscous": [0.0, 0.5],
+    "qd0.2": [0.0, 0.3],
+    "start": [0.0, 0.1],
+    "duration": [0.2, 0.3],
+    "torque.kd": [1.0, 2.0],
+    "torque.limit.1": [5.0, 50.0],
+    "torque.friction.viscous": [0.1, 0.2],
+}
+
+
+@pytest.mark.parametrize("name", EVERYTHING)
+def test_whatever_varies_changes_the_motion(name: str) -> None:
+    motion = {"type": "quintic", "times": [0, 0.5], "points": [[0, 0], [0.5, -0.3]]}
+    law = {"law": "computed_torque", "kp": 30, "kd": 5, "limit": 1000, "friction": {"viscous": 0.3}}
+    varied = aw.Study(
+        "rr",
+        {name: EVERYTHING[name]},
+        want={"measures": list(MEASURES)},
+        payload={"mass": 1.0},
+        duration=0.3,
+        every=0.05,
+        trajectory=motion,
+        torque=law,
+    )
+    rows = pyarrow.parquet.read_table(pyarrow.BufferReader(compute(varied, 0).rows)).to_pylist()
+    assert all(row["ok"] for row in rows)
+    assert rows[0]["final_q1"] != rows[1]["final_q1"] or rows[0]["final_q2"] != rows[1]["final_q2"]
+
+
+def test_threads_parts_and_processes_give_the_same_bits(
+    study: aw.Study, undisturbed: dict[str, bytes], tmp_path: Path
+) -> None:
+    assert len(undisturbed) == 14
+    sweep(study, tmp_path / "threads", threads=2)
+    assert contents(tmp_path / "threads") == undisturbed
+    for k in (2, 3, 1):
+        sweep(study, tmp_path / "parts", threads=1, part=(k, 3))
+    assert contents(tmp_path / "parts") == undisturbed
+
+
+def test_a_cluster_gives_the_same_bits_and_outlives_a_worker(
+    study: aw.Study, undisturbed: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("armwright.sweep.engine.SECONDS", 2)
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+    ) as cluster:
+        os.kill(cluster.workers[0].pid, signal.SIGKILL)
+        done = sweep(study, tmp_path / "cluster", cluster=cluster.scheduler_address)
+    assert done.rows == 100
+    assert contents(tmp_path / "cluster") == undisturbed
+    with pytest.raises(InputError, match="no Dask cluster answers"):
+        sweep(study, tmp_path / "none", cluster="tcp://127.0.0.1:9")
+
+
+KILLED = """
+import sys
+from dataclasses import replace
+import armwright as aw
+from armwright.sweep.engine import sweep
+study = replace(aw.Study.read(sys.argv[1]), chunk=16)
+print("ready", flush=True)
+sweep(study, sys.argv[2], threads=1)
+"""
+
+
+def test_a_killed_process_loses_what_was_under_way_alone(
+    study: aw.Study, undisturbed: dict[str, bytes], tmp_path: Path
+) -> None:
+    """All kills are in tools/kill_sweeps.py."""
+    (tmp_path / "study.toml").write_text(TEXT)
+    folder = tmp_path / "folder"
+    chance = random.Random(1)
+    for _ in range(3):
+        child = subprocess.Popen(
+            [sys.executable, "-c", KILLED, str(tmp_path / "study.toml"), str(folder)], stdout=subprocess.PIPE
+        )
+        assert child.stdout is not None
+        child.stdout.readline()
+        time.sleep(chance.uniform(0, 0.6))
+        child.kill()
+        child.wait()
+        child.stdout.close()
+        if folder.exists():
+            assert contents(folder).items() <= undisturbed.items()
+    sweep(study, folder, threads=1)
+    assert contents(folder) == undisturbed
+
+
+def test_what_is_missing_is_computed_and_nothing_else(
+    study: aw.Study, undisturbed: dict[str, bytes], tmp_path: Path
+) -> None:
+    sweep(study, tmp_path, threads=1)
+    files = sorted((tmp_path / "rows").iterdir())
+    before = {file: file.stat().st_mtime_ns for file in files}
+    files[3].unlink()
+    assert sweep(study, tmp_path, threads=1).before == 84
+    assert {file for file in files if file.stat().st_mtime_ns != before[file]} == {files[3]}
+    assert contents(tmp_path) == undisturbed
+
+
+@pytest.mark.parametrize("part", ["rows", "histories"])
+def test_a_chunk_that_is_cut_off_changed_or_swapped_is_computed_again(
+    study: aw.Study, undisturbed: dict[str, bytes], tmp_path: Path, part: str
+) -> None:
+    sweep(study, tmp_path, threads=1)
+    files = sorted((tmp_path / part).iterdir())
+    data = [file.read_bytes() for file in files]
+    files[0].write_bytes(data[0][:-20])
+    files[1].write_bytes(data[1][:50] + bytes([data[1][50] ^ 1]) + data[1][51:])
+    files[2].write_bytes(data[3])
+    files[3].write_bytes(data[2])
+    shutil.copy(files[4], files[4].with_name(f"000005-{files[4].name.split('-')[1]}"))
+    files[5].unlink()
+    assert not aw.open_study(tmp_path).finished
+    assert sweep(study, tmp_path, threads=1).before == 100 - 4 * 16 - 16
+    assert contents(tmp_path) == undisturbed
+
+
+def test_a_second_process_on_a_folder_says_so_and_stops(study: aw.Study, tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(TEXT)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", "import sys; from pathlib import Path; from armwright.sweep.folder import Folder\nwith Folder(Path(sys.argv[1])).locked():\n print('held', flush=True); sys.stdin.read()", str(tmp_path / "folder")],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    assert holder.stdout is not None and holder.stdin is not None
+    holder.stdout.readline()
+    for part in (None, (1, 2)):
+        with pytest.raises(InputError, match=rf"is being worked on by process {holder.pid} on .*; wait for it"):
+            sweep(study, tmp_path / "folder", part=part)
+    holder.kill()
+    holder.wait()
+    holder.stdin.close()
+    holder.stdout.close()
+    assert sweep(study, tmp_path / "folder", part=(1, 7)).rows == 16  # its lock has gone with it
+
+
+def test_a_folder_that_cannot_be_written_is_told_and_keeps_what_it_has(
+    study: aw.Study, undisturbed: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import armwright.sweep.folder as module  # noqa: PLC0415
+
+    sound, left = module.write, [9]
+
+    def full(path: Path, data: bytes) -> Path:
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError(28, "No space left on device", str(path))
+        return sound(path, data)
+
+    monkeypatch.setattr(module, "write", full)
+    with pytest.raises(InputError, match=r"No space left on device; what was done before is kept"):
+        sweep(study, tmp_path / "full", threads=1)
+    assert 0 < len(contents(tmp_path / "full")) < 14
+    monkeypatch.setattr(module, "write", sound)
+    sweep(study, tmp_path / "full", threads=1)
+    assert contents(tmp_path / "full") == undisturbed
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=r"cannot write .*file"):
+        sweep(study, tmp_path / "file" / "folder")
+    if os.geteuid():
+        (tmp_path / "shut").mkdir(mode=0o500)
+        with pytest.raises(InputError, match=r"cannot write .*shut.*Permission denied"):
+            sweep(study, tmp_path / "shut" / "folder")
+
+
+def test_a_changed_study_is_refused_with_the_difference(study: aw.Study, tmp_path: Path) -> None:
+    sweep(study, tmp_path, threads=1, part=(1, 7))
+    changed = replace(study, design={**study.design, "seed": 4}, duration=0.3)
+    with pytest.raises(
+        InputError, match=r"another study:\n  design.seed: was 3, is 4\n  duration: was 0.2, is 0.3\nexpected the same"
+    ) as refused:
+        sweep(changed, tmp_path)
+    assert "choose a new folder with -o" in str(refused.value)
+    with pytest.raises(InputError, match=r"robot: was nothing, is .*payload"):
+        sweep(replace(study, payload={"mass": 1.0}), tmp_path)
+    sweep(replace(study, name="another name changes no number"), tmp_path, threads=1, part=(1, 7))
+
+
+def test_a_rollout_that_cannot_go_on_is_a_row_with_its_reason(tmp_path: Path) -> None:
+    made = aw.Study(
+        "rr",
+        {"torque.kp": [10.0, 1e9]},
+        duration=0.2,
+        torque={"law": "pd", "kp": 1, "kd": 1, "target": [1, 1]},
+        want={"measures": ["peak_torque"]},
+    )
+    results = made.run(tmp_path, threads=1)
+    good, bad = results.rows.to_table().to_pylist()
+    assert good["ok"] and good["reason"] is None and good["peak_torque1"] > 1
+    assert not bad["ok"] and "diverges after t =" in bad["reason"] and np.isnan(bad["peak_torque1"])
+    assert (results.failed, results.finished) == (1, True)
+
+
+MODULE = """
+def gap(history):
+    return {"largest": float(abs(history.q[:, 0]).max()), "records": len(history.t)}
+
+def broken(history):
+    raise KeyError("no such thing")
+
+def rarely(history):
+    return 1 / (history.row - 3)
+
+def text(history):
+    return "far"
+"""
+
+
+def test_functions_of_a_run_are_tried_before_and_a_row_has_their_errors(study: aw.Study, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MODULE)
+    asked = replace(study, folder=tmp_path, want={"functions": ["mine:gap", "mine:rarely"]})
+    rows = asked.run(tmp_path / "folder", threads=1).rows.to_table().to_pylist()
+    assert rows[3]["reason"] == "mine:rarely: ZeroDivisionError: division by zero" and not rows[3]["ok"]
+    assert rows[4]["rarely"] == 1 and rows[4]["gap.records"] == 11 and rows[4]["ok"]
+    for name, message in (
+        ("mine:broken", "KeyError"),
+        ("mine:text", "expected a number"),
+        ("mine:none", "has no function 'none'"),
+        ("nothing:f", "cannot import 'nothing'"),
+        ("mine", "expected a module and a function"),
+    ):
+        with pytest.raises(ModelError, match=message):
+            readied(replace(study, folder=tmp_path, want={"functions": [name]}))
+    (tmp_path / "mine.py").write_text(MODULE + "\n# changed\n")
+    with pytest.raises(InputError, match=r"functions.mine:gap: was"):
+        sweep(asked, tmp_path / "folder")
+
+
+WRONG = {
+    "unknown key": ('robot = "rr"', 'robot = "rr"\nsteps = 3', "unknown key 'steps'"),
+    "no robot": ('robot = "rr"', "", "missing key 'robot'"),
+    "unknown parameter": ("payload.mass", "payload.mas", r"line 17, \[vary\] payload.mas: rr and its law have no 'payload.mas' that can vary; did you mean 'payload.mass'"),
+    "unknown gain": ("torque.kp.2", "torque.ki", "did you mean 'torque.k"),
+    "no such joint": ("q0.1", "q0.7", "have no 'q0.7'"),
+    "unknown distribution": ("uniform", "unifrom", r"line 17, .*unknown key 'unifrom'; did you mean 'uniform'"),
+    "low above high": ("[0, 3]", "[3, 0]", r"line 17, \[vary\] payload.mass: uniform = \[3, 0\], which is low, high: low = 3 is not below high = 0"),
+    "no deviation": ("[20, 0.1]", "[20, -1]", "deviation of the logarithm = -1 is not above zero"),
+    "too few numbers": ("[20, 0.1]", "[20]", "expected 2 numbers"),
+    "negative mass": ("{uniform = [0, 3]}", "{normal = [1, 1]}", r"row \d+ would have payload.mass = -.*expected zero or more everywhere"),
+    "not finite": ("[0.0, 0.1, 0.2]", "[0.0, inf]", "inf is not finite"),
+    "no list": ("[0.0, 0.1, 0.2]", '["a"]', "no list of numbers"),
+    "unknown method": ("sobol", "sobel", "did you mean 'sobol'"),
+    "no count": ("count = 100", "", "missing key 'count'"),
+    "a grid of distributions": ('"sobol"', '"grid"', "a grid has no distributions"),
+    "correlation of 2": ("0.5]]", "2]]", "a number between -1 and 1"),
+    "correlation of another": ('[["payload.mass"', '[["payload.com"', "'payload.com' does not vary"),
+    "unknown measure": ("peak_torque", "peak_torqe", "did you mean 'peak_torque'"),
+    "unknown history": ('["q", "tau"]', '["qq"]', "unknown history 'qq'"),
+    "no target": ("target = [0.5, -0.3]", "target = 3", "study: the torque law is for 1 joints"),
+    "no duration": ("duration = 0.2", "", "duration is missing"),
+    "negative duration": ("duration = 0.2", "duration = -1", "expected seconds, above zero"),
+    "no integrator": ('"rk4"', '"rk44"', "study: unknown integrator 'rk44'"),
+    "no chunk": ('robot = "rr"', 'robot = "rr"\nchunk = 0', "expected a whole number, at least 1"),
+    "not TOML": ("[vary]", "[vary", "is not valid TOML"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_whatever_is_wrong_in_a_study_is_told_before_it_starts(case: str, tmp_path: Path) -> None:
+    before, after, message = WRONG[case]
+    assert before in TEXT
+    with pytest.raises((ModelError, InputError), match=message):
+        sweep(aw.Study.parse(TEXT.replace(before, after, 1)), tmp_path / "folder")
+    assert not (tmp_path / "folder").exists()
+
+
+def test_results_are_what_other_tools_read(study: aw.Study, tmp_path: Path) -> None:
+    results = study.run(tmp_path, threads=1)
+    assert repr(results) == f"<100 of 100 rollouts in {tmp_path}, 0 could not go on>"
+    table = results.rows.to_table()
+    assert table.column("row").to_pylist() == list(range(100))
+    assert repr(pyarrow.table(results).to_pydict()) == repr(table.to_pydict())
+    assert results.histories.to_table().schema.names == ["row", "t", "q1", "q2", "tau1", "tau2"]
+    assert sorted(set(results.histories.to_table().column("row").to_pylist())) == [0, 25, 50, 75]
+    meta = json.loads(table.schema.metadata[b"armwright"])["study"]
+    assert meta["design"]["seed"] == 3 and meta["armwright"] and 'name = "rr"' in meta["robot"]
+    assert results.study.said["design"] == study.said["design"]
+    assert sweep(results.study, tmp_path).before == 100  # the folder alone is enough to go on
+
+
+def test_the_command_runs_goes_on_and_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(TEXT.replace('robot = "rr"', 'robot = "rr"\nchunk = 16'))
+
+    def said(*words: str) -> str:
+        result = CliRunner().invoke(app, ["sweep", *words])
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    assert "4 computed" in said("study.toml", "--chunk", "7/7")
+    assert "4 of 100 rollouts, 1 of 7 chunks" in said("study_results", "--status")
+    assert json.loads(said("study.toml", "--json", "--threads", "1"))["finished"] is True
+    assert "100 were there, 0 computed" in said("study.toml")
+    assert "report.html" in said("study_results", "--report")
+    page = Path("study_results/report.html").read_text()
+    assert "armwright sweep study_results --row" in page and "Spearman" in page
+    assert json.loads(said("study_results", "--row", "37", "--json"))["row"] == 37
+    assert Path("row_37.parquet").exists()
+    for words, message in (
+        (["study.toml", "--chunk", "3"], "such as --chunk 3/16"),
+        (["none.toml"], "cannot read the study"),
+        ([".", "--status"], "has no manifest.json"),
+    ):
+        result = CliRunner().invoke(app, ["sweep", *words])
+        assert result.exit_code == 2 and message in result.stderr

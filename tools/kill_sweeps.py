@@ -1,0 +1,149 @@
+"""Kills sweeps at random moments, runs them again, and looks whether the results are those of an undisturbed one.
+
+    python tools/kill_sweeps.py              # 200 kills of the process, 5 of a Dask worker, 5 of the scheduler
+    python tools/kill_sweeps.py 20           # fewer of the process
+
+A sweep is killed by SIGKILL at a moment between its start and a little after its end, again and again on one folder,
+until it has come to its end; then the folder is compared byte by byte with one in which nothing happened, and the next
+begins. After every kill there must be no file that the undisturbed folder does not have.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+STUDY = """
+robot = "puma560"
+duration = 0.5
+every = 0.05
+chunk = 64
+
+[vary]
+"payload.mass" = {uniform = [0, 3]}
+"q0.2" = {normal = [0, 0.3]}
+
+[design]
+method = "sobol"
+count = 2000
+
+[want]
+measures = ["peak_torque", "final_q"]
+histories = ["q"]
+histories_every = 50
+"""
+
+COMMAND = [sys.executable, "-m", "armwright", "sweep"]
+
+
+def started(study: Path, folder: Path, *options: str) -> subprocess.Popen[bytes]:
+    command = [*COMMAND, str(study), "-o", str(folder), *options]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.glob("*/*.parquet")}
+
+
+def kill_processes(study: Path, whole: dict[str, bytes], seconds: float, kills: int, work: Path) -> int:
+    """How many folders were not as they should be."""
+    chance, done, wrong, rounds, partly = random.Random(0), 0, 0, 0, 0
+    while done < kills:
+        folder, rounds = work / f"killed{rounds}", rounds + 1
+        for _ in range(8):
+            child = started(study, folder)
+            time.sleep(chance.uniform(0, 1.1 * seconds))
+            child.send_signal(signal.SIGKILL)
+            child.wait()
+            done += 1
+            found = contents(folder)
+            partly += 0 < len(found) < len(whole)
+            wrong += not found.items() <= whole.items()
+        if started(study, folder).wait() or contents(folder) != whole:
+            wrong += 1
+        shutil.rmtree(folder)
+    print(f"{done} kills of the process, {partly} with some chunks there and some not: {wrong} wrong", flush=True)
+    return wrong
+
+
+def kill_cluster(study: Path, whole: dict[str, bytes], what: str, kills: int, work: Path) -> int:
+    """A cluster of a scheduler and two workers of their own, one of which is killed while it works."""
+    chance, wrong = random.Random(1), 0
+    for k in range(kills):
+        folder, told = work / f"{what}{k}", work / f"{what}{k}.json"
+        scheduler = subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "distributed.cli.dask_scheduler",
+                "--port",
+                "0",
+                "--no-dashboard",
+                "--scheduler-file",
+                str(told),
+            ],
+            stderr=subprocess.DEVNULL,
+        )
+        while not told.exists():
+            time.sleep(0.1)
+        worker = [
+            sys.executable,
+            "-m",
+            "distributed.cli.dask_worker",
+            "--scheduler-file",
+            str(told),
+            "--nthreads",
+            "1",
+            "--no-nanny",
+            "--no-dashboard",
+        ]
+        workers = [subprocess.Popen(worker, stderr=subprocess.DEVNULL) for _ in range(2)]
+        time.sleep(4)
+        child = started(study, folder, "--cluster", json.loads(told.read_text())["address"])
+        end = time.time() + 60
+        while not contents(folder) and time.time() < end:
+            time.sleep(0.02)
+        time.sleep(chance.uniform(0, 0.5))
+        (scheduler if what == "scheduler" else workers[0]).kill()
+        code = child.wait(timeout=120)
+        for process in (*workers, scheduler):
+            process.kill()
+            process.wait()
+        there = len(contents(folder))
+        wrong += not contents(folder).items() <= whole.items()
+        if started(study, folder).wait() or contents(folder) != whole:
+            wrong += 1
+        print(f"  {what} killed: the command ended with {code}, {there} of {len(whole)} files were there", flush=True)
+        shutil.rmtree(folder)
+    print(f"{kills} kills of a {what}: {wrong} wrong", flush=True)
+    return wrong
+
+
+def main() -> int:
+    kills = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    with tempfile.TemporaryDirectory() as temporary:
+        work = Path(temporary)
+        study = work / "study.toml"
+        study.write_text(STUDY)
+        started(study, work / "warm").wait()
+        begin = time.perf_counter()
+        if started(study, work / "whole").wait():
+            raise RuntimeError("the undisturbed sweep failed")
+        seconds = time.perf_counter() - begin
+        whole = contents(work / "whole")
+        print(f"an undisturbed sweep takes {seconds:.2f} s and makes {len(whole)} files", flush=True)
+        wrong = kill_processes(study, whole, seconds, kills, work)
+        few = min(5, kills)
+        wrong += sum(kill_cluster(study, whole, what, few, work) for what in ("worker", "scheduler"))
+    return wrong > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
