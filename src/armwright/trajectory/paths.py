@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.interpolate import CubicSpline
 
 from armwright.algebra import Array
 from armwright.errors import InputError
@@ -66,6 +65,8 @@ def by_length(path: Trajectory) -> Trajectory:
 
 
 def _spline(s: Array, q: Array) -> PiecewisePolynomial:
+    from scipy.interpolate import CubicSpline  # noqa: PLC0415  (takes half a second)
+
     powers = CubicSpline(s, q, bc_type="natural").c[::-1]
     return PiecewisePolynomial(s, np.moveaxis(powers, 0, -1))
 
