@@ -256,6 +256,31 @@ def test_gears_that_lose_power_slow_the_drive_and_help_the_brake() -> None:
     assert motion.duration > time_optimal(arm, [[0.0], [2.0]], torque=torque).duration
 
 
+def test_within_a_jerk_one_joint_goes_by_the_seven_phases_that_are_the_fastest() -> None:
+    points = np.zeros((2, 6))
+    points[1, 5] = 2.0
+    motion = time_optimal(aw.load("ur5e"), points, velocity=1.0, acceleration=2.0, jerk=10.0, torque=np.inf)
+    assert motion.duration == pytest.approx(2.0 / 1.0 + 1.0 / 2.0 + 2.0 / 10.0, rel=1e-3)
+    seven = ["jerk", "acceleration", "jerk", "velocity", "jerk", "acceleration", "jerk"]
+    assert [x.quantity for x in motion.limiting if x.end - x.begin > 0.01] == seven
+
+
+@pytest.mark.parametrize("jerk", [2000.0, 200.0])
+def test_a_jerk_is_held_together_with_all_other_limits(jerk: float) -> None:
+    arm, points = aw.load("panda"), way_points(2, 4, 7)
+    velocity, torque = limits_of(arm)
+    free, motion = time_optimal(arm, points), time_optimal(arm, points, jerk=jerk)
+    assert excess(arm, motion, velocity, torque) < 1e-3
+    t = np.linspace(0, motion.duration, 30001)
+    q, qd, qdd = motion(t)
+    assert np.abs(np.diff(qdd, axis=0)).max() / t[1] < 1.001 * jerk
+    np.testing.assert_allclose(q[[0, -1]], points[[0, -1]], atol=1e-9)
+    np.testing.assert_allclose([qd[[0, -1]], qdd[[0, -1]]], 0, atol=1e-6)
+    assert free.duration < motion.duration < 3 * free.duration
+    off = np.linalg.norm(free(np.linspace(0, free.duration, 4000))[0][:, None] - q[::3000], axis=-1).min(axis=0)
+    assert off.max() < 2e-3
+
+
 def test_what_limits_a_motion_is_told_from_beginning_to_end() -> None:
     arm = aw.load("ur5e")
     motion = time_optimal(arm, way_points(1, 4, 6))
@@ -303,6 +328,8 @@ POINTS = [[0.0] * 6, [0.5] * 6]
         (POINTS, {"acceleration": np.nan}, "acceleration = nan"),
         (POINTS, {"torque": -1.0}, "torque = -1.0; expected numbers above zero"),
         (POINTS, {"efficiency": 1.5}, "expected at most one"),
+        (POINTS, {"jerk": 0.0}, "jerk = 0.0; expected numbers above zero"),
+        (aw.trajectory.linear([0, 1, 2], [*POINTS, [0.0] * 6]), {"jerk": 9.0}, "jerk= needs a path that does not bend suddenly"),
         (POINTS, {"points": 3}, "points = 3: expected a whole number, 8 or more"),
     ],
 )  # fmt: skip

@@ -97,14 +97,27 @@ def places(path: Trajectory, count: int) -> tuple[Array, Array]:
     return s, stopped
 
 
-def _corners(path: Trajectory, knots: Array) -> Array:
-    """Which knots are places where dq/ds jumps."""
+def _corners(path: Trajectory, knots: Array, order: int = 1) -> Array:
+    """Which knots are places where dq/ds jumps, or the derivative of another order."""
     jumps = np.zeros(len(knots), bool)
     if len(knots) > 2:
         aside = 1e-9 * np.minimum(np.diff(knots)[:-1], np.diff(knots)[1:])
-        before, after = (path(knots[1:-1] + sign * aside)[1] for sign in (-1, 1))
-        jumps[1:-1] = np.abs(after - before).max(axis=1) > CORNER * np.abs(before).max(axis=1)
+        before, after = (path(knots[1:-1] + sign * aside)[order] for sign in (-1, 1))
+        jumps[1:-1] = np.abs(after - before).max(axis=1) > CORNER * np.abs(before).max(initial=1e-9)
     return jumps
+
+
+def is_smooth(path: Trajectory) -> bool:
+    """Whether neither dq/ds nor its derivative jumps."""
+    knots = np.asarray(path.knots)
+    return not any(_corners(path, knots, order).any() for order in (1, 2))
+
+
+def third(path: Trajectory, s: Array) -> Array:
+    """The third derivative of q, by differences of the second."""
+    aside = ASIDE * (path.end - path.start)
+    low, high = (np.clip(s + sign * aside, path.start, path.end) for sign in (-1, 1))
+    return np.asarray((path(high)[2] - path(low)[2]) / (high - low)[..., None])
 
 
 def _turns(path: Trajectory, s: Array) -> Array:

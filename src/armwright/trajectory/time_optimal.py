@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.optimize import minimize_scalar
 
 from armwright.algebra import Array, Scalar
 from armwright.arrays import checked, whole_number
@@ -28,8 +29,9 @@ from armwright.names import shown
 from armwright.trajectory.base import MOST_PIECES, State, Traced, Trajectory, numeric_trace
 from armwright.trajectory.inputs import FLOAT64, check_numbers
 from armwright.trajectory.pacing import Bounds, fastest
-from armwright.trajectory.paths import ASIDE, as_path, place, places
+from armwright.trajectory.paths import ASIDE, as_path, is_smooth, place, places, third
 from armwright.trajectory.polynomial import PiecewisePolynomial
+from armwright.trajectory.smoothing import cut, smoothed
 from armwright.trajectory.splines import quintic_pieces
 
 STRAIGHT = 1e-9  # of what bounds x: the least part of what bounds y, so that a bound on x alone is a steep one on both
@@ -39,7 +41,7 @@ TINY = 1e-9  # a pace at which friction is dry
 NEARLY = 1e-3  # how much faster than a pace is the next one, to see how friction grows
 SETTLED = 1e-5  # of a limit: how far friction may be from its tangent
 ROUNDS = 30
-INSIDE = (0.25, 0.5, 0.75)  # of the time of an interval: where the motion is looked at between places
+INSIDE = (0.05, 0.25, 0.5, 0.75, 0.95)  # of the time of an interval: where the motion is looked at between places
 BETWEEN = 4e-4  # of a limit: how far it may be exceeded between places
 TIGHTENED = 5  # how many times limits are tightened for that
 ALMOST = (
@@ -48,6 +50,8 @@ ALMOST = (
 CHECKS = 8  # times at which a piece is looked at
 JUMP = 5.0  # times what accelerations change by near by: what changes them by more is a jump
 NEAR_BY = 3  # intervals
+WINDOWS = (0.003, 1.5, 14)  # of the duration, and how many: over which a motion is smoothed to limit its jerk
+FINER = 12  # windows tried between the neighbours of the best one
 BINDING = 0.99  # of a limit: what is nearer to it limits the motion
 
 
@@ -110,6 +114,18 @@ class TimeOptimal(Trajectory):
         q, first, second = self.path._at(np.clip(s[..., 0], self.path.start, self.path.end))
         return q, first * sd, second * sd**2 + first * sdd
 
+    def jerk(self, t: Array) -> Array:
+        """The rates of the accelerations at times inside the pieces, where these do not jump."""
+        s, sd, sdd = self.law._at(t)
+        piece = np.searchsorted(self.law.breaks[1:-1], t)
+        powers = (
+            self.law.coefficients[:, :, 3] * 6
+            if self.law.coefficients.shape[-1] > 3
+            else 0 * self.law.breaks[:-1, None]
+        )
+        at, first, second = s[..., 0], *self.path._at(np.clip(s[..., 0], self.path.start, self.path.end))[1:]
+        return np.asarray(third(self.path, at) * sd**3 + 3 * second * sd * sdd + first * powers[piece])
+
     def in_pieces(self, pieces: int = MOST_PIECES) -> PiecewisePolynomial:
         """Nearly the same motion as so few quintic pieces, which can be traced and compiled up to 32.
 
@@ -164,6 +180,7 @@ class Limits(NamedTuple):
     velocity: Array
     acceleration: Array
     torque: Array
+    jerk: Array
     efficiency: Array
 
 
@@ -173,6 +190,7 @@ def time_optimal(
     velocity: ArrayLike | None = None,
     acceleration: ArrayLike | None = None,
     torque: ArrayLike | None = None,
+    jerk: ArrayLike | None = None,
     efficiency: ArrayLike = 1.0,
     points: int = 1000,
 ) -> TimeOptimal:
@@ -183,31 +201,58 @@ def time_optimal(
     velocity      limits, magnitudes, one for all joints or one for each, inf for none; by default those of the robot
     acceleration  likewise; by default there are none
     torque        likewise, of the motors, counted at the joint after the gear; by default those of the robot
+    jerk          likewise, by default there are none; with them the motion is the fastest one smoothed, see below
     efficiency    of each gear, above zero: a joint that is driven gets this part of what its motor gives, and a motor
                   that brakes has to take this part of what comes from the joint
     points        in how many intervals the path is divided
 
     The dynamics are the robot's own, with its payload and its friction. A place where the robot is too weak to creep is
     an error, even where it might pass with momentum. `limiting` of the result says what holds it back, and when.
+
+    Within a jerk, the motion is the mean of the fastest one over a window of time, slower as a whole where that exceeds
+    a limit; of all windows the one that takes the least time. Of a single joint within velocity and acceleration there
+    is nothing faster; in general there may be.
     """
     check_numbers(robot, "a trajectory")
     way = as_path(path, robot.n, robot.name)
-    limits = _limits(robot, velocity, acceleration, torque, efficiency)
+    limits = _limits(robot, velocity, acceleration, torque, jerk, efficiency)
     course = _course(robot, way, limits, whole_number("points", points, 8))
     friction = _friction(robot, course)
     _check_creep(robot, way, course, friction)
-    x, value = _paced(robot, course, friction)
+    x = _paced(robot, course, friction)
     motion = TimeOptimal(way, _law(way, course.s, x), ())
+    bare = limits._replace(jerk=np.full(robot.n, np.inf))
     for _ in range(TIGHTENED):
-        beyond = _beyond(robot, motion, limits)
-        if beyond.max() <= BETWEEN:
+        used = _used(robot, motion, bare)
+        if used.max() <= 1 + BETWEEN:
             break
-        course = _tightened(course, friction, beyond)
-        x, value = _paced(robot, course, friction, x)
+        course = _tightened(course, friction, used - 1)
+        x = _paced(robot, course, friction, x)
         motion = TimeOptimal(way, _law(way, course.s, x), ())
-    while (most := _beyond(robot, motion, limits).max()) > BETWEEN:
-        motion = replace(motion, law=_slowed(motion.law, 1 + most))
-    return replace(motion, limiting=_limiting(robot, limits, course, x, value, motion.law.breaks))
+    if np.isfinite(limits.jerk).any():
+        motion = _gentle(robot, motion, limits)
+    while (used := _used(robot, motion, limits)).max() > 1 + BETWEEN:
+        motion = replace(motion, law=_slowed(motion.law, used.max()))
+    return replace(motion, limiting=_limiting(robot, used, motion.law.breaks))
+
+
+def _gentle(robot: Arm, motion: TimeOptimal, limits: Limits) -> TimeOptimal:
+    """The same motion smoothed in time, with the window with which it is soonest within all limits."""
+    if not is_smooth(motion.path):
+        raise InputError("jerk= needs a path that does not bend suddenly; give points, or a trajectory such as quintic")
+
+    def within(window: float) -> TimeOptimal:
+        made = replace(motion, law=cut(smoothed(motion.law, np.exp(window)), np.array(motion.path.knots[1:-1])))
+        used = _used(robot, made, limits).max(axis=0)
+        orders = np.repeat([2, 2, 1, 3], robot.n)
+        return replace(made, law=_slowed(made.law, max(1.0, float(np.max(used ** (1 / orders))))))
+
+    windows = np.log(motion.duration * np.geomspace(*WINDOWS))
+    durations = [within(window).duration for window in windows]
+    best = int(np.argmin(durations))
+    between = windows[max(best - 1, 0)], windows[min(best + 1, len(windows) - 1)]
+    found = minimize_scalar(lambda x: within(x).duration, bounds=between, method="bounded", options={"maxiter": FINER})
+    return within(found.x if found.fun < durations[best] else windows[best])
 
 
 def _slowed(law: PiecewisePolynomial, factor: float) -> PiecewisePolynomial:
@@ -231,7 +276,12 @@ def _quintics(motion: Trajectory, knots: Array) -> PiecewisePolynomial:
 
 
 def _limits(
-    robot: Arm, velocity: ArrayLike | None, acceleration: ArrayLike | None, torque: ArrayLike | None, part: ArrayLike
+    robot: Arm,
+    velocity: ArrayLike | None,
+    acceleration: ArrayLike | None,
+    torque: ArrayLike | None,
+    jerk: ArrayLike | None,
+    part: ArrayLike,
 ) -> Limits:
     def own(name: str) -> Array:
         found = (getattr(joint, name) for joint in robot.joints)
@@ -242,6 +292,7 @@ def _limits(
         own("max_velocity") if velocity is None else _magnitudes("velocity", velocity, n),
         _magnitudes("acceleration", np.inf if acceleration is None else acceleration, n),
         own("max_torque") if torque is None else _magnitudes("torque", torque, n),
+        _magnitudes("jerk", np.inf if jerk is None else jerk, n),
         _magnitudes("efficiency", part, n),
     )
     if (limits.efficiency > 1).any():
@@ -353,8 +404,8 @@ def _check_creep(robot: Arm, way: Trajectory, course: Course, friction: Friction
     )
 
 
-def _paced(robot: Arm, course: Course, friction: Friction, x: Array | None = None) -> tuple[Array, Array]:
-    """The largest x at every place, and what is then limited at both ends of every interval; x is a guess."""
+def _paced(robot: Arm, course: Course, friction: Friction, x: Array | None = None) -> Array:
+    """The largest x at every place; the given one is a guess."""
     b, c = course.b, course.c + _dry(course, friction)
     if x is not None:
         b, c = _tangent(course, friction, x)[:2]
@@ -365,7 +416,7 @@ def _paced(robot: Arm, course: Course, friction: Friction, x: Array | None = Non
         exact = course.value(x, course.b, course.c + rub)
         wrong = np.abs(exact - assumed) / course.high
         if wrong[_ends(x) > 0].max(initial=0.0) < SETTLED:
-            return x, exact
+            return x
     raise InputError(
         f"the fastest motion of {robot.name} along this path was not found in {ROUNDS} rounds: friction takes nearly "
         "all of the torque; give a lower velocity="
@@ -410,15 +461,16 @@ def _bounds(course: Course, b: Array, c: Array) -> Bounds:
     return Bounds(slope, most, least, np.minimum(course.cap, _at_places(*steady)))
 
 
-def _beyond(robot: Arm, motion: TimeOptimal, limits: Limits) -> Array:
-    """How far beyond its limit whatever is limited goes inside every interval, as a part of the limit."""
+def _used(robot: Arm, motion: TimeOptimal, limits: Limits) -> Array:
+    """What part of its limit every torque, acceleration, velocity and jerk takes inside every interval, (..., 4 n)."""
     knots = np.array(motion.knots)
     t = knots[:-1] + np.array(INSIDE)[:, None] * np.diff(knots)
     q, qd, qdd = motion(t)
     low, high = _through_gears(qd, limits)
     tau = robot.inverse_dynamics(q, qd, qdd)
-    used = [np.maximum(tau / low, tau / high), np.abs(qdd) / limits.acceleration, np.abs(qd) / limits.velocity]
-    return np.asarray(np.concatenate(used, axis=-1).max(axis=0) - 1)
+    jerk = motion.jerk(t) if np.isfinite(limits.jerk).any() else np.zeros_like(q)
+    parts = np.maximum(tau / low, tau / high), qdd / limits.acceleration, qd / limits.velocity, jerk / limits.jerk
+    return np.asarray(np.abs(np.concatenate(parts, axis=-1)).max(axis=0))
 
 
 def _tightened(course: Course, friction: Friction, beyond: Array) -> Course:
@@ -431,7 +483,7 @@ def _tightened(course: Course, friction: Friction, beyond: Array) -> Course:
         np.where(np.abs(limit * part - creeping) < np.abs(limit - creeping) / 2, (limit + creeping) / 2, limit * part)
         for limit in (course.low, course.high)
     )
-    slower = less[:, 2 * n :].min(axis=-1) ** 2
+    slower = less[:, 2 * n : 3 * n].min(axis=-1) ** 2
     return course._replace(low=low, high=high, cap=course.cap * _at_places(slower, slower))
 
 
@@ -451,16 +503,14 @@ def _law(way: Trajectory, s: Array, x: Array) -> PiecewisePolynomial:
     return PiecewisePolynomial(times, np.stack([s[:-1], pace[:-1], np.diff(x) / lengths / 4], axis=-1)[:, None])
 
 
-def _limiting(robot: Arm, limits: Limits, course: Course, x: Array, value: Array, times: Array) -> tuple[Limiting, ...]:
+def _limiting(robot: Arm, used: Array, times: Array) -> tuple[Limiting, ...]:
     """On which stretches which limit is nearest."""
-    speed = np.abs(course.first) * np.sqrt(_ends(x))[..., None] / limits.velocity
-    used = np.concatenate([np.maximum(value / course.high, value / course.low), speed], axis=-1).max(axis=0)
-    joints = np.concatenate([course.driven, course.others, np.arange(robot.n)])
-    kinds = ["torque"] * len(course.driven) + ["acceleration"] * len(course.others) + ["velocity"] * robot.n
+    kinds = ("torque", "acceleration", "velocity", "jerk")
     which = np.where(used.max(axis=1) >= BINDING, np.argmax(used, axis=1), -1)
     edges = np.flatnonzero(np.diff(which, prepend=-2, append=-2))
     return tuple(
-        Limiting(float(times[i]), float(times[j]), int(joints[k]), robot.joints[joints[k]].name, kinds[k])
+        Limiting(float(times[i]), float(times[j]), joint, robot.joints[joint].name, kinds[kind])
         for i, j in pairwise(edges)
-        if (k := which[i]) >= 0
+        if which[i] >= 0
+        for kind, joint in [divmod(int(which[i]), robot.n)]
     )
