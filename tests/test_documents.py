@@ -10,6 +10,7 @@ import armwright as aw
 from armwright.cli import app
 from armwright.scenario import parse
 from armwright.study.operation_counts import formula
+from armwright.sweep.ready import ready
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -32,6 +33,9 @@ def test_python_blocks_run_in_order(
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: d.name)
 def test_toml_blocks_load(document: Path, tmp_path: Path) -> None:
     for block in blocks(document, "toml"):
+        if "[vary]" in block:
+            assert ready(aw.Study.parse(block)).design.rows > 0
+            continue
         if "[trajectory]" in block:  # a scenario
             assert parse(block, "puma560").robot.name == "puma560"
             continue

@@ -26,6 +26,7 @@ EXAMPLES = {
     "simulate": [["rr"]],
     "torques": [["ur5"], ["stanford"], ["kinova_jaco"]],
     "integrators": [["rr", "--duration", "0.01"]],
+    "sweep": [["study.toml"], ["study.toml", "--row", "1"]],
     "excite": [["rr", "--period", "2"]],
     "identify": [["rr", "measured.csv"]],
     "precision": [["rr", "--states", "2"]],
@@ -38,11 +39,12 @@ EXAMPLES = {
 
 @pytest.fixture(autouse=True)
 def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder to write pages to, with something to identify in it."""
+    """A folder to write pages to, with something to identify and something to study in it."""
     monkeypatch.chdir(tmp_path)
     arm = aw.load("rr")
     run = aw.torques_along(arm, aw.trajectory.quintic([0, 1, 2], [[0, 0], [1.0, -0.5], [-0.3, 0.4]]), every=0.01)
     Measurement(run.t, run.q, run.qd, run.qdd, run.tau).to_csv("measured.csv")
+    Path("study.toml").write_text('robot = "rr"\nduration = 0.1\n[vary]\n"payload.mass" = [1, 2]\n')
 
 
 def seen(*words: str) -> str:

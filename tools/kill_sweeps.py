@@ -3,14 +3,14 @@
     python tools/kill_sweeps.py              # 200 kills of the process, 5 of a Dask worker, 5 of the scheduler
     python tools/kill_sweeps.py 20           # fewer of the process
 
-A sweep is killed by SIGKILL at a moment between its start and a little after its end, again and again on one folder,
-until it has come to its end; then the folder is compared byte by byte with one in which nothing happened, and the next
-begins. After every kill there must be no file that the undisturbed folder does not have.
+A sweep is killed by SIGKILL at a moment between its start and half its time, four times on one folder; then it may come
+to its end, and the folder is compared byte by byte with one in which nothing happened. After every kill there must be no file that the undisturbed folder does not have.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 import signal
@@ -19,6 +19,10 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+
+import armwright as aw
+from armwright.sweep.chunks import readied
+from armwright.sweep.engine import sweep
 
 STUDY = """
 robot = "puma560"
@@ -52,21 +56,38 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in folder.glob("*/*.parquet")}
 
 
+def forked(study: Path, folder: Path) -> int:
+    """A child that runs the study, with all that is imported and compiled here."""
+    child = os.fork()
+    if not child:
+        try:
+            sweep(aw.Study.read(study), folder, threads=2)
+            os._exit(0)
+        finally:
+            os._exit(1)
+    return child
+
+
+def ended(child: int) -> bool:
+    """Whether a child comes to its end by itself, and well."""
+    return os.waitpid(child, 0)[1] == 0
+
+
 def kill_processes(study: Path, whole: dict[str, bytes], seconds: float, kills: int, work: Path) -> int:
     """How many folders were not as they should be."""
     chance, done, wrong, rounds, partly = random.Random(0), 0, 0, 0, 0
     while done < kills:
         folder, rounds = work / f"killed{rounds}", rounds + 1
-        for _ in range(8):
-            child = started(study, folder)
-            time.sleep(chance.uniform(0, 1.1 * seconds))
-            child.send_signal(signal.SIGKILL)
-            child.wait()
+        for _ in range(min(4, kills - done)):
+            child = forked(study, folder)
+            time.sleep(chance.uniform(0, seconds / 2))
+            os.kill(child, signal.SIGKILL)
+            ended(child)
             done += 1
             found = contents(folder)
             partly += 0 < len(found) < len(whole)
             wrong += not found.items() <= whole.items()
-        if started(study, folder).wait() or contents(folder) != whole:
+        if not ended(forked(study, folder)) or contents(folder) != whole:
             wrong += 1
         shutil.rmtree(folder)
     print(f"{done} kills of the process, {partly} with some chunks there and some not: {wrong} wrong", flush=True)
@@ -132,15 +153,15 @@ def main() -> int:
         work = Path(temporary)
         study = work / "study.toml"
         study.write_text(STUDY)
-        started(study, work / "warm").wait()
+        readied(aw.Study.read(study))  # so that children have it compiled
         begin = time.perf_counter()
-        if started(study, work / "whole").wait():
+        if not ended(forked(study, work / "whole")):
             raise RuntimeError("the undisturbed sweep failed")
         seconds = time.perf_counter() - begin
         whole = contents(work / "whole")
         print(f"an undisturbed sweep takes {seconds:.2f} s and makes {len(whole)} files", flush=True)
         wrong = kill_processes(study, whole, seconds, kills, work)
-        few = min(5, kills)
+        few = min(5, kills // 40)
         wrong += sum(kill_cluster(study, whole, what, few, work) for what in ("worker", "scheduler"))
     return wrong > 0
 
