@@ -4,7 +4,7 @@
     python benchmarks/sweep.py 1000000       # the million
 
 The bare batch keeps start and end alone. The study has the final state ("end"), or torques at 51 records too ("peaks").
-Each is timed twice, in turn, and the quicker counts; a process of its own runs each study, whose largest memory is told.
+Each is timed twice, in turn, and the quicker counts; each study has a process of its own, whose largest memory is told.
 """
 
 from __future__ import annotations
