@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -95,7 +96,7 @@ class Ready:
         said["robot"] = self.robot.to_toml()
         motion = self.study.trajectory or {}
         if "file" in motion:
-            said["motion"] = digest_of(contents(self.study.folder / motion["file"], MOST_DATA).hex())
+            said["motion"] = hashlib.sha256(contents(self.study.folder / motion["file"], MOST_DATA)).hexdigest()
         return {
             "armwright": version("armwright"),
             **said,
@@ -111,8 +112,11 @@ class Ready:
     @cached_property
     def _numbers(self) -> str:
         """What tells all that was drawn from anything else, whichever library drew it."""
-        parts = [[x.tobytes().hex() for x in drawn.values()] for _, drawn in self.blocks()]
-        return digest_of(parts)
+        found = hashlib.sha256()
+        for _, drawn in self.blocks():
+            for x in drawn.values():
+                found.update(np.ascontiguousarray(x, dtype="<f8").tobytes())
+        return found.hexdigest()
 
     def blocks(self) -> Iterator[tuple[int, dict[str, Array]]]:
         """All rows, some at a time, and the first of each."""
