@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 import armwright as aw
+from armwright import sizing
 from armwright.cli import app
 from armwright.scenario import parse
 from armwright.study.operation_counts import formula
@@ -38,6 +39,12 @@ def test_toml_blocks_load(document: Path, tmp_path: Path) -> None:
             continue
         if "[trajectory]" in block:  # a scenario
             assert parse(block, "puma560").robot.name == "puma560"
+            continue
+        if "[[motion]]" in block:  # a question of sizing
+            assert sizing.request.parse(block)["motions"]
+            continue
+        if "[[motor]]" in block:
+            assert sizing.catalogue.parse(block).motors
             continue
         (tmp_path / "robot.toml").write_text(block)
         assert aw.problems(aw.load(tmp_path / "robot.toml")) == []

@@ -32,15 +32,25 @@ def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> aw.Robot:
     arm.to_toml("hostile.toml")
     run = aw.torques_along(arm, aw.trajectory.quintic([0, 1, 2], [[0, 0], [1.0, -0.5], [-0.3, 0.4]]), every=0.02)
     Measurement(run.t, run.q, run.qd, run.qdd, -run.tau).to_csv("measured.csv")
+    Path("cell.toml").write_text(CELL)
     return arm
 
 
 CALLS = {
     "show": [], "count": [], "torques": [], "simulate": [], "check": ["--quick"], "compare": ["rr"],
     "bench": ["--batch", "8", "--rounds", "1"], "integrators": ["--duration", "0.01"], "excite": ["--period", "2"],
-    "identify": ["measured.csv"], "precision": ["--states", "2"],
+    "identify": ["measured.csv"], "precision": ["--states", "2"], "size": [],
 }  # fmt: skip
 """Every command that takes a robot."""
+
+CELL = """robot = "hostile.toml"
+samples = 10
+[[motion]]
+type = "cycloidal"
+from = [0, 0]
+to = [1, 1]
+duration = 2
+"""
 
 
 def test_every_command_that_takes_a_robot_is_here() -> None:
@@ -52,7 +62,9 @@ def test_every_command_that_takes_a_robot_is_here() -> None:
 @pytest.mark.parametrize("command", CALLS)
 def test_no_command_obeys_a_name(command: str, terminal: bool) -> None:
     environment = {"FORCE_COLOR": "1", "COLUMNS": "100", "TERM": "xterm"} if terminal else {}
-    result = CliRunner().invoke(app, [command, "hostile.toml", *CALLS[command]], env=environment)
+    result = CliRunner().invoke(
+        app, [command, "cell.toml" if command == "size" else "hostile.toml", *CALLS[command]], env=environment
+    )
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     text = COLOUR.sub("", result.output) if terminal else result.output
     assert OBEYED.findall(text) == []

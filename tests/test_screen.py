@@ -25,6 +25,7 @@ EXAMPLES = {
     "bench": [["rr", "--batch", "8", "--rounds", "1"]],
     "simulate": [["rr"]],
     "torques": [["ur5"], ["stanford"], ["kinova_jaco"]],
+    "size": [["cell.toml"]],
     "integrators": [["rr", "--duration", "0.01"]],
     "sweep": [["study.toml"], ["study.toml", "--row", "1"]],
     "excite": [["rr", "--period", "2"]],
@@ -39,8 +40,16 @@ EXAMPLES = {
 
 @pytest.fixture(autouse=True)
 def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+<<<<<<< HEAD
     """A folder to write pages to, with something to identify and something to study in it."""
+=======
+    """A folder to write pages to, with something to identify and something to size in it."""
+>>>>>>> 7ae59a9 (armwright size: a question of sizing in a file, tables and a page; the guide and a benchmark)
     monkeypatch.chdir(tmp_path)
+    Path("cell.toml").write_text(
+        'robot = "ur5e"\nsamples = 10\n[[motion]]\ntype = "cycloidal"\nduration = 2\n'
+        "from = [0, 0, 0, 0, 0, 0]\nto = [1, -1, 1, 1, 1, 1]\n"
+    )
     arm = aw.load("rr")
     run = aw.torques_along(arm, aw.trajectory.quintic([0, 1, 2], [[0, 0], [1.0, -0.5], [-0.3, 0.4]]), every=0.01)
     Measurement(run.t, run.q, run.qd, run.qdd, run.tau).to_csv("measured.csv")

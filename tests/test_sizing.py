@@ -1,6 +1,7 @@
 """Sizing: the search finds what trying every set finds; a fitted robot has the torques the search counted with."""
 
 import itertools
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -8,10 +9,12 @@ from pathlib import Path
 import numpy as np
 import package_catalogue
 import pytest
+from typer.testing import CliRunner
 
 import armwright as aw
 from armwright import sizing
-from armwright.sizing import Actuator, Brake, Catalogue, Cylinder, Gearbox, Motor, catalogue, fitted, scaling
+from armwright.cli import app
+from armwright.sizing import Actuator, Brake, Catalogue, Cylinder, Gearbox, Motor, catalogue, fitted, request, scaling
 from armwright.sizing.loads import torques
 
 SAMPLES = 16
@@ -410,3 +413,60 @@ def test_a_page_and_a_table(tmp_path: Path) -> None:
 def test_a_cylinder_pushes_by_its_head_and_pulls_by_its_rod() -> None:
     cylinder = Cylinder("c", head_area=2e-3, rod_area=1e-3, pressure=2e7, flow=4e-4, stroke=0.5, mass=20.0)
     assert (cylinder.push, cylinder.pull) == pytest.approx((4e4, 2e4)) and cylinder.speeds == pytest.approx((0.2, 0.4))
+
+
+REQUEST = """robot = "rr"
+payloads = [0.0, {mass = 1.0, com = [0.1, 0.0, 0.0]}]
+samples = 20
+[[motion]]
+type = "quintic"
+times = [0, 1, 2]
+points = [[0, 0], [1, 0.5], [0, 0]]
+[mounts]
+joint2 = {link = "base", point = [0.0, 0.0, 0.0]}
+"""
+
+
+def test_the_command_shows_the_best_set_and_writes_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("cell.toml").write_text(REQUEST)
+    shown = CliRunner().invoke(app, ["size", "cell.toml"])
+    assert shown.exit_code == 0 and "The best of 2.304e+05 sets by mass" in shown.stdout
+    assert Path("rr_actuators.html").exists()
+    told = json.loads(CliRunner().invoke(app, ["size", "cell.toml", "--json"]).stdout)
+    direct = aw.size(
+        aw.load("rr"),
+        aw.trajectory.quintic([0, 1, 2], [[0, 0], [1, 0.5], [0, 0]]),
+        [None, {"mass": 1.0, "com": [0.1, 0, 0]}],
+        samples=20,
+        mounts_at={"joint2": ("base", (0, 0, 0))},
+    )
+    assert told["feasible"] and told["sets"][0]["cost"] == direct.best.cost
+    assert [joint["used"] for joint in told["sets"][0]["joints"]] == [chosen.used for chosen in direct.best.joints]
+
+
+def test_the_command_ends_with_1_where_nothing_is_enough(tmp_path: Path) -> None:
+    path = tmp_path / "cell.toml"
+    path.write_text(REQUEST.replace("mass = 1.0", "mass = 5000.0"))
+    shown = CliRunner().invoke(app, ["size", str(path), "--json"])
+    told = json.loads(shown.stdout)
+    assert shown.exit_code == 1 and not told["feasible"] and told["joint"] == "joint2" and told["used"] > 1
+    assert CliRunner().invoke(app, ["size", str(path)]).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"rr"', '"rrr"', "rrr"),
+        ("samples", "sample", "cell.toml, line 3: unknown key 'sample'; did you mean 'samples'"),
+        ("[0, 1, 2]", "[0, 1]", "cell.toml, line 5, motion 1"),
+        ("[[motion]]", "[[motions]]", "unknown key 'motions'"),
+        ("payloads = [0.0", 'payloads = ["heavy"', "cell.toml, line 2: payload 'heavy'"),
+        ("{link =", "{on =", "cell.toml, line 8: joint2"),
+        ("samples = 20", 'catalogue = "none.toml"', "cannot read the catalogue none.toml"),
+    ],
+)
+def test_a_bad_request_is_named_with_its_line(tmp_path: Path, old: str, new: str, message: str) -> None:
+    (tmp_path / "cell.toml").write_text(REQUEST.replace(old, new))
+    with pytest.raises(aw.ArmwrightError, match=message):
+        request.read(tmp_path / "cell.toml")

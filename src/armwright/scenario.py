@@ -109,7 +109,7 @@ def made(
     if not set(MOVING) & set(data):
         still = pick_and_place(arm)
         return Scenario(arm, still.law, still.trajectory, {**still.options, **_options(top, file)}, text)
-    motion = _trajectory(_part(top, file, "trajectory"), arm, folder) if "trajectory" in data else None
+    motion = trajectory_of(_part(top, file, "trajectory"), arm, folder) if "trajectory" in data else None
     law = _told(_part(top, file, "torque"), motion) if "torque" in data else _default_law(motion)
     return Scenario(arm, torque.law_for(law, arm), motion, _options(top, file), text)
 
@@ -161,7 +161,8 @@ def _choice(part: Reader, key: str, choices: Mapping[str, tuple[str, ...]], also
     return kind
 
 
-def _trajectory(part: Reader, arm: Robot, folder: Path) -> Trajectory:
+def trajectory_of(part: Reader, arm: Robot, folder: Path) -> Trajectory:
+    """The motion that a table says, for a robot; files that it names lie in `folder`."""
     kind = _choice(part, "type", MOTIONS)
     try:
         check_numbers(arm, "a trajectory")

@@ -5,6 +5,7 @@ found.best.actuators, found.fitted                what is chosen, and the robot 
 fitted(robot, actuators)                          a robot with actuators of one's own choice
 """
 
+from armwright.sizing import catalogue, request, scaling
 from armwright.sizing.actuator import Actuator, Brake, Cylinder, Gearbox, Motor
 from armwright.sizing.catalogue import Catalogue, packaged, read
 from armwright.sizing.fit import fitted
@@ -21,8 +22,11 @@ __all__ = [
     "Gearbox",
     "Motor",
     "Sizing",
+    "catalogue",
     "fitted",
     "packaged",
     "read",
+    "request",
+    "scaling",
     "size",
 ]

@@ -157,11 +157,13 @@ class Sizing:
 
     def set_rows(self) -> list[tuple[str, ...]]:
         """All sets: what they cost and where they differ from the best; the first row is the head."""
-        rows: list[tuple[str, ...]] = [("set", self.objective, "mass", "differs from the best in")]
+        weighed = ("mass",) if self.objective != "mass" else ()
+        rows: list[tuple[str, ...]] = [("set", self.objective, *weighed, "differs from the best in")]
         for i, own in enumerate(self.sets, start=1):
             pairs = zip(own.joints, self.best.joints, strict=True)
             other = [f"{shown(c.joint)}: {shown(c.actuator.name)}" for c, b in pairs if c.actuator != b.actuator]
-            rows.append((str(i), self.said(own.cost), f"{own.mass:.4g} kg", "; ".join(other) or "-"))
+            mass = (f"{own.mass:.4g} kg",) if weighed else ()
+            rows.append((str(i), self.said(own.cost), *mass, "; ".join(other) or "-"))
         return rows
 
     def said(self, cost: float) -> str:

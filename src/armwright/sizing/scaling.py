@@ -27,7 +27,7 @@ def servo(torque: float, name: str = "") -> Motor:
     lost = loss_factor * torque**2
     rise = 100.0 / (lost * (1 + 0.00393 * 100.0))
     return Motor(
-        name=name or f"typical servo {torque:.3g} N m",
+        name=name or f"typical servo {torque:.4g} N m",
         rotor_inertia=3.0e-5 * size**FIFTH,
         peak_torque=3.0 * torque,
         mass=1.3 * size,
@@ -49,7 +49,7 @@ def strain_wave(torque: float, ratio: float, name: str = "") -> Gearbox:
     """A strain wave gear of a repeated peak torque at its output."""
     size = torque / 107.0
     return Gearbox(
-        name=name or f"typical strain wave {torque:.3g} N m 1:{ratio:g}",
+        name=name or f"typical strain wave {torque:.4g} N m 1:{ratio:g}",
         ratio=ratio,
         efficiency=0.75,
         peak_torque=torque,
@@ -68,7 +68,7 @@ def planetary(torque: float, ratio: float, name: str = "") -> Gearbox:
     """A planetary gearbox of a peak torque at its output; up to 1:10 it has one stage, then two."""
     size, stages = torque / 80.0, 1 if ratio <= 10 else 2
     return Gearbox(
-        name=name or f"typical planetary {torque:.3g} N m 1:{ratio:g}",
+        name=name or f"typical planetary {torque:.4g} N m 1:{ratio:g}",
         ratio=ratio,
         efficiency=0.97**stages,
         peak_torque=torque,
@@ -87,7 +87,7 @@ def holding(torque: float, name: str = "") -> Brake:
     """A spring-applied brake of a holding torque."""
     size = torque / 1.3
     return Brake(
-        name=name or f"typical brake {torque:.3g} N m",
+        name=name or f"typical brake {torque:.4g} N m",
         holding_torque=torque,
         mass=0.4 * size,
         inertia=2.0e-6 * size**FIFTH,

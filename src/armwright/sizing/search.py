@@ -111,7 +111,8 @@ class Search:
     def order(self) -> tuple[int, ...]:
         """Tip to base: what a joint carries comes before it."""
         try:
-            return tuple(TopologicalSorter({j: load.carried for j, load in enumerate(self.loads)}).static_order())
+            outward = range(len(self.loads) - 1, -1, -1)
+            return tuple(TopologicalSorter({j: self.loads[j].carried for j in outward}).static_order())
         except CycleError:
             raise InputError(
                 "some actuators carry each other, as those of closed loops may; expected a robot whose joints carry "

@@ -1,0 +1,103 @@
+"""A question of sizing in a TOML file: which robot, along what, holding what, out of which catalogue (docs/sizing.md).
+
+robot = "ur5e"                         # or the path of a robot file
+catalogue = "typical"                  # or the path of a catalogue
+objective = "mass"                     # or "price", "energy"
+payloads = [0.0, 5.0]                  # kilograms, or tables with mass, com and inertia
+reserve = 0.1                          # the part of every limit that is to be left
+inertia_ratio = 30.0                   # and ambient, samples, sets, brakes, gravity, as `armwright.size` has them
+
+[[motion]]                             # each as the [trajectory] of a scenario
+type = "quintic"
+times = [0, 1, 2]
+points = [[0, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0]]
+
+[mounts]                               # where actuators stand that are not on the link before their joint, at the joint
+joint4 = {link = "forearm", point = [0.0, 0.0, 0.1]}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from armwright.errors import ModelError
+from armwright.files import contents
+from armwright.load import load
+from armwright.model.toml import LARGEST, data_of, lines_of
+from armwright.model.values import Reader
+from armwright.scenario import trajectory_of
+from armwright.sizing.catalogue import read as read_catalogue
+
+NUMBERS = ("reserve", "inertia_ratio", "ambient")
+COUNTS = ("samples", "sets")
+TOP = ("robot", "catalogue", "objective", "payloads", "brakes", "gravity", "motion", "mounts", *NUMBERS, *COUNTS)
+
+
+def read(path: str | Path) -> dict[str, Any]:
+    """The arguments of `size` that a file says."""
+    try:
+        text = contents(path, LARGEST).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except (OSError, ValueError) as error:
+        raise ModelError(f"cannot read {path}: {error}") from None
+    return parse(text, Path(path).name, Path(path).parent)
+
+
+def parse(text: str, file: str = "sizing", folder: Path = Path()) -> dict[str, Any]:
+    """The same of a text; `file` is what messages call it."""
+    data, lines = data_of(text, file), lines_of(text)
+
+    def where(table: str, index: int, key: str | None) -> str:
+        number = lines.get((table, index, key), lines.get((table, index, None)))
+        return f"{file}, line {number}" if number else file
+
+    top = Reader(data, lambda key: where("", 0, key))
+    top.check_keys(TOP)
+    robot = load(_beside(folder, top.text("robot", top.need("robot", '; such as robot = "ur5e"'))))
+    if "gravity" in data:
+        robot = robot.with_gravity(top.triple("gravity"))
+    motions = data.get("motion", [])
+    if not isinstance(motions, list) or not motions or not all(isinstance(motion, Mapping) for motion in motions):
+        top.fail("motion", "a robot is sized for motions; expected at least one [[motion]] table")
+    parts = [Reader(m, lambda key, i=i: where("motion", i, key) + f", motion {i + 1}") for i, m in enumerate(motions)]  # type: ignore[misc]
+    told: dict[str, Any] = {key: top.number(key) for key in NUMBERS if key in data}
+    told |= {key: data[key] for key in (*COUNTS, "brakes") if key in data}
+    return {
+        "robot": robot,
+        "motions": [trajectory_of(part, robot, folder) for part in parts],
+        "payloads": _payloads(top),
+        "catalogue": read_catalogue(_beside(folder, top.text("catalogue", "typical"))),
+        "objective": top.text("objective", "mass"),
+        "mounts_at": _mounts(top),
+        **told,
+    }
+
+
+def _beside(folder: Path, name: str) -> str | Path:
+    """A file beside the one that names it, if there is one."""
+    beside = folder / name
+    return beside if Path(name).suffix and beside.exists() else name
+
+
+def _payloads(top: Reader) -> list[Any]:
+    listed = top.data.get("payloads", [0.0])
+    if not isinstance(listed, list) or not listed:
+        top.fail("payloads", f"payloads = {listed!r}: expected a list of kilograms, or of tables with mass and com")
+    for payload in listed:
+        if isinstance(payload, Mapping) and "mass" in payload and not set(payload) - {"mass", "com", "inertia"}:
+            continue
+        if isinstance(payload, bool) or not isinstance(payload, int | float):
+            top.fail("payloads", f"payload {payload!r}: expected kilograms, or a table with mass, com and inertia")
+    return [None if payload == 0 else payload for payload in listed]
+
+
+def _mounts(top: Reader) -> dict[str, Any]:
+    """Where actuators stand, by joint."""
+    given = top.data.get("mounts", {})
+    if not isinstance(given, Mapping):
+        top.fail("mounts", f"mounts = {given!r}: expected a table [mounts] with a joint in each line")
+    for joint, place in given.items():
+        if not isinstance(place, Mapping) or set(place) != {"link", "point"}:
+            top.fail("mounts", f'{joint} = {place!r}: expected {{link = "...", point = [x, y, z]}}')
+    return {joint: (place["link"], place["point"]) for joint, place in given.items()}
