@@ -14,7 +14,20 @@ from typer.testing import CliRunner
 import armwright as aw
 from armwright import sizing
 from armwright.cli import app
-from armwright.sizing import Actuator, Brake, Catalogue, Cylinder, Gearbox, Motor, catalogue, fitted, request, scaling
+from armwright.sizing import (
+    Actuator,
+    Brake,
+    Catalogue,
+    Cylinder,
+    Gearbox,
+    Hydraulic,
+    Lever,
+    Motor,
+    catalogue,
+    fitted,
+    request,
+    scaling,
+)
 from armwright.sizing.loads import torques
 
 SAMPLES = 16
@@ -415,6 +428,72 @@ def test_a_cylinder_pushes_by_its_head_and_pulls_by_its_rod() -> None:
     assert (cylinder.push, cylinder.pull) == pytest.approx((4e4, 2e4)) and cylinder.speeds == pytest.approx((0.2, 0.4))
 
 
+def levered() -> tuple[aw.Robot, dict[str, Lever]]:
+    """A boom and a stick that turn about level axes, each by a cylinder."""
+    link = {"d": 0.0, "theta": 0.0, "type": "revolute", "inertia": [1.0, 20.0, 20.0, 0, 0, 0]}
+    rows = [
+        {"name": "boom", "alpha": "pi/2", "a": 0.0, **link, "mass": 200.0, "com": [0.9, 0.0, 0.0]},
+        {"name": "stick", "alpha": 0.0, "a": 2.0, **link, "mass": 120.0, "com": [0.8, 0.0, 0.0]},
+    ]
+    levers = {"joint1": Lever(0.9, 0.45, 1.4), "joint2": Lever(0.8, 0.3, "80 deg")}
+    return aw.Robot.from_dh(rows, "modified", name="digger"), levers
+
+
+@pytest.mark.parametrize("objective", ["mass", "price", "energy"])
+def test_the_best_cylinders_are_those_of_trying_every_set(objective: str) -> None:
+    robot, levers = levered()
+    rng = np.random.default_rng(2)
+    bores = [scaling.cylinder(bore, 0.7) for bore in (0.02, 0.025, 0.032, 0.04, 0.05, 0.063)]
+    own = [replace(c, mass=c.mass * rng.uniform(0.5, 2), price=rng.uniform(1, 9)) for c in bores]
+    path = aw.trajectory.quintic([0, 2, 4], [[0.2, -0.2], [0.6, 0.5], [0.2, -0.2]])
+    q, qd, qdd = path(np.linspace(0, 4, SAMPLES + 1))
+    t, costs = np.linspace(0, 4, SAMPLES + 1), []
+    for drives in itertools.product(own, repeat=2):
+        tau = torques(
+            fitted(robot, [Hydraulic(c, lever) for c, lever in zip(drives, levers.values(), strict=True)]).mechanism(),
+            q,
+            qd,
+            qdd,
+        )
+        good, joules = True, 0.0
+        for j, (c, lever) in enumerate(zip(drives, levers.values(), strict=True)):
+            length = lever.length(q[:, j])
+            speed = lever.arm(q[:, j]) * qd[:, j]
+            force = tau[j] / lever.arm(q[:, j])
+            good &= bool(force.max() <= c.push and -force.min() <= c.pull and np.ptp(length) <= c.stroke)
+            good &= bool((np.where(speed > 0, c.head_area, -c.rod_area) * speed).max() <= c.flow)
+            joules += np.trapezoid(c.pressure * np.where(speed > 0, c.head_area, -c.rod_area) * speed, t)
+        if good:
+            costs.append(
+                {"mass": sum(c.mass for c in drives), "price": sum(c.price for c in drives), "energy": joules}[
+                    objective
+                ]
+            )
+    found = aw.size(
+        robot, path, [None], Catalogue("c", cylinders=tuple(own)), objective, levers=levers, samples=SAMPLES, sets=3
+    )
+    assert 3 < len(costs) < 36
+    assert np.allclose([s.cost for s in found.sets], sorted(costs)[:3], rtol=1e-10)
+    for chosen, j in zip(found.best.joints, range(2), strict=True):
+        assert np.allclose(chosen.torque * chosen.speed, chosen.tau * qd[:, j])  # virtual work
+        assert np.allclose(chosen.tau, torques(found.fitted.mechanism(), q, qd, qdd)[j])
+        assert chosen.inertia_ratio is None and set(chosen.used) == {"push", "pull", "flow", "stroke"}
+
+
+def test_a_lever_is_as_long_as_its_triangle_and_its_arm_is_how_that_grows() -> None:
+    lever, q = Lever(0.9, 0.4, 1.0), np.linspace(-0.5, 1.5, 7)
+    step = 1e-6
+    assert np.allclose(lever.arm(q), (lever.length(q + step) - lever.length(q - step)) / (2 * step), rtol=1e-8)
+    assert np.allclose(lever.length(np.array([np.pi - 1.0, -1.0])), [1.3, 0.5])
+    with pytest.raises(aw.InputError, match=r"Lever: before = -1\.0: expected metres"):
+        Lever(-1.0, 0.4, 0.0)
+    robot, _ = levered()
+    path = aw.trajectory.quintic([0, 1], [[0, 0], [1, 1]])
+    for levers, message in (({"joint1": None}, "expected a sizing.Lever"), ({"joint1": lever}, "has no cylinders")):
+        with pytest.raises(aw.InputError, match=message):
+            aw.size(robot, path, levers=levers)
+
+
 REQUEST = """robot = "rr"
 payloads = [0.0, {mass = 1.0, com = [0.1, 0.0, 0.0]}]
 samples = 20
@@ -463,6 +542,11 @@ def test_the_command_ends_with_1_where_nothing_is_enough(tmp_path: Path) -> None
         ("[[motion]]", "[[motions]]", "unknown key 'motions'"),
         ("payloads = [0.0", 'payloads = ["heavy"', "cell.toml, line 2: payload 'heavy'"),
         ("{link =", "{on =", "cell.toml, line 8: joint2"),
+        (
+            "[mounts]",
+            "[levers]\njoint1 = {before = 0, on = 1, angle = 0}\n[mounts]",
+            "cell.toml, line 9, levers: joint1: Lever: before = 0.0",
+        ),
         ("samples = 20", 'catalogue = "none.toml"', "cannot read the catalogue none.toml"),
     ],
 )

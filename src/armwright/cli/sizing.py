@@ -73,9 +73,7 @@ def _set(own: ActuatorSet) -> dict[str, Any]:
     joints = [
         {
             "joint": chosen.joint,
-            "motor": chosen.actuator.motor.name,
-            "gearbox": chosen.actuator.gearbox.name,
-            "brake": chosen.actuator.brake.name if chosen.actuator.brake else None,
+            "parts": [part.name for part in chosen.actuator.parts],
             "mass": chosen.actuator.mass,
             "used": chosen.used,
             "binding": chosen.binding,

@@ -6,7 +6,7 @@ fitted(robot, actuators)                          a robot with actuators of one'
 """
 
 from armwright.sizing import catalogue, request, scaling
-from armwright.sizing.actuator import Actuator, Brake, Cylinder, Gearbox, Motor
+from armwright.sizing.actuator import Actuator, Brake, Cylinder, Gearbox, Hydraulic, Lever, Motor
 from armwright.sizing.catalogue import Catalogue, packaged, read
 from armwright.sizing.fit import fitted
 from armwright.sizing.result import ActuatorSet, Chosen, Sizing
@@ -20,6 +20,8 @@ __all__ = [
     "Chosen",
     "Cylinder",
     "Gearbox",
+    "Hydraulic",
+    "Lever",
     "Motor",
     "Sizing",
     "catalogue",

@@ -13,8 +13,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, TypeAlias
 
+import numpy as np
+
+from armwright.algebra import Array
 from armwright.errors import InputError, ModelError
 from armwright.model.values import Reader
 
@@ -179,6 +182,11 @@ class Actuator:
         return (self.motor, self.gearbox) if self.brake is None else (self.motor, self.gearbox, self.brake)
 
     @property
+    def names(self) -> tuple[str, str]:
+        """What drives, and what stands between it and the joint."""
+        return self.motor.name, self.gearbox.name
+
+    @property
     def name(self) -> str:
         return " + ".join(part.name for part in self.parts)
 
@@ -219,6 +227,69 @@ class Actuator:
         return min(self.motor.top_speed, self.gearbox.max_input_speed or math.inf) / self.gearbox.ratio
 
 
+@dataclass(frozen=True)
+class Lever:
+    """How a cylinder turns a joint: its eyes lie in a plane across the axis, at two distances from it.
+
+    `before` is the distance of the eye on the link before the joint, `on` of that on the link it moves, in metres, and
+    `angle` the one between both, seen from the axis, when the joint is at zero. The cylinder is
+    sqrt(before^2 + on^2 - 2 before on cos(q + angle)) long.
+    """
+
+    before: float
+    on: float
+    angle: float
+
+    def __post_init__(self) -> None:
+        row = Reader(vars(self), lambda _key: "Lever")
+        try:
+            for key in ("before", "on"):
+                _check_number(row, key, row.number(key), {"unit": "metres", "may_be": ABOVE})
+            object.__setattr__(self, "angle", row.angle("angle"))
+        except ModelError as error:
+            raise InputError(str(error)) from None
+
+    def length(self, q: Array) -> Array:
+        """From eye to eye."""
+        squared = self.before**2 + self.on**2 - 2 * self.before * self.on * np.cos(q + self.angle)
+        length: Array = np.sqrt(squared)
+        return length
+
+    def arm(self, q: Array) -> Array:
+        """By how much the cylinder grows as the joint turns: a torque is the force times this."""
+        arm: Array = self.before * self.on * np.sin(q + self.angle) / self.length(q)
+        return arm
+
+
+@dataclass(frozen=True)
+class Hydraulic:
+    """A cylinder with its lever; without, it moves a sliding joint itself."""
+
+    cylinder: Cylinder
+    lever: Lever | None = None
+
+    @property
+    def parts(self) -> tuple[Cylinder, ...]:
+        return (self.cylinder,)
+
+    @property
+    def names(self) -> tuple[str, str]:
+        return self.cylinder.name, "-"
+
+    @property
+    def name(self) -> str:
+        return self.cylinder.name
+
+    @property
+    def mass(self) -> float:
+        return self.cylinder.mass
+
+    @property
+    def price(self) -> float | None:
+        return self.cylinder.price
+
+
+Drive: TypeAlias = Actuator | Hydraulic
 Part = Motor | Gearbox | Brake | Cylinder
 
 KINDS: dict[str, type[Part]] = {"motor": Motor, "gearbox": Gearbox, "brake": Brake, "cylinder": Cylinder}

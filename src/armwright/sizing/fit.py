@@ -12,7 +12,7 @@ from armwright.mechanism import Link
 from armwright.model.description import LinkModel, joined, symmetric, tensor, triple
 from armwright.model.values import Reader
 from armwright.robot import Robot
-from armwright.sizing.actuator import Actuator
+from armwright.sizing.actuator import Actuator, Drive, Hydraulic
 
 
 @dataclass(frozen=True)
@@ -60,12 +60,13 @@ def _mount(robot: Robot, row: int, given: Any) -> Mount:
 
 
 def fitted(
-    robot: Robot, drives: Mapping[str, Actuator] | Sequence[Actuator], mounts_at: Mapping[str, Any] | None = None
+    robot: Robot, drives: Mapping[str, Drive] | Sequence[Drive], mounts_at: Mapping[str, Any] | None = None
 ) -> Robot:
     """The robot with an actuator for each joint: a list from base to tip, or a mapping by the names of joints.
 
     Rotors, largest torques and speeds are those of the actuators; their friction is added to that of the joints, which
-    is their bearings'; their masses stand as points on the link before each joint, or where `mounts_at` says.
+    is their bearings'; a cylinder has no rotor, and its limits, which change with the lever, are no part of the robot.
+    Masses stand as points on the link before each joint, or where `mounts_at` says.
     """
     chosen = _by_joint(robot, drives)
     places = dict(zip([joint.name for joint in robot.joints], mounts(robot, mounts_at), strict=True))
@@ -78,6 +79,8 @@ def fitted(
         drive = chosen.get(joint.name)
         if drive is None:
             return joint
+        if isinstance(drive, Hydraulic):
+            return replace(joint, rotor_inertia=0.0)
         ratio = drive.gearbox.ratio
         return replace(
             joint,
@@ -92,7 +95,7 @@ def fitted(
     return replace(robot, links=tuple(links)).each_joint(driven)
 
 
-def _by_joint(robot: Robot, drives: Mapping[str, Actuator] | Sequence[Actuator]) -> dict[str, Actuator]:
+def _by_joint(robot: Robot, drives: Mapping[str, Drive] | Sequence[Drive]) -> dict[str, Drive]:
     names = [joint.name for joint in robot.joints]
     if not isinstance(drives, Mapping):
         if len(drives) != len(names):
@@ -101,8 +104,8 @@ def _by_joint(robot: Robot, drives: Mapping[str, Actuator] | Sequence[Actuator])
     for name, drive in drives.items():
         if name not in names:
             raise unknown(f"joint of {robot.name}:", name, names)
-        if not isinstance(drive, Actuator):
-            raise InputError(f"fitted: {name} has {drive!r}; expected a sizing.Actuator")
+        if not isinstance(drive, Actuator | Hydraulic):
+            raise InputError(f"fitted: {name} has {drive!r}; expected a sizing.Actuator or a sizing.Hydraulic")
     return dict(drives)
 
 

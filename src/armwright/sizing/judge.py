@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -19,10 +20,24 @@ from armwright.sizing.loads import JointLoad
 
 CRITERIA = (
     *("peak torque", "RMS torque", "speed", "voltage", "power", "heat"),
-    *("gear peak", "gear RMS", "gear speed", "inertia ratio", "brake"),
+    *("gear peak", "gear RMS", "gear speed", "inertia ratio", "brake", "push", "pull", "flow", "stroke"),
 )
 SCREEN = 48
 """Instants at which the peak is looked at before all others."""
+
+
+class Numbers(Protocol):
+    """Many actuators of one kind, by their numbers."""
+
+    def some(self, rows: Array) -> Numbers: ...
+
+    def hopeful(self, asked: Asked, most: float) -> Array: ...
+
+    def uses(self, asked: Asked, terms: Terms) -> dict[str, Array]: ...
+
+    def moving(self, asked: Asked) -> tuple[Array, Array, Array]: ...
+
+    def limited(self, terms: Terms) -> dict[str, bool]: ...
 
 
 @dataclass(frozen=True)
@@ -57,6 +72,32 @@ class Columns:
 
     def some(self, rows: Array) -> Columns:
         return Columns(*(column[rows] for column in vars(self).values()))
+
+    def hopeful(self, asked: Asked, most: float) -> Array:
+        return hopeful(asked, self, most)
+
+    def uses(self, asked: Asked, terms: Terms) -> dict[str, Array]:
+        return uses(asked, self, terms)
+
+    def moving(self, asked: Asked) -> tuple[Array, Array, Array]:
+        """Of the first, at a load that is known: speed and torque of its shaft, and all that it gives to the joint."""
+        load, torque = asked.load, asked.torque[0]
+        full, alone = (shaft(self, x, x, load.qd, load.qdd)[0][0] for x in (torque, 0 * torque))
+        return self.ratio[0] * load.qd, full, torque + self.ratio[0] * alone
+
+    def limited(self, terms: Terms) -> dict[str, bool]:
+        """Whether the first has a limit for the criteria that need not have one."""
+        limits = {
+            "RMS torque": self.continuous[0],
+            "voltage": self.voltage[0],
+            "power": self.power[0],
+            "heat": self.temperature[0],
+            "gear RMS": self.gear_continuous[0],
+            "gear speed": self.gear_speed[0],
+            "inertia ratio": terms.inertia_ratio,
+            "brake": self.holding[0],
+        }
+        return {name: bool(np.isfinite(limit)) for name, limit in limits.items()}
 
 
 def _row(drive: Actuator) -> tuple[object, ...]:
@@ -179,7 +220,7 @@ def uses(asked: Asked, c: Columns, terms: Terms) -> dict[str, Array]:
 
 def fits(found: dict[str, Array], most: float) -> Array:
     """Which actuators use no more than a part of every limit."""
-    good: Array = np.all([found[name] <= most for name in CRITERIA], axis=0)
+    good: Array = np.all([found[name] <= most for name in CRITERIA if name in found], axis=0)
     return good
 
 

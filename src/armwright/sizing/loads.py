@@ -55,6 +55,7 @@ class JointLoad:
     name: str
     prismatic: bool
     carried: tuple[int, ...]
+    q: Array
     qd: Array
     qdd: Array
     torque: Linear
@@ -96,6 +97,7 @@ def loads(
                 name=joint.name,
                 prismatic=joint.prismatic,
                 carried=carried,
+                q=q[:, j],
                 qd=qd[:, j],
                 qdd=qdd[:, j],
                 torque=torque,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from armwright.report.plot import COLOURS, Curve, Plot, figures
+from armwright.sizing.actuator import Hydraulic
 
 
 def page(sizing: Any) -> str:
@@ -23,21 +24,25 @@ def page(sizing: Any) -> str:
 
 
 def _plot(chosen: Any) -> Plot:
-    """Torque over speed of the shaft of one motor, a curve for each motion with each payload."""
-    motor, gear = chosen.actuator.motor, chosen.actuator.gearbox
-    fast = min(motor.top_speed, gear.max_input_speed or motor.top_speed)
+    """Torque over speed of the shaft of one motor, or force of a rod, a curve for each motion with each payload."""
+    drive = chosen.actuator
     curves = [
-        Curve(f"case {i + 1}", chosen.speed[case].tolist(), chosen.torque[case].tolist(), colour=COLOURS[i % 10])
+        Curve(f"case {i + 1}", chosen.speed[case].tolist(), chosen.torque[case].tolist(), colour=COLOURS[i % 6])
         for i, case in enumerate(chosen.cases)
     ]
-    curves.append(_box("peak", fast, motor.peak_torque, COLOURS[6]))
-    if motor.continuous_torque is not None:
-        curves.append(_box("continuous", fast, motor.continuous_torque, COLOURS[7]))
-    note = f"{motor.name}, {gear.name}; binding: {chosen.binding}, {chosen.used[chosen.binding]:.0%} used"
+    note = f"{drive.name}; binding: {chosen.binding}, {chosen.used[chosen.binding]:.0%} used"
+    if isinstance(drive, Hydraulic):
+        (out, back), cylinder = drive.cylinder.speeds, drive.cylinder
+        curves.append(_box("limits", (-back, out), (-cylinder.pull, cylinder.push), COLOURS[6]))
+        return Plot(f"{chosen.joint}: rod", "speed, m/s", "force, N", curves, note=note, height=320)
+    motor, gear = drive.motor, drive.gearbox
+    fast = min(motor.top_speed, gear.max_input_speed or motor.top_speed)
+    curves.append(_box("peak", (-fast, fast), (-motor.peak_torque, motor.peak_torque), COLOURS[6]))
+    if (most := motor.continuous_torque) is not None:
+        curves.append(_box("continuous", (-fast, fast), (-most, most), COLOURS[7]))
     return Plot(f"{chosen.joint}: motor", "speed, rad/s", "torque, N m", curves, note=note, height=320)
 
 
-def _box(name: str, speed: float, torque: float, colour: str) -> Curve:
-    x = [speed, speed, -speed, -speed, speed]
-    y = [-torque, torque, torque, -torque, -torque]
-    return Curve(name, x, y, dashed=True, colour=colour)
+def _box(name: str, x: tuple[float, float], y: tuple[float, float], colour: str) -> Curve:
+    left, right, low, high = *x, *y
+    return Curve(name, [right, right, left, left, right], [low, high, high, low, low], dashed=True, colour=colour)

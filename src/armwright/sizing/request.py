@@ -14,25 +14,41 @@ points = [[0, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0]]
 
 [mounts]                               # where actuators stand that are not on the link before their joint, at the joint
 joint4 = {link = "forearm", point = [0.0, 0.0, 0.1]}
+
+[levers]                               # joints that a cylinder moves
+joint2 = {before = 0.9, on = 0.4, angle = "90 deg"}
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from armwright.errors import ModelError
+from armwright.errors import InputError, ModelError
 from armwright.files import contents
 from armwright.load import load
 from armwright.model.toml import LARGEST, data_of, lines_of
 from armwright.model.values import Reader
 from armwright.scenario import trajectory_of
+from armwright.sizing.actuator import Lever
 from armwright.sizing.catalogue import read as read_catalogue
 
 NUMBERS = ("reserve", "inertia_ratio", "ambient")
 COUNTS = ("samples", "sets")
-TOP = ("robot", "catalogue", "objective", "payloads", "brakes", "gravity", "motion", "mounts", *NUMBERS, *COUNTS)
+TOP = (
+    "robot",
+    "catalogue",
+    "objective",
+    "payloads",
+    "brakes",
+    "gravity",
+    "motion",
+    "mounts",
+    "levers",
+    *NUMBERS,
+    *COUNTS,
+)
 
 
 def read(path: str | Path) -> dict[str, Any]:
@@ -70,6 +86,7 @@ def parse(text: str, file: str = "sizing", folder: Path = Path()) -> dict[str, A
         "catalogue": read_catalogue(_beside(folder, top.text("catalogue", "typical"))),
         "objective": top.text("objective", "mass"),
         "mounts_at": _mounts(top),
+        "levers": _levers(top, lambda key: where("levers", 0, key) + ", levers"),
         **told,
     }
 
@@ -90,6 +107,21 @@ def _payloads(top: Reader) -> list[Any]:
         if isinstance(payload, bool) or not isinstance(payload, int | float):
             top.fail("payloads", f"payload {payload!r}: expected kilograms, or a table with mass, com and inertia")
     return [None if payload == 0 else payload for payload in listed]
+
+
+def _levers(top: Reader, where: Callable[[str | None], str]) -> dict[str, Lever | None]:
+    """How cylinders move joints, by joint; {} for one that slides."""
+    given, found = top.data.get("levers", {}), dict[str, Lever | None]()
+    if not isinstance(given, Mapping):
+        top.fail("levers", f"levers = {given!r}: expected a table [levers] with a joint in each line")
+    for joint, written in given.items():
+        if not isinstance(written, Mapping) or set(written) not in (set(), {"before", "on", "angle"}):
+            raise ModelError(f"{where(joint)}: {joint} = {written!r}: expected {{before = m, on = m, angle = rad}}")
+        try:
+            found[joint] = Lever(**written) if written else None
+        except InputError as error:
+            raise ModelError(f"{where(joint)}: {joint}: {error}") from None
+    return found
 
 
 def _mounts(top: Reader) -> dict[str, Any]:

@@ -15,9 +15,10 @@ from armwright.algebra import Array
 from armwright.names import shown
 from armwright.report.plot import write
 from armwright.robot import Robot
-from armwright.sizing.actuator import Actuator
+from armwright.sizing.actuator import Actuator, Drive, Hydraulic
 from armwright.sizing.fit import fitted
-from armwright.sizing.judge import CRITERIA, Asked, Columns, Terms, shaft, uses
+from armwright.sizing.hydraulics import Cylinders
+from armwright.sizing.judge import CRITERIA, Asked, Columns, Numbers, Terms
 from armwright.sizing.loads import JointLoad
 
 UNITS = {"mass": "kg", "price": "", "energy": "J"}
@@ -27,18 +28,27 @@ UNITS = {"mass": "kg", "price": "", "energy": "J"}
 class Chosen:
     """The actuator of one joint, and the part of each of its limits that is used; criteria without a limit are absent.
 
-    `speed` and `torque` are those of the shaft of the motor at all instants of all cases, `tau` the torque of the joint
-    as inverse dynamics of the fitted robot gives it; `cases` are where each motion with each payload begins and ends.
+    `inertia` is the largest that the joint carries. `speed` and `torque` are those of the shaft of the motor, or speed
+    and force of the rod, at all instants of all cases, `tau` is the torque of the joint as inverse dynamics of the
+    fitted robot gives it; `cases` are where each motion with each payload begins and ends.
     """
 
     joint: str
-    actuator: Actuator
+    actuator: Drive
     used: dict[str, float]
-    inertia_ratio: float
+    inertia: float
     speed: Array = field(repr=False)
     torque: Array = field(repr=False)
     tau: Array = field(repr=False)
     cases: tuple[slice, ...] = field(repr=False)
+
+    @property
+    def inertia_ratio(self) -> float | None:
+        """Of the load at the shaft of the motor to the motor; None for a cylinder."""
+        if isinstance(self.actuator, Hydraulic):
+            return None
+        own = self.actuator.gearbox.ratio**2 * self.actuator.inertia
+        return self.inertia / own if own else math.inf
 
     @property
     def binding(self) -> str:
@@ -59,7 +69,7 @@ class ActuatorSet:
     joints: tuple[Chosen, ...]
 
     @property
-    def actuators(self) -> dict[str, Actuator]:
+    def actuators(self) -> dict[str, Drive]:
         """By the names of joints."""
         return {chosen.joint: chosen.actuator for chosen in self.joints}
 
@@ -111,16 +121,15 @@ class Sizing:
     @property
     def notes(self) -> list[str]:
         """What was not known of the parts chosen, and so not counted."""
-        parts = dict.fromkeys(
-            p for chosen in self.best.joints for p in (chosen.actuator.motor, chosen.actuator.gearbox)
-        )
+        electric = [c.actuator for c in self.best.joints if isinstance(c.actuator, Actuator)]
+        parts = dict.fromkeys(part for drive in electric for part in (drive.motor, drive.gearbox))
         notes = []
         for part in parts:
             if part.dry_friction is None and part.viscous_friction is None:
                 notes.append(f"the friction of {shown(part.name)} is not known: none is counted")
             if part.continuous_torque is None and "max_input_speed" in vars(part):
                 notes.append(f"the continuous torque of {shown(part.name)} is not known: only its peak is looked at")
-        motors = dict.fromkeys(chosen.actuator.motor for chosen in self.best.joints)
+        motors = dict.fromkeys(drive.motor for drive in electric)
         notes += [
             f"how {shown(motor.name)} warms up is not known: its RMS torque stands for it"
             for motor in motors
@@ -133,8 +142,7 @@ class Sizing:
         return [
             (
                 shown(c.joint),
-                shown(c.actuator.motor.name),
-                shown(c.actuator.gearbox.name),
+                *map(shown, c.actuator.names),
                 f"{c.actuator.mass:.3g} kg",
                 c.binding,
                 f"{c.used[c.binding]:.1%}",
@@ -149,7 +157,7 @@ class Sizing:
             (
                 shown(c.joint),
                 *(f"{c.used[name]:.0%}" if name in c.used else "-" for name in named),
-                f"{c.inertia_ratio:.3g}",
+                "-" if c.inertia_ratio is None else f"{c.inertia_ratio:.3g}",
             )
             for c in self.best.joints
         ]
@@ -194,36 +202,20 @@ class Sizing:
         return write(path, page(self))
 
 
-def chosen_set(cost: float, drives: Sequence[Actuator], asked: Sequence[JointLoad], terms: Terms) -> ActuatorSet:
+def columns(drives: Sequence[Drive]) -> Numbers:
+    """The numbers of actuators for one joint, which are of one kind."""
+    cylinders = [drive for drive in drives if isinstance(drive, Hydraulic)]
+    return Cylinders.of(cylinders) if cylinders else Columns.of([d for d in drives if isinstance(d, Actuator)])
+
+
+def chosen_set(cost: float, drives: Sequence[Drive], asked: Sequence[JointLoad], terms: Terms) -> ActuatorSet:
     """A set with what it uses at its own loads."""
     masses = np.array([drive.mass for drive in drives])
     joints = []
     for drive, load in zip(drives, asked, strict=True):
         own = masses[list(load.carried)]
-        exact, c = Asked.between(load, own, own), Columns.of([drive])
-        found = {name: float(values[0]) for name, values in uses(exact, c, terms).items()}
-        limits = _limits(c, terms)
-        used = {name: found[name] for name in CRITERIA if math.isfinite(limits.get(name, 1.0))}
-        torque = exact.torque[0]
-        motor = shaft(c, torque, torque, load.qd, load.qdd)[0][0]
-        alone = shaft(c, 0 * torque, 0 * torque, load.qd, load.qdd)[0][0]
-        ratio = drive.gearbox.ratio
-        inertia = exact.inertia / (ratio**2 * drive.inertia) if drive.inertia else math.inf
-        joints.append(
-            Chosen(load.name, drive, used, inertia, ratio * load.qd, motor, torque + ratio * alone, load.cases)
-        )
+        exact, c = Asked.between(load, own, own), columns([drive])
+        found, limited = c.uses(exact, terms), c.limited(terms)
+        used = {name: float(found[name][0]) for name in CRITERIA if name in found and limited.get(name, True)}
+        joints.append(Chosen(load.name, drive, used, exact.inertia, *c.moving(exact), load.cases))
     return ActuatorSet(cost, tuple(joints))
-
-
-def _limits(c: Columns, terms: Terms) -> dict[str, float]:
-    """Criteria that an actuator need not have a limit for."""
-    return {
-        "RMS torque": float(c.continuous[0]),
-        "voltage": float(c.voltage[0]),
-        "power": float(c.power[0]),
-        "heat": float(c.temperature[0]),
-        "gear RMS": float(c.gear_continuous[0]),
-        "gear speed": float(c.gear_speed[0]),
-        "inertia ratio": terms.inertia_ratio,
-        "brake": float(c.holding[0]),
-    }

@@ -10,7 +10,9 @@ wave gear of 50 mm pitch and a planetary gearbox with a 60 mm flange.
 
 from __future__ import annotations
 
-from armwright.sizing.actuator import Brake, Gearbox, Motor
+import math
+
+from armwright.sizing.actuator import Brake, Cylinder, Gearbox, Motor
 
 SOURCE = "typical of its kind, by laws of similarity (armwright.sizing.scaling); no product"
 FIFTH = 5 / 3
@@ -79,6 +81,25 @@ def planetary(torque: float, ratio: float, name: str = "") -> Gearbox:
         dry_friction=0.03 * size,
         backlash=0.0015 * stages,
         price=(150.0 + 100.0 * stages) * size**PRICES,
+        source=SOURCE,
+    )
+
+
+def cylinder(bore: float, stroke: float, name: str = "") -> Cylinder:
+    """A double-acting cylinder for 20 MPa whose rod takes half of the area, of steel, with a valve for 0.3 m/s outward.
+
+    Its mass is that of a wall of a tenth of the bore, the rod, and ends as heavy as two bores of solid steel.
+    """
+    area = math.pi / 4 * bore**2
+    return Cylinder(
+        name=name or f"typical cylinder {1000 * bore:.4g} mm x {1000 * stroke:.4g} mm",
+        head_area=area,
+        rod_area=0.5 * area,
+        pressure=2e7,
+        flow=0.3 * area,
+        stroke=stroke,
+        mass=7850 * area * (0.44 * stroke + 0.5 * stroke + 2 * bore),
+        price=250.0 * (bore / 0.08) ** (3 * PRICES),
         source=SOURCE,
     )
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.errors import InputError
-from armwright.sizing.judge import CRITERIA, Asked, Columns, Terms, fits, hopeful, uses
+from armwright.sizing.judge import CRITERIA, Asked, Numbers, Terms, fits
 from armwright.sizing.loads import JointLoad
 
 CHUNK = 64
@@ -39,7 +39,7 @@ SAME = 1e-12
 class Choices:
     """The candidates of one joint, cheapest first: their numbers, masses, and what they cost at least."""
 
-    columns: Columns
+    columns: Numbers
     masses: Array
     costs: Array
 
@@ -163,9 +163,9 @@ class Search:
         choices = self.choices[j]
         good, costs = np.zeros(len(rows), dtype=bool), choices.costs[rows].copy()
         self.judged += len(rows)
-        hopes = np.flatnonzero(hopeful(asked, choices.columns.some(rows), self.most))
+        hopes = np.flatnonzero(choices.columns.some(rows).hopeful(asked, self.most))
         for part in (hopes[i : i + CHUNK] for i in range(0, len(hopes), CHUNK)):
-            found = uses(asked, choices.columns.some(rows[part]), self.terms)
+            found = choices.columns.some(rows[part]).uses(asked, self.terms)
             good[part] = fits(found, self.most)
             if self.terms.energy:
                 costs[part] = found["energy"]
@@ -272,7 +272,7 @@ class Search:
         chosen = dict[int, int]()
         for j in self.order:
             asked = self._exactly(j, chosen)
-            found = uses(asked, self.choices[j].columns, self.terms)
+            found = self.choices[j].columns.uses(asked, self.terms)
             good = np.flatnonzero(fits(found, self.most))
             if not len(good):
                 return self._least_excess(j, found)
@@ -280,7 +280,8 @@ class Search:
         raise AssertionError("a set that fits was not found by the search")
 
     def _least_excess(self, j: int, found: dict[str, Array]) -> Failure:
-        table = np.array([found[name] for name in CRITERIA])
+        names = [name for name in CRITERIA if name in found]
+        table = np.array([found[name] for name in names])
         row = int(np.argmin(table.max(axis=0)))
         worst = int(np.argmax(table[:, row]))
-        return Failure(j, row, CRITERIA[worst], float(table[worst, row]))
+        return Failure(j, row, names[worst], float(table[worst, row]))

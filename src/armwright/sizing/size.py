@@ -13,12 +13,12 @@ import numpy as np
 from armwright.errors import InfeasibleError, InputError, unknown
 from armwright.names import shown
 from armwright.robot import Robot
-from armwright.sizing.actuator import Actuator
+from armwright.sizing.actuator import Actuator, Drive, Hydraulic, Lever
 from armwright.sizing.catalogue import Catalogue, packaged, read
 from armwright.sizing.fit import mounts
-from armwright.sizing.judge import Columns, Terms
+from armwright.sizing.judge import Terms
 from armwright.sizing.loads import JointLoad, loads
-from armwright.sizing.result import Sizing, chosen_set
+from armwright.sizing.result import Sizing, chosen_set, columns
 from armwright.sizing.search import Choices, Search
 from armwright.trajectory import Trajectory
 from armwright.trajectory.inputs import check_numbers
@@ -34,6 +34,7 @@ def size(
     objective: str = "mass",
     *,
     brakes: str | Mapping[str, str] | None = None,
+    levers: Mapping[str, Lever | None] | None = None,
     mounts_at: Mapping[str, Any] | None = None,
     reserve: float = 0.0,
     inertia_ratio: float | None = None,
@@ -48,6 +49,7 @@ def size(
     catalogue      a `Catalogue`, its file, or the name of a packaged one ("typical" by default)
     objective      "mass" and "price" of all actuators, or "energy" that they take on all motions with all payloads
     brakes         the name of a brake for every motor, or names by joint
+    levers         by joint, how a cylinder turns it: these have cylinders; None for one that moves a joint that slides
     mounts_at      where actuators stand, by joint: (link, point); by default on the link before, at the joint
     reserve        the part of every limit that is to be left
     inertia_ratio  the largest ratio of the load's inertia at the shaft to the motor's own; by default any
@@ -62,7 +64,7 @@ def size(
         raise unknown("objective", objective, OBJECTIVES)
     _check_options(reserve, inertia_ratio, ambient, samples, sets)
     places = mounts(robot, mounts_at)
-    options = _options(robot, book, objective, brakes)
+    options = _options(robot, book, objective, brakes, levers or {})
     asked = loads(robot, moving, _holding(robot, payloads), places, samples)
     terms = Terms(ambient, inertia_ratio or math.inf, objective == "energy")
     search = Search(asked, [_choices(own, objective) for own in options], terms, 1 - reserve, sets)
@@ -128,16 +130,23 @@ def _holding(robot: Robot, payloads: Sequence[Any]) -> list[Robot]:
 
 
 def _options(
-    robot: Robot, book: Catalogue, objective: str, brakes: str | Mapping[str, str] | None
-) -> list[list[Actuator]]:
+    robot: Robot,
+    book: Catalogue,
+    objective: str,
+    brakes: str | Mapping[str, str] | None,
+    levers: Mapping[str, Lever | None],
+) -> list[list[Drive]]:
     """The actuators that each joint may have, all combinations; what the objective needs of each part is there."""
     names = [joint.name for joint in robot.joints]
     by_joint = dict.fromkeys(names, brakes) if isinstance(brakes, str) else dict(brakes or {})
-    for name in by_joint:
+    for name in (*by_joint, *levers):
         if name not in names:
             raise unknown(f"joint of {robot.name}:", name, names)
-    made = []
+    made = list[list[Drive]]()
     for joint in robot.joints:
+        if joint.name in levers:
+            made.append(_hydraulic(joint, levers[joint.name], book))
+            continue
         wanted = by_joint.get(joint.name)
         brake = None if wanted is None else book.brake(wanted)
         gears = [gear for gear in book.gearboxes if gear.linear == joint.prismatic]
@@ -151,29 +160,41 @@ def _options(
     return made
 
 
-def _check_known(options: Sequence[Sequence[Actuator]], objective: str) -> None:
+def _hydraulic(joint: Any, lever: Lever | None, book: Catalogue) -> list[Drive]:
+    """The cylinders that a joint may have."""
+    if (lever is None) != joint.prismatic or not isinstance(lever, Lever | None):
+        raise InputError(
+            f"levers: {joint.name} has {lever!r}; expected a sizing.Lever for a joint that turns, None for one that "
+            "slides"
+        )
+    if not book.cylinders:
+        raise InputError(f"{joint.name}: catalogue {book.name!r} has no cylinders to choose from")
+    return [Hydraulic(cylinder, lever) for cylinder in book.cylinders]
+
+
+def _check_known(options: Sequence[Sequence[Drive]], objective: str) -> None:
     for part in (part for own in options for drive in own for part in drive.parts):
         if objective == "price" and part.price is None:
             raise InputError(f"{part.name!r} has no price; objective='price' needs one for every part")
-    for drive in options[0]:
+    for drive in (drive for own in options for drive in own if isinstance(drive, Actuator)):
         if objective == "energy" and drive.motor.loss_factor is None:
             raise InputError(
                 f"{drive.motor.name!r} has no torque_constant and resistance; objective='energy' needs both"
             )
 
 
-def _choices(options: Sequence[Actuator], objective: str) -> Choices:
+def _choices(options: Sequence[Drive], objective: str) -> Choices:
     masses = np.array([drive.mass for drive in options])
     costs = {
         "mass": masses,
         "price": np.array([drive.price or 0.0 for drive in options]),
         "energy": np.zeros(len(options)),
     }
-    return Choices(Columns.of(options), masses, costs[objective])
+    return Choices(columns(options), masses, costs[objective])
 
 
 def _infeasible(
-    search: Search, asked: Sequence[JointLoad], options: Sequence[Sequence[Actuator]], most: float
+    search: Search, asked: Sequence[JointLoad], options: Sequence[Sequence[Drive]], most: float
 ) -> InfeasibleError:
     failure = search.failure()
     name = asked[failure.joint].name
