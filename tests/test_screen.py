@@ -40,11 +40,7 @@ EXAMPLES = {
 
 @pytest.fixture(autouse=True)
 def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-<<<<<<< HEAD
-    """A folder to write pages to, with something to identify and something to study in it."""
-=======
-    """A folder to write pages to, with something to identify and something to size in it."""
->>>>>>> 7ae59a9 (armwright size: a question of sizing in a file, tables and a page; the guide and a benchmark)
+    """A folder to write pages to, with something to identify, to study and to size in it."""
     monkeypatch.chdir(tmp_path)
     Path("cell.toml").write_text(
         'robot = "ur5e"\nsamples = 10\n[[motion]]\ntype = "cycloidal"\nduration = 2\n'

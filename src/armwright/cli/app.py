@@ -18,11 +18,8 @@ from armwright.cli.listing import list_formulations, list_robots, show_robot
 from armwright.cli.motion import run_integrators, run_simulation, run_torques
 from armwright.cli.precision import run_precision
 from armwright.cli.reproduce import run_reproduction
-<<<<<<< HEAD
-from armwright.cli.sweep import run_sweep
-=======
 from armwright.cli.sizing import run_sizing
->>>>>>> 7ae59a9 (armwright size: a question of sizing in a file, tables and a page; the guide and a benchmark)
+from armwright.cli.sweep import run_sweep
 from armwright.cli.terminal import print_anywhere
 
 app = typer.Typer(
