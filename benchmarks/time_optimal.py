@@ -20,7 +20,7 @@ from rich.table import Table
 
 import armwright as aw
 
-POINTS, TURNS, DRY, VISCOUS = 1000, 9, 1.0, 10.0
+POINTS, TURNS, DRY, VISCOUS = 1000, 15, 1.0, 10.0
 toppra.setup_logging("ERROR")
 
 

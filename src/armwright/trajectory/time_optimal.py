@@ -43,7 +43,7 @@ SETTLED = 1e-5  # of a limit: how far friction may be from its tangent
 ROUNDS = 30
 INSIDE = (0.05, 0.25, 0.5, 0.75, 0.95)  # of the time of an interval: where the motion is looked at between places
 BETWEEN = 4e-4  # of a limit: how far it may be exceeded between places
-TIGHTENED = 5  # how many times limits are tightened for that
+TIGHTENED = 6  # how many times a motion is found for that, within limits that are tightened
 ALMOST = (
     1.9  # times the pace at which friction takes all of the torque: at twice that pace, its tangent does so at rest
 )
@@ -217,23 +217,29 @@ def time_optimal(
     way = as_path(path, robot.n, robot.name)
     limits = _limits(robot, velocity, acceleration, torque, jerk, efficiency)
     course = _course(robot, way, limits, whole_number("points", points, 8))
+    motion, used = _fastest(robot, way, limits._replace(jerk=np.full(robot.n, np.inf)), course)
+    if np.isfinite(limits.jerk).any():
+        motion = _gentle(robot, motion, limits)
+        used = _used(robot, motion, limits)
+    while used.max() > 1 + BETWEEN:
+        motion = replace(motion, law=_slowed(motion.law, used.max()))
+        used = _used(robot, motion, limits)
+    return replace(motion, limiting=_limiting(robot, used, motion.law.breaks))
+
+
+def _fastest(robot: Arm, way: Trajectory, limits: Limits, course: Course) -> tuple[TimeOptimal, Array]:
+    """The fastest motion, with limits tightened where it exceeds them between places, and what it uses of them."""
     friction = _friction(robot, course)
     _check_creep(robot, way, course, friction)
-    x = _paced(robot, course, friction)
-    motion = TimeOptimal(way, _law(way, course.s, x), ())
-    bare = limits._replace(jerk=np.full(robot.n, np.inf))
+    x: Array | None = None
     for _ in range(TIGHTENED):
-        used = _used(robot, motion, bare)
+        x = _paced(robot, course, friction, x)
+        motion = TimeOptimal(way, _law(way, course.s, x), ())
+        used = _used(robot, motion, limits)
         if used.max() <= 1 + BETWEEN:
             break
         course = _tightened(course, friction, used - 1)
-        x = _paced(robot, course, friction, x)
-        motion = TimeOptimal(way, _law(way, course.s, x), ())
-    if np.isfinite(limits.jerk).any():
-        motion = _gentle(robot, motion, limits)
-    while (used := _used(robot, motion, limits)).max() > 1 + BETWEEN:
-        motion = replace(motion, law=_slowed(motion.law, used.max()))
-    return replace(motion, limiting=_limiting(robot, used, motion.law.breaks))
+    return motion, used
 
 
 def _gentle(robot: Arm, motion: TimeOptimal, limits: Limits) -> TimeOptimal:
