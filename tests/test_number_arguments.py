@@ -124,6 +124,10 @@ FUNCTIONS: dict[Any, dict[str, Any]] = {
     trajectory.cartesian_line: {
         "robot": PUMA, "start_pose": POSE6, "end_pose": NEAR6, "law": trajectory.normal_spline([0], [1], 1.0), "q0": Q6,
     },
+    trajectory.time_optimal: {
+        "robot": ARM, "path": Q, "velocity": WEIGHTS, "acceleration": 9 * WEIGHTS, "torque": 300 * WEIGHTS, "jerk": 900 * WEIGHTS,
+        "efficiency": WEIGHTS / 3, "points": 50,
+    },
     trajectory.check_limits: {"trajectory": MOTION, "robot": ARM, "velocity": WEIGHTS / 9, "acceleration": WEIGHTS},
     identify.regressor: {"robot": ARM, **state("q", "qd", "qdd")},
     identify.condition: {"robot": ARM, **dict(zip(("q", "qd", "qdd"), MANY, strict=True)), "noise": WEIGHTS},
@@ -189,7 +193,7 @@ OTHERS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "Robot.with_limits, one pair": (ARM.with_limits, {"position": np.array([-1.0, 1.0])}),
 }
 
-SLOW = ("identify.estimate_payload", "identify.excitation", "trajectory.cartesian_line")
+SLOW = ("identify.estimate_payload", "identify.excitation", "trajectory.cartesian_line", "trajectory.time_optimal")
 """What takes seconds is tried in fewer forms."""
 
 CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
