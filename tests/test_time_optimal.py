@@ -338,6 +338,11 @@ def test_what_cannot_be_is_told(points, given, said) -> None:
         time_optimal(aw.load("ur5e"), points, **given)
 
 
+def test_a_pendulum_too_weak_at_its_worst_place_is_told_with_few_places_too() -> None:
+    with pytest.raises(aw.InputError, match="too weak"):
+        time_optimal(pendulum(0.0), [[0.3], [2.7]], torque=0.8 * 9.81 * 0.99, points=8)
+
+
 def test_a_motion_of_many_pieces_says_how_it_is_traced() -> None:
     motion = time_optimal(aw.load("ur5e"), POINTS)
     assert not motion.traceable

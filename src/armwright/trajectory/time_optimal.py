@@ -43,6 +43,7 @@ SETTLED = 1e-5  # of a limit: how far friction may be from its tangent
 ROUNDS = 30
 INSIDE = (0.05, 0.25, 0.5, 0.75, 0.95)  # of the time of an interval: where the motion is looked at between places
 BETWEEN = 4e-4  # of a limit: how far it may be exceeded between places
+SLOWED = 200  # how many times a motion is slowed down a little for that
 TIGHTENED = 6  # how many times a motion is found for that, within limits that are tightened
 ALMOST = (
     1.9  # times the pace at which friction takes all of the torque: at twice that pace, its tangent does so at rest
@@ -221,10 +222,15 @@ def time_optimal(
     if np.isfinite(limits.jerk).any():
         motion = _gentle(robot, motion, limits)
         used = _used(robot, motion, limits)
-    while used.max() > 1 + BETWEEN:
+    for _ in range(SLOWED):
+        if used.max() <= 1 + BETWEEN:
+            return replace(motion, limiting=_limiting(robot, used, motion.law.breaks))
         motion = replace(motion, law=_slowed(motion.law, used.max()))
         used = _used(robot, motion, limits)
-    return replace(motion, limiting=_limiting(robot, used, motion.law.breaks))
+    raise InputError(
+        f"between two places of the path {robot.name} is too weak even to creep; choose another path, a lighter "
+        "payload or a stronger joint"
+    )
 
 
 def _fastest(robot: Arm, way: Trajectory, limits: Limits, course: Course) -> tuple[TimeOptimal, Array]:
