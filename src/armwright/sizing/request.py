@@ -97,16 +97,17 @@ def _beside(folder: Path, name: str) -> str | Path:
     return beside if Path(name).suffix and beside.exists() else name
 
 
-def _payloads(top: Reader) -> list[Any]:
-    listed = top.data.get("payloads", [0.0])
+def _payloads(top: Reader) -> Any:
+    """What the tool holds; by default what the robot holds as it is."""
+    listed: Any = top.data.get("payloads", [None])
     if not isinstance(listed, list) or not listed:
         top.fail("payloads", f"payloads = {listed!r}: expected a list of kilograms, or of tables with mass and com")
-    for payload in listed:
+    for payload in listed if "payloads" in top.data else ():
         if isinstance(payload, Mapping) and "mass" in payload and not set(payload) - {"mass", "com", "inertia"}:
             continue
         if isinstance(payload, bool) or not isinstance(payload, int | float):
             top.fail("payloads", f"payload {payload!r}: expected kilograms, or a table with mass, com and inertia")
-    return [None if payload == 0 else payload for payload in listed]
+    return listed
 
 
 def _levers(top: Reader, where: Callable[[str | None], str]) -> dict[str, Lever | None]:

@@ -13,13 +13,14 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.names import shown
-from armwright.report.plot import write
+from armwright.report.plot import Plot, figures, write
 from armwright.robot import Robot
 from armwright.sizing.actuator import Actuator, Drive, Hydraulic
 from armwright.sizing.fit import fitted
 from armwright.sizing.hydraulics import Cylinders
 from armwright.sizing.judge import CRITERIA, Asked, Columns, Numbers, Terms
 from armwright.sizing.loads import JointLoad
+from armwright.sizing.pictures import plot
 
 UNITS = {"mass": "kg", "price": "", "energy": "J"}
 
@@ -195,11 +196,21 @@ class Sizing:
 
     __repr__ = __str__
 
+    @property
+    def plots(self) -> list[Plot]:
+        """Of the best set, a picture for each joint: the torque of its motor over its speed, within its limits."""
+        return [plot(chosen) for chosen in self.best.joints]
+
     def to_html(self, path: str | Path) -> Path:
         """Write a page with the sets, the margins, and the torque of each motor over its speed."""
-        from armwright.sizing.page import page  # noqa: PLC0415
-
-        return write(path, page(self))
+        tables = [
+            ("The best set", [HEADS, *self.rows()]),
+            ("Used of each limit", self.margin_rows()),
+            ("The best sets", self.set_rows()),
+        ]
+        if self.notes:
+            tables.append(("Not known", [("what",), *((note,) for note in self.notes)]))
+        return write(path, figures(f"{self.robot.name}: actuators", self.summary, self.plots, tables))
 
 
 def columns(drives: Sequence[Drive]) -> Numbers:

@@ -213,10 +213,10 @@ class Search:
             self._keep(chosen, cost)
             if cost <= bound * (1 + SAME):
                 return self._without(node, chosen)
-            failing = 0
+            failing = self.order[-1]
         else:
             self._try(node)
-        return self._halves(node, failing)
+        return self._halves(node, failing) or self._without(node, chosen)
 
     def _exact(self, chosen: dict[int, int]) -> tuple[int | None, float]:
         """The first joint, from the tip, at which a set is not feasible at its own loads; else what it costs."""
@@ -242,11 +242,17 @@ class Search:
         return parts
 
     def _halves(self, node: Node, failing: int) -> list[Node]:
-        """The node in two, by the masses that blur the load of the failing joint most, else those of any joint."""
+        """The node in two, by the masses that blur the load of the failing joint most, else those of any joint.
+
+        Nothing where all masses are known: then only rounding makes a set fail that gave the bound.
+        """
         blur = self._blur(node, failing) or [most for j in self.order for most in self._blur(node, j)]
+        if not blur:
+            return []
         *_, k = max(blur)
         masses = self.choices[k].masses[node.rows[k]]
-        light = masses <= (masses.min() + masses.max()) / 2
+        middle = (masses.min() + masses.max()) / 2
+        light = masses <= middle if middle < masses.max() else masses < masses.max()
         return [node.with_joint(k, light), node.with_joint(k, ~light)]
 
     def _blur(self, node: Node, j: int) -> list[tuple[float, float, int]]:

@@ -45,7 +45,7 @@ def size(
     """The best motor and gearbox for every joint together, proven best among all sets of a catalogue.
 
     motions        trajectories, each repeated for ever with each payload
-    payloads       what the tool holds: kilograms, a mapping with mass, com and inertia, or None for nothing
+    payloads       what the tool holds: kilograms, a mapping with mass, com and inertia, or None: as the robot is
     catalogue      a `Catalogue`, its file, or the name of a packaged one ("typical" by default)
     objective      "mass" and "price" of all actuators, or "energy" that they take on all motions with all payloads
     brakes         the name of a brake for every motor, or names by joint
@@ -123,7 +123,7 @@ def _holding(robot: Robot, payloads: Sequence[Any]) -> list[Robot]:
         elif isinstance(payload, Mapping):
             held.append(robot.with_payload(**payload))
         else:
-            held.append(robot.with_payload(payload))
+            held.append(robot.with_payload(payload) if payload else robot.without_payload())
     if not held:
         raise InputError("size got no payloads; expected at least one, None for what the robot holds as it is")
     return held

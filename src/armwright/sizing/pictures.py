@@ -1,29 +1,14 @@
-"""A sizing as one page: the sets, the margins, and each motor's torque over its speed within its limits."""
+"""What an actuator does along the motions, within its limits: torque over speed, or force."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from armwright.report.plot import COLOURS, Curve, Plot, figures
+from armwright.report.plot import COLOURS, Curve, Plot
 from armwright.sizing.actuator import Hydraulic
 
 
-def page(sizing: Any) -> str:
-    """The page of a `Sizing`."""
-    from armwright.sizing.result import HEADS  # noqa: PLC0415
-
-    tables = [
-        ("The best set", [HEADS, *sizing.rows()]),
-        ("Used of each limit", sizing.margin_rows()),
-        ("The best sets", sizing.set_rows()),
-    ]
-    if sizing.notes:
-        tables.append(("Not known", [("what", ""), *((note, "") for note in sizing.notes)]))
-    plots = [_plot(chosen) for chosen in sizing.best.joints]
-    return figures(f"{sizing.robot.name}: actuators", sizing.summary, plots, tables)
-
-
-def _plot(chosen: Any) -> Plot:
+def plot(chosen: Any) -> Plot:
     """Torque over speed of the shaft of one motor, or force of a rod, a curve for each motion with each payload."""
     drive = chosen.actuator
     curves = [
