@@ -3,9 +3,9 @@
 A machine l times as large at the same stresses has l^3 times the torque and the mass and l^5 times the inertia, so that
 mass goes with the torque and inertia with its power 5/3. A motor loses torque^2 / l^5 watts, which its surface carries
 off at the same temperature, and warms up in times l^2 as long. Prices go with the power 0.6 of size, as those of most
-machines do. The one machine of each kind from which all others are scaled is typical of its kind and is no product:
-its figures, rounded, lie amid those that several makers publish for a 400 W servo motor with a 60 mm flange, a strain
-wave gear of 50 mm pitch and a planetary gearbox with a 60 mm flange.
+machines do. The one machine of each kind from which all others are scaled is no product: its figures are round numbers
+of the size to expect of a 400 W servo motor, a strain wave gear for 107 N m and a planetary gearbox for 80 N m. They were
+not taken from a data sheet, and nothing should be ordered by them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import math
 
 from armwright.sizing.actuator import Brake, Cylinder, Gearbox, Motor
 
-SOURCE = "typical of its kind, by laws of similarity (armwright.sizing.scaling); no product"
+SOURCE = "round numbers scaled by laws of similarity (armwright.sizing.scaling); no product, from no data sheet"
 FIFTH = 5 / 3
 PRICES = 0.6
 
