@@ -4,8 +4,8 @@ A machine l times as large at the same stresses has l^3 times the torque and the
 mass goes with the torque and inertia with its power 5/3. A motor loses torque^2 / l^5 watts, which its surface carries
 off at the same temperature, and warms up in times l^2 as long. Prices go with the power 0.6 of size, as those of most
 machines do. The one machine of each kind from which all others are scaled is no product: its figures are round numbers
-of the size to expect of a 400 W servo motor, a strain wave gear for 107 N m and a planetary gearbox for 80 N m. They were
-not taken from a data sheet, and nothing should be ordered by them.
+of the size to expect of a 400 W servo motor, a strain wave gear for 107 N m and a planetary gearbox for 80 N m. They
+come from no data sheet, and nothing should be ordered by them.
 """
 
 from __future__ import annotations
