@@ -130,7 +130,7 @@ def _straight(program: Program, dtype: str) -> Straight:
     def write(t: Lanes) -> str:
         return ir.module(program, t)
 
-    def right(code: Code) -> bool:
+    def right(code: Code) -> bool | None:
         tried, reference = Straight(code, write, program, dtype), Interpreted(program, dtype)
         last = () if program.advance is None else trial.ADVANCE
         return trial.kernel(tried, reference, program.sizes, program.units, last)
@@ -142,7 +142,7 @@ def _looped(rolled: Rolled, tables: Tables, dtype: str) -> Looped:
     def write(t: Lanes) -> str:
         return loop.module(rolled, t)
 
-    def right(code: Code) -> bool:
+    def right(code: Code) -> bool | None:
         few = trial.short(tables)
         sizes = [entries * len(few.kinds) for entries in rolled.inputs.values()]
         return trial.kernel(Looped(code, write, few, dtype), Swept(rolled, few, dtype), sizes)
@@ -156,7 +156,7 @@ def _travelling(program: Program, steps: Steps, layout: Layout, watch: Watch | N
     def write(t: Lanes) -> str:
         return rollout.module(program, steps, layout, t, watch)
 
-    def right(code: Code) -> bool:
+    def right(code: Code) -> bool | None:
         reference = Stepped(program, steps, layout, watch, dtype)
         return trial.rollout(Travelling(code, write, entries, dtype), reference, program.sizes, layout.circles)
 

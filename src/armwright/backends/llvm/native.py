@@ -76,7 +76,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
 
 
-def loaded(digest: str, dtype: str, write: Callable[[Lanes], str], right: Callable[[Code], bool]) -> Code:
+def loaded(digest: str, dtype: str, write: Callable[[Lanes], str], right: Callable[[Code], bool | None]) -> Code:
     """Code that is in memory, or on disk and right, or else compiled from what `write` writes.
 
     `right` says whether code computes what it should; code that was just compiled is not asked.
@@ -90,21 +90,22 @@ def loaded(digest: str, dtype: str, write: Callable[[Lanes], str], right: Callab
         return code
 
 
-def _kept(name: str, text: Callable[[], str], right: Callable[[Code], bool]) -> Code:
+def _kept(name: str, text: Callable[[], str], right: Callable[[Code], bool | None]) -> Code:
     """Code from disk if it is what it should be: its name is among its constants, and its first result is right.
 
     Where that differs by more than is usual for rounding, as that of a nearly singular robot may, compiling anew gives
-    the same code.
+    the same code. Where nothing can be said of it, as its first result is not finite, it is compiled anew unblamed.
     """
     kept = read(name)
     code = Code(_linked(kept)) if kept is not None and name.encode() in kept else None
-    if code is not None and right(code):
+    verdict = right(code) if code is not None else None
+    if code is not None and verdict:
         return code
     made = compiled(f'{text()}\n@made_for = constant [{len(name)} x i8] c"{name}"\n')
     if code is not None and made == kept:
         return code
     keep(name, made)
-    if kept is not None:
+    if kept is not None and (code is None or verdict is False):
         warnings.warn(
             f"the cache file {name} held code that does not compute what it should; it was compiled anew",
             CacheWarning,

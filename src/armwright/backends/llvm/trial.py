@@ -25,7 +25,7 @@ Units: TypeAlias = Sequence[tuple[int, int, int]]
 
 def kernel(
     tried: Kernel, reference: Kernel, sizes: Iterable[int], units: Units = (), last: Sequence[float] = ()
-) -> bool:
+) -> bool | None:
     """Whether two kernels give the same for one state at random, always the same; `last` is an argument of its own."""
     arrays = _state(sizes, tried.dtype, units)
     if last:
@@ -36,7 +36,9 @@ def kernel(
     return _alike(got, expected)
 
 
-def rollout(tried: Rollout, reference: Rollout, sizes: Sequence[int], circles: Sequence[tuple[int, int]] = ()) -> bool:
+def rollout(
+    tried: Rollout, reference: Rollout, sizes: Sequence[int], circles: Sequence[tuple[int, int]] = ()
+) -> bool | None:
     """Whether one step of two rollouts ends in the same state."""
     ends = []
     for travel in (tried, reference):
@@ -61,8 +63,11 @@ def _state(sizes: Iterable[int], dtype: np.dtype[Any], units: Units = ()) -> lis
     return [array.astype(dtype) for array in arrays]
 
 
-def _alike(got: Array, expected: Array) -> bool:
-    """Whether results differ by no more than rounding, of which much may cancel; what is not finite is no evidence."""
+def _alike(got: Array, expected: Array) -> bool | None:
+    """Whether results differ by no more than rounding, of which much may cancel; None where the interpreter's are not
+    finite, which is no evidence."""
+    if not np.isfinite(expected).all():
+        return None
     with np.errstate(all="ignore"):
         allowed = np.sqrt(np.finfo(expected.dtype).eps) * np.abs(expected).max(initial=0.0)
         return bool(np.all(np.abs(got - expected) <= allowed))
