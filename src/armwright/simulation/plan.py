@@ -80,7 +80,7 @@ class Plan:
     late: Array = field(default_factory=lambda: np.zeros(1))
     """How much later than `times` say each rollout is, or all of them (1,)."""
 
-    @property
+    @cached_property
     def layout(self) -> Layout:
         return layout_of(self.robot, self.law)
 
