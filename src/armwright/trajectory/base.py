@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -151,6 +151,34 @@ def numeric_trace(trajectory: Trajectory, t: Scalar, remedy: str = "use sampled(
     kind = t.dtype if isinstance(t, (np.generic, np.ndarray)) and t.dtype.kind == "f" else FLOAT64
     q, qd, qdd = (list(np.moveaxis(values.astype(kind), -1, 0)) for values in trajectory(t))
     return q, qd, qdd
+
+
+class Paced(Trajectory):
+    """A path and the `law` by which a motion goes along it: how far it is at any time; in numbers alone."""
+
+    law: Trajectory
+    instead: ClassVar[str]
+    """What can be done where it would have to be traced."""
+
+    @abstractmethod
+    def along(self, s: Array) -> State:
+        """q, q' and q'' at s."""
+
+    @property
+    def knots(self) -> Sequence[float]:
+        return self.law.knots
+
+    @property
+    def traceable(self) -> bool:
+        return False
+
+    def trace(self, t: Scalar) -> Traced:
+        return numeric_trace(self, t, self.instead)
+
+    def _at(self, t: Array) -> State:
+        s, sd, sdd = self.law._at(t)
+        q, first, second = self.along(s[..., 0])
+        return q, first * sd, second * sd**2 + first * sdd
 
 
 @dataclass(frozen=True, repr=False)

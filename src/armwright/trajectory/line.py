@@ -12,18 +12,17 @@ motion that does not move the tool is that of the spline, so a robot with more j
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from armwright.algebra import Array, Scalar
+from armwright.algebra import Array
 from armwright.arrays import whole_number
 from armwright.errors import InputError, unknown
 from armwright.model.values import as_transform
-from armwright.trajectory.base import State, Traced, Trajectory, numeric_trace
+from armwright.trajectory.base import Paced, State, Trajectory
 from armwright.trajectory.inputs import check_numbers, one_per_joint, read_only, short
 from armwright.trajectory.polynomial import PiecewisePolynomial
 from armwright.trajectory.splines import spline
@@ -70,7 +69,7 @@ class PoseLine:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class CartesianLine(Trajectory):
+class CartesianLine(Paced):
     """A line, the law of progress on it, and a guess for the joints at any s; see `cartesian_line`."""
 
     robot: Arm
@@ -83,21 +82,7 @@ class CartesianLine(Trajectory):
     def n(self) -> int:
         return self.guess.n
 
-    @property
-    def knots(self) -> Sequence[float]:
-        return self.law.knots
-
-    @property
-    def traceable(self) -> bool:
-        return False
-
-    def trace(self, t: Scalar) -> Traced:
-        return numeric_trace(self, t, "use sampled(trajectory), a spline near it")
-
-    def _at(self, t: Array) -> State:
-        s, sd, sdd = self.law._at(t)
-        q, first, second = self.along(s[..., 0])
-        return q, first * sd, second * sd**2 + first * sdd
+    instead = "use sampled(trajectory), a spline near it"
 
     def along(self, s: Array) -> State:
         """q, q' and q'' at s."""

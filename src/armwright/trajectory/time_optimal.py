@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
-from armwright.algebra import Array, Scalar
+from armwright.algebra import Array
 from armwright.arrays import checked, whole_number
 from armwright.errors import InputError
 from armwright.names import shown
-from armwright.trajectory.base import MOST_PIECES, State, Traced, Trajectory, numeric_trace
+from armwright.trajectory.base import MOST_PIECES, Paced, State, Trajectory
 from armwright.trajectory.inputs import FLOAT64, check_numbers
 from armwright.trajectory.pacing import Bounds, fastest
 from armwright.trajectory.paths import ASIDE, as_path, is_smooth, place, places, third
@@ -88,7 +88,7 @@ class Limiting(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class TimeOptimal(Trajectory):
+class TimeOptimal(Paced):
     """A path, how far along it the motion is at any time, and what limits it; see `time_optimal`."""
 
     path: Trajectory
@@ -99,21 +99,11 @@ class TimeOptimal(Trajectory):
     def n(self) -> int:
         return self.path.n
 
-    @property
-    def knots(self) -> Sequence[float]:
-        return self.law.knots
+    instead = "use trajectory.in_pieces(), which is near it"
 
-    @property
-    def traceable(self) -> bool:
-        return False
-
-    def trace(self, t: Scalar) -> Traced:
-        return numeric_trace(self, t, "use trajectory.in_pieces(), which is near it")
-
-    def _at(self, t: Array) -> State:
-        s, sd, sdd = self.law._at(t)
-        q, first, second = self.path._at(np.clip(s[..., 0], self.path.start, self.path.end))
-        return q, first * sd, second * sd**2 + first * sdd
+    def along(self, s: Array) -> State:
+        """q, q' and q'' at s, which rounding may have put beyond the ends of the path."""
+        return self.path._at(np.clip(s, self.path.start, self.path.end))
 
     def jerk(self, t: Array) -> Array:
         """The rates of the accelerations at times inside the pieces, where these do not jump."""
@@ -124,7 +114,7 @@ class TimeOptimal(Trajectory):
             if self.law.coefficients.shape[-1] > 3
             else 0 * self.law.breaks[:-1, None]
         )
-        at, first, second = s[..., 0], *self.path._at(np.clip(s[..., 0], self.path.start, self.path.end))[1:]
+        at, first, second = s[..., 0], *self.along(s[..., 0])[1:]
         return np.asarray(third(self.path, at) * sd**3 + 3 * second * sd * sdd + first * powers[piece])
 
     def in_pieces(self, pieces: int = MOST_PIECES) -> PiecewisePolynomial:
