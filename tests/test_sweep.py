@@ -206,7 +206,7 @@ def test_whatever_varies_changes_the_motion(name: str) -> None:
     varied = aw.Study(
         "rr",
         {name: EVERYTHING[name]},
-        want={"measures": list(MEASURES)},
+        want={"measures": list(MEASURES), "windings": 0.1},
         payload={"mass": 1.0},
         duration=0.3,
         every=0.05,

@@ -93,7 +93,7 @@ class Backend:
 
     kernel: Callable[[Program, str], Kernel]
     loop: Callable[[Rolled, Tables, str], Kernel]
-    rollout: Callable[[Program, Steps, Layout, Watch | None, str], Rollout]
+    rollout: Callable[[Program, Steps, Layout, Watch | None, Gauge | None, str], Rollout]
     dtypes: tuple[str, ...] = ("float64", "float32")
 
 
@@ -168,14 +168,16 @@ LANES = ("t", "h", "previous", "held", "accepted", "rejected", "state", "event",
 `late` is how much later than `times` say its records are.
 """
 
-FIELDS = ("y", "p", *LANES, "records", "times", "count", "stride", "substeps", "limit", "options", "stop")
-"""What a rollout is given: arrays, and the whole numbers count, stride and limit.
+WHOLE = ("count", "stride", "rows", "limit")
+FIELDS = ("y", "p", *LANES, "records", "totals", "times", *WHOLE, "substeps", "options", "stop")
+"""What a rollout is given: arrays, and the whole numbers in `WHOLE`.
 
 y (entries, stride), p (parameters, stride) and the lanes (stride,) are where the rollouts are, and are changed in
 place; records (count, entries, stride) are filled at `times` (count,), which are reached in `substeps` (count,) equal
-steps, or in as many as the error estimate needs, at most `limit` from one record to the next. Once `stop` (1,), a whole
-number that another thread may write, is not zero, every rollout stays where it is after the step it is in: y and t say
-where, and later records are not written.
+steps, or in as many as the error estimate needs, at most `limit` from one record to the next. Records are `rows` rows
+apart: `entries`, or 0 where each takes the place of the one before. totals (gauges, stride) are what a `Gauge` has
+found so far. Once `stop` (1,), a whole number that another thread may write, is not zero, every rollout stays where it
+is after the step it is in: y and t say where, and later records are not written.
 """
 
 OPTIONS = ("rtol", "atol", "longest", "safety", "alpha", "beta", "retry", "shrink", "grow", "hold")
@@ -202,3 +204,18 @@ class Watch(NamedTuple):
 
     def digest(self) -> str:
         return f"{self.program.digest()}|{self.directions}"
+
+
+class Gauge(NamedTuple):
+    """What is measured where a stretch begins and at every record: a program of what the derivative is of.
+
+    Of its first outputs the `largest` are kept, of the next `integrals` over time from record to record (trapezoids),
+    of all others the last.
+    """
+
+    program: Program
+    largest: int
+    integrals: int
+
+    def digest(self) -> str:
+        return f"{self.program.digest()}|{self.largest}|{self.integrals}"

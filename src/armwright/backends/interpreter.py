@@ -18,6 +18,7 @@ from armwright.backends.interface import (
     TOO_SMALL,
     UNSEEN,
     Backend,
+    Gauge,
     Repeated,
     Rolled,
     Tables,
@@ -206,9 +207,11 @@ class Stepped:
 
     width = 1
 
-    def __init__(self, program: Program, steps: Steps, layout: Layout, watch: Watch | None, dtype: str) -> None:
+    def __init__(
+        self, program: Program, steps: Steps, layout: Layout, watch: Watch | None, gauge: Gauge | None, dtype: str
+    ) -> None:
         self.entries, self.dtype = len(program.outputs), np.dtype(dtype)
-        self._program, self._steps, self._layout, self._watch = program, steps, layout, watch
+        self._program, self._steps, self._layout, self._watch, self._gauge = program, steps, layout, watch, gauge
 
     @property
     def source(self) -> str:
@@ -268,14 +271,38 @@ class Stepped:
             fields["y"][:, i], fields["t"][i] = found[-1].y, found[-1].t
         return bool(ended_by)
 
+    def _measured(self, fields: Mapping[str, Any], i: int, t: float, y: Array) -> Callable[[float, Array], None]:
+        """Whoever measures one rollout at its records, after having looked where it begins."""
+        gauge, totals = self._gauge, fields["totals"][:, i]
+        if gauge is None:
+            return lambda t, y: None
+        values = self._of(gauge.program, fields, i)
+        first, last = gauge.largest, gauge.largest + gauge.integrals
+        since, before = t, values(t, y)
+        totals[:first] = np.fmax(totals[:first], before[:first])
+
+        def look(t: float, y: Array) -> None:
+            nonlocal since, before
+            seen = values(t, y)
+            totals[:first] = np.fmax(totals[:first], seen[:first])
+            totals[first:last] += (before[first:last] + seen[first:last]) * self.dtype.type((t - since) / 2)
+            totals[last:] = seen[last:]
+            since, before = t, seen
+
+        return look
+
     def _goals(self, fields: Mapping[str, Any], i: int) -> list[float]:
         """The times of the records of one rollout."""
         goals: list[float] = (fields["times"] + fields["late"][i]).tolist()
         return goals
 
+    def _row(self, fields: Mapping[str, Any], r: int) -> int:
+        """Where record r is kept."""
+        return r if fields["rows"] else 0
+
     def _fixed(self, scheme: Scheme, t: float, y: Array, fields: Mapping[str, Any], i: int) -> None:
         """In as many equal steps as `substeps` says."""
-        watch = self._watched(fields, i, t, y)
+        watch, look = self._watched(fields, i, t, y), self._measured(fields, i, t, y)
         for r, (goal, count) in enumerate(zip(self._goals(fields, i), fields["substeps"].tolist(), strict=True)):
             h = (goal - t) / count
             for k in range(count):
@@ -287,10 +314,12 @@ class Stepped:
                 slopes = scheme.stages(now, y, h, first)
                 end = y * np.nan if slopes is None else scheme.project(y + h * scheme.b.dot(slopes))
                 if self._passed(watch, scheme.step(now, y, first, now + h, end), fields, i):
-                    fields["records"][r:, :, i] = fields["y"][:, i]
+                    look(float(fields["t"][i]), fields["y"][:, i])
+                    fields["records"][self._row(fields, r) :, :, i] = fields["y"][:, i]
                     return
                 y = end
-            t, fields["records"][r, :, i] = goal, y
+            t, fields["records"][self._row(fields, r), :, i] = goal, y
+            look(t, y)
         fields["y"][:, i], fields["t"][i] = y, t
 
     def _adaptive(self, scheme: Scheme, t: float, y: Array, fields: Mapping[str, Any], i: int) -> None:
@@ -300,7 +329,7 @@ class Stepped:
         rule = Rule(Gains(**{name: option[name] for name in OPTIONS[3:]}), norm, order=1)
         rule.before, rule.held = float(fields["previous"][i]), bool(fields["held"][i])
         adaptive = Adaptive(scheme, rule, 0, float(fields["h"][i]), option["longest"])
-        watch = self._watched(fields, i, t, y)
+        watch, look = self._watched(fields, i, t, y), self._measured(fields, i, t, y)
         for r, goal in enumerate(self._goals(fields, i)):
             adaptive.max_steps = scheme.counts.accepted + (scheme.counts.rejected or 0) + fields["limit"]
             try:
@@ -315,7 +344,8 @@ class Stepped:
                 fields["state"][i] = STATES[error.reason]
             if t != goal and not fields["state"][i]:
                 break
-            fields["records"][r:, :, i] = y
+            look(t, y)
+            fields["records"][self._row(fields, r) :, :, i] = y
             if fields["state"][i]:
                 break
         fields["y"][:, i], fields["t"][i] = y, t

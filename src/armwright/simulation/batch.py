@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -21,8 +22,19 @@ from armwright.model.vary import check
 from armwright.robot import Robot
 from armwright.simulation.events import Event, Watched, on_robot, started
 from armwright.simulation.kernels import TARGET, rollout_of, view_of
+from armwright.simulation.measures import LOST, MEASURES, WITHIN, Totals, chosen, split, way_to
 from armwright.simulation.motion import View
-from armwright.simulation.plan import SMOOTH, Plan, check_span, lasting, plan, settings, start_of, stopped
+from armwright.simulation.plan import (
+    SMOOTH,
+    Plan,
+    check_seconds,
+    check_span,
+    lasting,
+    plan,
+    settings,
+    start_of,
+    stopped,
+)
 from armwright.simulation.rollouts import Rollouts
 from armwright.simulation.run import BatchRun
 from armwright.simulation.view import looked_up
@@ -53,6 +65,9 @@ def simulate_batch(
     max_step: float | None = None,
     events: Sequence[Event] = (),
     stops: Stops | bool | None = None,
+    measure: str | Sequence[str] = (),
+    within: float = WITHIN,
+    keep: bool | None = None,
 ) -> BatchRun:
     """Many motions at once, compiled whole: `q0` is (rollouts, nq) and `qd0` (rollouts, n), or one row for all.
 
@@ -68,6 +83,10 @@ def simulate_batch(
     smooth      the speed within which the robot's own dry friction rounds off, as in `simulate`
     events      of `armwright.events`: a rollout ends with the first that happens (`ended`, `reached`)
     stops       at the limits of the joints, as in `simulate`
+    measure     what to find on the way, without records: "peak_torque", "energy", "tracking_error", ... are then in
+                `measured`, (rollouts, n) each; looked at `every` so many seconds, by default after every given step, or
+                a hundred times if steps are chosen. `within` is what "settling_time" means by being there
+    keep        whether the states at the records are kept; by default where `every` is given and nothing is measured
 
     Ctrl-C raises `errors.Interrupted`, a KeyboardInterrupt whose `result` has what there is of the rollouts: `finished`
     says which came to their end, `reached` where the others are, and records they did not come to are nan.
@@ -78,6 +97,7 @@ def simulate_batch(
     first, laws = _laws(torque)
     how = settings(integrator, rtol, atol, step, max_step)
     planned = plan(robot, first, how, duration, every, start, smooth, stops, True, bool(laws))
+    planned = _measuring(planned, measure, within, keep, every is not None)
     if integrator not in methods():
         raise InputError(f"{integrator} is not compiled; simulate_batch takes {', '.join(methods())}")
     if not planned.traced:
@@ -105,6 +125,26 @@ def simulate_batch(
         done = f"{int(run.finished.sum())} of {rollouts.count} rollouts are finished"
         raise Interrupted(f"{message}: {done}; .result of this error has them, and its .finished says which", run)
     return run
+
+
+LOOKS = 100
+"""How often is looked at what is measured where steps are chosen, if nothing is said."""
+
+
+def _measuring(plan: Plan, names: Any, within: Any, keep: Any, recorded: bool) -> Plan:
+    """The plan with what is measured; without `every` that is looked at after every given step."""
+    measured = chosen(names, plan.law)
+    check_seconds("within", within)
+    if keep not in (None, True, False) or (keep is False and not measured):
+        raise InputError(f"keep = {keep!r}: expected True or False, and False only where something is measured")
+    if not measured:
+        return plan
+    begin, end = plan.times[0], plan.times[-1]
+    if not recorded:
+        count = max(1, math.ceil((end - begin) / plan.how.step - 1e-9)) if plan.how.step is not None else LOOKS
+        times = np.append(begin + (plan.how.step or (end - begin) / LOOKS) * np.arange(count), end)
+        plan = replace(plan, times=times)
+    return replace(plan, measured=measured, keep=bool(keep), within=float(within))
 
 
 def _laws(torque: Any) -> tuple[Any, Sequence[Law]]:
@@ -168,12 +208,14 @@ def _batch(plan: Plan, begin: tuple[Array, Array], values: Mapping[str, Array]) 
                 f"vary[{name!r}] has shape {array.shape}; expected (rollouts,{f' {size}' if size > 1 else ''})"
             )
         given[f"vary[{name!r}]"] = row
-    law, watched = plan.numbers, plan.watched
+    law, watched, gauged = plan.numbers, plan.watched, plan.gauged
     counts = {name: len(array) for name, array in given.items() if array.ndim == 2}
     if law.many is not None:
         counts["the torque law"] = law.many
     if watched.many is not None:
         counts["an event"] = watched.many
+    if gauged.many is not None:
+        counts["the motions"] = gauged.many
     if len(plan.late) > 1:
         counts["start"] = len(plan.late)
     many = max(counts.values(), default=1)
@@ -184,17 +226,16 @@ def _batch(plan: Plan, begin: tuple[Array, Array], values: Mapping[str, Array]) 
     memory = np.array(plan.law.start(plan.robot.n))
     y = plan.layout.joined({"q": q, "qd": qd, "memory": memory}, (many,))
     shared = np.tile(plan.family(tuple(values)).numbers, (many, 1))
-    p = np.concatenate([*rows, shared, law.rows(many), watched.rows(many)], axis=1)
+    p = np.concatenate([*rows, shared, law.rows(many), watched.rows(many), gauged.rows(many)], axis=1)
     return y, p if p.size else np.zeros((many, 1))
 
 
 def _batch_run(plan: Plan, rollouts: Rollouts, names: tuple[str, ...], seconds: float, message: str) -> BatchRun:
-    states, times, count = rollouts.states, plan.times[: rollouts.done], rollouts.count
+    states, times, count = rollouts.states, rollouts.times, rollouts.count
     failed, last = rollouts.broken, rollouts.last
     reached, ended, gone = plan.times[last], rollouts.ended, rollouts.gone
     reached[ended] = gone[ended]
-    finite = np.isfinite(states[failed]).all(axis=2)
-    reached[failed] = np.minimum(gone[failed], times[np.maximum(finite.sum(axis=1) - 1, 0)])
+    reached[failed] = np.minimum(gone[failed], _last_finite(plan, rollouts)[failed])
     if failed.any() and not message:
         message = (
             f"{int(failed.sum())} of {count} rollouts could not go on, the first is number {int(np.argmax(failed))}"
@@ -215,17 +256,48 @@ def _batch_run(plan: Plan, rollouts: Rollouts, names: tuple[str, ...], seconds: 
         message=message,
         ended=np.where(ended, rollouts.lanes["event"][:count].astype(np.int64) - 1, -1),
         events=tuple(event.name for event in plan.events),
+        measured=_measured(plan, rollouts, reached, ended | ~failed),
     )
+
+
+def _last_finite(plan: Plan, rollouts: Rollouts) -> Array:
+    """When each rollout was seen last where all its numbers were finite."""
+    if plan.keep:
+        finite = np.isfinite(rollouts.states).all(axis=2)
+        last: Array = rollouts.times[np.maximum(finite.sum(axis=1) - 1, 0)]
+        return last
+    seen: Array = np.maximum(_found(plan, rollouts)[LOST][:, 0] - plan.late, plan.times[0])
+    return seen
+
+
+def _found(plan: Plan, rollouts: Rollouts) -> dict[str, Array]:
+    return split(plan.gauged.form.of.gauges, plan.robot.n, rollouts.totals[:, : rollouts.count])
+
+
+def _measured(plan: Plan, rollouts: Rollouts, reached: Array, good: Array) -> dict[str, Array]:
+    """Everything that was measured, nan where a rollout could not go on."""
+    if not plan.measured:
+        return {}
+    count = rollouts.count
+    late = np.broadcast_to(plan.late, count)
+
+    def way() -> Array:
+        return way_to(plan.robot.balls, plan.layout.split(rollouts.records[0, :, :count].T)["q"], plan.goal)
+
+    totals = Totals(_found(plan, rollouts), plan.times - plan.times[0], late + plan.times[0], reached + late, way)
+    with np.errstate(all="ignore"):
+        found = {name: MEASURES[name].of(totals) for name in plan.measured}
+    return {name: np.where(good[:, None], x, np.nan) for name, x in found.items()}
 
 
 def _viewed(plan: Plan, rollouts: Rollouts, names: tuple[str, ...]) -> View:
     """What there is to see of every rollout at every record."""
     states, count, n, dtype = rollouts.states, rollouts.count, plan.robot.n, rollouts.y.dtype
-    times = np.broadcast_to(plan.times[: rollouts.done] + plan.late[:, None], states.shape[:2])
+    times = np.broadcast_to(rollouts.times + plan.late[:, None], states.shape[:2])
     arrays = [times.reshape(-1, 1).astype(dtype), states.reshape(times.size, -1)]
     shared = plan.family(names)
     if names or shared.names or plan.numbers.numbers:
-        seen = len(rollouts.p) - len(plan.watched.numbers)
-        arrays.append(np.repeat(rollouts.p[:seen, :count].T, rollouts.done, axis=0))
+        seen = len(rollouts.p) - len(plan.watched.numbers) - len(plan.gauged.numbers)
+        arrays.append(np.repeat(rollouts.p[:seen, :count].T, states.shape[1], axis=0))
     out = looked_up(view_of(shared.robot, plan.numbers.form, names, shared.names, dtype.name), arrays)
     return View.of(out.reshape(*times.shape, -1), n, shared.lifted)

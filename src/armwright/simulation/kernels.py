@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from armwright.backends.interface import Kernel, Rollout, Watch, backend
+from armwright.backends.interface import Gauge, Kernel, Rollout, Watch, backend
 from armwright.integrate import Taylor, method
 from armwright.robot import Robot
 from armwright.simulation.events import Quantities
+from armwright.simulation.measures import INTEGRALS, LARGEST, Gauged, sizes_of
 from armwright.simulation.motion import Driven, derivative, driven, jacobian, layout_of, view
 from armwright.torque import Form, Law
 
@@ -47,8 +48,9 @@ def motion_of(
     vary: tuple[str, ...] = (),
     known: tuple[str, ...] = (),
     events: Quantities | None = None,
+    gauges: Gauged | None = None,
 ) -> Driven:
-    return driven(robot, law, vary, known, events)
+    return driven(robot, law, vary, known, events, gauges)
 
 
 @kept
@@ -63,12 +65,18 @@ def rollout_of(
     known: tuple[str, ...] = (),
     events: Quantities | None = None,
     directions: tuple[int, ...] = (),
+    gauges: Gauged | None = None,
 ) -> Rollout:
-    """The whole motion as one loop, with events that end it."""
-    watched = () if events is None else (events,)
-    motion, steps = motion_of(robot, law, vary, known, *watched), method(integrator).steps(fixed)
-    watch = Watch(motion.program(*motion.watched), directions) if watched else None
-    return backend(target).rollout(derivative(motion), steps, layout_of(robot, law), watch, dtype)
+    """The whole motion as one loop, with events that end it and what is measured of it."""
+    beside = {name: form for name, form in (("events", events), ("gauges", gauges)) if form is not None}
+    motion, steps = motion_of(robot, law, vary, known, **beside), method(integrator).steps(fixed)
+    watch = None if events is None else Watch(motion.program(*motion.watched), directions)
+    gauge = None
+    if gauges is not None:
+        sizes = sizes_of(gauges.of.gauges, robot.n)
+        largest, integrals = (sum(n for name, n in sizes.items() if name in some) for some in (LARGEST, INTEGRALS))
+        gauge = Gauge(motion.program(*motion.gauged), largest, integrals)
+    return backend(target).rollout(derivative(motion), steps, layout_of(robot, law), watch, gauge, dtype)
 
 
 @kept

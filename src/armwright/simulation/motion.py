@@ -32,6 +32,7 @@ from armwright.model.vary import varied
 from armwright.simulation.ending import fenced
 from armwright.simulation.events import Quantities
 from armwright.simulation.events import values as watched_values
+from armwright.simulation.measures import Gauged, gauged
 from armwright.simulation.momentum import impulse_rates, is_free
 from armwright.torque import Form, Law, Moment, OpenMotion, rates_of
 from armwright.trace.choose import cheapest
@@ -43,7 +44,7 @@ class Driven:
     """Forward dynamics of a robot with the torques of a law in place of its last argument, in one graph.
 
     `parameters` are those of the robot that vary, the numbers of the law if they are open, a motion that it follows if
-    that is left open, and the numbers of events, whose values are `watched`.
+    that is left open, the numbers of events, whose values are `watched`, and those of what is measured, `gauged`.
     """
 
     at: Moment
@@ -55,6 +56,7 @@ class Driven:
     mechanism: Mechanism
     layout: Layout
     watched: tuple[Expr, ...] = ()
+    gauged: tuple[Expr, ...] = ()
 
     def program(self, *outputs: Operand) -> Program:
         """A program of time, state and open parameters."""
@@ -79,6 +81,7 @@ def driven(
     vary: tuple[str, ...] = (),
     known: tuple[str, ...] = (),
     events: Quantities | None = None,
+    gauges: Gauged | None = None,
 ) -> Driven:
     """A robot under a law, or under one whose numbers are open: these are parameters after those of the robot.
 
@@ -99,7 +102,7 @@ def driven(
     parameters = (*(x for symbols in values.values() for x in symbols), *numbers)
     if isinstance(law.reference, OpenMotion):
         parameters += tuple(law.reference.inputs(graph))
-    watched: list[Expr] = []
+    watched, measured = list[Expr](), list[Expr]()
     if events is not None:
 
         def seen(frame: str | None) -> Mechanism:
@@ -107,8 +110,13 @@ def driven(
 
         watched, levels = watched_values(events, graph, at._replace(mechanism=mechanism), seen)
         parameters += tuple(levels)
+    if gauges is not None:
+        measured, levels = gauged(gauges, graph, at, torques, law)
+        parameters += tuple(levels)
     rates, layout = rates_of(law, at), layout_of(robot, law)
-    return Driven(at, parameters, torques, drag, accelerations, rates, mechanism, layout, tuple(watched))
+    return Driven(
+        at, parameters, torques, drag, accelerations, rates, mechanism, layout, tuple(watched), tuple(measured)
+    )
 
 
 def flow(mechanism: Mechanism, q: Sequence[Scalar], unit: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from numbers import Real
@@ -21,8 +22,9 @@ from armwright.model.family import Family, family
 from armwright.model.unit import checked_unit
 from armwright.robot import Robot
 from armwright.simulation.events import Quantity, Watched
+from armwright.simulation.measures import TO_GOAL, WITHIN, Asked, gauges_of
 from armwright.simulation.motion import layout_of
-from armwright.torque import Law, Opened, Stops, built_in, law_for, numbers_of, opened, together
+from armwright.torque import Law, Opened, Reference, Stops, built_in, law_for, numbers_of, opened, together
 from armwright.torque import stops as stops_of
 from armwright.trace.form import straight
 
@@ -79,6 +81,11 @@ class Plan:
     """What ends it, where that is compiled with it."""
     late: Array = field(default_factory=lambda: np.zeros(1))
     """How much later than `times` say each rollout is, or all of them (1,)."""
+    measured: tuple[str, ...] = ()
+    """What is measured of it on its way."""
+    keep: bool = True
+    """Whether every record is kept, or start and end alone."""
+    within: float = WITHIN
 
     @cached_property
     def layout(self) -> Layout:
@@ -104,11 +111,33 @@ class Plan:
         """What its events look at."""
         return numbers_of(tuple(event.quantity for event in self.events), "an event")
 
+    @cached_property
+    def gauged(self) -> Opened[Asked]:
+        """What is looked at for that."""
+        gauges = gauges_of(self.measured, alone=not self.keep)
+        if not any(name in TO_GOAL for name in gauges):
+            return numbers_of(Asked(gauges), "a measure")
+        goal = () if self.law.reference is None else self.goal
+        return numbers_of(Asked(gauges, goal, (self.within,)), "a measure")
+
+    @property
+    def goal(self) -> tuple[Any, ...]:
+        """Where the robot is to be at last, each entry of q one number, or one for each rollout."""
+        laws = self.each or (self.law,)
+        if self.law.reference is not None:
+            rows = _along([law.reference for law in laws], self.times[-1] + self.late)[0]
+        elif self.each:
+            rows = np.array([law.positions["target"] for law in laws])
+        else:
+            return self.law.positions["target"]
+        return tuple(rows[0].tolist() if len(rows) == 1 else rows.T)
+
     @property
     def watching(self) -> dict[str, Any]:
-        """The same without numbers, as `kernels.rollout_of` wants it."""
+        """What is watched and measured without numbers, as `kernels.rollout_of` wants it."""
         directions = tuple(event.direction for event in self.events)
-        return {"events": self.watched.form, "directions": directions} if self.events else {}
+        events = {"events": self.watched.form, "directions": directions} if self.events else {}
+        return {**events, "gauges": self.gauged.form} if self.gauged.form.of.gauges else events
 
     def family(self, vary: tuple[str, ...] = ()) -> Family:
         """What the robot shares its code with; events, and laws that are not ours, may look at base and tool."""
@@ -335,13 +364,18 @@ def start_of(plan: Plan, q0: ArrayLike | None, qd0: ArrayLike | None, many: bool
 
 def _followed(plan: Plan) -> tuple[Array, ...]:
     """Where the motion of the law starts, (n,) and (n,), or those of all rollouts, (rollouts, n)."""
-    motions = [law.reference for law in plan.each or (plan.law,)]
-    at = plan.times[0] + plan.late
-    many = max(len(at), len(motions))
-    both = zip(motions * (many // len(motions)), np.broadcast_to(at, many), strict=True)
-    starts = [motion(float(t))[:2] for motion, t in both if motion is not None]
-    alone = many == 1 and not plan.each
-    return tuple(np.asarray(x[0] if alone else x, float) for x in zip(*starts, strict=True))
+    starts = _along([law.reference for law in plan.each or (plan.law,)], plan.times[0] + plan.late)
+    alone = len(starts[0]) == 1 and not plan.each
+    return tuple(x[0] if alone else x for x in starts[:2])
+
+
+def _along(motions: Sequence[Reference | None], t: Array) -> tuple[Array, ...]:
+    """q, qd and qdd of motions at some times (rollouts, n); there may be one of either for all."""
+    if len(motions) == 1 and motions[0] is not None:
+        return tuple(np.asarray(x, float) for x in motions[0](t))
+    pairs = zip(motions, np.broadcast_to(t, len(motions)).tolist(), strict=True)
+    found = [motion(at) for motion, at in pairs if motion is not None]
+    return tuple(np.array(x, float) for x in zip(*found, strict=True))
 
 
 OPEN = 1e-6

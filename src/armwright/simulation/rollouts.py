@@ -17,6 +17,7 @@ from armwright.backends.interface import ENDED, LANES, Rollout, options_of
 from armwright.errors import SlowWarning
 from armwright.integrate import method
 from armwright.integrate.control import FORGIVEN, Gains
+from armwright.simulation.measures import beginnings
 from armwright.simulation.plan import MOST_STEPS, Plan
 
 PATIENCE = 2.0
@@ -50,8 +51,10 @@ class Rollouts:
         late = np.broadcast_to(plan.late, self.count)[spare]
         begin = {"t": plan.times[0] + late, "h": plan.first_step, "previous": FORGIVEN, "late": late}
         self.lanes = {name: np.full(self.room, begin.get(name, 0.0), dtype=dtype) for name in LANES}
-        self.records = np.zeros((len(plan.times), kernel.entries, self.room), dtype=dtype)
+        self.records = np.zeros((len(plan.times) if plan.keep else 2, kernel.entries, self.room), dtype=dtype)
         self.records[0] = self.y
+        found = beginnings(plan.gauged.form.of.gauges, plan.robot.n)
+        self.totals = np.repeat(found[:, None], self.room, axis=1).astype(dtype)
         self.done = 1
         tableau, how = method(plan.how.integrator), plan.how
         self.stages = tableau.steps(how.step is not None).stages
@@ -71,7 +74,9 @@ class Rollouts:
             "y": self.y,
             "p": self.p,
             **self.lanes,
-            "records": self.records[begin:end],
+            "records": self.records[begin:end] if self.plan.keep else self.records[1:],
+            "totals": self.totals,
+            "rows": self.kernel.entries if self.plan.keep else 0,
             "times": np.ascontiguousarray(self.plan.times[begin:end], dtype=self.y.dtype),
             "count": end - begin,
             "stride": self.room,
@@ -89,6 +94,9 @@ class Rollouts:
 
     def cut(self) -> None:
         """Make this all there is: records to which some rollouts have come, nan for the others."""
+        if not self.plan.keep:
+            self.records[1] = self.y
+            return
         last = np.where(self.ended, self.done - 1, self.last)  # where an event has ended one, it stays
         for record in range(int(last.min()) + 1, int(last.max()) + 1):
             self.records[record, :, : self.count][:, last < record] = np.nan
@@ -110,8 +118,15 @@ class Rollouts:
 
     @property
     def states(self) -> Array:
-        """Every rollout at every record so far (rollouts, records, entries)."""
-        return np.moveaxis(self.records[: self.done, :, : self.count], -1, 0)
+        """Every rollout at every record so far, or at the first and the last (rollouts, records, entries)."""
+        done = self.done if self.plan.keep else len(self.records)
+        return np.moveaxis(self.records[:done, :, : self.count], -1, 0)
+
+    @property
+    def times(self) -> Array:
+        """Of these records."""
+        times: Array = self.plan.times[: self.done]
+        return times if self.plan.keep else times[[0, -1]]
 
     @property
     def broken(self) -> Array:

@@ -282,6 +282,7 @@ class BatchRun:
     `finished` (rollouts,) is True of those that came to their end: all that did not fail, unless Ctrl-C stopped them.
     `ended` (rollouts,) is the place in `events`, their names, of the one that ended a rollout at `reached`, -1 if none
     did; later records have the state it was found in.
+    `measured` has what was asked for by `measure=` (rollouts, n), nan where a rollout failed.
     """
 
     robot: Robot
@@ -303,6 +304,7 @@ class BatchRun:
     message: str = ""
     ended: Array = field(default_factory=lambda: np.zeros(0, np.int64))
     events: tuple[str, ...] = ()
+    measured: Mapping[str, Array] = field(default_factory=dict)
 
     def __getstate__(self) -> dict[str, Any]:
         """What goes to another process: with it what there is to see, as nothing can be looked up there."""

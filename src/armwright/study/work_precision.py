@@ -274,7 +274,7 @@ class TimedMotion:
         return self._kernels[key]
 
     def _compiled(self, program: Program, steps: Steps) -> Rollout:
-        return backend("cpu").rollout(program, steps, self.layout, None, "float64")
+        return backend("cpu").rollout(program, steps, self.layout, None, None, "float64")
 
     def _rollouts(
         self, kernel: Rollout, integrator: str, copies: int = 1, *, rtol: float | None = None,

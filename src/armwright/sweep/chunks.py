@@ -85,7 +85,7 @@ def measured(
     told: list[dict[str, Array]] = []
     kept = ("q", "qd", "qdd", "tau") if whole else found.histories
     for places in _alike(values):
-        seen = found.run({name: x[places] for name, x in values.items()})
+        seen = found.run({name: x[places] for name, x in values.items()}, whole=whole)
         for name, column in _numbers(found, seen, rows[places], {n: x[places] for n, x in values.items()}, columns):
             numbers.setdefault(name, np.full(len(rows), np.nan))[places] = column
         columns["ok"][places] &= seen.run.finished
@@ -119,7 +119,8 @@ def _numbers(
         with np.errstate(all="ignore"):
             values_of = MEASURES[name].of(seen)
         for k in range(values_of.shape[1]):
-            yield f"{name}{k + 1}", np.where(good, values_of[:, k], np.nan)
+            column = name if MEASURES[name].alone else f"{name}{k + 1}"
+            yield column, np.where(good, values_of[:, k], np.nan)
     if not found.functions:
         return
     results = {name: np.full(len(rows), np.nan) for names in found.columns for name in names}

@@ -1,6 +1,7 @@
-"""What is wanted of a rollout: a number, or one for each joint, of what is seen of it at its records.
+"""What is wanted of a rollout: a number, or one for each joint.
 
-Integrals go from record to record by the trapezoidal rule; a shorter `every` finds shorter peaks.
+Most are measured in the compiled loop (`simulation.measures`), some are found from records, and a Python function may
+ask for anything. All of them look at the records, `every` so many seconds; a shorter `every` finds shorter peaks.
 """
 
 from __future__ import annotations
@@ -20,104 +21,100 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.errors import InputError
+from armwright.function import compile as compile_
 from armwright.robot import Robot
 from armwright.simulation import BatchRun
+from armwright.simulation.measures import MEASURES as COMPILED
+from armwright.simulation.measures import Measure
 
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """Rollouts at their records: t (rollouts, k), and what they were to follow, or None."""
+    """Rollouts with what was measured of them, and where records are kept, these: t (rollouts, k)."""
 
     run: BatchRun
-    start: Array
-    """Positions at the start (rollouts, nq)."""
-    reference: Array | None
-    within: float
+    vary: Mapping[str, Array]
+    """What varies of the robot, as `simulate_batch` was given it."""
+    windings: tuple[float, ...]
+    window: float
 
     @cached_property
     def t(self) -> Array:
         return np.broadcast_to(self.run.t, self.run.q.shape[:2])
 
     @property
-    def tau(self) -> Array:
-        return self.run.tau
+    def lasting(self) -> Array:
+        """Seconds (rollouts, 1)."""
+        return (self.run.reached - self.t[:, 0])[:, None]
 
-    @cached_property
-    def power(self) -> Array:
-        return self.run.tau * self.run.qd
-
-    @cached_property
-    def error(self) -> Array:
-        """How far positions are from where they should be."""
-        assert self.reference is not None
-        return self.run.q - self.reference
-
-    def integral(self, values: Array) -> Array:
-        """Of values (rollouts, k, n) over time, added up in the order of time however many rollouts there are."""
-        total = np.zeros_like(values[:, 0])
-        for k, gap in enumerate(np.diff(self.t, axis=1).T):
-            total += (values[:, k] + values[:, k + 1]) * (gap / 2)[:, None]
-        return total
-
-    def rms(self, values: Array) -> Array:
-        found: Array = np.sqrt(self.integral(values**2) / (self.t[:, -1] - self.t[:, 0])[:, None])
+    def at_records(self, problem: str) -> Array:
+        """A matrix of the robot at every record (rollouts, k, rows, columns)."""
+        run, names = self.run, tuple(self.vary)
+        function = compile_(run.robot, problem, vary=names)
+        opened = [self.vary[name][:, None] for name in names]
+        found: Array = function(run.q, *opened, raises=False)[0]
         return found
 
 
-def _peak(values: Array) -> Array:
-    found: Array = np.max(np.abs(values), axis=1)
+def _continuous(seen: Seen) -> Array:
+    """The largest root mean square over any `window` seconds, or over all if they are fewer."""
+    squares, t = seen.run.tau**2, seen.t - seen.t[:, :1]
+    heat = np.zeros_like(squares)
+    for k, gap in enumerate(np.diff(t, axis=1).T):  # in the order of time, however many rollouts there are
+        heat[:, k + 1] = heat[:, k] + (squares[:, k] + squares[:, k + 1]) * (gap / 2)[:, None]
+    grid = t[0]
+    begin = np.maximum(grid - seen.window, 0.0)
+    place = np.clip(np.searchsorted(grid, begin, side="right") - 1, 0, len(grid) - 2)
+    share = ((begin - grid[place]) / (grid[place + 1] - grid[place]))[:, None]
+    before = heat[:, place] + (heat[:, place + 1] - heat[:, place]) * share
+    found: Array = np.sqrt((heat - before).max(axis=1) / min(seen.window, float(grid[-1])))
     return found
 
 
-def _settling(seen: Seen) -> Array:
-    """Seconds after which a joint stays within reach of where it is to be at last; nan if it never does."""
-    assert seen.reference is not None
-    away = np.abs(seen.run.q - seen.reference[:, -1:]) > seen.within
-    count = away.shape[1]
-    last = np.where(away.any(axis=1), count - 1 - np.argmax(away[:, ::-1], axis=1), -1)
-    times = np.take_along_axis(seen.t - seen.t[:, :1], np.minimum(last + 1, count - 1), axis=1)
-    return np.where(last == count - 1, np.nan, times)
+def _condition(problem: str) -> Callable[[Seen], Array]:
+    def worst(seen: Seen) -> Array:
+        values = np.linalg.svd(seen.at_records(problem), compute_uv=False)
+        found: Array = (values[..., 0] / values[..., -1]).max(axis=1)[:, None]
+        return found
 
-
-def _overshoot(seen: Seen) -> Array:
-    """How far a joint goes beyond where it is to be at last, seen from where it was."""
-    assert seen.reference is not None
-    goal = seen.reference[:, -1:]
-    beyond = (seen.run.q - goal) * np.sign(goal - seen.start[:, None])
-    found: Array = np.maximum(beyond.max(axis=1), 0.0)
-    return found
+    return worst
 
 
 @dataclass(frozen=True)
-class Measure:
-    """A name, what it is of and in which unit, how it is found; whether it needs records, or a target."""
+class Wanted:
+    """What a measure is and in which unit, how it is found, and of which measures of `simulate_batch`."""
 
     text: str
     of: Callable[[Seen], Array]
-    along: bool = True
+    made_of: tuple[str, ...] = ()
+    records: bool = False
+    """Whether records must be kept for it."""
     follows: bool = False
-    positions: bool = False
-    """Whether there is one for each entry of q, which are more than joints where it has quaternions."""
+    alone: bool = False
+    """Whether it is one number, and not one for each joint."""
 
 
-MEASURES: dict[str, Measure] = {
-    "peak_torque": Measure("largest torque of the drive, N m or N", lambda x: _peak(x.tau)),
-    "rms_torque": Measure("root mean square of the torque, N m or N", lambda x: x.rms(x.tau)),
-    "peak_speed": Measure("largest speed, rad/s or m/s", lambda x: _peak(x.run.qd)),
-    "rms_speed": Measure("root mean square of the speed", lambda x: x.rms(x.run.qd)),
-    "peak_power": Measure("largest power of the drive, W", lambda x: _peak(x.power)),
-    "rms_power": Measure("root mean square of the power, W", lambda x: x.rms(x.power)),
-    "work": Measure("what the drive has put in less what came back, J", lambda x: x.integral(x.power)),
-    "energy": Measure("what the drive has put in, J", lambda x: x.integral(np.maximum(x.power, 0.0))),
-    "tracking_error": Measure("largest distance from motion or target", lambda x: _peak(x.error), follows=True),
-    "rms_tracking_error": Measure("its root mean square", lambda x: x.rms(x.error), follows=True),
-    "final_error": Measure("distance at the end", lambda x: np.abs(x.error[:, -1]), follows=True),
-    "settling_time": Measure("seconds until a joint stays `within` its target, nan if never", _settling, follows=True),
-    "overshoot": Measure("how far a joint goes beyond its target, rad or m", _overshoot, follows=True),
-    "final_q": Measure("position at the end", lambda x: x.run.q[:, -1], along=False, positions=True),
-    "final_qd": Measure("velocity at the end", lambda x: x.run.qd[:, -1], along=False),
+def _compiled(name: str, measure: Measure) -> Wanted:
+    return Wanted(measure.text, lambda x: x.run.measured[name], (name,), follows=measure.follows)
+
+
+MEASURES: dict[str, Wanted] = {
+    **{name: _compiled(name, measure) for name, measure in COMPILED.items()},
+    "heat": Wanted("what the windings have become warmer by, J: [want] windings, W per (N m)^2 of each joint",
+        lambda x: np.array(x.windings) * x.run.measured["rms_torque"] ** 2 * x.lasting, ("rms_torque",)),
+    "continuous_torque": Wanted("largest root mean square over any `window` seconds, N m or N", _continuous,
+        records=True),
+    "mass_condition": Wanted("largest condition number of the mass matrix", _condition("mass_matrix"), records=True,
+        alone=True),
+    "jacobian_condition": Wanted("largest condition number of the Jacobian, metres beside radians",
+        _condition("jacobian"), records=True, alone=True),
+    "final_q": Wanted("position at the end, one for each entry of q", lambda x: x.run.q[:, -1]),
+    "final_qd": Wanted("velocity at the end", lambda x: x.run.qd[:, -1]),
 }  # fmt: skip
-"""Every measure by its name; there is one for each joint."""
+"""Every measure by its name; there is one number for each joint, but for those that are `alone`."""
+
+WINDOW = 10.0
+"""Seconds in which a drive evens out its heat, if nothing else is said."""
 
 HISTORIES = ("q", "qd", "qdd", "tau")
 

@@ -19,9 +19,10 @@ from armwright.model.description import Payload, six
 from armwright.model.vary import check, parameters
 from armwright.robot import Robot
 from armwright.scenario import Scenario, made
-from armwright.simulation import BatchRun, simulate_batch
+from armwright.simulation import simulate_batch
+from armwright.simulation.measures import WITHIN
 from armwright.sweep.design import Design, design_of, entries_of
-from armwright.sweep.measures import HISTORIES, MEASURES, Function, History, Seen, function_of
+from armwright.sweep.measures import HISTORIES, MEASURES, WINDOW, Function, History, Seen, function_of
 from armwright.sweep.study import SCENE, Study, digest_of
 from armwright.torque import LAWS
 
@@ -35,7 +36,6 @@ BUDGET = 32 << 20
 """Bytes of records of a chunk, if nothing is said."""
 
 SMALLEST, LARGEST_CHUNK = 64, 4096
-WITHIN = 0.01
 BLOCK = 1 << 16
 TRIED = 8
 """Rollouts that are tried before all others."""
@@ -55,7 +55,8 @@ class Ready:
     functions: tuple[Function, ...]
     histories: tuple[str, ...]
     histories_every: int
-    within: float
+    windings: tuple[float, ...]
+    window: float
     options: Mapping[str, Any]
     """What `simulate_batch` is asked for besides."""
     columns: tuple[tuple[str, ...], ...] = ()
@@ -66,16 +67,21 @@ class Ready:
         return self.scenario.robot
 
     @property
-    def along(self) -> bool:
-        """Whether anything is wanted of what lies between start and end."""
-        return bool(self.functions or self.histories) or any(MEASURES[name].along for name in self.measures)
+    def records(self) -> bool:
+        """Whether records must be kept."""
+        return bool(self.functions or self.histories) or any(MEASURES[name].records for name in self.measures)
+
+    @property
+    def compiled(self) -> tuple[str, ...]:
+        """What `simulate_batch` measures on the way."""
+        return tuple(dict.fromkeys(part for name in self.measures for part in MEASURES[name].made_of))
 
     @cached_property
     def chunk(self) -> int:
         """Rollouts of a chunk: as the study says, else such that its records are not too many."""
         if self.study.chunk is not None:
             return self.study.chunk
-        row = self.options["duration"] / self.options["every"] if "every" in self.options else 1
+        row = self.options["duration"] / self.options["every"] if self.records else 1
         fit = BUDGET / (8 * (row + 1) * (self.robot.nq + 4 * self.robot.n + 4))
         return int(np.clip(1 << int(np.log2(max(fit, 1.0))), SMALLEST, LARGEST_CHUNK))
 
@@ -123,9 +129,13 @@ class Ready:
         for first in range(0, self.design.rows, BLOCK):
             yield first, self.design.draw(first, min(BLOCK, self.design.rows - first))
 
-    def run(self, values: Mapping[str, Array], threads: int = 1) -> Seen:
-        """The rollouts with these numbers, all of which last as long."""
+    def run(self, values: Mapping[str, Array], threads: int = 1, whole: bool = False) -> Seen:
+        """The rollouts with these numbers, all of which last as long; `whole` if their records are wanted anyway."""
         options = dict(self.options)
+        if self.compiled:
+            options |= {"measure": self.compiled, "keep": self.records or whole}
+        elif whole:
+            options.setdefault("every", self.scenario.options.get("every", options["duration"] / 100))
         count = len(next(iter(values.values())))
         start = values.get("start", np.full(1, float(self.study.start)))
         law = self._law(values)
@@ -136,7 +146,7 @@ class Ready:
         if "every" in options:
             options["every"] = min(options["every"], options["duration"])
         run = simulate_batch(self.robot, law, **options)
-        return Seen(run, run.q[:, 0], self._reference(law, run), self.within)
+        return Seen(run, options["vary"], self.windings, self.window)
 
     def _law(self, values: Mapping[str, Array]) -> Any:
         """The law, with its numbers (rollouts, joints) where they vary."""
@@ -186,16 +196,6 @@ class Ready:
             found[key] = many
         return found
 
-    def _reference(self, law: Any, run: BatchRun) -> Array | None:
-        """Where the rollouts were to be at their records (rollouts, k, nq), if the law follows anything."""
-        if law.reference is not None:
-            t = np.broadcast_to(run.t, run.q.shape[:2])
-            return np.asarray(law.reference(t.ravel())[0]).reshape(run.q.shape)
-        if "target" in law.positions:
-            goal = np.stack(np.broadcast_arrays(*law.positions["target"]), axis=-1)
-            return np.broadcast_to(goal[:, None] if goal.ndim == 2 else goal, run.q.shape)
-        return None
-
 
 def ready(study: Study) -> Ready:
     """The study with all that can be wrong in it looked for: names, numbers, measures, and its first rollout."""
@@ -226,7 +226,7 @@ def _scenario(study: Study, robot: str | Robot, torque: Mapping[str, Any] | None
 
 def _wanted(study: Study, scenario: Scenario, design: Design) -> Ready:
     part, top = study.reader("want"), study.reader()
-    part.check_keys(("measures", "functions", "within", "histories", "histories_every"))
+    part.check_keys(("measures", "functions", "within", "windings", "window", "histories", "histories_every"))
     measures = part.texts("measures") if "measures" in part.data else ("final_q", "final_qd")
     for what, names, known in (("measure", measures, MEASURES), ("history", part.texts("histories"), HISTORIES)):
         for name in names:
@@ -252,13 +252,33 @@ def _wanted(study: Study, scenario: Scenario, design: Design) -> Ready:
     ):
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             where.fail(key, f"{key} = {value!r}: expected a whole number, at least 1")
-    within = part.number("within", WITHIN)
-    made = Ready(study, scenario, design, measures, tuple(functions), part.texts("histories"), every, within, {})
-    return replace(made, options=_options(made, top))
+    for name in ("within", "window"):
+        if part.number(name, 1.0) <= 0:
+            part.fail(name, f"{name} = {part.data[name]!r}: expected a number above zero")
+    given, window = _windings(part, scenario.robot, measures), part.number("window", WINDOW)
+    histories = part.texts("histories")
+    made = Ready(study, scenario, design, measures, tuple(functions), histories, every, given, window, {})
+    return replace(made, options=_options(made, top, part.number("within", WITHIN)))
 
 
-def _options(wanted: Ready, top: Any) -> dict[str, Any]:
-    """What `simulate_batch` is asked for; records only where something is wanted of them."""
+def _windings(part: Any, robot: Robot, measures: tuple[str, ...]) -> tuple[float, ...]:
+    """Watts of heat per square newton metre of every joint."""
+    if "heat" not in measures:
+        return ()
+    if "windings" not in part.data:
+        part.fail("measures", "heat needs windings in [want]: the heat of every joint's drive, W per (N m)^2")
+    given = part.data["windings"]
+    listed = given if isinstance(given, list) else [given] * robot.n
+    good = len(listed) == robot.n and all(
+        isinstance(x, (int, float)) and not isinstance(x, bool) and 0 <= x < np.inf for x in listed
+    )
+    if not good:
+        part.fail("windings", f"windings = {given!r}: expected a number, zero or more, or {robot.n} of them")
+    return tuple(map(float, listed))
+
+
+def _options(wanted: Ready, top: Any, within: float) -> dict[str, Any]:
+    """What `simulate_batch` is asked for; looked at between start and end only where something is wanted of that."""
     options = dict(wanted.scenario.options)
     if wanted.study.duration is None:
         motion = wanted.scenario.law.span
@@ -267,9 +287,9 @@ def _options(wanted: Ready, top: Any) -> dict[str, Any]:
         assert wanted.scenario.trajectory is not None
         options["duration"] = wanted.scenario.trajectory.end - wanted.study.start
     options.setdefault("every", options["duration"] / 100)
-    if not wanted.along:
-        del options["every"]
-    return options
+    if wanted.compiled:
+        options["within"] = within
+    return options if wanted.records or wanted.compiled else {k: x for k, x in options.items() if k != "every"}
 
 
 def _known(study: Study, robot: Robot) -> list[str]:

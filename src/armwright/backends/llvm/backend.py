@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.backends.interface import FIELDS, Backend, Repeated, Rolled, Tables, Watch
+from armwright.backends.interface import FIELDS, Backend, Gauge, Repeated, Rolled, Tables, Watch
 from armwright.backends.interpreter import Interpreted, Stepped, Swept
 from armwright.backends.llvm import ir, loop, rollout, trial
 from armwright.backends.llvm.block import Lanes
@@ -150,18 +150,22 @@ def _looped(rolled: Rolled, tables: Tables, dtype: str) -> Looped:
     return Looped(loaded(rolled.digest(), dtype, write, right), write, tables, dtype)
 
 
-def _travelling(program: Program, steps: Steps, layout: Layout, watch: Watch | None, dtype: str) -> Travelling:
+def _travelling(
+    program: Program, steps: Steps, layout: Layout, watch: Watch | None, gauge: Gauge | None, dtype: str
+) -> Travelling:
     entries = len(program.outputs)
 
     def write(t: Lanes) -> str:
-        return rollout.module(program, steps, layout, t, watch)
+        return rollout.module(program, steps, layout, t, watch, gauge)
 
     def right(code: Code) -> bool | None:
-        reference = Stepped(program, steps, layout, watch, dtype)
-        return trial.rollout(Travelling(code, write, entries, dtype), reference, program.sizes, layout.circles)
+        reference = Stepped(program, steps, layout, watch, gauge, dtype)
+        gauges = 0 if gauge is None else len(gauge.program.outputs)
+        tried = Travelling(code, write, entries, dtype)
+        return trial.rollout(tried, reference, program.sizes, layout.circles, gauges)
 
-    watched = watch.digest() if watch is not None else ""
-    digest = f"rollout|{program.digest()}|{steps!r}|{layout.controlled}|{layout.circles}|{watched}"
+    beside = [x.digest() if x is not None else "" for x in (watch, gauge)]
+    digest = f"rollout|{program.digest()}|{steps!r}|{layout.controlled}|{layout.circles}|{beside}"
     return Travelling(loaded(digest, dtype, write, right), write, entries, dtype)
 
 

@@ -11,42 +11,57 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from armwright.backends.interface import BROKEN, FIELDS, LANES, OPTIONS, TOO_MANY, TOO_SMALL, Watch
+from armwright.backends.interface import BROKEN, FIELDS, LANES, OPTIONS, TOO_MANY, TOO_SMALL, WHOLE, Gauge, Watch
 from armwright.backends.llvm.block import Block, Lanes, declarations
 from armwright.backends.llvm.body import write_body
+from armwright.backends.llvm.measuring import Measuring
 from armwright.backends.llvm.trigonometry import careful
-from armwright.backends.llvm.watching import Watching
 from armwright.graph.program import Program
 from armwright.integrate.control import FORGIVEN, ROUNDED, SMALLEST, STRETCH
 from armwright.integrate.tableaus import Steps
 from armwright.layout import Layout
 
 
-def module(program: Program, steps: Steps, layout: Layout, lanes: Lanes, watch: Watch | None = None) -> str:
-    """The derivative, the values of events that are watched, and run(layout, begin, end)."""
+def module(
+    program: Program,
+    steps: Steps,
+    layout: Layout,
+    lanes: Lanes,
+    watch: Watch | None = None,
+    gauge: Gauge | None = None,
+) -> str:
+    """The derivative, the values of events that are watched, what is measured, and run(layout, begin, end)."""
     block = Block(lanes)
     bodies = [write_body(program, block, "body")]
-    if watch is not None:
-        bodies.append(write_body(watch.program, block.another(), "watch"))
-    writer = _Writer(lanes, steps, len(program.outputs), layout, len(program.sizes) > 2, watch)
+    for beside, name in ((watch, "watch"), (gauge, "gauge")):
+        if beside is not None:
+            bodies.append(write_body(beside.program, block.another(), name))
+    writer = _Writer(lanes, steps, len(program.outputs), layout, len(program.sizes) > 2, watch, gauge)
     run = writer.run()
     return "\n\n".join([*bodies, careful(lanes), run, *declarations(block.declared | writer.block.declared, lanes)])
 
 
-class _Writer(Watching):
+class _Writer(Measuring):
     """The text of `run`."""
 
     def __init__(
-        self, lanes: Lanes, steps: Steps, entries: int, layout: Layout, parameters: bool, watch: Watch | None
+        self,
+        lanes: Lanes,
+        steps: Steps,
+        entries: int,
+        layout: Layout,
+        parameters: bool,
+        watch: Watch | None,
+        gauge: Gauge | None,
     ) -> None:
         super().__init__(lanes, steps, entries, layout, parameters, watch)
-        self.controlled = layout.controlled
+        self.controlled, self.gauge = layout.controlled, gauge
 
     def run(self) -> str:
         t = self.t
         for i, field in enumerate(FIELDS):
             place = self.let(f"getelementptr i64, ptr %layout, i64 {i}")
-            kind = "i64" if field in ("count", "stride", "limit") else "ptr"
+            kind = "i64" if field in WHOLE else "ptr"
             self.put(f"%{field} = load {kind}, ptr {place}, align 8")
         self.options = {
             option: self.block.spread(self.let(f"getelementptr {t.scalar}, ptr %options, i64 {i}"))
@@ -99,6 +114,7 @@ class _Writer(Watching):
         if self.steps.error is not None and self.steps.fsal:
             self.derivative(0, self.block.read("%t.here"), "%now")
         self.look()
+        self.begin_measuring()
         self.block.on("towards.first")
         self.block.on("towards")
         self.put("%r = phi i64 [ 0, %towards.first ], [ %r.next, %reached ]")
@@ -106,7 +122,8 @@ class _Writer(Watching):
         self.put(f"%goal = fadd {t.vector} {goal}, {self.block.read('%late.here')}")
         travel()
         self.block.label("arrive")
-        row = self.let(f"mul i64 %r, {self.m}")
+        self.measure()
+        row = self.let("mul i64 %r, %rows")
         self.each(
             "record",
             lambda e: self.write(self.load("%now", e), self.outside("%records", self.let(f"add i64 {row}, {e}"))),

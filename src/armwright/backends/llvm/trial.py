@@ -37,14 +37,14 @@ def kernel(
 
 
 def rollout(
-    tried: Rollout, reference: Rollout, sizes: Sequence[int], circles: Sequence[tuple[int, int]] = ()
+    tried: Rollout, reference: Rollout, sizes: Sequence[int], circles: Sequence[tuple[int, int]] = (), gauges: int = 0
 ) -> bool | None:
-    """Whether one step of two rollouts ends in the same state."""
+    """Whether one step of two rollouts ends in the same state, with the same measured."""
     ends = []
     for travel in (tried, reference):
-        fields = _fields(tried.entries, sum(sizes[2:]), travel.width, tried.dtype, circles)
+        fields = _fields(tried.entries, sum(sizes[2:]), travel.width, tried.dtype, circles, gauges)
         travel.run(fields, travel.width)
-        ends.append(fields["y"][:, :1])
+        ends.append(np.concatenate([fields["y"][:, :1], fields["totals"][:, :1]]))
     return _alike(*ends)
 
 
@@ -74,7 +74,7 @@ def _alike(got: Array, expected: Array) -> bool | None:
 
 
 def _fields(
-    entries: int, parameters: int, width: int, dtype: np.dtype[Any], circles: Sequence[tuple[int, int]]
+    entries: int, parameters: int, width: int, dtype: np.dtype[Any], circles: Sequence[tuple[int, int]], gauges: int
 ) -> dict[str, Any]:
     """Equal rollouts, one step from their only record."""
     units = [(0, first, end - 1) for first, end in circles]
@@ -86,8 +86,10 @@ def _fields(
         **{name: np.full(width, begin.get(name, 0.0), dtype) for name in LANES},
         "records": np.zeros((1, entries, width), dtype),
         "times": np.full(1, STEP, dtype),
+        "totals": np.zeros((gauges, width), dtype),
         "count": 1,
         "stride": width,
+        "rows": entries,
         "substeps": np.ones(1, np.int64),
         "limit": 8,
         "options": options_of(Gains(0.1, 0.0, 0.1), 1e9, 1e9, 1.0, dtype.name),

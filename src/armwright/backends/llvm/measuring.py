@@ -1,0 +1,74 @@
+"""What is measured of a motion while it goes on: at every record, so that no record need be kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from armwright.backends.interface import Gauge
+from armwright.backends.llvm.watching import Watching
+
+
+class Measuring(Watching):
+    """Stages of a motion that may be measured. What is found so far lies in `totals`, outside."""
+
+    gauge: Gauge | None = None
+
+    @property
+    def memory(self) -> dict[str, int]:
+        """Besides, the values of gauges at this record and at the one before, and when that was."""
+        if self.gauge is None:
+            return super().memory
+        gauges = len(self.gauge.program.outputs)
+        return {**super().memory, "seen": gauges, "seen.before": gauges, "since": 1}
+
+    def outside(self, array: str, row: str) -> str:
+        """Where this chunk has its row in an array of all rollouts."""
+        raise NotImplementedError
+
+    def begin_measuring(self) -> None:
+        """Look where a stretch begins: of the first one it is the start of the motion, of others their last record."""
+        if self.gauge is None:
+            return
+        time = self.block.read("%t.here")
+        self.evaluate("gauge", time, "%now", "%seen.before")
+        self.store("%since", 0, time)
+        self._keep_largest("%seen.before")
+
+    def measure(self) -> None:
+        """Look at a record."""
+        if self.gauge is None:
+            return
+        time = self.block.read("%t.here")
+        self.evaluate("gauge", time, "%now", "%seen")
+        half = self.of("fmul", self.of("fsub", time, self.load("%since", 0)), self.t.splat(0.5))
+        self.store("%since", 0, time)
+        self._keep_largest("%seen")
+
+        def add(e: str) -> None:
+            both = self.of("fadd", self.load("%seen.before", e), self.load("%seen", e))
+            self._change(e, lambda total: self.call("fmuladd", both, half, total))
+            self.store("%seen.before", e, self.load("%seen", e))
+
+        first, last = self.gauge.largest, self.gauge.largest + self.gauge.integrals
+        self._part("add", first, last, add)
+        self._part("last", last, len(self.gauge.program.outputs), self._replace)
+
+    def _replace(self, e: str) -> None:
+        self._change(e, lambda _: self.load("%seen", e))
+
+    def _keep_largest(self, seen: str) -> None:
+        assert self.gauge is not None
+
+        def keep(e: str) -> None:
+            self._change(e, lambda total: self.call("maxnum", total, self.load(seen, e)))
+
+        self._part("largest", 0, self.gauge.largest, keep)
+
+    def _change(self, e: str, change: Callable[[str], str]) -> None:
+        place = self.outside("%totals", e)
+        self.write(change(self.block.read(place)), place)
+
+    def _part(self, name: str, first: int, end: int, work: Callable[[str], None]) -> None:
+        """`work` for the gauges from `first` to before `end`, if there are any."""
+        if first < end:
+            self.loop(name, end - first, lambda e: work(self.let(f"add i64 {e}, {first}")))
