@@ -1,30 +1,41 @@
-"""armwright: the dynamics of robots, by every published formulation, checked against each other."""
+"""armwright: the dynamics of robots, by every published formulation, checked against each other.
 
-from armwright import integrate, sizing, torque, trajectory
-from armwright.errors import (
-    ArmwrightError,
-    InfeasibleError,
-    InputError,
-    ModelError,
-    ModelWarning,
-    SimulationError,
-    SingularError,
-    SlowWarning,
-    UnknownNameError,
-    UnreachableError,
-)
-from armwright.export import export
-from armwright.formulations import formulations
-from armwright.function import compile  # noqa: A004
-from armwright.graph import OperationCount
-from armwright.load import load
-from armwright.load import packaged as robots
-from armwright.robot import Robot, random_robot
-from armwright.rules import problems
-from armwright.simulation import BatchRun, Run, events, simulate, simulate_batch, stepper, torques_along
-from armwright.sizing import size
-from armwright.study.operation_counts import count_operations
-from armwright.sweep import Study, open_study
+A name is imported when it is first asked for (PEP 562): whoever wants a list of commands does not wait for a compiler.
+"""
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from armwright import errors, integrate, sizing, torque, trajectory
+    from armwright.errors import (
+        ArmwrightError,
+        InfeasibleError,
+        InputError,
+        ModelError,
+        ModelWarning,
+        SimulationError,
+        SingularError,
+        SlowWarning,
+        UnknownNameError,
+        UnreachableError,
+    )
+    from armwright.export import export
+    from armwright.formulations import formulations
+    from armwright.function import compile  # noqa: A004
+    from armwright.graph import OperationCount
+    from armwright.load import load
+    from armwright.load import packaged as robots
+    from armwright.robot import Robot, random_robot
+    from armwright.rules import problems
+    from armwright.simulation import BatchRun, Run, events, simulate_batch, torques_along
+    from armwright.simulation.simulate import simulate
+    from armwright.simulation.stepper import stepper
+    from armwright.sizing.size import size
+    from armwright.study.operation_counts import count_operations
+    from armwright.sweep import Study, open_study
 
 __version__ = "0.1.0"
 
@@ -46,6 +57,7 @@ __all__ = [
     "UnreachableError",
     "compile",
     "count_operations",
+    "errors",
     "events",
     "export",
     "formulations",
@@ -64,3 +76,55 @@ __all__ = [
     "torques_along",
     "trajectory",
 ]
+
+_ROOMS = {
+    "errors": [name for name in __all__ if name.endswith(("Error", "Warning"))],
+    "export": ["export"],
+    "formulations": ["formulations"],
+    "function": ["compile"],
+    "graph": ["OperationCount"],
+    "load": ["load", "packaged as robots"],
+    "robot": ["Robot", "random_robot"],
+    "rules": ["problems"],
+    "simulation": ["BatchRun", "Run", "events", "simulate", "simulate_batch", "stepper", "torques_along"],
+    "sizing": ["size"],
+    "study.operation_counts": ["count_operations"],
+    "sweep": ["Study", "open_study"],
+}
+"""What the package has from each room; its other names are rooms themselves."""
+
+_HOMES = {
+    entry.split(" as ")[-1]: (f"{__name__}.{room}", entry.split(" as ")[0])
+    for room, entries in _ROOMS.items()
+    for entry in entries
+}
+
+
+class _Package(ModuleType):
+    """A package in which a function with the name of its room is not hidden by importing the room."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in _HOMES or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+    if not TYPE_CHECKING:  # a name that is not above is an error to whoever checks types
+
+        def __getattr__(self, name: str) -> Any:
+            if name in _HOMES:
+                room, inside = _HOMES[name]
+                value = self.__dict__[name] = getattr(import_module(room), inside)
+                return value
+            room = f"{__name__}.{name}"
+            if not name.startswith("_"):
+                try:
+                    return import_module(room)
+                except ModuleNotFoundError as error:
+                    if error.name != room:
+                        raise
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *__all__})
+
+
+sys.modules[__name__].__class__ = _Package

@@ -2,57 +2,111 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
 
 import armwright as aw
-from armwright.cli.bench import run_bench
-from armwright.cli.check import run_check
-from armwright.cli.command import Runner, as_command
-from armwright.cli.compare import run_compare
-from armwright.cli.count import run_count
-from armwright.cli.crossing import run_crossing
-from armwright.cli.identify import run_excitation, run_identification
-from armwright.cli.listing import list_formulations, list_robots, show_robot
-from armwright.cli.motion import run_integrators, run_simulation, run_torques
-from armwright.cli.precision import run_precision
-from armwright.cli.reproduce import run_reproduction
-from armwright.cli.sizing import run_sizing
-from armwright.cli.sweep import run_sweep
 from armwright.cli.terminal import print_anywhere
 
+COMMANDS = {
+    "robots": ("listing.list_robots", "List the packaged robots."),
+    "show": (
+        "listing.show_robot",
+        "Print a robot as the tables a robotics book would print, and what looks wrong with it.",
+    ),
+    "formulations": (
+        "listing.list_formulations",
+        "List every formulation: what it solves, after whom, how its cost grows, and which take chains only.",
+    ),
+    "count": ("count.run_count", "Count operations: every formulation, beside what the papers published."),
+    "bench": ("bench.run_bench", "Time this robot's dynamics beside every peer that is installed."),
+    "simulate": (
+        "motion.run_simulation",
+        "Simulate a robot: a table of torques, speeds and power, the audit (exit code 1 if in doubt), and a page.",
+    ),
+    "torques": (
+        "motion.run_torques",
+        "The torques and powers of a motion, by inverse dynamics along it (exit code 1 if a limit is exceeded).",
+    ),
+    "size": (
+        "sizing.run_sizing",
+        "Find the best motor and gearbox for every joint together (exit code 1 if no set is enough).",
+    ),
+    "integrators": (
+        "motion.run_integrators",
+        "Time every integrator on this robot, and name the best for each accuracy.",
+    ),
+    "sweep": (
+        "sweep.run_sweep",
+        "Run a study: many rollouts with numbers that vary, kept in a folder; run again, it does what is missing.",
+    ),
+    "reproduce": (
+        "reproduce.run_reproduction",
+        "Run a paper's tables and figures again: published beside obtained, with a verdict for each number.",
+    ),
+    "excite": (
+        "identify.run_excitation",
+        "Find a motion that shows every parameter the dynamics depend on, and write it as a table.",
+    ),
+    "identify": (
+        "identify.run_identification",
+        "Find the parameters of a robot in measured torques, with standard deviations.",
+    ),
+    "precision": (
+        "precision.run_precision",
+        "Compare every forward dynamics in float32 and float64 with 50 digits, and say which to trust.",
+    ),
+    "crossing": (
+        "crossing.run_crossing",
+        "From how many joints on the O(n) methods win: operations counted, and times measured, against n.",
+    ),
+    "check": (
+        "check.run_check",
+        "Say what is wrong, suspicious or fine in a robot file, link by link, and prove its numbers "
+        "(docs/checking.md).",
+    ),
+    "compare": (
+        "compare.run_compare",
+        "Say where two descriptions of one robot differ, by how much, and at which joint or link.",
+    ),
+}
+"""Where each command is, in the order of the help, and the sentence with which its docstring begins."""
+
+
+class Later(TyperCommand):
+    """A command that is imported when it is called: the list of all says what they do without them."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, help=COMMANDS[name][1])
+
+    def make_context(self, *given: Any, **extra: Any) -> Any:
+        """The context of the command itself, with which whoever calls goes on."""
+        room, function = COMMANDS[str(self.name)][0].split(".")
+        runner = getattr(import_module(f"armwright.cli.{room}"), function)
+        alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+        alone.command(self.name)(import_module("armwright.cli.command").as_command(runner))
+        return get_command(alone).make_context(*given, **extra)
+
+
+class Commands(TyperGroup):
+    """All of them, none imported yet."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**{**settings, "commands": {name: Later(name) for name in COMMANDS}})
+
+
 app = typer.Typer(
+    cls=Commands,
     help="The dynamics of robots by every published formulation, checked against each other.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-COMMANDS: dict[str, Runner] = {
-    "robots": list_robots,
-    "show": show_robot,
-    "formulations": list_formulations,
-    "count": run_count,
-    "bench": run_bench,
-    "simulate": run_simulation,
-    "torques": run_torques,
-    "size": run_sizing,
-    "integrators": run_integrators,
-    "sweep": run_sweep,
-    "reproduce": run_reproduction,
-    "excite": run_excitation,
-    "identify": run_identification,
-    "precision": run_precision,
-    "crossing": run_crossing,
-    "check": run_check,
-    "compare": run_compare,
-}
-"""In the order of the help, which says of each what the docstring of its function says."""
-
-for _name, _runner in COMMANDS.items():
-    app.command(_name)(as_command(_runner))
 
 
 def _version(wanted: bool) -> None:

@@ -20,7 +20,6 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize_scalar
 
 from armwright.algebra import Array
 from armwright.arrays import checked, whole_number
@@ -248,6 +247,8 @@ def _gentle(robot: Arm, motion: TimeOptimal, limits: Limits) -> TimeOptimal:
         used = _used(robot, made, limits).max(axis=0)
         orders = np.repeat([2, 2, 1, 3], robot.n)
         return replace(made, law=_slowed(made.law, max(1.0, float(np.max(used ** (1 / orders))))))
+
+    from scipy.optimize import minimize_scalar  # noqa: PLC0415  (takes a third of a second)
 
     windows = np.log(motion.duration * np.geomspace(*WINDOWS))
     durations = [within(window).duration for window in windows]
