@@ -173,7 +173,8 @@ def _as_data(run: Run) -> dict[str, Any]:
         means = {"rms_torque": root_mean_square(run.t, tau), "rms_power": root_mean_square(run.t, power)}
         shares = {"of_torque": use.torque, "of_speed": use.speed, "too_weak": use.too_weak, "too_slow": use.too_slow}
         extent = {"from": q.min(), "to": q.max(), "limits": joint.limits, "peak_power": np.abs(power).max()}
-        joints.append({**asdict(use), **extent, **means, **shares})
+        told = {key: value for key, value in asdict(use).items() if not key.endswith("_rollout")}
+        joints.append({**told, **extent, **means, **shares})
     audit = {"trustworthy": run.audit.trustworthy, "doubts": [str(doubt) for doubt in run.audit.doubts]}
     errors = {"energy_error": run.audit.energy_error, "power_error": run.audit.power_error}
     if run.audit.momentum_error is not None:

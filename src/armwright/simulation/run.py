@@ -22,7 +22,7 @@ from armwright.report.page import page
 from armwright.robot import Robot
 from armwright.simulation.audit import Audit, Deviation, audited
 from armwright.simulation.motion import View
-from armwright.simulation.utilisation import Utilisation, utilisation
+from armwright.simulation.utilisation import Utilisation, batch_utilisation, utilisation
 
 BY_JOINT, ALONE = ("q", "qd", "qdd", "tau", "drag"), ("kinetic", "potential", "work", "losses")
 """What a run has per time and joint, and what per time."""
@@ -114,7 +114,8 @@ class Run:
     def __repr__(self) -> str:
         span = f"{self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "empty"
         ended = f", ended by {shown(self.ended_by)!r}" if self.ended_by else ""
-        return f"<run of {shown(self.robot.name)}, {span}{ended}, {len(self.t)} records, {self.statistics}>"
+        beyond = "".join(f", {doubt}" for doubt in self.utilisation.doubts)
+        return f"<run of {shown(self.robot.name)}, {span}{ended}, {len(self.t)} records, {self.statistics}{beyond}>"
 
     @property
     def energy(self) -> Array:
@@ -341,6 +342,11 @@ class BatchRun:
     @property
     def energy(self) -> Array:
         return self.kinetic + self.potential
+
+    @cached_property
+    def utilisation(self) -> Utilisation:
+        """Is each motor strong and fast enough for all rollouts? Peaks, when and in which, beside the limits."""
+        return batch_utilisation(self)
 
 
 def _check_columns(columns: Mapping[str, Array]) -> None:

@@ -11,7 +11,8 @@ from armwright.algebra import Array
 from armwright.names import shown, tidy
 
 if TYPE_CHECKING:
-    from armwright.simulation.run import Run
+    from armwright.robot import Robot
+    from armwright.simulation.run import BatchRun, Run
 
 TOUCH = 1e-9
 """Relative: a motion planned to reach a limit exactly does not exceed it."""
@@ -19,7 +20,11 @@ TOUCH = 1e-9
 
 @dataclass(frozen=True)
 class Use:
-    """The largest torque and speed of one joint, when, and its limits: None where the robot has none."""
+    """The largest torque and speed of one joint, when, and its limits: None where the robot has none.
+
+    Of many rollouts they are those of all, had by `torque_rollout` and `speed_rollout`. A limit of zero is one: such a
+    joint has no motor.
+    """
 
     joint: str
     prismatic: bool
@@ -29,6 +34,8 @@ class Use:
     max_velocity: float | None
     peak_torque_at: float
     peak_speed_at: float
+    torque_rollout: int | None = None
+    speed_rollout: int | None = None
 
     @property
     def torque(self) -> float | None:
@@ -76,10 +83,10 @@ class Use:
 
     def __str__(self) -> str:
         torque, speed = self.units
+        strong, fast = _when(self.peak_torque_at, self.torque_rollout), _when(self.peak_speed_at, self.speed_rollout)
         return (
-            f"{shown(self.joint)}: torque {tidy(self.peak_torque, '.4g')} {torque} at {self.peak_torque_at:.4g} s "
-            f"({self.of_torque}), speed {tidy(self.peak_speed, '.4g')} {speed} at {self.peak_speed_at:.4g} s "
-            f"({self.of_speed})"
+            f"{shown(self.joint)}: torque {tidy(self.peak_torque, '.4g')} {torque} {strong} ({self.of_torque}), "
+            f"speed {tidy(self.peak_speed, '.4g')} {speed} {fast} ({self.of_speed})"
         )
 
 
@@ -122,26 +129,47 @@ class Utilisation:
 
 def utilisation(run: Run) -> Utilisation:
     """The peaks of a run beside the limits of its robot."""
-    (torques, when_strong), (speeds, when_fast) = (_peaks(run.t, values) for values in (run.tau, run.qd))
-    rows = zip(run.robot.joints, torques, speeds, when_strong, when_fast, strict=True)
-    return Utilisation(
-        tuple(
-            Use(joint.name, joint.prismatic, torque, joint.max_torque or None, speed, joint.max_velocity or None, *when)
-            for joint, torque, speed, *when in rows
-        )
-    )
+    return _used(run.robot, run.t, run.tau, run.qd, None)
 
 
-def _peaks(t: Array, values: Array) -> tuple[list[float], list[float]]:
-    """The largest of values (k, n) of either sign, and when each is first had; of no record zero, at no time."""
+def batch_utilisation(batch: BatchRun) -> Utilisation:
+    """The peaks of all rollouts, each as far as it came."""
+    t = np.broadcast_to(batch.t, batch.qd.shape[:2])
+    there = t <= batch.reached[:, None]
+    return _used(batch.robot, t[there], batch.tau[there], batch.qd[there], np.nonzero(there)[0])
+
+
+def _used(robot: Robot, t: Array, tau: Array, qd: Array, rollouts: Array | None) -> Utilisation:
+    """Of records (k,), each of some rollout if there are several."""
+    found = zip(robot.joints, _peaks(t, tau, rollouts), _peaks(t, qd, rollouts), strict=True)
+    rounding = TOUCH * float(np.max(np.abs(tau), initial=0.0))
+    uses = []
+    for joint, (torque, strong, first), (speed, fast, second) in found:
+        needed = 0.0 if joint.max_torque == 0 and torque <= rounding else torque
+        peaks = (needed, joint.max_torque, speed, joint.max_velocity)
+        uses.append(Use(joint.name, joint.prismatic, *peaks, strong, fast, first, second))
+    return Utilisation(tuple(uses))
+
+
+def _peaks(t: Array, values: Array, rollouts: Array | None) -> list[tuple[float, float, int | None]]:
+    """The largest of values (k, n) of either sign, when it is first had and by whom; of no record zero, at no time."""
     if not len(t):
-        return [0.0] * values.shape[1], [np.nan] * values.shape[1]
+        return [(0.0, np.nan, None)] * values.shape[1]
     sizes = np.abs(values)
-    return sizes.max(axis=0).tolist(), t[sizes.argmax(axis=0)].tolist()
+    best = sizes.argmax(axis=0)
+    return [
+        (float(sizes[k, i]), float(t[k]), None if rollouts is None else int(rollouts[k])) for i, k in enumerate(best)
+    ]
+
+
+def _when(t: float, rollout: int | None) -> str:
+    return f"at {t:.4g} s" + ("" if rollout is None else f" of rollout {rollout}")
 
 
 def _part(peak: float, limit: float | None) -> float | None:
-    return None if limit is None else peak / limit
+    if limit is None:
+        return None
+    return peak / limit if limit else np.inf if peak else 0.0
 
 
 def _beyond(part: float | None) -> bool:
@@ -152,5 +180,7 @@ def _of_limit(part: float | None, limit: float | None, unit: str) -> str:
     """The part and the limit; just above 1 the part has the digits to show it."""
     if part is None:
         return "-"
+    if not limit:
+        return f"more than 0 {unit}" if part else f"none of 0 {unit}"
     share = f"{part:.0%}" if part <= 1 or part >= 1.005 else f"{part:.2%}"
     return f"{share} of {limit:.4g} {unit}"
