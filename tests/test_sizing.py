@@ -405,13 +405,60 @@ def test_what_is_not_known_is_said() -> None:
     assert "gear RMS" not in found.best.joints[0].used
 
 
-def test_the_packaged_catalogue_is_what_the_laws_say_and_reads_back() -> None:
-    book = sizing.packaged()
-    assert book == package_catalogue.typical()
+@pytest.mark.parametrize("book", package_catalogue.catalogues(), ids=lambda book: book.name)
+def test_a_packaged_catalogue_is_what_its_tool_writes_and_reads_back(book: Catalogue) -> None:
+    assert sizing.packaged(book.name) == book
     assert catalogue.parse(book.to_toml()) == book
+
+
+def test_parts_are_looked_up_by_name() -> None:
+    book = sizing.packaged()
     assert book.actuator("typical servo 400 W", "typical strain wave 107 N m 1:80").mass == pytest.approx(2.3)
     with pytest.raises(aw.UnknownNameError, match="typical servo 400 W"):
         book.actuator("typical servo 401 W", "typical strain wave 107 N m 1:80")
+
+
+MECHANICAL = {"maxon EC 90 flat 323772": 22.3e-3, "maxon EC 90 flat 244879": 14.9e-3, "maxon RE 65 353297": 3.25e-3}
+"""Seconds that the data sheets print: J R / kt^2."""
+
+
+@pytest.mark.parametrize("motor", sizing.packaged("products").motors, ids=lambda motor: motor.name)
+def test_the_figures_of_a_product_agree_with_each_other(motor: Motor) -> None:
+    assert motor.source and motor.peak_torque >= motor.continuous_torque
+    assert 100 < motor.top_speed < 700 and 0.1 < motor.mass < 3 and 1e-7 < motor.rotor_inertia < 1e-3
+    if motor.voltage is not None:
+        assert motor.voltage / motor.torque_constant == pytest.approx(motor.max_speed, rel=0.04)
+    if motor.warms:
+        assert motor.torque_constant * motor.voltage / motor.resistance == pytest.approx(motor.peak_torque, rel=0.02)
+        assert motor.rotor_inertia * motor.loss_factor == pytest.approx(MECHANICAL[motor.name], rel=0.01)
+        lost = (motor.max_temperature - 25) / sum(motor.thermal_resistances)  # all heat from the winding, in air of 25
+        assert 1 < math.sqrt(lost / losses(motor)) / motor.continuous_torque < 1.25
+
+
+@pytest.mark.parametrize("gear", sizing.packaged("products").gearboxes, ids=lambda gear: gear.name)
+def test_the_figures_of_a_gearbox_are_of_their_units(gear: Gearbox) -> None:
+    assert gear.source and gear.peak_torque > (gear.continuous_torque or 0) and gear.ratio >= 5
+    assert gear.backlash is None or 2e-4 < gear.backlash < 7e-3
+    assert gear.stiffness is None or 1e-4 < gear.peak_torque / gear.stiffness < 5e-3  # radians at its peak
+
+
+def test_a_cylinder_of_the_standard_has_the_areas_of_its_diameters() -> None:
+    book = sizing.packaged("iso6020")
+    (one,) = (c for c in book.cylinders if c.name == "ISO 6020-2 50/36 x 400 mm")
+    assert (one.push, one.pull) == pytest.approx((31416, 15130), rel=1e-4)  # 160 bar
+    assert all("estimated" in c.source for c in book.cylinders)
+
+
+def test_a_module_goes_with_its_own_gearbox_alone() -> None:
+    robot, book = aw.load("rr").with_gravity((0, 0, 0)), sizing.packaged("products")
+    found = aw.size(robot, motion(robot, 1, seconds=3), [None], book, samples=SAMPLES)
+    pairs = 7 * 13 + 5
+    assert found.full_product == pairs**2
+    own = replace(book, motors=book.motors[-1:], gearboxes=book.gearboxes[:2])
+    with pytest.raises(aw.InputError, match="no motor of 'products' goes with a gearbox of it; see their goes_with"):
+        aw.size(robot, motion(robot, 1), [None], own, samples=SAMPLES)
+    with pytest.raises(aw.InputError, match=r"goes_with = 'g' is not a list of texts"):
+        replace(book.motors[0], goes_with="g")
 
 
 def test_a_page_and_a_table(tmp_path: Path) -> None:

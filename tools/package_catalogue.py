@@ -1,4 +1,5 @@
-"""Write the packaged catalogue of typical actuators by the laws of `armwright.sizing.scaling`, with four digits.
+"""Write the packaged catalogues: typical actuators by the laws of `armwright.sizing.scaling`, with four digits, products
+and standard cylinders as `published_parts` has them, with six.
 
 python tools/package_catalogue.py
 """
@@ -8,6 +9,8 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
+
+from published_parts import products, standard_cylinders
 
 from armwright.sizing import Catalogue, scaling
 
@@ -27,33 +30,42 @@ MOTORS = {
 STRAIN_WAVES = [(torque, ratio) for torque in (18, 35, 70, 107, 200, 400, 800) for ratio in (50, 80, 120, 160)]
 PLANETARIES = [(torque, ratio) for torque in (20, 80, 200, 500, 1200) for ratio in (5, 10, 25, 50)]
 BRAKES = (0.32, 1.3, 3.2, 8.0, 16.0)
-TARGET = Path(__file__).parent.parent / "src" / "armwright" / "sizing" / "library" / "typical.toml"
+FOLDER = Path(__file__).parent.parent / "src" / "armwright" / "sizing" / "library"
 
 
-def rounded(part: Any) -> Any:
-    """A part with four digits of every number."""
+def rounded(part: Any, most: int = 4) -> Any:
+    """A part with that many digits of every number."""
 
     def digits(value: Any) -> Any:
         if isinstance(value, tuple):
             return tuple(map(digits, value))
-        return float(f"{value:.4g}") if isinstance(value, float) else value
+        return float(f"{value:.{most}g}") if isinstance(value, float) else value
 
-    return replace(
-        part, source="", **{f.name: digits(getattr(part, f.name)) for f in fields(part) if f.name != "source"}
-    )
+    return replace(part, **{f.name: digits(getattr(part, f.name)) for f in fields(part)})
+
+
+def all_rounded(book: Catalogue, most: int) -> Catalogue:
+    return Catalogue(book.name, *(tuple(rounded(p, most) for p in parts) for parts in book.parts.values()), book.source)
 
 
 def typical() -> Catalogue:
     source = f"{scaling.SOURCE}; tools/package_catalogue.py wrote it. Prices are in arbitrary units."
-    return Catalogue(
+    made = Catalogue(
         "typical",
-        tuple(rounded(scaling.servo(torque, f"typical servo {watts} W")) for watts, torque in MOTORS.items()),
-        tuple(rounded(scaling.strain_wave(*size)) for size in STRAIN_WAVES)
-        + tuple(rounded(scaling.planetary(*size)) for size in PLANETARIES),
-        tuple(rounded(scaling.holding(torque)) for torque in BRAKES),
+        tuple(scaling.servo(torque, f"typical servo {watts} W") for watts, torque in MOTORS.items()),
+        tuple(scaling.strain_wave(*size) for size in STRAIN_WAVES)
+        + tuple(scaling.planetary(*size) for size in PLANETARIES),
+        tuple(scaling.holding(torque) for torque in BRAKES),
         source=source,
     )
+    bare = [tuple(replace(part, source="") for part in parts) for parts in made.parts.values()]
+    return all_rounded(Catalogue("typical", *bare, source), 4)
+
+
+def catalogues() -> list[Catalogue]:
+    return [typical(), all_rounded(products(), 6), all_rounded(standard_cylinders(), 6)]
 
 
 if __name__ == "__main__":
-    typical().to_toml(TARGET)
+    for book in catalogues():
+        book.to_toml(FOLDER / f"{book.name}.toml")

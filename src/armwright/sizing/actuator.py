@@ -43,6 +43,7 @@ class Motor:
 
     `max_speed` is by default what the voltage allows without torque, voltage / torque_constant.
     `thermal_resistances` (K/W) and `thermal_times` (s) are those from winding to housing and from housing to the air.
+    `goes_with` are the names of the only gearboxes that it is combined with; by default all.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Motor:
     dry_friction: float | None = _given("N m", AT_LEAST, None)
     viscous_friction: float | None = _given("N m s", AT_LEAST, None)
     price: float | None = _given("any currency", AT_LEAST, None)
+    goes_with: tuple[str, ...] | None = None
     source: str = ""
 
     def __post_init__(self) -> None:
@@ -92,7 +94,8 @@ class Gearbox:
     """A gearbox, or with `linear` a screw whose ratio is in radians per metre and whose limits are forces.
 
     Torques are at the output, inertia, frictions and speed at the input. `efficiency` is of the losses that grow with
-    the load; backward it is 2 - 1 / efficiency where nothing else is known: as much is lost either way.
+    the load; backward it is 2 - 1 / efficiency where nothing else is known: as much is lost either way. `goes_with` are
+    the names of the only motors that it is combined with; by default all.
     """
 
     name: str
@@ -109,6 +112,7 @@ class Gearbox:
     stiffness: float | None = _given("N m/rad or N/m", default=None)
     backlash: float | None = _given("rad or m", AT_LEAST, None)
     price: float | None = _given("any currency", AT_LEAST, None)
+    goes_with: tuple[str, ...] | None = None
     linear: bool = False
     source: str = ""
 
@@ -289,6 +293,12 @@ class Hydraulic:
         return self.cylinder.price
 
 
+def combine(motor: Motor, gearbox: Gearbox) -> bool:
+    """Whether a motor goes with a gearbox: each names the other, or says nothing."""
+    pairs = ((motor, gearbox), (gearbox, motor))
+    return all(one.goes_with is None or other.name in one.goes_with for one, other in pairs)
+
+
 Drive: TypeAlias = Actuator | Hydraulic
 Part = Motor | Gearbox | Brake | Cylinder
 
@@ -315,6 +325,8 @@ def check(kind: type[Part], row: Reader) -> None:
             _check_number(row, name, value, own.metadata)
     row.text("name", row.need("name"))
     row.text("source", "")
+    if row.data.get("goes_with") is not None:
+        row.texts("goes_with")
     if kind is Motor:
         _check_motor(row)
 

@@ -54,7 +54,7 @@ class Catalogue:
         tables = [f"name = {_value(self.name)}\nsource = {_value(self.source)}\n"]
         for table, parts in self.parts.items():
             for part in parts:
-                told = {key: value for key, value in vars(part).items() if value not in (None, "", False)}
+                told = {key: x for key, x in vars(part).items() if x is not None and x is not False and x != ""}
                 tables.append("\n".join([f"[[{table}]]", *(f"{k} = {_value(v)}" for k, v in told.items())]) + "\n")
         text = "\n".join(tables)
         if path is not None:

@@ -15,6 +15,10 @@ import math
 from armwright.sizing.actuator import Brake, Cylinder, Gearbox, Motor
 
 SOURCE = "round numbers scaled by laws of similarity (armwright.sizing.scaling); no product, from no data sheet"
+STANDARD = (
+    "bore, rods and 16 MPa of ISO 6020-2; flow for 0.5 m/s outward, the usual largest speed of such cylinders; mass "
+    "estimated as armwright.sizing.scaling.cylinder does, not published"
+)
 FIFTH = 5 / 3
 PRICES = 0.6
 
@@ -98,10 +102,31 @@ def cylinder(bore: float, stroke: float, name: str = "") -> Cylinder:
         pressure=2e7,
         flow=0.3 * area,
         stroke=stroke,
-        mass=7850 * area * (0.44 * stroke + 0.5 * stroke + 2 * bore),
+        mass=_steel(bore, 0.5 * area, stroke),
         price=250.0 * (bore / 0.08) ** (3 * PRICES),
         source=SOURCE,
     )
+
+
+def iso_6020_2(bore: float, rod: float, stroke: float) -> Cylinder:
+    """A cylinder of the compact 16 MPa series of ISO 6020-2: areas by its diameters; its mass is estimated."""
+    area, cut = math.pi / 4 * bore**2, math.pi / 4 * rod**2
+    return Cylinder(
+        name=f"ISO 6020-2 {1000 * bore:.4g}/{1000 * rod:.4g} x {1000 * stroke:.4g} mm",
+        head_area=area,
+        rod_area=area - cut,
+        pressure=1.6e7,
+        flow=0.5 * area,
+        stroke=stroke,
+        mass=_steel(bore, cut, stroke),
+        source=STANDARD,
+    )
+
+
+def _steel(bore: float, rod_area: float, stroke: float) -> float:
+    """Kilograms of a wall of a tenth of the bore, the rod, and ends as heavy as two bores of solid steel."""
+    area = math.pi / 4 * bore**2
+    return 7850 * (area * (0.44 * stroke + 2 * bore) + rod_area * stroke)
 
 
 def holding(torque: float, name: str = "") -> Brake:

@@ -13,7 +13,7 @@ import numpy as np
 from armwright.errors import InfeasibleError, InputError, unknown
 from armwright.names import shown
 from armwright.robot import Robot
-from armwright.sizing.actuator import Actuator, Drive, Hydraulic, Lever
+from armwright.sizing.actuator import Actuator, Drive, Hydraulic, Lever, combine
 from armwright.sizing.catalogue import Catalogue, packaged, read
 from armwright.sizing.fit import mounts
 from armwright.sizing.judge import Terms
@@ -155,7 +155,10 @@ def _options(
             raise InputError(
                 f"{joint.name}: catalogue {book.name!r} has no {kind}gearboxes or no motors to choose from"
             )
-        made.append([Actuator(motor, gear, brake) for motor in book.motors for gear in gears])
+        pairs = [(motor, gear) for motor in book.motors for gear in gears if combine(motor, gear)]
+        if not pairs:
+            raise InputError(f"{joint.name}: no motor of {book.name!r} goes with a gearbox of it; see their goes_with")
+        made.append([Actuator(motor, gear, brake) for motor, gear in pairs])
     _check_known(made, objective)
     return made
 
