@@ -30,7 +30,7 @@ MOTORS = {
 STRAIN_WAVES = [(torque, ratio) for torque in (18, 35, 70, 107, 200, 400, 800) for ratio in (50, 80, 120, 160)]
 PLANETARIES = [(torque, ratio) for torque in (20, 80, 200, 500, 1200) for ratio in (5, 10, 25, 50)]
 BRAKES = (0.32, 1.3, 3.2, 8.0, 16.0)
-FOLDER = Path(__file__).parent.parent / "src" / "armwright" / "sizing" / "library"
+FOLDER = Path(__file__).parent.parent / "src" / "armwright" / "actuators" / "library"
 
 
 def rounded(part: Any, most: int = 4) -> Any:

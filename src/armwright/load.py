@@ -44,6 +44,7 @@ def load(
     mappings: Mapping[str, str | float] | None = None,
     floating: bool = False,
     straighten: float = 0.0,
+    actuators: str | Path | None = None,
 ) -> Robot:
     """A packaged robot by name, or the robot in a .toml, .urdf, .xacro or .xml (MJCF) file.
 
@@ -59,7 +60,9 @@ def load(
     `packages` says where the packages are that a xacro file names, or that meshes are in. Meshes are not opened; one
     outside of the model's folder is an error (`armwright.model.meshes` has the rules), unless `visuals` is False: then
     what a viewer shows is left out. `mappings` are the arguments of a xacro file, as xacro has them: {"prefix":
-    "left_", "joints": 6}. Warns of everything that looks wrong, and where a chain could as well end in another link.
+    "left_", "joints": 6}. `actuators` is a file that says which motor and gearbox each joint has, as [actuators] does
+    in the file of a robot (docs/sizing.md). Warns of everything that looks wrong, and where a chain could as well end
+    in another link.
     """
     if not isinstance(path, (str, Path)):
         raise ModelError(f"load got {type(path).__name__}; expected the name of a packaged robot or the path of a file")
@@ -72,6 +75,8 @@ def load(
         own = str(path) in packaged()
         robot = _packaged(str(path), floats) if own else _from_file(str(path), folders, visuals, floats)
         _check_unused(robot, {**vars(chosen), "floating": None, "mappings": mappings})
+    if actuators is not None:
+        robot = _fitted(robot, actuators)
     check_accepted(robot.accept, KINDS, "problem under accept")
     found = [problem for problem in problems(robot) if problem.severity != "note"]
     if told := [problem for problem in found if not problem.accepted_by(robot)]:
@@ -114,7 +119,23 @@ def _check_unused(robot: Robot, choices: Mapping[str, object]) -> None:
 
 def _packaged(name: str, floating: bool | None) -> Robot:
     text = resources.files("armwright.model").joinpath("library", f"{name}.toml").read_text(encoding="utf-8")
-    return Robot.from_fields(toml.parse(text, f"{name}.toml", name, floating=floating))
+    return _assembled(toml.parse(text, f"{name}.toml", name, floating=floating), Path())
+
+
+def _assembled(read: toml.Fields, folder: Path) -> Robot:
+    """The robot of a TOML file, with the actuators that it names."""
+    robot = Robot.from_fields(replace(read, actuators=None))
+    if read.actuators is None:
+        return robot
+    from armwright.actuators.table import with_table  # noqa: PLC0415  (few files have some)
+
+    return with_table(robot, *read.actuators, folder)
+
+
+def _fitted(robot: Robot, path: str | Path) -> Robot:
+    from armwright.actuators.table import with_file  # noqa: PLC0415
+
+    return with_file(robot, path)
 
 
 def _folders(packages: Mapping[str, str | Path] | None) -> Mapping[str, Path]:
@@ -136,7 +157,7 @@ def _from_file(name: str, packages: Mapping[str, str | Path] | None, visuals: bo
         raise ModelError(f"{path}: cannot read {path.suffix or 'a file without ending'}; expected {', '.join(READERS)}")
     if not there and path.stem in packaged():
         raise ModelError(f"{path} does not exist; the packaged robot is loaded as {path.stem!r}")
-    return Robot.from_fields(toml.read(path, packages, visuals, floating))
+    return _assembled(toml.read(path, packages, visuals, floating), path.parent)
 
 
 def _tree(path: Path, packages: Mapping[str, Path], visuals: bool, mappings: Mapping[str, str | float] | None) -> Tree:

@@ -139,6 +139,9 @@ class Robot(Description):
 
     @classmethod
     def from_fields(cls, f: toml.Fields) -> Robot:
+        if f.actuators is not None:
+            _, where = f.actuators
+            raise ModelError(f"{where(None)}: a robot with actuators is read with armwright.load, which fits them")
         robot = cls(
             f.name, f.table.joints, f.table.links, f.gravity, f.base, f.tool, f.payload, f.source, f.accept, f.flange,
             f.table.followers, f.visuals, f.table.parents, f.tip, f.frames,

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 TOP_KEYS = (
     *("name", "source", "convention", "gravity", "base", "flange", "tool", "accept", "visuals", "payload", "link"),
-    *("floating", "base_link", "tip", "frame", "loop"),
+    *("floating", "base_link", "tip", "frame", "loop", "actuators"),
 )
 PAYLOAD_KEYS = ("mass", "com", "inertia")
 FRAME_KEYS = ("name", "link", "pose")
@@ -81,6 +81,7 @@ class Fields:
     tip: int | None
     frames: tuple[Frame, ...]
     loops: tuple[tuple[Mapping[str, Any], Callable[[str | None], str]], ...] = ()
+    actuators: tuple[Mapping[str, Any], Callable[[str | None], str]] | None = None
 
 
 def read(
@@ -167,7 +168,18 @@ def fields(
         tip=tip,
         frames=_frames(top, table, where),
         loops=_loops(top, where),
+        actuators=_actuators(top, where),
     )
+
+
+def _actuators(
+    top: Reader, line: Callable[[str, int, str | None], str]
+) -> tuple[Mapping[str, Any], Callable[[str | None], str]] | None:
+    """The table of actuators, with what names its place in messages; `armwright.actuators` reads it."""
+    data = top.data.get("actuators")
+    if data is not None and not isinstance(data, Mapping):
+        top.fail("actuators", "actuators must be one table: [actuators] with a joint in each line")
+    return None if data is None else (data, lambda key: line("actuators", 0, key) + "actuators")
 
 
 def _base_link(top: Reader, floats: bool, where: Callable[[str | None], str]) -> Reader | None:

@@ -5,10 +5,11 @@ found.best.actuators, found.fitted                what is chosen, and the robot 
 fitted(robot, actuators)                          a robot with actuators of one's own choice
 """
 
-from armwright.sizing import catalogue, request, scaling
-from armwright.sizing.actuator import Actuator, Brake, Cylinder, Gearbox, Hydraulic, Lever, Motor
-from armwright.sizing.catalogue import Catalogue, packaged, read
-from armwright.sizing.fit import fitted
+from armwright.actuators import catalogue
+from armwright.actuators.actuator import Actuator, Brake, Cylinder, Gearbox, Hydraulic, Lever, Motor
+from armwright.actuators.catalogue import Catalogue, packaged, read
+from armwright.actuators.fit import fitted
+from armwright.sizing import request, scaling
 from armwright.sizing.result import ActuatorSet, Chosen, Sizing
 from armwright.sizing.size import size
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from armwright.actuators.actuator import Hydraulic, Lever
 from armwright.algebra import Array
-from armwright.sizing.actuator import Hydraulic, Lever
 from armwright.sizing.judge import Asked, Terms
 from armwright.sizing.loads import JointLoad
 

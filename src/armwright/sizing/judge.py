@@ -14,8 +14,8 @@ from typing import Protocol
 
 import numpy as np
 
+from armwright.actuators.actuator import HOT_COPPER, ROOM, Actuator
 from armwright.algebra import Array
-from armwright.sizing.actuator import HOT_COPPER, ROOM, Actuator
 from armwright.sizing.loads import JointLoad
 
 CRITERIA = (

@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
+from armwright.actuators.fit import Mount
 from armwright.algebra import Array, Symmetric, Vector
 from armwright.formulations import default_for
 from armwright.mechanism import Link, Mechanism
 from armwright.model.description import NO_BODY
 from armwright.robot import Robot
-from armwright.sizing.fit import Mount
 from armwright.trajectory import Trajectory
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from armwright.actuators.actuator import Hydraulic
 from armwright.report.plot import COLOURS, Curve, Plot
-from armwright.sizing.actuator import Hydraulic
 
 
 def plot(chosen: Any) -> Plot:

@@ -25,14 +25,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from armwright.actuators.actuator import Lever
+from armwright.actuators.catalogue import read as read_catalogue
 from armwright.errors import InputError, ModelError
 from armwright.files import contents
 from armwright.load import load
 from armwright.model.toml import LARGEST, data_of, lines_of
 from armwright.model.values import Reader
 from armwright.scenario import trajectory_of
-from armwright.sizing.actuator import Lever
-from armwright.sizing.catalogue import read as read_catalogue
 
 NUMBERS = ("reserve", "inertia_ratio", "ambient")
 COUNTS = ("samples", "sets")

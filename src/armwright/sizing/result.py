@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from armwright.actuators.actuator import Actuator, Drive, Hydraulic
+from armwright.actuators.fit import fitted
 from armwright.algebra import Array
 from armwright.names import shown
 from armwright.report.plot import Plot, figures, write
 from armwright.robot import Robot
-from armwright.sizing.actuator import Actuator, Drive, Hydraulic
-from armwright.sizing.fit import fitted
 from armwright.sizing.hydraulics import Cylinders
 from armwright.sizing.judge import CRITERIA, Asked, Columns, Numbers, Terms
 from armwright.sizing.loads import JointLoad

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 
-from armwright.sizing.actuator import Brake, Cylinder, Gearbox, Motor
+from armwright.actuators.actuator import Brake, Cylinder, Gearbox, Motor
 
 SOURCE = "round numbers scaled by laws of similarity (armwright.sizing.scaling); no product, from no data sheet"
 STANDARD = (

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from armwright.actuators.actuator import Actuator, Drive, Hydraulic, Lever, combine
+from armwright.actuators.catalogue import Catalogue, packaged, read
+from armwright.actuators.fit import mounts
 from armwright.errors import InfeasibleError, InputError, unknown
 from armwright.names import shown
 from armwright.robot import Robot
-from armwright.sizing.actuator import Actuator, Drive, Hydraulic, Lever, combine
-from armwright.sizing.catalogue import Catalogue, packaged, read
-from armwright.sizing.fit import mounts
 from armwright.sizing.judge import Terms
 from armwright.sizing.loads import JointLoad, loads
 from armwright.sizing.result import Sizing, chosen_set, columns

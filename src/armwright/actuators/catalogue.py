@@ -10,11 +10,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from armwright.actuators.actuator import KINDS, Actuator, Brake, Cylinder, Gearbox, Motor, Part, check
 from armwright.errors import InputError, ModelError, unknown
 from armwright.files import contents, write
 from armwright.model.toml import LARGEST, data_of, lines_of
 from armwright.model.values import Reader
-from armwright.sizing.actuator import KINDS, Actuator, Brake, Cylinder, Gearbox, Motor, Part, check
 
 TOP = ("name", "source", *KINDS)
 
@@ -63,11 +63,11 @@ class Catalogue:
 
     def actuator(self, motor: str, gearbox: str, brake: str | None = None) -> Actuator:
         """The actuator of these names."""
-        found_brake = None if brake is None else _named("brake", brake, self.brakes)
-        return Actuator(_named("motor", motor, self.motors), _named("gearbox", gearbox, self.gearboxes), found_brake)
+        found_brake = None if brake is None else named("brake", brake, self.brakes)
+        return Actuator(named("motor", motor, self.motors), named("gearbox", gearbox, self.gearboxes), found_brake)
 
     def brake(self, name: str) -> Brake:
-        found: Brake = _named("brake", name, self.brakes)
+        found: Brake = named("brake", name, self.brakes)
         return found
 
 
@@ -80,7 +80,8 @@ def _value(value: Any) -> str:
     return f"[{', '.join(map(_value, value))}]" if isinstance(value, tuple) else repr(float(value))
 
 
-def _named(kind: str, name: str, parts: tuple[Any, ...]) -> Any:
+def named(kind: str, name: str, parts: tuple[Any, ...]) -> Any:
+    """The part of that name."""
     for part in parts:
         if part.name == name:
             return part
@@ -89,7 +90,7 @@ def _named(kind: str, name: str, parts: tuple[Any, ...]) -> Any:
 
 def packaged(name: str = "typical") -> Catalogue:
     """A catalogue that comes with armwright."""
-    folder = resources.files("armwright.sizing").joinpath("library")
+    folder = resources.files("armwright.actuators").joinpath("library")
     known = sorted(file.name.removesuffix(".toml") for file in folder.iterdir() if file.name.endswith(".toml"))
     if name not in known:
         raise unknown("catalogue", name, known)
@@ -133,8 +134,12 @@ def parse(text: str, file: str = "catalogue") -> Catalogue:
 def _part(kind: type[Part], table: str, index: int, row: Mapping[str, Any], where: Any) -> Part:
     """One table, its mistakes named with their line."""
     name = row.get("name", index + 1)
-    reader = Reader(row, lambda key: f"{where(table, index, key)}{table} {name!r}")
-    check(kind, reader)
-    reader.flag("linear")
-    told: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
+    return made(kind, Reader(row, lambda key: f"{where(table, index, key)}{table} {name!r}"))
+
+
+def made(kind: type[Part], row: Reader) -> Part:
+    """The part that is written out in a row."""
+    check(kind, row)
+    row.flag("linear")
+    told: dict[str, Any] = {key: tuple(x) if isinstance(x, list) else x for key, x in row.data.items()}
     return kind(**told)

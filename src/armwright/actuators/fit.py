@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from armwright.actuators.actuator import Actuator, Drive, Hydraulic
 from armwright.algebra import Symmetric, Vector
 from armwright.errors import InputError, unknown
 from armwright.mechanism import Link
 from armwright.model.description import LinkModel, joined, symmetric, tensor, triple
 from armwright.model.values import Reader
 from armwright.robot import Robot
-from armwright.sizing.actuator import Actuator, Drive, Hydraulic
 
 
 @dataclass(frozen=True)
@@ -60,19 +60,24 @@ def _mount(robot: Robot, row: int, given: Any) -> Mount:
 
 
 def fitted(
-    robot: Robot, drives: Mapping[str, Drive] | Sequence[Drive], mounts_at: Mapping[str, Any] | None = None
+    robot: Robot,
+    drives: Mapping[str, Drive] | Sequence[Drive],
+    mounts_at: Mapping[str, Any] | None = None,
+    *,
+    masses: bool = True,
 ) -> Robot:
     """The robot with an actuator for each joint: a list from base to tip, or a mapping by the names of joints.
 
     Rotors, largest torques and speeds are those of the actuators; their friction is added to that of the joints, which
     is their bearings'; a cylinder has no rotor, and its limits, which change with the lever, are no part of the robot.
-    Masses stand as points on the link before each joint, or where `mounts_at` says.
+    Masses stand as points on the link before each joint, or where `mounts_at` says; with `masses=False` none are added,
+    for a robot whose links have them already.
     """
     chosen = _by_joint(robot, drives)
     places = dict(zip([joint.name for joint in robot.joints], mounts(robot, mounts_at), strict=True))
     links = list(robot.links)
     for name, drive in chosen.items():
-        if (place := places[name]).link >= 0:
+        if masses and (place := places[name]).link >= 0:
             links[place.link] = _loaded(links[place.link], drive.mass, place.point)
 
     def driven(joint: Any) -> Any:

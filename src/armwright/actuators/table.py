@@ -1,0 +1,128 @@
+"""[actuators] in the file of a robot: which motor and gearbox, or which cylinder, each joint has.
+
+[actuators]
+catalogue = "typical"                  # or the path of a catalogue; what the names below are of
+in_links = true                        # the links have the masses of the actuators already; by default they are added
+joint2 = {motor = "typical servo 400 W", gearbox = "typical strain wave 107 N m 1:80", brake = "typical brake 1.3 N m"}
+joint3 = {motor = {name = "M60", rotor_inertia = 2.9e-5, ...}, gearbox = "..."}      # a part that is in no catalogue
+joint4 = {cylinder = "...", lever = {before = 0.9, on = 0.4, angle = "50 deg"}}
+joint5 = {motor = "...", gearbox = "...", mount = {link = "forearm", point = [0, 0, 0.1]}}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from armwright.actuators.actuator import KINDS, Actuator, Drive, Hydraulic, Lever
+from armwright.actuators.catalogue import Catalogue, made, named, read
+from armwright.actuators.fit import fitted
+from armwright.errors import InputError, ModelError, UnknownNameError
+from armwright.files import contents
+from armwright.model.toml import LARGEST, data_of, lines_of
+from armwright.model.values import Reader
+from armwright.robot import Robot
+
+Where = Callable[[str | None], str]
+
+TOP = ("catalogue", "in_links")
+ELECTRIC, HYDRAULIC = ("motor", "gearbox", "brake", "mount"), ("cylinder", "lever", "mount")
+
+
+def with_file(robot: Robot, path: str | Path) -> Robot:
+    """The robot with the actuators of a file of its own, which has what [actuators] has on top."""
+    try:
+        text = contents(path, LARGEST).decode("utf-8-sig")
+    except (OSError, ValueError, TypeError) as error:
+        raise ModelError(f"cannot read the actuators {path}: {error}") from None
+    lines, file = lines_of(text), Path(path).name
+
+    def where(key: str | None) -> str:
+        number = lines.get(("", 0, key))
+        return f"{file}, line {number}: actuators" if number else f"{file}: actuators"
+
+    return with_table(robot, data_of(text, file), where, Path(path).parent)
+
+
+def with_table(robot: Robot, data: Mapping[str, Any], where: Where, folder: Path = Path()) -> Robot:
+    """The robot with the actuators that a table says; `where(key)` names a place for messages.
+
+    Where the robot says a smaller largest torque or speed than an actuator allows, that stays. A rotor of its own
+    beside one of an actuator is an error.
+    """
+    top, names = Reader(data, where), [joint.name for joint in robot.joints]
+    top.check_keys((*TOP, *names))
+    book = _book(top, folder)
+    chosen = {name: _drive(top, name, book) for name in names if name in data}
+    for joint in robot.joints:
+        if joint.rotor_inertia and joint.name in chosen:
+            top.fail(joint.name, f"{joint.name} has an actuator and a rotor_inertia of its own; expected one of them")
+    places = {
+        name: (data[name]["mount"]["link"], data[name]["mount"]["point"]) for name in chosen if "mount" in data[name]
+    }
+    try:
+        equipped = fitted(robot, chosen, places, masses=not top.flag("in_links"))
+    except InputError as error:
+        raise ModelError(f"{where(None)}: {error}") from None
+    own = {joint.name: joint for joint in robot.joints}
+
+    def limited(joint: Any) -> Any:
+        least = {
+            key: min((x for x in (getattr(joint, key), getattr(own[joint.name], key)) if x is not None), default=None)
+            for key in ("max_torque", "max_velocity")
+        }
+        return replace(joint, **least)
+
+    said = "; ".join(f"{name}: {drive.name}" for name, drive in chosen.items())
+    source = f"{robot.source}\nwith actuators of {book.name}: {said}".strip()
+    return replace(equipped.each_joint(limited), source=source)
+
+
+def _book(top: Reader, folder: Path) -> Catalogue:
+    name = top.text("catalogue", "typical")
+    beside = folder / name
+    try:
+        return read(beside if Path(name).suffix and beside.exists() else name)
+    except UnknownNameError as error:
+        top.fail("catalogue", f"{error}")
+
+
+def _drive(top: Reader, joint: str, book: Catalogue) -> Drive:
+    """What one line says."""
+    data = top.data[joint]
+    if not isinstance(data, Mapping):
+        top.fail(joint, f'{joint} = {data!r}: expected {{motor = "...", gearbox = "..."}} or {{cylinder = "..."}}')
+    row = Reader(data, lambda _key: f"{top.where(joint)}, {joint}")
+    row.check_keys(HYDRAULIC if "cylinder" in data else ELECTRIC)
+    mount = data.get("mount", {"link": "", "point": ()})
+    if not isinstance(mount, Mapping) or set(mount) != {"link", "point"}:
+        row.fail("mount", f'mount = {mount!r}: expected {{link = "...", point = [x, y, z]}}')
+    if "cylinder" in data:
+        return Hydraulic(_part("cylinder", row, book), _lever(row))
+    brake = _part("brake", row, book) if "brake" in data else None
+    return Actuator(_part("motor", row, book), _part("gearbox", row, book), brake)
+
+
+def _part(kind: str, row: Reader, book: Catalogue) -> Any:
+    """A part by its name, or written out."""
+    said = row.need(kind)
+    if isinstance(said, Mapping):
+        return made(KINDS[kind], Reader(said, lambda _key: f"{row.where(None)}: {kind}"))
+    try:
+        return named(kind, row.text(kind, ""), book.parts[kind])
+    except UnknownNameError as error:
+        row.fail(kind, f"{error}")
+
+
+def _lever(row: Reader) -> Lever | None:
+    said = row.data.get("lever")
+    if said is None:
+        return None
+    if not isinstance(said, Mapping) or set(said) != {"before", "on", "angle"}:
+        row.fail("lever", f"lever = {said!r}: expected {{before = m, on = m, angle = rad}}")
+    try:
+        return Lever(**said)
+    except InputError as error:
+        row.fail("lever", str(error))
