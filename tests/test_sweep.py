@@ -24,7 +24,7 @@ import armwright as aw
 from armwright.cli import app
 from armwright.errors import InputError, ModelError
 from armwright.sweep.chunks import compute, one, readied
-from armwright.sweep.design import DISTRIBUTIONS, METHODS, design_of
+from armwright.sweep.design import DISTRIBUTIONS, DRAWN, design_of
 from armwright.sweep.engine import sweep
 from armwright.sweep.measures import MEASURES
 
@@ -101,7 +101,7 @@ EXAMPLES = {
 }
 
 
-@pytest.mark.parametrize("method", METHODS[2:])
+@pytest.mark.parametrize("method", DRAWN)
 @pytest.mark.parametrize("kind", DISTRIBUTIONS)
 def test_numbers_have_the_distribution_that_is_asked_for(kind: str, method: str) -> None:
     given, expected = EXAMPLES[kind]
@@ -109,7 +109,7 @@ def test_numbers_have_the_distribution_that_is_asked_for(kind: str, method: str)
     assert stats.kstest(x, expected.cdf).statistic < (1.7 / np.sqrt(len(x)) if method == "random" else 2e-3)
 
 
-@pytest.mark.parametrize("method", METHODS[2:])
+@pytest.mark.parametrize("method", DRAWN)
 def test_a_row_is_the_same_however_many_are_drawn_with_it(method: str) -> None:
     vary = {
         "a": {"normal": [0, 1]},
@@ -129,7 +129,7 @@ def test_a_row_is_the_same_however_many_are_drawn_with_it(method: str) -> None:
     assert not np.array_equal(other["a"], whole["a"])
 
 
-@pytest.mark.parametrize("method", METHODS[2:])
+@pytest.mark.parametrize("method", DRAWN)
 def test_correlations_are_those_asked_for_and_leave_the_distributions(method: str) -> None:
     x = drawn(
         {"a": {"normal": [0, 1]}, "b": {"normal": [5, 2]}, "c": {"exponential": [1]}},

@@ -3,6 +3,8 @@
 random             counter-based numbers (Philox): row k is found without those before it
 sobol              a scrambled Sobol sequence (Joe and Kuo's directions, SciPy), wound forward to row k
 latin_hypercube    all rows at once (SciPy), of which some are taken
+sobol_indices      what Sobol indices are found from: two points A and B of a Sobol sequence of twice the dimension, and
+                   A with each of its numbers in turn taken from B; k + 2 rows for each, one after the other
 grid, list         every combination of listed numbers, the last varying fastest; one after the other
 
 Numbers that belong together have a Gaussian copula: uniform numbers become normal ones, are mixed by the Cholesky
@@ -24,8 +26,8 @@ from armwright.errors import nearest
 from armwright.model.values import Reader
 from armwright.sweep.study import Study
 
-METHODS = ("grid", "list", "random", "latin_hypercube", "sobol")
-LISTED = METHODS[:2]
+LISTED, DRAWN, INDICES = ("grid", "list"), ("random", "latin_hypercube", "sobol"), "sobol_indices"
+METHODS = (*LISTED, *DRAWN, INDICES)
 
 DISTRIBUTIONS: dict[str, tuple[str, ...]] = {
     "uniform": ("low", "high"),
@@ -88,13 +90,11 @@ class Design:
         if self.method == "latin_hypercube":
             return _hypercube(self.rows, d, self.seed)[first : first + count]
         if self.method == "sobol":
-            from scipy.stats import qmc  # noqa: PLC0415  (takes a second)
-
-            sequence = qmc.Sobol(d, scramble=True, bits=SOBOL_BITS, seed=self.seed)
-            if first:
-                sequence.fast_forward(first)
-            asked = count if first else 1 << (count - 1).bit_length()  # SciPy warns of a first part that is no power
-            return np.asarray(sequence.random(asked))[:count] + 0.5 ** (SOBOL_BITS + 1)
+            return _sobol(first, count, d, self.seed)
+        if self.method == INDICES:
+            base, last = first // (d + 2), (first + count - 1) // (d + 2)
+            begin = first - base * (d + 2)
+            return _crossed(_sobol(base, last - base + 1, 2 * d, self.seed))[begin : begin + count]
         blocks = -(-d // 4)  # a step of the counter gives four numbers
         stream = np.random.Philox(key=self.seed).advance(first * blocks)
         raw = stream.random_raw(count * blocks * 4).reshape(count, -1)[:, :d]
@@ -119,6 +119,8 @@ def design_of(study: Study) -> Design:
     if method in LISTED:
         return _listed(vary, part, method, seed, ways)
     rows = _whole(part, "count", None, 1, MOST_ROWS)
+    if method == INDICES:
+        rows = _indices(part, rows, len(ways))
     if method == "latin_hypercube" and rows * len(ways) > MOST_AT_ONCE:
         part.fail("count", f"a Latin hypercube of {rows} rows is too large to be made whole; take sobol or random")
     quantiles = tuple(_choice(way) if isinstance(way, np.ndarray) else way for way in ways.values())
@@ -261,6 +263,19 @@ def _listed(vary: Reader, part: Reader, method: str, seed: int, ways: Mapping[st
     return Design(tuple(ways), method, rows, seed, listed)
 
 
+def _indices(part: Reader, base: int, d: int) -> int:
+    """The rows of a design for Sobol indices, which are of numbers that do not depend on each other."""
+    if part.data.get("correlations"):
+        part.fail(
+            "correlations",
+            "Sobol indices are of independent numbers; leave correlations out, or take another method, of which rank "
+            "correlations are told",
+        )
+    if (rows := base * (d + 2)) > MOST_ROWS:
+        part.fail("count", f"{base} base samples of {d} numbers are {rows} rollouts; expected at most {MOST_ROWS}")
+    return rows
+
+
 def _mixing(part: Reader, names: tuple[str, ...]) -> Array | None:
     """The Cholesky factor of the correlations, if there are any."""
     given = part.data.get("correlations", ())
@@ -290,6 +305,28 @@ def _whole(part: Reader, key: str, default: int | None, least: int, most: int) -
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
         part.fail(key, f"{key} = {value!r}: expected a whole number from {least} to {most}")
     return int(value)
+
+
+def _sobol(first: int, count: int, d: int, seed: int) -> Array:
+    """Some points of a scrambled Sobol sequence, (count, d)."""
+    from scipy.stats import qmc  # noqa: PLC0415  (takes a second)
+
+    sequence = qmc.Sobol(d, scramble=True, bits=SOBOL_BITS, seed=seed)
+    if first:
+        sequence.fast_forward(first)
+    asked = count if first else 1 << (count - 1).bit_length()  # SciPy warns of a first part that is no power
+    return np.asarray(sequence.random(asked))[:count] + 0.5 ** (SOBOL_BITS + 1)
+
+
+def _crossed(pairs: Array) -> Array:
+    """Of points A and B (base samples, 2 d) the rows A, B, A with its first number of B, ... one after the other."""
+    d = pairs.shape[1] // 2
+    a, b = pairs[:, :d], pairs[:, d:]
+    rows = np.repeat(a[:, None], d + 2, axis=1)
+    rows[:, 1] = b
+    for k in range(d):
+        rows[:, 2 + k, k] = b[:, k]
+    return rows.reshape(-1, d)
 
 
 @lru_cache(maxsize=2)

@@ -12,12 +12,20 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.names import tidy
 from armwright.report.plot import Curve, Plot, figures
+from armwright.sweep.design import INDICES
 from armwright.sweep.results import Results
+from armwright.sweep.sensitivity import Indices, indices_of, rank_correlations
 
 BINS = 60
 WORST = 5
 MOST_TOLD = 12
 """Reasons for failures that are listed."""
+
+TITLES = {
+    INDICES: "Sobol indices: parts of the variance (Saltelli 2010, Jansen 1999), ± 95 %; base samples of which a rollout "
+    "is missing or could not go on are left out whole",
+    "grid": "Parts of the variance over the grid, each of its points as likely: exact first order and total indices",
+}
 
 QUANTILES = (0.0, 0.05, 0.5, 0.95, 1.0)
 HEADS = ("measure", "least", "5 %", "median", "95 %", "largest")
@@ -29,9 +37,7 @@ def page(results: Results) -> str:
     data = results.columns(("row", "ok", *results.varied, *names))
     good = {name: x[data["ok"]] for name, x in data.items()}
     tables: list[tuple[str, list[tuple[str, ...]]]] = [("Distributions", [HEADS, *_quantiles(good, names)])]
-    if len(good["row"]) > 2:
-        head = ("measure", *results.varied)
-        tables.append(("Rank correlations with what varies (Spearman)", [head, *_correlations(good, results, names)]))
+    tables += _sensitivities(good, results, names)
     head = ("measure", "value", "row", *results.varied, "again")
     tables.append(("Worst cases", [head, *_worst(good, results, names)]))
     if results.failed:
@@ -74,24 +80,32 @@ def _quantiles(data: Mapping[str, Array], names: tuple[str, ...]) -> Iterator[tu
         yield name, *(tidy(float(v), ".5g") if len(x) else "-" for v in np.quantile(x if len(x) else [0.0], QUANTILES))
 
 
-def _ranks(x: Array) -> Array:
-    """Ranks, those of equal numbers their mean, about zero and of length 1; all zero where nothing differs."""
-    from scipy.stats import rankdata  # noqa: PLC0415  (takes a second)
+def _sensitivities(
+    data: Mapping[str, Array], results: Results, names: tuple[str, ...]
+) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
+    """A table of parts of the variance where the design has them, and one of rank correlations of what is left."""
+    found = {name: indices_of(results.design, data["row"], data[name]) for name in names}
+    parts = [row for name, x in found.items() if x is not None for row in _parts(name, x)]
+    if parts:
+        yield TITLES[results.design.method], [("measure", "index", *results.varied, "of"), *parts]
+    varied = {key: data[key] for key in results.varied}
+    left = [name for name, x in found.items() if x is None and results.design.method != INDICES]
+    ranks = {name: by for name in left if (by := rank_correlations(data[name], varied)) is not None}
+    if ranks:
+        rows = [(name, *(f"{x:+.2f}" for x in by)) for name, by in ranks.items()]
+        yield "Rank correlations with what varies (Spearman)", [("measure", *results.varied), *rows]
 
-    ranks: Array = rankdata(x) - (len(x) + 1) / 2
-    length = float(np.linalg.norm(ranks))
-    return ranks / length if length else ranks
 
-
-def _correlations(data: Mapping[str, Array], results: Results, names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    varied = {name: _ranks(data[name]) for name in results.varied}
-    for name in names:
-        fine = np.isfinite(data[name])
-        if fine.sum() < 3 or np.ptp(data[name][fine]) == 0:
-            continue
-        own = _ranks(data[name][fine])
-        by = [x if fine.all() else _ranks(data[key][fine]) for key, x in varied.items()]
-        yield name, *(f"{float(own @ x):+.2f}" for x in by)
+def _parts(name: str, indices: Indices) -> Iterator[tuple[str, ...]]:
+    exact = not indices.first_error.any()
+    left = f", {indices.left_out} left out" if indices.left_out else ""
+    of = f"{indices.used} points" if exact else f"{indices.used} base samples{left}"
+    for index, values, errors in (
+        ("first order", indices.first, indices.first_error),
+        ("total", indices.total, indices.total_error),
+    ):
+        pairs = zip(values.tolist(), errors.tolist(), strict=True)
+        yield name, index, *(f"{x:.3f}" if exact else f"{x:.3f} ± {error:.3f}" for x, error in pairs), of
 
 
 def _worst(data: Mapping[str, Array], results: Results, names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

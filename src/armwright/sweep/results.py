@@ -8,11 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from armwright.errors import InputError
+from armwright.errors import InputError, unknown
 from armwright.model import toml
 from armwright.robot import Robot
 from armwright.sweep.chunks import arrow_of
+from armwright.sweep.design import Design, design_of
 from armwright.sweep.folder import HISTORIES, ROWS, Folder
+from armwright.sweep.sensitivity import Indices, indices_of
 from armwright.sweep.study import Study
 
 FIXED = ("row", "ok", "reason", "reached")
@@ -43,6 +45,11 @@ class Results:
     def robot(self) -> Robot:
         """As the study has it, with its payload and gravity."""
         return Robot.from_fields(toml.parse(self.folder.manifest["robot"], "robot", visuals=False))
+
+    @cached_property
+    def design(self) -> Design:
+        """Which numbers its rows have."""
+        return design_of(self.study)
 
     @property
     def of(self) -> int:
@@ -95,6 +102,13 @@ class Results:
         """Some columns as arrays of NumPy."""
         table = self.rows.to_table(columns=list(names))
         return {name: table.column(name).to_numpy() for name in names}
+
+    def indices(self, name: str) -> Indices | None:
+        """Sobol indices of a column, in the order of `varied`; None where the design has none, or nothing varies."""
+        if name not in self.wanted:
+            raise unknown("column of what was wanted:", name, self.wanted)
+        data = self.columns(("row", "ok", name))
+        return indices_of(self.design, data["row"][data["ok"]], data[name][data["ok"]])
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return self.rows.scanner().to_reader().__arrow_c_stream__(requested_schema)

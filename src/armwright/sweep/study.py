@@ -14,7 +14,7 @@ chunk = 4096                           # rollouts of a file of results; by defau
 "q0.1" = {from = -1, to = 1, count = 5}        # q0, qd0, gravity.x .y .z, start, duration
 
 [design]
-method = "sobol"                       # grid list random latin_hypercube sobol
+method = "sobol"                       # grid list random latin_hypercube sobol sobol_indices
 count = 10000                          # rollouts, where numbers are drawn
 seed = 1
 correlations = [["payload.mass", "payload.com.z", 0.5]]
