@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import armwright as aw
-from armwright.errors import InputError, ModelError
+from armwright.errors import ModelError, UnknownNameError
 from armwright.sweep.design import INDICES, Design, design_of
 from armwright.sweep.page import page
 from armwright.sweep.sensitivity import grid_indices, indices_of, sobol_indices
@@ -111,7 +111,7 @@ def test_a_study_finds_what_a_linear_result_depends_on(tmp_path: Path) -> None:
     assert found.total == pytest.approx([0.5, 0.5, 0.0], abs=0.02)
     shown = page(results)
     assert "Sobol indices" in shown and "256 base samples" in shown and "Spearman" not in shown
-    with pytest.raises(InputError, match="Did you mean 'final_q1'"):
+    with pytest.raises(UnknownNameError, match="Did you mean 'final_q1'"):
         results.indices("final_q2")
     grid = {**still, "vary": {"q0.1": [0, 1], "qd0.1": [0, 4]}}
     results = aw.Study(**grid).run(tmp_path / "grid", threads=1)

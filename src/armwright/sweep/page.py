@@ -22,8 +22,8 @@ MOST_TOLD = 12
 """Reasons for failures that are listed."""
 
 TITLES = {
-    INDICES: "Sobol indices: parts of the variance (Saltelli 2010, Jansen 1999), ± 95 %; base samples of which a rollout "
-    "is missing or could not go on are left out whole",
+    INDICES: "Sobol indices: parts of the variance (Saltelli 2010, Jansen 1999), ± 95 %; base samples of which "
+    "a rollout is missing or could not go on are left out whole",
     "grid": "Parts of the variance over the grid, each of its points as likely: exact first order and total indices",
 }
 
