@@ -23,7 +23,7 @@ COLOURS = (
 
 @dataclass(frozen=True)
 class Curve:
-    """Points to join by a line, or to mark one by one if `marks`; `dashed` for what is a reference."""
+    """Points to join by a line, to mark one by one too if `marks`, or only that; `dashed` for what is a reference."""
 
     name: str
     x: Sequence[float]
@@ -31,6 +31,7 @@ class Curve:
     marks: bool = False
     dashed: bool = False
     colour: str = ""
+    line: bool = True
 
 
 def per_joint(t: Array, values: Array, joints: Sequence[int] | None = None) -> list[Curve]:
@@ -88,6 +89,9 @@ class Plot:
 
 def _drawn(curve: Curve, colour: str, xs: _Axis, ys: _Axis) -> list[str]:
     points = [(xs.at(x), ys.at(y)) for x, y in zip(curve.x, curve.y, strict=True) if xs.shows(x) and ys.shows(y)]
+    if not curve.line:
+        dots = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in points)
+        return [f'<path d="{dots}" stroke="{colour}" stroke-width="3" stroke-linecap="round" opacity="0.55"/>']
     text = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     dash = ' stroke-dasharray="5 4"' if curve.dashed else ""
     drawn = [f'<polyline points="{text}" fill="none" stroke="{colour}" stroke-width="1.6"{dash}/>']

@@ -31,7 +31,7 @@ from armwright.sweep.ready import Ready
 
 MANIFEST, ROWS, HISTORIES, LOCK = "manifest.json", "rows", "histories", "lock"
 LARGEST = 1 << 30
-VERSION = 1
+VERSION = 2
 MOST_DIFFERENCES = 8
 
 _NAME = re.compile(r"(\d{6,})-([0-9a-f]{16})\.parquet")
@@ -83,6 +83,8 @@ class Folder:
             "digest": found.digest,
             "study": found.study.said,
             "robot": found.robot.to_toml(),
+            "bare": found.drives.bare.to_toml() if found.drives and found.drives.choices else None,
+            "actuators": found.drives.said if found.drives else {},
             "text": found.study.text,
             "identity": found.identity,
         }

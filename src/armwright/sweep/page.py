@@ -12,6 +12,7 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.names import tidy
 from armwright.report.plot import Curve, Plot, figures
+from armwright.sweep import clouds
 from armwright.sweep.design import INDICES
 from armwright.sweep.results import Results
 from armwright.sweep.sensitivity import Indices, indices_of, rank_correlations
@@ -40,18 +41,22 @@ def page(results: Results) -> str:
     tables += _sensitivities(good, results, names)
     head = ("measure", "value", "row", *results.varied, "again")
     tables.append(("Worst cases", [head, *_worst(good, results, names)]))
+    if used := clouds.table(results):
+        tables.insert(0, ("Torque and speed where most is used of the limits of the joints", used))
     if results.failed:
         tables.append(("Could not go on", [("row", "reason", "again"), *_failures(results)]))
     manifest = results.folder.manifest
     title = manifest["name"] or f"Study of {results.robot.name}"
     design = manifest["study"].get("design") or {}
     drawn = f", {design['method']}" if "method" in design else ""
+    weak = [row[0] for row in used[1:] if row[-1].endswith(clouds.WEAK)]
+    beyond = f"; beyond their limits: {', '.join(weak)}" if weak else ""
     introduction = (
         f"{results.count} of {results.of} rollouts of {results.robot.name}{drawn}, seed {design.get('seed', 0)}; "
-        f"{results.failed} could not go on. armwright {manifest['identity']['armwright']}, study "
+        f"{results.failed} could not go on{beyond}. armwright {manifest['identity']['armwright']}, study "
         f"{manifest['digest'][:12]}."
     )
-    return figures(title, introduction, list(_plots(good, names)), tables)
+    return figures(title, introduction, [*clouds.plots(results), *_plots(good, names)], tables)
 
 
 def _groups(names: tuple[str, ...]) -> dict[str, list[str]]:

@@ -22,6 +22,7 @@ from armwright.scenario import Scenario, made
 from armwright.simulation import simulate_batch
 from armwright.simulation.measures import WITHIN
 from armwright.sweep.design import Design, design_of, entries_of
+from armwright.sweep.drives import PREFIX, Drives, drives_of
 from armwright.sweep.measures import HISTORIES, MEASURES, WINDOW, Function, History, Seen, function_of
 from armwright.sweep.study import SCENE, Study, digest_of
 from armwright.torque import LAWS
@@ -61,6 +62,8 @@ class Ready:
     """What `simulate_batch` is asked for besides."""
     columns: tuple[tuple[str, ...], ...] = ()
     """What the numbers of each function are called."""
+    drives: Drives | None = None
+    """The actuators that the study names, or may have."""
 
     @property
     def robot(self) -> Robot:
@@ -97,9 +100,11 @@ class Ready:
     @cached_property
     def identity(self) -> dict[str, Any]:
         """All that the numbers in its results depend on, in plain data: what must be the same to go on with them."""
-        apart = ("name", "payload", "gravity")  # the robot has them
+        apart = ("name", "payload", "gravity", "actuators")  # the robot has them
         said = {key: value for key, value in self.study.said.items() if key not in apart}
         said["robot"] = self.robot.to_toml()
+        if self.drives and self.drives.several:
+            said["actuators"] = self.drives.said
         motion = self.study.trajectory or {}
         if "file" in motion:
             said["motion"] = hashlib.sha256(contents(self.study.folder / motion["file"], MOST_DATA)).hexdigest()
@@ -168,7 +173,7 @@ class Ready:
 
     def _vary(self, values: Mapping[str, Array]) -> dict[str, Array]:
         """What `simulate_batch` has as vary=: whole parameters, of which single numbers may be asked for."""
-        known, found = parameters(self.robot), {}
+        known, found = parameters(self.robot), self.drives.varied(values) if self.drives else {}
         for name, value in values.items():
             if name in known:
                 found[name] = value
@@ -200,9 +205,12 @@ class Ready:
 def ready(study: Study) -> Ready:
     """The study with all that can be wrong in it looked for: names, numbers, measures, and its first rollout."""
     scenario = _scenario(study, study.robot, study.torque)
-    _check_names(study, scenario.robot, tuple(entries_of(study.reader("vary"))))
+    drives = drives_of(study, scenario.robot)
+    if drives.choices:
+        scenario = _scenario(study, drives.robot, study.torque)
+    _check_names(study, scenario.robot, tuple(entries_of(study.reader("vary"))), drives)
     design = design_of(study)
-    found = _wanted(study, scenario, design)
+    found = replace(_wanted(study, scenario, design), drives=drives)
     _check_numbers(found)
     return _try(found)
 
@@ -292,12 +300,13 @@ def _options(wanted: Ready, top: Any, within: float) -> dict[str, Any]:
     return options if wanted.records or wanted.compiled else {k: x for k, x in options.items() if k != "every"}
 
 
-def _known(study: Study, robot: Robot) -> list[str]:
+def _known(study: Study, robot: Robot, drives: Drives) -> list[str]:
     """Everything that can vary."""
     sizes = parameters(robot)
     names = [name for name, size in sizes.items() if size == 1]
     names += [f"{name}.{axis}" for name, size in sizes.items() if size > 1 for axis in AXES[size]]
-    names += ["start", "duration", *(f"q0.{k + 1}" for k in range(robot.nq)), *(f"qd0.{k + 1}" for k in range(robot.n))]
+    names += [*drives.several, "start", "duration"]
+    names += [*(f"q0.{k + 1}" for k in range(robot.nq)), *(f"qd0.{k + 1}" for k in range(robot.n))]
     law = (study.torque or {}).get("law")
     if law in LAWS:
         own = [*LAWS[law].parameters, *(["target"] if LAWS[law].follows and "target" in (study.torque or {}) else [])]
@@ -308,8 +317,8 @@ def _known(study: Study, robot: Robot) -> list[str]:
     return names
 
 
-def _check_names(study: Study, robot: Robot, names: tuple[str, ...]) -> None:
-    part, known = study.reader("vary"), _known(study, robot)
+def _check_names(study: Study, robot: Robot, names: tuple[str, ...], drives: Drives) -> None:
+    part, known = study.reader("vary"), _known(study, robot, drives)
     for name in names:
         if name not in known:
             near = nearest(name, known)
@@ -318,6 +327,9 @@ def _check_names(study: Study, robot: Robot, names: tuple[str, ...]) -> None:
         whole = name.rpartition(".")[0]
         if name.startswith("torque.") and whole in names:
             part.fail(name, f"{whole} varies too, for all joints; expected one of them")
+        for changed in drives.touched(name) if name in drives.several else ():
+            if any(other == changed or other.startswith(f"{changed}.") for other in names):
+                part.fail(name, f"it changes {changed}, which varies too; expected one of them")
         owner = _whole(name, parameters(robot))
         try:
             check(robot, (owner[0] if owner else name,) if owner or name in parameters(robot) else ())
@@ -343,6 +355,9 @@ def _check_numbers(found: Ready) -> None:
                 wrong, what = wrong | (x < 0), "zero or more"
             if name in ABOVE_ZERO:
                 wrong, what = wrong | (x <= 0), "more than zero"
+            if found.drives and name in found.drives.several:
+                most = len(found.drives.choices[name.removeprefix(PREFIX)])
+                wrong, what = (x < 1) | (x > most) | (x != np.round(x)), f"whole numbers from 1 to {most}"
             if wrong.any():
                 i = int(np.argmax(wrong))
                 part.fail(

@@ -8,11 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from armwright.algebra import Array
 from armwright.errors import InputError, unknown
 from armwright.model import toml
 from armwright.robot import Robot
 from armwright.sweep.chunks import arrow_of
 from armwright.sweep.design import Design, design_of
+from armwright.sweep.drives import Drives, drives_of
 from armwright.sweep.folder import HISTORIES, ROWS, Folder
 from armwright.sweep.sensitivity import Indices, indices_of
 from armwright.sweep.study import Study
@@ -38,13 +40,24 @@ class Results:
     def study(self) -> Study:
         """The study with the robot that it was made with."""
         manifest = self.folder.manifest
-        said = {key: value for key, value in manifest["study"].items() if key not in ("robot", "payload", "gravity")}
-        return Study(robot=self.robot, file=manifest["file"], folder=Path(manifest["folder"]), **said)
+        held = ("robot", "payload", "gravity", "actuators")
+        said = {key: value for key, value in manifest["study"].items() if key not in held}
+        place = {"file": manifest["file"], "folder": Path(manifest["folder"])}
+        if manifest["bare"] is None:
+            return Study(robot=self.robot, **place, **said)
+        return Study(robot=_robot(manifest["bare"]), actuators=manifest["actuators"], **place, **said)
 
     @property
     def robot(self) -> Robot:
-        """As the study has it, with its payload and gravity."""
-        return Robot.from_fields(toml.parse(self.folder.manifest["robot"], "robot", visuals=False))
+        """As the study has it, with its payload and gravity, and its actuators, the first where there are several."""
+        return _robot(self.folder.manifest["robot"])
+
+    @cached_property
+    def drives(self) -> Drives:
+        """The actuators of the joints, or those they may have."""
+        study = self.study
+        assert isinstance(study.robot, Robot)
+        return drives_of(study, study.robot)
 
     @cached_property
     def design(self) -> Design:
@@ -77,6 +90,15 @@ class Results:
         import pyarrow.dataset  # noqa: PLC0415
 
         return int(self.rows.count_rows(filter=~pyarrow.dataset.field("ok")))
+
+    @cached_property
+    def broken(self) -> Array:
+        """The rows that did not come to their end."""
+        import pyarrow.dataset  # noqa: PLC0415
+
+        found = self.rows.to_table(columns=["row"], filter=~pyarrow.dataset.field("ok"))
+        rows: Array = found.column("row").to_numpy()
+        return rows
 
     @cached_property
     def rows(self) -> Any:
@@ -124,6 +146,10 @@ class Results:
         if not chosen:
             raise InputError(f"{self.folder.path} has no whole chunk yet; run the study first")
         return pyarrow.dataset.dataset(chosen, format="parquet")
+
+
+def _robot(text: str) -> Robot:
+    return Robot.from_fields(toml.parse(text, "robot", visuals=False))
 
 
 def open_study(folder: str | Path) -> Results:

@@ -7,6 +7,10 @@ name = "what the hand may hold"
 start = 0.0                            # when all begin
 chunk = 4096                           # rollouts of a file of results; by default as many as take some 32 MB
 
+[actuators]                            # what they weigh counts, and the report draws their curves
+catalogue = "typical"
+joint2 = {motor = "typical servo 400 W", gearbox = "typical strain wave 107 N m 1:80"}
+
 [vary]                                 # whatever differs from rollout to rollout
 "payload.mass" = {uniform = [0, 3]}    # parameters of the robot, as vary= of simulate_batch knows them
 "payload.com.z" = {normal = [0.1, 0.01]}
@@ -48,7 +52,7 @@ from armwright.robot import Robot
 SCENE = ("duration", "every", "q0", "qd0", "gravity", "payload", "integrator", "trajectory", "torque")
 """What a scenario says too, besides the robot."""
 
-KEYS = ("name", "robot", *SCENE, "start", "chunk", "vary", "design", "want")
+KEYS = ("name", "robot", *SCENE, "start", "chunk", "actuators", "vary", "design", "want")
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +76,7 @@ class Study:
     integrator: Mapping[str, Any] | None = None
     trajectory: Mapping[str, Any] | None = None
     torque: Mapping[str, Any] | None = None
+    actuators: Mapping[str, Any] | None = None
     name: str = ""
     chunk: int | None = None
     file: str = "study"
