@@ -22,13 +22,13 @@ from typing import Any
 
 import numpy as np
 
+from armwright.actuators.actuator import KINDS, check
+from armwright.actuators.fit import mounts
 from armwright.algebra import Array
 from armwright.errors import ArmwrightError, nearest
 from armwright.model.values import Reader
 from armwright.robot import Robot
 from armwright.sizing import Actuator, Catalogue, catalogue, fitted
-from armwright.sizing.actuator import KINDS, check
-from armwright.sizing.fit import mounts
 from armwright.sweep.study import Study
 
 PREFIX = "actuators."
