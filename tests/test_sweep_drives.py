@@ -130,3 +130,26 @@ def test_wrong_actuators_are_told_before_it_starts(case: str) -> None:
 def test_choices_that_are_not_there_are_told(vary: dict, message: str, study: aw.Study) -> None:
     with pytest.raises(ModelError, match=message):
         readied(replace(study, vary=vary))
+
+
+def test_heat_and_continuous_torque_are_those_of_the_records(study: aw.Study, tmp_path: Path) -> None:
+    wanted = {"measures": ["heat", "continuous_torque", "mass_condition"], "window": 0.25, "histories": ["q", "tau"]}
+    fixed = replace(study, vary={"payload.mass": [0.5, 5.0]}, actuators={"joint1": LARGE, "joint2": SMALL}, want=wanted)
+    results = fixed.run(tmp_path, threads=1)
+    rows, kept = results.rows.to_table().to_pylist(), results.histories.to_table()
+    for row in rows:
+        one = {
+            name: kept.column(name).to_numpy()[kept.column("row").to_numpy() == row["row"]]
+            for name in kept.column_names
+        }
+        t, squares = one["t"], one["tau2"] ** 2
+        share = DRIVE.motor.loss_factor / (DRIVE.gearbox.ratio * DRIVE.gearbox.efficiency) ** 2
+        assert row["heat2"] == pytest.approx(share * np.trapezoid(squares, t), rel=1e-12)
+        heat = np.concatenate([[0], np.cumsum((squares[1:] + squares[:-1]) / 2 * np.diff(t))])
+        windows = [heat[k] - np.interp(max(t[k] - 0.25, 0), t, heat) for k in range(len(t))]
+        assert row["continuous_torque2"] == pytest.approx(np.sqrt(max(windows) / 0.25), rel=1e-12)
+        arm = fitted(aw.load("rr"), [HEAVY, DRIVE]).with_payload(row["payload.mass"])
+        worst = np.linalg.cond(arm.mass_matrix(np.column_stack([one["q1"], one["q2"]]))).max()
+        assert row["mass_condition"] == pytest.approx(worst, rel=1e-9)
+    with pytest.raises(ModelError, match="heat needs windings"):
+        readied(replace(study, want={"measures": ["heat"]}))

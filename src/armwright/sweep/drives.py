@@ -75,6 +75,14 @@ class Drives:
         """The names of what can vary."""
         return tuple(f"{PREFIX}{joint}" for joint, choices in self.choices.items() if len(choices) > 1)
 
+    def winding(self, joint: str) -> float | None:
+        """Watts of heat per square newton metre at a joint, while its motor drives it; None where that is not known."""
+        (choice, *others) = self.choices.get(joint, (None,))
+        if choice is None or others or choice.actuator.motor.loss_factor is None:
+            return None
+        gear = choice.actuator.gearbox
+        return choice.actuator.motor.loss_factor / (gear.ratio * gear.efficiency) ** 2
+
     @property
     def said(self) -> dict[str, Any]:
         return {joint: [choice.said for choice in choices] for joint, choices in self.choices.items()}

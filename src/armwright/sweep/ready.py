@@ -210,7 +210,7 @@ def ready(study: Study) -> Ready:
         scenario = _scenario(study, drives.robot, study.torque)
     _check_names(study, scenario.robot, tuple(entries_of(study.reader("vary"))), drives)
     design = design_of(study)
-    found = replace(_wanted(study, scenario, design), drives=drives)
+    found = replace(_wanted(study, scenario, design, drives), drives=drives)
     _check_numbers(found)
     return _try(found)
 
@@ -232,7 +232,7 @@ def _scenario(study: Study, robot: str | Robot, torque: Mapping[str, Any] | None
         raise InputError(f"{study.file}: {error}") from None
 
 
-def _wanted(study: Study, scenario: Scenario, design: Design) -> Ready:
+def _wanted(study: Study, scenario: Scenario, design: Design, drives: Drives) -> Ready:
     part, top = study.reader("want"), study.reader()
     part.check_keys(("measures", "functions", "within", "windings", "window", "histories", "histories_every"))
     measures = part.texts("measures") if "measures" in part.data else ("final_q", "final_qd")
@@ -263,18 +263,21 @@ def _wanted(study: Study, scenario: Scenario, design: Design) -> Ready:
     for name in ("within", "window"):
         if part.number(name, 1.0) <= 0:
             part.fail(name, f"{name} = {part.data[name]!r}: expected a number above zero")
-    given, window = _windings(part, scenario.robot, measures), part.number("window", WINDOW)
+    given, window = _windings(part, scenario.robot, measures, drives), part.number("window", WINDOW)
     histories = part.texts("histories")
     made = Ready(study, scenario, design, measures, tuple(functions), histories, every, given, window, {})
     return replace(made, options=_options(made, top, part.number("within", WITHIN)))
 
 
-def _windings(part: Any, robot: Robot, measures: tuple[str, ...]) -> tuple[float, ...]:
-    """Watts of heat per square newton metre of every joint."""
+def _windings(part: Any, robot: Robot, measures: tuple[str, ...], drives: Drives) -> tuple[float, ...]:
+    """Watts of heat per square newton metre of every joint: as the study says, else as its actuators have it."""
     if "heat" not in measures:
         return ()
     if "windings" not in part.data:
-        part.fail("measures", "heat needs windings in [want]: the heat of every joint's drive, W per (N m)^2")
+        known = [drives.winding(joint.name) for joint in robot.joints]
+        if not all(x is not None for x in known):
+            part.fail("measures", "heat needs windings in [want], W per (N m)^2 of a joint, or [actuators] that say it")
+        return tuple(float(x) for x in known if x is not None)
     given = part.data["windings"]
     listed = given if isinstance(given, list) else [given] * robot.n
     good = len(listed) == robot.n and all(
