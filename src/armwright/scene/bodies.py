@@ -1,0 +1,182 @@
+"""Bodies for a robot that has none: a housing on every axis, tubes from each to the next, a plate to stand on.
+
+They are made of frames and masses alone. From a link to the next a tube goes at a right angle to the next axis, then
+along it, as links do that are given by a and d. What carries more is thicker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from armwright.algebra import Array
+from armwright.model.description import NO_TRANSFORM
+from armwright.model.visual import Box, Capsule, Colour, Cylinder, Ellipsoid, Visual, as_pose
+from armwright.robot import Robot
+
+TUBE: Colour = (0.87, 0.89, 0.92, 1.0)
+HOUSING: Colour = (0.26, 0.30, 0.37, 1.0)
+PLATE: Colour = (0.42, 0.46, 0.53, 1.0)
+PAYLOAD: Colour = (0.95, 0.60, 0.15, 1.0)
+JOINT = "joint"
+"""The name of what shows a joint, which a picture may give the joint's colour."""
+
+THICKEST, THINNEST = 0.055, 0.02
+"""Radius of a housing, as a part of the robot's size."""
+
+SLIM = 0.72
+"""A tube is so much thinner than the housing it begins in."""
+
+SHORT = 0.03
+"""Parts of the size below which a piece of tube is left out, being inside a housing."""
+
+
+def size_of(robot: Robot) -> float:
+    """Metres from frame 0 to the farthest frame, stretched out or as it stands, at least a centimetre."""
+    poses, lengths = _poses(robot), np.zeros(len(robot.links))
+    for i, parent in enumerate(robot.parents):
+        before = np.asarray(robot.base) if parent < 0 else poses[parent]
+        free = parent < 0 and robot.rows[robot.carriers[i]].kind == "free"
+        step = 0.0 if free else float(np.linalg.norm(poses[i][:3, 3] - before[:3, 3]))
+        lengths[i] = step + (0.0 if parent < 0 else lengths[parent])
+    tool = float(np.linalg.norm(np.asarray(robot.hand.pose)[:3, 3])) if robot.tip is not None else 0.0
+    coms = [np.linalg.norm(link.com) for link in robot.links]
+    return float(max(lengths.max(initial=0.0) + tool, 2 * max(coms, default=0.0), 0.01))
+
+
+def bodies(robot: Robot, size: float) -> list[tuple[Visual, ...]]:
+    """The shapes of every link, in its frame."""
+    radii, poses = _radii(robot, size), _poses(robot)
+    children: list[list[int]] = [[] for _ in robot.links]
+    for i, parent in enumerate(robot.parents):
+        if parent >= 0:
+            children[parent].append(i)
+    return [_link(robot, i, children[i], radii, poses, size) for i in range(len(robot.links))]
+
+
+def base_bodies(robot: Robot, size: float) -> tuple[Visual, ...]:
+    """A plate on the floor below frame 0 and a column up to the first joint, of a robot that stands; in frame 0."""
+    rows, poses, shapes = robot.rows, _poses(robot), list[Visual]()
+    roots = [i for i, parent in enumerate(robot.parents) if parent < 0 and rows[robot.carriers[i]].kind != "free"]
+    if not roots:
+        return ()
+    radii, frame = _radii(robot, size), np.asarray(robot.base)
+    for i in roots:
+        to, axis = _seen(frame, poses[i])
+        shapes += _tubes(np.zeros(3), to, axis, radii[i], size)
+    radius = 1.6 * max(radii[i] for i in roots)
+    plate = Visual(Cylinder(radius, 0.25 * radius), NO_TRANSFORM, PLATE, "base")
+    return (*shapes, plate)
+
+
+def moved_to(place: ArrayLike) -> Array:
+    """The transform to a place."""
+    T = np.eye(4)
+    T[:3, 3] = place
+    return T
+
+
+def _poses(robot: Robot) -> Array:
+    """The frames of all links where the robot is neutral."""
+    poses: Array = robot.link_poses(robot.neutral)
+    return poses
+
+
+def _radii(robot: Robot, size: float) -> Array:
+    """The radius of the housing before each link, by the mass that it carries."""
+    carried = np.array([max(link.mass, 0.0) for link in robot.links])
+    for i in reversed(range(len(robot.links))):
+        if robot.parents[i] >= 0:
+            carried[robot.parents[i]] += carried[i]
+    share = (carried / max(float(carried.max(initial=0.0)), 1e-12)) ** (1 / 3)
+    return np.clip(THICKEST * size * share, THINNEST * size, THICKEST * size)
+
+
+def _seen(frame: Array, pose: Array) -> tuple[Array, Array]:
+    """Where the next frame is seen from one, and the direction of its axis."""
+    relative = np.linalg.inv(frame) @ pose
+    return relative[:3, 3], relative[:3, 2]
+
+
+def _link(robot: Robot, i: int, children: Sequence[int], radii: Array, poses: Array, size: float) -> tuple[Visual, ...]:
+    rows, radius = robot.rows, float(radii[i])
+    kind = rows[robot.carriers[i]].kind
+    shapes = [*_housing(kind, rows[robot.carriers[i]].prismatic, radius)]
+    if kind == "free" or len(children) > 1:
+        shapes += _inertia_box(robot, i)
+    for child in children:
+        to, axis = _seen(poses[i], poses[child])
+        shapes += _tubes(np.zeros(3), to, axis, float(radii[child]), size)
+    if not children:
+        shapes += _end(robot, i, radius, size)
+    return tuple(shapes)
+
+
+def _housing(kind: str, slides: bool, radius: float) -> list[Visual]:
+    """What is seen of the joint before a link, about its axis."""
+    if kind == "free":
+        return []
+    if kind == "ball":
+        return [Visual(Ellipsoid((radius, radius, radius)), NO_TRANSFORM, HOUSING, JOINT)]
+    if slides:
+        return [Visual(Box((1.7 * radius, 1.7 * radius, 2.6 * radius)), NO_TRANSFORM, HOUSING, JOINT)]
+    cap = Visual(Cylinder(1.04 * radius, 0.5 * radius), NO_TRANSFORM, HOUSING, JOINT)
+    return [Visual(Cylinder(radius, 2.4 * radius), NO_TRANSFORM, HOUSING, "housing"), cap]
+
+
+def _tubes(begin: Array, end: Array, axis: Array, radius: float, size: float) -> list[Visual]:
+    """From one place to another, first at a right angle to an axis, then along it."""
+    corner = end - axis * float((end - begin) @ axis)
+    return [
+        tube
+        for a, b in ((begin, corner), (corner, end))
+        if np.linalg.norm(b - a) > SHORT * size
+        for tube in [_tube(a, b, SLIM * radius)]
+    ]
+
+
+def _tube(a: Array, b: Array, radius: float) -> Visual:
+    length = float(np.linalg.norm(b - a))
+    T = np.eye(4)
+    T[:3, :3] = _along((b - a) / length)
+    T[:3, 3] = (a + b) / 2
+    return Visual(Capsule(radius, length), as_pose(T), TUBE, "tube")
+
+
+def _along(z: Array) -> Array:
+    """A rotation whose third axis is this one."""
+    other = np.eye(3)[int(np.argmin(np.abs(z)))]
+    x = np.cross(other, z)
+    x /= np.linalg.norm(x)
+    return np.column_stack([x, np.cross(z, x), z])
+
+
+def _end(robot: Robot, i: int, radius: float, size: float) -> list[Visual]:
+    """What the last link of a branch ends in: the tool, else beyond its centre of mass, which shows where it goes."""
+    far = np.asarray(robot.hand.pose)[:3, 3] if i == robot.tip else np.zeros(3)
+    if np.linalg.norm(far) < SHORT * size:
+        far = 2 * np.asarray(robot.links[i].com, dtype=float)
+    if np.linalg.norm(far) < SHORT * size:
+        return []
+    T = moved_to(far)
+    T[:3, :3] = _along(far / np.linalg.norm(far))
+    flange = Visual(Cylinder(SLIM * radius, 0.3 * radius), as_pose(T), HOUSING, "flange")
+    return [_tube(np.zeros(3), far, 0.8 * SLIM * radius), flange]
+
+
+def _inertia_box(robot: Robot, i: int) -> list[Visual]:
+    """The box of even density that has the mass and the inertia of a link."""
+    link = robot.links[i]
+    if link.mass <= 0:
+        return []
+    moments, axes = np.linalg.eigh(np.asarray(link.inertia, dtype=float))
+    squares = 6 / link.mass * (moments.sum() - 2 * moments)
+    if not np.isfinite(squares).all() or squares.max() <= 0:
+        return []
+    sides = np.sqrt(np.maximum(squares, 1e-3 * squares.max()))
+    T = moved_to(link.com)
+    T[:3, :3] = axes * np.sign(np.linalg.det(axes)) ** np.array([0, 0, 1])
+    a, b, c = sides.tolist()
+    return [Visual(Box((a, b, c)), as_pose(T), TUBE, "body")]
