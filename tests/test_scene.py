@@ -82,6 +82,7 @@ def test_a_fine_mesh_becomes_coarser_and_keeps_its_size() -> None:
     assert np.ptp(coarse.vertices, axis=0) == pytest.approx([2, 2, 3], abs=0.1)
 
 
+@pytest.mark.filterwarnings("ignore::armwright.errors.ModelWarning")
 def test_the_meshes_of_a_published_robot() -> None:
     found = next(Path(sys.prefix).rglob("example-robot-data/robots/ur_description/urdf/ur5_robot.urdf"), None)
     if found is None:
