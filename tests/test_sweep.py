@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from armwright.cli import app
 from armwright.errors import InputError, ModelError
 from armwright.sweep.chunks import compute, one, readied
 from armwright.sweep.design import DISTRIBUTIONS, DRAWN, design_of
-from armwright.sweep.engine import sweep
+from armwright.sweep.engine import Progress, _in_turn, sweep
 from armwright.sweep.measures import MEASURES
 
 TEXT = """
@@ -237,12 +238,41 @@ def test_a_cluster_gives_the_same_bits_and_outlives_a_worker(
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
     ) as cluster:
-        os.kill(cluster.workers[0].pid, signal.SIGKILL)
-        done = sweep(study, tmp_path / "cluster", cluster=cluster.scheduler_address)
+        left = [cluster.workers[0].pid]
+
+        def kill(progress: Progress) -> None:
+            if progress.rows and left:
+                os.kill(left.pop(), signal.SIGKILL)
+
+        done = sweep(study, tmp_path / "cluster", cluster=cluster.scheduler_address, told=kill)
+        assert not left
     assert done.rows == 100
     assert contents(tmp_path / "cluster") == undisturbed
     with pytest.raises(InputError, match="no Dask cluster answers"):
         sweep(study, tmp_path / "none", cluster="tcp://127.0.0.1:9")
+
+
+def test_a_chunk_that_is_lost_with_its_worker_is_begun_again() -> None:
+    """A few times, unless the cluster itself is gone."""
+
+    def found(losses: int, alive: bool) -> list[int]:
+        left = [losses]
+
+        def submit(number: int) -> Future:
+            future: Future = Future()
+            if number == 1 and left[0]:
+                left[0] -= 1
+                future.set_exception(ConnectionError("its worker is gone"))
+            else:
+                future.set_result(number)
+            return future
+
+        return list(_in_turn(submit, [0, 1, 2], 2, set, lambda error: alive and isinstance(error, ConnectionError)))
+
+    assert sorted(found(3, True)) == [0, 1, 2]
+    for losses, alive in ((4, True), (1, False)):
+        with pytest.raises(ConnectionError, match="its worker is gone"):
+            found(losses, alive)
 
 
 KILLED = """

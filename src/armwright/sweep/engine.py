@@ -6,11 +6,13 @@ that memory does not grow with the study.
 
 from __future__ import annotations
 
+import logging
 import os
 import warnings
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +27,7 @@ AHEAD = 2
 """Chunks under way for each worker, so that none waits for the next."""
 
 RETRIES = 3
-"""How often a chunk is tried again whose worker has died."""
+"""How often a chunk is tried again whose worker has died, by Dask and again by us."""
 
 SECONDS = 30
 """In which a cluster must answer."""
@@ -119,17 +121,29 @@ def _first(running: set[Future[Chunk]]) -> set[Future[Chunk]]:
 
 
 def _in_turn(
-    submit: Callable[[int], Any], numbers: Sequence[int], most: int, first: Callable[[set[Any]], set[Any]]
+    submit: Callable[[int], Any],
+    numbers: Sequence[int],
+    most: int,
+    first: Callable[[set[Any]], set[Any]],
+    lost: Callable[[Exception], bool] = lambda error: False,
 ) -> Iterator[Chunk]:
-    """Results as they come, with only so many under way."""
-    left, running = list(reversed(numbers)), set[Any]()
+    """Results as they come, with only so many under way; what is `lost` on its way is begun again, some times."""
+    left, running, tries = list(reversed(numbers)), dict[Any, int](), Counter[int]()
     while left or running:
         while left and len(running) < most:
-            running.add(submit(left.pop()))
-        done = first(running)
-        running -= done
-        for future in done:
-            yield future.result()
+            number = left.pop()
+            running[submit(number)] = number
+        for future in first(set(running)):
+            number = running.pop(future)
+            try:
+                chunk = future.result()
+            except Exception as error:  # which only `lost` knows
+                tries[number] += 1
+                if tries[number] > RETRIES or not lost(error):
+                    raise
+                left.append(number)
+            else:
+                yield chunk
 
 
 def _by_dask(study: Study, numbers: Sequence[int], workers: int | None, address: str | None) -> Generator[Chunk]:
@@ -137,20 +151,26 @@ def _by_dask(study: Study, numbers: Sequence[int], workers: int | None, address:
         import distributed  # noqa: PLC0415
     except ImportError:
         raise InputError("several processes need Dask: pip install 'armwright[sweep]'") from None
-    with _cluster(distributed, workers, address) as client:
-        cores = max(1, sum(client.nthreads().values()))
-        gone = (distributed.CancelledError, distributed.comm.CommClosedError, distributed.KilledWorker, OSError)
+    gone = (distributed.CancelledError, distributed.comm.CommClosedError, distributed.KilledWorker, OSError)
+
+    def first(running: set[Any]) -> set[Any]:
+        with suppress(distributed.CancelledError):  # their own results say so, too
+            distributed.wait(running, return_when="FIRST_COMPLETED")
+        return {future for future in running if future.status != "pending"}
+
+    with _silent(), _cluster(distributed, workers, address) as client:
         try:
             yield from _in_turn(
                 lambda k: client.submit(_quietly, study, k, pure=False, retries=RETRIES),
                 numbers,
-                AHEAD * cores,
-                lambda running: distributed.wait(running, return_when="FIRST_COMPLETED").done,
+                AHEAD * max(1, sum(client.nthreads().values())),
+                first,
+                lambda error: isinstance(error, gone) and client.status == "running",
             )
         except gone as error:
+            why = f"{type(error).__name__}: {error}".partition("\n")[0]
             raise InputError(
-                f"the cluster is gone ({type(error).__name__}: {error}); what was done is kept, so run the same "
-                "command again"
+                f"the cluster is gone ({why}); what was done is kept, so run the same command again"
             ) from None
 
 
@@ -166,6 +186,20 @@ def _quiet() -> Iterator[None]:
         warnings.simplefilter("ignore", SimulationWarning)
         warnings.simplefilter("ignore", SlowWarning)
         yield
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Without what Dask's client logs of workers that die: it is mended, or told as an error."""
+    loggers = [logging.getLogger(name) for name in ("distributed.client", "distributed.batched")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 @contextmanager
