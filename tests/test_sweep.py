@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +29,7 @@ from armwright.sweep.chunks import compute, one, readied
 from armwright.sweep.design import DISTRIBUTIONS, DRAWN, design_of
 from armwright.sweep.engine import Progress, _in_turn, sweep
 from armwright.sweep.measures import MEASURES
+from armwright.sweep.ready import ready
 
 TEXT = """
 robot = "rr"
@@ -334,8 +336,18 @@ def test_a_chunk_that_is_cut_off_changed_or_swapped_is_computed_again(
     files[3].write_bytes(data[2])
     shutil.copy(files[4], files[4].with_name(f"000005-{files[4].name.split('-')[1]}"))
     files[5].unlink()
+    files[6].write_bytes(b"")
+    half = files[0].with_name(f".{files[0].name}.0123456789abcdef.part")
+    half.write_bytes(data[0][:100])
     assert not aw.open_study(tmp_path).finished
-    assert sweep(study, tmp_path, threads=1).before == 100 - 4 * 16 - 16
+    assert sweep(study, tmp_path, threads=1).before == 16
+    assert contents(tmp_path) == undisturbed and not half.exists()
+    files[0].unlink()
+    files[0].mkdir()
+    with pytest.raises(InputError, match=rf"cannot write .*{files[0].name}: "):
+        sweep(study, tmp_path, threads=1)
+    files[0].rmdir()
+    sweep(study, tmp_path, threads=1)
     assert contents(tmp_path) == undisturbed
 
 
@@ -386,6 +398,37 @@ def test_a_folder_that_cannot_be_written_is_told_and_keeps_what_it_has(
             sweep(study, tmp_path / "shut" / "folder")
 
 
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of its own, where a system lets us have one."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    if os.geteuid() or subprocess.run(mount("size=48k", place), capture_output=True, check=False).returncode:
+        pytest.skip("only root may mount a small disk; another test has the errors without one")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def mount(options: str, place: Path) -> list[str]:
+    return ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(place)]
+
+
+def test_a_disk_that_is_full_or_read_only_loses_nothing(
+    study: aw.Study, undisturbed: dict[str, bytes], disk: Path
+) -> None:
+    with pytest.raises(InputError, match=r"No space left on device; what was done before is kept"):
+        sweep(study, disk / "folder", threads=1)
+    there = contents(disk / "folder")
+    assert 0 < len(there) < 14 and there.items() <= undisturbed.items()
+    subprocess.run(mount("remount,ro,size=64m", disk), check=True)
+    with pytest.raises(InputError, match=r"cannot write .*Read-only file system; what was done before is kept"):
+        sweep(study, disk / "folder", threads=1)
+    assert aw.open_study(disk / "folder").count > 0
+    subprocess.run(mount("remount,rw,size=64m", disk), check=True)
+    sweep(study, disk / "folder", threads=1)
+    assert contents(disk / "folder") == undisturbed
+
+
 def test_a_changed_study_is_refused_with_the_difference(study: aw.Study, tmp_path: Path) -> None:
     sweep(study, tmp_path, threads=1, part=(1, 7))
     changed = replace(study, design={**study.design, "seed": 4}, duration=0.3)
@@ -397,6 +440,25 @@ def test_a_changed_study_is_refused_with_the_difference(study: aw.Study, tmp_pat
     with pytest.raises(InputError, match=r"robot: was nothing, is .*payload"):
         sweep(replace(study, payload={"mass": 1.0}), tmp_path)
     sweep(replace(study, name="another name changes no number"), tmp_path, threads=1, part=(1, 7))
+
+
+def test_a_worker_with_other_files_or_another_version_is_found_out(
+    study: aw.Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    robot = tmp_path / "arm.toml"
+    robot.write_text(aw.load("rr").to_toml())
+    own = replace(study, robot="arm.toml", folder=tmp_path)
+    before = compute(own, 0)
+    robot.write_text(aw.load("rr").with_payload(1.0).to_toml())
+    assert compute(own, 0).digest == before.digest  # of what this process has ready
+    changed = ready(own).digest
+    assert compute(own, 0, changed).digest == changed != before.digest
+    monkeypatch.setattr("armwright.sweep.ready.version", lambda name: "0.0.1")
+    assert ready(own).digest != changed
+    monkeypatch.setattr("armwright.sweep.engine.compute", lambda *asked: replace(before, number=asked[1]))
+    with pytest.raises(InputError, match="a worker has another armwright or other files than this process"):
+        sweep(own, tmp_path / "folder", threads=1)
+    assert not contents(tmp_path / "folder")
 
 
 def test_a_rollout_that_cannot_go_on_is_a_row_with_its_reason(tmp_path: Path) -> None:

@@ -69,6 +69,8 @@ def sweep(
     numbers = _numbers(found.chunks, part)
     with kept.locked(f"{part[0]}-of-{part[1]}" if part else ""):
         kept.begin(found)
+        if part is None:
+            kept.tidy()
         there = kept.done(numbers, mend=True)
         sizes = {k: found.rows_of(k)[1] for k in numbers}
         before, total = sum(sizes[k] for k in there), sum(sizes.values())
@@ -77,7 +79,7 @@ def sweep(
         missing = [k for k in numbers if k not in there]
         if not missing:
             return progress
-        with closing(_computed(study, missing, threads, workers, cluster)) as chunks:
+        with closing(_computed(study, found.digest, missing, threads, workers, cluster)) as chunks:
             for chunk in chunks:
                 if chunk.digest != found.digest:
                     raise InputError("a worker has another armwright or other files than this process; expected equal")
@@ -97,7 +99,7 @@ def _numbers(chunks: int, part: tuple[int, int] | None) -> Sequence[int]:
 
 
 def _computed(
-    study: Study, numbers: Sequence[int], threads: int | None, workers: int | None, cluster: str | None
+    study: Study, digest: str, numbers: Sequence[int], threads: int | None, workers: int | None, cluster: str | None
 ) -> Generator[Chunk]:
     if workers is None and cluster is None:
         count = len(os.sched_getaffinity(0)) if threads is None else threads
@@ -105,7 +107,7 @@ def _computed(
         return _by_threads(study, numbers, count)
     if threads is not None:
         raise InputError("threads= is of this process, and a cluster has its own; leave it out")
-    return _by_dask(study, numbers, workers, cluster)
+    return _by_dask(study, digest, numbers, workers, cluster)
 
 
 def _by_threads(study: Study, numbers: Sequence[int], threads: int) -> Generator[Chunk]:
@@ -146,7 +148,9 @@ def _in_turn(
                 yield chunk
 
 
-def _by_dask(study: Study, numbers: Sequence[int], workers: int | None, address: str | None) -> Generator[Chunk]:
+def _by_dask(
+    study: Study, digest: str, numbers: Sequence[int], workers: int | None, address: str | None
+) -> Generator[Chunk]:
     try:
         import distributed  # noqa: PLC0415
     except ImportError:
@@ -161,7 +165,7 @@ def _by_dask(study: Study, numbers: Sequence[int], workers: int | None, address:
     with _silent(), _cluster(distributed, workers, address) as client:
         try:
             yield from _in_turn(
-                lambda k: client.submit(_quietly, study, k, pure=False, retries=RETRIES),
+                lambda k: client.submit(_quietly, study, k, digest, pure=False, retries=RETRIES),
                 numbers,
                 AHEAD * max(1, sum(client.nthreads().values())),
                 first,
@@ -174,10 +178,10 @@ def _by_dask(study: Study, numbers: Sequence[int], workers: int | None, address:
             ) from None
 
 
-def _quietly(study: Study, number: int) -> Chunk:
+def _quietly(study: Study, number: int, digest: str) -> Chunk:
     """A chunk on a worker, where nobody reads warnings: what could not go on is in its rows."""
     with _quiet():
-        return compute(study, number)
+        return compute(study, number, digest)
 
 
 @contextmanager
