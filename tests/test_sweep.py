@@ -238,7 +238,7 @@ def test_a_cluster_gives_the_same_bits_and_outlives_a_worker(
     monkeypatch.setattr("armwright.sweep.engine.SECONDS", 2)
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
     ) as cluster:
         left = [cluster.workers[0].pid]
 

@@ -218,6 +218,6 @@ def _cluster(distributed: Any, workers: int | None, address: str | None) -> Iter
             yield client
         return
     whole_number("workers", workers, 1)
-    local = distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=50)
+    local = distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0", silence_logs=50)
     with local, distributed.Client(local) as client:
         yield client
