@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 
 import armwright as aw
 from armwright import sizing
+from armwright.actuators import fit
 from armwright.cli import app
 from armwright.sizing import (
     Actuator,
@@ -405,6 +407,99 @@ def test_what_is_not_known_is_said() -> None:
     assert "gear RMS" not in found.best.joints[0].used
 
 
+def test_twist_and_natural_frequency_are_those_of_the_gearbox_under_its_load() -> None:
+    robot, path = aw.load("rr"), motion(aw.load("rr"), 1)
+    book = small(3, strong=4.0, gears=3)
+    stiff = [
+        replace(g, stiffness=k, backlash=b)
+        for g, k, b in zip(book.gearboxes[:3], (2e4, 9e4, 3e5), (0.002, 0.0, 0.001), strict=True)
+    ]
+    book = replace(book, gearboxes=(*stiff, replace(stiff[2], name="unknown", stiffness=None)))
+    every = aw.size(robot, path, [None], book, samples=SAMPLES, sets=10**4).sets
+    q, qd, qdd = path(np.linspace(path.start, path.end, SAMPLES + 1))
+    good = []
+    for own in every:
+        loaded = (
+            fitted(robot, own.actuators)
+            .with_rotors(0.0)
+            .with_friction(*zip(*((j.viscous, j.coulomb) for j in robot.joints), strict=True))
+        )
+        tau, inertia = torques(loaded.mechanism(), q, qd, qdd), np.diagonal(loaded.mass_matrix(q), axis1=1, axis2=2)
+        parts = [(d.gearbox.stiffness, d.gearbox.backlash) for d in own.actuators.values()]
+        twist = [np.inf if k is None else np.abs(t).max() / k + b / 2 for t, (k, b) in zip(tau, parts, strict=True)]
+        hertz = [
+            0 if k is None else math.sqrt(k / m.max()) / (2 * math.pi)
+            for m, (k, _) in zip(inertia.T, parts, strict=True)
+        ]
+        good.append((twist, hertz, own.cost))
+    for most, least in ((0.004, None), (None, 6.0), ({"joint2": 0.0025}, 4.0)):
+        bound = most if isinstance(most, dict) else dict.fromkeys(("joint1", "joint2"), most or np.inf)
+        limits = [bound.get(name, np.inf) for name in ("joint1", "joint2")]
+        costs = [
+            cost for twist, hertz, cost in good if np.all(np.array(twist) <= limits) and min(hertz) >= (least or 0)
+        ]
+        found = aw.size(robot, path, [None], book, samples=SAMPLES, max_twist=most, min_frequency=least)
+        assert 0 < len(costs) < len(every) and found.best.cost == pytest.approx(min(costs))
+        for chosen in found.best.joints:
+            assert ("twist" in chosen.used) == (most is not None and chosen.joint in bound)
+            assert ("frequency" in chosen.used) == (least is not None)
+
+
+def test_the_tip_is_off_by_what_the_gearboxes_give() -> None:
+    link = {
+        "alpha": 0.0,
+        "d": 0.0,
+        "theta": 0.0,
+        "type": "revolute",
+        "mass": 1.0,
+        "com": [0.5, 0, 0],
+        "inertia": [0, 0.1, 0.1, 0, 0, 0],
+    }
+    robot = aw.Robot.from_dh(
+        [{"name": "one", "a": 0.0, **link}], "modified", tool=np.diag([1.0, 1, 1, 1]) + np.eye(4, k=3), accept=["thin"]
+    )
+    found = aw.size(robot, aw.trajectory.quintic([0, 1], [[0], [1]]), [None], samples=SAMPLES)
+    chosen, gear = found.best.joints[0], found.best.joints[0].actuator.gearbox
+    assert found.tip_deflection == pytest.approx(
+        np.abs(chosen.load).max() / gear.stiffness + gear.backlash / 2
+    )  # 1 m out
+    assert np.allclose(
+        chosen.load,
+        robot.inverse_dynamics(*aw.trajectory.quintic([0, 1], [[0], [1]])(np.linspace(0, 1, SAMPLES + 1)))[:, 0],
+    )
+    rough = replace(gear, stiffness=None)
+    unknown = aw.size(
+        robot, aw.trajectory.quintic([0, 1], [[0], [1]]), [None], replace(sizing.packaged(), gearboxes=(rough,))
+    )
+    assert unknown.tip_deflection is None
+
+
+def test_a_robot_without_its_drives_and_fitted_with_equal_ones_is_itself() -> None:
+    robot, _ = levered()
+    motor = Motor("m", 0.0, 1.0, 1.5, continuous_torque=1.0, max_speed=9.0)
+    part = Actuator(motor, Gearbox("g", 1.0, 1.0, 1.0, 0.5, 0.0))
+    less = sizing.without_drives(robot, {"boom": (2.0, tuple(fit.mounts(robot)[1].point))})
+    q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, 2))
+    assert less.links[0].mass == 198.0
+    assert np.allclose(fitted(less, {"joint2": part}).inverse_dynamics(q, qd, qdd), robot.inverse_dynamics(q, qd, qdd))
+    lighter = sizing.without_drives(robot, {"boom": 100.0})
+    assert lighter.links[0].com == robot.links[0].com
+    assert np.allclose(lighter.links[0].inertia, np.array(robot.links[0].inertia) / 2)
+
+
+def test_drives_that_a_link_cannot_have_are_an_error() -> None:
+    robot, _ = levered()
+    for masses, message in (
+        ({"hand": 1.0}, "unknown link of digger: 'hand'"),
+        ({"boom": 1e3}, "boom has drives of 1000 kg; expected less than its 200 kg"),
+        ({"boom": -1.0}, "mass = -1.0 is negative; expected kilograms"),
+        ({"boom": math.nan}, "mass = nan is not finite"),
+        ({"boom": (100.0, (9.0, 9.0, 9.0))}, "which no body has; expected less, another point, or the mass alone"),
+    ):
+        with pytest.raises(aw.ArmwrightError, match=re.escape(message)):
+            sizing.without_drives(robot, masses)
+
+
 @pytest.mark.parametrize("book", package_catalogue.catalogues(), ids=lambda book: book.name)
 def test_a_packaged_catalogue_is_what_its_tool_writes_and_reads_back(book: Catalogue) -> None:
     assert sizing.packaged(book.name) == book
@@ -550,6 +645,8 @@ times = [0, 1, 2]
 points = [[0, 0], [1, 0.5], [0, 0]]
 [mounts]
 joint2 = {link = "base", point = [0.0, 0.0, 0.0]}
+[without_drives]
+link1 = 0.1
 """
 
 
@@ -566,6 +663,7 @@ def test_the_command_shows_the_best_set_and_writes_a_page(tmp_path: Path, monkey
         [None, {"mass": 1.0, "com": [0.1, 0, 0]}],
         samples=20,
         mounts_at={"joint2": ("base", (0, 0, 0))},
+        without_drives={"link1": 0.1},
     )
     assert told["feasible"] and told["sets"][0]["cost"] == direct.best.cost
     assert [joint["used"] for joint in told["sets"][0]["joints"]] == [chosen.used for chosen in direct.best.joints]
@@ -588,6 +686,7 @@ def test_the_command_ends_with_1_where_nothing_is_enough(tmp_path: Path) -> None
         ("[0, 1, 2]", "[0, 1]", "cell.toml, line 5, motion 1"),
         ("[[motion]]", "[[motions]]", "unknown key 'motions'"),
         ("payloads = [0.0", 'payloads = ["heavy"', "cell.toml, line 2: payload 'heavy'"),
+        ("link1 = 0.1", "link1 = {kg = 0.1}", "link1 = .*: expected kilograms, or {mass = kg, point ="),
         ("{link =", "{on =", "cell.toml, line 8: joint2"),
         (
             "[mounts]",

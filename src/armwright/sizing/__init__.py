@@ -8,7 +8,7 @@ fitted(robot, actuators)                          a robot with actuators of one'
 from armwright.actuators import catalogue
 from armwright.actuators.actuator import Actuator, Brake, Cylinder, Gearbox, Hydraulic, Lever, Motor
 from armwright.actuators.catalogue import Catalogue, packaged, read
-from armwright.actuators.fit import fitted
+from armwright.actuators.fit import fitted, without_drives
 from armwright.sizing import request, scaling
 from armwright.sizing.result import ActuatorSet, Chosen, Sizing
 from armwright.sizing.size import size
@@ -32,4 +32,5 @@ __all__ = [
     "request",
     "scaling",
     "size",
+    "without_drives",
 ]

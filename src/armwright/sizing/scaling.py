@@ -65,6 +65,7 @@ def strain_wave(torque: float, ratio: float, name: str = "") -> Gearbox:
         max_input_speed=min(680.0, 680.0 / size ** (1 / 3)),
         dry_friction=0.04 * size,
         stiffness=1.6e4 * size,
+        backlash=0.0,
         price=700.0 * size**PRICES,
         source=SOURCE,
     )
@@ -83,6 +84,7 @@ def planetary(torque: float, ratio: float, name: str = "") -> Gearbox:
         continuous_torque=0.5 * torque,
         max_input_speed=min(628.0, 628.0 / size ** (1 / 3)),
         dry_friction=0.03 * size,
+        stiffness=1.0e4 * size,
         backlash=0.0015 * stages,
         price=(150.0 + 100.0 * stages) * size**PRICES,
         source=SOURCE,

@@ -13,6 +13,7 @@ import numpy as np
 from armwright.actuators.actuator import Actuator, Drive, Hydraulic, Lever, combine
 from armwright.actuators.catalogue import Catalogue, packaged, read
 from armwright.actuators.fit import mounts
+from armwright.actuators.fit import without_drives as bare
 from armwright.errors import InfeasibleError, InputError, unknown
 from armwright.names import shown
 from armwright.robot import Robot
@@ -36,8 +37,11 @@ def size(
     brakes: str | Mapping[str, str] | None = None,
     levers: Mapping[str, Lever | None] | None = None,
     mounts_at: Mapping[str, Any] | None = None,
+    without_drives: Mapping[str, Any] | None = None,
     reserve: float = 0.0,
     inertia_ratio: float | None = None,
+    max_twist: float | Mapping[str, float] | None = None,
+    min_frequency: float | None = None,
     ambient: float = 40.0,
     samples: int = 100,
     sets: int = 5,
@@ -51,8 +55,12 @@ def size(
     brakes         the name of a brake for every motor, or names by joint
     levers         by joint, how a cylinder turns it: these have cylinders; None for one that moves a joint that slides
     mounts_at      where actuators stand, by joint: (link, point); by default on the link before, at the joint
+    without_drives by link, the mass of drives that the robot has in it already: kilograms, or (kilograms, point)
     reserve        the part of every limit that is to be left
     inertia_ratio  the largest ratio of the load's inertia at the shaft to the motor's own; by default any
+    max_twist      the largest angle (or length) by which gearboxes may give, torque / stiffness + backlash / 2: one for
+                   all joints, or by joint
+    min_frequency  hertz: the least natural frequency of what a joint carries on the stiffness of its gearbox
     ambient        degrees Celsius
     samples        of each motion; what is proven is proven at these instants
     sets           how many of the best to find
@@ -63,10 +71,12 @@ def size(
     if objective not in OBJECTIVES:
         raise unknown("objective", objective, OBJECTIVES)
     _check_options(reserve, inertia_ratio, ambient, samples, sets)
+    twist = _twists(robot, max_twist)
+    robot = bare(robot, without_drives or {})
     places = mounts(robot, mounts_at)
     options = _options(robot, book, objective, brakes, levers or {})
     asked = loads(robot, moving, _holding(robot, payloads), places, samples)
-    terms = Terms(ambient, inertia_ratio or math.inf, objective == "energy")
+    terms = Terms(ambient, inertia_ratio or math.inf, objective == "energy", twist, _positive(min_frequency, "hertz"))
     search = Search(asked, [_choices(own, objective) for own in options], terms, 1 - reserve, sets)
     found = search.run()
     if not found:
@@ -113,6 +123,24 @@ def _check_options(reserve: float, inertia_ratio: float | None, ambient: float, 
     for name, value, least in (("samples", samples, 2), ("sets", sets, 1)):
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise InputError(f"{name} = {value!r}: expected a whole number of at least {least}")
+
+
+def _positive(value: float | None, unit: str) -> float:
+    """A bound that may be asked for; zero where it is not."""
+    if value is not None and not (isinstance(value, int | float) and 0 < value < math.inf):
+        raise InputError(f"got a bound of {value!r}; expected {unit}, above zero")
+    return float(value or 0.0)
+
+
+def _twists(robot: Robot, asked: float | Mapping[str, float] | None) -> dict[str, float]:
+    names = [joint.name for joint in robot.joints]
+    if asked is None:
+        return {}
+    given = dict(asked) if isinstance(asked, Mapping) else dict.fromkeys(names, asked)
+    for name in given:
+        if name not in names:
+            raise unknown(f"joint of {robot.name}:", name, names)
+    return {name: _positive(value, "the radians that a gearbox may give") for name, value in given.items()}
 
 
 def _holding(robot: Robot, payloads: Sequence[Any]) -> list[Robot]:
