@@ -29,10 +29,10 @@ UNITS = {"mass": "kg", "price": "", "energy": "J"}
 class Chosen:
     """The actuator of one joint, and the part of each of its limits that is used; criteria without a limit are absent.
 
-    `inertia` is the largest that the joint carries. At all instants of all cases, `q` is where it stands, `load` what it
-    asks of the gearbox, `speed` and `torque` are those of the shaft of the motor, or speed and force of the rod, `tau` is
-    the torque of the joint as inverse dynamics of the fitted robot gives it; `cases` are where each motion with each
-    payload begins and ends.
+    `inertia` is the largest that the joint carries. At all instants of all cases, `q` is where it stands, `load` what
+    it asks of the gearbox, `speed` and `torque` are those of the shaft of the motor, or speed and force of the rod,
+    `tau` is the torque of the joint as inverse dynamics of the fitted robot gives it; `cases` are where each motion
+    with each payload begins and ends.
     """
 
     joint: str
