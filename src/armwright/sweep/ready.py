@@ -30,7 +30,7 @@ from armwright.torque import LAWS
 AXES = {3: ("x", "y", "z"), 6: ("xx", "yy", "zz", "xy", "xz", "yz")}
 """What the numbers of a parameter are called that has several."""
 
-AT_LEAST_ZERO = (".mass", ".viscous", ".coulomb", ".armature")
+AT_LEAST_ZERO = (".mass", ".viscous", ".coulomb", ".armature", ".inertia.xx", ".inertia.yy", ".inertia.zz")
 ABOVE_ZERO = ("duration",)
 
 BUDGET = 32 << 20
@@ -204,6 +204,9 @@ class Ready:
 
 def ready(study: Study) -> Ready:
     """The study with all that can be wrong in it looked for: names, numbers, measures, and its first rollout."""
+    for key in ("duration", "every", "start"):
+        if getattr(study, key) is not None:
+            study.reader().number(key)
     scenario = _scenario(study, study.robot, study.torque)
     drives = drives_of(study, scenario.robot)
     if drives.choices:
@@ -333,11 +336,30 @@ def _check_names(study: Study, robot: Robot, names: tuple[str, ...], drives: Dri
         for changed in drives.touched(name) if name in drives.several else ():
             if any(other == changed or other.startswith(f"{changed}.") for other in names):
                 part.fail(name, f"it changes {changed}, which varies too; expected one of them")
+        if why := _idle(name, robot, names):
+            part.fail(name, why)
         owner = _whole(name, parameters(robot))
         try:
             check(robot, (owner[0] if owner else name,) if owner or name in parameters(robot) else ())
         except ArmwrightError as error:
             part.fail(name, str(error))
+
+
+def _idle(name: str, robot: Robot, names: tuple[str, ...]) -> str:
+    """Why a number cannot vary by itself, or would change nothing."""
+    held = robot.payload is not None and robot.payload.mass > 0
+    if name.startswith("payload.com.") and not held and "payload.mass" not in names:
+        return (
+            f"{robot.name} holds nothing, so this changes nothing; let payload.mass vary too, or give it in [payload]"
+        )
+    entry = int(name[3:]) - 1 if name.startswith("q0.") else -1
+    for ball in robot.balls:
+        if entry in range(ball.circle.start, ball.circle.stop):
+            return (
+                "this is an entry of a quaternion, whose length is one, so it cannot vary alone; let qd0 vary, or "
+                "simulate_batch(robot, q0=...) take positions of your own"
+            )
+    return ""
 
 
 def _kinds(robot: Robot) -> str:
@@ -381,11 +403,19 @@ def _try(found: Ready) -> Ready:
             seen = found.run(values)
         except ArmwrightError as error:
             raise InputError(f"{found.study.file}: {error}") from None
+    part, good, tried = found.study.reader("want"), np.flatnonzero(seen.run.finished), len(values[next(iter(values))])
+    if not good.size and not found.functions:
+        warnings.warn(
+            f"{found.study.file}: none of the first {tried} rollouts comes to its end, the first stops at t = "
+            f"{float(seen.run.reached[0]):.6g} s; a shorter step or a method with rtol in [integrator] may help, or "
+            "smaller gains for light joints",
+            SimulationWarning,
+            stacklevel=2,
+        )
     if not found.functions:
         return found
-    part, good = found.study.reader("want"), np.flatnonzero(seen.run.finished)
     if not good.size:
-        part.fail("functions", f"none of the first {len(seen.t)} rollouts comes to its end, so none can be tried")
+        part.fail("functions", f"none of the first {tried} rollouts comes to its end, so none can be tried")
     history = History.of(seen, int(good[0]), int(good[0]), {name: float(x[good[0]]) for name, x in values.items()})
     columns: list[tuple[str, ...]] = []
     for function in found.functions:
@@ -393,6 +423,8 @@ def _try(found: Ready) -> Ready:
             columns.append(tuple(function(history)))
         except Exception as error:  # whatever a stranger's function does
             part.fail("functions", f"{function.name} fails for row {good[0]}: {type(error).__name__}: {error}")
+        if not columns[-1]:
+            part.fail("functions", f"{function.name} gives no number for row {good[0]}; expected one, or some by name")
     return replace(found, columns=tuple(columns))
 
 
