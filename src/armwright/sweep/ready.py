@@ -21,9 +21,11 @@ from armwright.robot import Robot
 from armwright.scenario import Scenario, made
 from armwright.simulation import simulate_batch
 from armwright.simulation.measures import WITHIN
+from armwright.sweep import motions
 from armwright.sweep.design import Design, design_of, entries_of
 from armwright.sweep.drives import PREFIX, Drives, drives_of
 from armwright.sweep.measures import HISTORIES, MEASURES, WINDOW, Function, History, Seen, function_of
+from armwright.sweep.places import NAMES, placed
 from armwright.sweep.study import SCENE, Study, digest_of
 from armwright.torque import LAWS
 
@@ -154,10 +156,17 @@ class Ready:
         return Seen(run, options["vary"], self.windings, self.window)
 
     def _law(self, values: Mapping[str, Array]) -> Any:
-        """The law, with its numbers (rollouts, joints) where they vary."""
+        """The law, with its numbers (rollouts, joints) where they vary; one for each rollout where the motion does."""
+        if any(name.startswith(motions.PREFIX) for name in values):
+            return motions.Each(self._own(values, i) for i in range(len(next(iter(values.values())))))
         asked = [name for name in values if name.startswith("torque.")]
         if not asked:
             return self.scenario.law
+        return _scenario(self.study, self.scenario.robot, self._torque(values)).law
+
+    def _torque(self, values: Mapping[str, Array]) -> dict[str, Any]:
+        """The [torque] of the study, with numbers (rollouts, joints) in place of those that vary."""
+        asked = [name for name in values if name.startswith("torque.")]
         torque = {key: dict(x) if isinstance(x, Mapping) else x for key, x in (self.study.torque or {}).items()}
         for name in asked:
             table, key, joint = _place(torque, name)
@@ -169,7 +178,14 @@ class Ready:
                 many = np.array(np.broadcast_to(before, (len(values[name]), size)))
                 many[:, joint] = values[name]
                 table[key] = many
-        return _scenario(self.study, self.scenario.robot, torque).law
+        return torque
+
+    def _own(self, values: Mapping[str, Array], i: int) -> Any:
+        """The law of rollout i, with numbers and a motion of its own."""
+        law = {name: x[i : i + 1] for name, x in values.items() if name.startswith("torque.")}
+        motion = motions.table(self.study, {name: float(x[i]) for name, x in values.items()}, self.robot)
+        torque = motions.alone(self._torque(law)) if self.study.torque is not None else None
+        return _scenario(replace(self.study, trajectory=motion), self.scenario.robot, torque).law
 
     def _vary(self, values: Mapping[str, Array]) -> dict[str, Array]:
         """What `simulate_batch` has as vary=: whole parameters, of which single numbers may be asked for."""
@@ -182,7 +198,7 @@ class Ready:
                 if owner not in found:
                     found[owner] = np.tile(nominal(self.robot, owner), (len(value), 1))
                 found[owner][:, axis] = value
-        return found
+        return found | placed(self.robot, values, found)
 
     def _begin(self, values: Mapping[str, Array], law: Any, start: Array) -> dict[str, Array]:
         """q0 and qd0 of every rollout where entries of them vary."""
@@ -211,7 +227,9 @@ def ready(study: Study) -> Ready:
     drives = drives_of(study, scenario.robot)
     if drives.choices:
         scenario = _scenario(study, drives.robot, study.torque)
-    _check_names(study, scenario.robot, tuple(entries_of(study.reader("vary"))), drives)
+    names = tuple(entries_of(study.reader("vary")))
+    _check_names(study, scenario.robot, names, drives)
+    motions.check_names(study, study.reader("vary"), names)
     design = design_of(study)
     found = replace(_wanted(study, scenario, design, drives), drives=drives)
     _check_numbers(found)
@@ -311,7 +329,7 @@ def _known(study: Study, robot: Robot, drives: Drives) -> list[str]:
     sizes = parameters(robot)
     names = [name for name, size in sizes.items() if size == 1]
     names += [f"{name}.{axis}" for name, size in sizes.items() if size > 1 for axis in AXES[size]]
-    names += [*drives.several, "start", "duration"]
+    names += [*drives.several, *motions.names_of(study, robot), *NAMES, "start", "duration"]
     names += [*(f"q0.{k + 1}" for k in range(robot.nq)), *(f"qd0.{k + 1}" for k in range(robot.n))]
     law = (study.torque or {}).get("law")
     if law in LAWS:
@@ -330,6 +348,8 @@ def _check_names(study: Study, robot: Robot, names: tuple[str, ...], drives: Dri
             near = nearest(name, known)
             guess = f"did you mean {near!r}? " if near else ""
             part.fail(name, f"{robot.name} and its law have no {name!r} that can vary; {guess}{_kinds(robot)}")
+        if name.startswith("tool.") and robot.payload is None and "payload.mass" not in names:
+            part.fail(name, f"{robot.name} holds nothing that its tool could move; give it a payload, or vary that too")
         whole = name.rpartition(".")[0]
         if name.startswith("torque.") and whole in names:
             part.fail(name, f"{whole} varies too, for all joints; expected one of them")
@@ -364,8 +384,9 @@ def _idle(name: str, robot: Robot, names: tuple[str, ...]) -> str:
 
 def _kinds(robot: Robot) -> str:
     return (
-        "Known: payload.mass, payload.com.x, <link>.mass, <joint>.viscous .coulomb .armature .a .d .y .z, gravity.z, "
-        f"q0.1 to q0.{robot.nq}, qd0.1, start, duration, torque.<number of the law>"
+        "Known: payload.mass, payload.com.x, <link>.mass, <joint>.viscous .coulomb .armature .a .d .y .z, gravity.z "
+        f".roll .pitch, tool.x .roll, q0.1 to q0.{robot.nq}, qd0.1, start, duration, torque.<number of the law>, "
+        "trajectory.<number of the motion>, actuators.<joint that has several>"
     )
 
 
@@ -373,6 +394,7 @@ def _check_numbers(found: Ready) -> None:
     """That no row has a negative mass or the like: all that will be drawn is looked at."""
     part = found.study.reader("vary")
     for first, drawn in found.blocks():
+        motions.check_numbers(found.study, part, first, drawn, found.robot)
         for name, x in drawn.items():
             wrong = ~np.isfinite(x)
             what = "finite numbers"
