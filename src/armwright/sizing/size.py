@@ -12,14 +12,14 @@ import numpy as np
 
 from armwright.actuators.actuator import Actuator, Drive, Hydraulic, Lever, combine
 from armwright.actuators.catalogue import Catalogue, packaged, read
-from armwright.actuators.fit import mounts
+from armwright.actuators.fit import by_joint, mounts
 from armwright.actuators.fit import without_drives as bare
 from armwright.errors import InfeasibleError, InputError, unknown
 from armwright.names import shown
 from armwright.robot import Robot
 from armwright.sizing.judge import Terms
 from armwright.sizing.loads import JointLoad, loads
-from armwright.sizing.result import Sizing, chosen_set, columns
+from armwright.sizing.result import ActuatorSet, Sizing, chosen_set, columns
 from armwright.sizing.search import Choices, Search
 from armwright.trajectory import Trajectory
 from armwright.trajectory.inputs import check_numbers
@@ -96,6 +96,34 @@ def size(
         reserve=reserve,
         mounts_at=dict(mounts_at or {}),
     )
+
+
+def margins(
+    robot: Robot,
+    motions: Trajectory | Sequence[Trajectory],
+    actuators: Mapping[str, Drive] | Sequence[Drive],
+    payloads: Sequence[Any] = (None,),
+    *,
+    mounts_at: Mapping[str, Any] | None = None,
+    without_drives: Mapping[str, Any] | None = None,
+    ambient: float = 40.0,
+    samples: int = 100,
+) -> ActuatorSet:
+    """What given actuators use of their limits along other motions: those of a set that was found, or one's own.
+
+    `actuators` has one for every joint, as `fitted` takes them; the robot is the one without them, and the rest as for
+    `size`. More than all may be used: `chosen.used` says of what, and how much.
+    """
+    moving = _motions(robot, motions)
+    _check_options(0.0, None, ambient, samples, 1)
+    robot = bare(robot, without_drives or {})
+    given = by_joint(robot, actuators)
+    missing = [joint.name for joint in robot.joints if joint.name not in given]
+    if missing:
+        raise InputError(f"margins got no actuator for {', '.join(map(shown, missing))}; expected one for every joint")
+    drives = [given[joint.name] for joint in robot.joints]
+    asked = loads(robot, moving, _holding(robot, payloads), mounts(robot, mounts_at), samples)
+    return chosen_set(sum(drive.mass for drive in drives), drives, asked, Terms(ambient))
 
 
 def _motions(robot: Robot, motions: Any) -> list[Trajectory]:
