@@ -382,7 +382,14 @@ def test_bad_requests_are_named_before_anything_runs() -> None:
         ({"samples": 1}, "samples = 1"),
         ({"payloads": []}, "no payloads"),
         ({"motions": []}, "no motions"),
+        ({"motions": None}, "size got the motion None"),
         ({"motions": [path.holding()]}, "does not end"),
+        ({"motions": aw.trajectory.linear([0, 1], [[0, 0], [1, 1]])}, "jumps by 1 rad/s or m/s at t = 0 s"),
+        ({"motions": aw.trajectory.linear([0, 1, 2], [[0, 0], [1, 1], [0, 0]])}, "jumps by 2 rad/s or m/s at t = "),
+        ({"payloads": "a"}, "mass = 'a' is not a number"),
+        ({"payloads": -1.0}, "mass = -1.0 is negative"),
+        ({"reserve": "a tenth"}, "reserve = 'a tenth' is not a number"),
+        ({"ambient": None}, "ambient = None is not a number"),
         ({"catalogue": "unusual"}, "unusual"),
         ({"catalogue": Catalogue("none")}, "has no gearboxes or no motors"),
     ):
@@ -390,6 +397,8 @@ def test_bad_requests_are_named_before_anything_runs() -> None:
             aw.size(**{"robot": robot, "motions": [path], "catalogue": book, **options})
     with pytest.raises(aw.InputError, match=r"Motor 'x': peak_torque = -1\.0"):
         Motor("x", 0.0, -1.0, 1.0, continuous_torque=1.0, max_speed=1.0)
+    with pytest.raises(aw.InputError, match="torque = 0: expected N m, above zero"):
+        sizing.scaling.servo(0)
     with pytest.raises(aw.InputError, match="twice"):
         book + book
     with pytest.raises(aw.InputError, match="2 joints"):

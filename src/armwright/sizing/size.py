@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,9 @@ from armwright.trajectory import Trajectory
 from armwright.trajectory.inputs import check_numbers
 
 OBJECTIVES = ("mass", "price", "energy")
+
+JUMP = 0.01
+"""Of the largest speed: what changes by more at once is a jump, and where a motion ends up is where it began."""
 
 
 def size(
@@ -130,7 +134,7 @@ def _motions(robot: Robot, motions: Any) -> list[Trajectory]:
     if not isinstance(robot, Robot):
         raise InputError(f"size got {robot!r}; expected a Robot")
     check_numbers(robot, "sizing")
-    listed = [motions] if isinstance(motions, Trajectory) else list(motions)
+    listed = list(motions) if isinstance(motions, Iterable) and not isinstance(motions, Trajectory) else [motions]
     if not listed:
         raise InputError("size got no motions; expected at least one trajectory")
     for motion in listed:
@@ -138,10 +142,32 @@ def _motions(robot: Robot, motions: Any) -> list[Trajectory]:
             raise InputError(f"size got the motion {motion!r}; expected a trajectory of {robot.n} joints")
         if not np.isfinite([motion.start, motion.end]).all() or not motion.duration > 0:
             raise InputError(f"the motion {motion!r} does not end; expected one that lasts, without .holding()")
+        _check_speeds(motion)
     return listed
 
 
+def _check_speeds(motion: Trajectory) -> None:
+    """That speeds do not jump, which would take a torque without end that no sample sees."""
+    knots = np.array(motion.knots)
+    aside = 1e-9 * np.diff(knots)
+    after, before = (motion(t)[1] for t in (knots[:-1] + aside, knots[1:] - aside))
+    begin, end = motion(knots[[0, -1]])[0]
+    fastest = np.abs(motion(np.linspace(motion.start, motion.end, 101))[1]).max()
+    comes_round = np.abs(end - begin).max() <= JUMP * fastest * motion.duration
+    outside = (before[-1:], after[:1]) if comes_round else (np.zeros((1, motion.n)),) * 2
+    found = np.abs(np.concatenate([after, outside[1]]) - np.concatenate([outside[0], before])).max(axis=1)
+    if found.max() > JUMP * fastest:
+        k = int(np.argmax(found))
+        raise InputError(
+            f"the speed of the motion {motion!r} jumps by {found[k]:.4g} rad/s or m/s at t = {knots[k]:g} s, which no "
+            "torque does; expected one from rest to rest, or round and round, such as quintic or trapezoidal"
+        )
+
+
 def _check_options(reserve: float, inertia_ratio: float | None, ambient: float, samples: int, sets: int) -> None:
+    for name, given in (("reserve", reserve), ("inertia_ratio", inertia_ratio or 1.0), ("ambient", ambient)):
+        if isinstance(given, bool) or not isinstance(given, Real):
+            raise InputError(f"{name} = {given!r} is not a number")
     if not 0 <= reserve < 1:
         raise InputError(f"reserve = {reserve!r}: expected the part of every limit to be left, from 0 to below 1")
     if inertia_ratio is not None and not 0 < inertia_ratio < math.inf:
@@ -171,9 +197,10 @@ def _twists(robot: Robot, asked: float | Mapping[str, float] | None) -> dict[str
     return {name: _positive(value, "the radians that a gearbox may give") for name, value in given.items()}
 
 
-def _holding(robot: Robot, payloads: Sequence[Any]) -> list[Robot]:
+def _holding(robot: Robot, payloads: Any) -> list[Robot]:
     held = []
-    for payload in payloads:
+    alone = isinstance(payloads, (str, Mapping)) or not isinstance(payloads, Iterable)
+    for payload in [payloads] if alone else payloads:
         if payload is None:
             held.append(robot)
         elif isinstance(payload, Mapping):
