@@ -75,7 +75,7 @@ def strain_wave(torque: float, ratio: float, name: str = "") -> Gearbox:
 
 def planetary(torque: float, ratio: float, name: str = "") -> Gearbox:
     """A planetary gearbox of a peak torque at its output; up to 1:10 it has one stage, then two."""
-    size, stages = torque / 80.0, 1 if ratio <= 10 else 2
+    size, stages = _times(torque, 80.0), 1 if ratio <= 10 else 2
     return Gearbox(
         name=name or f"typical planetary {torque:.4g} N m 1:{ratio:g}",
         ratio=ratio,
