@@ -118,7 +118,7 @@ def margins(
     `actuators` has one for every joint, as `fitted` takes them; the robot is the one without them, and the rest as for
     `size`. More than all may be used: `chosen.used` says of what, and how much.
     """
-    moving = _motions(robot, motions)
+    moving = _motions(robot, motions, whole=False)
     _check_options(0.0, None, ambient, samples, 1)
     robot = bare(robot, without_drives or {})
     given = by_joint(robot, actuators)
@@ -130,7 +130,8 @@ def margins(
     return chosen_set(sum(drive.mass for drive in drives), drives, asked, Terms(ambient))
 
 
-def _motions(robot: Robot, motions: Any) -> list[Trajectory]:
+def _motions(robot: Robot, motions: Any, whole: bool = True) -> list[Trajectory]:
+    """The motions, checked; some that are not `whole` may begin or end in motion, as a sudden stop does."""
     if not isinstance(robot, Robot):
         raise InputError(f"size got {robot!r}; expected a Robot")
     check_numbers(robot, "sizing")
@@ -142,11 +143,11 @@ def _motions(robot: Robot, motions: Any) -> list[Trajectory]:
             raise InputError(f"size got the motion {motion!r}; expected a trajectory of {robot.n} joints")
         if not np.isfinite([motion.start, motion.end]).all() or not motion.duration > 0:
             raise InputError(f"the motion {motion!r} does not end; expected one that lasts, without .holding()")
-        _check_speeds(motion)
+        _check_speeds(motion, whole)
     return listed
 
 
-def _check_speeds(motion: Trajectory) -> None:
+def _check_speeds(motion: Trajectory, whole: bool) -> None:
     """That speeds do not jump, which would take a torque without end that no sample sees."""
     knots = np.array(motion.knots)
     aside = 1e-9 * np.diff(knots)
@@ -154,7 +155,10 @@ def _check_speeds(motion: Trajectory) -> None:
     begin, end = motion(knots[[0, -1]])[0]
     fastest = np.abs(motion(np.linspace(motion.start, motion.end, 101))[1]).max()
     comes_round = np.abs(end - begin).max() <= JUMP * fastest * motion.duration
-    outside = (before[-1:], after[:1]) if comes_round else (np.zeros((1, motion.n)),) * 2
+    rest = np.zeros((1, motion.n))
+    outside = (rest, rest) if whole else (after[:1], before[-1:])
+    if comes_round:
+        outside = (before[-1:], after[:1])
     found = np.abs(np.concatenate([after, outside[1]]) - np.concatenate([outside[0], before])).max(axis=1)
     if found.max() > JUMP * fastest:
         k = int(np.argmax(found))
