@@ -236,7 +236,7 @@ def ready(study: Study) -> Ready:
     return _try(found)
 
 
-def _scenario(study: Study, robot: str | Robot, torque: Mapping[str, Any] | None) -> Scenario:
+def _scenario(study: Study, robot: str | Robot | Mapping[str, Any], torque: Mapping[str, Any] | None) -> Scenario:
     """What the study has of a scenario; a robot that has been loaded has its payload and gravity already."""
     data = {key: value for key in SCENE if (value := getattr(study, key)) is not None}
     data.setdefault("duration", 1.0)  # what no scenario lacks: one without picks and places
