@@ -91,7 +91,7 @@ def test_a_robot_is_loaded_as_its_table_says(tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert [joint.name for joint in read(file).robot.joints] == [arm.joints[k].name for k in (0, 2, 3, 4)]
-    with pytest.raises(aw.ModelError, match="scenario, robot: rr.toml: .* a base that floats is a body"):
+    with pytest.raises(aw.ModelError, match=r"scenario, robot: rr.toml: .* a base that floats is a body"):
         parse('robot = {file = "rr", floating = true}')
 
 

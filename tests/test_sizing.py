@@ -376,6 +376,7 @@ def test_bad_requests_are_named_before_anything_runs() -> None:
         ({"objective": "energy"}, "'m' has no torque_constant and resistance"),
         ({"objective": "weight"}, "objective"),
         ({"brakes": "b"}, "brake"),
+        ({"brakes": 3}, "brakes = 3: expected the name of a brake"),
         ({"brakes": {"elbow9": "b"}}, "elbow9"),
         ({"mounts_at": {"elbow9": 1}}, "elbow9"),
         ({"reserve": 1.0}, "reserve = 1.0"),

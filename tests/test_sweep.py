@@ -636,3 +636,9 @@ def test_a_study_in_which_nothing_comes_to_its_end_is_told(tmp_path: Path, monke
     assert "none of the first 8 rollouts comes to its end" in result.stderr and "shorter step" in result.stderr
     assert CliRunner().invoke(app, ["sweep", "stiff.toml", "--json"]).exit_code == 1
     assert CliRunner().invoke(app, ["sweep", "stiff.toml", "-o", "part", "--chunk", "1/2"]).exit_code == 0
+
+
+def test_a_start_after_the_end_of_the_motion_is_told() -> None:
+    motion = {"type": "quintic", "times": [0, 1], "points": [[0, 0], [1, 1]]}
+    with pytest.raises(ModelError, match="start = 5 is not before the end of the motion, at 1 s"):
+        readied(aw.Study("rr", {"payload.mass": [0.0, 1.0]}, trajectory=motion, start=5.0))

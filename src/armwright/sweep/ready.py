@@ -318,6 +318,9 @@ def _options(wanted: Ready, top: Any, within: float) -> dict[str, Any]:
             top.fail("duration", "duration is missing: nothing says how long a rollout lasts")
         assert wanted.scenario.trajectory is not None
         options["duration"] = wanted.scenario.trajectory.end - wanted.study.start
+        if options["duration"] <= 0:
+            told = f"start = {wanted.study.start:g} is not before the end of the motion"
+            top.fail("start", f"{told}, at {wanted.scenario.trajectory.end:g} s; give an earlier one, or duration")
     options.setdefault("every", options["duration"] / 100)
     if wanted.compiled:
         options["within"] = within
