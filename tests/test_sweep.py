@@ -642,3 +642,13 @@ def test_a_start_after_the_end_of_the_motion_is_told() -> None:
     motion = {"type": "quintic", "times": [0, 1], "points": [[0, 0], [1, 1]]}
     with pytest.raises(ModelError, match="start = 5 is not before the end of the motion, at 1 s"):
         readied(aw.Study("rr", {"payload.mass": [0.0, 1.0]}, trajectory=motion, start=5.0))
+
+
+def test_what_is_no_folder_and_no_part_is_told(study: aw.Study, tmp_path: Path) -> None:
+    for wrong in (3, None):
+        with pytest.raises(InputError, match="folder of a study; expected its path"):
+            aw.open_study(wrong)  # type: ignore[arg-type]
+        with pytest.raises(InputError, match="folder of a study; expected its path"):
+            study.run(wrong)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="expected which part of how many"):
+        study.run(tmp_path, part="1/2")
