@@ -27,9 +27,13 @@ from armwright.errors import InputError, UnreachableError
 from armwright.identify.data import columns_of, joints_of
 from armwright.model.description import NO_TRANSFORM
 from armwright.model.values import Reader
+from armwright.names import shown
 from armwright.robot import Robot
 from armwright.trajectory import TimeOptimal, Trajectory
 from armwright.trajectory.inputs import check_numbers
+
+NAMED = 12
+"""Joints that are named where a motion is of others."""
 
 FAITHFUL = 1e-4
 """Radians or metres by which a motion from a file may be smoothed so that it can be compiled."""
@@ -166,7 +170,12 @@ def trajectory_of(part: Reader, arm: Robot, folder: Path, begin: Array | None = 
     except (InputError, UnreachableError) as error:
         part.fail("type", str(error))
     if motion.n != arm.n:
-        part.fail("points" if "points" in part.data else "from", f"{motion.n} joints; {arm.name} has {arm.n}")
+        names = ", ".join(shown(joint.name) for joint in arm.joints[:NAMED]) + (", ..." if arm.n > NAMED else "")
+        part.fail(
+            "points" if "points" in part.data else "from",
+            f"{motion.n} joints; {arm.name} has {arm.n} ({names}); give each its positions, or leave joints out as in "
+            'robot = {file = "arm.urdf", tip = "flange", locked = {finger = 0.02}}',
+        )
     return motion
 
 

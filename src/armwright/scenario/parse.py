@@ -34,6 +34,9 @@ MOVING = ("duration", "q0", "qd0", "start", "trajectory", "torque", "phase")
 TOP = (*("robot", "gravity", "payload", *OPTIONS, "stops", "integrator", "trajectory", "torque", "event", "phase"),)
 """The keys of a scenario."""
 
+LOADED = ("file", "base", "tip", "locked", "packages", "mappings", "floating")
+"""Of a robot that is a table: its file, and arguments of `load`."""
+
 OF_PHASES = ("duration", "trajectory", "start")
 """What each phase says for itself."""
 
@@ -144,25 +147,36 @@ def _options(top: Reader, arm: Robot) -> dict[str, Any]:
     return options
 
 
-def robot_named(path: Path) -> str | None:
-    """The robot that a scenario names, a file seen from the folder of the scenario; None of a file that is a robot."""
-    data = data_of(text_of(path), str(path))
-    if "link" in data or "convention" in data:
-        return None
-    top = Reader(data, lambda key: f"{path}{f', {key}' if key else ''}")
-    return _named(top, str(path), path.parent)
-
-
-def _named(top: Reader, file: str, folder: Path) -> str:
-    name = top.text("robot", "")
-    if not name:
-        raise ModelError(f'{file}: no robot; give robot = "puma560", or name one on the command line')
-    beside = folder / name
-    return str(beside) if Path(name).suffix and beside.exists() else name
-
-
 def _loaded(robot: str | None, top: Reader, file: str, folder: Path) -> Robot:
-    return load(robot or _named(top, file, folder))
+    if robot:
+        return load(robot)
+    if not top.data.get("robot"):
+        raise ModelError(f'{file}: no robot; give robot = "puma560", or name one on the command line')
+    return robot_in(top, folder)
+
+
+def robot_in(top: Reader, folder: Path) -> Robot:
+    """The robot that a file names: a packaged one, a file beside it, or a table of a file and how it is loaded."""
+    given = top.data["robot"]
+    options: dict[str, Any] = dict(given) if isinstance(given, Mapping) else {"file": top.text("robot", "")}
+    part = Reader(options, lambda _key: top.where("robot"))
+    part.check_keys(LOADED)
+    name = part.text("file", part.need("file"))
+    beside = folder / name
+    told = {key: value for key, value in options.items() if key != "file"}
+    try:
+        return load(beside if Path(name).suffix and beside.exists() else name, **told)
+    except ModelError as error:
+        raise ModelError(f"{top.where('robot')}: {error}") from None
+
+
+def is_scenario(path: Path) -> bool:
+    """Whether a TOML file is a scenario: one of a robot has links."""
+    return (
+        path.suffix == ".toml"
+        and path.is_file()
+        and not {"link", "convention"} & set(data_of(text_of(path), path.name))
+    )
 
 
 def _inside(top: Reader, name: str) -> Reader:
