@@ -111,7 +111,7 @@ app = typer.Typer(
     cls=Commands,
     help="The dynamics of robots by every published formulation, checked against each other.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,6 +35,9 @@ TOP = (*("robot", "gravity", "payload", *OPTIONS, "stops", "integrator", "trajec
 
 LOADED = ("file", "base", "tip", "locked", "packages", "mappings", "floating")
 """Of a robot that is a table: its file, and arguments of `load`."""
+
+OTHERS = ("link", "convention", "vary", "motion", "motor", "gearbox", "cylinder")
+"""Keys of other files than scenarios."""
 
 OF_PHASES = ("duration", "trajectory", "start")
 """What each phase says for itself."""
@@ -81,10 +83,16 @@ def _friction(law: torque.Law) -> torque.Law | None:
     return torque.Sum(laws) if laws else None
 
 
-def read(path: str | Path, robot: str | Robot | None = None, changes: Mapping[str, Any] | None = None) -> Scenario:
-    """The scenario of a file, for the robot it names or the one given, with `changes` in place of what it says."""
+def read(path: str | Path, robot: str | Robot | None = None) -> Scenario:
+    """The scenario of a file, for the robot it names or the one given."""
+    data, text = read_data(path)
+    return made(data, robot, str(path), Path(path).parent, text)
+
+
+def read_data(path: str | Path) -> tuple[dict[str, Any], str]:
+    """The tables of a scenario, and the file itself."""
     text = text_of(path)
-    return made(merged(data_of(text, str(path)), changes or {}), robot, str(path), Path(path).parent, text)
+    return data_of(text, str(path)), text
 
 
 def text_of(path: str | Path) -> str:
@@ -171,7 +179,7 @@ def robot_in(top: Reader, folder: Path) -> Robot:
 
 
 def is_scenario(path: Path) -> bool:
-    """Whether a TOML file is a scenario: one of a robot has links."""
+    """Whether a TOML file is a scenario, and not a robot, a study, a question of sizing or a catalogue."""
     return (
         path.suffix == ".toml"
         and path.is_file()
@@ -184,11 +192,6 @@ def _inside(top: Reader, name: str) -> Reader:
     if not isinstance(value, Mapping):
         top.fail(name, f"{name} = {value!r} is not a table; write [{name}] and its keys below")
     return Reader(value, lambda key: f"{top.where(None)}, [{name}]{f' {key}' if key else ''}")
-
-
-def along(path: Path, arm: Robot) -> Scenario:
-    """Computed torque along the motion in a file."""
-    return parse(f'[trajectory]\ntype = "sampled"\nfile = {json.dumps(str(path.absolute()))}\n', arm, str(path))
 
 
 def pick_and_place(arm: Robot, seconds: float | None = None) -> Scenario:
