@@ -72,6 +72,10 @@ COMMANDS = {
         "crossing.run_crossing",
         "From how many joints on the O(n) methods win: operations counted, and times measured, against n.",
     ),
+    "schema": (
+        "schema.run_schema",
+        "Print the JSON Schema of a kind of TOML file, with which editors complete and check its keys.",
+    ),
     "check": (
         "check.run_check",
         "Say what is wrong, suspicious or fine in a robot file, link by link, and prove its numbers "
