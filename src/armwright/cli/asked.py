@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 import typer
 
-from armwright.cli.command import RobotOptions, names_beginning, numbers_of, robot_of
+from armwright.cli.command import RobotOptions, names_beginning, numbers_of, seen_robot_of
 from armwright.cli.output import page_name
 from armwright.errors import InputError
 from armwright.integrate import STIFF, methods
@@ -170,7 +170,7 @@ class Asked:
             raise InputError(
                 f'{chosen[0]}: the scenario says how its robot is loaded: robot = {{file = "arm.urdf", tip = "flange"}}'
             )
-        arm = None if alone else robot_of(self.robot)
+        arm = None if alone else seen_robot_of(self.robot)
         for file in files:
             name = None if len(files) == 1 and not alone else file.stem
             plan = self._of_file(file, arm)

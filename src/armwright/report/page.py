@@ -53,10 +53,9 @@ def page(run: Any, picture: Mapping[str, Any], title: str, scenario: str = "") -
 
 
 def packed(values: ArrayLike, kind: str = "<f4") -> str:
-    """Numbers as the text of their bytes, the least significant first; of a motion that diverges they may be none."""
-    with np.errstate(over="ignore"):
-        values = np.ascontiguousarray(values, dtype=kind)
-    return base64.b64encode(values.tobytes()).decode("ascii")
+    """Numbers as the text of their bytes, the least significant first."""
+    with np.errstate(over="ignore"):  # what is beyond all floats is drawn nowhere
+        return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode("ascii")
 
 
 def thinned(count: int, most: int) -> Array:
