@@ -1,0 +1,117 @@
+"""The forms in which functions leave the house.
+
+`EXPORTS` is the one list that tests, documents and the command line run over.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from armwright.backends import replay
+from armwright.backends.text import c, python
+from armwright.export.checks import checks
+from armwright.export.names import arguments, identifier, shown
+from armwright.export.notes import digest, notes
+from armwright.function import Function
+from armwright.graph.angles import written_out
+from armwright.graph.program import Program
+from armwright.model.description import Description
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be exported: programs by their names outside, and the functions of the robot that they are.
+
+    `vary` and `wrenches` are further arguments of them: parameters of the robot, and "tip_wrench" or "link_wrenches".
+    """
+
+    robot: Description
+    programs: Mapping[str, Program]
+    dtype: str = "float64"
+    functions: Mapping[str, Function] = field(default_factory=dict)
+    vary: tuple[str, ...] = ()
+    wrenches: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def prefix(self) -> str:
+        return identifier(self.robot.name)
+
+    @property
+    def title(self) -> str:
+        return shown(self.robot.name)
+
+    @property
+    def named(self) -> dict[str, Program]:
+        """The programs with names of arguments that any language can have."""
+        return {name: _renamed(program) for name, program in self.programs.items()}
+
+    @property
+    def written(self) -> dict[str, Program]:
+        """The same with sines of sums written out, where that is cheaper."""
+        return {name: written_out(program) for name, program in self.named.items()}
+
+
+def _renamed(program: Program) -> Program:
+    plain = arguments(name for name, _ in program.arguments)
+    return replace(program, arguments=tuple((plain[name], inputs) for name, inputs in program.arguments))
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form in which functions leave the house: texts by file name, or native functions by name.
+
+    `package` is what must be installed, `dtypes` the kinds of numbers it can be asked for.
+    """
+
+    make: Callable[[Wanted], Mapping[str, Any]]
+    files: bool = False
+    package: str = ""
+    dtypes: tuple[str, ...] = ("float64",)
+    about: str = ""
+
+
+def _c(wanted: Wanted) -> dict[str, str]:
+    robot, double = wanted.robot, wanted.dtype == "float64"
+    loosest, factor = (1e-10, 1e-6) if double else (1e-4, 50.0)
+    found = {name: checks(f, wanted.wrenches[name]) for name, f in wanted.functions.items()}
+    vectors = {
+        name: [(state, exact, max(loosest, factor * error)) for state, exact, error in found.get(name, ())]
+        for name in wanted.programs
+    }
+    loads = dict.fromkeys(load for own in wanted.wrenches.values() for load in own)
+    about = c.About(
+        wanted.prefix,
+        wanted.title,
+        version(),
+        digest(robot),
+        robot.joints,
+        robot.nq,
+        notes(robot, wanted.vary, tuple(loads)),
+    )
+    return c.files(about, wanted.written, vectors, double)
+
+
+def version() -> str:
+    """Of the package that this is a part of, and which is loaded where this runs."""
+    return str(sys.modules["armwright"].__version__)
+
+
+def _python(wanted: Wanted) -> dict[str, str]:
+    return {f"{wanted.prefix}.py": python.module(wanted.title, wanted.written)}
+
+
+def _natively(convert: Callable[[str, Program], Any]) -> Callable[[Wanted], dict[str, Any]]:
+    return lambda wanted: {name: convert(name, program) for name, program in wanted.named.items()}
+
+
+EXPORTS = {
+    "c": Form(_c, True, dtypes=("float64", "float32"), about="header, source, self-test and a CMakeLists"),
+    "python": Form(_python, True, about="a module that needs nothing but math"),
+    "casadi": Form(_natively(replay.casadi), package="casadi", about="casadi.Function"),
+    "jax": Form(_natively(replay.jax), package="jax", about="functions of jax.numpy arrays"),
+    "sympy": Form(_natively(replay.sympy), package="sympy", about="symbols and a matrix"),
+}
+"""Every form by its name."""
