@@ -23,6 +23,10 @@ COMMANDS = {
         "List every formulation: what it solves, after whom, how its cost grows, and which take chains only.",
     ),
     "count": ("count.run_count", "Count operations: every formulation, beside what the papers published."),
+    "export": (
+        "export.run_export",
+        "Write a robot's functions as code for another program, with a self-test where it can be run.",
+    ),
     "bench": ("bench.run_bench", "Time this robot's dynamics beside every peer that is installed."),
     "simulate": (
         "motion.run_simulation",

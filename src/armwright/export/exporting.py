@@ -23,13 +23,14 @@ def export(
     robot: Description,
     to: str,
     directory: str | Path | None = None,
-    functions: Sequence[str] = ("inverse_dynamics", "forward_dynamics", "mass_matrix"),
+    functions: Sequence[str] | None = None,
     dtype: str = "float64",
     vary: Sequence[str] = (),
     wrenches: Sequence[str] = (),
 ) -> Any:
     """Write or return the given functions of a robot: any problem that `armwright.compile` knows.
 
+    By default these are inverse dynamics, forward dynamics and the mass matrix.
     What is of a frame other than the tool has its name behind an @, as in "jacobian@camera"; a robot with
     several tips has no tool until `with_tip` chooses one.
 
@@ -51,15 +52,18 @@ def export(
     if form.files == (directory is None):
         what = "writes files: give a directory" if form.files else "returns functions: leave directory= out"
         raise InputError(f"export to {to} {what}")
-    made = form.make(_wanted(robot, functions, dtype, vary, wrenches))
+    made = form.make(wanted(robot, form.functions if functions is None else functions, dtype, vary, wrenches))
     return _kept(Path(directory), made) if directory is not None else made
 
 
-def _wanted(
+def wanted(
     robot: Description, functions: Sequence[str], dtype: str, vary: Sequence[str], wrenches: Sequence[str]
 ) -> Wanted:
+    """The programs of what is asked for, or what is wrong with it."""
     made = _functions(robot, functions, vary)
-    for name in wrenches if not isinstance(wrenches, str) else [wrenches]:
+    if isinstance(wrenches, str):
+        raise InputError(f"wrenches = {wrenches!r}: expected a list of names, such as ['tip_wrench']")
+    for name in wrenches:
         if name not in WRENCHES:
             raise unknown("wrench", name, WRENCHES)
     felt = {name: tuple(wrenches) if problem_of(f.problem).wrenches else () for name, f in made.items()}

@@ -63,7 +63,8 @@ def _renamed(program: Program) -> Program:
 class Form:
     """A form in which functions leave the house: texts by file name, or native functions by name.
 
-    `package` is what must be installed, `dtypes` the kinds of numbers it can be asked for.
+    `package` is what must be installed, `dtypes` the kinds of numbers it can be asked for, `functions` what is exported
+    where nothing is asked for.
     """
 
     make: Callable[[Wanted], Mapping[str, Any]]
@@ -71,6 +72,7 @@ class Form:
     package: str = ""
     dtypes: tuple[str, ...] = ("float64",)
     about: str = ""
+    functions: tuple[str, ...] = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
 
 
 def _c(wanted: Wanted) -> dict[str, str]:
