@@ -667,6 +667,7 @@ def _from_sympy(made: Mapping[str, Any], folder: Path, dtype: str) -> dict[str, 
 
 FROM: dict[str, Callable[[Mapping[str, Any], Path, str], dict[str, Call]]] = {
     "c": _from_c,
+    "cpp": _from_c,  # what it adds is a view of the same functions
     "python": _from_python,
     "casadi": _from_casadi,
     "jax": _from_jax,

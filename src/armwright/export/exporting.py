@@ -35,6 +35,7 @@ def export(
     several tips has no tool until `with_tip` chooses one.
 
     to="c"        <name>.h, <name>.c, a self-test and a CMakeLists in `directory`; returns the paths
+    to="cpp"      the same, and <name>.hpp with Eigen's types over it
     to="python"   <name>.py in `directory`; returns the path in a list
     to="casadi", "jax", "sympy"   a dictionary of native functions (SymPy: symbols and matrix) by name
 

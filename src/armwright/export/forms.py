@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from armwright.backends import replay
-from armwright.backends.text import c, python
+from armwright.backends.text import c, cpp, python
 from armwright.export.checks import checks
 from armwright.export.names import arguments, identifier, shown
 from armwright.export.notes import digest, notes
@@ -96,6 +96,12 @@ def _c(wanted: Wanted) -> dict[str, str]:
     return c.files(about, wanted.written, vectors, double)
 
 
+def _cpp(wanted: Wanted) -> dict[str, str]:
+    made, prefix, double = _c(wanted), wanted.prefix, wanted.dtype == "float64"
+    view = cpp.header(prefix, wanted.title, version(), wanted.written, double)
+    return {f"{prefix}.hpp": view, **made, "CMakeLists.txt": made["CMakeLists.txt"] + cpp.cmake(prefix)}
+
+
 def version() -> str:
     """Of the package that this is a part of, and which is loaded where this runs."""
     return str(sys.modules["armwright"].__version__)
@@ -111,6 +117,7 @@ def _natively(convert: Callable[[str, Program], Any]) -> Callable[[Wanted], dict
 
 EXPORTS = {
     "c": Form(_c, True, dtypes=("float64", "float32"), about="header, source, self-test and a CMakeLists"),
+    "cpp": Form(_cpp, True, dtypes=("float64", "float32"), about="the same, and a header with Eigen's types"),
     "python": Form(_python, True, about="a module that needs nothing but math"),
     "casadi": Form(_natively(replay.casadi), package="casadi", about="casadi.Function"),
     "jax": Form(_natively(replay.jax), package="jax", about="functions of jax.numpy arrays"),
