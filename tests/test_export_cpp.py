@@ -94,3 +94,76 @@ def test_eigen_views_compute_the_same_and_allocate_nothing(tmp_path: Path) -> No
         got, (torques, torques, held.jacobian(Q), held.kinetic_energy(Q, QD), poses), strict=True
     ):
         close(line, np.ravel(expected), 1e-12)
+
+
+ROS = Path(__file__).parent.parent / "examples" / "ros2_control"
+STUBS = Path(__file__).parent / "stubs" / "ros2"
+
+DRIVE = r"""
+#include "armwright_control/computed_torque_controller.hpp"
+#include <cmath>
+using namespace armwright_control;
+using Point = trajectory_msgs::msg::JointTrajectoryPoint;
+
+static void show(ComputedTorqueController &c)
+{
+    const bool good = c.update({}, {}) == controller_interface::return_type::OK;
+    std::printf("%d", good);
+    for (auto &command : c.command_interfaces_) std::printf(" %.17g", command.held);
+    std::printf("\n");
+}
+
+int main()
+{
+    ComputedTorqueController c;
+    const auto good = controller_interface::CallbackReturn::SUCCESS;
+    if (c.on_init() != good || c.on_configure({}) != good) return 1;
+    for (auto &name : c.state_interface_configuration().names) std::printf("%s ", name.c_str());
+    std::printf("\n%s\n", c.command_interface_configuration().names[6].c_str());
+    for (double x : q) c.state_interfaces_.push_back({x});
+    for (double x : qd) c.state_interfaces_.push_back({x});
+    c.command_interfaces_.resize(7);
+    if (c.on_activate({}) != good) return 2;
+    show(c);  // holding still
+    auto heard = std::static_pointer_cast<rclcpp::Subscription<Point>>(c.get_node()->last)->heard;
+    Point point;
+    point.positions.assign(std::begin(q), std::end(q));
+    point.velocities.assign(std::begin(qd), std::end(qd));
+    point.accelerations.assign(std::begin(qdd), std::end(qdd));
+    heard(std::make_shared<Point>(point));
+    show(c);  // on the reference
+    point.positions[1] += 100;
+    heard(std::make_shared<Point>(point));
+    show(c);  // far off: all the torque there is
+    point.positions.pop_back();
+    heard(std::make_shared<Point>(point));  // left out
+    c.state_interfaces_[3].held = NAN;
+    show(c);
+    c.get_node()->parameters["kp"] = {1, 2};
+    if (c.on_configure({}) == good) return 3;
+    return 0;
+}
+"""
+
+
+@needs_compiler
+@pytest.mark.parametrize("flags", [(), ("-DBEFORE_JAZZY",)], ids=["jazzy", "humble"])
+def test_the_controller_of_ros_2_commands_computed_torques(flags: tuple[str, ...], tmp_path: Path) -> None:
+    aw.export(PANDA, "c", tmp_path, ["inverse_dynamics"])
+    robot = (ROS / "robot.hpp.in").read_text().replace("@ROBOT_UPPER@", "PANDA").replace("@ROBOT@", "panda")
+    (tmp_path / "robot.hpp").write_text(robot)
+    (tmp_path / "drive.cpp").write_text(row("q", Q) + row("qd", QD) + row("qdd", QDD) + DRIVE)
+    controller = ROS / "src" / "computed_torque_controller.cpp"
+    include = ("-isystem", str(STUBS), f"-I{ROS / 'include'}", *flags)
+    printed = compiled(tmp_path, tmp_path / "panda.c", controller, tmp_path / "drive.cpp", include=include)
+    names, effort, *lines = printed.splitlines()
+    joints = [joint.name for joint in PANDA.joints]
+    assert names.split() == [f"{joint}/{kind}" for kind in ("position", "velocity") for joint in joints]
+    assert effort == "panda_joint7/effort"
+    holding, following, far, broken = [np.array(line.split(), float) for line in lines]
+    limits = np.array([joint.max_torque for joint in PANDA.joints])
+    close(holding[1:], np.clip(PANDA.inverse_dynamics(Q, QD, -20 * QD), -limits, limits), 1e-12)
+    close(following[1:], np.clip(PANDA.inverse_dynamics(Q, QD, QDD), -limits, limits), 1e-12)
+    assert far[2] == limits[1] and holding[0] == following[0] == far[0] == 1
+    assert broken[0] == 0 and np.array_equal(broken[1:], far[1:])
+    assert "armwright_control/ComputedTorqueController" in (ROS / "controllers.xml").read_text()
