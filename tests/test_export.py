@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -222,6 +223,9 @@ def test_a_package_that_is_missing_is_named_as_pip_knows_it(monkeypatch: pytest.
     monkeypatch.setitem(sys.modules, "jax.numpy", None)
     with pytest.raises(aw.errors.ArmwrightError, match=r"pip install jax$"):
         aw.export(aw.load("rr"), to="jax", functions=["bias"])
+    monkeypatch.setattr(import_module("armwright.export.fmu"), "find_spec", lambda name: None)
+    with pytest.raises(aw.errors.ArmwrightError, match=r"pip install fmpy$"):
+        aw.export(aw.load("rr"), to="fmu", directory=".")
 
 
 def test_the_docstring_of_compile_lists_every_problem() -> None:

@@ -6,8 +6,10 @@ expression is not finite (it divides by 0) nothing is promised.
 """
 
 import ctypes
+import io
 import shutil
 import subprocess
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -639,6 +641,14 @@ def _from_c(made: Mapping[str, str], folder: Path, dtype: str) -> dict[str, Call
     return {name: partial(call, name) for name in PROGRAMS}
 
 
+def _from_fmu(made: Mapping[str, bytes], folder: Path, dtype: str) -> dict[str, Call]:
+    """By the C functions in it; what is around them has tests of its own."""
+    with zipfile.ZipFile(io.BytesIO(made["puma560.fmu"])) as unit:
+        return _from_c(
+            {name: unit.read(f"sources/{name}").decode() for name in ("puma560.c", "puma560.h")}, folder, dtype
+        )
+
+
 def _from_python(made: Mapping[str, str], folder: Path, dtype: str) -> dict[str, Call]:
     (text,) = made.values()
     space: dict[str, Any] = {}
@@ -668,6 +678,7 @@ def _from_sympy(made: Mapping[str, Any], folder: Path, dtype: str) -> dict[str, 
 FROM: dict[str, Callable[[Mapping[str, Any], Path, str], dict[str, Call]]] = {
     "c": _from_c,
     "cpp": _from_c,  # what it adds is a view of the same functions
+    "fmu": _from_fmu,
     "python": _from_python,
     "casadi": _from_casadi,
     "jax": _from_jax,

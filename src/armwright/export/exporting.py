@@ -30,12 +30,13 @@ def export(
 ) -> Any:
     """Write or return the given functions of a robot: any problem that `armwright.compile` knows.
 
-    By default these are inverse dynamics, forward dynamics and the mass matrix.
+    By default these are inverse dynamics, forward dynamics and, but for an FMU, the mass matrix.
     What is of a frame other than the tool has its name behind an @, as in "jacobian@camera"; a robot with
     several tips has no tool until `with_tip` chooses one.
 
     to="c"        <name>.h, <name>.c, a self-test and a CMakeLists in `directory`; returns the paths
     to="cpp"      the same, and <name>.hpp with Eigen's types over it
+    to="fmu"      <name>.fmu of FMI 3.0, forward dynamics for a solver elsewhere and the other functions as outputs
     to="python"   <name>.py in `directory`; returns the path in a list
     to="casadi", "jax", "sympy"   a dictionary of native functions (SymPy: symbols and matrix) by name
 

@@ -13,6 +13,7 @@ from typing import Any
 from armwright.backends import replay
 from armwright.backends.text import c, cpp, python
 from armwright.export.checks import checks
+from armwright.export.fmu import FORWARD, unit
 from armwright.export.names import arguments, identifier, shown
 from armwright.export.notes import digest, notes
 from armwright.function import Function
@@ -75,31 +76,31 @@ class Form:
     functions: tuple[str, ...] = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
 
 
+def _about(wanted: Wanted) -> c.About:
+    robot, loads = wanted.robot, dict.fromkeys(load for own in wanted.wrenches.values() for load in own)
+    said = notes(robot, wanted.vary, tuple(loads))
+    return c.About(wanted.prefix, wanted.title, version(), digest(robot), robot.joints, robot.nq, said)
+
+
 def _c(wanted: Wanted) -> dict[str, str]:
-    robot, double = wanted.robot, wanted.dtype == "float64"
+    double = wanted.dtype == "float64"
     loosest, factor = (1e-10, 1e-6) if double else (1e-4, 50.0)
-    found = {name: checks(f, wanted.wrenches[name]) for name, f in wanted.functions.items()}
     vectors = {
-        name: [(state, exact, max(loosest, factor * error)) for state, exact, error in found.get(name, ())]
-        for name in wanted.programs
+        name: [(state, exact, max(loosest, factor * error)) for state, exact, error in checks(f, wanted.wrenches[name])]
+        for name, f in wanted.functions.items()
     }
-    loads = dict.fromkeys(load for own in wanted.wrenches.values() for load in own)
-    about = c.About(
-        wanted.prefix,
-        wanted.title,
-        version(),
-        digest(robot),
-        robot.joints,
-        robot.nq,
-        notes(robot, wanted.vary, tuple(loads)),
-    )
-    return c.files(about, wanted.written, vectors, double)
+    return c.files(_about(wanted), wanted.written, vectors, double)
 
 
 def _cpp(wanted: Wanted) -> dict[str, str]:
     made, prefix, double = _c(wanted), wanted.prefix, wanted.dtype == "float64"
     view = cpp.header(prefix, wanted.title, version(), wanted.written, double)
     return {f"{prefix}.hpp": view, **made, "CMakeLists.txt": made["CMakeLists.txt"] + cpp.cmake(prefix)}
+
+
+def _fmu(wanted: Wanted) -> dict[str, bytes]:
+    tool = f"armwright {version()}"
+    return {f"{wanted.prefix}.fmu": unit(wanted.robot, tool, wanted.written, _about(wanted), wanted.vary)}
 
 
 def version() -> str:
@@ -118,6 +119,9 @@ def _natively(convert: Callable[[str, Program], Any]) -> Callable[[Wanted], dict
 EXPORTS = {
     "c": Form(_c, True, dtypes=("float64", "float32"), about="header, source, self-test and a CMakeLists"),
     "cpp": Form(_cpp, True, dtypes=("float64", "float32"), about="the same, and a header with Eigen's types"),
+    "fmu": Form(
+        _fmu, True, package="fmpy", about="a unit of FMI 3.0, model exchange", functions=(FORWARD, "inverse_dynamics")
+    ),
     "python": Form(_python, True, about="a module that needs nothing but math"),
     "casadi": Form(_natively(replay.casadi), package="casadi", about="casadi.Function"),
     "jax": Form(_natively(replay.jax), package="jax", about="functions of jax.numpy arrays"),

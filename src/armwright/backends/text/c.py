@@ -248,7 +248,7 @@ def _selftest(
     suffix = "" if double else "f"
     blocks = []
     for name, program in programs.items():
-        for arguments, expected, tolerance in checks[name]:
+        for arguments, expected, tolerance in checks.get(name, ()):
             arrays = [
                 f"        const {real} {argument}[{values.size}] = {{{_numbers(values, suffix)}}};"
                 for (argument, _), values in zip(program.arguments, arguments, strict=True)
