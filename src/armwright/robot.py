@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Literal, NoReturn, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -49,11 +49,15 @@ from armwright.model.dh import CONVENTIONS, check_rows
 from armwright.model.loop import close, with_differential
 from armwright.model.random_robot import random_description
 from armwright.model.random_robot import random_tree as random_tree_description
-from armwright.model.table import as_table, following, joints_of
+from armwright.model.table import as_html, as_table, following, joints_of
 from armwright.model.unit import checked_unit
 from armwright.model.values import Reader, as_transform
 from armwright.names import shown
+from armwright.notebook import box
 from armwright.rules.table import doubtful_units
+
+if TYPE_CHECKING:
+    from armwright.viewer import Viewer
 
 PerJoint: TypeAlias = ArrayLike | Sequence[Any] | Mapping[str, Any] | None
 """One value for all joints, a list with one for each, or a mapping from names; None for what stays as it is."""
@@ -169,12 +173,34 @@ class Robot(Description):
 
         return _kept(mjcf.text(self), path)
 
+    def view(self, *, host: str = "127.0.0.1", port: int | None = None, browser: bool | None = None) -> Viewer:
+        """Show the robot on a page with sliders, a tool to drag and live torques (needs viser); returns at once.
+
+        The result has `url` and `close()`, and in a notebook it stands below its cell. It listens at `host`, this
+        machine alone by default, and at a free `port`; `browser` says whether one is opened.
+        """
+        from armwright.viewer import view  # noqa: PLC0415  (a room above this one, for those who look)
+
+        return view(self, host=host, port=port, browser=browser)
+
     def __repr__(self) -> str:
         led = f", {count} following" if (count := following(self)) else ""
         return f"<Robot {shown(self.name)}: {joints_of(self)} {self.joint_types}{led}>"
 
     def __str__(self) -> str:
         return as_table(self)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: a picture, and what there is to know of every joint and link."""
+        from armwright.scene import svg  # noqa: PLC0415  (a robot is made without being looked at)
+
+        return box(repr(self)[1:-1], svg(self), as_html(self))
+
+    def plot(self, q: ArrayLike | None = None, ax: Any = None) -> Any:
+        """The robot at q, or where it is neutral, drawn by matplotlib in axes of three dimensions, which it returns."""
+        from armwright.plots import plot_robot  # noqa: PLC0415  (matplotlib is wanted by those who plot)
+
+        return plot_robot(self, q, ax)
 
     def with_gravity(self, gravity: ArrayLike) -> Robot:
         """The same robot under another gravity: the acceleration of free fall, in the world frame."""

@@ -78,7 +78,7 @@ def fitted(
     Masses stand as points on the link before each joint, or where `mounts_at` says; with `masses=False` none are added,
     for a robot whose links have them already.
     """
-    chosen = _by_joint(robot, drives)
+    chosen = by_joint(robot, drives)
     places = dict(zip([joint.name for joint in robot.joints], mounts(robot, mounts_at), strict=True))
     links = list(robot.links)
     for name, drive in chosen.items():
@@ -145,8 +145,11 @@ def _lightened(link: LinkModel, mass: float, point: Vector | None) -> LinkModel:
     return left
 
 
-def _by_joint(robot: Robot, drives: Mapping[str, Drive] | Sequence[Drive]) -> dict[str, Drive]:
+def by_joint(robot: Robot, drives: Mapping[str, Drive] | Sequence[Drive]) -> dict[str, Drive]:
+    """Actuators by the names of joints."""
     names = [joint.name for joint in robot.joints]
+    if not isinstance(drives, Mapping | Sequence):
+        raise InputError(f"fitted got {drives!r}; expected actuators by joint, or a list from base to tip")
     if not isinstance(drives, Mapping):
         if len(drives) != len(names):
             raise InputError(f"fitted got {len(drives)} actuators; {robot.name} has {len(names)} joints")
