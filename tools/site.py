@@ -50,7 +50,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     The page on exports has the example of WebAssembly in it.
     """
     if page.file.src_uri == "export.md" and files.get_file_from_path(GRAVITY):
-        frame = f'<iframe src="{GRAVITY}" title="Gravity torques in WebAssembly" width="100%" height="480"></iframe>'
+        frame = f'<iframe src="{GRAVITY}" title="Gravity torques in WebAssembly" width="100%" height="470" style="border: 0"></iframe>'
         markdown = markdown.replace("## WebAssembly\n", f"## WebAssembly\n\n{frame}\n", 1)
 
     def kept(link: re.Match[str]) -> str:
