@@ -82,7 +82,7 @@ ROOMS: dict[str, Room] = {
     ),
     "trace": Room(8, {"trace/*": "regroup vary mimic robot compiled counts frames"}),
     "exports": Room(
-        12,
+        10,
         {
             "export/fmu.py": "export_fmu",
             "export/*": "export",
