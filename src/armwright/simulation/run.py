@@ -18,10 +18,10 @@ from armwright.errors import InputError
 from armwright.files import write
 from armwright.model import toml
 from armwright.names import shown
-from armwright.report.page import page
 from armwright.robot import Robot
 from armwright.simulation.audit import Audit, Deviation, audited
 from armwright.simulation.motion import View
+from armwright.simulation.picture import page
 from armwright.simulation.utilisation import Utilisation, batch_utilisation, utilisation
 
 BY_JOINT, ALONE = ("q", "qd", "qdd", "tau", "drag"), ("kinetic", "potential", "work", "losses")
@@ -170,7 +170,7 @@ class Run:
         return Deviation.between(self, self.again.run(factor), factor)
 
     def to_html(self, path: str | Path, title: str | None = None) -> Path:
-        """One self-contained page: curves per joint, the audit, a moving picture of the arm."""
+        """One self-contained page: the robot moving with its curves, what it asks of each joint, the audit."""
         text = page(self, title or f"{self.robot.name}")
         try:
             return write(path, text)
