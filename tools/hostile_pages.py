@@ -151,7 +151,9 @@ def complaints(seen: Seen, plain: Seen, name: str) -> list[str]:
 
 def _counted(found: Counter[str]) -> Counter[str]:
     """How many there are of each, but for marks on axes, whose number depends on what was measured."""
-    return Counter({name: 1 if name.split()[0] in ("line", "text", "circle") else n for name, n in found.items()})
+    return Counter(
+        {name: 1 if name.split()[0] in ("line", "text", "circle", "title") else n for name, n in found.items()}
+    )
 
 
 def main(kinds: list[str], names: list[str]) -> int:

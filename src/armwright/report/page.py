@@ -1,4 +1,4 @@
-"""A run as one self-contained page: the robot as it looks, moving with its curves, what it asks of every joint, the audit."""
+"""A run as one self-contained page: the robot moving with its curves, what it asks of every joint, the audit."""
 
 from __future__ import annotations
 
@@ -68,10 +68,9 @@ def _facts(run: Any) -> Iterable[str]:
     s, arm = run.settings, run.robot
     yield _fact("joints", str(arm.n))
     if arm.payload is not None:
-        where = ", ".join(f"{x:.4g}" for x in arm.payload.com)
-        yield _fact(
-            "payload", f"{arm.payload.mass:g} kg" + (f" at ({where}) m of the tool" if any(arm.payload.com) else "")
-        )
+        com = ", ".join(f"{x:.4g}" for x in arm.payload.com)
+        where = f" at ({com}) m of the tool" if any(arm.payload.com) else ""
+        yield _fact("payload", f"{arm.payload.mass:g} kg{where}")
     if (words := _gravity(arm.gravity)) is not None:
         yield _fact("gravity", words, "warn")
     yield _fact("time", f"{run.t[0]:g} to {run.t[-1]:g} s" if run.t[0] else f"{run.t[-1]:g} s")
@@ -137,15 +136,8 @@ def _charts(run: Any, pick: Array) -> Iterable[dict[str, Any]]:
     ):
         dashed = {} if target is None else {"dashed": packed(target[pick].T)}
         bounded = {"limits": limits} if limits and any(limits) else {}
-        yield {
-            "title": title,
-            "column": column,
-            "unit": what,
-            "curves": packed(values[pick].T),
-            "joint": True,
-            **dashed,
-            **bounded,
-        }
+        named = {"title": title, "column": column, "unit": what, "joint": True}
+        yield {**named, "curves": packed(values[pick].T), **dashed, **bounded}
     energies = {"kinetic": run.kinetic, "potential": run.potential - run.potential[0], "work": run.work}
     if np.any(run.losses):
         energies["losses"] = run.losses
@@ -228,7 +220,8 @@ def _joint_row(run: Any, i: int) -> str:
     words = f"RMS {mean:.3g}, "
     torque = _peak(f"{use.peak_torque:.3g} {force}", use.peak_torque_at, words, use.torque, use.of_torque, use.too_weak)
     return (
-        f'<tr><th scope="row" title="{name}"><i class="dot"></i>{name}</th>{_extent(run.places[:, i], joint, unit)}{speed}{torque}'
+        f'<tr><th scope="row" title="{name}"><i class="dot"></i>{name}</th>'
+        f"{_extent(run.places[:, i], joint, unit)}{speed}{torque}"
         f"<td>{np.abs(power).max():.3g} W<small>RMS {mean_power:.3g} W</small></td></tr>"
     )
 

@@ -149,7 +149,7 @@ def _ghost(run: Run, pick: Array, size: float) -> str | None:
 
 
 def _tracks(robot: Robot) -> list[list[float]]:
-    """What leaves a line behind it: the tool, else the base if it floats, else the ends of all branches; link, x, y, z."""
+    """What leaves a line behind it, a link and a place on it: the tool, else a base that floats, else the ends."""
     if robot.tip is not None:
         return [[robot.tip, *np.asarray(robot.hand.pose, dtype=float)[:3, 3].tolist()]]
     free = [i for i, carrier in enumerate(robot.carriers) if robot.rows[carrier].kind == "free"]
