@@ -10,6 +10,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,8 +27,9 @@ from armwright.cli import app
 from armwright.errors import InputError, ModelError
 from armwright.sweep.chunks import compute, one, readied
 from armwright.sweep.design import DISTRIBUTIONS, DRAWN, design_of
-from armwright.sweep.engine import sweep
+from armwright.sweep.engine import Progress, _in_turn, sweep
 from armwright.sweep.measures import MEASURES
+from armwright.sweep.ready import ready
 
 TEXT = """
 robot = "rr"
@@ -235,14 +238,43 @@ def test_a_cluster_gives_the_same_bits_and_outlives_a_worker(
     monkeypatch.setattr("armwright.sweep.engine.SECONDS", 2)
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
     ) as cluster:
-        os.kill(cluster.workers[0].pid, signal.SIGKILL)
-        done = sweep(study, tmp_path / "cluster", cluster=cluster.scheduler_address)
+        left = [cluster.workers[0].pid]
+
+        def kill(progress: Progress) -> None:
+            if progress.rows and left:
+                os.kill(left.pop(), signal.SIGKILL)
+
+        done = sweep(study, tmp_path / "cluster", cluster=cluster.scheduler_address, told=kill)
+        assert not left
     assert done.rows == 100
     assert contents(tmp_path / "cluster") == undisturbed
     with pytest.raises(InputError, match="no Dask cluster answers"):
         sweep(study, tmp_path / "none", cluster="tcp://127.0.0.1:9")
+
+
+def test_a_chunk_that_is_lost_with_its_worker_is_begun_again() -> None:
+    """A few times, unless the cluster itself is gone."""
+
+    def found(losses: int, alive: bool) -> list[int]:
+        left = [losses]
+
+        def submit(number: int) -> Future:
+            future: Future = Future()
+            if number == 1 and left[0]:
+                left[0] -= 1
+                future.set_exception(ConnectionError("its worker is gone"))
+            else:
+                future.set_result(number)
+            return future
+
+        return list(_in_turn(submit, [0, 1, 2], 2, set, lambda error: alive and isinstance(error, ConnectionError)))
+
+    assert sorted(found(3, True)) == [0, 1, 2]
+    for losses, alive in ((4, True), (1, False)):
+        with pytest.raises(ConnectionError, match="its worker is gone"):
+            found(losses, alive)
 
 
 KILLED = """
@@ -304,8 +336,18 @@ def test_a_chunk_that_is_cut_off_changed_or_swapped_is_computed_again(
     files[3].write_bytes(data[2])
     shutil.copy(files[4], files[4].with_name(f"000005-{files[4].name.split('-')[1]}"))
     files[5].unlink()
+    files[6].write_bytes(b"")
+    half = files[0].with_name(f".{files[0].name}.0123456789abcdef.part")
+    half.write_bytes(data[0][:100])
     assert not aw.open_study(tmp_path).finished
-    assert sweep(study, tmp_path, threads=1).before == 100 - 4 * 16 - 16
+    assert sweep(study, tmp_path, threads=1).before == 16
+    assert contents(tmp_path) == undisturbed and not half.exists()
+    files[0].unlink()
+    files[0].mkdir()
+    with pytest.raises(InputError, match=rf"cannot write .*{files[0].name}: "):
+        sweep(study, tmp_path, threads=1)
+    files[0].rmdir()
+    sweep(study, tmp_path, threads=1)
     assert contents(tmp_path) == undisturbed
 
 
@@ -356,6 +398,37 @@ def test_a_folder_that_cannot_be_written_is_told_and_keeps_what_it_has(
             sweep(study, tmp_path / "shut" / "folder")
 
 
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of its own, where a system lets us have one."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    if os.geteuid() or subprocess.run(mount("size=48k", place), capture_output=True, check=False).returncode:
+        pytest.skip("only root may mount a small disk; another test has the errors without one")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def mount(options: str, place: Path) -> list[str]:
+    return ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(place)]
+
+
+def test_a_disk_that_is_full_or_read_only_loses_nothing(
+    study: aw.Study, undisturbed: dict[str, bytes], disk: Path
+) -> None:
+    with pytest.raises(InputError, match=r"No space left on device; what was done before is kept"):
+        sweep(study, disk / "folder", threads=1)
+    there = contents(disk / "folder")
+    assert 0 < len(there) < 14 and there.items() <= undisturbed.items()
+    subprocess.run(mount("remount,ro,size=64m", disk), check=True)
+    with pytest.raises(InputError, match=r"cannot write .*Read-only file system; what was done before is kept"):
+        sweep(study, disk / "folder", threads=1)
+    assert aw.open_study(disk / "folder").count > 0
+    subprocess.run(mount("remount,rw,size=64m", disk), check=True)
+    sweep(study, disk / "folder", threads=1)
+    assert contents(disk / "folder") == undisturbed
+
+
 def test_a_changed_study_is_refused_with_the_difference(study: aw.Study, tmp_path: Path) -> None:
     sweep(study, tmp_path, threads=1, part=(1, 7))
     changed = replace(study, design={**study.design, "seed": 4}, duration=0.3)
@@ -367,6 +440,25 @@ def test_a_changed_study_is_refused_with_the_difference(study: aw.Study, tmp_pat
     with pytest.raises(InputError, match=r"robot: was nothing, is .*payload"):
         sweep(replace(study, payload={"mass": 1.0}), tmp_path)
     sweep(replace(study, name="another name changes no number"), tmp_path, threads=1, part=(1, 7))
+
+
+def test_a_worker_with_other_files_or_another_version_is_found_out(
+    study: aw.Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    robot = tmp_path / "arm.toml"
+    robot.write_text(aw.load("rr").to_toml())
+    own = replace(study, robot="arm.toml", folder=tmp_path)
+    before = compute(own, 0)
+    robot.write_text(aw.load("rr").with_payload(1.0).to_toml())
+    assert compute(own, 0).digest == before.digest  # of what this process has ready
+    changed = ready(own).digest
+    assert compute(own, 0, changed).digest == changed != before.digest
+    monkeypatch.setattr("armwright.sweep.ready.version", lambda name: "0.0.1")
+    assert ready(own).digest != changed
+    monkeypatch.setattr("armwright.sweep.engine.compute", lambda *asked: replace(before, number=asked[1]))
+    with pytest.raises(InputError, match="a worker has another armwright or other files than this process"):
+        sweep(own, tmp_path / "folder", threads=1)
+    assert not contents(tmp_path / "folder")
 
 
 def test_a_rollout_that_cannot_go_on_is_a_row_with_its_reason(tmp_path: Path) -> None:
@@ -396,6 +488,9 @@ def rarely(history):
 
 def text(history):
     return "far"
+
+def nothing(history):
+    return {}
 """
 
 
@@ -408,6 +503,7 @@ def test_functions_of_a_run_are_tried_before_and_a_row_has_their_errors(study: a
     for name, message in (
         ("mine:broken", "KeyError"),
         ("mine:text", "expected a number"),
+        ("mine:nothing", "gives no number"),
         ("mine:none", "has no function 'none'"),
         ("nothing:f", "cannot import 'nothing'"),
         ("mine", "expected a module and a function"),
@@ -444,6 +540,11 @@ WRONG = {
     "negative duration": ("duration = 0.2", "duration = -1", "expected seconds, above zero"),
     "no integrator": ('"rk4"', '"rk44"', "study: unknown integrator 'rk44'"),
     "no chunk": ('robot = "rr"', 'robot = "rr"\nchunk = 0', "expected a whole number, at least 1"),
+    "text for seconds": ("duration = 0.2", 'duration = "1 s"', "line 3, duration: duration = '1 s' is not a number"),
+    "text for a start": ('robot = "rr"', 'robot = "rr"\nstart = "0"', "line 3, start: start = '0' is not a number"),
+    "a centre of nothing": ('"payload.mass" = {uniform', '"payload.com.x" = {uniform', "rr holds nothing, so this changes nothing"),
+    "a negative inertia": ('"q0.1" = [0.0, 0.1, 0.2]', '"link1.inertia.zz" = [1, -1]', "expected zero or more everywhere"),
+    "correlated twice": ("0.5]]", '0.5], ["torque.kp.2", "payload.mass", -0.5]]', "stand here twice"),
     "not TOML": ("[vary]", "[vary", "is not valid TOML"),
 }  # fmt: skip
 
@@ -471,6 +572,26 @@ def test_results_are_what_other_tools_read(study: aw.Study, tmp_path: Path) -> N
     assert sweep(results.study, tmp_path).before == 100  # the folder alone is enough to go on
 
 
+def test_a_folder_is_read_by_pandas_polars_and_duckdb(study: aw.Study, tmp_path: Path) -> None:
+    """As the guide says, in one line each: by the object, its dataset, or the files themselves."""
+    results = study.run(tmp_path, threads=1)
+    rows = results.rows
+    expected = rows.to_table().column("final_q1").to_pylist()
+    pandas, polars, duckdb = (pytest.importorskip(name) for name in ("pandas", "polars", "duckdb"))
+    files = f"{tmp_path}/rows/*.parquet"
+    found = {
+        "pandas": rows.to_table().to_pandas()["final_q1"].tolist(),
+        "pandas, files": pandas.read_parquet(tmp_path / "rows")["final_q1"].tolist(),
+        "polars": polars.DataFrame(results)["final_q1"].to_list(),
+        "polars, lazy": polars.scan_pyarrow_dataset(rows).select("final_q1").collect()["final_q1"].to_list(),
+        "polars, files": polars.read_parquet(files)["final_q1"].to_list(),
+        "duckdb": [x for (x,) in duckdb.sql("select final_q1 from rows order by row").fetchall()],
+        "duckdb, files": [x for (x,) in duckdb.sql(f"select final_q1 from '{files}' order by row").fetchall()],
+    }
+    for reader, column in found.items():
+        assert column == expected, reader
+
+
 def test_the_command_runs_goes_on_and_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("study.toml").write_text(TEXT.replace('robot = "rr"', 'robot = "rr"\nchunk = 16'))
@@ -496,3 +617,38 @@ def test_the_command_runs_goes_on_and_reports(tmp_path: Path, monkeypatch: pytes
     ):
         result = CliRunner().invoke(app, ["sweep", *words])
         assert result.exit_code == 2 and message in result.stderr
+
+
+def test_a_quaternion_does_not_vary_entry_by_entry() -> None:
+    """Of a floating robot positions, velocities and masses do."""
+    dog = aw.load("anymal_c")
+    with pytest.raises(ModelError, match="an entry of a quaternion"):
+        readied(aw.Study(dog, {"q0.4": [0.0, 0.1]}, duration=0.1))
+    found = readied(aw.Study(dog, {"q0.3": [0.0, 0.1], "qd0.4": [0.0, 0.1], "base.mass": [10.0, 20.0]}, duration=0.01))
+    assert found.run(found.design.draw(0, 8)).run.finished.all()
+
+
+def test_a_study_in_which_nothing_comes_to_its_end_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("stiff.toml").write_text(TEXT.replace("kp = 20\nkd = 2", "kp = 1e9\nkd = 1e9"))
+    result = CliRunner().invoke(app, ["sweep", "stiff.toml", "--threads", "1"])
+    assert result.exit_code == 1 and "100 could not go on" in result.stdout
+    assert "none of the first 8 rollouts comes to its end" in result.stderr and "shorter step" in result.stderr
+    assert CliRunner().invoke(app, ["sweep", "stiff.toml", "--json"]).exit_code == 1
+    assert CliRunner().invoke(app, ["sweep", "stiff.toml", "-o", "part", "--chunk", "1/2"]).exit_code == 0
+
+
+def test_a_start_after_the_end_of_the_motion_is_told() -> None:
+    motion = {"type": "quintic", "times": [0, 1], "points": [[0, 0], [1, 1]]}
+    with pytest.raises(ModelError, match="start = 5 is not before the end of the motion, at 1 s"):
+        readied(aw.Study("rr", {"payload.mass": [0.0, 1.0]}, trajectory=motion, start=5.0))
+
+
+def test_what_is_no_folder_and_no_part_is_told(study: aw.Study, tmp_path: Path) -> None:
+    for wrong in (3, None):
+        with pytest.raises(InputError, match="folder of a study; expected its path"):
+            aw.open_study(wrong)  # type: ignore[arg-type]
+        with pytest.raises(InputError, match="folder of a study; expected its path"):
+            study.run(wrong)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="expected which part of how many"):
+        study.run(tmp_path, part="1/2")

@@ -48,8 +48,10 @@ COMMAND = [sys.executable, "-m", "armwright", "sweep"]
 
 
 def started(study: Path, folder: Path, *options: str) -> subprocess.Popen[bytes]:
+    """The command, whose errors go to a file beside the folder."""
     command = [*COMMAND, str(study), "-o", str(folder), *options]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with folder.with_suffix(".errors").open("wb") as errors:
+        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -134,6 +136,8 @@ def kill_cluster(study: Path, whole: dict[str, bytes], what: str, kills: int, wo
         time.sleep(chance.uniform(0, 0.5))
         (scheduler if what == "scheduler" else workers[0]).kill()
         code = child.wait(timeout=120)
+        why = f": {folder.with_suffix('.errors').read_text().strip()}" if code else ""
+        wrong += what == "worker" and code != 0  # the other goes on
         for process in (*workers, scheduler):
             process.kill()
             process.wait()
@@ -141,7 +145,9 @@ def kill_cluster(study: Path, whole: dict[str, bytes], what: str, kills: int, wo
         wrong += not contents(folder).items() <= whole.items()
         if started(study, folder).wait() or contents(folder) != whole:
             wrong += 1
-        print(f"  {what} killed: the command ended with {code}, {there} of {len(whole)} files were there", flush=True)
+        print(
+            f"  {what} killed: the command ended with {code}, {there} of {len(whole)} files were there{why}", flush=True
+        )
         shutil.rmtree(folder)
     print(f"{kills} kills of a {what}: {wrong} wrong", flush=True)
     return wrong

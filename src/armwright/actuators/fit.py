@@ -6,13 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from armwright.actuators.actuator import Actuator, Drive, Hydraulic
 from armwright.algebra import Symmetric, Vector
-from armwright.errors import InputError, unknown
+from armwright.errors import InputError, ModelError, unknown
 from armwright.mechanism import Link
 from armwright.model.description import LinkModel, joined, symmetric, tensor, triple
 from armwright.model.values import Reader
 from armwright.robot import Robot
+
+ROUNDING = 1e-9
+"""Relative: how far principal inertias may break the rule of the triangle by rounding."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,7 @@ def fitted(
     Masses stand as points on the link before each joint, or where `mounts_at` says; with `masses=False` none are added,
     for a robot whose links have them already.
     """
-    chosen = _by_joint(robot, drives)
+    chosen = by_joint(robot, drives)
     places = dict(zip([joint.name for joint in robot.joints], mounts(robot, mounts_at), strict=True))
     links = list(robot.links)
     for name, drive in chosen.items():
@@ -100,8 +105,51 @@ def fitted(
     return replace(robot, links=tuple(links)).each_joint(driven)
 
 
-def _by_joint(robot: Robot, drives: Mapping[str, Drive] | Sequence[Drive]) -> dict[str, Drive]:
+def without_drives(robot: Robot, masses: Mapping[str, Any]) -> Robot:
+    """The robot without drives of its own, so that it can be fitted with others and carries none twice.
+
+    `masses` has by link what sits in it: kilograms, which leave a body of the same shape that weighs less, or kilograms
+    and the point where they are, (mass, (x, y, z)) in the frame of the link.
+    """
+    links = {link.name: link for link in robot.links}
+    for name, said in masses.items():
+        if name not in links:
+            raise unknown(f"link of {robot.name}:", name, list(links))
+        mass, point = said if isinstance(said, Sequence) and len(said) == 2 else (said, None)
+        row = Reader({"mass": mass, "point": point}, lambda _key, name=name: f"without_drives, {name}")  # type: ignore[misc]
+        try:
+            taken = row.at_least_zero("mass", "kilograms")
+            links[name] = _lightened(links[name], taken, None if point is None else Vector(*row.triple("point")))
+        except ModelError as error:
+            raise InputError(str(error)) from None
+    return replace(robot, links=tuple(links.values()))
+
+
+def _lightened(link: LinkModel, mass: float, point: Vector | None) -> LinkModel:
+    """A link without a part of its mass, if what is left can be a body."""
+    if mass >= link.mass > 0 or mass > link.mass:
+        raise InputError(
+            f"without_drives: {link.name} has drives of {mass:g} kg; expected less than its {link.mass:g} kg"
+        )
+    if point is None:
+        part = 1.0 if link.mass == 0 else 1 - mass / link.mass
+        return replace(link, mass=link.mass * part, inertia=tensor(symmetric(link.inertia) * part))
+    left = _loaded(link, -mass, point)
+    second = np.linalg.eigvalsh(np.array(left.inertia))
+    if second[0] < 0 or second[2] > (second[0] + second[1]) * (1 + ROUNDING):
+        told = ", ".join(f"{x:.3g}" for x in second)
+        raise InputError(
+            f"without_drives: {link.name} without {mass:g} kg there would have principal inertias of {told} kg m^2, "
+            "which no body has; expected less, another point, or the mass alone, which leaves a body of the same shape"
+        )
+    return left
+
+
+def by_joint(robot: Robot, drives: Mapping[str, Drive] | Sequence[Drive]) -> dict[str, Drive]:
+    """Actuators by the names of joints."""
     names = [joint.name for joint in robot.joints]
+    if not isinstance(drives, Mapping | Sequence):
+        raise InputError(f"fitted got {drives!r}; expected actuators by joint, or a list from base to tip")
     if not isinstance(drives, Mapping):
         if len(drives) != len(names):
             raise InputError(f"fitted got {len(drives)} actuators; {robot.name} has {len(names)} joints")

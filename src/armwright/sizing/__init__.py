@@ -8,10 +8,10 @@ fitted(robot, actuators)                          a robot with actuators of one'
 from armwright.actuators import catalogue
 from armwright.actuators.actuator import Actuator, Brake, Cylinder, Gearbox, Hydraulic, Lever, Motor
 from armwright.actuators.catalogue import Catalogue, packaged, read
-from armwright.actuators.fit import fitted
+from armwright.actuators.fit import fitted, without_drives
 from armwright.sizing import request, scaling
 from armwright.sizing.result import ActuatorSet, Chosen, Sizing
-from armwright.sizing.size import size
+from armwright.sizing.size import margins, size
 
 __all__ = [
     "Actuator",
@@ -27,9 +27,11 @@ __all__ = [
     "Sizing",
     "catalogue",
     "fitted",
+    "margins",
     "packaged",
     "read",
     "request",
     "scaling",
     "size",
+    "without_drives",
 ]

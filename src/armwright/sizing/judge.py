@@ -8,8 +8,8 @@ is taken at each instant. A load that is known is one between itself and itself.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -20,7 +20,8 @@ from armwright.sizing.loads import JointLoad
 
 CRITERIA = (
     *("peak torque", "RMS torque", "speed", "voltage", "power", "heat"),
-    *("gear peak", "gear RMS", "gear speed", "inertia ratio", "brake", "push", "pull", "flow", "stroke"),
+    *("gear peak", "gear RMS", "gear speed", "inertia ratio", "brake", "twist", "frequency"),
+    *("push", "pull", "flow", "stroke"),
 )
 SCREEN = 48
 """Instants at which the peak is looked at before all others."""
@@ -65,6 +66,8 @@ class Columns:
     gear_continuous: Array
     gear_speed: Array
     holding: Array
+    stiffness: Array
+    backlash: Array
 
     @classmethod
     def of(cls, actuators: Sequence[Actuator]) -> Columns:
@@ -96,8 +99,9 @@ class Columns:
             "gear speed": self.gear_speed[0],
             "inertia ratio": terms.inertia_ratio,
             "brake": self.holding[0],
+            "frequency": 1 / terms.frequency if terms.frequency else math.inf,
         }
-        return {name: bool(np.isfinite(limit)) for name, limit in limits.items()}
+        return {name: bool(np.isfinite(limit)) for name, limit in limits.items()} | {"twist": bool(terms.twist)}
 
 
 def _row(drive: Actuator) -> tuple[object, ...]:
@@ -126,6 +130,8 @@ def _row(drive: Actuator) -> tuple[object, ...]:
         g.continuous_torque or math.inf,
         g.max_input_speed or math.inf,
         drive.brake.holding_torque if drive.brake else math.inf,
+        g.stiffness or math.nan,
+        math.nan if g.backlash is None else g.backlash,
     )
 
 
@@ -156,6 +162,8 @@ class Terms:
     ambient: float = 40.0
     inertia_ratio: float = math.inf
     energy: bool = False
+    twist: Mapping[str, float] = field(default_factory=dict)
+    frequency: float = 0.0
 
 
 def least(low: Array, high: Array) -> Array:
@@ -213,9 +221,19 @@ def uses(asked: Asked, c: Columns, terms: Terms) -> dict[str, Array]:
         "inertia ratio": asked.inertia / np.maximum(c.ratio**2 * c.inertia, 1e-300) / terms.inertia_ratio,
         "brake": held / (c.holding * c.ratio),
     }
+    if (most := terms.twist.get(load.name)) is not None:
+        found["twist"] = _known(float(np.max(gear)) / c.stiffness + c.backlash / 2) / most
+    if terms.frequency:
+        found["frequency"] = 2 * math.pi * terms.frequency * _known(np.sqrt(asked.inertia / c.stiffness))
     if terms.energy:
         found["energy"] = _energy(motor, c, load)
     return found
+
+
+def _known(values: Array) -> Array:
+    """What is not known of a gearbox cannot be shown to be enough where it is asked for."""
+    known: Array = np.where(np.isnan(values), math.inf, values)
+    return known
 
 
 def fits(found: dict[str, Array], most: float) -> Array:

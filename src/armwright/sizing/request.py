@@ -1,11 +1,12 @@
 """A question of sizing in a TOML file: which robot, along what, holding what, out of which catalogue (docs/sizing.md).
 
-robot = "ur5e"                         # or the path of a robot file
+robot = "ur5e"                         # or the path of a robot file, or {file = "arm.urdf", tip = "flange"}
 catalogue = "typical"                  # or the path of a catalogue
 objective = "mass"                     # or "price", "energy"
 payloads = [0.0, 5.0]                  # kilograms, or tables with mass, com and inertia
 reserve = 0.1                          # the part of every limit that is to be left
-inertia_ratio = 30.0                   # and ambient, samples, sets, brakes, gravity, as `armwright.size` has them
+inertia_ratio = 30.0                   # and max_twist, min_frequency, ambient, samples, sets, brakes, gravity, as
+                                       # `armwright.size` has them
 
 [[motion]]                             # each as the [trajectory] of a scenario
 type = "quintic"
@@ -14,6 +15,9 @@ points = [[0, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0]]
 
 [mounts]                               # where actuators stand that are not on the link before their joint, at the joint
 joint4 = {link = "forearm", point = [0.0, 0.0, 0.1]}
+
+[without_drives]                       # by link, kilograms of drives that the robot has in it already
+forearm = 1.5                          # or {mass = 1.5, point = [0.3, 0, 0]}
 
 [levers]                               # joints that a cylinder moves
 joint2 = {before = 0.9, on = 0.4, angle = "90 deg"}
@@ -29,12 +33,11 @@ from armwright.actuators.actuator import Lever
 from armwright.actuators.catalogue import read as read_catalogue
 from armwright.errors import InputError, ModelError
 from armwright.files import contents
-from armwright.load import load
 from armwright.model.toml import LARGEST, data_of, lines_of
 from armwright.model.values import Reader
-from armwright.scenario import trajectory_of
+from armwright.scenario import robot_in, trajectory_of
 
-NUMBERS = ("reserve", "inertia_ratio", "ambient")
+NUMBERS = ("reserve", "inertia_ratio", "min_frequency", "ambient")
 COUNTS = ("samples", "sets")
 TOP = (
     "robot",
@@ -46,6 +49,8 @@ TOP = (
     "motion",
     "mounts",
     "levers",
+    "without_drives",
+    "max_twist",
     *NUMBERS,
     *COUNTS,
 )
@@ -70,7 +75,8 @@ def parse(text: str, file: str = "sizing", folder: Path = Path()) -> dict[str, A
 
     top = Reader(data, lambda key: where("", 0, key))
     top.check_keys(TOP)
-    robot = load(_beside(folder, top.text("robot", top.need("robot", '; such as robot = "ur5e"'))))
+    top.need("robot", '; such as robot = "ur5e"')
+    robot = robot_in(top, folder)
     if "gravity" in data:
         robot = robot.with_gravity(top.triple("gravity"))
     motions = data.get("motion", [])
@@ -78,7 +84,7 @@ def parse(text: str, file: str = "sizing", folder: Path = Path()) -> dict[str, A
         top.fail("motion", "a robot is sized for motions; expected at least one [[motion]] table")
     parts = [Reader(m, lambda key, i=i: where("motion", i, key) + f", motion {i + 1}") for i, m in enumerate(motions)]  # type: ignore[misc]
     told: dict[str, Any] = {key: top.number(key) for key in NUMBERS if key in data}
-    told |= {key: data[key] for key in (*COUNTS, "brakes") if key in data}
+    told |= {key: data[key] for key in (*COUNTS, "brakes", "max_twist") if key in data}
     return {
         "robot": robot,
         "motions": [trajectory_of(part, robot, folder) for part in parts],
@@ -86,6 +92,7 @@ def parse(text: str, file: str = "sizing", folder: Path = Path()) -> dict[str, A
         "catalogue": read_catalogue(_beside(folder, top.text("catalogue", "typical"))),
         "objective": top.text("objective", "mass"),
         "mounts_at": _mounts(top),
+        "without_drives": _drives(top),
         "levers": _levers(top, lambda key: where("levers", 0, key) + ", levers"),
         **told,
     }
@@ -123,6 +130,17 @@ def _levers(top: Reader, where: Callable[[str | None], str]) -> dict[str, Lever 
         except InputError as error:
             raise ModelError(f"{where(joint)}: {joint}: {error}") from None
     return found
+
+
+def _drives(top: Reader) -> dict[str, Any]:
+    """What sits in links already, by link."""
+    given = top.data.get("without_drives", {})
+    if not isinstance(given, Mapping):
+        top.fail("without_drives", f"without_drives = {given!r}: expected a table with a link in each line")
+    for link, said in given.items():
+        if isinstance(said, Mapping) and set(said) != {"mass", "point"}:
+            top.fail("without_drives", f"{link} = {said!r}: expected kilograms, or {{mass = kg, point = [x, y, z]}}")
+    return {name: (x["mass"], x["point"]) if isinstance(x, Mapping) else x for name, x in given.items()}
 
 
 def _mounts(top: Reader) -> dict[str, Any]:

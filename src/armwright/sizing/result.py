@@ -29,15 +29,18 @@ UNITS = {"mass": "kg", "price": "", "energy": "J"}
 class Chosen:
     """The actuator of one joint, and the part of each of its limits that is used; criteria without a limit are absent.
 
-    `inertia` is the largest that the joint carries. `speed` and `torque` are those of the shaft of the motor, or speed
-    and force of the rod, at all instants of all cases, `tau` is the torque of the joint as inverse dynamics of the
-    fitted robot gives it; `cases` are where each motion with each payload begins and ends.
+    `inertia` is the largest that the joint carries. At all instants of all cases, `q` is where it stands, `load` what
+    it asks of the gearbox, `speed` and `torque` are those of the shaft of the motor, or speed and force of the rod,
+    `tau` is the torque of the joint as inverse dynamics of the fitted robot gives it; `cases` are where each motion
+    with each payload begins and ends.
     """
 
     joint: str
     actuator: Drive
     used: dict[str, float]
     inertia: float
+    q: Array = field(repr=False)
+    load: Array = field(repr=False)
     speed: Array = field(repr=False)
     torque: Array = field(repr=False)
     tau: Array = field(repr=False)
@@ -50,6 +53,15 @@ class Chosen:
             return None
         own = self.actuator.gearbox.ratio**2 * self.actuator.inertia
         return self.inertia / own if own else math.inf
+
+    @property
+    def twist(self) -> Array | None:
+        """By how much the gearbox gives at each instant, at most; None where that is not known."""
+        gear = None if isinstance(self.actuator, Hydraulic) else self.actuator.gearbox
+        if gear is None or gear.stiffness is None or gear.backlash is None:
+            return None
+        given: Array = np.abs(self.load) / gear.stiffness + gear.backlash / 2
+        return given
 
     @property
     def binding(self) -> str:
@@ -119,24 +131,34 @@ class Sizing:
         """The robot with the best set."""
         return fitted(self.robot, self.best.actuators, self.mounts_at)
 
+    @cached_property
+    def tip_deflection(self) -> float | None:
+        """Metres by which gearboxes let the tip be off, at most; None where one says too little, or there is no tip.
+
+        J (torque / stiffness + backlash / 2), where each joint gives in the direction that is worst.
+        """
+        twists = [chosen.twist for chosen in self.best.joints]
+        if self.robot.tip is None or any(twist is None for twist in twists):
+            return None
+        q = np.stack([chosen.q for chosen in self.best.joints], axis=-1)
+        moved = self.robot.jacobian(q)[:, :3] * np.stack([t for t in twists if t is not None], axis=-1)[:, None]
+        return float(np.max(np.sum(np.linalg.norm(moved, axis=1), axis=-1)))
+
     @property
     def notes(self) -> list[str]:
         """What was not known of the parts chosen, and so not counted."""
         electric = [c.actuator for c in self.best.joints if isinstance(c.actuator, Actuator)]
-        parts = dict.fromkeys(part for drive in electric for part in (drive.motor, drive.gearbox))
-        notes = []
-        for part in parts:
-            if part.dry_friction is None and part.viscous_friction is None:
-                notes.append(f"the friction of {shown(part.name)} is not known: none is counted")
-            if part.continuous_torque is None and "max_input_speed" in vars(part):
-                notes.append(f"the continuous torque of {shown(part.name)} is not known: only its peak is looked at")
-        motors = dict.fromkeys(drive.motor for drive in electric)
-        notes += [
-            f"how {shown(motor.name)} warms up is not known: its RMS torque stands for it"
-            for motor in motors
-            if not motor.warms
-        ]
-        return notes
+        motors, gears = (dict.fromkeys(getattr(d, kind) for d in electric) for kind in ("motor", "gearbox"))
+        told = {
+            "the friction of {} is not known: none is counted": [
+                part for part in (*motors, *gears) if part.dry_friction is None and part.viscous_friction is None
+            ],
+            "the continuous torque of {} is not known: only the peak is looked at": [
+                gear for gear in gears if gear.continuous_torque is None
+            ],
+            "how {} warms up is not known: the RMS torque stands for it": [m for m in motors if not m.warms],
+        }
+        return [text.format(", ".join(shown(p.name) for p in parts)) for text, parts in told.items() if parts]
 
     def rows(self, chosen: ActuatorSet | None = None) -> list[tuple[str, ...]]:
         """Of a set, by default the best: actuators, and what limits each joint."""
@@ -229,5 +251,7 @@ def chosen_set(cost: float, drives: Sequence[Drive], asked: Sequence[JointLoad],
         exact, c = Asked.between(load, own, own), columns([drive])
         found, limited = c.uses(exact, terms), c.limited(terms)
         used = {name: float(found[name][0]) for name in CRITERIA if name in found and limited.get(name, True)}
-        joints.append(Chosen(load.name, drive, used, exact.inertia, *c.moving(exact), load.cases))
+        joints.append(
+            Chosen(load.name, drive, used, exact.inertia, load.q, exact.torque[0], *c.moving(exact), load.cases)
+        )
     return ActuatorSet(cost, tuple(joints))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +13,26 @@ import numpy as np
 
 from armwright.actuators.actuator import Actuator, Drive, Hydraulic, Lever, combine
 from armwright.actuators.catalogue import Catalogue, packaged, read
-from armwright.actuators.fit import mounts
+from armwright.actuators.fit import by_joint, mounts
+from armwright.actuators.fit import without_drives as bare
 from armwright.errors import InfeasibleError, InputError, unknown
+from armwright.model.values import Reader
 from armwright.names import shown
 from armwright.robot import Robot
 from armwright.sizing.judge import Terms
 from armwright.sizing.loads import JointLoad, loads
-from armwright.sizing.result import Sizing, chosen_set, columns
+from armwright.sizing.result import ActuatorSet, Sizing, chosen_set, columns
 from armwright.sizing.search import Choices, Search
 from armwright.trajectory import Trajectory
 from armwright.trajectory.inputs import check_numbers
 
+MOST_SAMPLES = 100_000
+"""Of a motion: a hundred thousand instants are finer than any drive."""
+
 OBJECTIVES = ("mass", "price", "energy")
+
+JUMP = 0.01
+"""Of the largest speed: what changes by more at once is a jump, and where a motion ends up is where it began."""
 
 
 def size(
@@ -36,8 +45,11 @@ def size(
     brakes: str | Mapping[str, str] | None = None,
     levers: Mapping[str, Lever | None] | None = None,
     mounts_at: Mapping[str, Any] | None = None,
+    without_drives: Mapping[str, Any] | None = None,
     reserve: float = 0.0,
     inertia_ratio: float | None = None,
+    max_twist: float | Mapping[str, float] | None = None,
+    min_frequency: float | None = None,
     ambient: float = 40.0,
     samples: int = 100,
     sets: int = 5,
@@ -51,22 +63,30 @@ def size(
     brakes         the name of a brake for every motor, or names by joint
     levers         by joint, how a cylinder turns it: these have cylinders; None for one that moves a joint that slides
     mounts_at      where actuators stand, by joint: (link, point); by default on the link before, at the joint
+    without_drives by link, the mass of drives that the robot has in it already: kilograms, or (kilograms, point)
     reserve        the part of every limit that is to be left
     inertia_ratio  the largest ratio of the load's inertia at the shaft to the motor's own; by default any
+    max_twist      the largest angle (or length) by which gearboxes may give, torque / stiffness + backlash / 2: one for
+                   all joints, or by joint
+    min_frequency  hertz: the least natural frequency of what a joint carries on the stiffness of its gearbox
     ambient        degrees Celsius
     samples        of each motion; what is proven is proven at these instants
     sets           how many of the best to find
     """
     begin = time.perf_counter()
     moving = _motions(robot, motions)
+    for name, given in (("levers", levers), ("mounts_at", mounts_at), ("without_drives", without_drives)):
+        _check_mapping(name, given)
     book = catalogue if isinstance(catalogue, Catalogue) else packaged() if catalogue is None else read(catalogue)
     if objective not in OBJECTIVES:
         raise unknown("objective", objective, OBJECTIVES)
     _check_options(reserve, inertia_ratio, ambient, samples, sets)
+    hertz, twist = _bound("min_frequency", min_frequency, "hertz"), _twists(robot, max_twist)
+    robot = bare(robot, without_drives or {})
     places = mounts(robot, mounts_at)
     options = _options(robot, book, objective, brakes, levers or {})
     asked = loads(robot, moving, _holding(robot, payloads), places, samples)
-    terms = Terms(ambient, inertia_ratio or math.inf, objective == "energy")
+    terms = Terms(ambient, inertia_ratio or math.inf, objective == "energy", twist, hertz)
     search = Search(asked, [_choices(own, objective) for own in options], terms, 1 - reserve, sets)
     found = search.run()
     if not found:
@@ -88,11 +108,42 @@ def size(
     )
 
 
-def _motions(robot: Robot, motions: Any) -> list[Trajectory]:
+def margins(
+    robot: Robot,
+    motions: Trajectory | Sequence[Trajectory],
+    actuators: Mapping[str, Drive] | Sequence[Drive],
+    payloads: Sequence[Any] = (None,),
+    *,
+    mounts_at: Mapping[str, Any] | None = None,
+    without_drives: Mapping[str, Any] | None = None,
+    ambient: float = 40.0,
+    samples: int = 100,
+) -> ActuatorSet:
+    """What given actuators use of their limits along other motions: those of a set that was found, or one's own.
+
+    `actuators` has one for every joint, as `fitted` takes them; the robot is the one without them, and the rest as for
+    `size`. More than all may be used: `chosen.used` says of what, and how much.
+    """
+    moving = _motions(robot, motions, whole=False)
+    _check_options(0.0, None, ambient, samples, 1)
+    for name, given in (("mounts_at", mounts_at), ("without_drives", without_drives)):
+        _check_mapping(name, given)
+    robot = bare(robot, without_drives or {})
+    fitting = by_joint(robot, actuators)
+    missing = [joint.name for joint in robot.joints if joint.name not in fitting]
+    if missing:
+        raise InputError(f"margins got no actuator for {', '.join(map(shown, missing))}; expected one for every joint")
+    drives = [fitting[joint.name] for joint in robot.joints]
+    asked = loads(robot, moving, _holding(robot, payloads), mounts(robot, mounts_at), samples)
+    return chosen_set(sum(drive.mass for drive in drives), drives, asked, Terms(ambient))
+
+
+def _motions(robot: Robot, motions: Any, whole: bool = True) -> list[Trajectory]:
+    """The motions, checked; some that are not `whole` may begin or end in motion, as a sudden stop does."""
     if not isinstance(robot, Robot):
         raise InputError(f"size got {robot!r}; expected a Robot")
     check_numbers(robot, "sizing")
-    listed = [motions] if isinstance(motions, Trajectory) else list(motions)
+    listed = list(motions) if isinstance(motions, Iterable) and not isinstance(motions, Trajectory) else [motions]
     if not listed:
         raise InputError("size got no motions; expected at least one trajectory")
     for motion in listed:
@@ -100,27 +151,77 @@ def _motions(robot: Robot, motions: Any) -> list[Trajectory]:
             raise InputError(f"size got the motion {motion!r}; expected a trajectory of {robot.n} joints")
         if not np.isfinite([motion.start, motion.end]).all() or not motion.duration > 0:
             raise InputError(f"the motion {motion!r} does not end; expected one that lasts, without .holding()")
+        _check_speeds(motion, whole)
     return listed
 
 
+def _check_speeds(motion: Trajectory, whole: bool) -> None:
+    """That speeds do not jump, which would take a torque without end that no sample sees."""
+    knots = np.array(motion.knots)
+    aside = 1e-9 * np.diff(knots)
+    after, before = (motion(t)[1] for t in (knots[:-1] + aside, knots[1:] - aside))
+    begin, end = motion(knots[[0, -1]])[0]
+    fastest = np.abs(motion(np.linspace(motion.start, motion.end, 101))[1]).max()
+    comes_round = np.abs(end - begin).max() <= JUMP * fastest * motion.duration
+    rest = np.zeros((1, motion.n))
+    outside = (rest, rest) if whole else (after[:1], before[-1:])
+    if comes_round:
+        outside = (before[-1:], after[:1])
+    found = np.abs(np.concatenate([after, outside[1]]) - np.concatenate([outside[0], before])).max(axis=1)
+    if found.max() > JUMP * fastest:
+        k = int(np.argmax(found))
+        raise InputError(
+            f"the speed of the motion {motion!r} jumps by {found[k]:.4g} rad/s or m/s at t = {knots[k]:g} s, which no "
+            "torque does; expected one from rest to rest, or round and round, such as quintic or trapezoidal"
+        )
+
+
 def _check_options(reserve: float, inertia_ratio: float | None, ambient: float, samples: int, sets: int) -> None:
+    for name, given in (("reserve", reserve), ("inertia_ratio", inertia_ratio or 1.0), ("ambient", ambient)):
+        if isinstance(given, bool) or not isinstance(given, Real):
+            raise InputError(f"{name} = {given!r} is not a number")
     if not 0 <= reserve < 1:
         raise InputError(f"reserve = {reserve!r}: expected the part of every limit to be left, from 0 to below 1")
     if inertia_ratio is not None and not 0 < inertia_ratio < math.inf:
         raise InputError(f"inertia_ratio = {inertia_ratio!r}: expected a ratio above zero, such as 10")
     if not math.isfinite(ambient):
         raise InputError(f"ambient = {ambient!r}: expected degrees Celsius")
-    for name, value, least in (("samples", samples, 2), ("sets", sets, 1)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise InputError(f"{name} = {value!r}: expected a whole number of at least {least}")
+    for name, value, least, most in (("samples", samples, 2, MOST_SAMPLES), ("sets", sets, 1, math.inf)):
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise InputError(f"{name} = {value!r}: expected a whole number from {least} to {most:g}")
 
 
-def _holding(robot: Robot, payloads: Sequence[Any]) -> list[Robot]:
+def _check_mapping(name: str, given: Any) -> None:
+    if not isinstance(given, Mapping | None):
+        raise InputError(f"{name} = {given!r}: expected a mapping, from names to what each is to have")
+
+
+def _bound(name: str, value: float | None, unit: str) -> float:
+    """A bound that may be asked for; zero where it is not."""
+    if value is not None and (isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < math.inf):
+        raise InputError(f"{name} = {value!r}: expected {unit}, above zero")
+    return float(value or 0.0)
+
+
+def _twists(robot: Robot, asked: float | Mapping[str, float] | None) -> dict[str, float]:
+    names = [joint.name for joint in robot.joints]
+    if asked is None:
+        return {}
+    given = dict(asked) if isinstance(asked, Mapping) else dict.fromkeys(names, asked)
+    for name in given:
+        if name not in names:
+            raise unknown(f"joint of {robot.name}:", name, names)
+    return {name: _bound("max_twist", value, "radians, or metres") for name, value in given.items()}
+
+
+def _holding(robot: Robot, payloads: Any) -> list[Robot]:
     held = []
-    for payload in payloads:
+    alone = isinstance(payloads, (str, Mapping)) or not isinstance(payloads, Iterable)
+    for payload in [payloads] if alone else payloads:
         if payload is None:
             held.append(robot)
         elif isinstance(payload, Mapping):
+            Reader(payload, lambda _key: "payload").check_keys(("mass", "com", "inertia"))
             held.append(robot.with_payload(**payload))
         else:
             held.append(robot.with_payload(payload) if payload else robot.without_payload())
@@ -138,8 +239,10 @@ def _options(
 ) -> list[list[Drive]]:
     """The actuators that each joint may have, all combinations; what the objective needs of each part is there."""
     names = [joint.name for joint in robot.joints]
-    by_joint = dict.fromkeys(names, brakes) if isinstance(brakes, str) else dict(brakes or {})
-    for name in (*by_joint, *levers):
+    if not isinstance(brakes, str):
+        _check_mapping("brakes", brakes)
+    braked = dict.fromkeys(names, brakes) if isinstance(brakes, str) else dict(brakes or {})
+    for name in (*braked, *levers):
         if name not in names:
             raise unknown(f"joint of {robot.name}:", name, names)
     made = list[list[Drive]]()
@@ -147,7 +250,7 @@ def _options(
         if joint.name in levers:
             made.append(_hydraulic(joint, levers[joint.name], book))
             continue
-        wanted = by_joint.get(joint.name)
+        wanted = braked.get(joint.name)
         brake = None if wanted is None else book.brake(wanted)
         gears = [gear for gear in book.gearboxes if gear.linear == joint.prismatic]
         if not gears or not book.motors:

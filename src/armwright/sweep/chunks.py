@@ -48,9 +48,14 @@ def readied(study: Study, anew: bool = False) -> Ready:
     return _known[key]
 
 
-def compute(study: Study, number: int) -> Chunk:
-    """A chunk of a study; the one function that every engine calls."""
+def compute(study: Study, number: int, digest: str = "") -> Chunk:
+    """A chunk of a study; the one function that every engine calls.
+
+    `digest` is of the study where it was asked for: a process that has it ready with other files looks at them again.
+    """
     found = readied(study)
+    if digest and found.digest != digest:
+        found = readied(study, anew=True)
     arrow, _ = arrow_of()
     rows, told = computed(found, number)
     meta = {"armwright": json.dumps({"digest": found.digest, "chunk": number, "study": found.identity})}

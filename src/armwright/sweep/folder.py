@@ -44,9 +44,16 @@ class Folder:
     path: Path
 
     @classmethod
+    def at(cls, path: str | Path) -> Folder:
+        """A folder that may have a study some day."""
+        if not isinstance(path, (str, Path)):
+            raise InputError(f"got {path!r} for the folder of a study; expected its path")
+        return cls(Path(path))
+
+    @classmethod
     def of(cls, path: str | Path) -> Folder:
         """A folder that has a study, or an error that says what it has."""
-        found = cls(Path(path))
+        found = cls.at(path)
         if not (found.path / MANIFEST).is_file():
             raise InputError(f"{path} has no {MANIFEST}; expected a folder that `armwright sweep STUDY -o FOLDER` made")
         _ = found.manifest
@@ -119,12 +126,26 @@ class Folder:
             for number, wanted, path in self._files(part):
                 if number not in asked:
                     continue
-                if self._sum(part, number, contents(path, LARGEST)) == wanted:
+                if self._holds(part, number, wanted, path):
                     good.setdefault(number, []).append(path)
                 elif mend:
                     with _written(path):
                         path.unlink(missing_ok=True)
         return {number: files for number, files in sorted(good.items()) if len(files) == len(parts)}
+
+    def _holds(self, part: str, number: int, wanted: str, path: Path) -> bool:
+        """Whether a file is what its name says; one that cannot be read is not."""
+        try:
+            return self._sum(part, number, contents(path, LARGEST)) == wanted
+        except OSError:
+            return False
+
+    def tidy(self) -> None:
+        """Without what was half written when a process was killed; nobody else may be writing."""
+        for part in (ROWS, HISTORIES):
+            for path in (self.path / part).glob(".*.part"):
+                with _written(path):
+                    path.unlink(missing_ok=True)
 
     @property
     def _parts(self) -> tuple[str, ...]:
