@@ -10,7 +10,7 @@ from typing import Any
 
 from armwright.names import shown
 from armwright.notebook import box, table
-from armwright.report.plot import figures, write
+from armwright.report.plot import Table, figures, write
 from armwright.rules import KINDS as RULED
 from armwright.rules import SEVERITIES, Problem, accepted
 
@@ -120,8 +120,7 @@ class Report:
         rows = [(f.where, f.severity, f.kind, f.line or "", f.text) for f in self.findings]
         bad = [(i, 1) for i, finding in enumerate(self.findings) if finding.severity == "error"]
         found = table(("where", "", "kind", "line", "what"), rows, bad) if rows else ""
-        verdicts = {True: "holds", False: "fails", None: "not tried"}
-        proved = [(proof.name, verdicts[proof.holds], proof.text) for proof in self.proofs]
+        proved = [(proof.name, HOLDS[proof.holds], proof.text) for proof in self.proofs]
         proofs = table(("proof", "", "how"), proved) if proved else ""
         return box(f"{self.file}: {self.robot}: {self.summary}", found, proofs)
 
@@ -165,7 +164,7 @@ class Report:
         fine = f"\nFine: {', '.join(map(shown, self.fine))}" if self.fine else ""
         found = [(f.where, f.severity, f.kind, "" if f.line is None else str(f.line), f.text) for f in self.findings]
         proved = [(proof.name, HOLDS[proof.holds], proof.text) for proof in self.proofs]
-        tables = [("Findings", [("where", "how bad", "kind", "line", "what"), *found])] if found else []
+        tables: list[Table] = [("Findings", [("where", "how bad", "kind", "line", "what"), *found])] if found else []
         tables += [("Proofs", [("proof", "verdict", "how"), *proved])] if proved else []
         return write(path, figures(title, f"{shown(self.file)}: {counts}{fine}", [], tables, "check", TONES))
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from armwright.cli.command import AS_JSON, PAGE, NamedRobot, RobotOptions, Runner, robot_of
+from armwright.cli.command import AS_JSON, PAGE, NamedRobot, RobotOptions, Runner, robot_of, seen_robot_of
 from armwright.cli.output import console, escape, page_name, report, show_json, show_rows, told, working, write_page
 from armwright.errors import InputError, SimulationError
 from armwright.identify import Measurement
@@ -53,7 +53,7 @@ class Wanted:
             raise InputError(f"--data {self.data}: expected a name that ends in {' or '.join(DATA)}")
         if not 0 <= self.noise < np.inf:
             raise InputError(f"--noise {self.noise:g}: expected a part of the torque, such as 0.02")
-        arm = robot_of(self.robot)
+        arm = seen_robot_of(self.robot)
         if self.scenario is not None:
             made = read(self.scenario, arm)
             if self.robot.payload is not None and made.robot.payload != arm.payload:
