@@ -35,7 +35,7 @@ def floats(text: str, kind: str = "<f4") -> np.ndarray:
 
 
 @IN_BROWSER
-@pytest.mark.parametrize("kind", ["run", "identified", "figures"])
+@pytest.mark.parametrize("kind", ["run", "identified", "figures", "compared"])
 def test_no_name_runs_script_in_a_browser(kind: str) -> None:
     plain = opened(PAGES[kind]("plain"))
     for name in ("{{data}}", WORST):
@@ -48,7 +48,7 @@ def test_a_joint_that_would_be_an_image_is_a_text() -> None:
     seen = opened(page(aw.simulate(replace(arm, name="{{data}}"), duration=0.1), "{{data}}"))
     assert not seen.owned
     assert "img" not in seen.tags
-    assert seen.tags["canvas"] == 8  # the page itself works: seven charts and the arm
+    assert seen.tags["canvas"] == 9  # the page itself works: seven charts, the arm, and the arm on paper
 
 
 @IN_BROWSER

@@ -195,7 +195,7 @@ def joint_rows(run: Any) -> list[tuple[str, ...]]:
     return rows
 
 
-TITLES = ("joint", "position", "peak speed", "peak torque", "peak power")
+TITLES = ("joint", "peak torque", "peak speed", "peak power", "position")
 
 
 def joint_table(run: Any) -> str:
@@ -203,7 +203,8 @@ def joint_table(run: Any) -> str:
     head = "".join(f'<th scope="col">{name}</th>' for name in TITLES)
     rows = "".join(_joint_row(run, i) for i in range(run.robot.n))
     table = (
-        '<div class="scroll"><table><caption><h2>What it asks of the joints '
+        '<div class="scroll" tabindex="0" role="region" aria-label="The joints">'
+        "<table><caption><h2>What it asks of the joints "
         '<span class="soft jump-hint">an instant shows the robot there</span></h2></caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
@@ -221,8 +222,8 @@ def _joint_row(run: Any, i: int) -> str:
     torque = _peak(f"{use.peak_torque:.3g} {force}", use.peak_torque_at, words, use.torque, use.of_torque, use.too_weak)
     return (
         f'<tr><th scope="row" title="{name}"><i class="dot"></i>{name}</th>'
-        f"{_extent(run.places[:, i], joint, unit)}{speed}{torque}"
-        f"<td>{np.abs(power).max():.3g} W<small>RMS {mean_power:.3g} W</small></td></tr>"
+        f"{torque}{speed}<td>{np.abs(power).max():.3g} W<small>RMS {mean_power:.3g} W</small></td>"
+        f"{_extent(run.places[:, i], joint, unit)}</tr>"
     )
 
 

@@ -36,7 +36,6 @@ function world(picture, box) {
   catch { box.append(made("p", "", "This browser draws no 3D pictures (WebGL is off); curves and table are complete.")); return null; }
   renderer.setPixelRatio(Math.min(window.devicePixelRatio || 1, 2));
   renderer.shadowMap.enabled = true;
-  renderer.domElement.tabIndex = 0; renderer.domElement.setAttribute("aria-label", "The robot: drag to turn it");
   box.append(renderer.domElement);
 
   // shapes in the frames of their links
@@ -246,6 +245,16 @@ function world(picture, box) {
     for (const {whole, gone} of tracks) for (const line of [whole, gone]) line.material.resolution.set(w, h);
     if (!moved) frame(); draw();
   }
+  const paper = made("canvas", "paper");  // what a printer gets: it does not wait for WebGL
+  box.append(paper);
+  function print() {
+    Object.assign(paper, {width: 1400, height: 700});
+    const ratio = renderer.getPixelRatio(), aspect = camera.aspect;
+    renderer.setPixelRatio(1); renderer.setSize(1400, 700, false); camera.aspect = 2; camera.updateProjectionMatrix();
+    if (!moved) frame();
+    ground.color.set("#ffffff"); draw(); paper.getContext("2d").drawImage(renderer.domElement, 0, 0, 1400, 700);
+    renderer.setPixelRatio(ratio); camera.aspect = aspect; resize();
+  }
   controls.addEventListener("change", () => { if (!framing) render(); });
   controls.addEventListener("start", () => { moved = true; });
   document.querySelectorAll("#tools [data-view]").forEach(button => button.addEventListener("click", () => { way = button.dataset.view; moved = false; frame(); render(); }));
@@ -260,7 +269,7 @@ function world(picture, box) {
   }
   links.forEach((link, i) => put(link.matrix, poses, i, first));
   new ResizeObserver(resize).observe(box); resize(); theme(); at(first);
-  return {at, theme, draw, links, camera, canvas: renderer.domElement};
+  return {at, theme, draw, print, links, camera, canvas: renderer.domElement};
 }
 
 // ---------------------------------------------------------------- the curves
@@ -308,7 +317,7 @@ function plot(chart, list, into, height, minor) {
   const axis = {stroke: () => css("--soft"), font: "12px system-ui, sans-serif", grid: {stroke: () => css("--line"), width: 1}, ticks: {show: false}};
   const plain = (u, splits) => splits.map(y => y === null ? "" : short(y) + (share ? " %" : ""));
   const options = {
-    width: Math.max(into.clientWidth, 80), height, legend: {show: false}, padding: [8, 16, 0, 0],
+    width: Math.max(into.clientWidth, 80), height, legend: {show: false}, focus: {alpha: .2}, padding: [8, 16, 0, 0],
     cursor: {x: false, y: false, points: {show: false}, drag: {x: true, y: false, setScale: false, dist: 6}},
     scales: {x: {time: false, range: () => zoom || [first, last === first ? first + 1 : last]}, y: {range: () => bounds(chart, list, scale)}},
     axes: [{...axis, size: 26, gap: 4, space: 70, values: (u, s) => s.map(x => short(x) + (minor ? "" : " s"))}, {...axis, size: minor ? 46 : 60, gap: 5, space: minor ? 26 : 32, values: plain}],
@@ -379,6 +388,10 @@ function unitOf(chart, i) {
   const {unit, force} = joints[i];
   return {q: unit, qd: unit + "/s", qdd: unit + "/s²", tau: force}[chart.column] || chart.unit;
 }
+function stress(i) {  // one joint before the others
+  if (mode !== "each") for (const chart of charts) if (chart.joint) for (const u of chart.ups)
+    u.setSeries(i === null ? null : u.series.findLastIndex(s => s.joint === i), {focus: i !== null});
+}
 function show(i, on) {
   shown[i] = on; chips[i].setAttribute("aria-pressed", on);
   for (const chart of charts) if (chart.joint) {
@@ -419,7 +432,7 @@ document.addEventListener("keydown", e => {
   if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest("input, select, summary, pre")) return;
   const steps = {ArrowLeft: -1, ArrowRight: 1}[e.key];
   if (e.key === " " && !e.target.closest("button")) run(!playing);
-  else if (steps && !e.target.closest("canvas")) { if (playing) run(false); go(now + steps * length / (e.shiftKey ? 10 : 100)); }
+  else if (steps ) { if (playing) run(false); go(now + steps * length / (e.shiftKey ? 10 : 100)); }
   else if (e.key === "Home") go(first); else if (e.key === "End") go(last); else return;
   e.preventDefault();
 });
@@ -431,6 +444,7 @@ document.querySelectorAll(".joints tbody .dot").forEach((e, i) => { e.style.back
 const chips = joints.map((joint, i) => {
   const chip = made("button", "chip", dot(joint.colour), joint.name); chip.setAttribute("aria-pressed", true); chip.title = joint.name;
   chip.addEventListener("click", () => { show(i, !shown[i]); told(); });
+  for (const [event, on] of [["pointerenter", true], ["pointerleave", false]]) chip.addEventListener(event, () => stress(on ? i : null));
   get("chips").append(chip); return chip;
 });
 get("all").addEventListener("click", () => { joints.forEach((_, i) => show(i, true)); told(); });
@@ -454,14 +468,14 @@ get("png").addEventListener("click", () => { scene.draw(); scene.canvas.toBlob(b
 
 function repaint() { if (scene) scene.theme(); for (const chart of charts) for (const u of chart.ups) u.redraw(false, false); needles(); }
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
-window.addEventListener("beforeprint", () => { document.documentElement.dataset.theme = "light"; repaint(); if (scene) scene.draw(); });
+window.addEventListener("beforeprint", () => { document.documentElement.dataset.theme = "light"; repaint(); if (scene) scene.print(); });
 window.addEventListener("afterprint", () => { delete document.documentElement.dataset.theme; repaint(); });
 let width = window.innerWidth;
 window.addEventListener("resize", () => { if (window.innerWidth !== width) { width = window.innerWidth; fit(); } });
 function fit() { for (const chart of charts) for (const u of chart.ups) u.setSize({width: Math.max(u.root.parentElement.clientWidth, 80), height: u.height}); requestAnimationFrame(needles); }
 
 const scene = world(data.picture, get("view"));
-if (!scene) get("png").disabled = true;
+if (!scene) { get("png").disabled = true; get("tools").hidden = true; }
 build(); describe(); go(first, true);
 window.armwright = {data, scene, charts, csv, go, get now() { return now; }};  // for who looks from the console
 })();
