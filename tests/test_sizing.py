@@ -413,7 +413,6 @@ def test_bad_requests_are_named_before_anything_runs() -> None:
         ({"payloads": [{"kg": 1.0}]}, "payload: unknown key 'kg'"),
         ({"motions": aw.trajectory.quintic([0, 1], [[0], [1]])}, "expected a trajectory of 2 joints"),
         ({"catalogue": 3}, "read from 3; expected a path, or the name of a packaged one"),
-        ({"brakes": 3}, "brakes = 3: expected a mapping"),
         ({"levers": "joint1"}, "levers = 'joint1': expected a mapping"),
         ({"without_drives": 2.0}, "without_drives = 2.0: expected a mapping"),
         ({"max_twist": 0.0}, "max_twist = 0.0: expected radians, or metres, above zero"),

@@ -239,8 +239,8 @@ def _options(
 ) -> list[list[Drive]]:
     """The actuators that each joint may have, all combinations; what the objective needs of each part is there."""
     names = [joint.name for joint in robot.joints]
-    if not isinstance(brakes, str):
-        _check_mapping("brakes", brakes)
+    if not isinstance(brakes, (str, Mapping)) and brakes is not None:
+        raise InputError(f"brakes = {brakes!r}: expected the name of a brake of the catalogue, or names by joint")
     braked = dict.fromkeys(names, brakes) if isinstance(brakes, str) else dict(brakes or {})
     for name in (*braked, *levers):
         if name not in names:
