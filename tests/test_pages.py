@@ -129,3 +129,13 @@ def test_the_libraries_are_the_ones_that_were_named() -> None:
         assert hashlib.sha256((vendor_web.WEB / file).read_bytes()).hexdigest() == expected
     for file in ("three.min.js", "uplot.min.js"):
         assert "</script" not in (vendor_web.WEB / file).read_text(encoding="utf-8")
+
+
+def test_a_payload_is_seen_while_it_is_held() -> None:
+    arm = aw.load("rr")
+    run = aw.simulate_phases([aw.Phase(arm, duration=0.1), aw.Phase(arm.with_payload(2.0), duration=0.1)])
+    text = page(run, "rr")
+    held = [shape for shape in data_of(text)["picture"]["shapes"] if "from" in shape]
+    assert [(shape["link"], shape["kind"], shape["to"]) for shape in held] == [(1, "sphere", 0.2)]
+    assert held[0]["from"] == pytest.approx(0.1, abs=1e-12)
+    assert "payload <b>2 kg from 0.1 to 0.2 s</b>" in text

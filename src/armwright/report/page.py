@@ -67,10 +67,12 @@ def _facts(run: Any) -> Iterable[str]:
     """What was run: in the heading, a word and what is to be said of it."""
     s, arm = run.settings, run.robot
     yield _fact("joints", str(arm.n))
-    if arm.payload is not None:
-        com = ", ".join(f"{x:.4g}" for x in arm.payload.com)
-        where = f" at ({com}) m of the tool" if any(arm.payload.com) else ""
-        yield _fact("payload", f"{arm.payload.mass:g} kg{where}")
+    for phase in run.phases or (run,):
+        if (held := phase.robot.payload) is not None:
+            com = ", ".join(f"{x:.4g}" for x in held.com)
+            where = f" at ({com}) m of the tool" if any(held.com) else ""
+            when = f" from {phase.t[0]:.4g} to {phase.t[-1]:.4g} s" if run.phases else ""
+            yield _fact("payload", f"{held.mass:g} kg{where}{when}")
     if (words := _gravity(arm.gravity)) is not None:
         yield _fact("gravity", words, "warn")
     yield _fact("time", f"{run.t[0]:g} to {run.t[-1]:g} s" if run.t[0] else f"{run.t[-1]:g} s")

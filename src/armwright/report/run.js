@@ -46,11 +46,13 @@ function world(picture, box) {
   still.matrixAutoUpdate = false; still.matrix.copy(matrix(picture.base)); scene.add(still, ...links, ...ghost);
   for (const group of [...links, ...ghost]) group.matrixAutoUpdate = false;
   const reach = links.map(() => []), veil = new THREE.MeshStandardMaterial({color: css("--accent"), transparent: true, opacity: .22, depthWrite: false});
+  const held = [];  // what is there for a while only
   for (const shape of picture.shapes) {
     const form = "mesh" in shape ? geometries[shape.mesh] : solid(shape.kind, shape.sizes);
     const part = new THREE.Mesh(form, material(shape, form, shape.link < 0 ? null : picture.joints[shape.link].joint));
     part.castShadow = part.receiveShadow = true; part.matrixAutoUpdate = false; part.matrix.copy(matrix(shape.pose));
     (shape.link < 0 ? still : links[shape.link]).add(part);
+    if ("from" in shape) held.push({part, from: shape.from, to: shape.to});
     form.computeBoundingSphere();
     const ball = form.boundingSphere.clone().applyMatrix4(part.matrix);
     if (shape.link < 0) ball.applyMatrix4(still.matrix);
@@ -225,6 +227,7 @@ function world(picture, box) {
     now = t; const before = one.setFromMatrixPosition(links[0].matrix).clone();
     links.forEach((link, i) => put(link.matrix, poses, i, t)); ghost.forEach((link, i) => put(link.matrix, ghosts, i, t));
     if (follow) { const shift = one.setFromMatrixPosition(links[0].matrix).sub(before); camera.position.add(shift); controls.target.add(shift); middle.add(shift); controls.update(); }
+    for (const {part, from, to} of held) part.visible = t >= from && t <= to;
     for (const {gone} of tracks) gone.geometry.instanceCount = place(times, t + 1e-9 * length);
     render();
   }
