@@ -315,7 +315,7 @@ function plot(chart, list, into, height, minor) {
   for (const [source, dash] of [[chart.dashed, [3, 4]], [chart.curves, null]])
     for (const i of list) if (source[i]) {
       columns.push(share ? source[i].map(scale(i)) : source[i]);
-      series.push({joint: i, stroke: chart.colours[i], width: dash ? 1.3 : 1.8, dash, show: !chart.joint || shown[i], points: {show: false}, spanGaps: false, alpha: dash ? .75 : 1});
+      series.push({joint: i, stroke: chart.colours[i], width: dash ? 1.3 : 1.8, dash, show: !chart.joint || shown[i], points: {show: false}, spanGaps: false, pxAlign: 0, alpha: dash ? .75 : 1});
     }
   const axis = {stroke: () => css("--soft"), font: "12px system-ui, sans-serif", grid: {stroke: () => css("--line"), width: 1}, ticks: {show: false}};
   const plain = (u, splits) => splits.map(y => y === null ? "" : short(y) + (share ? " %" : ""));
