@@ -109,15 +109,17 @@ function world(picture, box) {
   }
   const base = new THREE.Vector3().setFromMatrixPosition(still.matrix), foot = new THREE.Vector3(base.x, base.y, 0);
   const centres = [], balls = (reach.base || []).map(ball => [ball.center.clone(), ball.radius]), matrix4 = new THREE.Matrix4();
+  const seen = (spot, radius) => { if (spot.distanceTo(base) < 1e3 * size) balls.push([spot, radius]); };  // but for what has gone beyond all bounds
   for (let k = 0; k < times.length; k += Math.max(1, Math.floor(times.length / 60)))
     for (let i = 0; i < count; i++) {
       put(matrix4, poses, i, times[k]); centres.push(matrix4.elements[14]);
-      if (!reach[i].length) balls.push([new THREE.Vector3().setFromMatrixPosition(matrix4), 0]);
-      for (const ball of reach[i]) balls.push([ball.center.clone().applyMatrix4(matrix4), ball.radius]);
+      if (!reach[i].length) seen(new THREE.Vector3().setFromMatrixPosition(matrix4), 0);
+      for (const ball of reach[i]) seen(ball.center.clone().applyMatrix4(matrix4), ball.radius);
     }
+  if (!balls.length) balls.push([base, size]);
   const travels = picture.free && balls.some(([c]) => c.distanceTo(balls[0][0]) > 3 * size);
-  const low = Math.min(...balls.map(([c, r]) => c.z - r)), high = Math.max(...balls.map(([c, r]) => c.z + r));
-  const wide = Math.max(...balls.map(([c, r]) => Math.hypot(c.x - foot.x, c.y - foot.y) + r), .3 * size);
+  const most = (least, measure) => balls.reduce((found, [c, r]) => Math.max(found, measure(c, r)), least);
+  const tall = most(size, (c, r) => Math.abs(c.z - base.z) + r), wide = most(.3 * size, (c, r) => Math.hypot(c.x - foot.x, c.y - foot.y) + r);
 
   // the floor at z = 0 of the world, with a scale; axes and a column where the robot stands
   const raw = wide / 4, power = 10 ** Math.floor(Math.log10(raw)), step = [1, 2, 5, 10].map(k => k * power).find(s => s >= raw * .999);
@@ -170,10 +172,10 @@ function world(picture, box) {
   const tracks = picture.tracks.map(([link, ...spot]) => {
     const points = [];
     for (const t of times) points.push(...new THREE.Vector3(...spot).applyMatrix4(put(matrix4, poses, link, t)).toArray());
-    for (let k = 0; k < points.length; k += 30) balls.push([new THREE.Vector3().fromArray(points, k), .01 * size]);
+    for (let k = 0; k < points.length; k += 30) seen(new THREE.Vector3().fromArray(points, k), .01 * size);
     const drawn = width => {
       const line = new THREE.Line2(new THREE.LineGeometry(), new THREE.LineMaterial({color: "#e8710a", linewidth: width}));
-      if (times.length > 1) line.geometry.setPositions(points); else line.visible = false;
+      if (times.length > 1 && points.every(x => Math.abs(x) < 1e6 * size)) line.geometry.setPositions(points); else line.visible = false;
       scene.add(line); return line;
     };
     return {whole: drawn(2), gone: drawn(2.8)};
@@ -183,7 +185,7 @@ function world(picture, box) {
   const sun = new THREE.DirectionalLight("#ffffff", 2.2), fill = new THREE.DirectionalLight("#dfe8ff", .6), middle = new THREE.Vector3();
   scene.add(new THREE.HemisphereLight("#ffffff", "#8f97a6", 1.35), sun, sun.target, fill, fill.target);
   sun.castShadow = true; sun.shadow.mapSize.set(2048, 2048); sun.shadow.bias = -2e-4; sun.shadow.normalBias = .004 * size; sun.shadow.radius = 5;
-  const span = Math.max(wide, travels ? 2 * size : (high - low) / 2) * 1.3;
+  const span = Math.max(wide, travels ? 2 * size : .6 * tall) * 1.3;
   Object.assign(sun.shadow.camera, {left: -span, right: span, top: span, bottom: -span, near: .01 * size, far: 8 * span});
 
   const controls = new THREE.OrbitControls(camera, renderer.domElement);
@@ -193,12 +195,12 @@ function world(picture, box) {
   function frame() {  // the nearest place from which everything is in view
     const look = new THREE.Vector3(...ways[way]).normalize().negate(), right = new THREE.Vector3().crossVectors(look, camera.up).normalize();
     const up = new THREE.Vector3().crossVectors(right, look), tall = Math.tan(camera.fov * Math.PI / 360) * .86, broad = tall * camera.aspect;
-    const seen = follow ? around() : [...balls, [foot, .2 * size]];
-    const to = seen.reduce((sum, [c]) => sum.add(c), new THREE.Vector3()).multiplyScalar(1 / seen.length);
+    const all = follow ? around() : [...balls, [foot, .2 * size]];
+    const to = all.reduce((sum, [c]) => sum.add(c), new THREE.Vector3()).multiplyScalar(1 / all.length);
     let far = size;
     for (let k = 0; k < 12; k++) {
       let l = Infinity, r = -Infinity, b = Infinity, t = -Infinity, need = 0;
-      for (const [c, radius] of seen) {
+      for (const [c, radius] of all) {
         const d = one.copy(c).sub(to), x = d.dot(right), y = d.dot(up), z = d.dot(look), depth = far + z;
         l = Math.min(l, (x - radius) / depth); r = Math.max(r, (x + radius) / depth);
         b = Math.min(b, (y - radius) / depth); t = Math.max(t, (y + radius) / depth);
