@@ -58,6 +58,7 @@ LONG = (
     "precision rr",
     "crossing",
     "check FILE",
+    "view panda",
 )  # each is tested by itself
 
 
