@@ -154,7 +154,8 @@ def _ghost(run: Run, pick: Array, size: float) -> str | None:
     """Where the reference would have the links, if that is anywhere else."""
     if run.reference is None or run.robot.balls:
         return None
-    poses = run.robot.link_poses(run.reference[0][pick])
+    wanted = run.reference[0][pick]  # nan in phases that follow nothing
+    poses = run.robot.link_poses(np.where(np.isfinite(wanted), wanted, run.q[pick]))
     apart = np.linalg.norm(poses[..., :3, 3] - run.robot.link_poses(run.q[pick])[..., :3, 3], axis=-1)
     return packed(as_quaternions(poses)) if np.max(apart, initial=0.0) > APART * size else None
 
