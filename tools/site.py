@@ -1,0 +1,63 @@
+"""What the documentation site has besides docs/: a gallery of examples/, and links that lead out of docs/ made to stay.
+
+pip install ".[docs]" && mkdocs build        # build/site, opens without a server, fetches nothing
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLES = ROOT / "examples"
+GALLERY = "gallery.md"
+
+_OUT = re.compile(r"\[([^\]]*)\]\((?:\.\./)+((?:src|examples|tools|benchmarks|tests)[^)#]*|[A-Z]+\.\w+)\)")
+"""A link to a file of the project that is not in docs/."""
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """The gallery is a page like any other."""
+    from mkdocs.structure.files import File  # noqa: PLC0415
+
+    files.append(File.generated(config, GALLERY, content=gallery()))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+    """Links to examples lead into the gallery; to other files of the project they become their names."""
+
+    def kept(link: re.Match[str]) -> str:
+        text, path = link[1], link[2]
+        if path.startswith("examples/") and path.endswith(".py"):
+            up = "../" * page.file.src_uri.count("/")
+            return f"[{text}]({up}{GALLERY}#{anchor(Path(path))})"
+        return text if path in text else f"{text} (`{path}`)"
+
+    return _OUT.sub(kept, markdown)
+
+
+def anchor(path: Path) -> str:
+    return path.stem.replace("_", "-")
+
+
+def gallery() -> str:
+    """Every script of examples/ with what it says of itself, its picture and its code."""
+    parts = ["# Gallery\n", "Each is a short script in `examples/`, run by the tests.\n"]
+    for path in sorted(EXAMPLES.glob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        told = ast.get_docstring(ast.parse(text)) or ""
+        title, _, rest = told.partition("\n\n")
+        picture = ROOT / "docs" / "pictures" / f"{path.stem}.svg"
+        parts.append(f"## {path.stem.replace('_', ' ').capitalize()} {{ #{anchor(path)} }}\n")
+        parts.append(f"{title}\n\n{rest}\n")
+        if picture.exists():
+            parts.append(f"![{path.stem}](pictures/{picture.name})\n")
+        parts.append(f'??? example "examples/{path.name}"\n')
+        code = text[text.index('"""', text.index('"""') + 3) + 3 :].strip()
+        parts.append(
+            "    ```python\n" + "".join(f"    {line}\n" if line else "\n" for line in code.split("\n")) + "    ```\n"
+        )
+    return "\n".join(parts)
