@@ -119,6 +119,10 @@ def main(steps: int = 200, many: int = 1024, most: int = 300, seed: int = 0) -> 
         f"after {steps * DT:.1f} s: {angle:.1e} rad from upright at {speed:.1e} rad/s; at most {abs(u).max():.1f} N m"
     )
     print(f"by aw.simulate, rtol 1e-9, it ends {np.abs(end - x[-1]).max():.1e} from there")
+    times = (DT * np.arange(len(x))).tolist()
+    curves = [Curve(name, times, x[:, i].tolist()) for i, name in enumerate(("shoulder rad", "elbow rad"))]
+    curves.append(Curve("torque / 10 N m", times[:-1], (u / 10).tolist(), dashed=True))
+    show(Plot("An acrobot swings up", "s", "", curves).svg())
     return x, u, end
 
 
