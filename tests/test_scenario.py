@@ -1,6 +1,7 @@
 """Scenario files, and the commands that run them."""
 
 import re
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -81,6 +82,19 @@ def test_a_scenario_says_everything() -> None:
     assert parse(FULL.replace('robot = "rr"', ""), "rr").robot.name == "rr"
 
 
+def test_a_robot_is_loaded_as_its_table_says(tmp_path: Path) -> None:
+    arm = aw.load("puma560")
+    arm.to_urdf(tmp_path / "arm.urdf")
+    file = tmp_path / "scenario.toml"
+    tip, still = arm.links[4].name, arm.joints[1].name
+    file.write_text(f'robot = {{file = "arm.urdf", tip = "{tip}", locked = {{{still} = 0.3}}}}')
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert [joint.name for joint in read(file).robot.joints] == [arm.joints[k].name for k in (0, 2, 3, 4)]
+    with pytest.raises(aw.ModelError, match=r"scenario, robot: rr.toml: .* a base that floats is a body"):
+        parse('robot = {file = "rr", floating = true}')
+
+
 @pytest.mark.parametrize("name", [name for name in aw.robots() if name not in ("anymal_c", "g1", "baxter")])
 def test_pick_and_place_stays_within_the_limits_of_every_robot(name: str) -> None:
     """But of those that float, which have no trajectory, and of Baxter, whose arms are too weak to be held out straight."""
@@ -107,6 +121,10 @@ def test_pick_and_place_stays_within_the_limits_of_every_robot(name: str) -> Non
         ("friction = {viscous = 0.1}", "friction = 0.1", "expected {viscous"),
         ("friction = {viscous = 0.1}", "friction = {visc = 0.1}", "expected {viscous"),
         ('robot = "rr"', "", "no robot"),
+        ('robot = "rr"', "robot = 3", "robot = 3 is not a text"),
+        ('robot = "rr"', 'robot = {file = "rr", tips = "link2"}', "unknown key 'tips'; did you mean 'tip'"),
+        ('robot = "rr"', "robot = {floating = true}", "missing key 'file'"),
+        ('robot = "rr"', 'robot = {file = "rr", floating = "yes"}', "floating = 'yes'; expected True or False"),
         ("[torque]", "[torque", "scenario"),
         ("payload = {mass = 0.5, com = [0, 0, 0]}", "payload = 3", "payload = 3"),
         ('[integrator]\nmethod = "tsit5"\nrtol = 1e-7', "integrator = 3", "not a table"),

@@ -82,7 +82,7 @@ ROOMS: dict[str, Room] = {
     ),
     "trace": Room(8, {"trace/*": "regroup vary mimic robot compiled counts frames"}),
     "exports": Room(
-        10, {"export.py": "export", "backends/text/*": "simplify export", "backends/replay.py": "simplify export"}, True
+        10, {"export/*": "export", "backends/text/*": "simplify export", "backends/replay.py": "simplify export"}, True
     ),
     "backends": Room(
         16,

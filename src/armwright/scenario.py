@@ -1,6 +1,7 @@
 """A simulation described in a TOML file: which robot, along what, driven by what, integrated how.
 
-robot = "puma560"                      # or the path of a robot file; the command line's wins
+robot = "puma560"                      # or the path of a robot file; the command line's wins; or how it is loaded:
+                                       # {file = "dog.urdf", floating = true}, base, tip, locked, packages, mappings
 duration = 3.0                         # by default as long as the trajectory lasts
 every = 0.01                           # seconds between records
 q0 = [0, 0, 0, 0, 0, 0]                # by default where the trajectory starts, else zero (neutral, for quaternions)
@@ -47,6 +48,7 @@ from armwright.identify.data import columns_of, joints_of
 from armwright.load import load
 from armwright.model.toml import LARGEST, data_of
 from armwright.model.values import Reader
+from armwright.names import shown
 from armwright.robot import Robot
 from armwright.trajectory import Trajectory
 from armwright.trajectory.inputs import check_numbers
@@ -65,6 +67,12 @@ MOTIONS: dict[str, tuple[str, ...]] = {
     "trapezoidal": ("from", "to", "velocity", "acceleration"),
     "sampled": ("file",),
 }
+LOADED = ("file", "base", "tip", "locked", "packages", "mappings", "floating")
+"""Of a robot that is a table: its file, and arguments of `load`."""
+
+NAMED = 12
+"""Joints that are named where a motion is of others."""
+
 FAITHFUL = 1e-4
 """Radians or metres by which a motion from a file may be smoothed so that it can be compiled."""
 
@@ -127,11 +135,26 @@ def _options(top: Reader, file: str) -> dict[str, Any]:
 
 
 def _loaded(robot: str | None, top: Reader, file: str, folder: Path) -> Robot:
-    name = robot or top.text("robot", "")
-    if not name:
+    if robot:
+        return load(robot)
+    if not top.data.get("robot"):
         raise ModelError(f'{file}: no robot; give robot = "puma560", or name one on the command line')
+    return robot_in(top, folder)
+
+
+def robot_in(top: Reader, folder: Path) -> Robot:
+    """The robot that a file names: a packaged one, a file beside it, or a table of a file and how it is loaded."""
+    given = top.data["robot"]
+    options: dict[str, Any] = dict(given) if isinstance(given, Mapping) else {"file": top.text("robot", "")}
+    part = Reader(options, lambda _key: top.where("robot"))
+    part.check_keys(LOADED)
+    name = part.text("file", part.need("file"))
     beside = folder / name
-    return load(beside if robot is None and Path(name).suffix and beside.exists() else name)
+    told = {key: value for key, value in options.items() if key != "file"}
+    try:
+        return load(beside if Path(name).suffix and beside.exists() else name, **told)
+    except ModelError as error:
+        raise ModelError(f"{top.where('robot')}: {error}") from None
 
 
 def _part(top: Reader, file: str, name: str) -> Reader:
@@ -180,7 +203,12 @@ def trajectory_of(part: Reader, arm: Robot, folder: Path) -> Trajectory:
     except InputError as error:
         part.fail("type", str(error))
     if motion.n != arm.n:
-        part.fail("points" if "points" in part.data else "from", f"{motion.n} joints; {arm.name} has {arm.n}")
+        names = ", ".join(shown(joint.name) for joint in arm.joints[:NAMED]) + (", ..." if arm.n > NAMED else "")
+        part.fail(
+            "points" if "points" in part.data else "from",
+            f"{motion.n} joints; {arm.name} has {arm.n} ({names}); give each its positions, or leave joints out as in "
+            'robot = {file = "arm.urdf", tip = "flange", locked = {finger = 0.02}}',
+        )
     return motion
 
 

@@ -23,10 +23,18 @@ COMMANDS = {
         "List every formulation: what it solves, after whom, how its cost grows, and which take chains only.",
     ),
     "count": ("count.run_count", "Count operations: every formulation, beside what the papers published."),
+    "export": (
+        "export.run_export",
+        "Write a robot's functions as code for another program, with a self-test where it can be run.",
+    ),
     "bench": ("bench.run_bench", "Time this robot's dynamics beside every peer that is installed."),
     "simulate": (
         "motion.run_simulation",
         "Simulate a robot: a table of torques, speeds and power, the audit (exit code 1 if in doubt), and a page.",
+    ),
+    "view": (
+        "view.run_view",
+        "Open a page that shows a robot or runs: sliders, a tool to drag, live torques, simulations to play.",
     ),
     "torques": (
         "motion.run_torques",

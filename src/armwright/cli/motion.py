@@ -15,10 +15,11 @@ from armwright.cli.command import AS_JSON, PAGE, NamedRobot, RobotOptions, Runne
 from armwright.cli.output import console, escape, page_name, report, show_json, show_rows, told, working, write_page
 from armwright.errors import InputError, SimulationError
 from armwright.identify import Measurement
-from armwright.report.page import HEADS, joint_rows, page, root_mean_square
+from armwright.report.page import HEADS, joint_rows, root_mean_square
 from armwright.report.plot import write
 from armwright.scenario import Scenario, along, pick_and_place, read
 from armwright.simulation import Run, simulate, torques_along
+from armwright.simulation.picture import page
 from armwright.study.work_precision import ACCURACIES, work_precision
 from armwright.trajectory import check_limits
 

@@ -47,7 +47,7 @@ TEXTS = frozenset(
     {
         *("what", "how", "source", "after", "the sum of", "published by", "published for this robot", "where", "kind"),
         *("proof", "published", "obtained", "held to", "verdict", "who", "joint", "joints"),
-        *("signs, zeros and base taken over", "motor", "gearbox", "differs from the best in"),
+        *("signs, zeros and base taken over", "motor", "gearbox", "differs from the best in", "arguments"),
     }
 )
 """Heads of columns with words, which fold where the terminal is narrow; the others stay whole."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Real
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -19,12 +19,15 @@ from armwright.files import write
 from armwright.model import toml
 from armwright.names import shown, tidy
 from armwright.notebook import box, table
-from armwright.report.page import page
 from armwright.report.plot import COLOURS, Plot, per_joint
 from armwright.robot import Robot
 from armwright.simulation.audit import Audit, Deviation, audited
 from armwright.simulation.motion import View
+from armwright.simulation.picture import page
 from armwright.simulation.utilisation import Utilisation, batch_utilisation, utilisation
+
+if TYPE_CHECKING:
+    from armwright.viewer import Viewer
 
 BY_JOINT, ALONE = ("q", "qd", "qdd", "tau", "drag"), ("kinetic", "potential", "work", "losses")
 """What a run has per time and joint, and what per time."""
@@ -198,12 +201,20 @@ class Run:
         return Deviation.between(self, self.again.run(factor), factor)
 
     def to_html(self, path: str | Path, title: str | None = None) -> Path:
-        """One self-contained page: curves per joint, the audit, a moving picture of the arm."""
+        """One self-contained page: the robot moving with its curves, what it asks of each joint, the audit."""
         text = page(self, title or f"{self.robot.name}")
         try:
             return write(path, text)
         except (OSError, TypeError, ValueError) as error:
             raise InputError(f"cannot write the page to {path!r}: {error}") from None
+
+    def view(
+        self, *others: Run, host: str = "127.0.0.1", port: int | None = None, browser: bool | None = None
+    ) -> Viewer:
+        """Play it on a page, others beside it as ghosts (needs viser); returns at once. As `Robot.view`."""
+        from armwright.viewer import view  # noqa: PLC0415  (a room above this one, for those who look)
+
+        return view(self, *others, host=host, port=port, browser=browser)
 
     def columns(self) -> dict[str, Array]:
         """Everything with one number per time, by name: t, q1, ..., qd1, ..., kinetic, ..."""

@@ -143,9 +143,8 @@ class WorkPrecision:
             f"{self.robot} falls for {self.duration:g} s. Largest error of any joint against the time of the "
             "integration, compiled, on one core: measured, best of several. Lower left is better."
         )
-        return figures(
-            f"Integrators on {self.robot}", introduction, plots, [("The best method for each accuracy", rows)]
-        )
+        best = [("The best method for each accuracy", rows)]
+        return figures(f"Integrators on {self.robot}", introduction, plots, best, "integrators")
 
     def plot(self, family: str, title: str = "", note: str = "") -> Plot:
         lines = [line for line in self.lines if line.family == family]
