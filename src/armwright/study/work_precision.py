@@ -64,9 +64,9 @@ REPEATS = 5
 ROUNDED = 1e-11
 """Below this error a finer setting that brings no gain has met rounding."""
 
-_FINE_CLOCK = time.get_clock_info("thread_time").resolution < 1e-6
-clock = time.thread_time if _FINE_CLOCK else time.perf_counter
-"""Seconds this thread has worked, where the system measures finely enough."""
+_FINE_CLOCK = time.get_clock_info("process_time").resolution < 1e-6
+clock = time.process_time if _FINE_CLOCK else time.perf_counter
+"""Seconds this process has worked, where the system measures finely enough: long motions run in a thread of their own."""
 
 Cost = Literal["seconds", "evaluations", "steps"]
 
