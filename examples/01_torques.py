@@ -1,7 +1,8 @@
 """Load a robot and find the torques of a motion.
 
-A robot is a name of `aw.robots()` or the path of a URDF, xacro, MuJoCo or TOML file. A motion is anything of `aw.trajectory`;
-`torques_along` has positions, speeds, torques and powers along it, by inverse dynamics, and how much of each motor that takes.
+A robot is a name of `aw.robots()` or the path of a URDF, xacro, MuJoCo or TOML file. A motion is anything of
+`aw.trajectory`; `torques_along` has positions, speeds, torques and powers along it, by inverse dynamics, and how much
+of each motor that takes.
 """
 
 import numpy as np

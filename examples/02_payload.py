@@ -1,7 +1,7 @@
 """What a payload takes of every motor: is the robot strong enough, and how much may it carry?
 
-`arm.with_payload(5.0)` is another robot. Where many payloads are asked for, the payload stays open (`vary=`): one function is
-compiled, and each state has its own. Torques are linear in the mass, so the largest one is found at once.
+`arm.with_payload(5.0)` is another robot. Where many payloads are asked for, the payload stays open (`vary=`): one
+function is compiled, and each state has its own. Torques are linear in the mass, so the largest one is found at once.
 """
 
 import numpy as np

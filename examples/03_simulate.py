@@ -1,8 +1,8 @@
 """Simulate a robot under computed torque, and have the run say how far it is to be trusted.
 
-The controller's model knows nothing of the 1.5 kg in the hand, so the arm sags; with the right model it does not. Law, dynamics and
-integrator are compiled as one loop. `run.audit` balances energy and power, compares with a run that starts a hair beside, and
-tells the condition of the mass matrix: a simulation is evidence only if that holds.
+The controller's model knows nothing of the 1.5 kg in the hand, so the arm sags; with the right model it does not.
+Law, dynamics and integrator are compiled as one loop. `run.audit` balances energy and power, compares with a run that
+starts a hair beside, and tells the condition of the mass matrix: a simulation is evidence only if that holds.
 """
 
 import numpy as np
@@ -15,7 +15,8 @@ from armwright.scene import svg
 arm = aw.load("panda")
 loaded = arm.with_payload(1.5, com=[0, 0, 0.05])
 home = np.array([0.0, -0.4, 0.0, -2.0, 0.0, 1.6, 0.8])
-motion = aw.trajectory.quintic([0, 1, 2], [home, home + [0.8, 0.5, -0.3, 0.4, 0.4, 0.3, -0.6], home]).holding()
+away = home + np.array([0.8, 0.5, -0.3, 0.4, 0.4, 0.3, -0.6])
+motion = aw.trajectory.quintic([0, 1, 2], [home, away, home]).holding()
 
 curves = []
 for label, model in (("model without payload", arm), ("right model", loaded)):

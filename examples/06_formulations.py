@@ -1,7 +1,8 @@
 """Eight roads to the same torques: every published formulation computes the same, at another cost.
 
-Each is one file, as its paper states it. Traced for a robot, everything known of that robot is folded away: what is left are
-the operations that are counted here and compiled by `aw.compile`, which takes the cheapest unless one is named.
+Each is one file, as its paper states it. Traced for a robot, everything known of that robot is folded away: what is
+left are the operations that are counted here and compiled by `aw.compile`, which takes the cheapest unless one is
+named.
 """
 
 import numpy as np

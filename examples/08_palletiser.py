@@ -1,7 +1,7 @@
 """A palletiser: parallelograms keep its flange level, and the loops are found in closed form.
 
-Its bars and rockers move with the four motors and are no coordinates of their own: torques, simulation and exports go on as for any
-arm, by every formulation, and what the bars weigh is counted.
+Its bars and rockers move with the four motors and are no coordinates of their own: torques, simulation and exports go
+on as for any arm, by every formulation, and what the bars weigh is counted.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """Which motor and gearbox for each joint? Actuators carry each other's weight, so all are chosen together.
 
-`aw.size` finds the lightest set of a catalogue for all motions and payloads, with heat, efficiency, margins and inertia counted, and
-proves that no other set is lighter.
+`aw.size` finds the lightest set of a catalogue for all motions and payloads, with heat, efficiency, margins and
+inertia counted, and proves that no other set is lighter.
 """
 
 import numpy as np
@@ -10,7 +10,8 @@ from pictures import show
 import armwright as aw
 
 arm = aw.load("ur5e")
-motion = aw.trajectory.quintic([0, 1, 2], [[0, -1.5, 1.5, 0, 0, 0], [1.5, -0.6, 0.8, -1.5, 1.5, 1.0], [0, -1.5, 1.5, 0, 0, 0]])
+home, place = [0, -1.5, 1.5, 0, 0, 0], [1.5, -0.6, 0.8, -1.5, 1.5, 1.0]
+motion = aw.trajectory.quintic([0, 1, 2], [home, place, home])
 
 found = aw.size(arm, [motion], payloads=[5.0], objective="mass", reserve=0.1)
 print(found)

@@ -1,7 +1,8 @@
 """The parameters of a robot from measured torques, with their deviations.
 
-Torque is linear in masses, first moments, inertias, friction and rotors. Which of them show is known before anything is measured;
-a motion that shows them well is found; the rest is least squares. Here a simulated robot is measured with 3 % noise.
+Torque is linear in masses, first moments, inertias, friction and rotors. Which of them show is known before anything
+is measured; a motion that shows them well is found; the rest is least squares. Here a simulated robot is measured
+with 3 % noise.
 """
 
 import sys

@@ -1,7 +1,7 @@
 """A study: numbers that vary by a design, measures of every rollout, kept in a folder that a kill does not harm.
 
-The same as a TOML file is `armwright sweep study.toml`; run again, only what is missing is computed, on one machine or many, and a
-row has the same bits however it was computed.
+The same as a TOML file is `armwright sweep study.toml`; run again, only what is missing is computed, on one machine
+or many, and a row has the same bits however it was computed.
 """
 
 import sys
@@ -30,8 +30,10 @@ with tempfile.TemporaryDirectory() as folder:
     found = results.columns(["payload.mass", "torque.kp", "peak_torque2", "tracking_error2"])
 
 mass, kp, peak, error = found.values()
+curves = []
 for gain in np.unique(kp):
     some = kp == gain
-    print(f"kp {gain:3.0f}: joint 2 is {1e3 * error[some].max():5.2f} mrad beside its motion at most, with {peak[some].max():.1f} N m")
-curves = [Curve(f"kp {gain:g}", mass[kp == gain].tolist(), (1e3 * error[kp == gain]).tolist(), line=False) for gain in np.unique(kp)]
-show(Plot("A payload that the controller does not know of", "payload kg", "joint 2, mrad beside its motion", curves).svg())
+    worst = 1e3 * error[some].max()
+    print(f"kp {gain:3.0f}: joint 2 is {worst:5.2f} mrad beside its motion at most, with {peak[some].max():.1f} N m")
+    curves.append(Curve(f"kp {gain:g}", mass[some].tolist(), (1e3 * error[some]).tolist(), line=False))
+show(Plot("A payload that the controller does not know of", "payload kg", "mrad beside the motion", curves).svg())

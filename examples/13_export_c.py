@@ -1,18 +1,19 @@
-"""C for a controller: plain C99 with a header, a self-test and a CMakeLists, no memory allocated, nothing to link but the C library.
+"""C for a controller: plain C99 with a header and a self-test, nothing allocated, only the C library needed.
 
-What is exported is what would be compiled here: the cheapest formulation for this robot, with all that is known of it folded away.
-Where a C compiler is installed the self-test is built and run.
+What is exported is what would be compiled here: the cheapest formulation for this robot, with all that is known of it
+folded away. Where a C compiler is installed the self-test is built and run.
 """
 
 import shutil
 import subprocess
 import tempfile
+from html import escape
 from pathlib import Path
 
 from pictures import show
 
 import armwright as aw
-from armwright.report.plot import Curve, Plot
+from armwright.scene import svg
 
 arm = aw.load("ur5e")
 functions = ["inverse_dynamics", "gravity_torque", "forward_kinematics", "jacobian"]
@@ -27,8 +28,6 @@ with tempfile.TemporaryDirectory() as folder:
         subprocess.run([compiler, "-O2", "-std=c99", *sources, "-lm", "-o", f"{folder}/test"], check=True)
         print(subprocess.run([f"{folder}/test"], check=True, capture_output=True, text=True).stdout)
 
-curves = []
-for label, how in (("any robot of six joints", {"joints": 6}), ("this UR5e", {"robot": arm})):
-    counts = [aw.count_operations(name, **how) for name in functions]
-    curves.append(Curve(label, [1, 2, 3, 4], [c.multiplications + c.additions for c in counts], marks=True))
-show(Plot("Products and sums: torques, gravity, pose, Jacobian", "function", "operations", curves).svg())
+lines = [f'<text x="12" y="{20 * k + 30}">{escape(line)}</text>' for k, line in enumerate(header.splitlines()[:17])]
+page = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 380" font-family="monospace" font-size="12">'
+show(svg(arm, [0, -1, 1.2, -0.3, 1.5, 0]), page + "".join(lines) + "</svg>")

@@ -10,9 +10,13 @@ upright and at rest. iLQR (Li and Todorov 2004; regularised as in Tassa, Erez an
 At the end `aw.simulate` goes along the same torques with error control, where numbers compile nothing: 200 calls.
 """
 
+import sys
+
 import numpy as np
+from pictures import show
 
 import armwright as aw
+from armwright.report.plot import Curve, Plot
 
 ROD = {
     "type": "revolute",
@@ -127,4 +131,4 @@ def main(steps: int = 200, many: int = 1024, most: int = 300, seed: int = 0) -> 
 
 
 if __name__ == "__main__":
-    main()
+    main(**({"steps": 150, "many": 64, "most": 60} if "--quick" in sys.argv else {}))

@@ -66,7 +66,7 @@ ROUNDED = 1e-11
 
 _FINE_CLOCK = time.get_clock_info("process_time").resolution < 1e-6
 clock = time.process_time if _FINE_CLOCK else time.perf_counter
-"""Seconds this process has worked, where the system measures finely enough: long motions run in a thread of their own."""
+"""Seconds this process has worked, where the system measures finely enough: long motions run in another thread."""
 
 Cost = Literal["seconds", "evaluations", "steps"]
 
