@@ -31,8 +31,10 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 
     def kept(link: re.Match[str]) -> str:
         text, path = link[1], link[2]
+        up = "../" * page.file.src_uri.count("/")
+        if path == "examples":
+            return f"[{text}]({up}{GALLERY})"
         if path.startswith("examples/") and path.endswith(".py"):
-            up = "../" * page.file.src_uri.count("/")
             return f"[{text}]({up}{GALLERY}#{anchor(Path(path))})"
         return text if path in text else f"{text} (`{path}`)"
 
@@ -46,15 +48,16 @@ def anchor(path: Path) -> str:
 def gallery() -> str:
     """Every script of examples/ with what it says of itself, its picture and its code."""
     parts = ["# Gallery\n", "Each is a short script in `examples/`, run by the tests.\n"]
-    for path in sorted(EXAMPLES.glob("*.py")):
+    for path in sorted(EXAMPLES.glob("[0-9]*.py")):
         text = path.read_text(encoding="utf-8")
         told = ast.get_docstring(ast.parse(text)) or ""
         title, _, rest = told.partition("\n\n")
         picture = ROOT / "docs" / "pictures" / f"{path.stem}.svg"
-        parts.append(f"## {path.stem.replace('_', ' ').capitalize()} {{ #{anchor(path)} }}\n")
-        parts.append(f"{title}\n\n{rest}\n")
+        number, _, name = path.stem.partition("_")
+        parts.append(f"## {int(number)}. {name.replace('_', ' ').capitalize()} {{ #{anchor(path)} }}\n")
+        parts.append(f"**{' '.join(title.split())}**\n\n{rest}\n")
         if picture.exists():
-            parts.append(f"![{path.stem}](pictures/{picture.name})\n")
+            parts.append(f"![{name}](pictures/{picture.name})\n")
         parts.append(f'??? example "examples/{path.name}"\n')
         code = text[text.index('"""', text.index('"""') + 3) + 3 :].strip()
         parts.append(
