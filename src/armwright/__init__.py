@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from armwright.study.operation_counts import count_operations
     from armwright.sweep import Study, open_study
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "ArmwrightError",
