@@ -1,6 +1,6 @@
 """What the documentation site has besides docs/: a gallery of examples/, and links that lead out of docs/ made to stay.
 
-pip install ".[docs]" && mkdocs build        # build/site, opens without a server, fetches nothing
+pip install ".[docs]" && mkdocs build        # build/site: opens without a server, but for its search; fetches nothing
 """
 
 from __future__ import annotations
