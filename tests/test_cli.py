@@ -119,6 +119,7 @@ def test_export_writes_what_python_would(tmp_path: Path, monkeypatch: pytest.Mon
         assert (tmp_path / "puma560" / path.name).read_text() == path.read_text()
     data = json.loads(run("export", "rr", "--to", "python", "-o", "there", "--functions", "bias", "--json"))
     assert data["files"] == ["there/rr.py"] and data["functions"]["bias"]["arguments"] == {"q": 2, "qd": 2}
+    assert json.loads(run("export", "rr", "--to", "jax", "-o", "there", "--json"))["files"] == ["there/rr_jax.py"]
     assert "unknown export target 'fortran'" in run("export", "rr", "--to", "fortran", code=2)
     assert "unknown problem 'biass'" in run("export", "rr", "--functions", "biass", code=2)
 

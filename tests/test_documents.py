@@ -38,7 +38,7 @@ def test_toml_blocks_load(document: Path, tmp_path: Path) -> None:
         if "[vary]" in block:
             assert ready(aw.Study.parse(block)).design.rows > 0
             continue
-        if "[trajectory]" in block:  # a scenario
+        if "[trajectory]" in block or "[[phase]]" in block:  # a scenario
             assert parse(block, "puma560").robot.name == "puma560"
             continue
         if "[[motion]]" in block:  # a question of sizing

@@ -14,7 +14,7 @@ import armwright as aw
 from armwright import torque
 from armwright.cli import app
 from armwright.identify.data import write_csv
-from armwright.scenario import along, parse, pick_and_place, read
+from armwright.scenario import MOTIONS, along, parse, pick_and_place, read
 from armwright.trajectory import check_limits
 
 FULL = """
@@ -188,6 +188,152 @@ def test_pick_and_place_takes_the_time_that_joints_need() -> None:
     held = np.abs(arm.gravity_torque(pick_and_place(arm).trajectory(np.linspace(0, 4, 99))[0])).max()
     assert 4.0 < lasting(max_torque=1.2 * held) < lasting(max_torque=1.1 * held) < 40.0
     assert lasting(max_torque=0.5 * held) == 4.0  # it cannot be held up, however slowly
+
+
+MOVES = {
+    "blended": "points = [[0.3, 1.0], [0.5, 1.2], [0.9, 0.4]]\nvelocity = [1.0, 2.0]\nacceleration = 4\nblend = 0.05",
+    "time_optimal": "points = [[0.3, 1.0], [0.5, 1.2], [0.9, 0.4]]\nvelocity = 1.0\nacceleration = 4\ntorque = 90",
+    "cartesian_line": 'q0 = [0.3, 1.0]\nby = [-0.1, 0.1, 0]\nduration = 1.5\norientation = "free"',
+    "cartesian_circle": 'q0 = [0.3, 1.0]\ncenter = [0.5, 0.5, 0]\naxis = [0, 0, 1]\nangle = "45 deg"\nvelocity = 0.3\nacceleration = 2\norientation = "free"',
+    "trapezoidal": "from = [0.3, 1.0]\nto = [0.9, 0.4]\nvelocity = 1\nacceleration = 4",
+}
+
+
+@pytest.mark.parametrize("kind", MOVES)
+def test_motions_along_points_and_of_the_tool_are_written_in_a_file(kind: str) -> None:
+    made = parse(f'robot = "rr"\n[trajectory]\ntype = "{kind}"\n{MOVES[kind]}\n')
+    assert kind in MOTIONS and made.law.traceable
+    q, qd, _ = made.trajectory([0.0, made.trajectory.end])
+    close(q[0], np.array([0.3, 1.0]), 1e-9)
+    assert np.abs(qd).max() < 1e-9
+    place = made.robot.forward_kinematics(q)[:, :3, 3]
+    if kind == "cartesian_line":
+        close(place[1] - place[0], np.array([-0.1, 0.1, 0]), 1e-9)
+    if kind == "cartesian_circle":
+        arms = place - [0.5, 0.5, 0]
+        assert np.degrees(np.arccos(arms[0] @ arms[1] / (arms[0] @ arms[0]))) == pytest.approx(45)
+    if kind in ("blended", "time_optimal", "trapezoidal"):
+        close(q[1], np.array([0.9, 0.4]), 1e-9)
+
+
+def test_a_joint_that_stands_still_bounds_no_fastest_motion() -> None:
+    points = "[[0, -1.5, 1, 0, 0, 0], [0.5, -1.2, 1, 0.2, 0, 0], [1, -1.5, 1.1, 0, 0, 0]]"
+    made = parse(f'[trajectory]\ntype = "time_optimal"\npoints = {points}\nacceleration = 20', "ur5e")
+    assert made.trajectory.duration == pytest.approx(0.511, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "message"),
+    [
+        ("cartesian_line", "q0 = [0.3, 1.0]\nduration = 1", "expected one of to = .*, and by ="),
+        ("cartesian_line", "q0 = [0.3, 1.0]\nby = [0.1, 0, 0]", "expected duration = seconds, or velocity"),
+        ("cartesian_line", "q0 = [0.3, 1.0]\nby = [9, 0, 0]\nduration = 1", "cannot follow the path"),
+        ("cartesian_circle", "q0 = [0.3, 1.0]\ncenter = [0.5, 0.5, 0]\nduration = 1", "missing key 'axis'"),
+        ("blended", "points = [[0, 0], [1, 1]]\nacceleration = 2", "missing key 'velocity'; rr has joints without"),
+        ("time_optimal", "points = [[0, 0]]", r"\[trajectory\] type"),
+    ],
+)
+def test_mistakes_in_a_motion_are_told(kind: str, text: str, message: str) -> None:
+    with pytest.raises(aw.ModelError, match=message):
+        parse(f'robot = "rr"\n[trajectory]\ntype = "{kind}"\n{text}\n')
+
+
+FALLING = 'robot = "rr"\nduration = 1\nq0 = [0.3, 0.2]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "ended"),
+    [
+        ('type = "position"\njoint = "joint1"\nvalue = 0.2', "joint1 at 0.2"),
+        ('type = "speed"\njoint = "joint2"\nmost = 0.4', "joint2 faster than 0.4"),
+        ('type = "plane"\nnormal = [0, 1, 0]\ndistance = 0.1\nname = "down"', "down"),
+    ],
+)
+def test_events_of_a_file_end_a_run(text: str, ended: str) -> None:
+    assert parse(f"{FALLING}[[event]]\n{text}").simulate().ended_by == ended
+
+
+def test_stops_and_limits_of_a_file(tmp_path: Path) -> None:
+    arm = aw.load("rr").with_limits([-1.0, 1.0])
+    assert (
+        parse(f'{FALLING}[[event]]\ntype = "limits"\njoints = ["joint1"]', arm)
+        .simulate()
+        .ended_by.startswith("joint1 reaches")
+    )
+    run = parse(f"stops = true\n{FALLING}every = 0.1", arm).simulate()
+    assert run.audit.pressed is not None and run.q.min() > -1.05
+    soft = parse(f"stops = {{stiffness = 100, damping = 1}}\n{FALLING}", arm).options["stops"]
+    assert isinstance(soft, torque.Stops)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[[event]]\ntype = "plane"\nnormal = [0, 0, 1]', "missing key 'distance'; the event 'plane' needs it"),
+        ('[[event]]\ntype = "position"\njoint = "elbow"\nvalue = 1', "unknown joint of rr: 'elbow'"),
+        ('[[event]]\ntype = "when"', "unknown type 'when'; expected one of limits"),
+        ('[event]\ntype = "limits"', r"expected \[\[event\]\] tables"),
+        ("stops = 3", "expected true or false"),
+        ("stops = {hard = 3}", "expected true, or {stiffness"),
+        ("[[phase]]\nduration = 1", "duration belongs into a phase"),
+    ],
+)
+def test_mistakes_in_events_and_stops_are_told(text: str, message: str) -> None:
+    with pytest.raises(aw.ModelError, match=message):
+        parse(text + "\n" + FALLING if text.startswith("stops") else FALLING + text)
+
+
+PHASES = """
+robot = "rr"
+every = 0.05
+
+[[phase]]
+name = "reach"
+trajectory = {type = "cycloidal", from = [0.2, -0.5], to = [1.0, 0.6], duration = 0.5}
+
+[[phase]]
+name = "grip"
+duration = 0.1
+payload = {mass = 2.0}
+
+[[phase]]
+until = {type = "position", joint = "joint1", value = 0.5}
+trajectory = {type = "cycloidal", to = [0.2, -0.5], duration = 0.5}
+
+[[phase]]
+payload = {mass = 0}
+duration = 0.2
+torque = {law = "pd_gravity", target = [0.5, 0.0], kp = 50, kd = 10}
+"""
+
+
+def test_phases_of_a_file_pick_up_and_put_down() -> None:
+    made = parse(PHASES)
+    run = made.simulate()
+    assert [part.settings["phase"] for part in run.phases] == ["reach", "grip", "phase 3", "phase 4"]
+    assert [part.robot.payload.mass if part.robot.payload else 0 for part in run.phases] == [0, 2, 2, 0]
+    assert run.phases[2].ended_by == "joint1 at 0.5"
+    assert np.abs(run.phases[1].q - [1.0, 0.6]).max() < 1e-6  # it rests where the phase before ended
+    assert run.audit.trustworthy
+    along = parse(PHASES[: PHASES.rindex("[[phase]]")]).torques()
+    assert len(along.phases) == 3 and along.t[-1] == pytest.approx(1.1)
+    close(along.tau[3], run.tau[3], 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("duration = 0.1", "", "phase 2: nothing says how it moves"),
+        ("to = [0.2, -0.5]", "from = [0, 0], to = [1, 1]", "phase 3, trajectory: it begins at .*, and the robot is at"),
+        ("payload = {mass = 2.0}", "payload = 2.0", "phase 2, payload: payload = 2.0: expected {mass"),
+        ('joint = "joint1"', 'joint = "elbow"', r"phase 3, \[until\] type: unknown joint"),
+        ('name = "grip"', 'nam = "grip"', "phase 2, nam: unknown key 'nam'"),
+    ],
+)
+def test_mistakes_in_phases_are_told(old: str, new: str, message: str) -> None:
+    assert old in PHASES
+    with pytest.raises(aw.ModelError, match=message):
+        parse(PHASES.replace(old, new, 1))
 
 
 def motion_file(folder: Path, parts: str = "q qd qdd") -> aw.trajectory.Trajectory:

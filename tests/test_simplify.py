@@ -694,7 +694,8 @@ def made_by(to: str, folder: Path, dtype: str) -> dict[str, Call]:
     assert to in FROM, f"say in FROM how to run what is exported to {to}"
     if EXPORTS[to].package:
         pytest.importorskip(EXPORTS[to].package)
-    return FROM[to](EXPORTS[to].make(Wanted(aw.load("puma560"), PROGRAMS, dtype)), folder, dtype)
+    form = EXPORTS[to]
+    return FROM[to]((form.native or form.files)(Wanted(aw.load("puma560"), PROGRAMS, dtype)), folder, dtype)
 
 
 @pytest.mark.parametrize(("to", "dtype"), [(to, dtype) for to, form in EXPORTS.items() for dtype in form.dtypes])
@@ -702,6 +703,21 @@ def test_an_export_computes_what_a_random_graph_means(to: str, dtype: str, tmp_p
     for name, f in made_by(to, tmp_path, dtype).items():
         given = GIVEN[:: SLOW.get(to, 1)]
         agrees(written_out(PROGRAMS[name]), given, np.array([f(state) for state in given], dtype), dtype)
+
+
+@pytest.mark.parametrize("to", [to for to, form in EXPORTS.items() if form.native])
+def test_a_module_for_another_package_computes_what_a_random_graph_means(to: str, tmp_path: Path) -> None:
+    package = pytest.importorskip(EXPORTS[to].package)
+    (text,) = EXPORTS[to].files(Wanted(aw.load("puma560"), PROGRAMS)).values()
+    space: dict[str, Any] = {}
+    exec(text, space)
+    made = {name: space[name] for name in PROGRAMS}
+    if to == "sympy":
+        symbols = package.symbols("x1:4", real=True)
+        made = {name: ((symbols,), f(symbols)) for name, f in made.items()}
+    for name, f in FROM[to](made, tmp_path, "float64").items():
+        given = GIVEN[:: SLOW.get(to, 1)]
+        agrees(PROGRAMS[name], given, np.array([f(state) for state in given], float), "float64")
 
 
 BROKEN = np.array(

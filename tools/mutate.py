@@ -146,10 +146,10 @@ EQUIVALENT: dict[str, str] = {
     "backends/text/c.py notation.constant: x < 0 -> x <= 0": BRACKETS,
     "backends/text/c.py notation.constant: f'({text})' if x < 0 else text -> text if x < 0 else f'({text})'": BRACKETS,
     "backends/text/c.py notation.constant: 0 in f'({text})' if x < 0 else text -> 1": BRACKETS,
-    "backends/text/python.py NOTATION: x < 0 -> x >= 0": BRACKETS,
-    "backends/text/python.py NOTATION: x < 0 -> x <= 0": BRACKETS,
-    "backends/text/python.py NOTATION: f'({x!r})' if x < 0 else repr(x) -> repr(x) if x < 0 else f'({x!r})'": BRACKETS,
-    "backends/text/python.py NOTATION: 0 in lambda x: f'({x!r})' if x < 0 else repr(x) -> 1": BRACKETS,
+    "backends/text/python.py _constant: x < 0 -> x >= 0": BRACKETS,
+    "backends/text/python.py _constant: x < 0 -> x <= 0": BRACKETS,
+    "backends/text/python.py _constant: f'({x!r})' if x < 0 else repr(x) -> repr(x) if x < 0 else f'({x!r})'": BRACKETS,
+    "backends/text/python.py _constant: 0 in f'({x!r})' if x < 0 else repr(x) -> 1": BRACKETS,
 }
 """What nobody could notice, as the list prints it from the module on, and why."""
 

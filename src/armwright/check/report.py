@@ -10,7 +10,7 @@ from typing import Any
 
 from armwright.names import shown
 from armwright.notebook import box, table
-from armwright.report.plot import figures, write
+from armwright.report.plot import Table, figures, write
 from armwright.rules import KINDS as RULED
 from armwright.rules import SEVERITIES, Problem, accepted
 
@@ -164,8 +164,7 @@ class Report:
         fine = f"\nFine: {', '.join(map(shown, self.fine))}" if self.fine else ""
         found = [(f.where, f.severity, f.kind, "" if f.line is None else str(f.line), f.text) for f in self.findings]
         proved = [(proof.name, HOLDS[proof.holds], proof.text) for proof in self.proofs]
-        tables: list[tuple[str, list[tuple[str, ...]]]] = []
-        tables += [("Findings", [("where", "how bad", "kind", "line", "what"), *found])] if found else []
+        tables: list[Table] = [("Findings", [("where", "how bad", "kind", "line", "what"), *found])] if found else []
         tables += [("Proofs", [("proof", "verdict", "how"), *proved])] if proved else []
         return write(path, figures(title, f"{shown(self.file)}: {counts}{fine}", [], tables, "check", TONES))
 

@@ -17,7 +17,7 @@ from typing import Annotated, Any, TypeAlias, get_args, get_type_hints
 import typer
 
 from armwright.cli.output import reporting_errors
-from armwright.errors import InputError
+from armwright.errors import InputError, ModelError
 from armwright.load import load
 from armwright.robot import Robot
 
@@ -106,14 +106,26 @@ PAGE: TypeAlias = Annotated[
     Path | None, typer.Option("--output", "-o", help="Where to write the page; NAME.html by default.")
 ]
 
+REPORT: TypeAlias = Annotated[
+    Path | None, typer.Option("--output", "-o", help="A page to write as well, such as report.html.")
+]
+
 NamedRobot: TypeAlias = Annotated[RobotOptions, f"A packaged robot, or {FILES}."]
 """The type of a parameter of a command; a command may say something else of it."""
 
 
 def robot_of(chosen: RobotOptions, visuals: bool = False) -> Robot:
-    """A packaged robot or one from a file; without what it looks like, where its meshes lie is of no concern."""
+    """A packaged robot or one from a file; unless `visuals`, where its meshes lie is of no concern."""
     where = (chosen.locked, chosen.packages, visuals, chosen.mappings, chosen.floating)
     return chosen.holding(load(chosen.name, chosen.base, chosen.tips, *where))
+
+
+def seen_robot_of(chosen: RobotOptions) -> Robot:
+    """A robot with what it looks like, or without where the file names meshes that it must not."""
+    try:
+        return robot_of(chosen, visuals=True)
+    except ModelError:
+        return robot_of(chosen)
 
 
 def _pairs(option: str, given: Sequence[str], expected: str) -> list[tuple[str, str]]:

@@ -22,7 +22,7 @@ KINDS = ("mul", "add", "div", "trig")
 
 def run_export(
     robot: NamedRobot,
-    to: Annotated[str, typer.Option(help=f"What to write: {', '.join(EXPORTS)}.")] = "c",
+    to: Annotated[str, typer.Option(help=f"{', '.join(EXPORTS)}.")] = "c",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The folder; the robot's name by default.")
     ] = None,

@@ -11,14 +11,14 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from armwright.cli.command import AS_JSON, PAGE, NamedRobot, RobotOptions, Runner, robot_of
+from armwright.cli.command import AS_JSON, PAGE, NamedRobot, RobotOptions, Runner, robot_of, seen_robot_of
 from armwright.cli.output import console, escape, page_name, report, show_json, show_rows, told, working, write_page
 from armwright.errors import InputError, SimulationError
 from armwright.identify import Measurement
 from armwright.report.page import HEADS, joint_rows, root_mean_square
 from armwright.report.plot import write
 from armwright.scenario import Scenario, along, pick_and_place, read
-from armwright.simulation import Run, simulate, torques_along
+from armwright.simulation import Run
 from armwright.simulation.picture import page
 from armwright.study.work_precision import ACCURACIES, work_precision
 from armwright.trajectory import check_limits
@@ -53,7 +53,7 @@ class Wanted:
             raise InputError(f"--data {self.data}: expected a name that ends in {' or '.join(DATA)}")
         if not 0 <= self.noise < np.inf:
             raise InputError(f"--noise {self.noise:g}: expected a part of the torque, such as 0.02")
-        arm = robot_of(self.robot)
+        arm = seen_robot_of(self.robot)
         if self.scenario is not None:
             made = read(self.scenario, arm)
             if self.robot.payload is not None and made.robot.payload != arm.payload:
@@ -94,7 +94,7 @@ def run_simulation(wanted: Wanted) -> bool:
     """Simulate a robot: a table of torques, speeds and power, the audit (exit code 1 if in doubt), and a page."""
     plan = wanted.plan()
     try:
-        run = simulate(plan.robot, plan.law, **plan.options)
+        run = plan.simulate()
     except SimulationError as error:
         if isinstance(error.run, Run) and len(error.run.t) > 1:  # a motion that breaks off leaves what there is
             _show(error.run, plan, wanted)
@@ -107,21 +107,20 @@ def run_simulation(wanted: Wanted) -> bool:
 def run_torques(wanted: Wanted) -> bool:
     """The torques and powers of a motion, by inverse dynamics along it (exit code 1 if a limit is exceeded)."""
     plan = wanted.plan()
-    if plan.trajectory is None:
-        if plan.robot.balls:
-            raise InputError(
-                "torques are along a motion of joints whose positions are numbers, and q of "
-                f"{plan.robot.name} has quaternions; expected robot.inverse_dynamics(q, qd, qdd), in Python"
-            )
-        raise InputError("torques need a motion: the scenario has no [trajectory]")
+    if plan.robot.balls:
+        raise InputError(
+            "torques are along a motion of joints whose positions are numbers, and q of "
+            f"{plan.robot.name} has quaternions; expected robot.inverse_dynamics(q, qd, qdd), in Python"
+        )
     _warn_of_limits(plan)
-    run = torques_along(plan.robot, plan.trajectory, plan.options.get("every", 0.01), friction_law=plan.friction)
+    run = plan.torques()
     return _finish(run, plan, replace(wanted, page=page_name(wanted.page, plan.robot.name, "_torques.html")))
 
 
 def _warn_of_limits(plan: Scenario) -> None:
-    if plan.trajectory is not None and (limits := check_limits(plan.trajectory, plan.robot)):
-        report("warning", "yellow", str(limits))
+    for part in plan.parts:
+        if part.trajectory is not None and (limits := check_limits(part.trajectory, part.phase.robot)):
+            report("warning", "yellow", str(limits))
 
 
 def _finish(run: Run, plan: Scenario, wanted: Wanted) -> bool:
@@ -152,7 +151,7 @@ def _show(run: Run, plan: Scenario, wanted: Wanted) -> None:
         show_json({**_as_data(run), "page": write(path, made), "data": wanted.data})
         return
     out = console()
-    held = f" holding {run.robot.payload.mass:g} kg" if run.robot.payload else ""
+    held = f" {run.holding}" if run.holding else ""
     rows, title = _rows(run), f"{escape(run.robot.name)}{held}, {run.t[0]:g} to {run.t[-1]:g} s"
     for columns in SPEEDS, TORQUES:
         show_rows([tuple(row[k] for k in columns) for row in rows], title)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,8 @@ def export(
     to="cpp"      the same, and <name>.hpp with Eigen's types over it
     to="fmu"      <name>.fmu of FMI 3.0, forward dynamics for a solver elsewhere and the other functions as outputs
     to="python"   <name>.py in `directory`; returns the path in a list
-    to="casadi", "jax", "sympy"   a dictionary of native functions (SymPy: symbols and matrix) by name
+    to="casadi", "jax", "sympy"   a dictionary of native functions (SymPy: symbols and matrix) by name; with a
+                  `directory` <name>_<to>.py, a module of functions of their arrays or symbols
 
     dtype         "float64", or in C "float32"
     vary          robot parameters that stay open and are further arguments, as those of `armwright.compile`
@@ -51,11 +53,12 @@ def export(
     form = EXPORTS[to]
     if dtype not in form.dtypes:
         raise unknown(f"dtype of {to} code:", dtype, form.dtypes)
-    if form.files == (directory is None):
-        what = "writes files: give a directory" if form.files else "returns functions: leave directory= out"
-        raise InputError(f"export to {to} {what}")
-    made = form.make(wanted(robot, form.functions if functions is None else functions, dtype, vary, wrenches))
-    return _kept(Path(directory), made) if directory is not None else made
+    asked = partial(wanted, robot, form.functions if functions is None else functions, dtype, vary, wrenches)
+    if directory is not None:
+        return _kept(Path(directory), form.files(asked()))
+    if form.native is None:
+        raise InputError(f"export to {to} writes files: give a directory")
+    return form.native(asked())
 
 
 def wanted(

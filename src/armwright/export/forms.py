@@ -62,14 +62,14 @@ def _renamed(program: Program) -> Program:
 
 @dataclass(frozen=True)
 class Form:
-    """A form in which functions leave the house: texts by file name, or native functions by name.
+    """A form in which functions leave the house: as files, by their names, and some as native functions too.
 
     `package` is what must be installed, `dtypes` the kinds of numbers it can be asked for, `functions` what is exported
     where nothing is asked for.
     """
 
-    make: Callable[[Wanted], Mapping[str, Any]]
-    files: bool = False
+    files: Callable[[Wanted], Mapping[str, str | bytes]]
+    native: Callable[[Wanted], Mapping[str, Any]] | None = None
     package: str = ""
     dtypes: tuple[str, ...] = ("float64",)
     about: str = ""
@@ -112,19 +112,27 @@ def _python(wanted: Wanted) -> dict[str, str]:
     return {f"{wanted.prefix}.py": python.module(wanted.title, wanted.written)}
 
 
-def _natively(convert: Callable[[str, Program], Any]) -> Callable[[Wanted], dict[str, Any]]:
-    return lambda wanted: {name: convert(name, program) for name, program in wanted.named.items()}
+def _native(package: str, convert: Callable[[str, Program], Any], about: str) -> Form:
+    """Functions of another package, or a module that computes with it."""
+
+    def functions(wanted: Wanted) -> dict[str, Any]:
+        return {name: convert(name, program) for name, program in wanted.named.items()}
+
+    def module(wanted: Wanted) -> dict[str, str]:
+        return {f"{wanted.prefix}_{package}.py": python.module(wanted.title, wanted.named, package)}
+
+    return Form(module, functions, package, about=about)
 
 
 EXPORTS = {
-    "c": Form(_c, True, dtypes=("float64", "float32"), about="header, source, self-test and a CMakeLists"),
-    "cpp": Form(_cpp, True, dtypes=("float64", "float32"), about="the same, and a header with Eigen's types"),
+    "c": Form(_c, dtypes=("float64", "float32"), about="header, source, self-test and a CMakeLists"),
+    "cpp": Form(_cpp, dtypes=("float64", "float32"), about="the same, and a header with Eigen's types"),
     "fmu": Form(
-        _fmu, True, package="fmpy", about="a unit of FMI 3.0, model exchange", functions=(FORWARD, "inverse_dynamics")
+        _fmu, package="fmpy", about="a unit of FMI 3.0, model exchange", functions=(FORWARD, "inverse_dynamics")
     ),
-    "python": Form(_python, True, about="a module that needs nothing but math"),
-    "casadi": Form(_natively(replay.casadi), package="casadi", about="casadi.Function"),
-    "jax": Form(_natively(replay.jax), package="jax", about="functions of jax.numpy arrays"),
-    "sympy": Form(_natively(replay.sympy), package="sympy", about="symbols and a matrix"),
+    "python": Form(_python, about="a module that needs nothing but math"),
+    "casadi": _native("casadi", replay.casadi, "functions of SX, MX and DM"),
+    "jax": _native("jax", replay.jax, "functions of jax.numpy arrays"),
+    "sympy": _native("sympy", replay.sympy, "functions of symbols"),
 }
 """Every form by its name."""

@@ -54,7 +54,8 @@ def page(run: Any, picture: Mapping[str, Any], title: str, scenario: str = "") -
 
 def packed(values: ArrayLike, kind: str = "<f4") -> str:
     """Numbers as the text of their bytes, the least significant first."""
-    return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode("ascii")
+    with np.errstate(over="ignore"):  # what is beyond all floats is drawn nowhere
+        return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode("ascii")
 
 
 def thinned(count: int, most: int) -> Array:

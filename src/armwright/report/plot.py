@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -147,15 +148,19 @@ class _Axis:
         return [(v, f"{v:.6g}") for v in values]
 
 
+Table: TypeAlias = tuple[str, Sequence[Sequence[str]]]
+"""A heading and rows, of which the first is the head."""
+
+
 def figures(
     title: str,
     introduction: str,
     plots: Sequence[Plot],
-    tables: Sequence[tuple[str, Sequence[Sequence[str]]]],
+    tables: Sequence[Table],
     kind: str = "figures",
     tones: Mapping[str, str] | None = None,
 ) -> str:
-    """A page of plots and tables (the first row of a table is its head); `tones` colour cells by what they say."""
+    """A page of plots and tables; `tones` colour cells by what they say."""
     body = [f'<p class="lead">{escape(introduction, lines=True)}</p>']
     body += [f'<section class="panel"><h2>{escape(head)}</h2>{table(rows, tones)}</section>' for head, rows in tables]
     for plot in plots:
