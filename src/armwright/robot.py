@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Literal, NoReturn, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -54,6 +54,9 @@ from armwright.model.unit import checked_unit
 from armwright.model.values import Reader, as_transform
 from armwright.names import shown
 from armwright.rules.table import doubtful_units
+
+if TYPE_CHECKING:
+    from armwright.viewer import Viewer
 
 PerJoint: TypeAlias = ArrayLike | Sequence[Any] | Mapping[str, Any] | None
 """One value for all joints, a list with one for each, or a mapping from names; None for what stays as it is."""
@@ -168,6 +171,16 @@ class Robot(Description):
         from armwright.model import mjcf  # noqa: PLC0415
 
         return _kept(mjcf.text(self), path)
+
+    def view(self, *, host: str = "127.0.0.1", port: int | None = None, browser: bool | None = None) -> Viewer:
+        """Show the robot on a page with sliders, a tool to drag and live torques (needs viser); returns at once.
+
+        The result has `url` and `close()`, and in a notebook it stands below its cell. It listens at `host`, this
+        machine alone by default, and at a free `port`; `browser` says whether one is opened.
+        """
+        from armwright.viewer import view  # noqa: PLC0415  (a room above this one, for those who look)
+
+        return view(self, host=host, port=port, browser=browser)
 
     def __repr__(self) -> str:
         led = f", {count} following" if (count := following(self)) else ""

@@ -28,6 +28,10 @@ COMMANDS = {
         "motion.run_simulation",
         "Simulate a robot: a table of torques, speeds and power, the audit (exit code 1 if in doubt), and a page.",
     ),
+    "view": (
+        "view.run_view",
+        "Open a page that shows a robot or runs: sliders, a tool to drag, live torques, simulations to play.",
+    ),
     "torques": (
         "motion.run_torques",
         "The torques and powers of a motion, by inverse dynamics along it (exit code 1 if a limit is exceeded).",

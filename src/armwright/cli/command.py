@@ -110,9 +110,9 @@ NamedRobot: TypeAlias = Annotated[RobotOptions, f"A packaged robot, or {FILES}."
 """The type of a parameter of a command; a command may say something else of it."""
 
 
-def robot_of(chosen: RobotOptions) -> Robot:
-    """A packaged robot or one from a file, without what it looks like: where its meshes lie is of no concern."""
-    where = (chosen.locked, chosen.packages, False, chosen.mappings, chosen.floating)
+def robot_of(chosen: RobotOptions, visuals: bool = False) -> Robot:
+    """A packaged robot or one from a file; without what it looks like, where its meshes lie is of no concern."""
+    where = (chosen.locked, chosen.packages, visuals, chosen.mappings, chosen.floating)
     return chosen.holding(load(chosen.name, chosen.base, chosen.tips, *where))
 
 

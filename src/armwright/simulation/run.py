@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Real
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from armwright.robot import Robot
 from armwright.simulation.audit import Audit, Deviation, audited
 from armwright.simulation.motion import View
 from armwright.simulation.utilisation import Utilisation, batch_utilisation, utilisation
+
+if TYPE_CHECKING:
+    from armwright.viewer import Viewer
 
 BY_JOINT, ALONE = ("q", "qd", "qdd", "tau", "drag"), ("kinetic", "potential", "work", "losses")
 """What a run has per time and joint, and what per time."""
@@ -176,6 +179,14 @@ class Run:
             return write(path, text)
         except (OSError, TypeError, ValueError) as error:
             raise InputError(f"cannot write the page to {path!r}: {error}") from None
+
+    def view(
+        self, *others: Run, host: str = "127.0.0.1", port: int | None = None, browser: bool | None = None
+    ) -> Viewer:
+        """Play it on a page, others beside it as ghosts (needs viser); returns at once. As `Robot.view`."""
+        from armwright.viewer import view  # noqa: PLC0415  (a room above this one, for those who look)
+
+        return view(self, *others, host=host, port=port, browser=browser)
 
     def columns(self) -> dict[str, Array]:
         """Everything with one number per time, by name: t, q1, ..., qd1, ..., kinetic, ..."""

@@ -1,0 +1,53 @@
+"""`armwright view`: a page that shows a robot or runs, for as long as the command runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from armwright.cli.command import FILES, RobotOptions, robot_of
+from armwright.cli.output import console, escape, report, reporting_errors
+from armwright.errors import InputError
+from armwright.robot import Robot
+from armwright.simulation import Run
+from armwright.viewer import view
+from armwright.viewer.server import LOCAL, LOOPBACK, viser_package
+
+RUN = ".parquet"
+
+
+def run_view(
+    robot: Annotated[RobotOptions, f"A packaged robot, {FILES}, or a run (.parquet)."],
+    second: Annotated[Path | None, typer.Argument(help="A second run, shown as a ghost.")] = None,
+    host: Annotated[
+        str, typer.Option(help="Where to listen; others than this machine can then look and steer.")
+    ] = LOCAL,
+    port: Annotated[int | None, typer.Option(help="The port; a free one by default.")] = None,
+    browser: Annotated[bool | None, typer.Option(help="Open it in a browser; by default if there is a screen.")] = None,
+    once: Annotated[bool, typer.Option("--once", help="End when the last page that shows it is closed.")] = False,
+) -> None:
+    """Open a page that shows a robot or runs: sliders, a tool to drag, live torques, simulations to play.
+
+    Ends on Ctrl-C.
+    """
+    viser_package()
+    with reporting_errors():
+        first, others = _shown(robot, second)
+    made = view(first, *others, host=host, port=port, browser=browser)
+    if host not in LOOPBACK:
+        report("warning", "yellow", f"listening at {host}: everybody who can reach this machine can look and steer")
+    console().print(f"{escape(made.url)}  (Ctrl-C ends it)", soft_wrap=True)
+    made.wait(once)
+
+
+def _shown(robot: RobotOptions, second: Path | None) -> tuple[Robot | Run, list[Run]]:
+    """The robot, or one run or two."""
+    if Path(robot.name).suffix != RUN:
+        if second is not None:
+            raise InputError(f"{second}: a second file goes with a run; expected two {RUN} files, or one robot")
+        return robot_of(robot, visuals=True), []
+    if robot.given:
+        raise InputError(f"{', '.join(robot.given)}: a run has its robot with it; leave these out")
+    return Run.from_parquet(robot.name), [] if second is None else [Run.from_parquet(second)]

@@ -1,0 +1,204 @@
+"""What stands on the page of a viewer and how its parts hang together; the thin layer between state and viser."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from armwright.model.visual import as_pose
+from armwright.robot import Robot
+from armwright.scene import looks
+from armwright.scene.bodies import PAYLOAD, moved_to
+from armwright.scene.looks import DENSITY
+from armwright.simulation import Run
+from armwright.viewer import readout
+from armwright.viewer.figure import Figure
+from armwright.viewer.playback import Playback
+from armwright.viewer.pose_panel import PosePanel
+from armwright.viewer.run_panel import RunPanel
+from armwright.viewer.stance import Stance
+from armwright.viewer.worker import Worker
+
+SWITCHES = {
+    "Bodies": ("shapes", True),
+    "Frames of links": ("frames", False),
+    "Names of links": ("names", False),
+    "Centres of mass": ("centres", False),
+    "Inertia ellipsoids": ("ellipsoids", False),
+}
+PANEL_WIDTH = 340
+
+
+class Page:
+    """A robot with its controls, and the runs of it or of others that are played."""
+
+    def __init__(self, server: Any, robot: Robot, runs: Sequence[Run] = ()) -> None:
+        self._server = server
+        self.stance = Stance(robot)
+        self._worker = Worker(self._tick)
+        self._figure = Figure(server, "/robot", robot, self.stance.size)
+        self._ghosts: list[Figure] = []
+        self._along = False
+        self._surroundings()
+        self._live_panel()
+        self._main_panel()
+        self._payload()
+        if runs:
+            self.stance.put(runs[0].q[0])
+            self._player.open(Playback(runs))
+        else:
+            self.refresh()
+        self._dress(self._figure, robot)
+        self._worker.start()
+
+    @property
+    def playback(self) -> Playback | None:
+        return self._player.playback
+
+    def close(self) -> None:
+        self._worker.stop()
+
+    def alone(self) -> None:
+        """Nobody is looking: nothing is to move."""
+        self._worker.post("alone", self._player.pause)
+
+    def _tick(self, seconds: float) -> bool:
+        return self._player.tick(seconds)
+
+    def _surroundings(self) -> None:
+        scene, size = self._server.scene, self.stance.size
+        cell = 10.0 ** np.floor(np.log10(0.4 * size))
+        scene.add_grid(
+            "/floor",
+            infinite_grid=True,
+            cell_size=cell,
+            section_size=10 * cell,
+            fade_distance=20 * size,
+            cell_color=(210, 214, 220),
+            section_color=(150, 156, 166),
+            shadow_opacity=0.25,
+        )
+        axes = scene.world_axes
+        axes.visible, axes.axes_length, axes.axes_radius = True, 0.25 * size, 0.006 * size
+        places = self.stance.poses[:, :3, 3]
+        middle = (places.min(axis=0) + places.max(axis=0)) / 2
+        camera = self._server.initial_camera
+        camera.look_at = middle
+        camera.position = middle + size * np.array([0.95, -0.9, 0.5])
+
+    def _live_panel(self) -> None:
+        """What is found of the robot, to the left of it."""
+        gui = self._server.gui
+        panel = gui.add_panel()
+        with panel.add_tab("Live"):
+            self._heading = gui.add_html(readout.heading(self.stance.robot))
+            self._mode = gui.add_html("")
+            self._live = gui.add_html("")
+            self._where = gui.add_html("")
+            self._curves = gui.add_folder("Curves", visible=False)
+        panel.dock_left()
+        panel.set_width(PANEL_WIDTH)
+
+    def _main_panel(self) -> None:
+        gui = self._server.gui
+        tabs = gui.add_tab_group()
+        with tabs.add_tab("Pose"):
+            self._pose = PosePanel(self._server, self.stance, self._worker, self._posed)
+        with tabs.add_tab("Run"):
+            self._player = RunPanel(self._server, self.stance, self._worker, self._moved, self._opened)
+        with tabs.add_tab("Look"):
+            self._switches()
+        with self._curves:
+            self._player.add_curves()
+        gui.main_panel.dock_right()
+        gui.main_panel.set_width(PANEL_WIDTH)
+
+    def _switches(self) -> None:
+        gui = self._server.gui
+        for text, (what, on) in SWITCHES.items():
+            self._switch(text, on, lambda on, what=what: self._show(what, on))
+        self._switch("Gizmo at the tool", True, self._pose.show_gizmo)
+        self._switch(
+            "Dark", False, lambda on: gui.configure_theme(dark_mode=on, show_share_button=False, show_logo=False)
+        )
+
+    def _switch(self, text: str, on: bool, action: Any) -> None:
+        box = self._server.gui.add_checkbox(text, on)
+        box.on_update(lambda _event: self._worker.post(text, lambda: action(bool(box.value))))
+
+    def _show(self, what: str, on: bool) -> None:
+        for figure in (self._figure, *self._ghosts):
+            figure.show(what, on)
+
+    def _dress(self, figure: Figure, robot: Robot) -> None:
+        found = looks(robot.without_payload())
+        if found.notes and figure is self._figure:
+            self._heading.content = readout.heading(robot, found.notes[:3])
+        figure.dress(found)
+
+    def _payload(self) -> None:
+        """A ball of the mass that the tool holds."""
+        robot, held = self.stance.robot, self.stance.robot.payload
+        if robot.tip is None:
+            return
+        radius = (3 * self.stance.mass / (4 * np.pi * DENSITY)) ** (1 / 3)
+        at = np.asarray(as_pose(np.asarray(robot.hand.pose) @ moved_to((0, 0, 0) if held is None else held.com)))
+        self._ball = self._server.scene.add_icosphere(
+            f"/robot/link{robot.tip}/payload",
+            max(radius, 1e-6),
+            color=tuple(int(255 * x) for x in PAYLOAD[:3]),
+            position=at[:3, 3],
+            visible=radius > 0,
+        )
+        self._ball_mass = self.stance.mass
+
+    def _posed(self) -> None:
+        """Somebody has changed the pose or the load: a run that plays stands still."""
+        self._player.pause()
+        self._along = False
+        if self.stance.robot.tip is not None and self._ball_mass != self.stance.mass:
+            self._payload()
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Everything as the robot stands."""
+        with self._server.atomic():
+            self._figure.move(self.stance.poses)
+            self._pose.refresh()
+            self._mode.content = readout.section("Torques that hold this pose")
+            self._live.content = readout.holding_table(self.stance.holding())
+            self._show_tool()
+
+    def _show_tool(self) -> None:
+        frame = self._pose.frame
+        self._where.content = readout.pose_lines(frame, self.stance.pose(frame))
+
+    def _opened(self, playback: Playback) -> None:
+        """Other runs: the first is shown by the robot itself, each further one by a ghost."""
+        for ghost in self._ghosts:
+            ghost.remove()
+        self._ghosts = []
+        for k, run in enumerate(playback.runs[1:]):
+            ghost = Figure(self._server, f"/ghost{k}", run.robot, self.stance.size, ghost=True)
+            self._dress(ghost, run.robot)
+            self._ghosts.append(ghost)
+        self._curves.visible = True
+
+    def _moved(self) -> None:
+        """The cursor of the runs is elsewhere."""
+        playback = self._player.playback
+        assert playback is not None
+        instant = playback.at(playback.first)
+        self.stance.put(instant.q)
+        self._figure.move(self.stance.poses)
+        for ghost, run in zip(self._ghosts, playback.runs[1:], strict=True):
+            ghost.move(run.robot.link_poses(playback.at(run).q))
+        self._mode.content = readout.section("Torques and speeds of the run")
+        self._live.content = readout.instant_table(instant)
+        self._show_tool()
+        if playback.playing:
+            self._pose.refresh_gizmo()
+        else:
+            self._pose.refresh()

@@ -1,0 +1,174 @@
+"""The controls of a pose: a slider for every freedom, the tool to drag, what it holds and where down is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from armwright.model.description import EARTH
+from armwright.names import shown
+from armwright.viewer import readout
+from armwright.viewer.figure import placed, pose_of
+from armwright.viewer.stance import Lever, Stance
+from armwright.viewer.worker import Worker
+
+GRAVITY = {"Earth": EARTH, "Moon": (0.0, 0.0, -1.62), "Mars": (0.0, 0.0, -3.71), "none": (0.0, 0.0, 0.0)}
+CUSTOM = "custom"
+FOLLOWS = {"position and orientation": "full", "position and axis": "axis", "position": "free"}
+
+
+class PosePanel:
+    """Sliders, buttons and a gizmo; what is asked for goes to the stance, and `changed` is called."""
+
+    def __init__(self, server: Any, stance: Stance, worker: Worker, changed: Callable[[], None]) -> None:
+        self._server, self._gui, self.stance, self._worker, self._changed = server, server.gui, stance, worker, changed
+        self._rng = np.random.default_rng()
+        self._dragging = False
+        self._buttons()
+        self._sliders = self._all_sliders()
+        self._tool_controls()
+        self._load_controls()
+        self._gizmo = self._add_gizmo()
+
+    def _ask(self, name: str, action: Callable[[], None]) -> Callable[[Any], Any]:
+        """A callback that has something done if a person asked for it, not if it was set from here."""
+
+        async def called(event: Any) -> None:
+            if event.client_id is not None:
+                self._worker.post(name, action)
+
+        return called
+
+    def _then_changed(self, action: Callable[[], None]) -> Callable[[], None]:
+        def both() -> None:
+            action()
+            self._changed()
+
+        return both
+
+    def _buttons(self) -> None:
+        buttons = self._gui.add_button_group("Pose", ("home", "random"))
+
+        def go() -> None:
+            if buttons.value == "home":
+                self.stance.put(self.stance.home)
+            else:
+                self.stance.shuffle(self._rng)
+
+        buttons.on_click(self._ask("pose", self._then_changed(go)))
+
+    def _all_sliders(self) -> dict[Lever, Any]:
+        """Those of joints open, those of a base that floats folded away."""
+        joints = [lever for lever in self.stance.levers if not lever.of_base]
+        base = [lever for lever in self.stance.levers if lever.of_base]
+        return self._folder("Joints", joints, True) | self._folder("Base", base, False)
+
+    def _folder(self, title: str, levers: list[Lever], opened: bool) -> dict[Lever, Any]:
+        """A folder that says the unit, where there is one for all."""
+        if not levers:
+            return {}
+        units = {lever.unit for lever in levers}
+        common = f" ({units.pop()})" if len(units) == 1 else ""
+        with self._gui.add_folder(title + common, expand_by_default=opened):
+            return {lever: self._slider(lever, "" if common else f" ({lever.unit})") for lever in levers}
+
+    def _slider(self, lever: Lever, unit: str) -> Any:
+        slider = self._gui.add_slider(
+            shown(lever.name) + unit,
+            min=lever.low,
+            max=lever.high,
+            step=1e-3,
+            initial_value=float(np.clip(self.stance.value(lever), lever.low, lever.high)),
+        )
+        turn = self._then_changed(lambda: self.stance.turn(lever, slider.value))
+        slider.on_update(self._ask(f"joint {lever.joint}", turn))
+        return slider
+
+    def _tool_controls(self) -> None:
+        with self._gui.add_folder("Tool"):
+            names = self.stance.frames
+            self._frame = self._gui.add_dropdown("Drag", names, initial_value=names[0])
+            kind = self.stance.orientation_for(names[0])
+            chosen = next(words for words, meant in FOLLOWS.items() if meant == kind)
+            self._follows = self._gui.add_dropdown("Follow", tuple(FOLLOWS), initial_value=chosen)
+            self._reach = self._gui.add_html("")
+        self._frame.on_update(self._ask("frame", self._choose_frame))
+        self._follows.on_update(self._ask("frame", self._place_gizmo))
+
+    def _choose_frame(self) -> None:
+        kind = self.stance.orientation_for(self._frame.value)
+        self._follows.value = next(words for words, meant in FOLLOWS.items() if meant == kind)
+        self._place_gizmo()
+        self._changed()
+
+    def _load_controls(self) -> None:
+        stance = self.stance
+        with self._gui.add_folder("Load"):
+            if stance.robot.tip is not None:
+                mass = self._gui.add_number("Payload (kg)", float(stance.mass), min=0.0, max=1000.0, step=0.1)
+                mass.on_update(self._ask("load", self._then_changed(lambda: stance.load(mass.value))))
+            known = next((name for name, g in GRAVITY.items() if tuple(stance.gravity) == g), CUSTOM)
+            gravity = self._gui.add_dropdown("Gravity", (*GRAVITY, CUSTOM), initial_value=known)
+            vector = self._gui.add_vector3("m/s\u00b2", tuple(stance.gravity), step=0.1, visible=known == CUSTOM)
+
+        def choose() -> None:
+            vector.visible = gravity.value == CUSTOM
+            stance.fall(GRAVITY.get(gravity.value, vector.value))
+
+        gravity.on_update(self._ask("gravity", self._then_changed(choose)))
+        vector.on_update(self._ask("gravity", self._then_changed(choose)))
+
+    def _add_gizmo(self) -> Any:
+        gizmo = self._server.scene.add_transform_controls(
+            "/gizmo",
+            scale=0.22 * self.stance.size,
+            line_width=3.0,
+            depth_test=False,
+            disable_rotations=self.orientation == "free",
+            **placed(self.stance.pose(self.frame)),
+        )
+
+        async def dragged(event: Any) -> None:
+            if event.client_id is not None:
+                self._worker.post("drag", lambda: self._follow(event.phase == "end"))
+
+        gizmo.on_update(dragged)
+        return gizmo
+
+    @property
+    def frame(self) -> str:
+        return str(self._frame.value)
+
+    @property
+    def orientation(self) -> Any:
+        return FOLLOWS[self._follows.value]
+
+    def show_gizmo(self, on: bool) -> None:
+        self._gizmo.visible = on
+
+    def _follow(self, done: bool) -> None:
+        """The robot goes where the gizmo is; when it is let go it comes to where the robot is."""
+        target = pose_of(self._gizmo.position, self._gizmo.wxyz)
+        reach = self.stance.follow(target, self.frame, self.orientation)
+        self._reach.content = readout.told("" if reach.reached else str(reach), reach.reached)
+        self._dragging = not done
+        self._changed()
+
+    def _place_gizmo(self) -> None:
+        where = placed(self.stance.pose(self.frame))
+        self._gizmo.disable_rotations = self.orientation == "free"
+        self._gizmo.position, self._gizmo.wxyz = where["position"], where["wxyz"]
+
+    def refresh(self) -> None:
+        """Sliders and gizmo as the robot stands; the gizmo stays with the hand that drags it."""
+        for lever, slider in self._sliders.items():
+            value = float(np.clip(round(self.stance.value(lever), 4), lever.low, lever.high))
+            if abs(slider.value - value) > 5e-4:
+                slider.value = value
+        self.refresh_gizmo()
+
+    def refresh_gizmo(self) -> None:
+        if not self._dragging:
+            self._place_gizmo()

@@ -1,0 +1,148 @@
+"""The server of a viewer: whom it listens to, where, and how it ends.
+
+viser serves one page, its own, and a websocket that tells the page what to show. Both are asked for through one
+function of `websockets`, to which a look at every request is added here: a request that names another host, as a page
+of somebody else's does whose name leads to this machine, or that a page from elsewhere has made, is refused before
+viser sees it.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlsplit
+
+from armwright.errors import InputError
+
+LOCAL = "127.0.0.1"
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+ANYWHERE = frozenset({"0.0.0.0", "::"})
+PORT = 8080
+"""Where a free port is looked for, upwards, if none is asked for."""
+
+_starting = threading.Lock()
+
+
+def viser_package() -> Any:
+    """viser, or how to get it."""
+    try:
+        import viser  # noqa: PLC0415  (takes half a second, and only viewers need it)
+    except ImportError:
+        raise InputError("the viewer needs viser: pip install 'armwright[view]'") from None
+    return viser
+
+
+def allowed(host: str | None, origin: str | None, listening: str) -> bool:
+    """Whether a request that names this host, from a page of this origin, is answered by who listens there.
+
+    A name must be that of this machine or an address, as a page from elsewhere can make its own name lead anywhere; a
+    page must be the one served here.
+    """
+    try:
+        named = urlsplit(f"//{host}").hostname
+        if named is None or not _is_here(named, listening):
+            return False
+        return origin is None or (urlsplit(origin).netloc == host and urlsplit(origin).scheme in ("http", "https"))
+    except ValueError:
+        return False
+
+
+def _is_here(name: str, listening: str) -> bool:
+    if name in LOOPBACK or name == listening:
+        return True
+    if listening in LOOPBACK:
+        return False
+    return name == socket.gethostname().lower() or _is_address(name)
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def start(host: str, port: int | None, label: str) -> Any:
+    """A viser server that looks at every request; its threads are daemons, and it says nothing by itself."""
+    viser = viser_package()
+    if not isinstance(host, str) or not host:
+        raise InputError(f"host = {host!r}; expected an address of this machine, such as {LOCAL}")
+    if port is not None and not (isinstance(port, int) and 0 < port < 1 << 16):
+        raise InputError(f"port = {port!r}; expected a number from 1 to 65535")
+    _check_free(host, port)
+    with _starting, _looking(host) as looked, quiet():
+        server = viser.ViserServer(host=host, port=port or PORT, label=label, verbose=False)
+    if not looked:
+        server.stop()
+        raise InputError(f"viser {viser.__version__} cannot be kept to this machine; install another version of it")
+    if port is not None and server.get_port() != port:
+        server.stop()
+        raise InputError(f"port {port} is taken; choose another, or none for one that is free")
+    _unshared(server)
+    return server
+
+
+def _check_free(host: str, port: int | None) -> None:
+    """That the address is one of this machine and the port is to be had: viser would try a thousand others."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as trial:
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trial.bind((host, port or 0))
+        except (OSError, UnicodeError) as error:
+            where = host if port is None else f"{host}, port {port}"
+            raise InputError(f"cannot listen at {where}: {error}; choose another --port or --host") from None
+
+
+@contextmanager
+def _looking(listening: str) -> Iterator[list[bool]]:
+    """For as long as a server starts, `websockets` makes one that looks at requests; the list says that it did."""
+    from websockets.asyncio import server as module  # noqa: PLC0415  (comes with viser)
+
+    plain, looked = module.serve, list[bool]()
+
+    def serve(*given: Any, process_request: Any = None, **settings: Any) -> Any:
+        def look(connection: Any, request: Any) -> Any:
+            headers = request.headers
+            hosts, origins = headers.get_all("Host"), headers.get_all("Origin")
+            alone = len(hosts) == 1 and len(origins) <= 1
+            if not (alone and allowed(hosts[0], origins[0] if origins else None, listening)):
+                return connection.respond(HTTPStatus.FORBIDDEN, "This viewer answers to its own page only.\n")
+            return None if process_request is None else process_request(connection, request)
+
+        looked.append(True)
+        return plain(*given, process_request=look, **settings)
+
+    module.serve = serve
+    try:
+        yield looked
+    finally:
+        module.serve = plain
+
+
+def _unshared(server: Any) -> None:
+    """viser opens a tunnel to the internet for whoever asks for it over the websocket: here nobody can."""
+    from viser import _messages  # noqa: PLC0415
+
+    for message in (_messages.ShareUrlRequest, _messages.ShareUrlDisconnect):
+        server._websock_server.unregister_handler(message)
+    server.gui.configure_theme(show_share_button=False, show_logo=False)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """viser prints where it listens and that it has stopped, which is ours to say."""
+    import rich  # noqa: PLC0415
+
+    screen = rich.get_console()
+    before, screen.quiet = screen.quiet, True
+    try:
+        yield
+    finally:
+        screen.quiet = before

@@ -1,0 +1,66 @@
+"""One thread for all that a page asks for: of many requests of a kind only the newest counts.
+
+viser calls back from many threads, and a slider that is dragged asks faster than a large robot can be drawn. Here
+requests wait under their names, the newest in place of the one before, and are done one after the other.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from collections.abc import Callable
+
+TICK = 1 / 30
+"""Seconds between two pictures of a motion."""
+
+
+class Worker:
+    """Does what is posted, and calls `tick(seconds)` about every `TICK` while it returns True."""
+
+    def __init__(self, tick: Callable[[float], bool]) -> None:
+        self._tick, self._waiting, self._over = tick, dict[str, Callable[[], None]](), False
+        self._news = threading.Condition()
+        self._thread = threading.Thread(target=self._run, daemon=True, name="armwright viewer")
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def post(self, name: str, action: Callable[[], None]) -> None:
+        """Ask for something; what waits under the same name is not wanted any more."""
+        with self._news:
+            self._waiting.pop(name, None)
+            self._waiting[name] = action
+            self._news.notify()
+
+    def stop(self) -> None:
+        with self._news:
+            self._over = True
+            self._news.notify()
+        if self._thread.is_alive() and threading.current_thread() is not self._thread:
+            self._thread.join(timeout=2.0)
+
+    def _run(self) -> None:
+        ticking, before = False, time.perf_counter()
+        while True:
+            with self._news:
+                if not self._waiting and not self._over:
+                    self._news.wait(max(0.0, before + TICK - time.perf_counter()) if ticking else None)
+                if self._over:
+                    return
+                actions, self._waiting = list(self._waiting.values()), {}
+            for action in actions:
+                _tried(action)
+            now = time.perf_counter()
+            if not ticking or now - before >= TICK:
+                passed, before = now - before if ticking else 0.0, now
+                ticking = _tried(lambda passed=passed: self._tick(passed)) is True  # type: ignore[misc]
+
+
+def _tried(action: Callable[[], object]) -> object:
+    """What goes wrong with one request is printed, and the page goes on."""
+    try:
+        return action()
+    except Exception:
+        traceback.print_exc()
+        return None
