@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +14,10 @@ import pytest
 
 import armwright as aw
 from armwright.backends.interface import BACKENDS
+from armwright.errors import Interrupted
 from armwright.simulation.kernels import rollout_of
 from armwright.simulation.plan import plan, settings
-from armwright.simulation.rollouts import Rollouts
+from armwright.simulation.rollouts import Rollouts, stop_all
 from armwright.torque import Free
 
 ROLLOUTS = 20_000
@@ -105,3 +107,17 @@ def test_who_is_told_to_stop_stays_where_it_is(target: str, how: dict) -> None:
     assert np.array_equal(rollouts.y, there)
     assert rollouts.last.tolist() == [1]
     assert np.array_equal(rollouts.states, np.array([[y, there[:, 0]]]))
+
+
+def test_rollouts_of_other_threads_can_be_stopped() -> None:
+    """As a study does on Ctrl-C, which no thread but the main one hears."""
+    arm = aw.load("rr")
+    with ThreadPoolExecutor(1) as pool:
+        job = pool.submit(aw.simulate_batch, arm, q0=np.full((64, 2), 0.1), duration=1e4, step=1e-4, every=1.0)
+        while not job.done():
+            stop_all()
+            wait([job], 0.05)
+        with pytest.raises(Interrupted) as stopped:
+            job.result()
+    assert not stopped.value.result.finished.any()
+    assert aw.simulate_batch(arm, q0=np.full((2, 2), 0.1), duration=0.1).finished.all()

@@ -488,6 +488,9 @@ def rarely(history):
 
 def text(history):
     return "far"
+
+def nothing(history):
+    return {}
 """
 
 
@@ -500,6 +503,7 @@ def test_functions_of_a_run_are_tried_before_and_a_row_has_their_errors(study: a
     for name, message in (
         ("mine:broken", "KeyError"),
         ("mine:text", "expected a number"),
+        ("mine:nothing", "gives no number"),
         ("mine:none", "has no function 'none'"),
         ("nothing:f", "cannot import 'nothing'"),
         ("mine", "expected a module and a function"),
@@ -536,6 +540,11 @@ WRONG = {
     "negative duration": ("duration = 0.2", "duration = -1", "expected seconds, above zero"),
     "no integrator": ('"rk4"', '"rk44"', "study: unknown integrator 'rk44'"),
     "no chunk": ('robot = "rr"', 'robot = "rr"\nchunk = 0', "expected a whole number, at least 1"),
+    "text for seconds": ("duration = 0.2", 'duration = "1 s"', "line 3, duration: duration = '1 s' is not a number"),
+    "text for a start": ('robot = "rr"', 'robot = "rr"\nstart = "0"', "line 3, start: start = '0' is not a number"),
+    "a centre of nothing": ('"payload.mass" = {uniform', '"payload.com.x" = {uniform', "rr holds nothing, so this changes nothing"),
+    "a negative inertia": ('"q0.1" = [0.0, 0.1, 0.2]', '"link1.inertia.zz" = [1, -1]', "expected zero or more everywhere"),
+    "correlated twice": ("0.5]]", '0.5], ["torque.kp.2", "payload.mass", -0.5]]', "stand here twice"),
     "not TOML": ("[vary]", "[vary", "is not valid TOML"),
 }  # fmt: skip
 
@@ -588,3 +597,22 @@ def test_the_command_runs_goes_on_and_reports(tmp_path: Path, monkeypatch: pytes
     ):
         result = CliRunner().invoke(app, ["sweep", *words])
         assert result.exit_code == 2 and message in result.stderr
+
+
+def test_a_quaternion_does_not_vary_entry_by_entry() -> None:
+    """Of a floating robot positions, velocities and masses do."""
+    dog = aw.load("anymal_c")
+    with pytest.raises(ModelError, match="an entry of a quaternion"):
+        readied(aw.Study(dog, {"q0.4": [0.0, 0.1]}, duration=0.1))
+    found = readied(aw.Study(dog, {"q0.3": [0.0, 0.1], "qd0.4": [0.0, 0.1], "base.mass": [10.0, 20.0]}, duration=0.01))
+    assert found.run(found.design.draw(0, 8)).run.finished.all()
+
+
+def test_a_study_in_which_nothing_comes_to_its_end_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("stiff.toml").write_text(TEXT.replace("kp = 20\nkd = 2", "kp = 1e9\nkd = 1e9"))
+    result = CliRunner().invoke(app, ["sweep", "stiff.toml", "--threads", "1"])
+    assert result.exit_code == 1 and "100 could not go on" in result.stdout
+    assert "none of the first 8 rollouts comes to its end" in result.stderr and "shorter step" in result.stderr
+    assert CliRunner().invoke(app, ["sweep", "stiff.toml", "--json"]).exit_code == 1
+    assert CliRunner().invoke(app, ["sweep", "stiff.toml", "-o", "part", "--chunk", "1/2"]).exit_code == 0

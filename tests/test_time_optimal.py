@@ -1,6 +1,7 @@
 """Time-optimal motions: equal to toppra where its model holds, to integration and to brute force where friction is viscous."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -348,3 +349,24 @@ def test_a_motion_of_many_pieces_says_how_it_is_traced() -> None:
     assert not motion.traceable
     with pytest.raises(aw.InputError, match="in_pieces"):
         motion.trace("t")
+
+
+def test_a_path_of_many_points_that_shake_is_passed_within_all_limits() -> None:
+    """What is exceeded twofold between places tightens limits, and never beyond what creeping takes."""
+    arm = aw.load("ur5e")
+    shaken = 1e-3 * np.random.default_rng(2).normal(size=(1000, 6)).cumsum(axis=0)
+    motion = time_optimal(arm, np.array([0, -1.2, 1.2, 0, 0.5, 0]) + shaken)
+    velocity, torque = limits_of(arm)
+    assert excess(arm, motion, velocity, torque) < 2e-3
+    np.testing.assert_allclose(motion(motion.end)[0], motion.path(motion.path.end)[0], atol=1e-12)
+
+
+def test_a_joint_that_cannot_move_is_told() -> None:
+    arm = aw.load("ur5e")
+    joints = (*arm.joints[:5], replace(arm.joints[5], max_torque=0.0))
+    with pytest.raises(aw.InputError, match="max_torque of wrist_3_joint is zero, so nothing moves it"):
+        time_optimal(replace(arm, joints=joints), way_points(0, 3, 6))
+    with pytest.raises(aw.InputError, match="time_optimal got 'ur5e'; expected a robot"):
+        time_optimal("ur5e", way_points(0, 3, 6))
+    with pytest.raises(aw.InputError, match="expected at most"):
+        time_optimal(arm, way_points(0, 3, 6), points=10**12)

@@ -49,10 +49,11 @@ from armwright.model.dh import CONVENTIONS, check_rows
 from armwright.model.loop import close, with_differential
 from armwright.model.random_robot import random_description
 from armwright.model.random_robot import random_tree as random_tree_description
-from armwright.model.table import as_table, following, joints_of
+from armwright.model.table import as_html, as_table, following, joints_of
 from armwright.model.unit import checked_unit
 from armwright.model.values import Reader, as_transform
 from armwright.names import shown
+from armwright.notebook import box
 from armwright.rules.table import doubtful_units
 
 if TYPE_CHECKING:
@@ -188,6 +189,18 @@ class Robot(Description):
 
     def __str__(self) -> str:
         return as_table(self)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: a picture, and what there is to know of every joint and link."""
+        from armwright.scene import svg  # noqa: PLC0415  (a robot is made without being looked at)
+
+        return box(repr(self)[1:-1], svg(self), as_html(self))
+
+    def plot(self, q: ArrayLike | None = None, ax: Any = None) -> Any:
+        """The robot at q, or where it is neutral, drawn by matplotlib in axes of three dimensions, which it returns."""
+        from armwright.plots import plot_robot  # noqa: PLC0415  (matplotlib is wanted by those who plot)
+
+        return plot_robot(self, q, ax)
 
     def with_gravity(self, gravity: ArrayLike) -> Robot:
         """The same robot under another gravity: the acceleration of free fall, in the world frame."""

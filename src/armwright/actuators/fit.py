@@ -78,7 +78,7 @@ def fitted(
     Masses stand as points on the link before each joint, or where `mounts_at` says; with `masses=False` none are added,
     for a robot whose links have them already.
     """
-    chosen = _by_joint(robot, drives)
+    chosen = by_joint(robot, drives)
     places = dict(zip([joint.name for joint in robot.joints], mounts(robot, mounts_at), strict=True))
     links = list(robot.links)
     for name, drive in chosen.items():
@@ -145,7 +145,8 @@ def _lightened(link: LinkModel, mass: float, point: Vector | None) -> LinkModel:
     return left
 
 
-def _by_joint(robot: Robot, drives: Mapping[str, Drive] | Sequence[Drive]) -> dict[str, Drive]:
+def by_joint(robot: Robot, drives: Mapping[str, Drive] | Sequence[Drive]) -> dict[str, Drive]:
+    """Actuators by the names of joints."""
     names = [joint.name for joint in robot.joints]
     if not isinstance(drives, Mapping):
         if len(drives) != len(names):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from armwright.notebook import box, table
 from armwright.rules import KINDS as RULED
 from armwright.rules import SEVERITIES, Problem, accepted
 
@@ -112,6 +113,15 @@ class Report:
             proved = [(proof.name, verdicts[proof.holds], proof.text) for proof in self.proofs]
             parts.append(columns(("proof", "", "how"), proved))
         return "\n\n".join([*parts, self.summary])
+
+    def _repr_html_(self) -> str:
+        rows = [(f.where, f.severity, f.kind, f.line or "", f.text) for f in self.findings]
+        bad = [(i, 1) for i, finding in enumerate(self.findings) if finding.severity == "error"]
+        found = table(("where", "", "kind", "line", "what"), rows, bad) if rows else ""
+        verdicts = {True: "holds", False: "fails", None: "not tried"}
+        proved = [(proof.name, verdicts[proof.holds], proof.text) for proof in self.proofs]
+        proofs = table(("proof", "", "how"), proved) if proved else ""
+        return box(f"{self.file}: {self.robot}: {self.summary}", found, proofs)
 
     def of(self, severity: str) -> tuple[Finding, ...]:
         return tuple(finding for finding in self.findings if finding.severity == severity)

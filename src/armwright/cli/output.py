@@ -173,8 +173,12 @@ def console(stderr: bool = False) -> Screen:
 
 @contextmanager
 def reporting_errors() -> Iterator[None]:
-    """Errors and warnings of armwright as one line each, without a traceback; an error ends the command."""
-    with warnings.catch_warnings(record=True) as caught:
+    """Errors and warnings of armwright as one line each, without a traceback; an error ends the command.
+
+    A warning is there at once, as what it warns of may take an hour.
+    """
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: report("warning", "yellow", str(message))
         for kind in (LockedWarning, ModelWarning, SimulationWarning, SlowWarning, TipWarning):
             warnings.simplefilter("always", kind)
         try:
@@ -182,9 +186,6 @@ def reporting_errors() -> Iterator[None]:
         except ArmwrightError as error:
             report("error", "bold red", str(error))
             raise typer.Exit(2) from None
-        finally:
-            for warning in caught:
-                report("warning", "yellow", str(warning.message))
 
 
 def report(word: str, colour: str, text: str) -> None:

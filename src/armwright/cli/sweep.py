@@ -13,6 +13,7 @@ import typer
 from armwright import files
 from armwright.cli.command import AS_JSON
 from armwright.cli.output import console, escape, show_json, show_rows, told, working
+from armwright.cli.output import report as note
 from armwright.errors import InputError
 from armwright.names import tidy
 from armwright.report.plot import write
@@ -37,7 +38,10 @@ def run_sweep(
     row: Annotated[int | None, typer.Option(help="Run one rollout alone, and write its history.", min=0)] = None,
     json: AS_JSON = False,
 ) -> bool | None:
-    """Run a study: many rollouts with numbers that vary, kept in a folder; run again, it does what is missing."""
+    """Run a study: many rollouts with numbers that vary, kept in a folder; run again, it does what is missing.
+
+    The exit code is 1 if none of them came to its end.
+    """
     folder = output or (study if study.is_dir() else study.with_name(f"{study.stem}_results"))
     if row is not None:
         _rerun(_study(study), row, json)
@@ -46,16 +50,23 @@ def run_sweep(
         _look(folder, report, json)
         return None
     part = _part(chunk)
-    with _bar(not json) as tell:
-        done = sweep(_study(study), folder, threads, workers, cluster, part, tell)
+    try:
+        with _bar(not json) as tell:
+            done = sweep(_study(study), folder, threads, workers, cluster, part, tell)
+    except KeyboardInterrupt:
+        note("stopped", "yellow", f"{folder} keeps the chunks that were done; the same command goes on from there")
+        raise
+    new, found = done.rows - done.before, summary(open_study(folder))
+    useful = (
+        part is not None or found["failed"] < found["rollouts"]
+    )  # of a part nobody can say, and whoever runs it goes on
     if json:
-        show_json({**summary(open_study(folder)), "computed": done.rows - done.before})
-        return None
-    new = done.rows - done.before
+        show_json({**found, "computed": new})
+        return useful
     failed = f", of which {done.failed} could not go on" if done.failed else ""
     before = f"{done.before} were there, " if done.before else ""
     told(folder, f"{before}{new} computed{failed}; armwright sweep {folder} --report")
-    return None
+    return useful
 
 
 def _study(path: Path) -> Study:
@@ -79,7 +90,10 @@ def _bar(shown: bool) -> Iterator[Told]:
     text = rich.TextColumn("{task.completed:,.0f} of {task.total:,.0f}, {task.fields[rate]}{task.fields[failed]}")
     out = console(stderr=True)
     bar = rich.Progress(
-        rich.BarColumn(), text, rich.TimeRemainingColumn(), console=out, transient=True, disable=not shown
+        *(rich.BarColumn(), text, rich.TimeRemainingColumn()),
+        console=out,
+        transient=True,
+        disable=not (shown and out.is_terminal),
     )
     begin = time.perf_counter()
     with bar:

@@ -14,6 +14,7 @@ from dataclasses import astuple, dataclass
 
 from armwright.graph.expression import Operand, reachable
 from armwright.graph.program import Equations
+from armwright.notebook import table
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,11 @@ class OperationCount:
 
     def __add__(self, other: OperationCount) -> OperationCount:
         return OperationCount(*(x + y for x, y in zip(astuple(self), astuple(other), strict=True)))
+
+    def _repr_html_(self) -> str:
+        names = ("multiplications", "additions", "divisions", "sin, cos", "square roots", "others")
+        found = [(name, number) for name, number in zip(names, astuple(self), strict=True) if number]
+        return table([name for name, _ in found], [[number for _, number in found]])
 
     def __str__(self) -> str:
         named = zip(("mul", "add", "div", "trig", "sqrt", "other"), astuple(self), strict=True)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from armwright.mechanism import FREEDOMS
 from armwright.model.description import NO_TRANSFORM, Description, JointModel, LoopModel, Transform, right_angles, six
 from armwright.names import shown
+from armwright.notebook import table
 
 WIDEST = 80
 """Columns of a terminal: no line is longer, unless a name is."""
@@ -43,6 +44,14 @@ def as_table(robot: Description) -> str:
         parts.append(_visuals(robot))
     source = [_wrapped(shown(line)) for line in robot.source.strip().splitlines()]
     return "\n\n".join([*parts, *(["\n".join(source)] if robot.source else [])])
+
+
+def as_html(robot: Description) -> str:
+    """Joints, limits and bodies as tables for a notebook."""
+    parts = [_joints(robot), _links(robot)]
+    if any(j.limits or j.max_velocity or j.max_torque for j in robot.rows):
+        parts.insert(1, _limits(robot))
+    return "".join(table(rows[0], rows[1:]) for rows in parts)
 
 
 def _loop(robot: Description, loop: LoopModel) -> str:

@@ -1,9 +1,10 @@
 """What a robot looks like: the shapes and meshes of its file, or clean bodies made of its frames where it has none.
 
-`looks(robot)` is all that pages, viewer and plots ask for.
+`looks(robot)` is what pages, viewer and plots ask for; `svg(robot, q)` is a picture for documents.
 """
 
+from armwright.scene.drawing import svg
 from armwright.scene.looks import Looks, looks
 from armwright.scene.triangles import Triangles, triangles
 
-__all__ = ["Looks", "Triangles", "looks", "triangles"]
+__all__ = ["Looks", "Triangles", "looks", "svg", "triangles"]

@@ -12,7 +12,7 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.errors import ModelError
-from armwright.model.visual import Box, Capsule, Cylinder, Ellipsoid, Mesh, Shape, Sphere
+from armwright.model.visual import Box, Capsule, Cylinder, Ellipsoid, Mesh, Shape, Solid, Sphere
 
 MOST_BYTES = 100 << 20
 """Of a mesh file."""
@@ -55,13 +55,16 @@ class Triangles:
         return Triangles(means(self.vertices), faces, colours)
 
 
-def triangles(shape: Shape) -> Triangles:
-    """A shape as triangles in its own frame; a `ModelError` if its file cannot be read."""
+def triangles(shape: Shape, sides: int = ROUND) -> Triangles:
+    """A shape as triangles in its own frame, what is round with so many sides.
+
+    A `ModelError` if its file cannot be read.
+    """
     if isinstance(shape, Mesh):
         path = shape.find()
         read = _read(path, os.stat(path).st_mtime_ns)
         return Triangles(read.vertices * np.asarray(shape.scale), read.faces, read.colours)
-    return _solid(shape)
+    return _solid(shape, sides)
 
 
 @lru_cache(maxsize=256)
@@ -100,21 +103,22 @@ def _colours(part: Any) -> Array | None:
     return np.asarray(visual.vertex_colors, np.uint8)
 
 
-def _solid(shape: Shape) -> Triangles:
+@lru_cache(maxsize=256)
+def _solid(shape: Solid, sides: int) -> Triangles:
     import trimesh  # noqa: PLC0415
 
     make: Any = trimesh.creation
     if isinstance(shape, Box):
         made = make.box(shape.size)
     elif isinstance(shape, Cylinder):
-        made = make.cylinder(shape.radius, shape.length, sections=ROUND)
+        made = make.cylinder(shape.radius, shape.length, sections=sides)
     elif isinstance(shape, Sphere):
-        made = make.uv_sphere(shape.radius, count=[ROUND // 2, ROUND])
+        made = make.uv_sphere(shape.radius, count=[sides // 2, sides])
     elif isinstance(shape, Capsule):
-        made = make.capsule(shape.length, shape.radius, count=[ROUND // 2, ROUND])
+        made = make.capsule(shape.length, shape.radius, count=[sides // 2, sides])
         made.apply_translation(-made.bounds.mean(axis=0))
     else:
         assert isinstance(shape, Ellipsoid)
-        made = make.uv_sphere(1.0, count=[ROUND // 2, ROUND])
+        made = make.uv_sphere(1.0, count=[sides // 2, sides])
         made.apply_scale(shape.radii)
     return Triangles(np.asarray(made.vertices, float), np.asarray(made.faces))

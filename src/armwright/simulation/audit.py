@@ -26,6 +26,7 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.layout import IMPULSE
 from armwright.names import NOISE, shown
+from armwright.notebook import box, lines
 from armwright.simulation.momentum import momentum
 
 if TYPE_CHECKING:
@@ -177,6 +178,10 @@ class Audit:
         return "\n".join([*lines, *(f"do not trust it {doubt}" for doubt in self.doubts)])
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the lines of it, with doubts in their colour."""
+        return box("trusted" if self.trustworthy else "doubted", lines(str(self), bad=not self.trustworthy))
 
 
 def _part(x: float) -> str:

@@ -169,9 +169,12 @@ class Rollouts:
         """To the end, in stretches of a fraction of a second; returns the seconds it took and why it stopped early."""
         window, begin, message, warned = 1, time.perf_counter(), "", False
         bar = _bar(show)
+        _travelling.add(self)
         try:
             while not self.finished and not stop():
                 self.advance(window, threads)
+                if self.stop[0]:
+                    raise KeyboardInterrupt
                 if not warned and (many := self.many):
                     warnings.warn(many, SlowWarning, stacklevel=stacklevel)
                     warned = True
@@ -181,6 +184,7 @@ class Rollouts:
             self.cut()
             message = f"stopped by the user after t = {float(self.lanes['t'][: self.count].min()):g} s"
         finally:
+            _travelling.discard(self)
             bar(None, 0.0)
         return time.perf_counter() - begin, message
 
@@ -197,6 +201,15 @@ class Rollouts:
             helps.append(f"a loop at a dead point ({', '.join(loop.name for loop in robot.loops)}: start elsewhere)")
         end = self.plan.times[-1]
         return f"more than {MANY_STEPS} steps, and at t = {t:g} of {end:g} s so far; it may be {', or '.join(helps)}"
+
+
+_travelling: set[Rollouts] = set()
+
+
+def stop_all() -> None:
+    """Stop the rollouts that any thread computes, as Ctrl-C does those of the main one."""
+    for rollouts in tuple(_travelling):
+        rollouts.stop[0] = 1
 
 
 def _heard(work: Callable[[], None], stop: NDArray[np.int64]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Real
@@ -17,8 +17,10 @@ from armwright.algebra import Array
 from armwright.errors import InputError
 from armwright.files import write
 from armwright.model import toml
-from armwright.names import shown
+from armwright.names import shown, tidy
+from armwright.notebook import box, table
 from armwright.report.page import page
+from armwright.report.plot import COLOURS, Plot, per_joint
 from armwright.robot import Robot
 from armwright.simulation.audit import Audit, Deviation, audited
 from armwright.simulation.motion import View
@@ -119,6 +121,32 @@ class Run:
         ended = f", ended by {shown(self.ended_by)!r}" if self.ended_by else ""
         beyond = "".join(f", {doubt}" for doubt in self.utilisation.doubts)
         return f"<run of {shown(self.robot.name)}, {span}{ended}, {len(self.t)} records, {self.statistics}{beyond}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: peaks and what they are of the limits, the robot where the motion ends, and the torques."""
+        heads = ("joint", "peak torque", "at", "of limit", "peak speed", "at", "of limit")
+        rows, beyond = [], []
+        for i, use in enumerate(self.utilisation.joints):
+            torque, speed = use.units
+            strong = (f"{tidy(use.peak_torque, '.4g')} {torque}", f"{use.peak_torque_at:.4g} s", use.of_torque)
+            fast = (f"{tidy(use.peak_speed, '.4g')} {speed}", f"{use.peak_speed_at:.4g} s", use.of_speed)
+            rows.append((use.joint, *strong, *fast))
+            beyond += [(i, k) for k, wrong in ((3, use.too_weak), (6, use.too_slow)) if wrong]
+        torques = Plot("Torque", "t, s", "N m or N", per_joint(self.t, self.tau), width=520, height=260)
+        picture = f'<div style="width:420px">{torques.svg()}</div>' if self.robot.n <= len(COLOURS) else ""
+        return box(repr(self)[1:-1], table(heads, rows, beyond), picture)
+
+    def plot(self, what: Sequence[str] | str = ("q", "qd", "tau", "energy"), joints: Any = None) -> Any:
+        """A figure of matplotlib: a chart for each of q, qd, qdd, tau, power, energy; of all joints, or of some."""
+        from armwright.plots import plot_run  # noqa: PLC0415  (matplotlib is wanted by those who plot)
+
+        return plot_run(self, what, joints)
+
+    def plot_torque_speed(self, joints: Any = None) -> Any:
+        """A figure of matplotlib: the torque of every joint over its speed, within its limits."""
+        from armwright.plots import plot_torque_speed  # noqa: PLC0415
+
+        return plot_torque_speed(self, joints)
 
     @property
     def energy(self) -> Array:

@@ -11,7 +11,7 @@ from armwright.actuators.catalogue import Catalogue, packaged, read
 from armwright.actuators.fit import fitted, without_drives
 from armwright.sizing import request, scaling
 from armwright.sizing.result import ActuatorSet, Chosen, Sizing
-from armwright.sizing.size import size
+from armwright.sizing.size import margins, size
 
 __all__ = [
     "Actuator",
@@ -27,6 +27,7 @@ __all__ = [
     "Sizing",
     "catalogue",
     "fitted",
+    "margins",
     "packaged",
     "read",
     "request",

@@ -148,20 +148,17 @@ class Sizing:
     def notes(self) -> list[str]:
         """What was not known of the parts chosen, and so not counted."""
         electric = [c.actuator for c in self.best.joints if isinstance(c.actuator, Actuator)]
-        parts = dict.fromkeys(part for drive in electric for part in (drive.motor, drive.gearbox))
-        notes = []
-        for part in parts:
-            if part.dry_friction is None and part.viscous_friction is None:
-                notes.append(f"the friction of {shown(part.name)} is not known: none is counted")
-            if part.continuous_torque is None and "max_input_speed" in vars(part):
-                notes.append(f"the continuous torque of {shown(part.name)} is not known: only its peak is looked at")
-        motors = dict.fromkeys(drive.motor for drive in electric)
-        notes += [
-            f"how {shown(motor.name)} warms up is not known: its RMS torque stands for it"
-            for motor in motors
-            if not motor.warms
-        ]
-        return notes
+        motors, gears = (dict.fromkeys(getattr(d, kind) for d in electric) for kind in ("motor", "gearbox"))
+        told = {
+            "the friction of {} is not known: none is counted": [
+                part for part in (*motors, *gears) if part.dry_friction is None and part.viscous_friction is None
+            ],
+            "the continuous torque of {} is not known: only the peak is looked at": [
+                gear for gear in gears if gear.continuous_torque is None
+            ],
+            "how {} warms up is not known: the RMS torque stands for it": [m for m in motors if not m.warms],
+        }
+        return [text.format(", ".join(shown(p.name) for p in parts)) for text, parts in told.items() if parts]
 
     def rows(self, chosen: ActuatorSet | None = None) -> list[tuple[str, ...]]:
         """Of a set, by default the best: actuators, and what limits each joint."""

@@ -11,8 +11,10 @@ come from no data sheet, and nothing should be ordered by them.
 from __future__ import annotations
 
 import math
+from numbers import Real
 
 from armwright.actuators.actuator import Brake, Cylinder, Gearbox, Motor
+from armwright.errors import InputError
 
 SOURCE = "round numbers scaled by laws of similarity (armwright.sizing.scaling); no product, from no data sheet"
 STANDARD = (
@@ -25,7 +27,7 @@ PRICES = 0.6
 
 def servo(torque: float, name: str = "") -> Motor:
     """A brushless servo motor of a continuous torque, for a drive with 280 V between its rails."""
-    size = torque / 1.27
+    size = _times(torque, 1.27)
     length = size ** (1 / 3)
     speed = min(628.0, 628.0 / length)
     constant = 0.9 * 280.0 / speed
@@ -53,7 +55,7 @@ def servo(torque: float, name: str = "") -> Motor:
 
 def strain_wave(torque: float, ratio: float, name: str = "") -> Gearbox:
     """A strain wave gear of a repeated peak torque at its output."""
-    size = torque / 107.0
+    size = _times(torque, 107.0)
     return Gearbox(
         name=name or f"typical strain wave {torque:.4g} N m 1:{ratio:g}",
         ratio=ratio,
@@ -73,7 +75,7 @@ def strain_wave(torque: float, ratio: float, name: str = "") -> Gearbox:
 
 def planetary(torque: float, ratio: float, name: str = "") -> Gearbox:
     """A planetary gearbox of a peak torque at its output; up to 1:10 it has one stage, then two."""
-    size, stages = torque / 80.0, 1 if ratio <= 10 else 2
+    size, stages = _times(torque, 80.0), 1 if ratio <= 10 else 2
     return Gearbox(
         name=name or f"typical planetary {torque:.4g} N m 1:{ratio:g}",
         ratio=ratio,
@@ -105,7 +107,7 @@ def cylinder(bore: float, stroke: float, name: str = "") -> Cylinder:
         flow=0.3 * area,
         stroke=stroke,
         mass=_steel(bore, 0.5 * area, stroke),
-        price=250.0 * (bore / 0.08) ** (3 * PRICES),
+        price=250.0 * _times(bore, 0.08, "bore", "metres") ** (3 * PRICES),
         source=SOURCE,
     )
 
@@ -125,6 +127,13 @@ def iso_6020_2(bore: float, rod: float, stroke: float) -> Cylinder:
     )
 
 
+def _times(value: float, one: float, name: str = "torque", unit: str = "N m") -> float:
+    """How many times as large as the machine that is scaled."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not value > 0:
+        raise InputError(f"{name} = {value!r}: expected {unit}, above zero")
+    return value / one
+
+
 def _steel(bore: float, rod_area: float, stroke: float) -> float:
     """Kilograms of a wall of a tenth of the bore, the rod, and ends as heavy as two bores of solid steel."""
     area = math.pi / 4 * bore**2
@@ -133,7 +142,7 @@ def _steel(bore: float, rod_area: float, stroke: float) -> float:
 
 def holding(torque: float, name: str = "") -> Brake:
     """A spring-applied brake of a holding torque."""
-    size = torque / 1.3
+    size = _times(torque, 1.3)
     return Brake(
         name=name or f"typical brake {torque:.4g} N m",
         holding_torque=torque,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +13,22 @@ import numpy as np
 
 from armwright.actuators.actuator import Actuator, Drive, Hydraulic, Lever, combine
 from armwright.actuators.catalogue import Catalogue, packaged, read
-from armwright.actuators.fit import mounts
+from armwright.actuators.fit import by_joint, mounts
 from armwright.actuators.fit import without_drives as bare
 from armwright.errors import InfeasibleError, InputError, unknown
 from armwright.names import shown
 from armwright.robot import Robot
 from armwright.sizing.judge import Terms
 from armwright.sizing.loads import JointLoad, loads
-from armwright.sizing.result import Sizing, chosen_set, columns
+from armwright.sizing.result import ActuatorSet, Sizing, chosen_set, columns
 from armwright.sizing.search import Choices, Search
 from armwright.trajectory import Trajectory
 from armwright.trajectory.inputs import check_numbers
 
 OBJECTIVES = ("mass", "price", "energy")
+
+JUMP = 0.01
+"""Of the largest speed: what changes by more at once is a jump, and where a motion ends up is where it began."""
 
 
 def size(
@@ -98,11 +102,40 @@ def size(
     )
 
 
-def _motions(robot: Robot, motions: Any) -> list[Trajectory]:
+def margins(
+    robot: Robot,
+    motions: Trajectory | Sequence[Trajectory],
+    actuators: Mapping[str, Drive] | Sequence[Drive],
+    payloads: Sequence[Any] = (None,),
+    *,
+    mounts_at: Mapping[str, Any] | None = None,
+    without_drives: Mapping[str, Any] | None = None,
+    ambient: float = 40.0,
+    samples: int = 100,
+) -> ActuatorSet:
+    """What given actuators use of their limits along other motions: those of a set that was found, or one's own.
+
+    `actuators` has one for every joint, as `fitted` takes them; the robot is the one without them, and the rest as for
+    `size`. More than all may be used: `chosen.used` says of what, and how much.
+    """
+    moving = _motions(robot, motions, whole=False)
+    _check_options(0.0, None, ambient, samples, 1)
+    robot = bare(robot, without_drives or {})
+    given = by_joint(robot, actuators)
+    missing = [joint.name for joint in robot.joints if joint.name not in given]
+    if missing:
+        raise InputError(f"margins got no actuator for {', '.join(map(shown, missing))}; expected one for every joint")
+    drives = [given[joint.name] for joint in robot.joints]
+    asked = loads(robot, moving, _holding(robot, payloads), mounts(robot, mounts_at), samples)
+    return chosen_set(sum(drive.mass for drive in drives), drives, asked, Terms(ambient))
+
+
+def _motions(robot: Robot, motions: Any, whole: bool = True) -> list[Trajectory]:
+    """The motions, checked; some that are not `whole` may begin or end in motion, as a sudden stop does."""
     if not isinstance(robot, Robot):
         raise InputError(f"size got {robot!r}; expected a Robot")
     check_numbers(robot, "sizing")
-    listed = [motions] if isinstance(motions, Trajectory) else list(motions)
+    listed = list(motions) if isinstance(motions, Iterable) and not isinstance(motions, Trajectory) else [motions]
     if not listed:
         raise InputError("size got no motions; expected at least one trajectory")
     for motion in listed:
@@ -110,10 +143,35 @@ def _motions(robot: Robot, motions: Any) -> list[Trajectory]:
             raise InputError(f"size got the motion {motion!r}; expected a trajectory of {robot.n} joints")
         if not np.isfinite([motion.start, motion.end]).all() or not motion.duration > 0:
             raise InputError(f"the motion {motion!r} does not end; expected one that lasts, without .holding()")
+        _check_speeds(motion, whole)
     return listed
 
 
+def _check_speeds(motion: Trajectory, whole: bool) -> None:
+    """That speeds do not jump, which would take a torque without end that no sample sees."""
+    knots = np.array(motion.knots)
+    aside = 1e-9 * np.diff(knots)
+    after, before = (motion(t)[1] for t in (knots[:-1] + aside, knots[1:] - aside))
+    begin, end = motion(knots[[0, -1]])[0]
+    fastest = np.abs(motion(np.linspace(motion.start, motion.end, 101))[1]).max()
+    comes_round = np.abs(end - begin).max() <= JUMP * fastest * motion.duration
+    rest = np.zeros((1, motion.n))
+    outside = (rest, rest) if whole else (after[:1], before[-1:])
+    if comes_round:
+        outside = (before[-1:], after[:1])
+    found = np.abs(np.concatenate([after, outside[1]]) - np.concatenate([outside[0], before])).max(axis=1)
+    if found.max() > JUMP * fastest:
+        k = int(np.argmax(found))
+        raise InputError(
+            f"the speed of the motion {motion!r} jumps by {found[k]:.4g} rad/s or m/s at t = {knots[k]:g} s, which no "
+            "torque does; expected one from rest to rest, or round and round, such as quintic or trapezoidal"
+        )
+
+
 def _check_options(reserve: float, inertia_ratio: float | None, ambient: float, samples: int, sets: int) -> None:
+    for name, given in (("reserve", reserve), ("inertia_ratio", inertia_ratio or 1.0), ("ambient", ambient)):
+        if isinstance(given, bool) or not isinstance(given, Real):
+            raise InputError(f"{name} = {given!r} is not a number")
     if not 0 <= reserve < 1:
         raise InputError(f"reserve = {reserve!r}: expected the part of every limit to be left, from 0 to below 1")
     if inertia_ratio is not None and not 0 < inertia_ratio < math.inf:
@@ -143,9 +201,10 @@ def _twists(robot: Robot, asked: float | Mapping[str, float] | None) -> dict[str
     return {name: _positive(value, "the radians that a gearbox may give") for name, value in given.items()}
 
 
-def _holding(robot: Robot, payloads: Sequence[Any]) -> list[Robot]:
+def _holding(robot: Robot, payloads: Any) -> list[Robot]:
     held = []
-    for payload in payloads:
+    alone = isinstance(payloads, (str, Mapping)) or not isinstance(payloads, Iterable)
+    for payload in [payloads] if alone else payloads:
         if payload is None:
             held.append(robot)
         elif isinstance(payload, Mapping):

@@ -292,6 +292,8 @@ def _mixing(part: Reader, names: tuple[str, ...]) -> Array | None:
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not -1 < value < 1 or pair[0] == pair[1]:
             part.fail("correlations", f"{entry!r}: expected two names and a number between -1 and 1")
         i, k = (names.index(name) for name in pair)
+        if matrix[i, k]:
+            part.fail("correlations", f"{pair[0]} and {pair[1]} stand here twice; expected one number for them")
         matrix[i, k] = matrix[k, i] = value
     if not given:
         return None

@@ -197,5 +197,5 @@ def _part(own: Reader, key: str, listed: Catalogue) -> Any:
 
 
 def _plain(part: Any) -> dict[str, Any]:
-    told = {key: value for key, value in vars(part).items() if value not in (None, "", False)}
+    told = {key: value for key, value in vars(part).items() if value is not None and value is not False and value != ""}
     return {key: list(value) if isinstance(value, tuple) else value for key, value in told.items()}

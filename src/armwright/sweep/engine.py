@@ -19,6 +19,7 @@ from typing import Any
 
 from armwright.arrays import whole_number
 from armwright.errors import InputError, SimulationWarning, SlowWarning
+from armwright.simulation.rollouts import stop_all
 from armwright.sweep.chunks import Chunk, compute, readied
 from armwright.sweep.folder import Folder
 from armwright.sweep.study import Study
@@ -31,6 +32,9 @@ RETRIES = 3
 
 SECONDS = 30
 """In which a cluster must answer."""
+
+STOPPING = 0.05
+"""Seconds after which chunks under way are told again to stop: one may have begun since."""
 
 
 @dataclass(frozen=True)
@@ -111,11 +115,21 @@ def _computed(
 
 
 def _by_threads(study: Study, numbers: Sequence[int], threads: int) -> Generator[Chunk]:
+    running = set[Future[Chunk]]()
+
+    def submit(number: int) -> Future[Chunk]:
+        running.add(job := pool.submit(compute, study, number))
+        job.add_done_callback(running.discard)
+        return job
+
     with ThreadPoolExecutor(threads) as pool, _quiet():
         try:
-            yield from _in_turn(lambda k: pool.submit(compute, study, k), numbers, AHEAD * threads, _first)
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+            yield from _in_turn(submit, numbers, AHEAD * threads, _first)
+        finally:  # where it ends early, by Ctrl-C or a full disk, nobody waits for chunks under way
+            pool.shutdown(wait=False, cancel_futures=True)
+            while running:
+                stop_all()
+                wait(tuple(running), STOPPING)
 
 
 def _first(running: set[Future[Chunk]]) -> set[Future[Chunk]]:

@@ -21,16 +21,18 @@ from armwright.robot import Robot
 from armwright.scenario import Scenario, made
 from armwright.simulation import simulate_batch
 from armwright.simulation.measures import WITHIN
+from armwright.sweep import motions
 from armwright.sweep.design import Design, design_of, entries_of
 from armwright.sweep.drives import PREFIX, Drives, drives_of
 from armwright.sweep.measures import HISTORIES, MEASURES, WINDOW, Function, History, Seen, function_of
+from armwright.sweep.places import NAMES, placed
 from armwright.sweep.study import SCENE, Study, digest_of
 from armwright.torque import LAWS
 
 AXES = {3: ("x", "y", "z"), 6: ("xx", "yy", "zz", "xy", "xz", "yz")}
 """What the numbers of a parameter are called that has several."""
 
-AT_LEAST_ZERO = (".mass", ".viscous", ".coulomb", ".armature")
+AT_LEAST_ZERO = (".mass", ".viscous", ".coulomb", ".armature", ".inertia.xx", ".inertia.yy", ".inertia.zz")
 ABOVE_ZERO = ("duration",)
 
 BUDGET = 32 << 20
@@ -154,10 +156,17 @@ class Ready:
         return Seen(run, options["vary"], self.windings, self.window)
 
     def _law(self, values: Mapping[str, Array]) -> Any:
-        """The law, with its numbers (rollouts, joints) where they vary."""
+        """The law, with its numbers (rollouts, joints) where they vary; one for each rollout where the motion does."""
+        if any(name.startswith(motions.PREFIX) for name in values):
+            return motions.Each(self._own(values, i) for i in range(len(next(iter(values.values())))))
         asked = [name for name in values if name.startswith("torque.")]
         if not asked:
             return self.scenario.law
+        return _scenario(self.study, self.scenario.robot, self._torque(values)).law
+
+    def _torque(self, values: Mapping[str, Array]) -> dict[str, Any]:
+        """The [torque] of the study, with numbers (rollouts, joints) in place of those that vary."""
+        asked = [name for name in values if name.startswith("torque.")]
         torque = {key: dict(x) if isinstance(x, Mapping) else x for key, x in (self.study.torque or {}).items()}
         for name in asked:
             table, key, joint = _place(torque, name)
@@ -169,7 +178,14 @@ class Ready:
                 many = np.array(np.broadcast_to(before, (len(values[name]), size)))
                 many[:, joint] = values[name]
                 table[key] = many
-        return _scenario(self.study, self.scenario.robot, torque).law
+        return torque
+
+    def _own(self, values: Mapping[str, Array], i: int) -> Any:
+        """The law of rollout i, with numbers and a motion of its own."""
+        law = {name: x[i : i + 1] for name, x in values.items() if name.startswith("torque.")}
+        motion = motions.table(self.study, {name: float(x[i]) for name, x in values.items()}, self.robot)
+        torque = motions.alone(self._torque(law)) if self.study.torque is not None else None
+        return _scenario(replace(self.study, trajectory=motion), self.scenario.robot, torque).law
 
     def _vary(self, values: Mapping[str, Array]) -> dict[str, Array]:
         """What `simulate_batch` has as vary=: whole parameters, of which single numbers may be asked for."""
@@ -182,7 +198,7 @@ class Ready:
                 if owner not in found:
                     found[owner] = np.tile(nominal(self.robot, owner), (len(value), 1))
                 found[owner][:, axis] = value
-        return found
+        return found | placed(self.robot, values, found)
 
     def _begin(self, values: Mapping[str, Array], law: Any, start: Array) -> dict[str, Array]:
         """q0 and qd0 of every rollout where entries of them vary."""
@@ -204,11 +220,16 @@ class Ready:
 
 def ready(study: Study) -> Ready:
     """The study with all that can be wrong in it looked for: names, numbers, measures, and its first rollout."""
+    for key in ("duration", "every", "start"):
+        if getattr(study, key) is not None:
+            study.reader().number(key)
     scenario = _scenario(study, study.robot, study.torque)
     drives = drives_of(study, scenario.robot)
     if drives.choices:
         scenario = _scenario(study, drives.robot, study.torque)
-    _check_names(study, scenario.robot, tuple(entries_of(study.reader("vary"))), drives)
+    names = tuple(entries_of(study.reader("vary")))
+    _check_names(study, scenario.robot, names, drives)
+    motions.check_names(study, study.reader("vary"), names)
     design = design_of(study)
     found = replace(_wanted(study, scenario, design, drives), drives=drives)
     _check_numbers(found)
@@ -308,7 +329,7 @@ def _known(study: Study, robot: Robot, drives: Drives) -> list[str]:
     sizes = parameters(robot)
     names = [name for name, size in sizes.items() if size == 1]
     names += [f"{name}.{axis}" for name, size in sizes.items() if size > 1 for axis in AXES[size]]
-    names += [*drives.several, "start", "duration"]
+    names += [*drives.several, *motions.names_of(study, robot), *NAMES, "start", "duration"]
     names += [*(f"q0.{k + 1}" for k in range(robot.nq)), *(f"qd0.{k + 1}" for k in range(robot.n))]
     law = (study.torque or {}).get("law")
     if law in LAWS:
@@ -327,12 +348,16 @@ def _check_names(study: Study, robot: Robot, names: tuple[str, ...], drives: Dri
             near = nearest(name, known)
             guess = f"did you mean {near!r}? " if near else ""
             part.fail(name, f"{robot.name} and its law have no {name!r} that can vary; {guess}{_kinds(robot)}")
+        if name.startswith("tool.") and robot.payload is None and "payload.mass" not in names:
+            part.fail(name, f"{robot.name} holds nothing that its tool could move; give it a payload, or vary that too")
         whole = name.rpartition(".")[0]
         if name.startswith("torque.") and whole in names:
             part.fail(name, f"{whole} varies too, for all joints; expected one of them")
         for changed in drives.touched(name) if name in drives.several else ():
             if any(other == changed or other.startswith(f"{changed}.") for other in names):
                 part.fail(name, f"it changes {changed}, which varies too; expected one of them")
+        if why := _idle(name, robot, names):
+            part.fail(name, why)
         owner = _whole(name, parameters(robot))
         try:
             check(robot, (owner[0] if owner else name,) if owner or name in parameters(robot) else ())
@@ -340,10 +365,28 @@ def _check_names(study: Study, robot: Robot, names: tuple[str, ...], drives: Dri
             part.fail(name, str(error))
 
 
+def _idle(name: str, robot: Robot, names: tuple[str, ...]) -> str:
+    """Why a number cannot vary by itself, or would change nothing."""
+    held = robot.payload is not None and robot.payload.mass > 0
+    if name.startswith("payload.com.") and not held and "payload.mass" not in names:
+        return (
+            f"{robot.name} holds nothing, so this changes nothing; let payload.mass vary too, or give it in [payload]"
+        )
+    entry = int(name[3:]) - 1 if name.startswith("q0.") else -1
+    for ball in robot.balls:
+        if entry in range(ball.circle.start, ball.circle.stop):
+            return (
+                "this is an entry of a quaternion, whose length is one, so it cannot vary alone; let qd0 vary, or "
+                "simulate_batch(robot, q0=...) take positions of your own"
+            )
+    return ""
+
+
 def _kinds(robot: Robot) -> str:
     return (
-        "Known: payload.mass, payload.com.x, <link>.mass, <joint>.viscous .coulomb .armature .a .d .y .z, gravity.z, "
-        f"q0.1 to q0.{robot.nq}, qd0.1, start, duration, torque.<number of the law>"
+        "Known: payload.mass, payload.com.x, <link>.mass, <joint>.viscous .coulomb .armature .a .d .y .z, gravity.z "
+        f".roll .pitch, tool.x .roll, q0.1 to q0.{robot.nq}, qd0.1, start, duration, torque.<number of the law>, "
+        "trajectory.<number of the motion>, actuators.<joint that has several>"
     )
 
 
@@ -351,6 +394,7 @@ def _check_numbers(found: Ready) -> None:
     """That no row has a negative mass or the like: all that will be drawn is looked at."""
     part = found.study.reader("vary")
     for first, drawn in found.blocks():
+        motions.check_numbers(found.study, part, first, drawn, found.robot)
         for name, x in drawn.items():
             wrong = ~np.isfinite(x)
             what = "finite numbers"
@@ -381,11 +425,19 @@ def _try(found: Ready) -> Ready:
             seen = found.run(values)
         except ArmwrightError as error:
             raise InputError(f"{found.study.file}: {error}") from None
+    part, good, tried = found.study.reader("want"), np.flatnonzero(seen.run.finished), len(values[next(iter(values))])
+    if not good.size and not found.functions:
+        warnings.warn(
+            f"{found.study.file}: none of the first {tried} rollouts comes to its end, the first stops at t = "
+            f"{float(seen.run.reached[0]):.6g} s; a shorter step or a method with rtol in [integrator] may help, or "
+            "smaller gains for light joints",
+            SimulationWarning,
+            stacklevel=2,
+        )
     if not found.functions:
         return found
-    part, good = found.study.reader("want"), np.flatnonzero(seen.run.finished)
     if not good.size:
-        part.fail("functions", f"none of the first {len(seen.t)} rollouts comes to its end, so none can be tried")
+        part.fail("functions", f"none of the first {tried} rollouts comes to its end, so none can be tried")
     history = History.of(seen, int(good[0]), int(good[0]), {name: float(x[good[0]]) for name, x in values.items()})
     columns: list[tuple[str, ...]] = []
     for function in found.functions:
@@ -393,6 +445,8 @@ def _try(found: Ready) -> Ready:
             columns.append(tuple(function(history)))
         except Exception as error:  # whatever a stranger's function does
             part.fail("functions", f"{function.name} fails for row {good[0]}: {type(error).__name__}: {error}")
+        if not columns[-1]:
+            part.fail("functions", f"{function.name} gives no number for row {good[0]}; expected one, or some by name")
     return replace(found, columns=tuple(columns))
 
 

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from armwright.errors import InputError
+from armwright.lazy import cached_property
 from armwright.model.description import Description
 from armwright.model.unit import checked_unit
 from armwright.torque.combined import Limited, Sum
@@ -102,7 +103,7 @@ class Kind:
     example: Mapping[str, Any] = field(default_factory=dict)
     follows: bool = False
 
-    @property
+    @cached_property
     def parameters(self) -> dict[str, bool]:
         """The names of the numbers, and whether each must be given."""
         listed = list(signature(self.make).parameters.values())[1 if self.follows else 0 :]

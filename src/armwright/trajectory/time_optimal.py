@@ -42,6 +42,7 @@ SETTLED = 1e-5  # of a limit: how far friction may be from its tangent
 ROUNDS = 30
 INSIDE = (0.05, 0.25, 0.5, 0.75, 0.95)  # of the time of an interval: where the motion is looked at between places
 BETWEEN = 4e-4  # of a limit: how far it may be exceeded between places
+MOST_POINTS = 1_000_000  # more intervals of a path do not fit into memory
 SLOWED = 200  # how many times a motion is slowed down a little for that
 TIGHTENED = 6  # how many times a motion is found for that, within limits that are tightened
 ALMOST = (
@@ -203,10 +204,14 @@ def time_optimal(
     a limit; of all windows the one that takes the least time. Of a single joint within velocity and acceleration there
     is nothing faster; in general there may be.
     """
+    if not callable(getattr(robot, "inverse_dynamics", None)):
+        raise InputError(f"time_optimal got {robot!r}; expected a robot, such as aw.load('panda')")
     check_numbers(robot, "a trajectory")
     way = as_path(path, robot.n, robot.name)
     limits = _limits(robot, velocity, acceleration, torque, jerk, efficiency)
-    course = _course(robot, way, limits, whole_number("points", points, 8))
+    if whole_number("points", points, 8) > MOST_POINTS:
+        raise InputError(f"points = {points}: expected at most {MOST_POINTS}")
+    course = _course(robot, way, limits, points)
     motion, used = _fastest(robot, way, limits._replace(jerk=np.full(robot.n, np.inf)), course)
     if np.isfinite(limits.jerk).any():
         motion = _gentle(robot, motion, limits)
@@ -287,6 +292,12 @@ def _limits(
     part: ArrayLike,
 ) -> Limits:
     def own(name: str) -> Array:
+        for joint in robot.joints:
+            if getattr(joint, name) == 0:
+                raise InputError(
+                    f"{name} of {shown(joint.name)} is zero, so nothing moves it along a path; give "
+                    f"{name.removeprefix('max_')}= for every joint, inf for none, or describe the robot without it"
+                )
         found = (getattr(joint, name) for joint in robot.joints)
         return np.array([np.inf if x is None else x for x in found], FLOAT64)
 
@@ -477,13 +488,13 @@ def _used(robot: Arm, motion: TimeOptimal, limits: Limits) -> Array:
 
 
 def _tightened(course: Course, friction: Friction, beyond: Array) -> Course:
-    """The limits of intervals inside which they are exceeded, lower by so much, but never below what creeping takes."""
+    """The limits of intervals inside which they are exceeded, lower by so much, but at most halfway to creeping."""
     n = course.q.shape[-1]
-    less = 1 - np.maximum(beyond, 0.0)
+    less = np.clip(1 - beyond, 0.5, 1.0)
     part = np.concatenate([less[:, course.driven], less[:, n + course.others]], axis=-1)
     creeping = course.c + _dry(course, friction)
     low, high = (
-        np.where(np.abs(limit * part - creeping) < np.abs(limit - creeping) / 2, (limit + creeping) / 2, limit * part)
+        creeping + np.maximum((limit * part - creeping) / (limit - creeping), 0.5) * (limit - creeping)
         for limit in (course.low, course.high)
     )
     slower = less[:, 2 * n : 3 * n].min(axis=-1) ** 2
@@ -501,7 +512,10 @@ def _law(way: Trajectory, s: Array, x: Array) -> PiecewisePolynomial:
     stuck = pace[:-1] + pace[1:] <= 0
     if stuck.any():
         where = place(way, s[int(np.argmax(stuck))])
-        raise InputError(f"the motion comes to rest at {where}, and no torque is left to move on from there")
+        raise InputError(
+            f"the motion comes to rest at {where}, and no torque is left to move on from there; give more points=, a "
+            "path that bends less there, or a stronger joint"
+        )
     times = np.concatenate([[0.0], np.cumsum(2 * lengths / (pace[:-1] + pace[1:]))])
     return PiecewisePolynomial(times, np.stack([s[:-1], pace[:-1], np.diff(x) / lengths / 4], axis=-1)[:, None])
 

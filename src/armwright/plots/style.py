@@ -1,0 +1,55 @@
+"""What all plots have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from armwright.errors import InputError, unknown
+from armwright.report.plot import COLOURS
+from armwright.robot import Robot
+
+STYLE = {
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.25,
+    "axes.titlelocation": "left",
+    "axes.titlesize": "medium",
+    "axes.titleweight": "bold",
+    "legend.frameon": False,
+    "lines.linewidth": 1.4,
+    "figure.constrained_layout.use": True,
+}
+
+
+def pyplot() -> Any:
+    """matplotlib.pyplot, or what to install."""
+    try:
+        import matplotlib.pyplot as plt  # noqa: PLC0415
+    except ImportError:
+        raise InputError("plots need matplotlib: pip install 'armwright[plot]'") from None
+    return plt
+
+
+def colour(joint: int) -> str:
+    return COLOURS[joint % len(COLOURS)]
+
+
+def chosen(robot: Robot, joints: Sequence[str | int] | str | int | None) -> list[int]:
+    """The places of joints that are given by name or number, all of them by default."""
+    names = [joint.name for joint in robot.joints]
+    if joints is None:
+        return list(range(robot.n))
+    listed = [joints] if isinstance(joints, (str, int)) else list(joints)
+    places = []
+    for joint in listed:
+        if isinstance(joint, str):
+            if joint not in names:
+                raise unknown(f"joint of {robot.name}:", joint, names)
+            places.append(names.index(joint))
+        elif isinstance(joint, bool) or not isinstance(joint, int) or not -robot.n <= joint < robot.n:
+            raise InputError(f"joint {joint!r}: expected a name, or a number from 0 to {robot.n - 1}")
+        else:
+            places.append(joint % robot.n)
+    return places

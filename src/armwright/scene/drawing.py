@@ -1,0 +1,86 @@
+"""A robot drawn as SVG, for notebooks and documents: triangles from back to front, in the light of a lamp above."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from armwright.algebra import Array
+from armwright.model.visual import Colour, Mesh, Visual
+from armwright.robot import Robot
+from armwright.scene.looks import looks
+from armwright.scene.triangles import triangles
+
+GREY: Colour = (0.72, 0.75, 0.79, 1.0)
+LAMP = np.array([0.35, -0.45, 0.82])
+SHADOW, LIGHT = 0.55, 0.45
+FINEST = 4000
+"""Triangles of a picture, shared by all shapes; finer meshes become coarser."""
+
+ROUND = 14
+AZIMUTH, ELEVATION = -55.0, 18.0
+"""Degrees from which a picture is seen."""
+
+
+def placed(
+    robot: Robot, q: ArrayLike | None = None, most: int = FINEST, sides: int = ROUND
+) -> Iterator[tuple[Array, Colour]]:
+    """The triangles (f, 3, 3) of every shape of a robot in the world, at q or where it is neutral, with its colour."""
+    seen = looks(robot)
+    poses = robot.link_poses(robot.neutral if q is None else q)
+    shapes: list[tuple[Visual, Array]] = [(visual, np.asarray(robot.base)) for visual in seen.base]
+    shapes += [(visual, pose) for link, pose in zip(seen.links, poses, strict=True) for visual in link]
+    share = max(200, most // max(len(shapes), 1))
+    for visual, pose in shapes:
+        mesh = triangles(visual.shape, sides)
+        mesh = mesh.coarser(share) if isinstance(visual.shape, Mesh) else mesh
+        T = pose @ np.asarray(visual.pose)
+        corners = mesh.vertices @ T[:3, :3].T + T[:3, 3]
+        colour = visual.rgba or GREY
+        if visual.rgba is None and mesh.colours is not None:
+            red, green, blue, opacity = (mesh.colours.mean(axis=0) / 255).tolist()
+            colour = (red, green, blue, opacity)
+        yield corners[mesh.faces], colour
+
+
+def shaded(faces: Array, colour: Colour) -> Array:
+    """The colours (f, 3) of triangles in the light."""
+    normals = np.cross(faces[:, 1] - faces[:, 0], faces[:, 2] - faces[:, 0])
+    lengths = np.linalg.norm(normals, axis=1, keepdims=True)
+    facing = np.clip((normals / np.maximum(lengths, 1e-300)) @ LAMP, 0.0, 1.0)
+    lit: Array = np.clip((SHADOW + LIGHT * facing)[:, None] * np.array(colour[:3]), 0.0, 1.0)
+    return lit
+
+
+def svg(robot: Robot, q: ArrayLike | None = None, width: int = 320) -> str:
+    """A picture of a robot, seen from the side and a little above."""
+    parts = list(placed(robot, q))
+    faces = np.concatenate([part for part, _ in parts])
+    colours = np.concatenate([shaded(part, colour) for part, colour in parts])
+    a, e = np.radians([AZIMUTH, ELEVATION])
+    right = np.array([-np.sin(a), np.cos(a), 0.0])
+    toward = np.array([np.cos(a) * np.cos(e), np.sin(a) * np.cos(e), np.sin(e)])
+    axes = np.stack([right, np.cross(toward, right), toward])
+    seen = faces @ axes.T
+    normal = np.cross(seen[:, 1] - seen[:, 0], seen[:, 2] - seen[:, 0])[:, 2]
+    order = np.argsort(seen[:, :, 2].mean(axis=1), kind="stable")
+    order = order[normal[order] > 0]
+    low, high = seen[..., :2].min(axis=(0, 1)), seen[..., :2].max(axis=(0, 1))
+    scale = 0.92 * width / max(float((high - low).max()), 1e-9)
+    height = int(np.ceil(scale * (high - low)[1] / 0.92)) + 8
+    middle = (low + high) / 2
+    flat = (seen[..., :2] - middle) * scale * [1, -1] + [width / 2, height / 2]
+    lines = [
+        f'<polygon points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in flat[i])}" fill="{(colour := _hex(colours[i]))}" '
+        f'stroke="{colour}"/>'
+        for i in order
+    ]
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
+    return "\n".join([f'{head} role="img" stroke-width="0.4" stroke-linejoin="round">', *lines, "</svg>"])
+
+
+def _hex(colour: Array) -> str:
+    red, green, blue = (round(255 * x) for x in colour.tolist())
+    return f"#{red:02x}{green:02x}{blue:02x}"

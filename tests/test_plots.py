@@ -1,0 +1,98 @@
+"""Pictures by matplotlib and what notebooks show: they have what they should, and nothing leaks or is taken for markup."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+import armwright as aw
+from armwright.check import check
+from armwright.errors import InputError, UnknownNameError
+from armwright.scene import svg
+
+mpl.use("Agg")
+plt = pytest.importorskip("matplotlib.pyplot")
+
+
+@pytest.fixture(scope="module")
+def run() -> aw.Run:
+    arm = aw.load("ur5e").with_payload(2.0)
+    motion = aw.trajectory.quintic([0, 0.5], [[0, -1.5, 1.5, 0, 0, 0], [0.5, -1.0, 1.0, 0.2, 0.1, 0.3]])
+    return aw.simulate(arm, aw.torque.computed_torque(motion, kp=100, kd=20), every=0.02)
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+def test_a_run_is_drawn_with_its_target_and_its_limits(run: aw.Run) -> None:
+    figure = run.plot()
+    titles = [ax.get_title(loc="left") for ax in figure.axes]
+    assert [title.split(",")[0] for title in titles] == ["Position", "Velocity", "Torque", "Energy"]
+    drawn = figure.axes[0].get_lines()
+    assert len(drawn) == 12 and np.array_equal(drawn[0].get_ydata(), run.q[:, 0])
+    assert np.array_equal(drawn[1].get_ydata(), run.reference[0][:, 0]) and drawn[1].get_linestyle() == "--"
+    figure.canvas.draw()
+    one = run.plot("tau", joints=["elbow_joint", 0])
+    assert [len(ax.get_lines()) >= 2 for ax in one.axes] == [True]
+    with pytest.raises(UnknownNameError, match="unknown quantity 'torqe'"):
+        run.plot("torqe")
+    with pytest.raises(InputError, match="joint 9"):
+        run.plot(joints=[9])
+    with pytest.raises(UnknownNameError, match="elbow"):
+        run.plot(joints="elbow")
+
+
+def test_torque_over_speed_has_a_box_of_limits(run: aw.Run) -> None:
+    figure = run.plot_torque_speed()
+    shown = [ax for ax in figure.axes if ax.get_visible()]
+    assert len(shown) == 6
+    box = shown[1].patches[0]
+    joint = run.robot.joints[1]
+    assert (box.get_width(), box.get_height()) == (2 * joint.max_velocity, 2 * joint.max_torque)
+    figure.canvas.draw()
+
+
+@pytest.mark.parametrize("name", ["puma560", "stanford", "anymal_c", "palletiser"])
+def test_a_robot_is_drawn_where_it_is(name: str) -> None:
+    robot = aw.load(name)
+    ax = robot.plot()
+    points = robot.link_positions(robot.neutral)[..., :3].reshape(-1, 3)
+    for k, limits in enumerate((ax.get_xlim(), ax.get_ylim(), ax.get_zlim())):
+        assert limits[0] < points[:, k].min() and points[:, k].max() < limits[1]
+    assert robot.plot(robot.neutral, ax=ax) is ax
+    with pytest.raises(InputError, match=f"expected {robot.nq} finite numbers"):
+        robot.plot(np.zeros((2, robot.nq)))
+    with pytest.raises(InputError, match="three dimensions"):
+        robot.plot(ax=plt.figure().add_subplot())
+
+
+def test_a_drawing_moves_with_the_robot() -> None:
+    arm = aw.load("panda")
+    text, moved = svg(arm), svg(arm, [0.5] * 7)
+    assert text.startswith("<svg") and text.count("<polygon") > 300 and text != moved
+    numbers = [float(x) for x in re.findall(r"[\d.]+(?=[, \"])", " ".join(re.findall(r'points="([^"]*)"', text)))]
+    assert min(numbers) >= 0 and max(numbers) < 2000 and len(text) < 200_000
+
+
+def test_what_notebooks_show_has_no_style_that_leaks_and_no_markup_of_strangers(run: aw.Run, tmp_path: Path) -> None:
+    hostile = replace(run.robot, name="<script>alert(1)</script>")
+    count = aw.count_operations("inverse_dynamics", robot=aw.load("rr"))
+    aw.load("rr").to_toml(tmp_path / "robot.toml")
+    found = check(tmp_path / "robot.toml")
+    for thing in (hostile, replace(run, robot=hostile), run.audit, count, found):
+        html = thing._repr_html_()
+        assert "<script" not in html and "<style" not in html and " class=" not in html
+        assert html.count("<div") == html.count("</div") and html.count("<table") == html.count("</table")
+    assert "elbow_joint" in run._repr_html_() and "<svg" in run.robot._repr_html_()
+    assert str(count.multiplications) in count._repr_html_()
+    weak = run.robot.with_limits(torque=1.0)
+    assert "color:#d92d20" in replace(run, robot=weak)._repr_html_()
