@@ -62,13 +62,24 @@ def base_bodies(robot: Robot, size: float) -> tuple[Visual, ...]:
     roots = [i for i, parent in enumerate(robot.parents) if parent < 0 and rows[robot.carriers[i]].kind != "free"]
     if not roots:
         return ()
-    radii, frame = _radii(robot, size), np.asarray(robot.base)
+    radii, frame, foot = _radii(robot, size), np.asarray(robot.base), _foot(robot, size)
     for i in roots:
         to, axis = _seen(frame, poses[i])
         shapes += _tubes(np.zeros(3), to, axis, radii[i], size)
-    radius = 1.6 * max(radii[i] for i in roots)
-    plate = Visual(Cylinder(radius, 0.25 * radius), NO_TRANSFORM, PLATE, "base")
+    thickest = max(radii[i] for i in roots)
+    if np.linalg.norm(foot[:3, 3]) > SHORT * size:
+        shapes.append(_tube(foot[:3, 3], np.zeros(3), thickest))
+    plate = Visual(Cylinder(1.6 * thickest, 0.4 * thickest), as_pose(foot), PLATE, "base")
     return (*shapes, plate)
+
+
+def _foot(robot: Robot, size: float) -> Array:
+    """Where the plate is, in frame 0: below it on the floor, or at frame 0 itself if it hangs, or stands far above."""
+    base = np.asarray(robot.base)
+    height = float(base[2, 3])
+    if not 0 < height <= size or base[2, 2] < 1 - 1e-9:
+        return np.eye(4)
+    return moved_to(base[:3, :3].T @ [0.0, 0.0, -height])
 
 
 def moved_to(place: ArrayLike) -> Array:

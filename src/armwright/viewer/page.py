@@ -111,7 +111,7 @@ class Page:
         with tabs.add_tab("Look"):
             self._switches()
         with self._curves:
-            self._player.add_curves()
+            self._player.add_curves(self._curves)
         gui.main_panel.dock_right()
         gui.main_panel.set_width(PANEL_WIDTH)
 

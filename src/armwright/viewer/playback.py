@@ -35,12 +35,19 @@ class Instant:
 
 @dataclass(frozen=True)
 class Curves:
-    """Times, and a row of values for each name; `limits` are drawn as lines across."""
+    """Times, and a row of values for each name."""
 
     unit: str
     t: Array
     names: tuple[str, ...]
     values: Array
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """From below the lowest to above the highest value, zero among them."""
+        low, high = float(self.values.min(initial=0.0)), float(self.values.max(initial=0.0))
+        margin = 0.05 * (high - low) or 1.0
+        return low - margin, high + margin
 
 
 class Playback:

@@ -42,33 +42,51 @@ def told(text: str, good: bool = True) -> str:
 
 def holding_table(holding: Holding) -> str:
     """Torques that hold the pose, and the part of each joint's limit that they are."""
+    torque, *_ = units = _common_units(holding.uses)
     rows = [
-        [_name(use), _number(tau), escape(use.units[0]), _bar(use.torque, use.of_torque)]
+        [_name(use), _quantity(tau, use.units[0], units), _bar(use.torque, use.of_torque)]
         for use, tau in zip(holding.uses, holding.torques.tolist(), strict=True)
     ]
     sums = f"mass {holding.mass:.4g} kg, potential energy {_number(holding.energy)} J"
-    return _block([_table(("joint", "torque", "", "of its limit"), rows), f'<div style="margin-top:4px">{sums}</div>'])
+    return _block([_table(("joint", _head("torque", torque), "of its limit"), rows), _below(sums)])
 
 
 def instant_table(instant: Instant) -> str:
     """Torques, speeds and energies of a run at the cursor."""
+    torque, speed = units = _common_units(instant.uses)
     rows = [
         [
             _name(use),
-            _number(tau),
-            escape(use.units[0]),
-            _number(qd),
-            escape(use.units[1]),
+            _quantity(tau, use.units[0], units),
+            _quantity(qd, use.units[1], units),
             _bar(use.torque, use.of_torque),
         ]
         for use, tau, qd in zip(instant.uses, instant.tau.tolist(), instant.qd.tolist(), strict=True)
     ]
-    energies = (
-        f"t = {instant.t:.3f} s; energy {_number(instant.kinetic)} J kinetic, {_number(instant.potential)} J potential,"
-        f" {_number(instant.kinetic + instant.potential)} J together; the drives give {_number(instant.power)} W"
-    )
-    heads = ("joint", "torque", "", "speed", "", "of its limit")
-    return _block([_table(heads, rows), f'<div style="margin-top:4px">{energies}</div>'])
+    together = _number(instant.kinetic + instant.potential)
+    kinds = f"{_number(instant.kinetic)} J kinetic + {_number(instant.potential)} J potential"
+    sums = f"t = {instant.t:.3f} s<br>energy {together} J = {kinds}<br>the drives give {_number(instant.power)} W"
+    heads = ("joint", _head("torque", torque), _head("speed", speed), "of its limit")
+    return _block([_table(heads, rows), _below(sums)])
+
+
+def _common_units(uses: Sequence[Use]) -> tuple[str, str]:
+    """Of torque and of speed, if all joints have the same; else nothing."""
+    known = {use.units for use in uses}
+    return known.pop() if len(known) == 1 else ("", "")
+
+
+def _head(word: str, unit: str) -> str:
+    return f"{word}, {unit}" if unit else word
+
+
+def _quantity(x: float, unit: str, common: tuple[str, str]) -> str:
+    """A number, with its unit unless the head of the column has it."""
+    return _number(x) if common[0] else f'{_number(x)} <span style="opacity:0.6">{unit}</span>'
+
+
+def _below(text: str) -> str:
+    return f'<div style="margin-top:6px">{text}</div>'
 
 
 def pose_lines(frame: str, T: Array) -> str:
@@ -114,8 +132,8 @@ def _bar(part: float | None, text: str) -> str:
         return '<span style="opacity:0.5" title="the robot has no limit for it">-</span>'
     colour = GOOD if part <= TIGHT else NEAR if part <= 1 else BEYOND
     width = 100 * float(np.clip(part, 0.0, 1.0))
-    track = "display:inline-block;width:46px;height:7px;border-radius:4px;background:rgba(128,128,128,0.25)"
+    track = "display:inline-block;width:40px;height:7px;border-radius:4px;background:rgba(128,128,128,0.25)"
     inner = f"display:block;width:{width:.0f}%;height:7px;border-radius:4px;background:{colour}"
     share = f"{part:.0%}" if np.isfinite(part) else "none"
-    said = f'<span style="display:inline-block;width:3.2em;color:{colour}">{share}</span>'
+    said = f'<span style="display:inline-block;width:3em;color:{colour}">{share}</span>'
     return f'<span title="{escape(text)}"><span style="{track}"><span style="{inner}"></span></span>{said}</span>'

@@ -102,9 +102,10 @@ class RunPanel:
         self._time.on_update(self._ask("seek", self._seek))
         self._speed.on_update(self._ask("speed", self._set_speed))
 
-    def add_curves(self) -> None:
-        """Where curves are to stand, in the folder that is open."""
-        self._what = self._gui.add_dropdown("Curves", tuple(CURVES), initial_value="torque", visible=False)
+    def add_curves(self, folder: Any) -> None:
+        """Where curves are to stand."""
+        self._curves = folder
+        self._what = self._gui.add_dropdown("Of", tuple(CURVES), initial_value="torque")
         self._what.on_update(self._ask("curves", self._draw))
         self._plot: Any = None
 
@@ -115,6 +116,8 @@ class RunPanel:
         self._player.visible = True
         self._time.min, self._time.max = playback.begin, max(playback.end, playback.begin + 1e-3)
         self._opened(playback)
+        if not playback.first.tau.any():
+            self._what.value = "speed"
         self._draw()
         self.show()
 
@@ -183,22 +186,22 @@ class RunPanel:
         self._drawn = found
         if self._plot is not None:
             self._plot.remove()
-        self._what.visible = True
         axis = {"stroke": "#8a8f98", "grid": {"stroke": "rgba(128,128,128,0.2)"}, "ticks": {"show": False}}
         lines = [
             {"label": name, "stroke": COLOURS[i % len(COLOURS)], "width": 1.5, "points": {"show": False}}
             for i, name in enumerate(found.names)
         ]
         cursor = {"label": "now", "stroke": "#8a8f98", "width": 1, "dash": (4, 3), "points": {"show": False}}
-        self._plot = self._gui.add_uplot(
-            with_cursor(found, self.playback.t),
-            ({"label": "t (s)"}, *lines, cursor),
-            title=found.unit,
-            scales={"x": {"time": False, "auto": True}, "y": {"auto": True}},
-            axes=({**axis}, {**axis, "size": 46}),
-            legend={"show": len(lines) <= 12},
-            aspect=1.35,
-        )
+        with self._curves:
+            self._plot = self._gui.add_uplot(
+                with_cursor(found, self.playback.t),
+                ({"label": "t (s)"}, *lines, cursor),
+                title=found.unit,
+                scales={"x": {"time": False, "auto": True}, "y": {"auto": False, "range": found.range}},
+                axes=({**axis}, {**axis, "size": 46}),
+                legend={"show": len(lines) <= 12},
+                aspect=1.2,
+            )
 
     def _mark(self) -> None:
         assert self.playback is not None
@@ -208,13 +211,14 @@ class RunPanel:
 
 
 def with_cursor(found: Curves, t: float) -> tuple[Array, ...]:
-    """Times and curves with the cursor's time put in twice, and a last row that goes from bottom to top there."""
+    """Times and curves, and a last row along the bottom that goes to the top and back where the cursor is."""
     t = float(np.clip(t, found.t[0], found.t[-1]))
     k = int(np.searchsorted(found.t, t))
-    times = np.insert(found.t, k, [t, t])
-    rows = [np.insert(row, k, [np.interp(t, found.t, row)] * 2) for row in found.values]
-    line = np.full(len(times), np.nan)
-    line[k : k + 2] = float(found.values.min(initial=0.0)), float(found.values.max(initial=0.0))
+    times = np.insert(found.t, k, [t] * 3)
+    rows = [np.insert(row, k, [np.interp(t, found.t, row)] * 3) for row in found.values]
+    low, high = found.range
+    line = np.full(len(times), low)
+    line[k + 1] = high
     return (times, *rows, line)
 
 
