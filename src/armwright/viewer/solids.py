@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from armwright.algebra import Array
 from armwright.model.visual import Visual
@@ -79,11 +77,21 @@ def creased(vertices: Array, faces: Array) -> tuple[Array, Array]:
     face = corners[:, 0] // 3
     shared = (ends[1:] == ends[:-1]).all(axis=1) & (np.sum(normals[face[1:]] * normals[face[:-1]], axis=1) > SHARP)
     one, two = corners[:-1][shared].ravel(), corners[1:][shared].ravel()
-    links = coo_array((np.ones(len(one), bool), (one, two)), shape=(corner.size, corner.size))
-    count, group = connected_components(links, directed=False)
-    made = np.empty((count, 3), np.float32)
-    made[group] = places[faces.ravel()]
-    return made, group.reshape(-1, 3).astype(np.uint32)
+    first, group = np.unique(_together(corner.size, one, two), return_inverse=True)
+    return places[faces.ravel()[first]].astype(np.float32), group.reshape(-1, 3).astype(np.uint32)
+
+
+def _together(count: int, one: Array, two: Array) -> Array:
+    """For each of so many the first of those that pairs (one, two) join it to."""
+    least = np.arange(count)
+    while True:
+        before = least.copy()
+        both = np.minimum(least[one], least[two])
+        np.minimum.at(least, one, both)
+        np.minimum.at(least, two, both)
+        least = least[least]
+        if np.array_equal(before, least):
+            return least
 
 
 def _welded(vertices: Array, faces: Array) -> tuple[Array, Array]:

@@ -6,14 +6,16 @@ import os
 import sys
 import threading
 import webbrowser
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from armwright.errors import InputError
 from armwright.report.html import escape
 from armwright.robot import Robot
 from armwright.simulation import Run
-from armwright.viewer.page import Page
 from armwright.viewer.server import ANYWHERE, LOCAL, quiet, start
+
+if TYPE_CHECKING:
+    from armwright.viewer.page import Page
 
 PATIENCE = 3.0
 """Seconds after which a page that was left does not come back: reloading takes less."""
@@ -44,6 +46,9 @@ class Viewer:
         return self._page
 
     def fill(self, robot: Robot, runs: tuple[Run, ...]) -> None:
+        """Put what is to be shown on the page; it may be open already."""
+        from armwright.viewer.page import Page  # noqa: PLC0415  (so that the page is there first)
+
         self._page = Page(self._server, robot, runs)
 
     def close(self) -> None:

@@ -1,0 +1,386 @@
+"""The viewer: what it shows is what the robot says, it answers to its own page only, and nothing is left when it ends."""
+
+from __future__ import annotations
+
+import http.client
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hostile_pages import browser
+from typer.testing import CliRunner
+
+import armwright as aw
+from armwright.cli import app
+from armwright.errors import InputError
+from armwright.model.visual import Box, Sphere
+from armwright.scene import triangles
+from armwright.viewer import Viewer, readout, view
+from armwright.viewer.drive import FALL, HOLD, LAWS, SPRING, simulated
+from armwright.viewer.figure import ellipsoid
+from armwright.viewer.playback import CURVES, Playback, curves
+from armwright.viewer.run_panel import with_cursor
+from armwright.viewer.server import allowed, start
+from armwright.viewer.solids import creased
+from armwright.viewer.stance import Stance
+from armwright.viewer.worker import Worker
+
+EVIL = "<img src=x onerror=alert(1)>[x](javascript:alert(1))\x1b[31m"
+
+
+@pytest.fixture(scope="module")
+def arm() -> aw.Robot:
+    return aw.load("puma560")
+
+
+@pytest.fixture(scope="module")
+def dog() -> aw.Robot:
+    return aw.load("anymal_c")
+
+
+@pytest.fixture(scope="module")
+def viewer(arm: aw.Robot) -> Iterator[Viewer]:
+    made = arm.view(browser=False)
+    yield made
+    made.close()
+
+
+def waited(true: Callable[[], bool], seconds: float = 60.0) -> bool:
+    end = time.monotonic() + seconds
+    while not true() and time.monotonic() < end:
+        time.sleep(0.05)
+    return true()
+
+
+def test_torques_and_energy_are_those_of_the_robot_with_its_load(arm: aw.Robot) -> None:
+    stance = Stance(arm)
+    stance.put([0.3, -0.5, 0.7, 0.2, -0.4, 0.1])
+    stance.load(2.5)
+    stance.fall((0.0, 1.0, -1.62))
+    loaded = arm.with_payload(2.5).with_gravity((0.0, 1.0, -1.62))
+    held = stance.holding()
+    assert stance.present == loaded
+    assert held.torques == pytest.approx(loaded.gravity_torque(stance.q), abs=1e-12)
+    assert held.torques == pytest.approx(loaded.inverse_dynamics(stance.q, np.zeros(6), np.zeros(6)), abs=1e-12)
+    assert held.energy == pytest.approx(float(loaded.potential_energy(stance.q)), abs=1e-12)
+    assert held.mass == pytest.approx(sum(link.mass for link in arm.links) + 2.5)
+
+
+def test_a_payload_that_the_robot_has_keeps_its_place(arm: aw.Robot) -> None:
+    stance = Stance(arm.with_payload(1.0, com=(0.1, 0.0, 0.2)))
+    stance.put(np.full(6, 0.4))
+    stance.load(3.0)
+    expected = arm.with_payload(3.0, com=(0.1, 0.0, 0.2)).gravity_torque(stance.q)
+    assert stance.holding().torques == pytest.approx(expected, abs=1e-12)
+    stance.load(0.0)
+    assert stance.present.payload is None
+
+
+def test_use_of_a_limit_is_the_part_of_it() -> None:
+    robot = aw.load("panda")
+    held = Stance(robot).holding()
+    parts = [use.torque for use in held.uses]
+    assert parts == pytest.approx(np.abs(held.torques) / [joint.max_torque for joint in robot.joints], abs=1e-8)
+
+
+def test_levers_move_their_own_freedom_alone_within_its_limits(dog: aw.Robot) -> None:
+    stance = Stance(dog)
+    before = [stance.value(lever) for lever in stance.levers]
+    for i, lever in enumerate(stance.levers):
+        stance.put(stance.home)
+        stance.turn(lever, 0.2)
+        assert [stance.value(x) for x in stance.levers] == pytest.approx([*before[:i], 0.2, *before[i + 1 :]])
+        stance.turn(lever, 1e300)
+        assert stance.value(lever) == pytest.approx(lever.high)
+        stance.turn(lever, float("nan"))
+        assert lever.low <= stance.value(lever) <= lever.high
+
+
+def test_home_is_within_limits_and_what_floats_stands_on_the_floor(dog: aw.Robot) -> None:
+    panda = Stance(aw.load("panda"))
+    assert all(lever.low <= panda.value(lever) <= lever.high for lever in panda.levers)
+    feet = [Stance(dog).pose(f"{leg}_FOOT")[2, 3] for leg in ("LF", "RF", "LH", "RH")]
+    assert min(feet) == pytest.approx(0, abs=1e-9)
+    panda.shuffle(np.random.default_rng(0))
+    assert all(lever.low <= panda.value(lever) <= lever.high for lever in panda.levers)
+
+
+def test_the_robot_follows_a_tool_that_is_dragged(arm: aw.Robot) -> None:
+    stance = Stance(arm)
+    stance.put([0.1, -0.6, 0.4, 0.3, 0.5, 0.2])
+    target = stance.pose("tool").copy()
+    target[:3, 3] += [0.05, -0.03, 0.04]
+    assert stance.follow(target, "tool", "full").reached
+    assert stance.pose("tool") == pytest.approx(target, abs=1e-5)
+    target[:3, 3] = [5.0, 0.0, 0.0]
+    reach = stance.follow(target, "tool", "free")
+    assert not reach.reached and reach.metres > 3 and "out of reach" in str(reach)
+    assert np.isfinite(stance.q).all()
+    assert not stance.follow(np.full((4, 4), np.nan), "tool", "full").reached
+
+
+def test_a_foot_is_dragged_and_the_base_stays(dog: aw.Robot) -> None:
+    stance = Stance(dog)
+    assert stance.frames[:4] == ("LF_FOOT", "LH_FOOT", "RF_FOOT", "RH_FOOT")
+    assert stance.orientation_for("LF_FOOT") == "free"
+    base, target = stance.pose("base"), stance.pose("LF_FOOT").copy()
+    target[:3, 3] += [0.05, 0.02, 0.1]
+    assert stance.follow(target, "LF_FOOT", "free").reached
+    assert stance.pose("base") == pytest.approx(base, abs=1e-9)
+    target[2, 3] += 3
+    assert not stance.follow(target, "LF_FOOT", "free").reached
+    assert stance.pose("base") == pytest.approx(base, abs=1e-9)
+
+
+def test_a_run_is_shown_between_its_records(arm: aw.Robot) -> None:
+    run = aw.simulate(arm, q0=np.full(6, 0.1), duration=0.5)
+    played = Playback([run])
+    played.seek(0.123)
+    now, k = played.at(run), 12
+    assert now.q == pytest.approx(0.7 * run.q[k] + 0.3 * run.q[k + 1], abs=1e-12)
+    assert now.kinetic + now.potential == pytest.approx(run.energy[0], rel=1e-3)
+    played.seek(99)
+    assert played.t == 0.5 and played.at(run).q == pytest.approx(run.q[-1])
+    played.speed = 2.0
+    played.play()
+    assert played.t == 0 and played.playing
+    played.advance(0.2)
+    assert played.t == pytest.approx(0.4) and played.playing
+    played.advance(0.2)
+    assert played.t == 0.5 and not played.playing
+
+
+@pytest.mark.parametrize("what", CURVES)
+def test_curves_are_those_of_the_run(arm: aw.Robot, what: str) -> None:
+    run = aw.simulate(arm.with_limits(torque=100), q0=np.full(6, 0.1), duration=20, every=0.01, rtol=1e-6)
+    found = curves(run, what)
+    assert len(found.t) <= 700 and found.t[-1] == run.t[-1] and len(found.names) == len(found.values)
+    times, *rows, cursor = with_cursor(found, 1.234)
+    assert (np.diff(times) >= 0).all() and len(rows) == len(found.names)
+    assert cursor.max() == found.range[1] and times[cursor.argmax()] == 1.234
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_simulations_start_from_the_pose(arm: aw.Robot, law: str) -> None:
+    q = np.array([0.2, -0.5, 0.3, 0.0, 0.4, 0.0])
+    run = simulated(arm, q, law, 0.3, limited=True, stops=False)
+    assert run.q[0] == pytest.approx(q) and run.t[-1] == pytest.approx(0.3)
+    assert (np.abs(run.q[-1] - q).max() < 1e-6) == (law not in (FALL, SPRING))
+
+
+def test_a_base_that_floats_is_not_driven(dog: aw.Robot) -> None:
+    run = simulated(dog, Stance(dog).home, HOLD, 0.1, limited=True, stops=False)
+    assert not run.tau[:, :6].any() and run.tau[:, 6:].any()
+
+
+def test_names_are_texts() -> None:
+    evil = replace(aw.load("rr"), name=EVIL, source=EVIL)
+    evil = replace(evil, joints=tuple(replace(j, name=f"{EVIL}{i}") for i, j in enumerate(evil.joints)))
+    stance = Stance(evil)
+    run = aw.simulate(evil, duration=0.1)
+    played = Playback([run])
+    for text in (
+        readout.heading(evil, [EVIL]),
+        readout.holding_table(stance.holding()),
+        readout.instant_table(played.at(run)),
+        readout.pose_lines(EVIL, np.eye(4)),
+        readout.told(EVIL, False),
+    ):
+        assert "&lt;img src=x" in text and "<img" not in text and "\x1b" not in text
+    assert not any("\x1b" in name for name in curves(run, "torque").names)
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "listening", "answered"),
+    [
+        ("127.0.0.1:8080", None, "127.0.0.1", True),
+        ("localhost:9000", "http://localhost:9000", "127.0.0.1", True),
+        ("[::1]:8080", "http://[::1]:8080", "::1", True),
+        ("127.0.0.1:8080", "http://evil.example", "127.0.0.1", False),
+        ("127.0.0.1:8080", "http://localhost:8080", "127.0.0.1", False),
+        ("127.0.0.1:8080", "null", "127.0.0.1", False),
+        ("evil.example:8080", "http://evil.example:8080", "127.0.0.1", False),
+        ("192.168.0.7:8080", None, "127.0.0.1", False),
+        ("192.168.0.7:8080", "http://192.168.0.7:8080", "0.0.0.0", True),
+        ("evil.example:8080", "http://evil.example:8080", "0.0.0.0", False),
+        ("[broken", None, "127.0.0.1", False),
+        (None, None, "127.0.0.1", False),
+    ],
+)
+def test_who_is_answered(host: str | None, origin: str | None, listening: str, answered: bool) -> None:
+    assert allowed(host, origin, listening) is answered
+
+
+def asked(viewer: Viewer, path: str = "/", **headers: str) -> int:
+    """The status of the answer to a request."""
+    with closing(http.client.HTTPConnection("127.0.0.1", port_of(viewer), timeout=20)) as connection:
+        connection.request("GET", path, headers=headers)
+        with connection.getresponse() as answer:
+            return answer.status
+
+
+def port_of(viewer: Viewer) -> int:
+    return int(viewer.url.rpartition(":")[2])
+
+
+def test_its_page_is_served_to_this_machine_and_to_nobody_else(viewer: Viewer) -> None:
+    assert viewer.url.startswith("http://127.0.0.1:") and viewer.url in viewer._repr_html_()
+    assert asked(viewer) == 200
+    assert asked(viewer, Host="evil.example") == 403
+    upgrade = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13"}
+    key = {"Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Protocol": "viser-v0"}
+    assert asked(viewer, Origin="http://evil.example", **upgrade, **key) == 403
+    assert asked(viewer, Origin=viewer.url, **upgrade, **key) == 101
+    for path in ("/../../__init__.py", "/%2e%2e/%2e%2e/__init__.py", "/..%5c..%5c__init__.py", "//etc/passwd"):
+        assert asked(viewer, path) == 404
+    with pytest.raises(OSError), socket.create_connection(("127.0.0.2", port_of(viewer)), timeout=5):
+        pass  # another address of this machine, at which somebody who listens everywhere would answer
+
+
+def test_nobody_can_have_it_shared(viewer: Viewer) -> None:
+    handlers = viewer._server._websock_server._incoming_handlers
+    assert not [kind for kind in handlers if "Share" in kind.__name__]
+
+
+def test_it_ends_whole(arm: aw.Robot) -> None:
+    before = set(threading.enumerate())
+    made = view(aw.simulate(arm, q0=np.full(6, 0.1), duration=0.1), browser=False)
+    assert asked(made) == 200 and made.page.playback is not None
+    port = port_of(made)
+    made.close()
+    with pytest.raises(OSError), socket.create_connection(("127.0.0.1", port), timeout=5):
+        pass
+    assert waited(lambda: not {t for t in threading.enumerate() if t.is_alive()} - before, 20)
+
+
+def test_what_cannot_be_is_told(arm: aw.Robot, viewer: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match=f"port {port_of(viewer)}"):
+        view(arm, port=port_of(viewer), browser=False)
+    with pytest.raises(InputError, match="expected a number from 1 to 65535"):
+        view(arm, port=0, browser=False)
+    with pytest.raises(InputError, match="cannot listen at 203"):
+        view(arm, host="203.0.113.1", browser=False)
+    with pytest.raises(InputError, match="expected a robot, or a run"):
+        view("puma560", browser=False)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "viser", None)
+    with pytest.raises(InputError, match=r"pip install 'armwright\[view\]'"):
+        start("127.0.0.1", None, "")
+
+
+def test_only_the_newest_request_of_a_kind_is_done() -> None:
+    done, gate = list[int](), threading.Event()
+    worker = Worker(lambda _seconds: False)
+    worker.start()
+    worker.post("first", lambda: gate.wait(20) and None)
+    for k in range(100):
+        worker.post("slider", lambda k=k: done.append(k))
+    worker.post("other", lambda: done.append(-1))
+    gate.set()
+    assert waited(lambda: -1 in done) and done == [99, -1]
+    worker.stop()
+
+
+def test_edges_are_sharp_and_what_is_round_stays_round() -> None:
+    for shape, vertices in ((Box((1, 2, 3)), 24), (Sphere(1.0), len(triangles(Sphere(1.0)).vertices))):
+        mesh = triangles(shape)
+        places, faces = creased(mesh.vertices, mesh.faces)
+        assert len(places) == vertices and len(faces) == len(mesh.faces)
+        assert np.sort(places[faces].sum(axis=1), axis=0) == pytest.approx(
+            np.sort(mesh.vertices[mesh.faces].sum(axis=1), axis=0), abs=1e-5
+        )
+
+
+def test_an_ellipsoid_has_the_inertia_of_its_link() -> None:
+    inertia = np.diag([2.0, 3.0, 4.0])
+    radii, axes = ellipsoid(5.0, inertia) or (np.zeros(3), np.eye(3))
+    moments = 5.0 / 5 * (np.sum(radii**2) - radii**2)
+    assert axes @ np.diag(moments) @ axes.T == pytest.approx(inertia, abs=1e-12)
+    assert ellipsoid(1.0, np.diag([0.0, 0.0, 0.0])) is None
+
+
+def test_the_command_ends_on_an_interrupt() -> None:
+    command = [sys.executable, "-m", "armwright", "view", "rr", "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert asked(SimpleNamespace(url=line.split()[0])) == 200  # type: ignore[arg-type]
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
+        assert process.stdout.read() == ""
+
+
+def test_the_command_reads_what_it_is_given_and_nothing_else(tmp_path: Path, arm: aw.Robot) -> None:
+    def says(*words: str) -> str:
+        result = CliRunner().invoke(app, ["view", *words, "--no-browser"])
+        assert result.exit_code == 2
+        return " ".join(result.output.split())
+
+    aw.simulate(arm, duration=0.05).to_parquet(run := tmp_path / "run.parquet")
+    assert "a second file goes with a run" in says("puma560", str(run))
+    assert "--tip" in says(str(run), "--tip", "link3")
+    assert "cannot read" in says(str(tmp_path / "none.parquet"))
+    assert "not a run" in says(str(run), str(_table(tmp_path)))
+
+
+def _table(folder: Path) -> Path:
+    import pyarrow  # noqa: PLC0415
+    import pyarrow.parquet  # noqa: PLC0415
+
+    pyarrow.parquet.write_table(pyarrow.table({"a": [1.0]}), path := folder / "other.parquet")
+    return path
+
+
+@pytest.mark.skipif(browser() is None, reason="no Chromium here (apt-get install chromium)")
+def test_in_a_browser(arm: aw.Robot) -> None:
+    playwright = pytest.importorskip("playwright.sync_api")
+    said, elsewhere = list[str](), list[str]()
+    made = arm.view(browser=False)
+    try:
+        with playwright.sync_playwright() as driver:
+            flags = ["--no-sandbox", "--enable-unsafe-swiftshader"]
+            chromium = driver.chromium.launch(executable_path=browser(), args=flags)
+            page = chromium.new_page(viewport={"width": 1000, "height": 600})
+            page.set_default_timeout(120_000)
+            page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
+            page.on("pageerror", lambda error: said.append(str(error)))
+            page.on("request", lambda request: elsewhere.append(request.url) if foreign(request.url, made) else None)
+            page.goto(made.url)
+            used(page, made)
+            chromium.close()
+        assert said == [] and elsewhere == []
+        assert waited(lambda: not made._server.get_clients())
+    finally:
+        made.close()
+
+
+def foreign(url: str, viewer: Viewer) -> bool:
+    return not url.startswith((viewer.url, viewer.url.replace("http", "ws"), "data:", "blob:"))
+
+
+def used(page: Any, viewer: Viewer) -> None:
+    """Move a slider, drag the tool, simulate, and play again."""
+    stance = viewer.page.stance
+    slider = page.get_by_role("slider").nth(1)
+    slider.focus()
+    page.keyboard.press("End")
+    assert waited(lambda: stance.value(stance.levers[1]) == pytest.approx(stance.levers[1].high, abs=2e-3))
+    page.get_by_role("tab", name="Run").click()
+    page.get_by_role("button", name="Simulate", exact=True).click()
+    assert waited(lambda: viewer.page.playback is not None)
+    played = viewer.page.playback
+    assert played is not None and waited(lambda: played.t == played.end)
+    assert not played.playing and played.first.q[0][1] == pytest.approx(stance.levers[1].high, abs=2e-3)
+    page.get_by_role("button", name="Play", exact=True).click()
+    assert waited(lambda: 0 < played.t < played.end)
