@@ -81,12 +81,12 @@ class Page:
             shadow_opacity=0.25,
         )
         axes = scene.world_axes
-        axes.visible, axes.axes_length, axes.axes_radius = True, 0.25 * size, 0.006 * size
+        axes.visible, axes.axes_length, axes.axes_radius, axes.origin_radius = True, 0.25 * size, 0.005 * size, 0.0
         places = self.stance.poses[:, :3, 3]
-        middle = (places.min(axis=0) + places.max(axis=0)) / 2
-        camera = self._server.initial_camera
-        camera.look_at = middle
-        camera.position = middle + size * np.array([0.95, -0.9, 0.5])
+        low, high = places.min(axis=0), places.max(axis=0)
+        camera, across = self._server.initial_camera, max(size, float(np.linalg.norm(high - low)))
+        camera.look_at = (low + high) / 2
+        camera.position = (low + high) / 2 + across * np.array([0.95, -0.9, 0.5])
 
     def _live_panel(self) -> None:
         """What is found of the robot, to the left of it."""
@@ -167,9 +167,15 @@ class Page:
         with self._server.atomic():
             self._figure.move(self.stance.poses)
             self._pose.refresh()
-            self._mode.content = readout.section("Torques that hold this pose")
+            self._mode.content = readout.section("Torques that hold this pose", self._floats)
             self._live.content = readout.holding_table(self.stance.holding())
             self._show_tool()
+
+    @property
+    def _floats(self) -> str:
+        """What is to be said of a base that nothing holds."""
+        floats = any(lever.of_base for lever in self.stance.levers)
+        return "of the base: what must hold it from outside, as there is no ground here" if floats else ""
 
     def _show_tool(self) -> None:
         frame = self._pose.frame

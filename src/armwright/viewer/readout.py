@@ -32,8 +32,9 @@ def heading(robot: Robot, notes: Sequence[str] = ()) -> str:
     return _block(lines)
 
 
-def section(text: str) -> str:
-    return _block([f'<div style="font-weight:600">{escape(text)}</div>'])
+def section(text: str, more: str = "") -> str:
+    below = f'<div style="opacity:0.7">{escape(more)}</div>' if more else ""
+    return _block([f'<div style="font-weight:600">{escape(text)}</div>{below}'])
 
 
 def told(text: str, good: bool = True) -> str:
