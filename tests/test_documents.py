@@ -57,6 +57,7 @@ LONG = (
     "precision rr",
     "crossing",
     "check FILE",
+    "view panda",
 )  # each is tested by itself
 
 

@@ -248,22 +248,22 @@ class Run:
             raise InputError(f"cannot write the run to {path!r}: {error}") from None
 
     @classmethod
-    def from_parquet(cls, path: str | Path) -> Run:
-        """A run that `to_parquet` wrote."""
+    def from_parquet(cls, path: str | Path, packages: Mapping[str, str | Path] | None = None) -> Run:
+        """A run that `to_parquet` wrote; `packages` says where the meshes of its robot are, as in `armwright.load`."""
         _, parquet = _arrow()
         try:
             table = parquet.read_table(path)
         except (OSError, TypeError, ValueError) as error:  # pyarrow's errors are ValueErrors
             raise InputError(f"cannot read {path!r} as Parquet: {error}") from None
         try:
-            return cls._of_table(table)
+            return cls._of_table(table, Path(path), packages)
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:  # of somebody else's file
             raise InputError(
                 f"{path} is not a run of armwright (version {VERSION}): {error}; Run.to_parquet writes such files"
             ) from None
 
     @classmethod
-    def _of_table(cls, table: Any) -> Run:
+    def _of_table(cls, table: Any, path: Path, packages: Mapping[str, str | Path] | None) -> Run:
         meta = json.loads((table.schema.metadata or {}).get(b"armwright", b"{}"))
         if meta.get("armwright") != VERSION:
             raise ValueError(f"its metadata name version {meta.get('armwright')!r}")
@@ -272,7 +272,7 @@ class Run:
         settings = dict(meta["settings"])
         if not all(isinstance(settings.get(name, 0.0), (int, float)) for name in ("rtol", "atol", "step", "max_step")):
             raise ValueError(f"its settings {settings!r} have texts or lists where numbers belong")
-        robot = Robot.from_fields(toml.parse(meta["robot"]))
+        robot = Robot.from_fields(toml.parse(meta["robot"], path=path, packages=packages))
         n = robot.n
         arrays: dict[str, Any] = {name: _stacked(columns, name, robot.nq if name == "q" else n) for name in BY_JOINT}
         arrays |= {name: columns[name] for name in ALONE}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,14 +30,13 @@ class Figure:
         self._extras: dict[str, list[Any]] = {}
         self._at: Array | None = None
 
-    def dress(self, looks: Looks, each: Callable[[], None] = lambda: None) -> None:
-        """Send the shapes of every link; `each` is called after one."""
-        for k, visual in enumerate(looks.base):
+    def dress(self, looks: Looks) -> None:
+        """Send the shapes of every link, and of the base unless it is a ghost's: that stands still."""
+        for k, visual in enumerate(() if self._ghost else looks.base):
             self._send(f"{self._root}/base/{k}", solids(visual))
         for i, visuals in enumerate(looks.links):
             for k, visual in enumerate(visuals):
                 self._send(f"{self._root}/link{i}/{k}", solids(visual))
-            each()
 
     def _send(self, name: str, parts: list[Solid]) -> None:
         for k, part in enumerate(parts):

@@ -135,7 +135,7 @@ class Page:
     def _dress(self, figure: Figure, robot: Robot) -> None:
         found = looks(robot.without_payload())
         if found.notes and figure is self._figure:
-            self._heading.content = readout.heading(robot, found.notes[:3])
+            self._heading.content = readout.heading(robot, list(dict.fromkeys(found.notes))[:3])
         figure.dress(found)
 
     def _payload(self) -> None:

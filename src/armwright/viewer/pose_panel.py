@@ -11,7 +11,7 @@ from armwright.model.description import EARTH
 from armwright.names import shown
 from armwright.viewer import readout
 from armwright.viewer.figure import placed, pose_of
-from armwright.viewer.stance import Lever, Stance
+from armwright.viewer.stance import HEAVIEST, Lever, Stance
 from armwright.viewer.worker import Worker
 
 GRAVITY = {"Earth": EARTH, "Moon": (0.0, 0.0, -1.62), "Mars": (0.0, 0.0, -3.71), "none": (0.0, 0.0, 0.0)}
@@ -106,9 +106,10 @@ class PosePanel:
     def _load_controls(self) -> None:
         stance = self.stance
         with self._gui.add_folder("Load"):
-            if stance.robot.tip is not None:
-                mass = self._gui.add_number("Payload (kg)", float(stance.mass), min=0.0, max=1000.0, step=0.1)
-                mass.on_update(self._ask("load", self._then_changed(lambda: stance.load(mass.value))))
+            hand = stance.robot.tip is not None
+            self._mass = self._gui.add_number(
+                "Payload (kg)", float(stance.mass), min=0.0, max=HEAVIEST, step=0.1, visible=hand
+            )
             known = next((name for name, g in GRAVITY.items() if tuple(stance.gravity) == g), CUSTOM)
             gravity = self._gui.add_dropdown("Gravity", (*GRAVITY, CUSTOM), initial_value=known)
             vector = self._gui.add_vector3("m/s\u00b2", tuple(stance.gravity), step=0.1, visible=known == CUSTOM)
@@ -117,6 +118,7 @@ class PosePanel:
             vector.visible = gravity.value == CUSTOM
             stance.fall(GRAVITY.get(gravity.value, vector.value))
 
+        self._mass.on_update(self._ask("load", self._then_changed(lambda: stance.load(self._mass.value))))
         gravity.on_update(self._ask("gravity", self._then_changed(choose)))
         vector.on_update(self._ask("gravity", self._then_changed(choose)))
 
@@ -162,11 +164,13 @@ class PosePanel:
         self._gizmo.position, self._gizmo.wxyz = where["position"], where["wxyz"]
 
     def refresh(self) -> None:
-        """Sliders and gizmo as the robot stands; the gizmo stays with the hand that drags it."""
+        """Sliders, load and gizmo as the robot stands; the gizmo stays with the hand that drags it."""
         for lever, slider in self._sliders.items():
             value = float(np.clip(round(self.stance.value(lever), 4), lever.low, lever.high))
             if abs(slider.value - value) > 5e-4:
                 slider.value = value
+        if self._mass.value != self.stance.mass:
+            self._mass.value = self.stance.mass
         self.refresh_gizmo()
 
     def refresh_gizmo(self) -> None:
