@@ -86,7 +86,7 @@ class Page:
         low, high = places.min(axis=0), places.max(axis=0)
         camera, across = self._server.initial_camera, max(size, float(np.linalg.norm(high - low)))
         camera.look_at = (low + high) / 2
-        camera.position = (low + high) / 2 + across * np.array([0.95, -0.9, 0.5])
+        camera.position = (low + high) / 2 + across * np.array([0.85, -0.8, 0.42])
 
     def _live_panel(self) -> None:
         """What is found of the robot, to the left of it."""
