@@ -185,8 +185,7 @@ def test_a_base_that_floats_is_not_driven(dog: aw.Robot) -> None:
 
 
 def test_names_are_texts() -> None:
-    evil = replace(aw.load("rr"), name=EVIL, source=EVIL)
-    evil = replace(evil, joints=tuple(replace(j, name=f"{EVIL}{i}") for i, j in enumerate(evil.joints)))
+    evil = hostile(aw.load("rr"))
     stance = Stance(evil)
     run = aw.simulate(evil, duration=0.1)
     played = Playback([run])
@@ -346,7 +345,7 @@ def _table(folder: Path) -> Path:
 def test_in_a_browser(arm: aw.Robot) -> None:
     playwright = pytest.importorskip("playwright.sync_api")
     said, elsewhere = list[str](), list[str]()
-    made = arm.view(browser=False)
+    made = hostile(arm).view(browser=False)
     try:
         with playwright.sync_playwright() as driver:
             flags = ["--no-sandbox", "--enable-unsafe-swiftshader"]
@@ -365,6 +364,13 @@ def test_in_a_browser(arm: aw.Robot) -> None:
         made.close()
 
 
+def hostile(robot: aw.Robot) -> aw.Robot:
+    """With names that are markup."""
+    joints = tuple(replace(joint, name=f"{joint.name}{EVIL}") for joint in robot.joints)
+    links = tuple(replace(link, name=f"{link.name}{EVIL}") for link in robot.links)
+    return replace(robot, name=EVIL, source=EVIL, joints=joints, links=links)
+
+
 def foreign(url: str, viewer: Viewer) -> bool:
     return not url.startswith((viewer.url, viewer.url.replace("http", "ws"), "data:", "blob:"))
 
@@ -377,6 +383,9 @@ def used(page: Any, viewer: Viewer) -> None:
     page.keyboard.press("End")
     assert waited(lambda: stance.value(stance.levers[1]) == pytest.approx(stance.levers[1].high, abs=2e-3))
     dragged(page, viewer)
+    page.get_by_role("tab", name="Look").click()
+    for words in ("Seen through", "Frames of links", "Names of links", "Centres of mass", "Inertia ellipsoids"):
+        page.get_by_label(words).click()
     page.get_by_role("tab", name="Run").click()
     posed = stance.q.copy()
     page.get_by_role("button", name="Simulate", exact=True).click()
@@ -386,6 +395,7 @@ def used(page: Any, viewer: Viewer) -> None:
     assert not played.playing and np.array_equal(played.first.q[0], posed)
     page.get_by_role("button", name="Play", exact=True).click()
     assert waited(lambda: 0 < played.t < played.end)
+    assert EVIL[:20] in page.inner_text("body") and page.locator("img[src=x]").count() == 0
 
 
 def dragged(page: Any, viewer: Viewer) -> None:

@@ -26,7 +26,7 @@ class Figure:
         axes = {"axes_length": 0.13 * size, "axes_radius": 0.004 * size, "origin_radius": 0.0, "show_axes": False}
         self._base = self._scene.add_frame(f"{root}/base", **axes, **placed(np.asarray(robot.base)))
         self._links = [self._scene.add_frame(f"{root}/link{i}", **axes) for i in range(len(robot.links))]
-        self._shapes: list[Any] = []
+        self._shapes: list[tuple[Any, float | None]] = []
         self._extras: dict[str, list[Any]] = {}
         self._at: Array | None = None
 
@@ -53,7 +53,7 @@ class Figure:
                 cast_shadow=not self._ghost,
                 receive_shadow=False,
             )
-            self._shapes.append(node)
+            self._shapes.append((node, node.opacity))
 
     def move(self, poses: Array) -> None:
         """Put every link where it is in the world; those that have not moved cost nothing."""
@@ -69,10 +69,13 @@ class Figure:
             node.remove()
 
     def show(self, what: str, on: bool) -> None:
-        """Switch the shapes, the frames of links, their names, centres of mass or ellipsoids of inertia."""
+        """Switch the shapes, whether one sees through them, frames, names, centres of mass, ellipsoids of inertia."""
         if what == "shapes":
-            for node in self._shapes:
+            for node, _ in self._shapes:
                 node.visible = on
+        elif what == "glass":
+            for node, opacity in self._shapes:
+                node.opacity = min(GHOSTLY, opacity or 1.0) if on else opacity
         elif what == "frames":
             for node in (self._base, *self._links):
                 node.show_axes = on

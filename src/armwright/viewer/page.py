@@ -23,6 +23,7 @@ from armwright.viewer.worker import Worker
 
 SWITCHES = {
     "Bodies": ("shapes", True),
+    "Seen through": ("glass", False),
     "Frames of links": ("frames", False),
     "Names of links": ("names", False),
     "Centres of mass": ("centres", False),
@@ -76,8 +77,8 @@ class Page:
             cell_size=cell,
             section_size=10 * cell,
             fade_distance=20 * size,
-            cell_color=(210, 214, 220),
-            section_color=(150, 156, 166),
+            cell_color=(185, 190, 198),
+            section_color=(130, 136, 148),
             shadow_opacity=0.25,
         )
         axes = scene.world_axes
@@ -116,13 +117,9 @@ class Page:
         gui.main_panel.set_width(PANEL_WIDTH)
 
     def _switches(self) -> None:
-        gui = self._server.gui
         for text, (what, on) in SWITCHES.items():
             self._switch(text, on, lambda on, what=what: self._show(what, on))
         self._switch("Gizmo at the tool", True, self._pose.show_gizmo)
-        self._switch(
-            "Dark", False, lambda on: gui.configure_theme(dark_mode=on, show_share_button=False, show_logo=False)
-        )
 
     def _switch(self, text: str, on: bool, action: Any) -> None:
         box = self._server.gui.add_checkbox(text, on)
