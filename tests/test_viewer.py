@@ -29,7 +29,7 @@ from armwright.scene import triangles
 from armwright.viewer import Viewer, readout, view
 from armwright.viewer.drive import FALL, HOLD, LAWS, SPRING, simulated
 from armwright.viewer.figure import ellipsoid
-from armwright.viewer.playback import CURVES, Playback, curves
+from armwright.viewer.playback import CURVES, Playback, beside, curves
 from armwright.viewer.run_panel import with_cursor
 from armwright.viewer.server import allowed, start
 from armwright.viewer.solids import creased
@@ -169,6 +169,13 @@ def test_curves_are_those_of_the_run(arm: aw.Robot, what: str) -> None:
     times, *rows, cursor = with_cursor(found, 1.234)
     assert (np.diff(times) >= 0).all() and len(rows) == len(found.names)
     assert cursor.max() == found.range[1] and times[cursor.argmax()] == 1.234
+
+
+def test_curves_of_a_second_run_stand_beside_those_of_the_first(arm: aw.Robot) -> None:
+    one, two = (aw.simulate(arm, q0=np.full(6, 0.1), duration=seconds) for seconds in (0.5, 0.3))
+    found = beside(curves(one, "speed"), curves(two, "speed"))
+    assert found.values.shape == (12, 51) and found.values[6:, :31] == pytest.approx(two.qd.T, abs=1e-12)
+    assert beside(curves(one, "speed"), curves(two, "energy")).values.shape == (6, 51)
 
 
 @pytest.mark.parametrize("law", LAWS)
