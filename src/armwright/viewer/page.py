@@ -41,7 +41,6 @@ class Page:
         self._worker = Worker(self._tick)
         self._figure = Figure(server, "/robot", robot, self.stance.size)
         self._ghosts: list[Figure] = []
-        self._along = False
         self._surroundings()
         self._live_panel()
         self._main_panel()
@@ -51,7 +50,7 @@ class Page:
             self._player.open(Playback(runs))
         else:
             self.refresh()
-        self._dress(self._figure, robot)
+        self._dress(self._figure, robot.without_payload())
         self._worker.start()
 
     @property
@@ -64,6 +63,7 @@ class Page:
     def alone(self) -> None:
         """Nobody is looking: nothing is to move."""
         self._worker.post("alone", self._player.pause)
+        self._worker.post("let go", self._pose.let_go)
 
     def _tick(self, seconds: float) -> bool:
         return self._player.tick(seconds)
@@ -123,14 +123,14 @@ class Page:
 
     def _switch(self, text: str, on: bool, action: Any) -> None:
         box = self._server.gui.add_checkbox(text, on)
-        box.on_update(lambda _event: self._worker.post(text, lambda: action(bool(box.value))))
+        box.on_update(self._worker.on(text, lambda: action(bool(box.value))))
 
     def _show(self, what: str, on: bool) -> None:
         for figure in (self._figure, *self._ghosts):
             figure.show(what, on)
 
     def _dress(self, figure: Figure, robot: Robot) -> None:
-        found = looks(robot.without_payload())
+        found = looks(robot)
         if found.notes and figure is self._figure:
             self._heading.content = readout.heading(robot, list(dict.fromkeys(found.notes))[:3])
         figure.dress(found)
@@ -154,7 +154,6 @@ class Page:
     def _posed(self) -> None:
         """Somebody has changed the pose or the load: a run that plays stands still."""
         self._player.pause()
-        self._along = False
         if self.stance.robot.tip is not None and self._ball_mass != self.stance.mass:
             self._payload()
         self.refresh()

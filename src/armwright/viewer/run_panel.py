@@ -43,13 +43,6 @@ class RunPanel:
         self._simulation_controls()
         self._player_controls()
 
-    def _ask(self, name: str, action: Callable[[], None]) -> Callable[[Any], Any]:
-        async def called(event: Any) -> None:
-            if event.client_id is not None:
-                self._worker.post(name, action)
-
-        return called
-
     def _simulation_controls(self) -> None:
         joints = self._stance.robot.joints
         with self._gui.add_folder("Simulate from this pose"):
@@ -61,7 +54,7 @@ class RunPanel:
             self._stops = self._gui.add_checkbox("Stops at the joint limits", False, disabled=not stops)
             self._button = self._gui.add_button("Simulate")
             self._status = self._gui.add_html("")
-        self._button.on_click(self._ask("simulate", self._simulate))
+        self._button.on_click(self._worker.on("simulate", self._simulate))
 
     def _simulate(self) -> None:
         """In a thread of its own: the page stays alive meanwhile."""
@@ -99,15 +92,15 @@ class RunPanel:
             self._speed = self._gui.add_dropdown("Speed", tuple(SPEEDS), initial_value="1x")
             self._loop = self._gui.add_checkbox("Again and again", False)
             self._time = self._gui.add_slider("Time (s)", min=0.0, max=1.0, step=1e-3, initial_value=0.0)
-        self._play.on_click(self._ask("play", self._toggle))
-        self._time.on_update(self._ask("seek", self._seek))
-        self._speed.on_update(self._ask("speed", self._set_speed))
+        self._play.on_click(self._worker.on("play", self._toggle))
+        self._time.on_update(self._worker.on("seek", self._seek))
+        self._speed.on_update(self._worker.on("speed", self._set_speed))
 
     def add_curves(self, folder: Any) -> None:
         """Where curves are to stand."""
         self._curves = folder
         self._what = self._gui.add_dropdown("Of", tuple(CURVES), initial_value="torque")
-        self._what.on_update(self._ask("curves", self._draw))
+        self._what.on_update(self._worker.on("curves", self._draw))
         self._plot: Any = None
 
     def open(self, playback: Playback) -> None:
