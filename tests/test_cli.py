@@ -1,5 +1,6 @@
 """The command line, as typed."""
 
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -108,6 +109,21 @@ def test_bench_times_every_peer_that_is_there() -> None:
     run("bench", "rr", "--batch", "0", code=2)
 
 
+def test_export_writes_what_python_would(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = ["--functions", "bias,jacobian@forearm", "--vary", "gravity", "--wrenches", "tip_wrench", "--float"]
+    output = run("export", "puma560", "--payload", "2", *asked)
+    assert "bias" in output and "gravity[3] tip_wrench[6]" in output and "puma560_selftest.c" in output
+    arm, functions = aw.load("puma560").with_payload(2), ["bias", "jacobian@forearm"]
+    for path in aw.export(arm, "c", "same", functions, "float32", ["gravity"], ["tip_wrench"]):
+        assert (tmp_path / "puma560" / path.name).read_text() == path.read_text()
+    data = json.loads(run("export", "rr", "--to", "python", "-o", "there", "--functions", "bias", "--json"))
+    assert data["files"] == ["there/rr.py"] and data["functions"]["bias"]["arguments"] == {"q": 2, "qd": 2}
+    assert json.loads(run("export", "rr", "--to", "jax", "-o", "there", "--json"))["files"] == ["there/rr_jax.py"]
+    assert "unknown export target 'fortran'" in run("export", "rr", "--to", "fortran", code=2)
+    assert "unknown problem 'biass'" in run("export", "rr", "--functions", "biass", code=2)
+
+
 TWO_ARMS = """<robot name="two">
   <link name="base"/><link name="left"><inertial><mass value="1"/><origin xyz="0.2 0 0"/>
     <inertia ixx="0.01" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial></link>
@@ -133,7 +149,7 @@ def two_arms(tmp_path: Path) -> str:
 @pytest.mark.parametrize(
     "command",
     [
-        ["show"], ["count"], ["torques"], ["simulate"], ["excite"], ["check", "--quick"],
+        ["show"], ["count"], ["torques"], ["simulate"], ["excite"], ["check", "--quick"], ["export", "--functions", "bias"],
         ["bench", "--rounds", "1", "--batch", "8"], ["precision", "--states", "2"], ["integrators", "--duration", "0.01"],
     ],
     ids=lambda words: words[0],

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 import armwright as aw
 from armwright import sizing
 from armwright.cli import app
+from armwright.cli.app import COMMANDS
 from armwright.scenario import parse
 from armwright.study.operation_counts import formula
 from armwright.sweep.ready import ready
@@ -37,7 +38,7 @@ def test_toml_blocks_load(document: Path, tmp_path: Path) -> None:
         if "[vary]" in block:
             assert ready(aw.Study.parse(block)).design.rows > 0
             continue
-        if "[trajectory]" in block:  # a scenario
+        if "[trajectory]" in block or "[[phase]]" in block:  # a scenario
             assert parse(block, "puma560").robot.name == "puma560"
             continue
         if "[[motion]]" in block:  # a question of sizing
@@ -61,15 +62,20 @@ LONG = (
 )  # each is tested by itself
 
 
-def test_commands_of_the_readme_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_of_the_documents_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    commands = re.findall(
-        r"armwright ([a-z]+(?: \w+)?)(?:\s+#.*)?$", "\n".join(blocks(ROOT / "README.md", "sh")), flags=re.M
-    )
+    text = "\n".join(blocks(ROOT / "README.md", "sh") + blocks(ROOT / "docs" / "commands.md", "sh"))
+    commands = re.findall(r"armwright ([a-z]+(?: \w+)?)(?:\s+#.*)?$", text, flags=re.M)
+    commands += re.findall(r"`armwright ([a-z]+(?: \w+)?)` \|", (ROOT / "docs" / "commands.md").read_text())
     assert commands[0] == "simulate puma560"
     assert {*LONG, "torques puma560", "show puma560", "robots", "formulations", "count 6"} <= set(commands)
-    for command in (c for c in commands if c not in LONG):
+    for command in sorted(set(commands) - set(LONG)):
         assert CliRunner().invoke(app, command.split()).exit_code == 0
+
+
+def test_every_command_is_told() -> None:
+    told = re.findall(r"`armwright ([a-z]+)", (ROOT / "docs" / "commands.md").read_text())
+    assert set(COMMANDS) <= set(told)
 
 
 def test_the_printed_counts_of_the_readme_are_true() -> None:

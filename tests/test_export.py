@@ -7,18 +7,24 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
 from conftest import ASKED as FUNCTIONS
 from conftest import close, random_case, tree_case
+from typer.testing import CliRunner
 
 import armwright as aw
+from armwright.cli import app
 from armwright.export import identifier
+from armwright.export.names import arguments
+from armwright.export.notes import digest
 from armwright.formulations import PROBLEMS, problem_of
 from armwright.graph.angles import written_out
 from armwright.graph.count import count
+from armwright.model.description import tensor
 
 COMPILER = shutil.which("gcc") or shutil.which("cc")
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O2"]
@@ -133,8 +139,10 @@ def test_the_header_tells_joints_order_frames_friction_and_version(tmp_path: Pat
     assert text.index("[0]") < text.index("[6] panda_joint7")
     assert f'#define PANDA_VERSION "{aw.__version__}"' in text
     assert "#define PANDA_JOINTS 7" in text
-    for word in ("Gravity is (0, 0, -9.81)", "seen from the world", "viscous * qd", "0.003", "0.5 kg", "No rotor"):
+    said = ("Gravity is (0, 0, -9.81)", "seen from the world", "viscous * qd", "0.003", "0.5 kg", "No rotor")
+    for word in (*said, "about (0, -1, 0) through (0.0825, 0, 0.649)", "frame tool, on link panda_link7", "87 N m"):
         assert word in text
+    assert "#define PANDA_MAX_TORQUE {87.0, 87.0, 87.0, 87.0, 12.0, 12.0, 12.0}" in text
     assert text.count("/*") == text.count("*/")
     if COMPILER is not None:
         use = '#include <stdio.h>\n#include "panda.h"\nstatic const char *names[PANDA_JOINTS] = PANDA_JOINT_NAMES;\n'
@@ -146,10 +154,101 @@ def test_the_header_tells_joints_order_frames_friction_and_version(tmp_path: Pat
     assert "No payload." in plain
 
 
+def test_the_digest_is_that_of_the_robot_and_not_of_its_looks() -> None:
+    arm = aw.load("panda")
+    bare = replace(arm, links=tuple(replace(link, visuals=()) for link in arm.links), base_visuals=())
+    assert digest(arm) == digest(bare) != digest(arm.with_payload(1e-9))
+
+
+OPEN = ["payload.mass", "gravity", f"{ARM.links[1].name}.inertia"]
+
+
+@needs_compiler
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float32", 1e-4)])
+def test_c_takes_parameters_that_vary_and_wrenches(dtype: str, tolerance: float, tmp_path: Path) -> None:
+    """They are arguments behind the others, in the self-test too, and mean what they do in Python."""
+    wrenches = ["tip_wrench", "link_wrenches"]
+    header, source, test, _ = aw.export(ARM, "c", tmp_path, ["bias", "mass_matrix"], dtype, OPEN, wrenches)
+    selftest, library = tmp_path / "selftest", tmp_path / "library.so"
+    subprocess.run([COMPILER, *STRICT, str(source), str(test), "-o", str(selftest), "-lm"], check=True)
+    subprocess.run([str(selftest)], check=True, capture_output=True)
+    subprocess.run([COMPILER, *STRICT, "-shared", "-fPIC", str(source), "-o", str(library), "-lm"], check=True)
+    said = " ".join(header.read_text().split())
+    assert "payload_mass is payload.mass of the robot in place of its own" in said
+    assert "tip_wrench is force and moment on the tool frame, in the tool frame" in said
+    assert "gravity[3]" in said and "link_wrenches[30]" in said
+    mass, gravity, inertia = 1.5, np.array([1.0, -2.0, 3.0]), [0.03, 0.04, 0.05, 0.001, 0.002, 0.003]
+    links = list(ARM.links)
+    links[1] = replace(links[1], inertia=tensor(inertia))
+    other = replace(ARM, links=tuple(links), payload=replace(ARM.payload, mass=mass)).with_gravity(gravity)
+    tip, each = np.linspace(-1, 1, 6), np.linspace(-2, 3, 30).reshape(5, 6)
+    given = [STATE[0], STATE[1], np.array([mass]), gravity, np.array(inertia), tip, each]
+    arrays, out = [np.asarray(x, dtype) for x in given], np.empty(5, dtype)
+    loaded = ctypes.CDLL(str(library))
+    loaded.random5_3_bias(*(ctypes.c_void_p(x.ctypes.data) for x in (*arrays, out)))
+    close(out, other.bias(STATE[0], STATE[1], tip_wrench=tip, link_wrenches=each), tolerance)
+    matrix = np.empty((5, 5), dtype)
+    loaded.random5_3_mass_matrix(
+        *(ctypes.c_void_p(x.ctypes.data) for x in (arrays[0], *arrays[2:5], matrix))
+    )  # no wrench changes it
+    close(matrix, other.mass_matrix(STATE[0]), tolerance)
+
+
+def test_names_of_parameters_are_names_elsewhere(tmp_path: Path) -> None:
+    assert arguments(["a-b.mass", "a_b.mass", "7.com", "é.d"]) == {
+        "a-b.mass": "a_b_mass", "a_b.mass": "a_b_mass_", "7.com": "of_7_com", "é.d": "d"
+    }  # fmt: skip
+    f = aw.export(PUMA, "python", tmp_path, ["bias"], vary=["payload.mass"], wrenches=["tip_wrench"])[0]
+    space: dict = {}
+    exec(f.read_text(), space)
+    q, qd, wrench = np.append(STATE[0], 0.1), np.append(STATE[1], 0.2), [1.0, 0, 0, 0, 0, 0.5]
+    got = space["bias"](q.tolist(), qd.tolist(), [2.0], wrench)
+    close(got, PUMA.with_payload(2.0).bias(q, qd, tip_wrench=wrench), 1e-12)
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("robot", ["palletiser", "anymal_c"])
+def test_other_robots_compile_strictly_and_the_header_in_cpp(compiler: str, robot: str, tmp_path: Path) -> None:
+    """Loops and joints that follow; a floating base."""
+    if shutil.which(compiler) is None or shutil.which("g++") is None:
+        pytest.skip(f"no {compiler} or no g++ on this machine")
+    header, source, test, _ = aw.export(aw.load(robot), "c", tmp_path, ["gravity_torque"])
+    selftest, use = tmp_path / "selftest", tmp_path / "use.cpp"
+    subprocess.run([compiler, *STRICT, str(source), str(test), "-o", str(selftest), "-lm"], check=True)
+    subprocess.run([str(selftest)], check=True, capture_output=True)
+    lower = f"static const double lower[] = {header.stem.upper()}_LOWER;\n"
+    use.write_text(f'#include <cmath>\n#include "{header.name}"\n{lower}int main() {{ return lower[0] > 0; }}\n')
+    subprocess.run(["g++", "-std=c++11", *STRICT[1:], "-fsyntax-only", str(use)], check=True)
+
+
 def test_a_package_that_is_missing_is_named_as_pip_knows_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jax.numpy", None)
     with pytest.raises(aw.errors.ArmwrightError, match=r"pip install jax$"):
         aw.export(aw.load("rr"), to="jax", functions=["bias"])
+    monkeypatch.setattr(import_module("armwright.export.fmu"), "find_spec", lambda name: None)
+    with pytest.raises(aw.errors.ArmwrightError, match=r"pip install fmpy$"):
+        aw.export(aw.load("rr"), to="fmu", directory=".")
+
+
+DOCUMENT = (Path(__file__).parent.parent / "docs" / "export.md").read_text(encoding="utf-8")
+
+
+@needs_compiler
+def test_the_code_of_the_document_compiles_against_what_its_commands_export(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    commands = [c for c in re.findall(r"^armwright (export .*?)(?:  #.*)?$", DOCUMENT, flags=re.M) if "fmu" not in c]
+    assert len(commands) == 3
+    for command in commands:
+        assert CliRunner().invoke(app, command.split()).exit_code == 0
+    (code,) = re.findall(r"^```c\n(.*?)^```", DOCUMENT, flags=re.S | re.M)
+    (tmp_path / "use.c").write_text(code)
+    subprocess.run([COMPILER, *STRICT, "-Irobot", "-fsyntax-only", "use.c"], check=True)
+    if shutil.which("cmake"):
+        build = [["cmake", "-S", "cpp", "-B", "build"], ["cmake", "--build", "build"], ["build/panda_selftest"]]
+        for step in build:
+            subprocess.run(step, check=True, capture_output=True)
 
 
 def test_the_docstring_of_compile_lists_every_problem() -> None:
@@ -246,6 +345,12 @@ def test_sympy_gets_expressions() -> None:
         (lambda: aw.export(PUMA, to="c", directory=".", functions=["kinematics"]), "unknown problem 'kinematics'"),
         (lambda: aw.export(PUMA, to="c", directory=".", functions="bias"), "expected a list of names"),
         (lambda: aw.export(PUMA, to="c", directory=".", dtype="int8"), "unknown dtype"),
+        (lambda: aw.export(PUMA, "c", ".", ["bias"], wrenches=["wind"]), "unknown wrench 'wind'"),
+        (
+            lambda: aw.export(PUMA, "c", ".", ["jacobian"], wrenches=["tip_wrench"]),
+            "none of jacobian depends on wrench",
+        ),
+        (lambda: aw.export(PUMA, "c", ".", ["bias"], vary=["payload.mas"]), "unknown parameter to vary"),
         (lambda: aw.export(PUMA, to="c", directory="/dev/null/x"), "cannot write to"),
         (lambda: aw.export(aw.random_robot(25, 0), to="c", directory="."), "up to 24 joints"),
     ],

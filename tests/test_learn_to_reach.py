@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-EXAMPLE = Path(__file__).parent.parent / "examples" / "learn_to_reach.py"
+EXAMPLE = Path(__file__).parent.parent / "examples" / "17_learn_to_reach.py"
 
 
 def test_a_quick_run_learns(
@@ -18,7 +18,7 @@ def test_a_quick_run_learns(
 ) -> None:
     threads = torch.get_num_threads()
     curve = tmp_path / "curve.svg"
-    monkeypatch.setattr("sys.argv", [str(EXAMPLE), "--quick", "--curve", str(curve)])
+    monkeypatch.setattr("sys.argv", [str(EXAMPLE), "--quick", "--picture", str(curve)])
     try:
         runpy.run_path(str(EXAMPLE), run_name="__main__")
     finally:
@@ -47,7 +47,7 @@ def test_a_run_writes_no_file_unasked(
     example.main()
     assert not list(tmp_path.iterdir())
     assert "on 1000 targets" in capsys.readouterr().out
-    monkeypatch.setattr("sys.argv", [str(EXAMPLE), "--curve", "curve.svg"])
+    monkeypatch.setattr("sys.argv", [str(EXAMPLE), "--picture", "curve.svg"])
     example.main()
     assert [file.name for file in tmp_path.iterdir()] == ["curve.svg"]
 

@@ -121,6 +121,11 @@ FUNCTIONS: dict[Any, dict[str, Any]] = {
     trajectory.cycloidal: {"q0": Q[0], "q1": Q[1], "duration": 1.0},
     trajectory.normal_spline: {"q0": Q[0], "q1": Q[1], "duration": 1.0},
     trajectory.trapezoidal: {"q0": Q[0], "q1": Q[1], "velocity": WEIGHTS, "acceleration": WEIGHTS},
+    trajectory.blended: {"points": Q, "velocity": WEIGHTS, "acceleration": WEIGHTS, "blend": 0.1},
+    trajectory.cartesian_circle: {
+        "robot": PUMA, "start_pose": POSE6, "center": POSE6[:3, 3] + np.array([0.05, 0.0, 0.0]), "axis": TURN[:3, 2],
+        "law": trajectory.normal_spline([0], [1], 1.0), "q0": Q6, "angle": 0.3,
+    },
     trajectory.cartesian_line: {
         "robot": PUMA, "start_pose": POSE6, "end_pose": NEAR6, "law": trajectory.normal_spline([0], [1], 1.0), "q0": Q6,
     },
@@ -193,7 +198,13 @@ OTHERS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "Robot.with_limits, one pair": (ARM.with_limits, {"position": np.array([-1.0, 1.0])}),
 }
 
-SLOW = ("identify.estimate_payload", "identify.excitation", "trajectory.cartesian_line", "trajectory.time_optimal")
+SLOW = (
+    "identify.estimate_payload",
+    "identify.excitation",
+    "trajectory.cartesian_circle",
+    "trajectory.cartesian_line",
+    "trajectory.time_optimal",
+)
 """What takes seconds is tried in fewer forms."""
 
 CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {

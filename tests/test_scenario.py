@@ -1,6 +1,8 @@
 """Scenario files, and the commands that run them."""
 
+import json
 import re
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +15,7 @@ import armwright as aw
 from armwright import torque
 from armwright.cli import app
 from armwright.identify.data import write_csv
-from armwright.scenario import along, parse, pick_and_place, read
+from armwright.scenario import MOTIONS, parse, pick_and_place, read
 from armwright.trajectory import check_limits
 
 FULL = """
@@ -81,6 +83,19 @@ def test_a_scenario_says_everything() -> None:
     assert parse(FULL.replace('robot = "rr"', ""), "rr").robot.name == "rr"
 
 
+def test_a_robot_is_loaded_as_its_table_says(tmp_path: Path) -> None:
+    arm = aw.load("puma560")
+    arm.to_urdf(tmp_path / "arm.urdf")
+    file = tmp_path / "scenario.toml"
+    tip, still = arm.links[4].name, arm.joints[1].name
+    file.write_text(f'robot = {{file = "arm.urdf", tip = "{tip}", locked = {{{still} = 0.3}}}}')
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert [joint.name for joint in read(file).robot.joints] == [arm.joints[k].name for k in (0, 2, 3, 4)]
+    with pytest.raises(aw.ModelError, match=r"scenario, robot: rr.toml: .* a base that floats is a body"):
+        parse('robot = {file = "rr", floating = true}')
+
+
 @pytest.mark.parametrize("name", [name for name in aw.robots() if name not in ("anymal_c", "g1", "baxter")])
 def test_pick_and_place_stays_within_the_limits_of_every_robot(name: str) -> None:
     """But of those that float, which have no trajectory, and of Baxter, whose arms are too weak to be held out straight."""
@@ -107,6 +122,10 @@ def test_pick_and_place_stays_within_the_limits_of_every_robot(name: str) -> Non
         ("friction = {viscous = 0.1}", "friction = 0.1", "expected {viscous"),
         ("friction = {viscous = 0.1}", "friction = {visc = 0.1}", "expected {viscous"),
         ('robot = "rr"', "", "no robot"),
+        ('robot = "rr"', "robot = 3", "robot = 3 is not a text"),
+        ('robot = "rr"', 'robot = {file = "rr", tips = "link2"}', "unknown key 'tips'; did you mean 'tip'"),
+        ('robot = "rr"', "robot = {floating = true}", "missing key 'file'"),
+        ('robot = "rr"', 'robot = {file = "rr", floating = "yes"}', "floating = 'yes'; expected True or False"),
         ("[torque]", "[torque", "scenario"),
         ("payload = {mass = 0.5, com = [0, 0, 0]}", "payload = 3", "payload = 3"),
         ('[integrator]\nmethod = "tsit5"\nrtol = 1e-7', "integrator = 3", "not a table"),
@@ -172,6 +191,152 @@ def test_pick_and_place_takes_the_time_that_joints_need() -> None:
     assert lasting(max_torque=0.5 * held) == 4.0  # it cannot be held up, however slowly
 
 
+MOVES = {
+    "blended": "points = [[0.3, 1.0], [0.5, 1.2], [0.9, 0.4]]\nvelocity = [1.0, 2.0]\nacceleration = 4\nblend = 0.05",
+    "time_optimal": "points = [[0.3, 1.0], [0.5, 1.2], [0.9, 0.4]]\nvelocity = 1.0\nacceleration = 4\ntorque = 90",
+    "cartesian_line": 'q0 = [0.3, 1.0]\nby = [-0.1, 0.1, 0]\nduration = 1.5\norientation = "free"',
+    "cartesian_circle": 'q0 = [0.3, 1.0]\ncenter = [0.5, 0.5, 0]\naxis = [0, 0, 1]\nangle = "45 deg"\nvelocity = 0.3\nacceleration = 2\norientation = "free"',
+    "trapezoidal": "from = [0.3, 1.0]\nto = [0.9, 0.4]\nvelocity = 1\nacceleration = 4",
+}
+
+
+@pytest.mark.parametrize("kind", MOVES)
+def test_motions_along_points_and_of_the_tool_are_written_in_a_file(kind: str) -> None:
+    made = parse(f'robot = "rr"\n[trajectory]\ntype = "{kind}"\n{MOVES[kind]}\n')
+    assert kind in MOTIONS and made.law.traceable
+    q, qd, _ = made.trajectory([0.0, made.trajectory.end])
+    close(q[0], np.array([0.3, 1.0]), 1e-9)
+    assert np.abs(qd).max() < 1e-9
+    place = made.robot.forward_kinematics(q)[:, :3, 3]
+    if kind == "cartesian_line":
+        close(place[1] - place[0], np.array([-0.1, 0.1, 0]), 1e-9)
+    if kind == "cartesian_circle":
+        arms = place - [0.5, 0.5, 0]
+        assert np.degrees(np.arccos(arms[0] @ arms[1] / (arms[0] @ arms[0]))) == pytest.approx(45)
+    if kind in ("blended", "time_optimal", "trapezoidal"):
+        close(q[1], np.array([0.9, 0.4]), 1e-9)
+
+
+def test_a_joint_that_stands_still_bounds_no_fastest_motion() -> None:
+    points = "[[0, -1.5, 1, 0, 0, 0], [0.5, -1.2, 1, 0.2, 0, 0], [1, -1.5, 1.1, 0, 0, 0]]"
+    made = parse(f'[trajectory]\ntype = "time_optimal"\npoints = {points}\nacceleration = 20', "ur5e")
+    assert made.trajectory.duration == pytest.approx(0.511, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "message"),
+    [
+        ("cartesian_line", "q0 = [0.3, 1.0]\nduration = 1", "expected one of to = .*, and by ="),
+        ("cartesian_line", "q0 = [0.3, 1.0]\nby = [0.1, 0, 0]", "expected duration = seconds, or velocity"),
+        ("cartesian_line", "q0 = [0.3, 1.0]\nby = [9, 0, 0]\nduration = 1", "cannot follow the path"),
+        ("cartesian_circle", "q0 = [0.3, 1.0]\ncenter = [0.5, 0.5, 0]\nduration = 1", "missing key 'axis'"),
+        ("blended", "points = [[0, 0], [1, 1]]\nacceleration = 2", "missing key 'velocity'; rr has joints without"),
+        ("time_optimal", "points = [[0, 0]]", r"\[trajectory\] type"),
+    ],
+)
+def test_mistakes_in_a_motion_are_told(kind: str, text: str, message: str) -> None:
+    with pytest.raises(aw.ModelError, match=message):
+        parse(f'robot = "rr"\n[trajectory]\ntype = "{kind}"\n{text}\n')
+
+
+FALLING = 'robot = "rr"\nduration = 1\nq0 = [0.3, 0.2]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "ended"),
+    [
+        ('type = "position"\njoint = "joint1"\nvalue = 0.2', "joint1 at 0.2"),
+        ('type = "speed"\njoint = "joint2"\nmost = 0.4', "joint2 faster than 0.4"),
+        ('type = "plane"\nnormal = [0, 1, 0]\ndistance = 0.1\nname = "down"', "down"),
+    ],
+)
+def test_events_of_a_file_end_a_run(text: str, ended: str) -> None:
+    assert parse(f"{FALLING}[[event]]\n{text}").simulate().ended_by == ended
+
+
+def test_stops_and_limits_of_a_file(tmp_path: Path) -> None:
+    arm = aw.load("rr").with_limits([-1.0, 1.0])
+    assert (
+        parse(f'{FALLING}[[event]]\ntype = "limits"\njoints = ["joint1"]', arm)
+        .simulate()
+        .ended_by.startswith("joint1 reaches")
+    )
+    run = parse(f"stops = true\n{FALLING}every = 0.1", arm).simulate()
+    assert run.audit.pressed is not None and run.q.min() > -1.05
+    soft = parse(f"stops = {{stiffness = 100, damping = 1}}\n{FALLING}", arm).options["stops"]
+    assert isinstance(soft, torque.Stops)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[[event]]\ntype = "plane"\nnormal = [0, 0, 1]', "missing key 'distance'; the event 'plane' needs it"),
+        ('[[event]]\ntype = "position"\njoint = "elbow"\nvalue = 1', "unknown joint of rr: 'elbow'"),
+        ('[[event]]\ntype = "when"', "unknown type 'when'; expected one of limits"),
+        ('[event]\ntype = "limits"', r"expected \[\[event\]\] tables"),
+        ("stops = 3", "expected true or false"),
+        ("stops = {hard = 3}", "expected true, or {stiffness"),
+        ("[[phase]]\nduration = 1", "duration belongs into a phase"),
+    ],
+)
+def test_mistakes_in_events_and_stops_are_told(text: str, message: str) -> None:
+    with pytest.raises(aw.ModelError, match=message):
+        parse(text + "\n" + FALLING if text.startswith("stops") else FALLING + text)
+
+
+PHASES = """
+robot = "rr"
+every = 0.05
+
+[[phase]]
+name = "reach"
+trajectory = {type = "cycloidal", from = [0.2, -0.5], to = [1.0, 0.6], duration = 0.5}
+
+[[phase]]
+name = "grip"
+duration = 0.1
+payload = {mass = 2.0}
+
+[[phase]]
+until = {type = "position", joint = "joint1", value = 0.5}
+trajectory = {type = "cycloidal", to = [0.2, -0.5], duration = 0.5}
+
+[[phase]]
+payload = {mass = 0}
+duration = 0.2
+torque = {law = "pd_gravity", target = [0.5, 0.0], kp = 50, kd = 10}
+"""
+
+
+def test_phases_of_a_file_pick_up_and_put_down() -> None:
+    made = parse(PHASES)
+    run = made.simulate()
+    assert [part.settings["phase"] for part in run.phases] == ["reach", "grip", "phase 3", "phase 4"]
+    assert [part.robot.payload.mass if part.robot.payload else 0 for part in run.phases] == [0, 2, 2, 0]
+    assert run.phases[2].ended_by == "joint1 at 0.5"
+    assert np.abs(run.phases[1].q - [1.0, 0.6]).max() < 1e-6  # it rests where the phase before ended
+    assert run.audit.trustworthy
+    along = parse(PHASES[: PHASES.rindex("[[phase]]")]).torques()
+    assert len(along.phases) == 3 and along.t[-1] == pytest.approx(1.1)
+    close(along.tau[3], run.tau[3], 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("duration = 0.1", "", "phase 2: nothing says how it moves"),
+        ("to = [0.2, -0.5]", "from = [0, 0], to = [1, 1]", "phase 3, trajectory: it begins at .*, and the robot is at"),
+        ("payload = {mass = 2.0}", "payload = 2.0", "phase 2, payload: payload = 2.0: expected {mass"),
+        ('joint = "joint1"', 'joint = "elbow"', r"phase 3, \[until\] type: unknown joint"),
+        ('name = "grip"', 'nam = "grip"', "phase 2, nam: unknown key 'nam'"),
+    ],
+)
+def test_mistakes_in_phases_are_told(old: str, new: str, message: str) -> None:
+    assert old in PHASES
+    with pytest.raises(aw.ModelError, match=message):
+        parse(PHASES.replace(old, new, 1))
+
+
 def motion_file(folder: Path, parts: str = "q qd qdd") -> aw.trajectory.Trajectory:
     """A motion of two joints, written as a table of 101 rows to motion.csv."""
     motion = aw.trajectory.quintic([0, 0.5, 1], [[0, 0], [0.4, -0.3], [0.1, 0.2]])
@@ -200,7 +365,7 @@ def test_a_scenario_follows_the_motion_in_a_file(tmp_path: Path, parts: str) -> 
 def test_a_motion_that_few_pieces_do_not_show_is_followed_row_by_row(tmp_path: Path) -> None:
     t = np.linspace(0, 1, 201)
     write_csv(tmp_path / "fast.csv", {"t": t, "q1": 0.1 * np.sin(150 * t), "q2": 0 * t})
-    assert not along(tmp_path / "fast.csv", aw.load("rr")).law.traceable
+    assert not parse('[trajectory]\ntype = "sampled"\nfile = "fast.csv"', "rr", folder=tmp_path).law.traceable
 
 
 @pytest.mark.parametrize(
@@ -254,3 +419,105 @@ def test_speeds_and_torques_beyond_those_of_the_joints_are_told(
         output = run(command, "weak.toml", "--motion", "motion.csv", code=1)
         assert "above the limit 0.5 rad/s" in output
         assert re.search(r"joint1 needs \d+(\.\d+)? N m, more than the 10 N m it has", output)
+
+
+def told(*arguments: str) -> dict:
+    return json.loads(CliRunner().invoke(app, [*arguments, "--json"]).stdout)
+
+
+def test_flags_say_what_a_scenario_would(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    move = ("torques", "rr", "--from", "0.1,0.2", "--to", "0.5,-0.3", "--duration", "1", "--every", "0.1")
+    (tmp_path / "same.toml").write_text(
+        'every = 0.1\n[trajectory]\ntype = "normal_spline"\nfrom = [0.1, 0.2]\nto = [0.5, -0.3]\nduration = 1\n'
+    )
+    assert told(*move)["joints"] == told("torques", "rr", "same.toml")["joints"]
+    light = told("torques", "rr", "same.toml", "--gravity", "0,0,0", "--payload", "0")["joints"]
+    assert light[0]["peak_torque"] < 0.5 * told(*move)["joints"][0]["peak_torque"]
+    (tmp_path / "lighter.toml").write_text("gravity = [0, 0, 0]\n" + (tmp_path / "same.toml").read_text())
+    assert told("torques", "rr", "lighter.toml")["joints"] == light
+    page = Path(told(*move, "-o", "page.html")["page"]).read_text()
+    assert "normal_spline" in page  # how to run it again
+
+
+def test_a_robot_falls_or_is_driven_as_flags_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    fall = told(
+        "simulate",
+        "rr",
+        "--law",
+        "free",
+        "--from",
+        "0.1,0.2",
+        "--duration",
+        "0.2",
+        "--integrator",
+        "rk4",
+        "--step",
+        "0.01",
+    )
+    assert fall["to"] == 0.2 and fall["joints"][0]["to"] == 0.1 and fall["joints"][0]["peak_torque"] == 0
+    (tmp_path / "s.toml").write_text(FULL)
+    held = told(
+        "simulate",
+        "rr",
+        "s.toml",
+        "--law",
+        "pd_gravity",
+        "--set",
+        "torque.kp=50",
+        "--set",
+        "torque.kd=[5, 5]",
+        "--duration",
+        "0.2",
+    )
+    assert held["to"] == 0.2 and "pd_gravity" in Path(held["page"]).read_text()
+    ended = told("simulate", "rr", "--set", 'event=[{type="position", joint="joint1", value=0.2}]')
+    assert ended["ended_by"] == "joint1 at 0.2"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--to", "0.5,x"], "--to 0.5,x: expected numbers with commas between"),
+        (["--gravity", "9.81"], "--gravity 9.81: expected three numbers"),
+        (["--from", "0,0"], "expected --to as well, or --law free"),
+        (["--law", "pd"], "missing key 'kp'; the law 'pd' needs it"),
+        (["--law", "magic"], "unknown law 'magic'"),
+        (["--set", "kp"], "--set kp: expected a key of a scenario and its value"),
+        (["--set", "evry=1"], "unknown key 'evry'; did you mean 'every'"),
+    ],
+)
+def test_flags_that_do_not_fit_are_told(
+    words: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert message in run("simulate", "rr", *words, code=2)
+
+
+def test_scenarios_that_name_their_robots_are_run_one_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    cell = tmp_path / "cell"
+    cell.mkdir()
+    replace(aw.load("rr"), name="small").to_toml(cell / "small.toml")
+    for name, robot in (("fall", "small.toml"), ("other", "rr")):
+        (cell / f"{name}.toml").write_text(f'robot = "{robot}"\nduration = 0.1\n')
+    found = told("simulate", "cell")
+    assert [(run["robot"], run["page"]) for run in found] == [("small", "fall.html"), ("rr", "other.html")]
+    assert told("simulate", "cell/fall.toml")["robot"] == "small"
+    run("simulate", "cell/fall.toml", "cell/other.toml", "-o", "pages")
+    assert sorted(path.name for path in (tmp_path / "pages").iterdir()) == ["fall.html", "other.html"]
+    assert [run["robot"] for run in told("simulate", "rr", "cell/fall.toml", "cell/other.toml")] == ["rr", "rr"]
+    assert "the scenario says how its robot is loaded" in run("simulate", "cell", "--tip", "link2", code=2)
+    (tmp_path / "empty").mkdir()
+    assert "no scenario in this folder" in run("simulate", "empty", code=2)
+
+
+def test_phases_are_told_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "phases.toml").write_text(PHASES)
+    output = run("simulate", "phases.toml")
+    assert "rr holding 0, then 2, then 0 kg" in output and re.search(r"grip +0.5 s +0.6 s +2 kg", output)
+    assert [phase["payload"] for phase in told("simulate", "phases.toml")["phases"]] == [0, 2, 2, 0]

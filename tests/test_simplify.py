@@ -6,13 +6,14 @@ expression is not finite (it divides by 0) nothing is promised.
 """
 
 import ctypes
+import io
 import shutil
 import subprocess
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -640,6 +641,14 @@ def _from_c(made: Mapping[str, str], folder: Path, dtype: str) -> dict[str, Call
     return {name: partial(call, name) for name in PROGRAMS}
 
 
+def _from_fmu(made: Mapping[str, bytes], folder: Path, dtype: str) -> dict[str, Call]:
+    """By the C functions in it; what is around them has tests of its own."""
+    with zipfile.ZipFile(io.BytesIO(made["puma560.fmu"])) as unit:
+        return _from_c(
+            {name: unit.read(f"sources/{name}").decode() for name in ("puma560.c", "puma560.h")}, folder, dtype
+        )
+
+
 def _from_python(made: Mapping[str, str], folder: Path, dtype: str) -> dict[str, Call]:
     (text,) = made.values()
     space: dict[str, Any] = {}
@@ -668,6 +677,8 @@ def _from_sympy(made: Mapping[str, Any], folder: Path, dtype: str) -> dict[str, 
 
 FROM: dict[str, Callable[[Mapping[str, Any], Path, str], dict[str, Call]]] = {
     "c": _from_c,
+    "cpp": _from_c,  # what it adds is a view of the same functions
+    "fmu": _from_fmu,
     "python": _from_python,
     "casadi": _from_casadi,
     "jax": _from_jax,
@@ -679,24 +690,34 @@ SLOW = {"sympy": 17}
 """Of how many states one is tried."""
 
 
-def made_by(to: str, monkeypatch: pytest.MonkeyPatch, folder: Path, dtype: str) -> dict[str, Call]:
+def made_by(to: str, folder: Path, dtype: str) -> dict[str, Call]:
     assert to in FROM, f"say in FROM how to run what is exported to {to}"
     if EXPORTS[to].package:
         pytest.importorskip(EXPORTS[to].package)
-    monkeypatch.setattr(
-        import_module("armwright.export"), "_checks", lambda robot, f: []
-    )  # those of a robot's own functions
-    functions = {name: SimpleNamespace(program=p) for name, p in PROGRAMS.items()}
-    return FROM[to](EXPORTS[to].make(Wanted(aw.load("puma560"), functions, dtype)), folder, dtype)
+    form = EXPORTS[to]
+    return FROM[to]((form.native or form.files)(Wanted(aw.load("puma560"), PROGRAMS, dtype)), folder, dtype)
 
 
 @pytest.mark.parametrize(("to", "dtype"), [(to, dtype) for to, form in EXPORTS.items() for dtype in form.dtypes])
-def test_an_export_computes_what_a_random_graph_means(
-    to: str, dtype: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, f in made_by(to, monkeypatch, tmp_path, dtype).items():
+def test_an_export_computes_what_a_random_graph_means(to: str, dtype: str, tmp_path: Path) -> None:
+    for name, f in made_by(to, tmp_path, dtype).items():
         given = GIVEN[:: SLOW.get(to, 1)]
         agrees(written_out(PROGRAMS[name]), given, np.array([f(state) for state in given], dtype), dtype)
+
+
+@pytest.mark.parametrize("to", [to for to, form in EXPORTS.items() if form.native])
+def test_a_module_for_another_package_computes_what_a_random_graph_means(to: str, tmp_path: Path) -> None:
+    package = pytest.importorskip(EXPORTS[to].package)
+    (text,) = EXPORTS[to].files(Wanted(aw.load("puma560"), PROGRAMS)).values()
+    space: dict[str, Any] = {}
+    exec(text, space)
+    made = {name: space[name] for name in PROGRAMS}
+    if to == "sympy":
+        symbols = package.symbols("x1:4", real=True)
+        made = {name: ((symbols,), f(symbols)) for name, f in made.items()}
+    for name, f in FROM[to](made, tmp_path, "float64").items():
+        given = GIVEN[:: SLOW.get(to, 1)]
+        agrees(PROGRAMS[name], given, np.array([f(state) for state in given], float), "float64")
 
 
 BROKEN = np.array(
@@ -723,8 +744,8 @@ def test_what_is_not_a_number_stays_so(target: str) -> None:
 
 
 @pytest.mark.parametrize("to", [to for to in EXPORTS if to not in UNPROMISED])
-def test_what_is_not_a_number_stays_so_in_exports(to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    f = made_by(to, monkeypatch, tmp_path, "float64")["corners"]
+def test_what_is_not_a_number_stays_so_in_exports(to: str, tmp_path: Path) -> None:
+    f = made_by(to, tmp_path, "float64")["corners"]
     stays_broken(np.array([f(state) for state in BROKEN], float))
 
 

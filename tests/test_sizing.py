@@ -376,6 +376,7 @@ def test_bad_requests_are_named_before_anything_runs() -> None:
         ({"objective": "energy"}, "'m' has no torque_constant and resistance"),
         ({"objective": "weight"}, "objective"),
         ({"brakes": "b"}, "brake"),
+        ({"brakes": 3}, "brakes = 3: expected the name of a brake"),
         ({"brakes": {"elbow9": "b"}}, "elbow9"),
         ({"mounts_at": {"elbow9": 1}}, "elbow9"),
         ({"reserve": 1.0}, "reserve = 1.0"),
@@ -403,6 +404,56 @@ def test_bad_requests_are_named_before_anything_runs() -> None:
         book + book
     with pytest.raises(aw.InputError, match="2 joints"):
         fitted(robot, [])
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        ({"payloads": [math.nan]}, "mass = nan is not finite"),
+        ({"payloads": [{"kg": 1.0}]}, "payload: unknown key 'kg'"),
+        ({"motions": aw.trajectory.quintic([0, 1], [[0], [1]])}, "expected a trajectory of 2 joints"),
+        ({"catalogue": 3}, "read from 3; expected a path, or the name of a packaged one"),
+        ({"levers": "joint1"}, "levers = 'joint1': expected a mapping"),
+        ({"without_drives": 2.0}, "without_drives = 2.0: expected a mapping"),
+        ({"max_twist": 0.0}, "max_twist = 0.0: expected radians, or metres, above zero"),
+        ({"max_twist": {"joint7": 0.1}}, "joint7"),
+        ({"min_frequency": math.nan}, "min_frequency = nan: expected hertz, above zero"),
+        ({"samples": 10**9}, "samples = 1000000000: expected a whole number from 2 to 100000"),
+    ],
+)
+def test_nonsense_is_named(told: dict, message: str) -> None:
+    robot = aw.load("rr")
+    with pytest.raises(aw.ArmwrightError, match=re.escape(message)):
+        aw.size(**{"robot": robot, "motions": motion(robot, 1), **told})
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        ({"rotor_inertia": 44.0}, "rotor_inertia = 44.0 of a motor of 0.39 kg; expected kg m^2, not g cm^2"),
+        ({"peak_torque": 2080.0}, "peak_torque = 2080.0 of a motor of 0.39 kg; expected N m, not mN m"),
+        ({"max_speed": 5000.0}, "max_speed = 5000.0, while voltage / torque_constant is 527.5; expected rad/s"),
+        ({"name": ""}, "expected a name, by which it is chosen"),
+        ({"mass": -0.39}, "mass = -0.39: expected kg, above zero"),
+        ({"peak_torque": None}, "missing key 'peak_torque': expected a number in N m"),
+    ],
+)
+def test_a_motor_in_other_units_or_without_a_torque_is_an_error(told: dict, message: str) -> None:
+    (motor,) = (m for m in sizing.packaged("products").motors if m.name == "maxon EC-i 40 488607")
+    with pytest.raises(aw.InputError, match=re.escape(message)):
+        replace(motor, **told)
+
+
+def test_parts_of_the_wrong_kind_are_named() -> None:
+    motor, gear = sizing.packaged().motors[0], sizing.packaged().gearboxes[0]
+    with pytest.raises(aw.InputError, match="expected a tuple of Motors"):
+        Catalogue("x", motors=(gear,))
+    with pytest.raises(aw.InputError, match="expected a Motor, a Gearbox, and a Brake or none"):
+        Actuator(gear, motor)
+    with pytest.raises(aw.InputError, match="fitted got 3; expected actuators by joint"):
+        fitted(aw.load("rr"), 3)
+    with pytest.raises(aw.InputError, match="Gearbox 'g': linear = 1: expected true or false"):
+        Gearbox("g", 1.0, 1.0, 1.0, 0.5, 0.0, linear=1)
 
 
 def test_what_is_not_known_is_said() -> None:

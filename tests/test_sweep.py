@@ -572,6 +572,26 @@ def test_results_are_what_other_tools_read(study: aw.Study, tmp_path: Path) -> N
     assert sweep(results.study, tmp_path).before == 100  # the folder alone is enough to go on
 
 
+def test_a_folder_is_read_by_pandas_polars_and_duckdb(study: aw.Study, tmp_path: Path) -> None:
+    """As the guide says, in one line each: by the object, its dataset, or the files themselves."""
+    results = study.run(tmp_path, threads=1)
+    rows = results.rows
+    expected = rows.to_table().column("final_q1").to_pylist()
+    pandas, polars, duckdb = (pytest.importorskip(name) for name in ("pandas", "polars", "duckdb"))
+    files = f"{tmp_path}/rows/*.parquet"
+    found = {
+        "pandas": rows.to_table().to_pandas()["final_q1"].tolist(),
+        "pandas, files": pandas.read_parquet(tmp_path / "rows")["final_q1"].tolist(),
+        "polars": polars.DataFrame(results)["final_q1"].to_list(),
+        "polars, lazy": polars.scan_pyarrow_dataset(rows).select("final_q1").collect()["final_q1"].to_list(),
+        "polars, files": polars.read_parquet(files)["final_q1"].to_list(),
+        "duckdb": [x for (x,) in duckdb.sql("select final_q1 from rows order by row").fetchall()],
+        "duckdb, files": [x for (x,) in duckdb.sql(f"select final_q1 from '{files}' order by row").fetchall()],
+    }
+    for reader, column in found.items():
+        assert column == expected, reader
+
+
 def test_the_command_runs_goes_on_and_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("study.toml").write_text(TEXT.replace('robot = "rr"', 'robot = "rr"\nchunk = 16'))
@@ -616,3 +636,19 @@ def test_a_study_in_which_nothing_comes_to_its_end_is_told(tmp_path: Path, monke
     assert "none of the first 8 rollouts comes to its end" in result.stderr and "shorter step" in result.stderr
     assert CliRunner().invoke(app, ["sweep", "stiff.toml", "--json"]).exit_code == 1
     assert CliRunner().invoke(app, ["sweep", "stiff.toml", "-o", "part", "--chunk", "1/2"]).exit_code == 0
+
+
+def test_a_start_after_the_end_of_the_motion_is_told() -> None:
+    motion = {"type": "quintic", "times": [0, 1], "points": [[0, 0], [1, 1]]}
+    with pytest.raises(ModelError, match="start = 5 is not before the end of the motion, at 1 s"):
+        readied(aw.Study("rr", {"payload.mass": [0.0, 1.0]}, trajectory=motion, start=5.0))
+
+
+def test_what_is_no_folder_and_no_part_is_told(study: aw.Study, tmp_path: Path) -> None:
+    for wrong in (3, None):
+        with pytest.raises(InputError, match="folder of a study; expected its path"):
+            aw.open_study(wrong)  # type: ignore[arg-type]
+        with pytest.raises(InputError, match="folder of a study; expected its path"):
+            study.run(wrong)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="expected which part of how many"):
+        study.run(tmp_path, part="1/2")

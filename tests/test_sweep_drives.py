@@ -59,6 +59,17 @@ def test_the_folder_is_enough_to_go_on_and_to_run_a_row_again(study: aw.Study, t
     assert sweep(study, tmp_path, threads=1).before == 4
 
 
+def test_links_that_have_their_actuators_are_not_made_heavier(study: aw.Study, tmp_path: Path) -> None:
+    own = replace(study, vary={"actuators.joint2": [1, 2], "link1.mass": [3.0, 4.0]}, design={"method": "list"})
+    own = replace(own, actuators={**own.actuators, "in_links": True})
+    found = readied(own)
+    assert found.robot.links[0].mass == aw.load("rr").links[0].mass
+    assert found.robot.joints[0].rotor_inertia == HEAVY.inertia
+    sweep(own, tmp_path, threads=1)
+    assert aw.open_study(tmp_path).drives.in_links
+    assert sweep(aw.open_study(tmp_path).study, tmp_path, threads=1).before == 2
+
+
 def test_limits_of_the_actuators_are_those_of_each_row(study: aw.Study, tmp_path: Path) -> None:
     """A joint is too weak where the torque of a rollout is beyond what its own actuator gives."""
     results = study.run(tmp_path, threads=1)
@@ -106,9 +117,12 @@ WRONG = {
     "unknown motor": ({"joint1": {**SMALL, "motor": "typical servo 101 W"}}, "did you mean 'typical servo 100 W'"),
     "no torque": ({"joint1": {**SMALL, "motor": {"name": "m"}}}, r"\[actuators\] joint1, motor: missing key 'rotor_in"),
     "no table": ({"joint1": "big"}, "expected {motor ="),
-    "half a place": ({"joint1": {**SMALL, "link": "link1"}}, "expected both link and point"),
+    "half a place": ({"joint1": {**SMALL, "mount": {"link": "link1"}}}, r"mount = .*: expected {link"),
     "no catalogue": ({"catalogue": "none"}, "unknown catalogue 'none'"),
-    "a link beyond": ({"joint1": {**SMALL, "link": "link2", "point": [0, 0, 0]}}, "a link that comes before it"),
+    "a link beyond": (
+        {"joint1": {**SMALL, "mount": {"link": "link2", "point": [0, 0, 0]}}},
+        "a link that comes before it",
+    ),
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 
 import mpmath
 import numpy as np
@@ -54,6 +55,7 @@ TRAJECTORIES = {
     "normal spline": tr.normal_spline([0.1, 2.0], [1.0, -1.0], 2.5, start=-1.0),
     "trapezoidal": tr.trapezoidal([0.0, 1.0], [2.0, 0.5], velocity=1.0, acceleration=[2.0, 1.5]),
     "triangular": tr.trapezoidal([0.0, 1.0], [0.2, 0.5], velocity=10.0, acceleration=2.0),
+    "blended": tr.blended(POINTS, 3.0, [9.0, 8.0, 7.0]),
     "cycloidal": tr.cycloidal([0.0, 1.0], [2.0, 0.5], 3.0, start=0.5),
     "function": WAVE,
     "shifted": CUBIC.shifted(2.0),
@@ -459,7 +461,7 @@ def test_the_tool_stays_on_the_line(orientation: str) -> None:
     law = tr.cycloidal(0.0, 1.0, 2.0)
     arm, motion = on_the_way(law, orientation)
     t = np.linspace(0.0, 2.0, 17)
-    T, expected = arm.forward_kinematics(motion(t)[0]), motion.line(law(t)[0][:, 0])
+    T, expected = arm.forward_kinematics(motion(t)[0]), motion.way(law(t)[0][:, 0])
     np.testing.assert_allclose(T[:, :3, 3], expected[:, :3, 3], atol=2e-12)
     same = {"full": np.s_[:, :3, :3], "axis": np.s_[:, :3, 2], "free": np.s_[:, :0, :0]}[orientation]
     np.testing.assert_allclose(T[same], expected[same], atol=2e-12)
@@ -482,8 +484,8 @@ def test_the_tool_moves_as_the_law_says() -> None:
     q, qd, qdd = motion(t)
     _, sd, sdd = law(t)
     J, rate = arm.jacobian(q), arm.jacobian_derivative(q, qd)
-    close((J @ qd[..., None])[..., 0], sd * motion.line.twist, 1e-11)
-    close((J @ qdd[..., None] + rate @ qd[..., None])[..., 0], sdd * motion.line.twist, 1e-10)
+    close((J @ qd[..., None])[..., 0], sd * motion.way.twists(np.zeros(()))[0], 1e-11)
+    close((J @ qdd[..., None] + rate @ qd[..., None])[..., 0], sdd * motion.way.twists(np.zeros(()))[0], 1e-10)
 
 
 def test_a_line_is_exact_between_few_knots() -> None:
@@ -511,6 +513,51 @@ def test_a_line_can_be_joined_sampled_and_checked() -> None:
     close(near(0.43)[0], line(0.43)[0], 1e-6)
     assert {e.quantity for e in tr.check_limits(line, arm, velocity=0.1, samples=51)} == {"velocity"}
     close(line.reversed()(0.2)[0], line(0.8)[0], 1e-12)
+
+
+@pytest.mark.parametrize(("turning", "orientation"), [(False, "full"), (True, "full"), (True, "axis"), (False, "free")])
+def test_the_tool_goes_round_a_circle(turning: bool, orientation: str) -> None:
+    arm = aw.random_robot(7, seed=3, prismatic=0.0)
+    q0 = np.random.default_rng(1).uniform(-1.0, 1.0, 7)
+    first, axis = arm.forward_kinematics(q0), np.array([0.6, 0.0, 0.8])
+    center = first[:3, 3] + 0.05 * np.array([0.8, 0.0, -0.6])
+    law = tr.cycloidal(0.0, 1.0, 2.0)
+    motion = tr.cartesian_circle(arm, first, center, 2 * axis, law, q0, 0.6, turning, orientation)
+    t = np.linspace(0.1, 1.9, 13)
+    q, qd, qdd = motion(t)
+    arms = arm.forward_kinematics(q)[:, :3, 3] - center
+    np.testing.assert_allclose(np.linalg.norm(arms, axis=-1), 0.05, atol=2e-12)
+    np.testing.assert_allclose(arms @ axis, 0.0, atol=2e-12)
+    speed = np.linalg.norm((arm.jacobian(q) @ qd[..., None])[:, :3, 0], axis=-1)
+    close(speed, 0.05 * 0.6 * law(t)[1][:, 0], 1e-10)
+    counterclockwise = np.arctan2(
+        np.cross(-np.array([0.8, 0.0, -0.6]), arms) @ axis, arms @ -np.array([0.8, 0.0, -0.6])
+    )
+    close(counterclockwise, 0.6 * law(t)[0][:, 0], 1e-9)
+    velocities, accelerations = near_slopes(motion, t, 2e-4)
+    close(velocities, qd, 1e-8)
+    close(accelerations, qdd, 1e-8)
+    if orientation == "full":
+        R = arm.forward_kinematics(q)[:, :3, :3] @ first[:3, :3].T
+        np.testing.assert_allclose(R, turned(0.6 * turning * axis, law(t)[0][:, 0]), atol=3e-12)
+
+
+@pytest.mark.parametrize("blend", [None, 0.02])
+def test_blends_stay_within_limits_and_near_the_points(blend: float | None) -> None:
+    points = np.array([[0.0, 0.0], [1.0, 0.2], [1.0, 1.0], [1.05, 1.0], [-0.3, 0.4]])
+    v, a = np.array([1.5, 0.8]), np.array([4.0, 3.0])
+    motion = tr.blended(points, v, a, blend)
+    t = np.linspace(motion.start, motion.end, 4001)
+    q, qd, qdd = motion(t)
+    assert (np.abs(qd) <= v * (1 + 1e-9)).all() and (np.abs(qdd) <= a * (1 + 1e-9)).all()
+    close(motion([motion.start, motion.end])[0], points[[0, -1]], 1e-12)
+    assert np.abs(motion([motion.start, motion.end])[1][0]).max() < 1e-12
+    assert np.abs(np.diff(qd, axis=0)).max() < 4.0 * 1.01 * (t[1] - t[0])  # the velocity does not jump
+    assert np.abs(np.diff(q, axis=0) - (t[1] - t[0]) * (qd[1:] + qd[:-1]) / 2).max() < 4.0 * (t[1] - t[0]) ** 2
+    missed = [np.min(np.max(np.abs(q - point), axis=1)) for point in points]
+    assert max(missed) <= (blend or 1.0) * (1 + 1e-6)
+    stopping = sum(tr.trapezoidal(x, y, v, a).duration for x, y in pairwise(points))
+    assert blend or motion.duration < stopping
 
 
 @pytest.mark.parametrize("angle", [0.0, 1e-9, 0.3, 2.0, 3.0, math.pi - 1e-9, math.pi])
@@ -770,7 +817,23 @@ ERRORS = {
         lambda: tr.cartesian_line(aw.load("rr"), np.eye(4), np.diag([1, 2, 1, 1]), LAW, RR_START),
         "end_pose: its upper left 3x3 block is not a rotation",
     ),
-    "knots": (
+    "equal blended points": (
+        lambda: tr.blended([[0.0, 0.0], [0.0, 0.0]], 1.0, 1.0),
+        r"points\[0\] and points\[1\] are equal; leave one of them out",
+    ),
+    "one blended point": (
+        lambda: tr.blended([[0.0, 0.0]], 1.0, 1.0),
+        "points has 1 rows; expected two or more",
+    ),
+    "a circle beside its start": (
+        lambda: tr.cartesian_circle(*rr_line()[:2], [0.1, 0.0, 0.3], [0, 0, 1], LAW, RR_START),
+        "the start lies .* m along the axis from the centre; expected it in the plane of the circle",
+    ),
+    "a circle about no axis": (
+        lambda: tr.cartesian_circle(*rr_line()[:2], [0.1, 0.0, 0.3], [0, 0, 0], LAW, RR_START),
+        r"axis = \[0, 0, 0\]; expected an axis that is not zero",
+    ),
+    "knots of a line": (
         lambda: tr.cartesian_line(*rr_line(), LAW, RR_START, knots=1),
         "knots = 1: expected a whole number, 2 or more",
     ),
@@ -780,15 +843,15 @@ ERRORS = {
     ),
     "singular": (
         lambda: singular_line()([0.0]),
-        "the line meets a singular posture near s = 0.0, where no joint velocity moves the tool along it; choose another line or another q0",
+        "the tool meets a singular posture near s = 0.0, where no joint velocity moves it along its way; choose another way or another q0",
     ),
     "overshoot": (
         lambda: tr.cartesian_line(*rr_line(), tr.cubic([0, 1], [0, 1], 50, 0), RR_START, "free")(0.3),
-        "the line cannot be followed near s = .* m or rad are missing; keep away from singular postures, or give more knots=",
+        "the tool cannot follow its way near s = .* m or rad are missing; keep away from singular postures, or give more knots=",
     ),
     "tracing a line": (
         lambda: tr.cartesian_line(*rr_line(), LAW, RR_START, "free").trace(Graph().input("t")),
-        r"<CartesianLine of 2 joints from 0.0 to 1.0 s> cannot be traced: t is a Expr, expected numbers; use sampled\(trajectory\)",
+        r"<CartesianPath of 2 joints from 0.0 to 1.0 s> cannot be traced: t is a Expr, expected numbers; use sampled\(trajectory\)",
     ),
 }
 

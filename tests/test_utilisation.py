@@ -10,7 +10,8 @@ from typer.testing import CliRunner
 
 import armwright as aw
 from armwright.cli import app
-from armwright.report.page import joint_table, page
+from armwright.report.page import joint_table
+from armwright.simulation.picture import page
 
 
 def limited(torque: tuple[float | None, ...], speed: tuple[float | None, ...]) -> aw.Robot:

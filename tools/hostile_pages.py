@@ -8,27 +8,28 @@ It needs a Chromium on the PATH, or named by CHROMIUM (apt-get install chromium)
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
+import atexit
 import sys
 import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 
+from browser import Chromium, browser
+
 import armwright as aw
+from armwright.check import Finding, Proof, Report, compare
 from armwright.identify import Measurement, estimate, excitation
 from armwright.names import shown
-from armwright.report.page import page
 from armwright.report.plot import Curve, Plot, figures
+from armwright.simulation.picture import page
 from armwright.study.precision import precision
 from armwright.study.work_precision import work_precision
 
-SECONDS = 60
 ORDER = "document.documentElement.setAttribute('owned',1)"
 """What a name tries to run; the element that it would mark is looked at afterwards."""
 
@@ -60,12 +61,6 @@ HOSTILE = [
 """Names of robots, joints and links, titles and texts of scenarios, each of which would run if it were taken literally."""
 
 
-def browser() -> str | None:
-    """The Chromium to use, if there is one."""
-    named = os.environ.get("CHROMIUM")
-    return named or next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-
-
 @dataclass
 class Seen(HTMLParser):
     """What a browser made of a page: its elements, their attributes, its text, and what it complained of."""
@@ -90,16 +85,21 @@ class Seen(HTMLParser):
         return "html owned" in self.attributes
 
 
+@cache
+def chromium() -> Chromium:
+    """One for all pages."""
+    atexit.register((made := Chromium()).__exit__)
+    return made.__enter__()
+
+
 def opened(text: str) -> Seen:
     """The page as Chromium shows it, after its scripts have run."""
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "page.html"
         path.write_text(text, encoding="utf-8")
-        words = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--enable-logging=stderr"]
-        words += [f"--user-data-dir={folder}/profile", "--virtual-time-budget=2000", "--dump-dom", path.as_uri()]
-        done = subprocess.run([browser() or "chromium", *words], capture_output=True, timeout=SECONDS, check=True)
-    seen = Seen([line for line in done.stderr.decode(errors="replace").splitlines() if "CONSOLE" in line])
-    seen.feed(done.stdout.decode())
+        with chromium().opened(path, 620, 300) as tab:
+            seen = Seen([*tab.console, *(f"asked for {address}" for address in tab.asked[1:])])
+            seen.feed(tab.run("document.documentElement.outerHTML"))
     return seen
 
 
@@ -129,10 +129,25 @@ def _figures(name: str) -> str:
     return figures(name, name, [Plot(name, name, name, [curve], note=name)], [(name, [[name], [name]])])
 
 
+def _compared(name: str) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        path = compare(named(name), named(name).with_gravity([0, 0, -1])).to_html(Path(folder) / "page.html")
+        return path.read_text(encoding="utf-8")
+
+
+def _checked(name: str) -> str:
+    finding, proof = Finding("error", "mass", name, name, line=1), Proof(name, True, name)
+    with tempfile.TemporaryDirectory() as folder:
+        report = Report(name, name, (name, "fine"), (name,), (finding,), (proof,))
+        return report.to_html(Path(folder) / "page.html").read_text(encoding="utf-8")
+
+
 PAGES: dict[str, Callable[[str], str]] = {
     "run": _run,
     "identified": _identified,
     "figures": _figures,
+    "compared": _compared,
+    "checked": _checked,
     "precision": lambda name: precision(named(name), 2).page(),
     "integrators": lambda name: work_precision(named(name), 0.01).page(),
 }
@@ -152,7 +167,9 @@ def complaints(seen: Seen, plain: Seen, name: str) -> list[str]:
 
 def _counted(found: Counter[str]) -> Counter[str]:
     """How many there are of each, but for marks on axes, whose number depends on what was measured."""
-    return Counter({name: 1 if name.split()[0] in ("line", "text", "circle") else n for name, n in found.items()})
+    return Counter(
+        {name: 1 if name.split()[0] in ("line", "text", "circle", "title") else n for name, n in found.items()}
+    )
 
 
 def main(kinds: list[str], names: list[str]) -> int:

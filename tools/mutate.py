@@ -82,7 +82,16 @@ ROOMS: dict[str, Room] = {
     ),
     "trace": Room(8, {"trace/*": "regroup vary mimic robot compiled counts frames"}),
     "exports": Room(
-        10, {"export.py": "export", "backends/text/*": "simplify export", "backends/replay.py": "simplify export"}, True
+        10,
+        {
+            "export/fmu.py": "export_fmu",
+            "export/*": "export",
+            "backends/text/fmu.py": "export_fmu",
+            "backends/text/cpp.py": "export_cpp",
+            "backends/text/*": "simplify export",
+            "backends/replay.py": "simplify export",
+        },
+        True,
     ),
     "backends": Room(
         16,
@@ -146,10 +155,10 @@ EQUIVALENT: dict[str, str] = {
     "backends/text/c.py notation.constant: x < 0 -> x <= 0": BRACKETS,
     "backends/text/c.py notation.constant: f'({text})' if x < 0 else text -> text if x < 0 else f'({text})'": BRACKETS,
     "backends/text/c.py notation.constant: 0 in f'({text})' if x < 0 else text -> 1": BRACKETS,
-    "backends/text/python.py NOTATION: x < 0 -> x >= 0": BRACKETS,
-    "backends/text/python.py NOTATION: x < 0 -> x <= 0": BRACKETS,
-    "backends/text/python.py NOTATION: f'({x!r})' if x < 0 else repr(x) -> repr(x) if x < 0 else f'({x!r})'": BRACKETS,
-    "backends/text/python.py NOTATION: 0 in lambda x: f'({x!r})' if x < 0 else repr(x) -> 1": BRACKETS,
+    "backends/text/python.py _constant: x < 0 -> x >= 0": BRACKETS,
+    "backends/text/python.py _constant: x < 0 -> x <= 0": BRACKETS,
+    "backends/text/python.py _constant: f'({x!r})' if x < 0 else repr(x) -> repr(x) if x < 0 else f'({x!r})'": BRACKETS,
+    "backends/text/python.py _constant: 0 in f'({x!r})' if x < 0 else repr(x) -> 1": BRACKETS,
 }
 """What nobody could notice, as the list prints it from the module on, and why."""
 

@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from armwright.load import packaged as robots
     from armwright.robot import Robot, random_robot
     from armwright.rules import problems
-    from armwright.simulation import BatchRun, Run, events, simulate_batch, torques_along
+    from armwright.simulation import BatchRun, Phase, Run, events, simulate_batch, simulate_phases, torques_along
     from armwright.simulation.simulate import simulate
     from armwright.simulation.stepper import stepper
     from armwright.sizing.size import size
     from armwright.study.operation_counts import count_operations
     from armwright.sweep import Study, open_study
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "ArmwrightError",
@@ -47,6 +47,7 @@ __all__ = [
     "ModelError",
     "ModelWarning",
     "OperationCount",
+    "Phase",
     "Robot",
     "Run",
     "SimulationError",
@@ -69,6 +70,7 @@ __all__ = [
     "robots",
     "simulate",
     "simulate_batch",
+    "simulate_phases",
     "size",
     "sizing",
     "stepper",
@@ -86,7 +88,10 @@ _ROOMS = {
     "load": ["load", "packaged as robots"],
     "robot": ["Robot", "random_robot"],
     "rules": ["problems"],
-    "simulation": ["BatchRun", "Run", "events", "simulate", "simulate_batch", "stepper", "torques_along"],
+    "simulation": [
+        *("BatchRun", "Phase", "Run", "events", "simulate", "simulate_batch", "simulate_phases", "stepper"),
+        "torques_along",
+    ],
     "sizing": ["size"],
     "study.operation_counts": ["count_operations"],
     "sweep": ["Study", "open_study"],

@@ -196,6 +196,17 @@ class Function:
         program = self._plain.program
         return program if program.equations is None else self._traced((), looped=False).program
 
+    def program_under(self, wrenches: Sequence[str]) -> Program:
+        """The same as straight code with wrenches as further arguments, "tip_wrench" or "link_wrenches", after all."""
+        self._check_wrenches(wrenches)
+        return self._traced(tuple(wrenches), looped=False).program if wrenches else self.program
+
+    def _check_wrenches(self, names: Sequence[str]) -> None:
+        if names and not self._record.wrenches:
+            raise InputError(f"{self.problem} does not depend on wrenches; leave {' and '.join(names)} out")
+        if "tip_wrench" in names:
+            _ = self.robot.end
+
     @property
     def operations(self) -> OperationCount:
         """What one evaluation costs once everything known of this robot is folded away."""
@@ -254,10 +265,7 @@ class Function:
     ) -> Call:
         if len(state) != len(self.arguments):
             raise InputError(f"{self!r} got {len(state)} arguments; expected {len(self.arguments)}")
-        if wrenches and not self._record.wrenches:
-            raise InputError(f"{self.problem} does not depend on wrenches; leave {' and '.join(wrenches)} out")
-        if "tip_wrench" in wrenches:
-            _ = self.robot.end
+        self._check_wrenches(tuple(wrenches))
         if isinstance(wrenches.get("link_wrenches"), Mapping):
             wrenches["link_wrenches"] = on_links(self.robot, wrenches["link_wrenches"], self.dtype)
         given = dict(zip(self.arguments, state, strict=True)) | wrenches

@@ -27,6 +27,12 @@ ABOVE, AT_LEAST, PART = "above zero", "zero or more", "above zero, at most 1"
 HOT_COPPER = 0.00393
 """By how much the resistance of copper grows for each kelvin, at 20 degrees Celsius."""
 
+WIDEST = 0.5
+"""Metres: no rotor is as if all of a motor were this far from its axis."""
+
+STRONGEST = 1000.0
+"""Newton metres of a kilogram: several times what any motor has, with a gearbox of its own."""
+
 ROOM = 20.0
 """Degrees Celsius at which data sheets give resistances."""
 
@@ -181,6 +187,11 @@ class Actuator:
     gearbox: Gearbox
     brake: Brake | None = None
 
+    def __post_init__(self) -> None:
+        for part, kind in ((self.motor, Motor), (self.gearbox, Gearbox), (self.brake, Brake | None)):
+            if not isinstance(part, kind):
+                raise InputError(f"Actuator got {part!r}; expected a Motor, a Gearbox, and a Brake or none")
+
     @property
     def parts(self) -> tuple[Motor | Gearbox | Brake, ...]:
         return (self.motor, self.gearbox) if self.brake is None else (self.motor, self.gearbox, self.brake)
@@ -323,8 +334,10 @@ def check(kind: type[Part], row: Reader) -> None:
             continue
         for value in values:
             _check_number(row, name, value, own.metadata)
-    row.text("name", row.need("name"))
+    if not row.text("name", row.need("name")):
+        row.fail("name", "name = '': expected a name, by which it is chosen")
     row.text("source", "")
+    row.flag("linear")
     if row.data.get("goes_with") is not None:
         row.texts("goes_with")
     if kind is Motor:
@@ -351,12 +364,30 @@ def _check_motor(row: Reader) -> None:
         )
     if "max_temperature" in has and row.number("max_temperature") <= ROOM:
         row.fail("max_temperature", f"max_temperature = {row.data['max_temperature']!r}: expected more than {ROOM:g}")
+    _check_units(row, has)
     if "continuous_torque" in has and row.number("continuous_torque") > row.number("peak_torque"):
         row.fail(
             "continuous_torque",
             f"continuous_torque = {row.data['continuous_torque']!r} is more than peak_torque = "
             f"{row.data['peak_torque']!r}",
         )
+
+
+def _check_units(row: Reader, has: set[str]) -> None:
+    """That numbers are not those of other units, as far as one of them tells it of another."""
+    mass, inertia, peak = (row.number(key) for key in ("mass", "rotor_inertia", "peak_torque"))
+    if inertia > mass * WIDEST**2:
+        row.fail("rotor_inertia", f"rotor_inertia = {inertia!r} of a motor of {mass:g} kg; expected kg m^2, not g cm^2")
+    if peak > mass * STRONGEST:
+        row.fail("peak_torque", f"peak_torque = {peak!r} of a motor of {mass:g} kg; expected N m, not mN m")
+    if {"max_speed", "voltage", "torque_constant"} <= has:
+        fast = row.number("voltage") / row.number("torque_constant")
+        if row.number("max_speed") > 6 * fast:
+            row.fail(
+                "max_speed",
+                f"max_speed = {row.data['max_speed']!r}, while voltage / torque_constant is {fast:.4g}; expected "
+                "rad/s, not turns per minute, and N m/A",
+            )
 
 
 def _check_made(part: Part) -> None:

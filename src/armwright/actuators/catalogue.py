@@ -32,6 +32,8 @@ class Catalogue:
 
     def __post_init__(self) -> None:
         for kind, parts in self.parts.items():
+            if not isinstance(parts, tuple) or not all(isinstance(part, KINDS[kind]) for part in parts):
+                raise InputError(f"catalogue {self.name!r} got {parts!r}; expected a tuple of {KINDS[kind].__name__}s")
             twice = [name for name, count in Counter(part.name for part in parts).items() if count > 1]
             if twice:
                 raise InputError(f"catalogue {self.name!r} has the {kind} {twice[0]!r} twice; give each its own name")
@@ -46,6 +48,8 @@ class Catalogue:
 
     def __add__(self, other: Catalogue) -> Catalogue:
         """Both catalogues as one."""
+        if not isinstance(other, Catalogue):
+            return NotImplemented
         both = {f: getattr(self, f) + getattr(other, f) for f in ("motors", "gearboxes", "brakes", "cylinders")}
         return replace(self, name=f"{self.name} + {other.name}", source=f"{self.source}\n{other.source}", **both)
 
@@ -99,6 +103,8 @@ def packaged(name: str = "typical") -> Catalogue:
 
 def read(path: str | Path) -> Catalogue:
     """The catalogue of a file, or the packaged one of that name."""
+    if not isinstance(path, str | Path):
+        raise InputError(f"a catalogue is read from {path!r}; expected a path, or the name of a packaged one")
     if isinstance(path, str) and not Path(path).suffix:
         return packaged(path)
     try:
@@ -140,6 +146,5 @@ def _part(kind: type[Part], table: str, index: int, row: Mapping[str, Any], wher
 def made(kind: type[Part], row: Reader) -> Part:
     """The part that is written out in a row."""
     check(kind, row)
-    row.flag("linear")
     told: dict[str, Any] = {key: tuple(x) if isinstance(x, list) else x for key, x in row.data.items()}
     return kind(**told)

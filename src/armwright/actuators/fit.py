@@ -148,6 +148,8 @@ def _lightened(link: LinkModel, mass: float, point: Vector | None) -> LinkModel:
 def by_joint(robot: Robot, drives: Mapping[str, Drive] | Sequence[Drive]) -> dict[str, Drive]:
     """Actuators by the names of joints."""
     names = [joint.name for joint in robot.joints]
+    if not isinstance(drives, Mapping | Sequence):
+        raise InputError(f"fitted got {drives!r}; expected actuators by joint, or a list from base to tip")
     if not isinstance(drives, Mapping):
         if len(drives) != len(names):
             raise InputError(f"fitted got {len(drives)} actuators; {robot.name} has {len(names)} joints")

@@ -33,9 +33,11 @@ ELECTRIC, HYDRAULIC = ("motor", "gearbox", "brake", "mount"), ("cylinder", "leve
 
 def with_file(robot: Robot, path: str | Path) -> Robot:
     """The robot with the actuators of a file of its own, which has what [actuators] has on top."""
+    if not isinstance(path, str | Path):
+        raise InputError(f"actuators = {path!r}: expected the path of a file")
     try:
         text = contents(path, LARGEST).decode("utf-8-sig")
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError) as error:
         raise ModelError(f"cannot read the actuators {path}: {error}") from None
     lines, file = lines_of(text), Path(path).name
 

@@ -25,6 +25,8 @@ from armwright.load import load
 from armwright.mechanism import Drive, Mechanism
 from armwright.model.change import in_order_of
 from armwright.model.description import Description, Frame
+from armwright.names import shown, tidy
+from armwright.report.plot import Table, figures, write
 from armwright.rules.whole import driven
 
 TOLERANCE = 1e-6
@@ -116,11 +118,7 @@ class Comparison:
         rows = [(d.where, d.kind, d.text + ("" if d.matters else " (does not count)")) for d in self.differences]
         parts[0] += f"\n{columns(('where', 'kind', 'what'), rows)}" if rows else ""
         if self.quantities:
-            heads = ("quantity", "largest difference", "signs, zeros and base taken over", "allowed")
-            numbers = [
-                (q.name, f"{q.worst:.2e} {q.unit}", f"{q.mapped:.2e}", f"{q.allowed:.0e}") for q in self.quantities
-            ]
-            parts.append(columns(heads, numbers))
+            parts.append(columns(QUANTITIES, self.quantity_rows()))
         if self.outermost is not None:
             felt = [(j.joint, *(f"{x:.1e}" for x in (j.gravity, j.mass_matrix, j.torque))) for j in self.joints]
             parts.append(
@@ -144,6 +142,29 @@ class Comparison:
 
     def to_json(self) -> str:
         return json.dumps(self.as_dict(), indent=2)
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write a page with the differences, and what each joint feels of them."""
+        here, there = map(shown, self.names)
+        verdict = f"the same to {self.tolerance:g}" if self.same else "different"
+        rows = [(d.where, d.kind, "counts" if d.matters else "does not count", d.text) for d in self.differences]
+        tables: list[Table] = [("Differences", [("where", "kind", "counts", "what"), *rows])] if rows else []
+        if self.quantities:
+            tables.append(("Kinematics and dynamics", [QUANTITIES, *self.quantity_rows()]))
+        if self.outermost is not None:
+            felt = [(j.joint, tidy(j.gravity), tidy(j.mass_matrix), tidy(j.torque)) for j in self.joints]
+            head = f"Felt by each joint, relative to its own torque; the outermost is {self.outermost}"
+            tables.append((head, [("joint", "gravity", "mass matrix", "torque"), *felt]))
+        title = f"{here} and {there}: {verdict}"
+        words = f"{here} is what is called here, {there} there."
+        return write(path, figures(title, words, [], tables, "compare", {"counts": "bad", "does not count": "none"}))
+
+    def quantity_rows(self) -> list[tuple[str, ...]]:
+        """As `QUANTITIES` has it."""
+        return [(q.name, f"{tidy(q.worst)} {q.unit}", tidy(q.mapped), f"{q.allowed:.0e}") for q in self.quantities]
+
+
+QUANTITIES = ("quantity", "largest difference", "signs, zeros and base taken over", "allowed")
 
 
 def compare(

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
+from armwright.names import shown
 from armwright.notebook import box, table
+from armwright.report.plot import Table, figures, write
 from armwright.rules import KINDS as RULED
 from armwright.rules import SEVERITIES, Problem, accepted
 
@@ -109,8 +112,7 @@ class Report:
         if self.fine:
             parts.append(f"fine: {', '.join(self.fine)}")
         if self.proofs:
-            verdicts = {True: "holds", False: "fails", None: "not tried"}
-            proved = [(proof.name, verdicts[proof.holds], proof.text) for proof in self.proofs]
+            proved = [(proof.name, HOLDS[proof.holds], proof.text) for proof in self.proofs]
             parts.append(columns(("proof", "", "how"), proved))
         return "\n\n".join([*parts, self.summary])
 
@@ -118,8 +120,7 @@ class Report:
         rows = [(f.where, f.severity, f.kind, f.line or "", f.text) for f in self.findings]
         bad = [(i, 1) for i, finding in enumerate(self.findings) if finding.severity == "error"]
         found = table(("where", "", "kind", "line", "what"), rows, bad) if rows else ""
-        verdicts = {True: "holds", False: "fails", None: "not tried"}
-        proved = [(proof.name, verdicts[proof.holds], proof.text) for proof in self.proofs]
+        proved = [(proof.name, HOLDS[proof.holds], proof.text) for proof in self.proofs]
         proofs = table(("proof", "", "how"), proved) if proved else ""
         return box(f"{self.file}: {self.robot}: {self.summary}", found, proofs)
 
@@ -155,6 +156,22 @@ class Report:
 
     def to_json(self) -> str:
         return json.dumps(self.as_dict(), indent=2, allow_nan=False)
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write a page with the findings, link by link, and the proofs."""
+        title = f"{self.robot}: {self.summary}"
+        counts = f"{len(self.links)} links, {len(self.joints)} joints"
+        fine = f"\nFine: {', '.join(map(shown, self.fine))}" if self.fine else ""
+        found = [(f.where, f.severity, f.kind, "" if f.line is None else str(f.line), f.text) for f in self.findings]
+        proved = [(proof.name, HOLDS[proof.holds], proof.text) for proof in self.proofs]
+        tables: list[Table] = [("Findings", [("where", "how bad", "kind", "line", "what"), *found])] if found else []
+        tables += [("Proofs", [("proof", "verdict", "how"), *proved])] if proved else []
+        return write(path, figures(title, f"{shown(self.file)}: {counts}{fine}", [], tables, "check", TONES))
+
+
+HOLDS = {True: "holds", False: "fails", None: "not tried"}
+TONES = {"error": "bad", "warning": "fair", "note": "none", "holds": "good", "fails": "bad", "not tried": "none"}
+"""What severities and verdicts look like on a page."""
 
 
 def softened(finding: Finding, accept: Iterable[str]) -> Finding:

@@ -23,6 +23,10 @@ COMMANDS = {
         "List every formulation: what it solves, after whom, how its cost grows, and which take chains only.",
     ),
     "count": ("count.run_count", "Count operations: every formulation, beside what the papers published."),
+    "export": (
+        "export.run_export",
+        "Write a robot's functions as code for another program, with a self-test where it can be run.",
+    ),
     "bench": ("bench.run_bench", "Time this robot's dynamics beside every peer that is installed."),
     "simulate": (
         "motion.run_simulation",
@@ -68,6 +72,10 @@ COMMANDS = {
         "crossing.run_crossing",
         "From how many joints on the O(n) methods win: operations counted, and times measured, against n.",
     ),
+    "schema": (
+        "schema.run_schema",
+        "Print the JSON Schema of a kind of TOML file, with which editors complete and check its keys.",
+    ),
     "check": (
         "check.run_check",
         "Say what is wrong, suspicious or fine in a robot file, link by link, and prove its numbers "
@@ -107,7 +115,7 @@ app = typer.Typer(
     cls=Commands,
     help="The dynamics of robots by every published formulation, checked against each other.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -15,8 +15,8 @@ from armwright.algebra import Array
 from armwright.check import Finding, Fixed, Report, check
 from armwright.check import fix as mend
 from armwright.check.proofs import Peer
-from armwright.cli.command import AS_JSON, NamedRobot, RobotOptions
-from armwright.cli.output import command_line, console, escape, show_json, table, working
+from armwright.cli.command import AS_JSON, REPORT, NamedRobot, RobotOptions
+from armwright.cli.output import command_line, console, escape, show_json, table, told, working
 from armwright.errors import InputError
 from armwright.robot import Robot
 
@@ -28,12 +28,16 @@ def run_check(
     file: NamedRobot,
     accept: Annotated[list[str] | None, typer.Option(help="A KIND, or 'LINK: KIND', that is known and fine.")] = None,
     fix: Annotated[Path | None, typer.Option(help="Write a copy with what needs no guess repaired.")] = None,
+    output: REPORT = None,
     json: AS_JSON = False,
     quick: Annotated[bool, typer.Option("--quick", help="Leave out the proofs.")] = False,
 ) -> bool:
     """Say what is wrong, suspicious or fine in a robot file, link by link, and prove its numbers (docs/checking.md)."""
-    if file.payload is not None:
-        raise InputError("--payload: check looks at what stands in the file; write the payload there, or leave it out")
+    for flag in ("payload", "gravity"):
+        if getattr(file, flag) is not None:
+            raise InputError(
+                f"--{flag}: check looks at what stands in the file; write the {flag} there, or leave it out"
+            )
     name, packages, mappings = file.name, file.packages, file.mappings
     peers = {} if quick else installed_peers(name, file)
     with working(f"checking {Path(name).name}"):
@@ -48,6 +52,10 @@ def run_check(
         _show(report)
         if fixed is not None:
             _show_fixed(fixed)
+    if output is not None:
+        path = report.to_html(output)
+        if not json:
+            told(path, "findings and proofs")
     return report.ok
 
 

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from armwright.check import Comparison, compare
-from armwright.check.compare import TOLERANCE
-from armwright.cli.command import AS_JSON, NamedRobot, RobotOptions, robot_of
-from armwright.cli.output import console, escape, show_rows, table
+from armwright.check.compare import QUANTITIES, TOLERANCE
+from armwright.cli.command import AS_JSON, REPORT, NamedRobot, RobotOptions, robot_of
+from armwright.cli.output import console, escape, show_rows, table, told
 from armwright.names import tidy
 from armwright.robot import Robot
 
@@ -20,6 +20,7 @@ def run_compare(
     there: Annotated[RobotOptions, "Another description of the same robot."],
     tolerance: Annotated[float, typer.Option(help="Relative; radians for angles.")] = TOLERANCE,
     ignore: Annotated[list[str] | None, typer.Option(help="A kind of difference that does not count.")] = None,
+    output: REPORT = None,
     json: AS_JSON = False,
 ) -> bool:
     """Say where two descriptions of one robot differ, by how much, and at which joint or link."""
@@ -28,6 +29,10 @@ def run_compare(
         typer.echo(found.to_json())
     else:
         _show(found)
+    if output is not None:
+        path = found.to_html(output)
+        if not json:
+            told(path, "the differences")
     return found.same
 
 
@@ -52,11 +57,9 @@ def _show(found: Comparison) -> None:
 
 
 def _show_quantities(found: Comparison) -> None:
-    heads = ("quantity", "largest difference", "signs, zeros and base taken over", "allowed")
-    rows = [(q.name, f"{tidy(q.worst)} {q.unit}", tidy(q.mapped), f"{q.allowed:.0e}") for q in found.quantities]
-    if rows:
+    if found.quantities:
         console().print()
-        show_rows([heads, *rows])
+        show_rows([QUANTITIES, *found.quantity_rows()])
 
 
 def _show_joints(found: Comparison) -> None:

@@ -11,9 +11,10 @@ import typer
 
 from armwright.cli.command import AS_JSON
 from armwright.cli.output import console, escape, numbered, show_json, show_notes, table, working
+from armwright.cli.output import told as told_of
 from armwright.report.plot import write
 from armwright.study.papers import PAPERS, Study, lost, study
-from armwright.study.papers.finding import COLUMNS, Verdict, tally
+from armwright.study.papers.finding import COLUMNS, Verdict, index, tally
 
 _COLOURS = {
     Verdict.EQUAL: "green",
@@ -34,12 +35,13 @@ def run_reproduction(
     json: AS_JSON = False,
 ) -> bool:
     """Run a paper's tables and figures again: published beside obtained, with a verdict for each number."""
-    good, told = True, {}
+    good, told, studies = True, {}, list[Study]()
     for name in PAPERS if paper == "all" else [paper]:
         begin = time.perf_counter()
         with working(f"reproducing {name}"):
             made = study(name)
         path = write(output / f"{made.paper}.html", made.page(), folders=True)
+        studies.append(made)
         gone = lost(made)
         good &= not gone
         if json:
@@ -49,8 +51,11 @@ def run_reproduction(
             for key, before, now in gone:
                 now_is = now.value if now else "missing"
                 console().print(f"[red]no longer holds:[/] {escape(key)} was {before.value}, is {now_is}")
+    leading = write(output / "index.html", index(studies), folders=True) if len(studies) > 1 else None
     if json:
         show_json(told)
+    elif leading is not None:
+        told_of(leading, "every paper and its verdicts")
     return good
 
 

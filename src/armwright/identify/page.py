@@ -31,7 +31,7 @@ def page(found: Any) -> str:
         ]
         plots.append(Plot(f"{joint.name}: torque", "time, s", f"torque, {unit}", curves, height=300))
     tables = [("Residuals", [HEADS, *residual_rows(found)]), ("Base parameters", [PARAMETER_HEADS, *rows(found)])]
-    return figures(f"{robot.name}, identified", summary(found), plots, tables)
+    return figures(f"{robot.name}, identified", summary(found), plots, tables, "identification")
 
 
 def summary(found: Any) -> str:

@@ -20,7 +20,7 @@ from armwright.algebra import IDENTITY, Matrix, Scalar, Symmetric, Vector
 from armwright.errors import InputError, unknown
 from armwright.formulations.parts.loops import along
 from armwright.mechanism import FREEDOMS, AnyLink, Joint, Link, Mechanism, MomentLink
-from armwright.model.description import Description, Payload, as_pose, held
+from armwright.model.description import Description, Payload, as_pose, held, six
 
 BODY = {"mass": 1, "com": 3, "inertia": 6}
 GRAVITY_FELT, BODY_HELD = "gravity as the base sees it", "the body at the tip with what it holds"
@@ -51,6 +51,19 @@ def check(robot: Description, vary: Sequence[str]) -> dict[str, int]:
     _check_names(robot, vary)
     _check_lengths(robot, vary)
     return {name: known[name] if name in known else SHARED[name] for name in vary}
+
+
+def own(robot: Description, name: str) -> tuple[float, ...]:
+    """The numbers that a parameter has in the robot itself; those of a payload are zero where it holds none."""
+    owner, _, field = name.rpartition(".")
+    if name == "gravity":
+        return robot.gravity
+    if field in BODY:
+        holding = robot.payload or Payload(0.0)
+        body = holding if owner == "payload" else next(link for link in robot.links if link.name == owner)
+        numbers: dict[str, tuple[float, ...]] = {"mass": (body.mass,), "com": body.com, "inertia": six(body.inertia)}
+        return numbers[field]
+    return (getattr(next(row for row in robot.rows if row.name == owner), field),)
 
 
 def _check_names(robot: Description, vary: Sequence[str]) -> None:

@@ -7,12 +7,14 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import resources
 from typing import Any
 
 from armwright.names import shown, shown_lines
 
-_PLACE = re.compile(r"\{\{(\w+)\}\}")
+_PLACE = re.compile(r"\{\{([\w./]+)\}\}")
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 _SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
@@ -28,14 +30,39 @@ def as_data(value: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
+@cache
+def packaged(name: str) -> str:
+    """The text of a file of this room: a template, a style, a script."""
+    return resources.files("armwright.report").joinpath(*name.split("/")).read_text(encoding="utf-8")
+
+
 def filled(template: str, values: Mapping[str, str]) -> str:
     """The template with {{name}} replaced by its value, all in one pass: what a value holds is never replaced again.
 
-    {{policy}} is the content security policy of the template: its own style and script run, named by their hashes, and
-    nothing else does, nor is anything fetched.
+    {{look.css}}, as any name with a dot, is that file of this room. {{policy}} is the content security policy of the
+    template: its own styles and scripts run, named by their hashes, and nothing else does, nor is anything fetched.
     """
-    known = {"policy": policy(template), **values}
+    own = {name: packaged(name) for name in _PLACE.findall(template) if "." in name}
+    whole = _PLACE.sub(lambda place: own.get(place[1], place[0]), template)
+    known = {**values, "policy": policy(whole), **own}
     return _PLACE.sub(lambda place: known[place[1]], template)
+
+
+def document(kind: str, title: str, body: str) -> str:
+    """A page without script: what kind of page it is, its title as text, and what stands below it as HTML."""
+    return filled(packaged("plain.html"), {"kind": escape(kind), "title": escape(title), "body": body})
+
+
+def table(rows: Sequence[Sequence[object]], tones: Mapping[str, str] | None = None) -> str:
+    """Rows of texts, of which the first is the head; a cell that says one of the `tones` has its class, a colour."""
+    head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in rows[0])
+    body = "".join(f"<tr>{''.join(_cell(cell, tones or {}) for cell in row)}</tr>" for row in rows[1:])
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _cell(cell: object, tones: Mapping[str, str]) -> str:
+    tone = tones.get(str(cell))
+    return f'<td class="{tone}"><span>{escape(cell)}</span></td>' if tone else f"<td>{escape(cell)}</td>"
 
 
 def policy(template: str) -> str:

@@ -1,137 +1,171 @@
-"""A run as one self-contained page: curves per joint, what the audit says, a moving picture of the arm."""
+"""A run as one self-contained page: the robot moving with its curves, what it asks of every joint, the audit."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
-from importlib import resources
+import base64
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
 from armwright.names import shown, tidy
-from armwright.report.html import as_data, escape, filled
+from armwright.report.html import as_data, escape, filled, packaged
+from armwright.report.plot import COLOURS
 
-MOST_POINTS = 2000
-"""Curves with more points are thinned: a screen has no more columns."""
+MOST_POINTS, MOST_NUMBERS, FEWEST_POINTS = 2000, 110_000, 200
+"""Curves are thinned to so many points, a screen having no more columns; to fewer where a robot has many joints."""
 
-DIGITS = 7
+EARTH, ABOUT = 9.81, 0.03
+"""m/s^2: gravity that needs no mention."""
 
 
-def page(run: Any, title: str, scenario: str = "") -> str:
-    """The page of a `Run`; `scenario` is the text of the file that makes it again."""
-    every = max(1, -(-len(run.t) // MOST_POINTS))
-    pick = np.unique(np.append(np.arange(0, len(run.t), every), len(run.t) - 1))
-    again = f"<details><summary>To run it again</summary><pre>{escape(scenario, lines=True)}</pre></details>"
-    points, ends = drawn_points(run.robot, run.q[pick])
+def page(run: Any, picture: Mapping[str, Any], title: str, scenario: str = "") -> str:
+    """The page of a `Run` with the `picture` of its robot; `scenario` is the text of the file that makes it again."""
+    pick = thinned(len(run.t), MOST_NUMBERS // (5 * run.robot.n + 3 * run.robot.n * (run.reference is not None)))
     data = {
-        "joints": [shown(joint.name) for joint in run.robot.joints],
-        "t": _numbers(run.t[pick]),
+        "file": re.sub(r"[^\w.-]+", "_", title).strip("._") or "run",
+        "joints": list(_joints(run)),
+        "t": packed(run.t[pick], "<f8"),
         "charts": list(_charts(run, pick)),
-        "points": [_numbers(p) for p in points.reshape(len(pick), -1)],
-        "scene": scene(points),
-        "bones": bones(run.robot, ends),
-        "ends": [len(run.robot.links) + 1 + k for k in range(len(ends))],
+        "events": [{"name": shown(event.name), "t": float(event.t)} for event in run.events],
+        "picture": dict(picture),
     }
+    again = f"<details><summary>To run it again</summary><pre>{escape(scenario, lines=True)}</pre></details>"
+    trusted = run.audit.trustworthy
     values = {
+        "kind": "simulation" if run.audit.integrated else "torques along a motion",
         "title": escape(title),
-        "subtitle": escape(_subtitle(run)),
+        "facts": "".join(_facts(run)),
         "table": joint_table(run),
         "audit": "".join(f"<li>{escape(line)}</li>" for line in str(run.audit).splitlines()),
-        "verdict": "trusted" if run.audit.trustworthy else "doubted",
+        "verdict": "trusted" if trusted else "doubted",
+        "badge": "good" if trusted else "bad",
+        "open": "" if trusted else " open",
+        "key": _key(run),
+        "notes": "".join(f'<p class="soft">{escape(note)}</p>' for note in picture.get("notes", ())),
         "scenario": again if scenario else "",
         "data": as_data(data),
     }
-    template = resources.files("armwright.report").joinpath("page.html").read_text(encoding="utf-8")
-    return filled(template, values)
+    return filled(packaged("page.html"), values)
 
 
-def scene(points: Array) -> dict[str, Any]:
-    """What the picture shows besides the robot: the floor at z = 0 of the world, below frame 0, and all of it in view.
-
-    `foot` is the middle of the floor, `floor` half its width, `centre` and `radius` are what must be seen.
-    """
-    base = points[0, 0]
-    foot = np.array([base[0], base[1], 0.0])
-    reach = float(np.max(np.linalg.norm(points - base, axis=-1), initial=1e-6))
-    corners = foot + 0.7 * reach * np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0]])
-    every = np.concatenate([points.reshape(-1, 3), corners])
-    centre = (every.min(axis=0) + every.max(axis=0)) / 2
-    radius = float(np.max(np.linalg.norm(every - centre, axis=-1), initial=1e-6))
-    return {"foot": _numbers(foot), "floor": reach, "centre": _numbers(centre), "radius": radius}
+def packed(values: ArrayLike, kind: str = "<f4") -> str:
+    """Numbers as the text of their bytes, the least significant first."""
+    with np.errstate(over="ignore"):  # what is beyond all floats is drawn nowhere
+        return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode("ascii")
 
 
-def drawn_points(robot: Any, q: Array) -> tuple[Array, list[int]]:
-    """Frame 0, every link frame and where every branch ends; and the links that these ends are on.
-
-    The tip's branch ends in the tool; any other, and that one if the tool stands in its last joint, ends beyond the
-    centre of mass of its link, which shows where it goes.
-    """
-    count = len(robot.links)
-    points, poses = robot.link_positions(q), robot.link_poses(q)
-    leaves = [i for i in range(count) if i not in robot.parents or i == robot.tip]
-    ends = []
-    for i in leaves:
-        far = points[:, -1] if i == robot.tip else points[:, i + 1]
-        com = np.asarray(robot.links[i].com)
-        if np.allclose(far, points[:, i + 1], atol=1e-9) and np.linalg.norm(com) > 1e-9:
-            far = poses[:, i, :3, :3] @ (2 * com) + poses[:, i, :3, 3]
-        ends.append(far)
-    drawn: Array = np.concatenate([points[:, : count + 1], np.stack(ends, axis=1)], axis=1)
-    return drawn, leaves
+def thinned(count: int, most: int) -> Array:
+    """Which of so many records are kept: evenly, first and last among them."""
+    wanted = min(count, MOST_POINTS, max(most, FEWEST_POINTS))
+    return np.unique(np.linspace(0, count - 1, wanted).round().astype(int))
 
 
-def bones(robot: Any, ends: list[int]) -> list[list[int]]:
-    """Which of these points are joined: each link with its parent, unless it floats, and each end with its link."""
-    rows = robot.rows
-    held = [i for i, last in enumerate(robot.carriers) if rows[last].kind != "free"]
-    links = [[robot.parents[i] + 1, i + 1] for i in held]
-    return links + [[i + 1, len(robot.links) + 1 + k] for k, i in enumerate(ends)]
-
-
-def _subtitle(run: Any) -> str:
-    s = run.settings
+def _facts(run: Any) -> Iterable[str]:
+    """What was run: in the heading, a word and what is to be said of it."""
+    s, arm = run.settings, run.robot
+    yield _fact("joints", str(arm.n))
+    for phase in run.phases or (run,):
+        if (held := phase.robot.payload) is not None:
+            com = ", ".join(f"{x:.4g}" for x in held.com)
+            where = f" at ({com}) m of the tool" if any(held.com) else ""
+            when = f" from {phase.t[0]:.4g} to {phase.t[-1]:.4g} s" if run.phases else ""
+            yield _fact("payload", f"{held.mass:g} kg{where}{when}")
+    if (words := _gravity(arm.gravity)) is not None:
+        yield _fact("gravity", words, "warn")
+    yield _fact("time", f"{run.t[0]:g} to {run.t[-1]:g} s" if run.t[0] else f"{run.t[-1]:g} s")
+    if run.ended_by:
+        yield _fact("ended by", f"{shown(run.ended_by)!r} at {run.t[-1]:.4g} s", "warn")
+    passed = [event for event in run.events if event.name != run.ended_by]
+    if passed:
+        yield _fact("events", ", ".join(f"{shown(event.name)} at {event.t:.4g} s" for event in passed[:8]))
+    if run.message:
+        yield _fact("stopped", run.message, "warn")
     how = f"step {s['step']:g} s" if "step" in s else f"tolerance {s['rtol']:g}" if "rtol" in s else ""
-    length = run.t[-1] - run.t[0]
-    held = f"holding {run.robot.payload.mass:g} kg" if run.robot.payload else ""
-    ended = f"ended by {shown(run.ended_by)!r}" if run.ended_by else ""
-    parts = [f"{run.robot.n} joints", held, f"{length:g} s", ended, s.get("integrator", ""), how, str(run.statistics)]
-    return ", ".join(part for part in parts if part)
+    if by := ", ".join(filter(None, (s.get("integrator", ""), how))):
+        yield _fact("integrator", by)
+    if run.statistics.accepted:
+        yield _fact("took", str(run.statistics))
 
 
-def _numbers(values: Iterable[float]) -> list[float | None]:
-    """Numbers as they are written; where there is none, a curve has a gap."""
-    listed = np.asarray(values, dtype=float).tolist()
-    return [float(f"{x:.{DIGITS}g}") if math.isfinite(x) else None for x in listed]
+def _fact(word: str, text: str, mark: str = "") -> str:
+    return f"<li{f' class={mark}' if mark else ''}>{escape(word)} <b>{escape(text)}</b></li>"
+
+
+def _gravity(gravity: Iterable[float]) -> str | None:
+    """In words, unless it is that of the earth and points down."""
+    x, y, z = gravity
+    if abs(z + EARTH) <= ABOUT and x == y == 0:
+        return None
+    return "none" if x == y == z == 0 else f"({x:.4g}, {y:.4g}, {z:.4g}) m/s²"
+
+
+def _key(run: Any) -> str:
+    """What broken lines mean."""
+    words = ["dashed: the limit"] * any(joint.max_torque is not None or joint.limits for joint in run.robot.joints)
+    words += ["dotted: the reference"] * (run.reference is not None)
+    return escape(", ".join(words)) + '<span class="hint"> · drag in a chart to enlarge, double-click to go back</span>'
+
+
+def _joints(run: Any) -> Iterable[dict[str, Any]]:
+    """Names, units and colours, which are those of curves and of rings in the picture."""
+    for i, joint in enumerate(run.robot.joints):
+        unit, force = units(joint)
+        yield {"name": shown(joint.name), "unit": unit, "force": force, "colour": COLOURS[i % len(COLOURS)]}
+
+
+def units(joint: Any) -> tuple[str, str]:
+    """Of position and of force."""
+    return ("m", "N") if joint.prismatic else ("rad", "N m")
 
 
 def _charts(run: Any, pick: Array) -> Iterable[dict[str, Any]]:
-    """What is drawn: a title, a unit, and one curve per joint, or named ones."""
-    targets = run.reference or (None, None, None)
-    for title, unit, values, target in (
-        ("Position", "rad or m", run.places, targets[0]),
-        ("Velocity", "rad/s or m/s", run.qd, targets[1]),
-        ("Acceleration", "rad/s² or m/s²", run.qdd, targets[2]),
-        ("Torque", "N m or N", run.tau, None),
-        ("Power", "W", run.power, None),
+    """What is drawn: a title, a unit, and one curve per joint with its limits, or named ones."""
+    joints, targets = run.robot.joints, run.reference or (None, None, None)
+    straight = all(not joint.prismatic for joint in joints)
+    unit, force = ("rad", "N m") if straight else ("rad or m", "N m or N")
+    ranges = [_two(joint.limits) for joint in joints]
+    speeds, torques = ([_both(getattr(joint, name)) for joint in joints] for name in ("max_velocity", "max_torque"))
+    per = unit if straight else "rad, m"
+    for title, column, what, values, target, limits in (
+        ("Position", "q", unit, run.places, targets[0], ranges),
+        ("Velocity", "qd", f"{per} per s", run.qd, targets[1], speeds),
+        ("Acceleration", "qdd", f"{per} per s²", run.qdd, targets[2], None),
+        ("Torque", "tau", force, run.tau, None, torques),
+        ("Power", "power", "W", run.power, None, None),
     ):
-        dashed = {} if target is None else {"dashed": [_numbers(c) for c in target[pick].T]}
-        yield {"title": title, "unit": unit, "curves": [_numbers(c) for c in values[pick].T], "joint": True, **dashed}
+        dashed = {} if target is None else {"dashed": packed(target[pick].T)}
+        bounded = {"limits": limits} if limits and any(limits) else {}
+        named = {"title": title, "column": column, "unit": what, "joint": True}
+        yield {**named, "curves": packed(values[pick].T), **dashed, **bounded}
     energies = {"kinetic": run.kinetic, "potential": run.potential - run.potential[0], "work": run.work}
     if np.any(run.losses):
         energies["losses"] = run.losses
-    missing = {"work - losses - change of energy": run.audit.energy_defect}
-    for title, named in (("Energy", energies), ("Energy missing", missing)):
-        curves = [_numbers(values[pick]) for values in named.values()]
-        yield {"title": title, "unit": "J", "curves": curves, "names": list(named), "joint": False}
+    yield _named("Energy", "J", energies, pick)
+    yield _named("Energy missing", "J", {"work - losses - change of energy": run.audit.energy_defect}, pick)
     if (momentum := run.audit.momentum) is not None:
         for title, unit, defect in (
             ("Momentum missing", "kg m/s", momentum.linear_defect),
             ("Angular momentum missing", "kg m²/s", momentum.angular_defect),
         ):
-            curves = [_numbers(values) for values in defect[pick].T]
-            yield {"title": title, "unit": unit, "curves": curves, "names": ["x", "y", "z"], "joint": False}
+            yield _named(title, unit, dict(zip("xyz", defect.T, strict=True)), pick)
+
+
+def _named(title: str, unit: str, curves: Mapping[str, Array], pick: Array) -> dict[str, Any]:
+    values = packed(np.stack([curve[pick] for curve in curves.values()]))
+    return {"title": title, "unit": unit, "curves": values, "names": list(curves), "joint": False}
+
+
+def _two(limits: Any) -> list[float] | None:
+    """Two limits that are numbers, or None."""
+    return [float(x) for x in limits] if limits is not None and np.isfinite(limits).all() else None
+
+
+def _both(limit: float | None) -> list[float] | None:
+    return None if limit is None or not 0 < limit < np.inf else [-float(limit), float(limit)]
 
 
 HEADS = (
@@ -144,7 +178,7 @@ def joint_rows(run: Any) -> list[tuple[str, ...]]:
     """Per joint: name, range, peak speed and torque, when, and the part of the limits they are, RMS torque, power."""
     rows: list[tuple[str, ...]] = []
     for i, (joint, use) in enumerate(zip(run.robot.joints, run.utilisation.joints, strict=True)):
-        unit, force = ("m", "N") if joint.prismatic else ("rad", "N m")
+        unit, force = units(joint)
         q, tau, power = run.places[:, i], run.tau[:, i], run.power[:, i]
         rows.append(
             (
@@ -164,21 +198,65 @@ def joint_rows(run: Any) -> list[tuple[str, ...]]:
     return rows
 
 
+TITLES = ("joint", "peak torque", "peak speed", "peak power", "position")
+
+
 def joint_table(run: Any) -> str:
-    """The rows as HTML, what is beyond a limit marked."""
-    head = "".join(f"<th>{name}</th>" for name in HEADS)
-    rows = ""
-    for row, use in zip(joint_rows(run), run.utilisation.joints, strict=True):
-        beyond = {4: use.too_slow, 7: use.too_weak}
-        cells = (f"<td{BEYOND if beyond.get(k) else ''}>{escape(x)}</td>" for k, x in enumerate(row))
-        rows += f"<tr>{''.join(cells)}</tr>"
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    """Per joint as HTML: peaks, when, and the part of the limits they are as bars; what is beyond a limit marked."""
+    head = "".join(f'<th scope="col">{name}</th>' for name in TITLES)
+    rows = "".join(_joint_row(run, i) for i in range(run.robot.n))
+    table = (
+        '<div class="scroll" tabindex="0" role="region" aria-label="The joints">'
+        "<table><caption><h2>What it asks of the joints "
+        '<span class="soft jump-hint">an instant shows the robot there</span></h2></caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
     found = (("Too weak", run.utilisation.too_weak), ("Too slow", run.utilisation.too_slow))
     said = "; ".join(f"{word}: {', '.join(map(shown, names))}" for word, names in found if names)
     return table + (f"<p{BEYOND}>{escape(said)}</p>" if said else "")
 
 
+def _joint_row(run: Any, i: int) -> str:
+    joint, use = run.robot.joints[i], run.utilisation.joints[i]
+    (unit, force), name, power = units(joint), escape(joint.name), run.power[:, i]
+    mean, mean_power = root_mean_square(run.t, run.tau[:, i]), root_mean_square(run.t, power)
+    speed = _peak(f"{use.peak_speed:.3g} {unit}/s", use.peak_speed_at, "", use.speed, use.of_speed, use.too_slow)
+    words = f"RMS {mean:.3g}, "
+    torque = _peak(f"{use.peak_torque:.3g} {force}", use.peak_torque_at, words, use.torque, use.of_torque, use.too_weak)
+    return (
+        f'<tr><th scope="row" title="{name}"><i class="dot"></i>{name}</th>'
+        f"{torque}{speed}<td>{np.abs(power).max():.3g} W<small>RMS {mean_power:.3g} W</small></td>"
+        f"{_extent(run.places[:, i], joint, unit)}</tr>"
+    )
+
+
 BEYOND = ' class="beyond"'
+NEAR = 0.8
+"""The part of a limit from which on a bar warns."""
+
+
+def _peak(value: str, at: float, mean: str, part: float | None, words: str, beyond: bool) -> str:
+    """A peak, when it is had, and how much of the limit it is."""
+    when = f'<button class="jump" data-t="{at:.9g}">at {at:.3g} s</button>' if np.isfinite(at) else ""
+    if part is None:
+        return f"<td>{value}<small>{mean}{when}</small><small>no limit</small></td>"
+    mark = " full" if beyond else " near" if part >= NEAR else ""
+    filled = 100 * min(max(part, 0.0), 1.0)
+    bar = (
+        f'<svg class="meter{mark}" viewBox="0 0 100 5" preserveAspectRatio="none" aria-hidden="true">'
+        f'<rect width="100" height="5" rx="2"/><rect width="{filled:.1f}" height="5" rx="2"/></svg>'
+    )
+    return f"<td{BEYOND if beyond else ''}>{value}<small>{mean}{when}</small>{bar}<small>{escape(words)}</small></td>"
+
+
+def _extent(q: Array, joint: Any, unit: str) -> str:
+    """From where to where a joint moves, and may."""
+    words, limits = f"{tidy(q.min(), '.3g')} to {tidy(q.max(), '.3g')} {unit}", _two(joint.limits)
+    if limits is None:
+        return f"<td>{words}</td>"
+    low, high = limits
+    beyond = q.min() < low - 1e-9 or q.max() > high + 1e-9
+    return f"<td{BEYOND if beyond else ''}>{words}<small>limits {low:.3g} to {high:.3g}</small></td>"
 
 
 def root_mean_square(t: Array, values: Array) -> float:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike
 from armwright import files
 from armwright.algebra import Array
 from armwright.errors import InputError
-from armwright.report.html import escape, policy
+from armwright.report.html import document, escape, table
 
 COLOURS = (
     *("#2563eb", "#d9480f", "#0f9d58", "#a21caf", "#b8860b", "#0891b2", "#dc2626", "#64748b", "#7c3aed", "#65a30d"),
@@ -92,11 +93,15 @@ def _drawn(curve: Curve, colour: str, xs: _Axis, ys: _Axis) -> list[str]:
     if not curve.line:
         dots = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in points)
         return [f'<path d="{dots}" stroke="{colour}" stroke-width="3" stroke-linecap="round" opacity="0.55"/>']
-    text = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    text, name = " ".join(f"{x:.1f},{y:.1f}" for x, y in points), escape(curve.name)
     dash = ' stroke-dasharray="5 4"' if curve.dashed else ""
-    drawn = [f'<polyline points="{text}" fill="none" stroke="{colour}" stroke-width="1.6"{dash}/>']
+    line = f'<polyline points="{text}" fill="none" stroke="{colour}" stroke-width="1.8" stroke-linejoin="round"{dash}>'
+    drawn = [f"{line}<title>{name}</title></polyline>"]
     if curve.marks:
-        drawn += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.6" fill="{colour}"/>' for x, y in points]
+        values = [(x, y) for x, y in zip(curve.x, curve.y, strict=True) if xs.shows(x) and ys.shows(y)]
+        for (x, y), (a, b) in zip(points, values, strict=True):
+            said = f"<title>{name}: {a:.4g}, {b:.4g}</title>"
+            drawn.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}">{said}</circle>')
     return drawn
 
 
@@ -143,37 +148,25 @@ class _Axis:
         return [(v, f"{v:.6g}") for v in values]
 
 
+Table: TypeAlias = tuple[str, Sequence[Sequence[str]]]
+"""A heading and rows, of which the first is the head."""
+
+
 def figures(
-    title: str, introduction: str, plots: Sequence[Plot], tables: Sequence[tuple[str, Sequence[Sequence[str]]]]
+    title: str,
+    introduction: str,
+    plots: Sequence[Plot],
+    tables: Sequence[Table],
+    kind: str = "figures",
+    tones: Mapping[str, str] | None = None,
 ) -> str:
-    """A page of plots and tables (the first row of a table is its head)."""
-    body = [f"<h1>{escape(title)}</h1>", f"<p>{escape(introduction)}</p>"]
-    for head, rows in tables:
-        cells = ["".join(f"<th>{escape(x)}</th>" for x in rows[0])]
-        cells += ["".join(f"<td>{escape(x)}</td>" for x in row) for row in rows[1:]]
-        body.append(
-            f"<h2>{escape(head)}</h2><div class=scroll><table><tr>" + "</tr><tr>".join(cells) + "</tr></table></div>"
-        )
+    """A page of plots and tables; `tones` colour cells by what they say."""
+    body = [f'<p class="lead">{escape(introduction, lines=True)}</p>']
+    body += [f'<section class="panel"><h2>{escape(head)}</h2>{table(rows, tones)}</section>' for head, rows in tables]
     for plot in plots:
         note = f"<figcaption>{escape(plot.note)}</figcaption>" if plot.note else ""
-        body.append(f"<figure>{plot.svg()}{note}</figure>")
-    head = (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">{policy(STYLE)}<title>{escape(title)}</title>'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">{STYLE}</head>\n'
-    )
-    return head + "<body>" + "\n".join(body) + "</body></html>\n"
-
-
-STYLE = (
-    "<style>"
-    ":root{color-scheme:light dark}"
-    "body{font:15px/1.5 system-ui,sans-serif;max-width:1000px;margin:0 auto;padding:24px}"
-    "figure{margin:28px 0}svg{width:100%;height:auto}figcaption{opacity:.75}table{border-collapse:collapse;"
-    "font-variant-numeric:tabular-nums}th,td{text-align:left;padding:3px 14px 3px 0;border-bottom:1px solid #8884;"
-    "vertical-align:top;max-width:48ch}th{font-weight:500;opacity:.7;white-space:nowrap}.scroll{overflow-x:auto}"
-    "h2{font-size:17px;margin-top:28px}"
-    "</style>"
-)
+        body.append(f'<figure class="panel"><div class="scroll">{plot.svg()}</div>{note}</figure>')
+    return document(kind, title, "\n".join(body))
 
 
 def write(path: str | Path, page: str, folders: bool = False) -> Path:

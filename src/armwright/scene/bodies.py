@@ -165,8 +165,9 @@ def _along(z: Array) -> Array:
 
 
 def _end(robot: Robot, i: int, radius: float, size: float) -> list[Visual]:
-    """What the last link of a branch ends in: the tool, else beyond its centre of mass, which shows where it goes."""
-    far = np.asarray(robot.hand.pose)[:3, 3] if i == robot.tip else np.zeros(3)
+    """What the last link of a branch ends in: the tool, a frame with a name, such as a foot, else beyond its mass."""
+    named = [np.asarray(frame.pose)[:3, 3] for frame in robot.frames if frame.link == i]
+    far = np.asarray(robot.hand.pose)[:3, 3] if i == robot.tip else max(named, key=np.linalg.norm, default=np.zeros(3))
     if np.linalg.norm(far) < SHORT * size:
         far = 2 * np.asarray(robot.links[i].com, dtype=float)
     if np.linalg.norm(far) < SHORT * size:

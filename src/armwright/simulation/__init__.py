@@ -3,6 +3,7 @@
 run = simulate(robot, law, duration=2.0)          one motion, audited
 batch = simulate_batch(robot, law, q0=states)     many at once
 stepper(robot, dt=0.01).step(q, qd, tau)          from one state to the next, torques from outside
+run = simulate_phases([Phase(robot, law), ...])   one phase after the other, with other payloads
 run = torques_along(robot, trajectory)            inverse dynamics along a motion
 """
 
@@ -10,6 +11,7 @@ from armwright.simulation import events
 from armwright.simulation.along import torques_along
 from armwright.simulation.audit import Audit, Deviation, Doubt
 from armwright.simulation.batch import simulate_batch
+from armwright.simulation.phases import Phase, simulate_phases
 from armwright.simulation.run import BatchRun, Found, Run, Statistics
 from armwright.simulation.simulate import simulate
 from armwright.simulation.stepper import Stepper, stepper
@@ -21,6 +23,7 @@ __all__ = [
     "Deviation",
     "Doubt",
     "Found",
+    "Phase",
     "Run",
     "Statistics",
     "Stepper",
@@ -29,6 +32,7 @@ __all__ = [
     "events",
     "simulate",
     "simulate_batch",
+    "simulate_phases",
     "stepper",
     "torques_along",
 ]

@@ -302,10 +302,7 @@ def _doubts(run: Run, audit: Audit) -> Iterator[Doubt]:
         why = "not positive definite" if np.isinf(audit.condition[i]) else singular
         yield Doubt(float(audit.condition_times[i]), f"the mass matrix is {why}")
     if audit.neighbour is not None:
-        begin = audit.neighbour[0]
-        for i in _first(~(audit.neighbour <= max(DEPARTED, DIVERGED * begin))):
-            why = f"a run that began {begin:.0e} away is {audit.neighbour[i]:.1g} away; where it is depends on rounding"
-            yield Doubt(float(run.t[i]), why)
+        yield from departed(run.t, audit.neighbour)
     if run.reference is not None and audit.target_error is not None and audit.followed:
         for i in _first(~(audit.target_error <= DEPARTED)):
             joint = run.robot.joints[int(np.argmax(np.abs(run.q[i] - run.reference[0][i])))]
@@ -317,6 +314,14 @@ def _doubts(run: Run, audit: Audit) -> Iterator[Doubt]:
     yield from _beyond_limits(run)
     if run.message:
         yield Doubt(float(run.t[-1]), run.message)
+
+
+def departed(t: Array, neighbour: Array) -> Iterator[Doubt]:
+    """From when on a neighbour has left."""
+    begin = neighbour[0]
+    for i in _first(~(neighbour <= max(DEPARTED, DIVERGED * begin))):
+        why = f"a run that began {begin:.0e} away is {neighbour[i]:.1g} away; where it is depends on rounding"
+        yield Doubt(float(t[i]), why)
 
 
 def _missing_momentum(run: Run, found: MomentumBalance | None) -> Iterator[Doubt]:

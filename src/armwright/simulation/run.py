@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -19,11 +20,12 @@ from armwright.files import write
 from armwright.model import toml
 from armwright.names import shown, tidy
 from armwright.notebook import box, table
-from armwright.report.page import page
 from armwright.report.plot import COLOURS, Plot, per_joint
 from armwright.robot import Robot
 from armwright.simulation.audit import Audit, Deviation, audited
+from armwright.simulation.joining import alone, joined_audit, joined_fields
 from armwright.simulation.motion import View
+from armwright.simulation.picture import page
 from armwright.simulation.utilisation import Utilisation, batch_utilisation, utilisation
 
 if TYPE_CHECKING:
@@ -83,6 +85,7 @@ class Run:
     should do so without error. `impulse` (k, 6) is what has acted on a free robot from outside since the start, its
     weight aside: forces and moments about its centre of mass, summed over time. `settings` say how it was made.
     `events` have been found on the way, and `ended_by` is the name of the one that ended it, if one did.
+    `phases` are the runs it was made of by `simulate_phases`, each with its robot; `robot` is the first one's.
     `sent_along` (k,) is how far a run is away that began next to it; where it is None, `neighbour` finds out.
     """
 
@@ -108,6 +111,12 @@ class Run:
     sent_along: Array | None = None
     impulse: Array = field(default_factory=lambda: np.zeros((0, 0)))
     again: Again | None = field(default=None, repr=False)
+    phases: tuple[Run, ...] = field(default=(), repr=False)
+
+    @classmethod
+    def joined(cls, runs: Sequence[Run]) -> Run:
+        """Runs one after the other, each of which begins right after the one before, as one."""
+        return runs[0] if len(runs) == 1 else cls(**joined_fields(runs))
 
     def __getstate__(self) -> dict[str, Any]:
         """What goes to another process: all that was found, but not how to run it again."""
@@ -120,6 +129,7 @@ class Run:
         span = f"{self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "empty"
         ended = f", ended by {shown(self.ended_by)!r}" if self.ended_by else ""
         beyond = "".join(f", {doubt}" for doubt in self.utilisation.doubts)
+        span += f" in {len(self.phases)} phases" if self.phases else ""
         return f"<run of {shown(self.robot.name)}, {span}{ended}, {len(self.t)} records, {self.statistics}{beyond}>"
 
     def _repr_html_(self) -> str:
@@ -174,7 +184,14 @@ class Run:
     @cached_property
     def audit(self) -> Audit:
         """How far to trust it: balances of energy, power and momentum, condition of M, a neighbour, limits."""
-        return audited(self)
+        return joined_audit(self.phases) if self.phases else audited(self)
+
+    @property
+    def holding(self) -> str:
+        """What the tool holds, in words; nothing if it holds nothing."""
+        masses = [run.robot.payload.mass if run.robot.payload else 0.0 for run in self.phases or (self,)]
+        told = [f"{mass:g}" for mass, before in zip(masses, [None, *masses], strict=False) if mass != before]
+        return f"holding {', then '.join(told)} kg" if any(masses) else ""
 
     @cached_property
     def neighbour(self) -> Array | None:
@@ -201,7 +218,7 @@ class Run:
         return Deviation.between(self, self.again.run(factor), factor)
 
     def to_html(self, path: str | Path, title: str | None = None) -> Path:
-        """One self-contained page: curves per joint, the audit, a moving picture of the arm."""
+        """One self-contained page: the robot moving with its curves, what it asks of each joint, the audit."""
         text = page(self, title or f"{self.robot.name}")
         try:
             return write(path, text)
@@ -232,6 +249,20 @@ class Run:
         arrow, parquet = _arrow()
         meta = {
             "armwright": VERSION,
+            **self._meta,
+            "phases": [{"rows": len(run.t), **run._meta} for run in self.phases],
+        }
+        table = arrow.table(self.columns()).replace_schema_metadata({"armwright": json.dumps(meta)})
+        try:
+            parquet.write_table(table, whole := arrow.BufferOutputStream())
+            return write(path, whole.getvalue().to_pybytes())
+        except (OSError, TypeError, ValueError) as error:
+            raise InputError(f"cannot write the run to {path!r}: {error}") from None
+
+    @property
+    def _meta(self) -> dict[str, Any]:
+        """What is kept of it beside its columns."""
+        return {
             "robot": self.robot.to_toml(),
             "settings": dict(self.settings),
             "statistics": vars(self.statistics),
@@ -240,12 +271,6 @@ class Run:
             "exact": self.exact,
             "events": [{"name": e.name, "t": e.t, "q": e.q.tolist(), "qd": e.qd.tolist()} for e in self.events],
         }
-        table = arrow.table(self.columns()).replace_schema_metadata({"armwright": json.dumps(meta)})
-        try:
-            parquet.write_table(table, whole := arrow.BufferOutputStream())
-            return write(path, whole.getvalue().to_pybytes())
-        except (OSError, TypeError, ValueError) as error:
-            raise InputError(f"cannot write the run to {path!r}: {error}") from None
 
     @classmethod
     def from_parquet(cls, path: str | Path, packages: Mapping[str, str | Path] | None = None) -> Run:
@@ -269,6 +294,16 @@ class Run:
             raise ValueError(f"its metadata name version {meta.get('armwright')!r}")
         columns = {name: table[name].to_numpy() for name in table.column_names}
         _check_columns(columns)
+        if not meta.get("phases"):
+            return cls._of_columns(columns, meta)
+        ends = np.cumsum([0, *(int(phase["rows"]) for phase in meta["phases"])])
+        if ends[-1] != len(columns["t"]):
+            raise ValueError(f"its phases have {ends[-1]} of its {len(columns['t'])} rows")
+        parts = [{name: x[a:b] for name, x in columns.items()} for a, b in pairwise(ends)]
+        return cls.joined([cls._of_columns(alone(x), own) for x, own in zip(parts, meta["phases"], strict=True)])
+
+    @classmethod
+    def _of_columns(cls, columns: Mapping[str, Array], meta: Mapping[str, Any]) -> Run:
         settings = dict(meta["settings"])
         if not all(isinstance(settings.get(name, 0.0), (int, float)) for name in ("rtol", "atol", "step", "max_step")):
             raise ValueError(f"its settings {settings!r} have texts or lists where numbers belong")

@@ -114,7 +114,7 @@ class Repeated:
 
     def run(self, factor: float) -> Run:
         gap = float(self.planned.times[1] - self.planned.times[0])
-        return self._simulated(self.q0, self.qd0, _finer(self.planned.how, factor, gap), self.events)
+        return self._simulated(self.q0, self.qd0, finer(self.planned.how, factor, gap), self.events)
 
     def apart(self, run: Run) -> Array:
         q, qd = self.planned.robot.unit(nudged(self.planned, self.q0)), nudged(self.planned, self.qd0)
@@ -159,7 +159,8 @@ def distance(q: Array, other: Array) -> Array:
     return np.where(np.isfinite(gaps), gaps, np.inf)
 
 
-def _finer(how: Settings, factor: float, gap: float) -> Settings:
+def finer(how: Settings, factor: float, gap: float) -> Settings:
+    """The same with a tolerance or a step so many times as fine, and steps at most half as long as between records."""
     if how.step is not None:
         return replace(how, step=how.step / factor)
     assert how.rtol is not None

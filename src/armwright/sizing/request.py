@@ -1,6 +1,6 @@
 """A question of sizing in a TOML file: which robot, along what, holding what, out of which catalogue (docs/sizing.md).
 
-robot = "ur5e"                         # or the path of a robot file
+robot = "ur5e"                         # or the path of a robot file, or {file = "arm.urdf", tip = "flange"}
 catalogue = "typical"                  # or the path of a catalogue
 objective = "mass"                     # or "price", "energy"
 payloads = [0.0, 5.0]                  # kilograms, or tables with mass, com and inertia
@@ -33,10 +33,9 @@ from armwright.actuators.actuator import Lever
 from armwright.actuators.catalogue import read as read_catalogue
 from armwright.errors import InputError, ModelError
 from armwright.files import contents
-from armwright.load import load
 from armwright.model.toml import LARGEST, data_of, lines_of
 from armwright.model.values import Reader
-from armwright.scenario import trajectory_of
+from armwright.scenario import robot_in, trajectory_of
 
 NUMBERS = ("reserve", "inertia_ratio", "min_frequency", "ambient")
 COUNTS = ("samples", "sets")
@@ -76,7 +75,8 @@ def parse(text: str, file: str = "sizing", folder: Path = Path()) -> dict[str, A
 
     top = Reader(data, lambda key: where("", 0, key))
     top.check_keys(TOP)
-    robot = load(_beside(folder, top.text("robot", top.need("robot", '; such as robot = "ur5e"'))))
+    top.need("robot", '; such as robot = "ur5e"')
+    robot = robot_in(top, folder)
     if "gravity" in data:
         robot = robot.with_gravity(top.triple("gravity"))
     motions = data.get("motion", [])

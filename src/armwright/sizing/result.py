@@ -232,7 +232,8 @@ class Sizing:
         ]
         if self.notes:
             tables.append(("Not known", [("what",), *((note,) for note in self.notes)]))
-        return write(path, figures(f"{self.robot.name}: actuators", self.summary, self.plots, tables))
+        title = f"{self.robot.name}: actuators"
+        return write(path, figures(title, self.summary, self.plots, tables, "sizing"))
 
 
 def columns(drives: Sequence[Drive]) -> Numbers:

@@ -16,6 +16,7 @@ from armwright.actuators.catalogue import Catalogue, packaged, read
 from armwright.actuators.fit import by_joint, mounts
 from armwright.actuators.fit import without_drives as bare
 from armwright.errors import InfeasibleError, InputError, unknown
+from armwright.model.values import Reader
 from armwright.names import shown
 from armwright.robot import Robot
 from armwright.sizing.judge import Terms
@@ -24,6 +25,9 @@ from armwright.sizing.result import ActuatorSet, Sizing, chosen_set, columns
 from armwright.sizing.search import Choices, Search
 from armwright.trajectory import Trajectory
 from armwright.trajectory.inputs import check_numbers
+
+MOST_SAMPLES = 100_000
+"""Of a motion: a hundred thousand instants are finer than any drive."""
 
 OBJECTIVES = ("mass", "price", "energy")
 
@@ -71,16 +75,18 @@ def size(
     """
     begin = time.perf_counter()
     moving = _motions(robot, motions)
+    for name, given in (("levers", levers), ("mounts_at", mounts_at), ("without_drives", without_drives)):
+        _check_mapping(name, given)
     book = catalogue if isinstance(catalogue, Catalogue) else packaged() if catalogue is None else read(catalogue)
     if objective not in OBJECTIVES:
         raise unknown("objective", objective, OBJECTIVES)
     _check_options(reserve, inertia_ratio, ambient, samples, sets)
-    twist = _twists(robot, max_twist)
+    hertz, twist = _bound("min_frequency", min_frequency, "hertz"), _twists(robot, max_twist)
     robot = bare(robot, without_drives or {})
     places = mounts(robot, mounts_at)
     options = _options(robot, book, objective, brakes, levers or {})
     asked = loads(robot, moving, _holding(robot, payloads), places, samples)
-    terms = Terms(ambient, inertia_ratio or math.inf, objective == "energy", twist, _positive(min_frequency, "hertz"))
+    terms = Terms(ambient, inertia_ratio or math.inf, objective == "energy", twist, hertz)
     search = Search(asked, [_choices(own, objective) for own in options], terms, 1 - reserve, sets)
     found = search.run()
     if not found:
@@ -120,12 +126,14 @@ def margins(
     """
     moving = _motions(robot, motions, whole=False)
     _check_options(0.0, None, ambient, samples, 1)
+    for name, given in (("mounts_at", mounts_at), ("without_drives", without_drives)):
+        _check_mapping(name, given)
     robot = bare(robot, without_drives or {})
-    given = by_joint(robot, actuators)
-    missing = [joint.name for joint in robot.joints if joint.name not in given]
+    fitting = by_joint(robot, actuators)
+    missing = [joint.name for joint in robot.joints if joint.name not in fitting]
     if missing:
         raise InputError(f"margins got no actuator for {', '.join(map(shown, missing))}; expected one for every joint")
-    drives = [given[joint.name] for joint in robot.joints]
+    drives = [fitting[joint.name] for joint in robot.joints]
     asked = loads(robot, moving, _holding(robot, payloads), mounts(robot, mounts_at), samples)
     return chosen_set(sum(drive.mass for drive in drives), drives, asked, Terms(ambient))
 
@@ -178,15 +186,20 @@ def _check_options(reserve: float, inertia_ratio: float | None, ambient: float, 
         raise InputError(f"inertia_ratio = {inertia_ratio!r}: expected a ratio above zero, such as 10")
     if not math.isfinite(ambient):
         raise InputError(f"ambient = {ambient!r}: expected degrees Celsius")
-    for name, value, least in (("samples", samples, 2), ("sets", sets, 1)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise InputError(f"{name} = {value!r}: expected a whole number of at least {least}")
+    for name, value, least, most in (("samples", samples, 2, MOST_SAMPLES), ("sets", sets, 1, math.inf)):
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise InputError(f"{name} = {value!r}: expected a whole number from {least} to {most:g}")
 
 
-def _positive(value: float | None, unit: str) -> float:
+def _check_mapping(name: str, given: Any) -> None:
+    if not isinstance(given, Mapping | None):
+        raise InputError(f"{name} = {given!r}: expected a mapping, from names to what each is to have")
+
+
+def _bound(name: str, value: float | None, unit: str) -> float:
     """A bound that may be asked for; zero where it is not."""
-    if value is not None and not (isinstance(value, int | float) and 0 < value < math.inf):
-        raise InputError(f"got a bound of {value!r}; expected {unit}, above zero")
+    if value is not None and (isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < math.inf):
+        raise InputError(f"{name} = {value!r}: expected {unit}, above zero")
     return float(value or 0.0)
 
 
@@ -198,7 +211,7 @@ def _twists(robot: Robot, asked: float | Mapping[str, float] | None) -> dict[str
     for name in given:
         if name not in names:
             raise unknown(f"joint of {robot.name}:", name, names)
-    return {name: _positive(value, "the radians that a gearbox may give") for name, value in given.items()}
+    return {name: _bound("max_twist", value, "radians, or metres") for name, value in given.items()}
 
 
 def _holding(robot: Robot, payloads: Any) -> list[Robot]:
@@ -208,6 +221,7 @@ def _holding(robot: Robot, payloads: Any) -> list[Robot]:
         if payload is None:
             held.append(robot)
         elif isinstance(payload, Mapping):
+            Reader(payload, lambda _key: "payload").check_keys(("mass", "com", "inertia"))
             held.append(robot.with_payload(**payload))
         else:
             held.append(robot.with_payload(payload) if payload else robot.without_payload())
@@ -225,8 +239,10 @@ def _options(
 ) -> list[list[Drive]]:
     """The actuators that each joint may have, all combinations; what the objective needs of each part is there."""
     names = [joint.name for joint in robot.joints]
-    by_joint = dict.fromkeys(names, brakes) if isinstance(brakes, str) else dict(brakes or {})
-    for name in (*by_joint, *levers):
+    if not isinstance(brakes, (str, Mapping)) and brakes is not None:
+        raise InputError(f"brakes = {brakes!r}: expected the name of a brake of the catalogue, or names by joint")
+    braked = dict.fromkeys(names, brakes) if isinstance(brakes, str) else dict(brakes or {})
+    for name in (*braked, *levers):
         if name not in names:
             raise unknown(f"joint of {robot.name}:", name, names)
     made = list[list[Drive]]()
@@ -234,7 +250,7 @@ def _options(
         if joint.name in levers:
             made.append(_hydraulic(joint, levers[joint.name], book))
             continue
-        wanted = by_joint.get(joint.name)
+        wanted = braked.get(joint.name)
         brake = None if wanted is None else book.brake(wanted)
         gears = [gear for gear in book.gearboxes if gear.linear == joint.prismatic]
         if not gears or not book.motors:

@@ -122,7 +122,8 @@ class Race:
         if self.timings:
             tables += [("Measured: nanoseconds per state", time_rows(self.timings))]
             tables += [("Faster from n = ... on, measured", measured_rows(self))]
-        return figures("Where the O(n) methods win", INTRODUCTION, [*_count_plots(self), *_time_plots(self)], tables)
+        plots = [*_count_plots(self), *_time_plots(self)]
+        return figures("Where the O(n) methods win", INTRODUCTION, plots, tables, "crossing")
 
 
 Raced = TypeVar("Raced", bound=Curved)

@@ -167,7 +167,7 @@ class Precision:
         if self.swept:
             plots.append(_condition_plot(self.cases[0]))
         tables = [("Relative errors of the accelerations", [self.heads, *self.rows()])]
-        return figures(f"Precision of forward dynamics: {self.robot}", introduction, plots, tables)
+        return figures(f"Precision of forward dynamics: {self.robot}", introduction, plots, tables, "precision")
 
     @property
     def swept(self) -> bool:

@@ -64,9 +64,9 @@ REPEATS = 5
 ROUNDED = 1e-11
 """Below this error a finer setting that brings no gain has met rounding."""
 
-_FINE_CLOCK = time.get_clock_info("thread_time").resolution < 1e-6
-clock = time.thread_time if _FINE_CLOCK else time.perf_counter
-"""Seconds this thread has worked, where the system measures finely enough."""
+_FINE_CLOCK = time.get_clock_info("process_time").resolution < 1e-6
+clock = time.process_time if _FINE_CLOCK else time.perf_counter
+"""Seconds this process has worked, where the system measures finely enough: long motions run in another thread."""
 
 Cost = Literal["seconds", "evaluations", "steps"]
 
@@ -143,9 +143,8 @@ class WorkPrecision:
             f"{self.robot} falls for {self.duration:g} s. Largest error of any joint against the time of the "
             "integration, compiled, on one core: measured, best of several. Lower left is better."
         )
-        return figures(
-            f"Integrators on {self.robot}", introduction, plots, [("The best method for each accuracy", rows)]
-        )
+        best = [("The best method for each accuracy", rows)]
+        return figures(f"Integrators on {self.robot}", introduction, plots, best, "integrators")
 
     def plot(self, family: str, title: str = "", note: str = "") -> Plot:
         lines = [line for line in self.lines if line.family == family]

@@ -2,9 +2,10 @@
 
 [actuators]
 catalogue = "typical"                     # or a catalogue file; by default the packaged one
+in_links = true                           # the links of the robot have their masses already; by default these are added
 joint1 = {motor = "typical servo 400 W", gearbox = "typical strain wave 107 N m 1:80"}      # and a brake
 joint2 = [{motor = "...", gearbox = "..."}, {motor = "...", gearbox = "..."}]               # one of several,
-joint3 = {motor = {name = "mine", peak_torque = 3, ...}, gearbox = "...", link = "forearm", point = [0, 0, 0.1]}
+joint3 = {motor = {name = "mine", ...}, gearbox = "...", mount = {link = "forearm", point = [0, 0, 0.1]}}
 
 [vary]
 "actuators.joint2" = [1, 2]               # by its place in the list
@@ -33,7 +34,7 @@ from armwright.sweep.study import Study
 
 PREFIX = "actuators."
 PARTS = ("motor", "gearbox", "brake")
-PLACE = ("link", "point")
+OTHER = ("catalogue", "in_links")
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,9 @@ class Choice:
         """All its numbers, as a study may have them: other files are then not needed."""
         parts = {key: getattr(self.actuator, key) for key in PARTS}
         said: dict[str, Any] = {key: _plain(part) for key, part in parts.items() if part is not None}
-        return said if self.place is None else {**said, "link": self.place[0], "point": list(self.place[1])}
+        if self.place is None:
+            return said
+        return {**said, "mount": {"link": self.place[0], "point": list(self.place[1])}}
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +60,8 @@ class Drives:
 
     bare: Robot
     choices: Mapping[str, tuple[Choice, ...]]
+    in_links: bool = False
+    """Whether the links of the robot have the masses of its actuators already."""
 
     @cached_property
     def robot(self) -> Robot:
@@ -68,7 +73,8 @@ class Drives:
             return self.bare
         chosen = {joint: choices[places.get(joint, 0)] for joint, choices in self.choices.items()}
         at = {joint: choice.place for joint, choice in chosen.items() if choice.place is not None}
-        return fitted(self.bare, {joint: choice.actuator for joint, choice in chosen.items()}, at)
+        actuators = {joint: choice.actuator for joint, choice in chosen.items()}
+        return fitted(self.bare, actuators, at, masses=not self.in_links)
 
     @property
     def several(self) -> tuple[str, ...]:
@@ -85,7 +91,8 @@ class Drives:
 
     @property
     def said(self) -> dict[str, Any]:
-        return {joint: [choice.said for choice in choices] for joint, choices in self.choices.items()}
+        said: dict[str, Any] = {joint: [choice.said for choice in each] for joint, each in self.choices.items()}
+        return {**said, "in_links": True} if self.in_links else said
 
     def touched(self, name: str) -> Iterator[str]:
         """The parameters of the robot that one of `several` changes."""
@@ -117,7 +124,7 @@ class Drives:
         names, found = [joint.name for joint in self.bare.joints], {}
         for joint, choices in self.choices.items():
             at = {mounts(self.bare, {joint: c.place} if c.place else None)[names.index(joint)].link for c in choices}
-            found[joint] = tuple(sorted(at - {-1}))
+            found[joint] = () if self.in_links else tuple(sorted(at - {-1}))
         return found
 
 
@@ -139,17 +146,17 @@ def drives_of(study: Study, robot: Robot) -> Drives:
     part = study.reader("actuators")
     names = [joint.name for joint in robot.joints]
     for key in part.data:
-        if key not in (*names, "catalogue"):
+        if key not in (*names, *OTHER):
             near = nearest(key, names)
             guess = f"did you mean {near!r}? " if near else ""
-            part.fail(key, f"{robot.name} has no joint {key!r}; {guess}Known: catalogue, {', '.join(names)}")
+            part.fail(key, f"{robot.name} has no joint {key!r}; {guess}Known: {', '.join((*OTHER, *names))}")
     choices = {}
     try:
         listed = catalogue.read(_beside(study.folder, part.text("catalogue", "typical")))
         for joint, value in part.data.items():
-            if joint != "catalogue":
+            if joint not in OTHER:
                 choices[joint] = _choices(part, joint, value, listed)
-        drives = Drives(robot, choices)
+        drives = Drives(robot, choices, part.flag("in_links"))
         _ = drives.robot, drives.several and drives._carriers
     except ArmwrightError as error:
         if str(error).startswith(study.file):
@@ -169,13 +176,18 @@ def _choices(part: Reader, joint: str, value: Any, listed: Catalogue) -> tuple[C
     found = []
     for entry in several:
         own = Reader(entry, lambda _key: part.where(joint))
-        own.check_keys((*PARTS, *PLACE))
+        own.check_keys((*PARTS, "mount"))
         parts = {key: _part(own, key, listed) for key in PARTS if key == "brake" or own.need(key)}
-        if len([key for key in PLACE if key in entry]) == 1:
-            own.fail(joint, "an actuator stands on a link at a point; expected both link and point, or neither")
-        place = (own.text("link", ""), tuple(own.triple("point"))) if "link" in entry else None
-        found.append(Choice(Actuator(**parts), place))
+        found.append(Choice(Actuator(**parts), _place(own) if "mount" in entry else None))
     return tuple(found)
+
+
+def _place(own: Reader) -> tuple[str, tuple[float, ...]]:
+    mount = own.data["mount"]
+    if not isinstance(mount, Mapping) or set(mount) != {"link", "point"}:
+        own.fail("mount", f'mount = {mount!r}: expected {{link = "...", point = [x, y, z]}}')
+    inner = Reader(mount, own.where)
+    return inner.text("link", ""), tuple(inner.triple("point"))
 
 
 def _part(own: Reader, key: str, listed: Catalogue) -> Any:

@@ -69,7 +69,7 @@ def sweep(
     if workers is not None and cluster is not None:
         raise InputError("workers= makes a cluster and cluster= names one; expected one of them")
     study = replace(study, folder=study.folder.absolute())
-    found, kept = readied(study, anew=True), Folder(Path(folder))
+    found, kept = readied(study, anew=True), Folder.at(folder)
     numbers = _numbers(found.chunks, part)
     with kept.locked(f"{part[0]}-of-{part[1]}" if part else ""):
         kept.begin(found)
@@ -96,6 +96,8 @@ def sweep(
 def _numbers(chunks: int, part: tuple[int, int] | None) -> Sequence[int]:
     if part is None:
         return range(chunks)
+    if not (isinstance(part, Sequence) and len(part) == 2 and all(isinstance(x, int) for x in part)):
+        raise InputError(f"part = {part!r}: expected which part of how many, such as (3, 16)")
     k, of = part
     if not 1 <= k <= of:
         raise InputError(f"part {k} of {of}: expected 1 to {of}")

@@ -44,9 +44,16 @@ class Folder:
     path: Path
 
     @classmethod
+    def at(cls, path: str | Path) -> Folder:
+        """A folder that may have a study some day."""
+        if not isinstance(path, (str, Path)):
+            raise InputError(f"got {path!r} for the folder of a study; expected its path")
+        return cls(Path(path))
+
+    @classmethod
     def of(cls, path: str | Path) -> Folder:
         """A folder that has a study, or an error that says what it has."""
-        found = cls(Path(path))
+        found = cls.at(path)
         if not (found.path / MANIFEST).is_file():
             raise InputError(f"{path} has no {MANIFEST}; expected a folder that `armwright sweep STUDY -o FOLDER` made")
         _ = found.manifest

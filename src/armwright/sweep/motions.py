@@ -57,11 +57,11 @@ def names_of(study: Study, robot: Robot) -> list[str]:
     motion = study.trajectory or {}
     if not isinstance(motion, Mapping) or motion.get("type") not in MOTIONS or "target" in (study.torque or {}):
         return []
-    found = []
-    for key in MOTIONS[motion["type"]]:
+    kind, found = MOTIONS[motion["type"]], []
+    for key in kind.needed if kind.varies else ():
         if key in PER_JOINT:
             found += [f"{PREFIX}{key}", *(f"{PREFIX}{key}.{k + 1}" for k in range(robot.n))]
-        elif key in motion and key != "file":
+        elif key in motion:
             found += [f"{PREFIX}{key}{end}" for end in _ends(motion[key])]
     return found
 
@@ -141,7 +141,7 @@ WHY = "a velocity that is reached in all rows, or in none: pieces of motions are
 def _cruises(study: Study, drawn: Mapping[str, Array], robot: Robot) -> Array:
     """Whether trapezoidal motions reach their velocity, (rows,)."""
     motion, count = study.trajectory or {}, len(next(iter(drawn.values()))) if drawn else 1
-    given = {key: np.array(motion[key], float) for key in MOTIONS["trapezoidal"]}
+    given = {key: np.array(motion[key], float) for key in MOTIONS["trapezoidal"].needed}
     own = {key: np.array(np.broadcast_to(x, (count, robot.n))) for key, x in given.items()}
     for name, x in drawn.items():
         if name.startswith(PREFIX):

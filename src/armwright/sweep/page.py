@@ -56,7 +56,7 @@ def page(results: Results) -> str:
         f"{results.failed} could not go on{beyond}. armwright {manifest['identity']['armwright']}, study "
         f"{manifest['digest'][:12]}."
     )
-    return figures(title, introduction, [*clouds.plots(results), *_plots(good, names)], tables)
+    return figures(title, introduction, [*clouds.plots(results), *_plots(good, names)], tables, "study")
 
 
 def _groups(names: tuple[str, ...]) -> dict[str, list[str]]:

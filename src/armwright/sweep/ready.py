@@ -236,7 +236,7 @@ def ready(study: Study) -> Ready:
     return _try(found)
 
 
-def _scenario(study: Study, robot: str | Robot, torque: Mapping[str, Any] | None) -> Scenario:
+def _scenario(study: Study, robot: str | Robot | Mapping[str, Any], torque: Mapping[str, Any] | None) -> Scenario:
     """What the study has of a scenario; a robot that has been loaded has its payload and gravity already."""
     data = {key: value for key in SCENE if (value := getattr(study, key)) is not None}
     data.setdefault("duration", 1.0)  # what no scenario lacks: one without picks and places
@@ -318,6 +318,9 @@ def _options(wanted: Ready, top: Any, within: float) -> dict[str, Any]:
             top.fail("duration", "duration is missing: nothing says how long a rollout lasts")
         assert wanted.scenario.trajectory is not None
         options["duration"] = wanted.scenario.trajectory.end - wanted.study.start
+        if options["duration"] <= 0:
+            told = f"start = {wanted.study.start:g} is not before the end of the motion"
+            top.fail("start", f"{told}, at {wanted.scenario.trajectory.end:g} s; give an earlier one, or duration")
     options.setdefault("every", options["duration"] / 100)
     if wanted.compiled:
         options["within"] = within

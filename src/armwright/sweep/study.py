@@ -62,7 +62,7 @@ class Study:
     `file` is what messages call it, `text` what it was read from, and names of other files are relative to `folder`.
     """
 
-    robot: str | Robot
+    robot: str | Robot | Mapping[str, Any]
     vary: Mapping[str, Any]
     design: Mapping[str, Any] = field(default_factory=dict)
     want: Mapping[str, Any] = field(default_factory=dict)
@@ -100,8 +100,8 @@ class Study:
         top.check_keys(KEYS)
         for key in ("robot", "vary"):
             top.need(key)
-        if top.text("robot", "") == "":
-            top.fail("robot", 'robot = "" names none; expected a packaged robot, or a file')
+        if not data["robot"]:
+            top.fail("robot", f"robot = {data['robot']!r} names none; expected a packaged robot, or a file")
         return cls(**data, file=file, folder=folder, text=text)
 
     def run(self, folder: str | Path, **how: Any) -> Any:

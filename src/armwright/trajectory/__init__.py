@@ -9,8 +9,9 @@ check_limits(motion, robot)              # false if every joint stays within its
 
 from armwright.trajectory.analytic import cycloid, cycloidal, function
 from armwright.trajectory.base import Trajectory
+from armwright.trajectory.blends import blended
 from armwright.trajectory.limits import LimitReport, check_limits
-from armwright.trajectory.line import cartesian_line
+from armwright.trajectory.line import cartesian_circle, cartesian_line
 from armwright.trajectory.polynomial import PiecewisePolynomial, linear, normal_spline, rest, trapezoidal
 from armwright.trajectory.splines import cubic, hermite, quintic, sampled, spline
 from armwright.trajectory.time_optimal import TimeOptimal, time_optimal
@@ -20,6 +21,8 @@ __all__ = [
     "PiecewisePolynomial",
     "TimeOptimal",
     "Trajectory",
+    "blended",
+    "cartesian_circle",
     "cartesian_line",
     "check_limits",
     "cubic",

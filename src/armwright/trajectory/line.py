@@ -1,11 +1,11 @@
-"""A straight line of the tool in space, as a motion of the joints.
+"""A straight line or a circle of the tool in space, as a motion of the joints.
 
-    s        progress along the line, from 0 to 1, a function of time (the law)
-    d        the twist of the tool for a unit rate of s, in the axes of the world: constant along the line, since the
-             tool turns about a fixed axis
-    q(s)     the joints on the line; q' and q'' are derivatives with respect to s
+    s        progress along the way, from 0 to 1, a function of time (the law)
+    d, d'    the twist of the tool for a unit rate of s, in the axes of the world, and how it changes with s: on a line
+             it does not, since the tool turns about a fixed axis
+    q(s)     the joints on the way; q' and q'' are derivatives with respect to s
 
-The joints at a few places of the line come from the robot's inverse kinematics; a spline through them is a guess for
+The joints at a few places of the way come from the robot's inverse kinematics; a spline through them is a guess for
 every other place, which Newton steps on the pose make exact. From J q' = d follow q' and, differentiated, q''. A joint
 motion that does not move the tool is that of the spline, so a robot with more joints than the task needs has one, too.
 """
@@ -23,7 +23,7 @@ from armwright.arrays import whole_number
 from armwright.errors import InputError, unknown
 from armwright.model.values import as_transform
 from armwright.trajectory.base import Paced, State, Trajectory
-from armwright.trajectory.inputs import check_numbers, one_per_joint, read_only, short
+from armwright.trajectory.inputs import check_numbers, number, numbers, one_per_joint, read_only, short
 from armwright.trajectory.polynomial import PiecewisePolynomial
 from armwright.trajectory.splines import spline
 
@@ -47,6 +47,16 @@ class Arm(Protocol):
     def inverse_kinematics(self, T: ArrayLike, q0: ArrayLike, *, path: bool, orientation: str) -> Array: ...
 
 
+class Way(Protocol):
+    """Poses of the tool from s = 0 to 1."""
+
+    def __call__(self, s: Array) -> Array:
+        """The poses at s, shape s.shape + (4, 4)."""
+
+    def twists(self, s: Array) -> tuple[Array, Array]:
+        """d and d' at s: linear, then angular."""
+
+
 @dataclass(frozen=True, eq=False)
 class PoseLine:
     """Poses from a first one along a displacement and about a fixed axis, in the axes of the world."""
@@ -55,10 +65,9 @@ class PoseLine:
     displacement: Array
     turn: Array
 
-    @property
-    def twist(self) -> Array:
-        """d: linear, then angular."""
-        return np.concatenate([self.displacement, self.turn])
+    def twists(self, s: Array) -> tuple[Array, Array]:
+        twist = np.broadcast_to(np.concatenate([self.displacement, self.turn]), (*s.shape, 6))
+        return twist, np.zeros_like(twist)
 
     def __call__(self, s: Array) -> Array:
         """The poses at s, shape s.shape + (4, 4)."""
@@ -68,12 +77,40 @@ class PoseLine:
         return T
 
 
+@dataclass(frozen=True, eq=False)
+class PoseCircle:
+    """Poses from a first one around a centre, by an angle about an axis of the world; `turning`, the tool turns too."""
+
+    pose: Array
+    center: Array
+    turn: Array
+    turning: bool
+
+    def twists(self, s: Array) -> tuple[Array, Array]:
+        arm = self._arm(s)
+        linear = np.cross(self.turn, arm)
+        angular = np.broadcast_to(self.turn * self.turning, linear.shape)
+        rate = np.concatenate([np.cross(self.turn, linear), np.zeros_like(angular)], axis=-1)
+        return np.concatenate([linear, angular], axis=-1), rate
+
+    def __call__(self, s: Array) -> Array:
+        T = np.broadcast_to(self.pose, (*s.shape, 4, 4)).copy()
+        if self.turning:
+            T[..., :3, :3] = turned(self.turn, s) @ self.pose[:3, :3]
+        T[..., :3, 3] = self.center + self._arm(s)
+        return T
+
+    def _arm(self, s: Array) -> Array:
+        """From the centre to the tool."""
+        return np.asarray(turned(self.turn, s) @ (self.pose[:3, 3] - self.center))
+
+
 @dataclass(frozen=True, repr=False, eq=False)
-class CartesianLine(Paced):
-    """A line, the law of progress on it, and a guess for the joints at any s; see `cartesian_line`."""
+class CartesianPath(Paced):
+    """A way of the tool, the law of progress on it, and a guess for the joints at any s; see `cartesian_line`."""
 
     robot: Arm
-    line: PoseLine
+    way: Way
     law: Trajectory
     guess: PiecewisePolynomial
     orientation: str
@@ -89,18 +126,20 @@ class CartesianLine(Paced):
         guess, first, second = self.guess._at(s)
         q = self._exact(guess, s)
         J = self.robot.jacobian(q, axes="frame")
-        wanted = _in_tool_axes(self.robot.forward_kinematics(q), self.line.twist)
+        pose, (twist, rate) = self.robot.forward_kinematics(q), self.way.twists(s)
+        wanted = _in_tool_axes(pose, twist)
         inverse = self._inverse(J)
         first = first + _times(inverse, self._counted(wanted - _times(J, first)))
         moving = _times(J, first)
-        self._check_velocity(self._counted(wanted - moving), s)
-        turning = -_cross(moving[..., 3:], wanted)  # what is at rest in the world, seen from a tool that turns
+        self._check_velocity(self._counted(wanted - moving), s, float(np.abs(twist).max(initial=1.0)))
+        # what is at rest in the world, seen from a tool that turns
+        turning = _in_tool_axes(pose, rate) - _cross(moving[..., 3:], wanted)
         known = _times(self.robot.jacobian_derivative(q, first, axes="frame"), first) + _times(J, second)
         return q, first, second + _times(inverse, self._counted(turning - known))
 
     def _exact(self, q: Array, s: Array) -> Array:
-        """Joints near q for which the tool is on the line at s."""
-        T = self.line(s)
+        """Joints near q for which the tool is on its way at s."""
+        T = self.way(s)
         scale = np.abs(T[..., :3, 3]).max(initial=1.0)
         for _ in range(NEWTON_STEPS):
             now = self.robot.forward_kinematics(q)
@@ -109,8 +148,8 @@ class CartesianLine(Paced):
                 return q
             q = q + _times(self._inverse(self.robot.jacobian(q, axes="frame")), error)
         raise InputError(
-            f"the line cannot be followed near s = {_worst(error, s)}: {np.abs(error).max():.1e} m or rad are missing; "
-            "keep away from singular postures, or give more knots="
+            f"the tool cannot follow its way near s = {_worst(error, s)}: {np.abs(error).max():.1e} m or rad are "
+            "missing; keep away from singular postures, or give more knots="
         )
 
     def _counted(self, twist: Array) -> Array:
@@ -122,11 +161,11 @@ class CartesianLine(Paced):
         inverse: Array = np.linalg.pinv(J[..., : ROWS[self.orientation], :], rcond=SINGULAR)
         return inverse
 
-    def _check_velocity(self, missing: Array, s: Array) -> None:
-        if np.abs(missing).max(initial=0.0) > SINGULAR * max(1.0, np.abs(self.line.twist).max()):
+    def _check_velocity(self, missing: Array, s: Array, scale: float) -> None:
+        if np.abs(missing).max(initial=0.0) > SINGULAR * scale:
             raise InputError(
-                f"the line meets a singular posture near s = {_worst(missing, s)}, where no joint velocity moves the "
-                "tool along it; choose another line or another q0"
+                f"the tool meets a singular posture near s = {_worst(missing, s)}, where no joint velocity moves it "
+                "along its way; choose another way or another q0"
             )
 
 
@@ -138,7 +177,7 @@ def cartesian_line(
     q0: ArrayLike,
     orientation: str = "full",
     knots: int = 65,
-) -> CartesianLine:
+) -> CartesianPath:
     """The tool on a straight line from one 4x4 pose to another, turning about a fixed axis meanwhile.
 
     `law` is a trajectory of one joint from 0 to 1, the part of the way done at time t: normal_spline(0, 1, duration),
@@ -147,17 +186,71 @@ def cartesian_line(
     about its z axis) or "free" (only the position counts). `knots` is at how many places of the line the inverse
     kinematics are solved beforehand; the joints at any time are exact for any number, as long as these lead there.
     """
+    first, last = (_pose(name, pose) for name, pose in (("start_pose", start_pose), ("end_pose", end_pose)))
+    turn = rotation_vector(last[:3, :3] @ first[:3, :3].T)
+    line = PoseLine(read_only(first), read_only(last[:3, 3] - first[:3, 3]), read_only(turn))
+    return _followed(robot, line, law, q0, orientation, knots)
+
+
+def cartesian_circle(
+    robot: Arm,
+    start_pose: ArrayLike,
+    center: ArrayLike,
+    axis: ArrayLike,
+    law: Trajectory,
+    q0: ArrayLike,
+    angle: float = 2 * np.pi,
+    turning: bool = False,
+    orientation: str = "full",
+    knots: int = 129,
+) -> CartesianPath:
+    """The tool on a circle, or an arc of it, from a 4x4 pose around a centre, counterclockwise about an axis.
+
+    Centre (metres) and axis are seen from the world; the axis stands on the plane of the circle, which the start pose
+    lies in. `angle` is how far it goes, in radians, negative for clockwise and more than 2 pi for several rounds. The
+    tool keeps its orientation, or with `turning` turns with the circle. The rest is as in `cartesian_line`.
+    """
+    first, middle = _pose("start_pose", start_pose), _triple("center", center)
+    along = _triple("axis", axis)
+    length, far = float(np.linalg.norm(along)), first[:3, 3] - middle
+    radius = float(np.linalg.norm(far))
+    if length == 0 or radius == 0:
+        wrong = f"axis = {axis!r}" if length == 0 else f"center = {center!r}, where the tool is"
+        raise InputError(f"{wrong}; expected an axis that is not zero, and a centre away from the start pose")
+    above = float(far @ along) / length
+    if abs(above) > FLAT * radius:
+        raise InputError(
+            f"the start lies {short(above)} m along the axis from the centre; expected it in the plane of the circle, "
+            f"such as center = {(middle + above * along / length).round(9).tolist()}"
+        )
+    turn = along / length * number("angle", angle, "radians")
+    if not turn.any():
+        raise InputError("angle = 0: expected how far around the tool goes, in radians")
+    circle = PoseCircle(read_only(first), read_only(middle), read_only(turn), bool(turning))
+    return _followed(robot, circle, law, q0, orientation, knots)
+
+
+FLAT = 1e-6
+"""The part of its radius by which a circle may miss the start pose."""
+
+
+def _followed(robot: Arm, way: Way, law: Trajectory, q0: ArrayLike, orientation: str, knots: int) -> CartesianPath:
+    """The joints along a way, by inverse kinematics from place to place."""
     if orientation not in ROWS:
         raise unknown("orientation", orientation, ROWS)
     places = np.linspace(0.0, 1.0, whole_number("knots", knots, 2))
     _check_law(law)
-    first, last = (_pose(name, pose) for name, pose in (("start_pose", start_pose), ("end_pose", end_pose)))
-    turn = rotation_vector(last[:3, :3] @ first[:3, :3].T)
-    line = PoseLine(read_only(first), read_only(last[:3, 3] - first[:3, 3]), read_only(turn))
     check_numbers(robot, "a trajectory")
     begin = one_per_joint("q0", q0, robot.n)
-    q = robot.inverse_kinematics(line(places), begin, path=True, orientation=orientation)
-    return CartesianLine(robot, line, law, spline(places, q), orientation)
+    q = robot.inverse_kinematics(way(places), begin, path=True, orientation=orientation)
+    return CartesianPath(robot, way, law, spline(places, q), orientation)
+
+
+def _triple(name: str, value: ArrayLike) -> Array:
+    array = numbers(name, value, "three numbers")
+    if array.shape != (3,):
+        raise InputError(f"{name} = {value!r}: expected three numbers, x, y and z")
+    return array
 
 
 def pose_error(now: Array, wanted: Array, orientation: str) -> Array:

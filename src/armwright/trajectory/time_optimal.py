@@ -470,7 +470,8 @@ def _bounds(course: Course, b: Array, c: Array) -> Bounds:
     share = np.maximum(np.abs(by_y), STRAIGHT * np.abs(by_x)) + np.finfo(float).tiny
     high, low = course.high - c, course.low - c
     parts = (-by_x * sign, np.where(down, -low, high), np.where(down, -high, low))
-    slope, most, least = (np.concatenate(list(part / share), axis=-1) for part in parts)
+    with np.errstate(over="ignore"):  # a joint that stands still bounds nothing
+        slope, most, least = (np.concatenate(list(part / share), axis=-1) for part in parts)
     steady = np.divide(np.where(b > 0, high, low), b, out=np.full_like(b, np.inf), where=by_x * by_y > 0).min(axis=-1)
     return Bounds(slope, most, least, np.minimum(course.cap, _at_places(*steady)))
 

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from armwright.algebra import Array
+from armwright.report.html import document, escape
 from armwright.report.plot import Plot, figures
 from armwright.study.papers.judgement import (
     Bound,
@@ -27,6 +28,18 @@ from armwright.study.papers.judgement import (
 
 NOTHING = "-"
 """Where the paper prints nothing."""
+
+TONES = {
+    verdict.value: tone
+    for tone, verdicts in {
+        "good": (Verdict.EQUAL, Verdict.HOLDS, Verdict.DIGITS),
+        "fair": (Verdict.MOSTLY, Verdict.TENTH, Verdict.TWO, Verdict.TEN),
+        "none": (Verdict.UNCHECKABLE,),
+        "bad": (Verdict.DIFFERS,),
+    }.items()
+    for verdict in verdicts
+}
+"""What a verdict looks like on a page."""
 
 COLUMNS = ("where", "what", "published", "obtained", "held to", "verdict")
 
@@ -94,7 +107,31 @@ class Study:
     def page(self) -> str:
         """One page with the table of findings and all figures."""
         rows = [[*COLUMNS, "why"], *([*finding.row, finding.why] for finding in self.findings)]
-        return figures(self.title, self.summary, self.plots, [("Published beside obtained", rows)])
+        tables = [("Published beside obtained", rows)]
+        return figures(self.title, self.summary, self.plots, tables, "reproduction", TONES)
+
+
+def index(studies: Iterable[Study]) -> str:
+    """The page that leads to those of all papers: how many findings of each have which verdict."""
+    made = list(studies)
+    verdicts = [v for v in Verdict if any(finding.verdict is v for study in made for finding in study.findings)]
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in ("paper", *(v.value for v in verdicts)))
+    rows = "".join(f"<tr>{_linked(study)}{_counted(study, verdicts)}</tr>" for study in made)
+    body = (
+        f'<p class="lead">{escape(tally([finding for study in made for finding in study.findings]))}.</p>'
+        f'<section class="panel"><h2>Findings by verdict</h2><div class="scroll"><table><thead><tr>{head}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div></section>"
+    )
+    return document("reproduction", "The papers, published beside obtained", body)
+
+
+def _linked(study: Study) -> str:
+    return f'<th scope="row"><a href="{escape(study.paper)}.html">{escape(study.title)}</a></th>'
+
+
+def _counted(study: Study, verdicts: Iterable[Verdict]) -> str:
+    counts = [(v, sum(finding.verdict is v for finding in study.findings)) for v in verdicts]
+    return "".join(f'<td class="{TONES[v.value]}"><span>{n}</span></td>' if n else "<td></td>" for v, n in counts)
 
 
 def together(parts: Iterable[Part]) -> Part:

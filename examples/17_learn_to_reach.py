@@ -1,7 +1,7 @@
 """A policy that learns to reach, by proximal policy optimisation (Schulman et al. 2017) in plain PyTorch.
 
-    python examples/learn_to_reach.py            the Panda, to within 2 cm of targets anywhere in its reach
-    python examples/learn_to_reach.py --quick    a quarter of a minute: enough to see it learn
+    python examples/17_learn_to_reach.py            the Panda, to within 2 cm of targets anywhere in its reach
+    python examples/17_learn_to_reach.py --quick    a quarter of a minute: enough to see it learn
 
 A thousand arms start with all joints anywhere in the middle half of their ranges, and each is to bring its tip to a
 target anywhere. Actions are velocities of the joints, 25 a second. At the end the policy is tried on 1000 targets that
@@ -17,11 +17,12 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from pictures import show
 from torch import Tensor, nn
 from torch.distributions import Normal, kl_divergence
 
 from armwright.learn.gym import Environments, Reach, vector
-from armwright.report.plot import Curve, Plot, write
+from armwright.report.plot import Curve, Plot
 
 TOLERANCE = 0.02  # metres
 UNSEEN, WATCHED = 1_000_000, 2_000_000  # seeds of targets that nothing is learned from: the last trial's, the course's
@@ -207,18 +208,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a few updates only")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--curve", metavar="FILE.svg", help="where the learning curve is written; nowhere without")
+    parser.add_argument("--picture", metavar="FILE.svg", help="where the learning curve is written; nowhere without")
     chosen = parser.parse_args()
     how = replace(QUICK if chosen.quick else Settings(), seed=chosen.seed)
     policy, course = learn(how)
     last = Mark(course[-1].steps, course[-1].seconds, trial(policy, how, UNSEEN))
     print(f"on 1000 targets it has not seen, after {last.seconds / 60:.1f} minutes:\n{last}")
-    if not chosen.curve:
-        return
     share = Curve("within 2 cm", [m.steps / 1e6 for m in course], [100 * m.within for m in course], marks=True)
     plot = Plot("A policy learns to reach", "million steps", "% of targets it has not seen", [share])
-    write(chosen.curve, plot.svg(), folders=True)
-    print(f"curve in {chosen.curve}")
+    show(plot.svg())
 
 
 if __name__ == "__main__":

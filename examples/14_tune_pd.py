@@ -8,9 +8,13 @@ long as its model is right, and there would be little to tune.)
 Gains are numbers of the compiled loop: an array (candidates, joints) is one call, and other gains compile nothing.
 """
 
+import sys
+
 import numpy as np
+from pictures import show
 
 import armwright as aw
+from armwright.report.plot import Curve, Plot
 
 HOME = np.array([0.0, -0.4, 0.0, -2.0, 0.0, 1.6, 0.8])
 PLACE = np.array([0.8, 0.2, -0.3, -1.5, 0.4, 1.9, 0.2])
@@ -68,8 +72,11 @@ def main(count: int = 10_000, threads: int = 2) -> dict[str, np.ndarray]:
     print(f"{len(unbeaten)} are beaten by none in both, such as")
     for k in unbeaten[np.linspace(0, len(unbeaten) - 1, 5).astype(int)]:
         print(f"  kp of joint 2 {kp[k, 1]:6.0f}: {1e3 * error[k]:6.2f} mrad, {effort[k]:.1%} of the torque")
+    tried = Curve("tried", (1e3 * error).tolist(), (100 * effort).tolist(), line=False, colour="#94a3b8")
+    ends = Curve("beaten by none", (1e3 * error[unbeaten]).tolist(), (100 * effort[unbeaten]).tolist(), marks=True)
+    show(Plot(f"{count} PD controllers", "mrad beside the motion", "% of the torque", [tried, ends], x_log=True).svg())
     return {"error": error, "effort": effort, "best": best, "checked": checked, "front": unbeaten}
 
 
 if __name__ == "__main__":
-    main()
+    main(count=500 if "--quick" in sys.argv else 10_000)

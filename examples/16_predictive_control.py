@@ -8,11 +8,15 @@ carries 1.5 kg of which the planner does not know: by what the joints come out s
 Samples lie side by side in memory, (steps, joints, samples): compiled code reads that fastest, and so does NumPy.
 """
 
+import sys
 import time
 
 import numpy as np
+from pictures import show
 
 import armwright as aw
+from armwright.report.plot import Curve, Plot
+from armwright.scene import svg
 
 DT, KNOT = 0.01, 5
 """Seconds of a step, and steps for which noise stays as it is: smoother torques, and fewer numbers to draw."""
@@ -92,8 +96,11 @@ def main(seconds: float = 3.0, samples: int = 2048, steps: int = 50, threads: in
     )
     weight = LOADED.gravity_torque(q) - ARM.gravity_torque(q)
     print(f"found of the payload: {unknown[1]:.1f} N m at joint 2, where its weight is {weight[1]:.1f} N m")
+    paths = (("target", 100 * target(times + DT)), ("tip", 100 * np.array(tips)))
+    curves = [Curve(name, p[:, 1].tolist(), p[:, 2].tolist(), dashed=name == "target") for name, p in paths]
+    show(svg(LOADED, HOME), Plot("The tip follows its target", "y cm", "z cm", curves).svg())
     return {"error": error, "unknown": unknown, "weight": weight}
 
 
 if __name__ == "__main__":
-    main()
+    main(**({"seconds": 0.5, "samples": 256, "steps": 40} if "--quick" in sys.argv else {}))

@@ -10,9 +10,13 @@ upright and at rest. iLQR (Li and Todorov 2004; regularised as in Tassa, Erez an
 At the end `aw.simulate` goes along the same torques with error control, where numbers compile nothing: 200 calls.
 """
 
+import sys
+
 import numpy as np
+from pictures import show
 
 import armwright as aw
+from armwright.report.plot import Curve, Plot
 
 ROD = {
     "type": "revolute",
@@ -119,8 +123,12 @@ def main(steps: int = 200, many: int = 1024, most: int = 300, seed: int = 0) -> 
         f"after {steps * DT:.1f} s: {angle:.1e} rad from upright at {speed:.1e} rad/s; at most {abs(u).max():.1f} N m"
     )
     print(f"by aw.simulate, rtol 1e-9, it ends {np.abs(end - x[-1]).max():.1e} from there")
+    times = (DT * np.arange(len(x))).tolist()
+    curves = [Curve(name, times, x[:, i].tolist()) for i, name in enumerate(("shoulder rad", "elbow rad"))]
+    curves.append(Curve("torque / 10 N m", times[:-1], (u / 10).tolist(), dashed=True))
+    show(Plot("An acrobot swings up", "s", "", curves).svg())
     return x, u, end
 
 
 if __name__ == "__main__":
-    main()
+    main(**({"steps": 150, "many": 64, "most": 60} if "--quick" in sys.argv else {}))

@@ -1,0 +1,76 @@
+"""`armwright export`: a robot's functions as files for another program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from armwright.cli.command import AS_JSON, NamedRobot, robot_of
+from armwright.cli.output import show_json, show_rows, told, working
+from armwright.export import EXPORTS, identifier
+from armwright.export.exporting import form_of, kept, wanted
+from armwright.export.notes import digest
+from armwright.graph.count import count
+from armwright.graph.program import Program
+
+KINDS = ("mul", "add", "div", "trig")
+
+
+def run_export(
+    robot: NamedRobot,
+    to: Annotated[str, typer.Option(help=f"{', '.join(EXPORTS)}.")] = "c",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The folder; the robot's name by default.")
+    ] = None,
+    functions: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAMES", help="As armwright formulations lists them; jacobian@camera is of a frame."),
+    ] = None,
+    vary: Annotated[
+        list[str] | None, typer.Option(metavar="NAMES", help="What stays open, such as payload.mass,gravity.")
+    ] = None,
+    wrenches: Annotated[
+        list[str] | None, typer.Option(metavar="NAMES", help="tip_wrench and link_wrenches, as arguments.")
+    ] = None,
+    single: Annotated[bool, typer.Option("--float", help="Single precision.")] = False,
+    json: AS_JSON = False,
+) -> None:
+    """Write a robot's functions as code for another program, with a self-test where it can be run."""
+    dtype = "float32" if single else "float64"
+    form, arm = form_of(to, dtype), robot_of(robot)
+    folder = output or Path(identifier(arm.name))
+    with working(f"writing {arm.name}"):
+        asked = wanted(arm, _split(functions) or form.functions, dtype, _split(vary), _split(wrenches))
+        paths = kept(folder, form.files(asked))
+    if json:
+        written = {name: _as_data(program) for name, program in asked.written.items()}
+        show_json({"robot": arm.name, "digest": digest(arm), "to": to, "files": paths, "functions": written})
+        return
+    show_rows([("function", "arguments", "result", *KINDS), *(_row(*entry) for entry in asked.written.items())])
+    told(folder, f"{', '.join(path.name for path in paths)}: {form.about}")
+
+
+def _split(given: Sequence[str] | None) -> list[str]:
+    """Names with commas between, in one option or in several."""
+    return [name for entry in given or () for name in entry.split(",") if name]
+
+
+def _cost(program: Program) -> dict[str, int]:
+    cost = count(program.outputs)
+    numbers = cost.multiplications, cost.additions, cost.divisions, cost.trigonometric
+    return dict(zip(KINDS, numbers, strict=True))
+
+
+def _as_data(program: Program) -> dict[str, object]:
+    """How many numbers each argument has, the shape of the result, and what it costs."""
+    arguments = {argument: len(inputs) for argument, inputs in program.arguments}
+    return {"arguments": arguments, "shape": program.shape, "operations": _cost(program)}
+
+
+def _row(name: str, program: Program) -> list[str]:
+    arguments = " ".join(f"{argument}[{len(inputs)}]" for argument, inputs in program.arguments)
+    shape = " x ".join(map(str, program.shape)) or "1"
+    return [name, arguments, shape, *map(str, _cost(program).values())]

@@ -1,0 +1,206 @@
+"""The [trajectory] of a scenario: which motion each type is, and which keys say it.
+
+| type                     | keys                                                                     |
+|--------------------------|--------------------------------------------------------------------------|
+| cubic, quintic, spline   | times, points                                                            |
+| cycloidal, normal_spline | from, to, duration                                                       |
+| trapezoidal              | from, to, velocity, acceleration                                         |
+| blended                  | points, acceleration; velocity (by default the robot's), blend           |
+| time_optimal             | points; velocity and torque (by default the robot's), acceleration, jerk |
+| cartesian_line           | q0, to or by; duration, or velocity and acceleration; orientation        |
+| cartesian_circle         | q0, center, axis; angle, turning; duration, or velocity and ...          |
+| sampled                  | file                                                                     |
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from armwright import trajectory
+from armwright.algebra import Array
+from armwright.errors import InputError, UnreachableError
+from armwright.identify.data import columns_of, joints_of
+from armwright.model.description import NO_TRANSFORM
+from armwright.model.values import Reader
+from armwright.names import shown
+from armwright.robot import Robot
+from armwright.trajectory import TimeOptimal, Trajectory
+from armwright.trajectory.inputs import check_numbers
+
+NAMED = 12
+"""Joints that are named where a motion is of others."""
+
+FAITHFUL = 1e-4
+"""Radians or metres by which a motion from a file may be smoothed so that it can be compiled."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A motion that a table can say: the keys it needs, those it may have, and how it is made of them.
+
+    `begin` is the key that says where it begins, which a later phase need not say. Of what `varies` a study may vary
+    numbers: it has as many pieces for all.
+    """
+
+    needed: tuple[str, ...]
+    make: Callable[[Reader, Robot, Path], Trajectory]
+    further: tuple[str, ...] = ()
+    begin: str = ""
+    varies: bool = False
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return (*self.needed, *self.further)
+
+
+def _plain(name: str, *needed: str) -> Kind:
+    """A function of `armwright.trajectory` that takes these in this order."""
+
+    def make(part: Reader, _arm: Robot, _folder: Path) -> Trajectory:
+        function: Callable[..., Trajectory] = getattr(trajectory, name)
+        return function(*(part.data[key] for key in needed))
+
+    return Kind(needed, make, begin="from" if "from" in needed else "", varies=True)
+
+
+def _sampled(part: Reader, arm: Robot, folder: Path) -> Trajectory:
+    try:
+        return motion_of(folder / part.text("file", ""), arm)
+    except InputError as error:
+        part.fail("file", str(error))
+
+
+def _blended(part: Reader, arm: Robot, _folder: Path) -> Trajectory:
+    velocity = part.data.get("velocity") or [joint.max_velocity for joint in arm.joints]
+    if "velocity" not in part.data and not all(velocity):
+        part.fail(None, f"missing key 'velocity'; {arm.name} has joints without a largest speed")
+    return trajectory.blended(part.data["points"], velocity, part.data["acceleration"], part.data.get("blend"))
+
+
+def _time_optimal(part: Reader, arm: Robot, _folder: Path) -> Trajectory:
+    limits = {key: part.data[key] for key in ("velocity", "acceleration", "torque", "jerk") if key in part.data}
+    return trajectory.time_optimal(arm, part.data["points"], **limits)
+
+
+def _line(part: Reader, arm: Robot, _folder: Path) -> Trajectory:
+    first = _first(part, arm)
+    if ("to" in part.data) == ("by" in part.data):
+        part.fail(None, "expected one of to = [x, y, z] (or a pose), and by = [x, y, z], metres from the start")
+    last = first.copy()
+    if "by" in part.data:
+        last[:3, 3] += part.triple("by")
+    elif isinstance(part.data["to"], list) and len(part.data["to"]) == 3:
+        last[:3, 3] = part.triple("to")
+    else:
+        last = np.array(part.transform("to", NO_TRANSFORM))
+    law = _law(part, float(np.linalg.norm(last[:3, 3] - first[:3, 3])))
+    return trajectory.cartesian_line(arm, first, last, law, part.data["q0"], part.text("orientation", "full"))
+
+
+def _circle(part: Reader, arm: Robot, _folder: Path) -> Trajectory:
+    first, center = _first(part, arm), part.triple("center")
+    angle = part.angle("angle", 2 * math.pi)
+    law = _law(part, abs(angle) * float(np.linalg.norm(first[:3, 3] - center)))
+    turning, orientation = part.flag("turning"), part.text("orientation", "full")
+    axis = part.triple("axis")
+    return trajectory.cartesian_circle(arm, first, center, axis, law, part.data["q0"], angle, turning, orientation)
+
+
+def _first(part: Reader, arm: Robot) -> Array:
+    """Where the tool is at the start."""
+    return arm.forward_kinematics(part.numbers("q0", arm.n))
+
+
+def _law(part: Reader, length: float) -> Trajectory:
+    """How far along its way the tool is: smoothly in a duration, or within a velocity and an acceleration (m/s)."""
+    if "duration" in part.data and not {"velocity", "acceleration"} & set(part.data):
+        return trajectory.normal_spline(0.0, 1.0, part.number("duration"))
+    if "duration" in part.data or not {"velocity", "acceleration"} <= set(part.data):
+        part.fail(None, "expected duration = seconds, or velocity = m/s and acceleration = m/s^2 of the tool")
+    if not length > 0:
+        part.fail("velocity", "the tool only turns; expected duration = seconds in place of a velocity")
+    return trajectory.trapezoidal(0.0, 1.0, part.number("velocity") / length, part.number("acceleration") / length)
+
+
+PACED = ("duration", "velocity", "acceleration", "orientation")
+
+MOTIONS: dict[str, Kind] = {
+    "cubic": _plain("cubic", "times", "points"),
+    "quintic": _plain("quintic", "times", "points"),
+    "spline": _plain("spline", "times", "points"),
+    "cycloidal": _plain("cycloidal", "from", "to", "duration"),
+    "normal_spline": _plain("normal_spline", "from", "to", "duration"),
+    "trapezoidal": _plain("trapezoidal", "from", "to", "velocity", "acceleration"),
+    "blended": Kind(("points", "acceleration"), _blended, ("velocity", "blend")),
+    "time_optimal": Kind(("points",), _time_optimal, ("velocity", "acceleration", "torque", "jerk")),
+    "cartesian_line": Kind(("q0",), _line, ("to", "by", *PACED), begin="q0"),
+    "cartesian_circle": Kind(("q0", "center", "axis"), _circle, ("angle", "turning", *PACED), begin="q0"),
+    "sampled": Kind(("file",), _sampled),
+}
+"""Every type of [trajectory]."""
+
+
+def choice(part: Reader, key: str, choices: Mapping[str, tuple[str, ...]], also: tuple[str, ...] = ()) -> str:
+    """Which of some kinds a table is, with no other keys than that kind has."""
+    kind = part.need(key)
+    if not isinstance(kind, str) or kind not in choices:
+        part.fail(key, f"unknown {key} {kind!r}; expected one of {', '.join(choices)}")
+    part.check_keys((key, *choices[kind], *also))
+    return kind
+
+
+def trajectory_of(part: Reader, arm: Robot, folder: Path, begin: Array | None = None) -> Trajectory:
+    """The motion that a table says, for a robot; files that it names lie in `folder`.
+
+    `begin` is where the robot is before, from where a motion goes on that does not say where it begins.
+    """
+    kind = MOTIONS[choice(part, "type", {name: kind.keys for name, kind in MOTIONS.items()})]
+    if begin is not None and kind.begin:
+        part = Reader({kind.begin: begin.tolist(), **part.data}, part.where)
+    for key in kind.needed:
+        part.need(key)
+    try:
+        check_numbers(arm, "a trajectory")
+        motion = kind.make(part, arm, folder)
+    except (InputError, UnreachableError) as error:
+        part.fail("type", str(error))
+    if motion.n != arm.n:
+        names = ", ".join(shown(joint.name) for joint in arm.joints[:NAMED]) + (", ..." if arm.n > NAMED else "")
+        part.fail(
+            "points" if "points" in part.data else "from",
+            f"{motion.n} joints; {arm.name} has {arm.n} ({names}); give each its positions, or leave joints out as in "
+            'robot = {file = "arm.urdf", tip = "flange", locked = {finger = 0.02}}',
+        )
+    return motion
+
+
+def motion_of(path: Path, arm: Robot) -> Trajectory:
+    """The motion in a .csv or .parquet file: columns t, q1 ... qn, and if they are known qd1 ... and qdd1 ..."""
+    columns = columns_of(path)
+    q, qd, qdd = (joints_of(columns, name, arm.n, path) for name in ("q", "qd", "qdd"))
+    if "t" not in columns or q is None:
+        raise InputError(
+            f"{path} has the columns {', '.join(columns)}; expected t, q1 to q{arm.n}, and if they are known qd1 to "
+            f"qd{arm.n} and qdd1 to qdd{arm.n}"
+        )
+    try:
+        if qd is None:
+            return trajectory.spline(columns["t"], q)
+        return trajectory.hermite(columns["t"], q, qd, qdd)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def followed(motion: Trajectory) -> Trajectory:
+    """A motion for a law to follow: in few pieces, which compile, where that is (nearly) the same."""
+    if motion.traceable:
+        return motion.holding()
+    few = motion.in_pieces() if isinstance(motion, TimeOptimal) else trajectory.sampled(motion)
+    times = np.array(motion.knots) if len(motion.knots) > 100 else np.linspace(motion.start, motion.end, 201)
+    near = float(np.max(np.abs(few(times)[0] - motion(times)[0]))) <= FAITHFUL
+    return (few if near else motion).holding()

@@ -1,0 +1,199 @@
+"""What a scenario file says, read: its robot, what it does, and how that is simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from armwright import torque
+from armwright.errors import InputError, ModelError
+from armwright.files import contents
+from armwright.load import load
+from armwright.model.toml import LARGEST, data_of
+from armwright.model.values import Reader
+from armwright.robot import Robot
+from armwright.scenario.events import event_of, stops_of
+from armwright.scenario.laws import default_law, law_of
+from armwright.scenario.motions import trajectory_of
+from armwright.scenario.phases import Part, held, phases_of
+from armwright.scenario.picking import picked_and_placed
+from armwright.simulation import Phase, Run, simulate, simulate_phases, torques_along
+from armwright.simulation.joining import later
+from armwright.trajectory import Trajectory
+
+OPTIONS = ("duration", "every", "q0", "qd0", "start", "smooth")
+"""Of `simulate`, as they are."""
+
+INTEGRATOR = ("method", "rtol", "atol", "step", "max_step")
+MOVING = ("duration", "q0", "qd0", "start", "trajectory", "torque", "phase")
+"""What says how a robot moves: a file without any of it changes the robot alone, which then picks and places."""
+
+TOP = (*("robot", "gravity", "payload", *OPTIONS, "stops", "integrator", "trajectory", "torque", "event", "phase"),)
+"""The keys of a scenario."""
+
+LOADED = ("file", "base", "tip", "locked", "packages", "mappings", "floating")
+"""Of a robot that is a table: its file, and arguments of `load`."""
+
+OTHERS = ("link", "convention", "vary", "motion", "motor", "gearbox", "cylinder")
+"""Keys of other files than scenarios."""
+
+OF_PHASES = ("duration", "trajectory", "start")
+"""What each phase says for itself."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What a file says, made ready for `simulate`; of one in `phases`, law and trajectory are those of the first."""
+
+    robot: Robot
+    law: torque.Law
+    trajectory: Trajectory | None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    text: str = ""
+    phases: tuple[Part, ...] = ()
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """What is done one after the other."""
+        return self.phases or (Part(Phase(self.robot, self.law, self.options.get("duration")), self.trajectory),)
+
+    def simulate(self) -> Run:
+        """The motion."""
+        if not self.phases:
+            return simulate(self.robot, self.law, **self.options)
+        return simulate_phases([part.phase for part in self.phases], **self.options)
+
+    def torques(self) -> Run:
+        """The torques of its trajectory, or of those of its phases one after the other, by inverse dynamics."""
+        runs: list[Run] = []
+        for part in self.parts:
+            if part.trajectory is None:
+                raise InputError("torques need a motion: the scenario has no [trajectory]")
+            every, motion = self.options.get("every", 0.01), part.trajectory
+            run = torques_along(part.phase.robot, motion, every, friction_law=_friction(part.phase.torque))
+            runs.append(later(run, float(runs[-1].t[-1] - run.t[0])) if runs else run)
+        return Run.joined(runs)
+
+
+def _friction(law: torque.Law) -> torque.Law | None:
+    """What the drives must overcome besides the robot's own friction."""
+    laws = tuple(part for part in law.parts if isinstance(part, torque.Friction))
+    return torque.Sum(laws) if laws else None
+
+
+def read(path: str | Path, robot: str | Robot | None = None) -> Scenario:
+    """The scenario of a file, for the robot it names or the one given."""
+    data, text = read_data(path)
+    return made(data, robot, str(path), Path(path).parent, text)
+
+
+def read_data(path: str | Path) -> tuple[dict[str, Any], str]:
+    """The tables of a scenario, and the file itself."""
+    text = text_of(path)
+    return data_of(text, str(path)), text
+
+
+def text_of(path: str | Path) -> str:
+    try:
+        return contents(path, LARGEST).decode("utf-8-sig")
+    except (OSError, ValueError) as error:
+        raise ModelError(f"cannot read the scenario {path}: {error}") from None
+
+
+def merged(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Tables with some of their keys changed."""
+    found = dict(data)
+    for key, value in changes.items():
+        old = found.get(key)
+        found[key] = merged(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
+    return found
+
+
+def parse(text: str, robot: str | Robot | None = None, file: str = "scenario", folder: Path = Path()) -> Scenario:
+    return made(data_of(text, file), robot, file, folder, text)
+
+
+def made(
+    data: Mapping[str, Any], robot: str | Robot | None, file: str, folder: Path = Path(), text: str = ""
+) -> Scenario:
+    """The scenario of what a file says; `text` is the file itself. Numbers of the law may be (rollouts, joints)."""
+    top = Reader(data, lambda key: f"{file}{f', {key}' if key else ''}")
+    top.check_keys(TOP)
+    arm = held(robot if isinstance(robot, Robot) else _loaded(robot, top, file, folder), top)
+    arm = arm.with_gravity(data["gravity"]) if "gravity" in data else arm
+    if not set(MOVING) & set(data):
+        still = picked_and_placed(arm)
+        return made({**data_of(still, file), **data}, arm, file, folder, text or still)
+    options = _options(top, arm)
+    if "phase" in data:
+        for key in (key for key in OF_PHASES if key in data):
+            top.fail(key, f"{key} belongs into a phase; expected it below [[phase]]")
+        phases = phases_of(top, arm, folder, _inside)
+        return Scenario(arm, phases[0].phase.torque, phases[0].trajectory, options, text, phases)
+    motion = trajectory_of(_inside(top, "trajectory"), arm, folder) if "trajectory" in data else None
+    law = law_of(_inside(top, "torque"), motion) if "torque" in data else default_law(motion)
+    return Scenario(arm, torque.law_for(law, arm), motion, options, text)
+
+
+def _options(top: Reader, arm: Robot) -> dict[str, Any]:
+    """What `simulate` is asked for."""
+    options: dict[str, Any] = {key: top.data[key] for key in OPTIONS if key in top.data}
+    if "integrator" in top.data:
+        part = _inside(top, "integrator")
+        part.check_keys(INTEGRATOR)
+        options |= {"integrator": part.text("method", "dop853")}
+        options |= {key: part.number(key) for key in INTEGRATOR[1:] if key in part.data}
+    if "stops" in top.data:
+        options["stops"] = stops_of(top, arm)
+    if "event" in top.data:
+        listed = top.data["event"]
+        if not isinstance(listed, list):
+            top.fail("event", f"event = {listed!r}: expected [[event]] tables")
+        options["events"] = [event_of(_inside(Reader({"event": table}, top.where), "event"), arm) for table in listed]
+    return options
+
+
+def _loaded(robot: str | None, top: Reader, file: str, folder: Path) -> Robot:
+    if robot:
+        return load(robot)
+    if not top.data.get("robot"):
+        raise ModelError(f'{file}: no robot; give robot = "puma560", or name one on the command line')
+    return robot_in(top, folder)
+
+
+def robot_in(top: Reader, folder: Path) -> Robot:
+    """The robot that a file names: a packaged one, a file beside it, or a table of a file and how it is loaded."""
+    given = top.data["robot"]
+    options: dict[str, Any] = dict(given) if isinstance(given, Mapping) else {"file": top.text("robot", "")}
+    part = Reader(options, lambda _key: top.where("robot"))
+    part.check_keys(LOADED)
+    name = part.text("file", part.need("file"))
+    beside = folder / name
+    told = {key: value for key, value in options.items() if key != "file"}
+    try:
+        return load(beside if Path(name).suffix and beside.exists() else name, **told)
+    except ModelError as error:
+        raise ModelError(f"{top.where('robot')}: {error}") from None
+
+
+def is_scenario(path: Path) -> bool:
+    """Whether a TOML file is a scenario, and not a robot, a study, a question of sizing or a catalogue."""
+    return (
+        path.suffix == ".toml"
+        and path.is_file()
+        and not {"link", "convention"} & set(data_of(text_of(path), path.name))
+    )
+
+
+def _inside(top: Reader, name: str) -> Reader:
+    value = top.data[name]
+    if not isinstance(value, Mapping):
+        top.fail(name, f"{name} = {value!r} is not a table; write [{name}] and its keys below")
+    return Reader(value, lambda key: f"{top.where(None)}, [{name}]{f' {key}' if key else ''}")
+
+
+def pick_and_place(arm: Robot, seconds: float | None = None) -> Scenario:
+    """A motion for any robot, within the limits of its joints (`picking`)."""
+    return parse(picked_and_placed(arm, seconds), arm)

@@ -1,0 +1,92 @@
+"""The [[phase]] tables of a scenario: each begins where the one before ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from armwright import torque, trajectory
+from armwright.algebra import Array
+from armwright.model.values import Reader
+from armwright.robot import Robot
+from armwright.scenario.events import event_of
+from armwright.scenario.laws import default_law, law_of
+from armwright.scenario.motions import trajectory_of
+from armwright.simulation import Phase
+from armwright.trajectory import Trajectory
+
+PHASE = ("name", "duration", "payload", "until", "trajectory", "torque")
+
+APART = 1e-6
+"""Radians or metres by which a motion may begin beside where the one before ended."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A phase as it is simulated, and the motion it follows, if it follows one."""
+
+    phase: Phase
+    trajectory: Trajectory | None
+
+
+def phases_of(top: Reader, arm: Robot, folder: Path, inside: Callable[[Reader, str], Reader]) -> tuple[Part, ...]:
+    """The phases that a file says; `inside` reads a table in a table."""
+    listed, begin = top.data["phase"], None
+    if not isinstance(listed, Sequence) or not listed or not all(isinstance(table, Mapping) for table in listed):
+        top.fail("phase", f"phase = {listed!r}: expected [[phase]] tables, at least one")
+    if "q0" in top.data:
+        begin = np.array(top.numbers("q0", arm.nq))
+    found: list[Part] = []
+    for k, table in enumerate(listed):
+        part = _numbered(table, top, k + 1)
+        part.check_keys(PHASE)
+        arm = held(arm, part)
+        found.append(_phase(part, top, arm, folder, begin, inside))
+        end = found[-1].trajectory
+        begin = None if end is None or "until" in table else end(end.end)[0]
+    return tuple(found)
+
+
+def _numbered(table: Mapping[str, Any], top: Reader, k: int) -> Reader:
+    return Reader(table, lambda key: f"{top.where(None)}, phase {k}{f', {key}' if key else ''}")
+
+
+def _phase(
+    part: Reader, top: Reader, arm: Robot, folder: Path, begin: Array | None, inside: Callable[[Reader, str], Reader]
+) -> Part:
+    motion = None
+    duration = part.number("duration") if "duration" in part.data else None
+    if "trajectory" in part.data:
+        motion = trajectory_of(inside(part, "trajectory"), arm, folder, begin)
+        if begin is not None and float(np.max(np.abs(motion(motion.start)[0] - begin))) > APART:
+            first = motion(motion.start)[0].tolist()
+            part.fail("trajectory", f"it begins at {first}, and the robot is at {begin.tolist()}; begin there")
+    elif "torque" not in part.data and begin is not None and duration is not None:
+        motion = trajectory.rest(begin, duration)
+    tables = [reader for reader in (part, top) if "torque" in reader.data]
+    if not tables and motion is None:
+        part.fail(
+            None, "nothing says how it moves; expected [phase.trajectory], [phase.torque], or a duration to rest for"
+        )
+    law = law_of(inside(tables[0], "torque"), motion) if tables else default_law(motion)
+    until = part.data.get("until", [])
+    ends = [event_of(inside(Reader({"until": table}, part.where), "until"), arm) for table in _listed(until)]
+    return Part(Phase(arm, torque.law_for(law, arm), duration, ends, part.text("name", "")), motion)
+
+
+def _listed(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def held(arm: Robot, table: Reader) -> Robot:
+    """The robot with the payload of a table; of mass 0, with an empty hand."""
+    if "payload" not in table.data:
+        return arm
+    payload = table.data["payload"]
+    if not isinstance(payload, Mapping) or "mass" not in payload or set(payload) - {"mass", "com", "inertia"}:
+        table.fail("payload", f"payload = {payload!r}: expected {{mass = ..., com = [...], inertia = [...]}}")
+    return arm.with_payload(**payload) if payload["mass"] or "inertia" in payload else arm.without_payload()

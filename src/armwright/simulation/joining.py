@@ -1,0 +1,147 @@
+"""Runs one after the other as one: what a run in phases has at every record, and what its audit says.
+
+Where a phase ends and the next begins there are two records, a rounding apart: the last one before and the first one
+after, with the same positions and velocities and with other torques and energies. What the robot takes up brings its
+energy along and what it puts down keeps it, so energy jumps there and work does not: each phase has its own balance,
+and what is missing adds up from phase to phase.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.algebra import Array
+from armwright.simulation.audit import Audit, Doubt, MomentumBalance, departed
+
+if TYPE_CHECKING:
+    from armwright.simulation.run import Run
+
+AS_THEY_ARE = ("t", "q", "qd", "qdd", "tau", "drag", "kinetic", "potential")
+SINCE_THE_START = ("work", "losses", "impulse")
+MISSING = ("memory", "reference", "neighbour")
+"""What some phases may have and others not."""
+
+
+def later(run: Run, by: float) -> Run:
+    """The same run so many seconds later: its first record is a rounding after the last one of the run before."""
+    t = run.t + by
+    t[0] = np.nextafter(t[0], np.inf)
+    return replace(run, t=t, events=tuple(replace(found, t=found.t + by) for found in run.events))
+
+
+def joined_fields(runs: Sequence[Run]) -> dict[str, Any]:
+    """What a run of these phases has, by name; times are those of the whole."""
+    found: dict[str, Any] = {name: np.concatenate([getattr(run, name) for run in runs]) for name in AS_THEY_ARE}
+    found |= {name: _summed([getattr(run, name) for run in runs]) for name in SINCE_THE_START}
+    first, last = runs[0], runs[-1]
+    spent = {f.name: sum(getattr(run.statistics, f.name) for run in runs) for f in fields(first.statistics)}
+    return {
+        **found,
+        "robot": first.robot,
+        "statistics": replace(first.statistics, **spent),
+        "settings": {key: value for key, value in first.settings.items() if key != "phase"},
+        "memory": _beside([run.memory for run in runs]),
+        "events": tuple(event for run in runs for event in run.events),
+        "ended_by": last.ended_by,
+        "reference": _references(runs),
+        "exact": all(run.exact for run in runs if run.reference is not None),
+        "message": last.message,
+        "sent_along": _all([run.sent_along for run in runs]),
+        "phases": tuple(runs),
+    }
+
+
+def alone(columns: Mapping[str, Array]) -> dict[str, Array]:
+    """The columns of a phase out of those of the whole: counted from its start, without what it does not have."""
+    own = {name: x - x[0] if name.rstrip("0123456789") in SINCE_THE_START else x for name, x in columns.items()}
+    return {name: x for name, x in own.items() if not (name.startswith(MISSING) and np.isnan(x).all())}
+
+
+def _summed(parts: Sequence[Array]) -> Array:
+    """What has been counted from the start of each phase, counted from that of the first."""
+    found = [parts[0]]
+    for part in parts[1:]:
+        found.append(part + found[-1][-1] if len(part) else part)
+    return np.concatenate(found)
+
+
+def _beside(parts: Sequence[Array]) -> Array:
+    """Rows of all, as wide as the widest; nan where a phase remembers less."""
+    wide = max(part.shape[1] for part in parts)
+    return np.concatenate([np.pad(part, ((0, 0), (0, wide - part.shape[1])), constant_values=np.nan) for part in parts])
+
+
+def _all(parts: Sequence[Array | None]) -> Array | None:
+    known = [part for part in parts if part is not None]
+    return np.concatenate(known) if len(known) == len(parts) else None
+
+
+def _references(runs: Sequence[Run]) -> tuple[Array, ...] | None:
+    """Where the robot was to be; nan in phases that follow nothing."""
+    if all(run.reference is None for run in runs):
+        return None
+    nothing = [tuple(np.full(run.qd.shape, np.nan) for _ in range(3)) for run in runs]
+    listed = [run.reference or none for run, none in zip(runs, nothing, strict=True)]
+    return tuple(np.concatenate(part) for part in zip(*listed, strict=True))
+
+
+def joined_audit(runs: Sequence[Run]) -> Audit:
+    """The audits of all phases as one; a doubt about one of them is a doubt about the whole."""
+    audits = [run.audit for run in runs]
+    neighbour = _compounded([audit.neighbour for audit in audits])
+    t = np.concatenate([run.t for run in runs])
+    defects = _summed([audit.energy_defect for audit in audits])
+    off = [audit.target_error for audit in audits]
+    nothing = [np.zeros(len(run.t)) for run in runs]
+    deep = [audit.pressed for audit in audits if audit.pressed is not None]
+    return Audit(
+        scale=max(audit.scale for audit in audits),
+        energy_defect=defects,
+        power_defect=np.concatenate([audit.power_defect for audit in audits]),
+        power_scale=max(audit.power_scale for audit in audits),
+        condition_times=np.concatenate([audit.condition_times for audit in audits]),
+        condition=np.concatenate([audit.condition for audit in audits]),
+        neighbour=neighbour,
+        target_error=None if all(x is None for x in off) else np.concatenate(_or(off, nothing)),
+        followed=all(audit.followed for audit in audits if audit.target_error is not None),
+        integrated=any(audit.integrated for audit in audits),
+        momentum=_momentum([audit.momentum for audit in audits]),
+        doubts=tuple(sorted(_doubts(audits, t, neighbour), key=lambda doubt: doubt.t)),
+        loop_errors=_all([audit.loop_errors for audit in audits]),
+        pressed=None if not deep else np.max(np.stack(deep), axis=0),
+    )
+
+
+def _doubts(audits: Sequence[Audit], t: Array, neighbour: Array | None) -> Iterator[Doubt]:
+    yield from (doubt for audit in audits for doubt in audit.doubts)
+    if neighbour is not None and not any(audit.doubts for audit in audits):
+        yield from departed(t, neighbour)
+
+
+def _compounded(parts: Sequence[Array | None]) -> Array | None:
+    """How far a neighbour of the first phase is away, if distances grow from phase to phase as those of neighbours do
+    that each phase has had of its own."""
+    grown, found = 1.0, []
+    for part in parts:
+        if part is None:
+            return None
+        found.append(part * grown)
+        grown *= max(1.0, float(part[-1] / part[0])) if part[0] > 0 else 1.0
+    return np.concatenate(found)
+
+
+def _momentum(parts: Sequence[MomentumBalance | None]) -> MomentumBalance | None:
+    known = [part for part in parts if part is not None]
+    if not known:
+        return None
+    defects = [_summed([getattr(part, name) for part in known]) for name in ("linear_defect", "angular_defect")]
+    scales = [max(getattr(part, name) for part in known) for name in ("linear_scale", "angular_scale")]
+    return MomentumBalance(defects[0], defects[1], scales[0], scales[1])
+
+
+def _or(parts: Sequence[Array | None], otherwise: Sequence[Array]) -> list[Array]:
+    return [there if part is None else part for part, there in zip(parts, otherwise, strict=True)]

@@ -1,0 +1,152 @@
+"""Motions in phases, between which the robot changes what it holds.
+
+run = simulate_phases([Phase(arm, reach), Phase(arm.with_payload(2.0), carry), Phase(arm, back)])
+
+Each phase begins where the one before ended, at its velocities: what is gripped moves as the tool does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from armwright.algebra import Array
+from armwright.errors import InputError, SimulationError
+from armwright.robot import Robot
+from armwright.simulation.events import Watched, on_robot
+from armwright.simulation.joining import later
+from armwright.simulation.plan import settings
+from armwright.simulation.run import Run
+from armwright.simulation.simulate import finer, simulate
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A robot, perhaps with another payload, driven by a law for a duration or `until` events happen.
+
+    The clock of its law starts with it, at 0. By default it lasts as long as the trajectory or table of the law.
+    """
+
+    robot: Robot
+    torque: Any = None
+    duration: float | None = None
+    until: Any = ()
+    name: str = ""
+
+    @property
+    def ends(self) -> tuple[Any, ...]:
+        return tuple(self.until) if isinstance(self.until, Sequence) else (self.until,)
+
+
+def simulate_phases(
+    phases: Sequence[Phase],
+    q0: ArrayLike | None = None,
+    qd0: ArrayLike | None = None,
+    events: Sequence[Any] = (),
+    every: float = 0.01,
+    **options: Any,
+) -> Run:
+    """The motion of a robot in phases: one run, whose `phases` are those of each.
+
+    phases      what comes one after the other: `Phase`s of robots that differ in payload, gravity or friction, not in
+                joints; an event of `until` ends a phase early, and the next one begins
+    q0, qd0     where the first one starts, as in `simulate`
+    events      as in `simulate`, in all phases: a terminal one ends the whole run
+    every       seconds between records; there is one at the end of every phase, and one right after
+    options     integrator, rtol, atol, step, max_step, smooth, stops and progress, as in `simulate`
+
+    Its audit is that of all phases: the energy of what is taken up or put down is not counted as missing.
+    """
+    _check(phases)
+    runs: list[Run] = []
+    begin: tuple[Any, Any] = (q0, qd0)
+    for k, phase in enumerate(phases):
+        try:
+            run = simulate(
+                phase.robot, phase.torque, *begin, phase.duration,
+                events=(*phase.ends, *_listed(events)), every=every, **options,
+            )  # fmt: skip
+        except SimulationError as error:
+            raise _broken(error, runs, phase, k) from None
+        except InputError as error:
+            raise InputError(f"{_name(phase, k)}: {error}") from None
+        runs.append(_placed(run, runs, phase, k))
+        if run.message or (run.ended_by and run.ended_by not in _names(phase)):
+            break
+        begin = (run.q[-1], run.qd[-1])
+    again = Chained(tuple(phases), runs[0].q[0], runs[0].qd[0], _listed(events), every, options)
+    return replace(Run.joined(runs), again=again)
+
+
+@dataclass(frozen=True, eq=False)
+class Chained:
+    """How a run in phases is made again."""
+
+    phases: tuple[Phase, ...]
+    q0: Array
+    qd0: Array
+    events: tuple[Any, ...]
+    every: float
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def run(self, factor: float) -> Run:
+        said = {key: x for key, x in self.options.items() if key in ("integrator", "rtol", "atol", "step", "max_step")}
+        how = finer(settings(**{"integrator": "dop853", **said}), factor, self.every)
+        options = {**{key: x for key, x in self.options.items() if key not in said}, **how.said}
+        return simulate_phases(self.phases, self.q0, self.qd0, self.events, self.every, **options)
+
+    def apart(self, run: Run) -> Array:
+        """Of each phase the neighbour that it has had."""
+        return np.concatenate([np.full(len(x.t), np.nan) if x.neighbour is None else x.neighbour for x in run.phases])
+
+
+def _broken(error: SimulationError, before: Sequence[Run], phase: Phase, k: int) -> SimulationError:
+    """An error of one phase, with the time and what there is of the whole run."""
+    there = [*before]
+    if isinstance(error.run, Run) and len(error.run.t):
+        there.append(_placed(error.run, before, phase, k))
+    late = float(before[-1].t[-1]) if before else 0.0
+    begun = f", which began at t = {late:g} s" if before else ""
+    message = f"{_name(phase, k)}{begun}: {error}"
+    run = replace(Run.joined(there), message=message) if there else error.run
+    return SimulationError(message, run, error.t + late)
+
+
+def _placed(run: Run, before: Sequence[Run], phase: Phase, k: int) -> Run:
+    """A run as one of several: after those before it, and with its name."""
+    named = replace(run, settings={**run.settings, "phase": _name(phase, k)})
+    return later(named, float(before[-1].t[-1])) if before else named
+
+
+def _check(phases: Any) -> None:
+    if not isinstance(phases, (list, tuple)) or not phases or not all(isinstance(phase, Phase) for phase in phases):
+        raise InputError(
+            f"phases = {phases!r}: expected a list of armwright.Phase(robot, torque, duration), at least one"
+        )
+    for phase in phases:
+        if not isinstance(phase.robot, Robot):
+            raise InputError(f"a phase has the robot {phase.robot!r}; expected one such as armwright.load('puma560')")
+    first = phases[0].robot
+    for k, phase in enumerate(phases):
+        if [joint.name for joint in phase.robot.joints] != [joint.name for joint in first.joints]:
+            raise InputError(
+                f"{_name(phase, k)} is of {phase.robot.name}, whose joints are not those of {first.name} before; "
+                "expected the same robot, with another payload for example"
+            )
+
+
+def _listed(events: Any) -> tuple[Any, ...]:
+    return tuple(events) if isinstance(events, Sequence) else (events,)
+
+
+def _name(phase: Phase, k: int) -> str:
+    return phase.name or f"phase {k + 1}"
+
+
+def _names(phase: Phase) -> set[str]:
+    """What the events that end it are called."""
+    return {event.name for event in on_robot(phase.robot, phase.ends) if isinstance(event, Watched) or event.name}
