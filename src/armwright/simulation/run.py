@@ -294,20 +294,26 @@ class Run:
             raise ValueError(f"its metadata name version {meta.get('armwright')!r}")
         columns = {name: table[name].to_numpy() for name in table.column_names}
         _check_columns(columns)
+
+        def robot(text: str) -> Robot:
+            return Robot.from_fields(toml.parse(text, path=path, packages=packages))
+
         if not meta.get("phases"):
-            return cls._of_columns(columns, meta)
+            return cls._of_columns(columns, meta, robot)
         ends = np.cumsum([0, *(int(phase["rows"]) for phase in meta["phases"])])
         if ends[-1] != len(columns["t"]):
             raise ValueError(f"its phases have {ends[-1]} of its {len(columns['t'])} rows")
         parts = [{name: x[a:b] for name, x in columns.items()} for a, b in pairwise(ends)]
-        return cls.joined([cls._of_columns(alone(x), own) for x, own in zip(parts, meta["phases"], strict=True)])
+        return cls.joined([cls._of_columns(alone(x), own, robot) for x, own in zip(parts, meta["phases"], strict=True)])
 
     @classmethod
-    def _of_columns(cls, columns: Mapping[str, Array], meta: Mapping[str, Any]) -> Run:
+    def _of_columns(
+        cls, columns: Mapping[str, Array], meta: Mapping[str, Any], robot_of: Callable[[str], Robot]
+    ) -> Run:
         settings = dict(meta["settings"])
         if not all(isinstance(settings.get(name, 0.0), (int, float)) for name in ("rtol", "atol", "step", "max_step")):
             raise ValueError(f"its settings {settings!r} have texts or lists where numbers belong")
-        robot = Robot.from_fields(toml.parse(meta["robot"], path=path, packages=packages))
+        robot = robot_of(meta["robot"])
         n = robot.n
         arrays: dict[str, Any] = {name: _stacked(columns, name, robot.nq if name == "q" else n) for name in BY_JOINT}
         arrays |= {name: columns[name] for name in ALONE}
