@@ -1,6 +1,7 @@
 """Every command and every block of code in the README and the docs runs; every count the docs state is the counted one."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,7 @@ LONG = (
     "precision rr",
     "crossing",
     "check FILE",
+    "view panda",
 )  # each is tested by itself
 
 
@@ -83,6 +85,21 @@ def test_the_printed_counts_of_the_readme_are_true() -> None:
     own = aw.count_operations("inverse_dynamics", "gibbs_appell", robot=aw.load("puma560"))
     assert str(general) in text
     assert f"{own.multiplications} mul, {own.additions} add" in text
+
+
+def test_the_architecture_names_every_room_in_its_order_and_tests_that_exist() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    layers = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]["layers"]
+    drawing = text.split("```")[1].split("\n")
+    at = -1
+    for layer in layers:
+        rooms = {room.strip().removeprefix("armwright.") for room in layer.split("|")}
+        at = next(k for k in range(at + 1, len(drawing)) if rooms <= set(drawing[k].split()))
+    table = text.split("guarded by")[1].split("##")[0]
+    for room in {room for layer in layers for room in re.findall(r"armwright\.(\w+)", layer)}:
+        assert re.search(rf"^\|[^|]*`{room}/?`", table, re.M), room
+    for name in set(re.findall(r"`(test_\w+)`", text)):
+        assert (ROOT / "tests" / f"{name}.py").exists(), name
 
 
 RECURSIVE = ("articulated_body", "denoc", "denoc_stepwise")

@@ -29,6 +29,8 @@ class Free(Law):
 
 @dataclass(frozen=True)
 class Constant(Law):
+    """The same torques at all times."""
+
     values: tuple[float, ...]
     per_joint = ("values",)
 

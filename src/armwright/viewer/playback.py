@@ -31,6 +31,8 @@ class Instant:
     kinetic: float
     potential: float
     power: float
+    held: float
+    """kg in the hand: a run in phases takes up and puts down."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,9 @@ class Playback:
             for j, a, b in zip(run.robot.joints, tau.tolist(), qd.tolist(), strict=True)
         )
         energies = float(between(run.kinetic)), float(between(run.potential))
-        return Instant(self.t, run.robot.unit(between(run.q)), uses, tau, qd, *energies, float(tau @ qd))
+        phase = next((phase for phase in reversed(run.phases) if phase.t[0] <= self.t), run)
+        held = 0.0 if phase.robot.payload is None else phase.robot.payload.mass
+        return Instant(self.t, run.robot.unit(between(run.q)), uses, tau, qd, *energies, float(tau @ qd), held)
 
 
 def torques(run: Run) -> Curves:
@@ -120,6 +124,15 @@ def used(run: Run) -> Curves:
 def energies(run: Run) -> Curves:
     values = np.stack([run.kinetic, run.potential, run.energy], axis=1)
     return _thinned("J", run.t, ("kinetic", "potential", "together"), values)
+
+
+def beside(curves: Curves, other: Curves) -> Curves:
+    """The curves of one run and, after them, those of another that have the same names, at the times of the first."""
+    rows = [other.values[other.names.index(name)] for name in curves.names if name in other.names]
+    if len(rows) < len(curves.names):
+        return curves
+    values = np.concatenate([curves.values, [np.interp(curves.t, other.t, row) for row in rows]])
+    return Curves(curves.unit, curves.t, (*curves.names, *(f"{name}, other" for name in curves.names)), values)
 
 
 CURVES = {"torque": torques, "speed": speeds, "position": positions, "energy": energies, "use of torque": used}
