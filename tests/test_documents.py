@@ -59,6 +59,7 @@ LONG = (
     "precision rr",
     "crossing",
     "check FILE",
+    "view panda",
 )  # each is tested by itself
 
 

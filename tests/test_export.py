@@ -14,8 +14,10 @@ import numpy as np
 import pytest
 from conftest import ASKED as FUNCTIONS
 from conftest import close, random_case, tree_case
+from typer.testing import CliRunner
 
 import armwright as aw
+from armwright.cli import app
 from armwright.export import identifier
 from armwright.export.names import arguments
 from armwright.export.notes import digest
@@ -226,6 +228,27 @@ def test_a_package_that_is_missing_is_named_as_pip_knows_it(monkeypatch: pytest.
     monkeypatch.setattr(import_module("armwright.export.fmu"), "find_spec", lambda name: None)
     with pytest.raises(aw.errors.ArmwrightError, match=r"pip install fmpy$"):
         aw.export(aw.load("rr"), to="fmu", directory=".")
+
+
+DOCUMENT = (Path(__file__).parent.parent / "docs" / "export.md").read_text(encoding="utf-8")
+
+
+@needs_compiler
+def test_the_code_of_the_document_compiles_against_what_its_commands_export(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    commands = [c for c in re.findall(r"^armwright (export .*?)(?:  #.*)?$", DOCUMENT, flags=re.M) if "fmu" not in c]
+    assert len(commands) == 3
+    for command in commands:
+        assert CliRunner().invoke(app, command.split()).exit_code == 0
+    (code,) = re.findall(r"^```c\n(.*?)^```", DOCUMENT, flags=re.S | re.M)
+    (tmp_path / "use.c").write_text(code)
+    subprocess.run([COMPILER, *STRICT, "-Irobot", "-fsyntax-only", "use.c"], check=True)
+    if shutil.which("cmake"):
+        build = [["cmake", "-S", "cpp", "-B", "build"], ["cmake", "--build", "build"], ["build/panda_selftest"]]
+        for step in build:
+            subprocess.run(step, check=True, capture_output=True)
 
 
 def test_the_docstring_of_compile_lists_every_problem() -> None:

@@ -1,5 +1,6 @@
 """Exported C++: Eigen's types over the C functions, and a controller of ROS 2 around them."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -94,6 +95,17 @@ def test_eigen_views_compute_the_same_and_allocate_nothing(tmp_path: Path) -> No
         got, (torques, torques, held.jacobian(Q), held.kinetic_energy(Q, QD), poses), strict=True
     ):
         close(line, np.ravel(expected), 1e-12)
+
+
+@needs_compiler
+@needs_eigen
+def test_the_cpp_of_the_document_compiles(tmp_path: Path) -> None:
+    document = (Path(__file__).parent.parent / "docs" / "export.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```cpp\n(.*?)^```", document, flags=re.S | re.M)
+    aw.export(PANDA, "cpp", tmp_path, ["inverse_dynamics", "jacobian", "mass_matrix"])
+    (tmp_path / "use.cpp").write_text(code)
+    command = [CPP, "-std=c++17", *STRICT, "-isystem", str(EIGEN), f"-I{tmp_path}", "-fsyntax-only"]
+    subprocess.run([*command, str(tmp_path / "use.cpp")], check=True)
 
 
 ROS = Path(__file__).parent.parent / "examples" / "ros2_control"

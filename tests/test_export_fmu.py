@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -74,6 +75,14 @@ def test_without_forward_dynamics_a_unit_has_inputs_and_no_states(tmp_path: Path
         str(path), stop_time=0.1, output_interval=0.1, start_values=entries("q", case.q), output=names
     )
     close(np.array(list(got[-1]))[1:], case.arm.gravity_torque(case.q), 1e-12)
+
+
+def test_names_with_markup_or_escapes_make_a_valid_unit(tmp_path: Path) -> None:
+    rr = aw.load("rr")
+    odd = replace(rr, name='a<&"\x1b', joints=(replace(rr.joints[0], name="*/ <\x00>"), *rr.joints[1:]))
+    (path,) = aw.export(odd, "fmu", tmp_path, ["bias"], vary=["*/ <\x00>.viscous"])
+    assert path.name == "a.fmu"
+    assert validate_fmu(str(path)) == []
 
 
 def test_what_is_missing_for_a_unit_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,10 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from typer.testing import CliRunner
 
 import armwright as aw
+from armwright.cli import app
 from armwright.report.html import as_data, escape, filled, policy
 from armwright.simulation.picture import as_quaternions, page
+from armwright.study.papers.finding import Study, compare, index
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tools"))
 import vendor_web
@@ -35,7 +38,7 @@ def floats(text: str, kind: str = "<f4") -> np.ndarray:
 
 
 @IN_BROWSER
-@pytest.mark.parametrize("kind", ["run", "identified", "figures"])
+@pytest.mark.parametrize("kind", ["run", "identified", "figures", "compared"])
 def test_no_name_runs_script_in_a_browser(kind: str) -> None:
     plain = opened(PAGES[kind]("plain"))
     for name in ("{{data}}", WORST):
@@ -48,7 +51,7 @@ def test_a_joint_that_would_be_an_image_is_a_text() -> None:
     seen = opened(page(aw.simulate(replace(arm, name="{{data}}"), duration=0.1), "{{data}}"))
     assert not seen.owned
     assert "img" not in seen.tags
-    assert seen.tags["canvas"] == 8  # the page itself works: seven charts and the arm
+    assert seen.tags["canvas"] == 9  # the page itself works: seven charts, the arm, and the arm on paper
 
 
 @IN_BROWSER
@@ -129,3 +132,35 @@ def test_the_libraries_are_the_ones_that_were_named() -> None:
         assert hashlib.sha256((vendor_web.WEB / file).read_bytes()).hexdigest() == expected
     for file in ("three.min.js", "uplot.min.js"):
         assert "</script" not in (vendor_web.WEB / file).read_text(encoding="utf-8")
+
+
+def test_a_payload_is_seen_while_it_is_held() -> None:
+    arm = aw.load("rr")
+    run = aw.simulate_phases([aw.Phase(arm, duration=0.1), aw.Phase(arm.with_payload(2.0), duration=0.1)])
+    text = page(run, "rr")
+    held = [shape for shape in data_of(text)["picture"]["shapes"] if "from" in shape]
+    assert [(shape["link"], shape["kind"], shape["to"]) for shape in held] == [(1, "sphere", 0.2)]
+    assert held[0]["from"] == pytest.approx(0.1, abs=1e-12)
+    assert "payload <b>2 kg from 0.1 to 0.2 s</b>" in text
+
+
+def test_the_papers_have_an_index_with_their_verdicts() -> None:
+    good, bad = compare("table 1", "a", "2.0", 2.0), compare("table 2", "b", "2.0", 3e3, why="a misprint")
+    studies = [Study("one", "The <first> paper", "", (good, bad)), Study("two", "The second", "", (good,))]
+    text = index(studies)
+    assert '<a href="one.html">The &lt;first&gt; paper</a>' in text
+    assert (
+        text.count('<td class="good"><span>1</span></td>') == 2
+        and text.count('<td class="bad"><span>1</span></td>') == 1
+    )
+    assert '<td class="bad"><span>differs</span></td>' in studies[0].page()
+
+
+def test_a_check_and_a_comparison_have_pages(tmp_path: Path) -> None:
+    aw.load("rr").to_toml(tmp_path / "one.toml")
+    aw.load("rr").with_gravity([0, 0, -1]).to_toml(tmp_path / "two.toml")
+    for words in (["check", "one.toml", "--quick"], ["compare", "one.toml", "two.toml"]):
+        files = [str(tmp_path / word) if word.endswith("toml") else word for word in words]
+        CliRunner().invoke(app, [*files, "-o", str(tmp_path / f"{words[0]}.html")])
+    assert "one.toml: 2 links, 2 joints" in (tmp_path / "check.html").read_text(encoding="utf-8")
+    assert '<td class="bad"><span>counts</span></td>' in (tmp_path / "compare.html").read_text(encoding="utf-8")

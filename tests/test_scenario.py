@@ -1,5 +1,6 @@
 """Scenario files, and the commands that run them."""
 
+import json
 import re
 import warnings
 from dataclasses import replace
@@ -14,7 +15,7 @@ import armwright as aw
 from armwright import torque
 from armwright.cli import app
 from armwright.identify.data import write_csv
-from armwright.scenario import MOTIONS, along, parse, pick_and_place, read
+from armwright.scenario import MOTIONS, parse, pick_and_place, read
 from armwright.trajectory import check_limits
 
 FULL = """
@@ -364,7 +365,7 @@ def test_a_scenario_follows_the_motion_in_a_file(tmp_path: Path, parts: str) -> 
 def test_a_motion_that_few_pieces_do_not_show_is_followed_row_by_row(tmp_path: Path) -> None:
     t = np.linspace(0, 1, 201)
     write_csv(tmp_path / "fast.csv", {"t": t, "q1": 0.1 * np.sin(150 * t), "q2": 0 * t})
-    assert not along(tmp_path / "fast.csv", aw.load("rr")).law.traceable
+    assert not parse('[trajectory]\ntype = "sampled"\nfile = "fast.csv"', "rr", folder=tmp_path).law.traceable
 
 
 @pytest.mark.parametrize(
@@ -418,3 +419,105 @@ def test_speeds_and_torques_beyond_those_of_the_joints_are_told(
         output = run(command, "weak.toml", "--motion", "motion.csv", code=1)
         assert "above the limit 0.5 rad/s" in output
         assert re.search(r"joint1 needs \d+(\.\d+)? N m, more than the 10 N m it has", output)
+
+
+def told(*arguments: str) -> dict:
+    return json.loads(CliRunner().invoke(app, [*arguments, "--json"]).stdout)
+
+
+def test_flags_say_what_a_scenario_would(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    move = ("torques", "rr", "--from", "0.1,0.2", "--to", "0.5,-0.3", "--duration", "1", "--every", "0.1")
+    (tmp_path / "same.toml").write_text(
+        'every = 0.1\n[trajectory]\ntype = "normal_spline"\nfrom = [0.1, 0.2]\nto = [0.5, -0.3]\nduration = 1\n'
+    )
+    assert told(*move)["joints"] == told("torques", "rr", "same.toml")["joints"]
+    light = told("torques", "rr", "same.toml", "--gravity", "0,0,0", "--payload", "0")["joints"]
+    assert light[0]["peak_torque"] < 0.5 * told(*move)["joints"][0]["peak_torque"]
+    (tmp_path / "lighter.toml").write_text("gravity = [0, 0, 0]\n" + (tmp_path / "same.toml").read_text())
+    assert told("torques", "rr", "lighter.toml")["joints"] == light
+    page = Path(told(*move, "-o", "page.html")["page"]).read_text()
+    assert "normal_spline" in page  # how to run it again
+
+
+def test_a_robot_falls_or_is_driven_as_flags_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    fall = told(
+        "simulate",
+        "rr",
+        "--law",
+        "free",
+        "--from",
+        "0.1,0.2",
+        "--duration",
+        "0.2",
+        "--integrator",
+        "rk4",
+        "--step",
+        "0.01",
+    )
+    assert fall["to"] == 0.2 and fall["joints"][0]["to"] == 0.1 and fall["joints"][0]["peak_torque"] == 0
+    (tmp_path / "s.toml").write_text(FULL)
+    held = told(
+        "simulate",
+        "rr",
+        "s.toml",
+        "--law",
+        "pd_gravity",
+        "--set",
+        "torque.kp=50",
+        "--set",
+        "torque.kd=[5, 5]",
+        "--duration",
+        "0.2",
+    )
+    assert held["to"] == 0.2 and "pd_gravity" in Path(held["page"]).read_text()
+    ended = told("simulate", "rr", "--set", 'event=[{type="position", joint="joint1", value=0.2}]')
+    assert ended["ended_by"] == "joint1 at 0.2"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--to", "0.5,x"], "--to 0.5,x: expected numbers with commas between"),
+        (["--gravity", "9.81"], "--gravity 9.81: expected three numbers"),
+        (["--from", "0,0"], "expected --to as well, or --law free"),
+        (["--law", "pd"], "missing key 'kp'; the law 'pd' needs it"),
+        (["--law", "magic"], "unknown law 'magic'"),
+        (["--set", "kp"], "--set kp: expected a key of a scenario and its value"),
+        (["--set", "evry=1"], "unknown key 'evry'; did you mean 'every'"),
+    ],
+)
+def test_flags_that_do_not_fit_are_told(
+    words: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert message in run("simulate", "rr", *words, code=2)
+
+
+def test_scenarios_that_name_their_robots_are_run_one_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    cell = tmp_path / "cell"
+    cell.mkdir()
+    replace(aw.load("rr"), name="small").to_toml(cell / "small.toml")
+    for name, robot in (("fall", "small.toml"), ("other", "rr")):
+        (cell / f"{name}.toml").write_text(f'robot = "{robot}"\nduration = 0.1\n')
+    found = told("simulate", "cell")
+    assert [(run["robot"], run["page"]) for run in found] == [("small", "fall.html"), ("rr", "other.html")]
+    assert told("simulate", "cell/fall.toml")["robot"] == "small"
+    run("simulate", "cell/fall.toml", "cell/other.toml", "-o", "pages")
+    assert sorted(path.name for path in (tmp_path / "pages").iterdir()) == ["fall.html", "other.html"]
+    assert [run["robot"] for run in told("simulate", "rr", "cell/fall.toml", "cell/other.toml")] == ["rr", "rr"]
+    assert "the scenario says how its robot is loaded" in run("simulate", "cell", "--tip", "link2", code=2)
+    (tmp_path / "empty").mkdir()
+    assert "no scenario in this folder" in run("simulate", "empty", code=2)
+
+
+def test_phases_are_told_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "phases.toml").write_text(PHASES)
+    output = run("simulate", "phases.toml")
+    assert "rr holding 0, then 2, then 0 kg" in output and re.search(r"grip +0.5 s +0.6 s +2 kg", output)
+    assert [phase["payload"] for phase in told("simulate", "phases.toml")["phases"]] == [0, 2, 2, 0]

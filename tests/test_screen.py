@@ -76,7 +76,7 @@ def test_every_packaged_robot_fits_eighty_columns(robot_name: str) -> None:
 
 
 def test_there_is_an_example_of_every_command() -> None:
-    assert {*EXAMPLES, "reproduce"} == set(COMMANDS)
+    assert {*EXAMPLES, "reproduce", "view"} == set(COMMANDS)  # which take long, and for ever
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -29,7 +29,7 @@ from armwright.scene import triangles
 from armwright.viewer import Viewer, readout, view
 from armwright.viewer.drive import FALL, HOLD, LAWS, SPRING, simulated
 from armwright.viewer.figure import ellipsoid
-from armwright.viewer.playback import CURVES, Playback, curves
+from armwright.viewer.playback import CURVES, Playback, beside, curves
 from armwright.viewer.run_panel import with_cursor
 from armwright.viewer.server import allowed, start
 from armwright.viewer.solids import creased
@@ -171,6 +171,13 @@ def test_curves_are_those_of_the_run(arm: aw.Robot, what: str) -> None:
     assert cursor.max() == found.range[1] and times[cursor.argmax()] == 1.234
 
 
+def test_curves_of_a_second_run_stand_beside_those_of_the_first(arm: aw.Robot) -> None:
+    one, two = (aw.simulate(arm, q0=np.full(6, 0.1), duration=seconds) for seconds in (0.5, 0.3))
+    found = beside(curves(one, "speed"), curves(two, "speed"))
+    assert found.values.shape == (12, 51) and found.values[6:, :31] == pytest.approx(two.qd.T, abs=1e-12)
+    assert beside(curves(one, "speed"), curves(two, "energy")).values.shape == (6, 51)
+
+
 @pytest.mark.parametrize("law", LAWS)
 def test_simulations_start_from_the_pose(arm: aw.Robot, law: str) -> None:
     q = np.array([0.2, -0.5, 0.3, 0.0, 0.4, 0.0])
@@ -185,8 +192,7 @@ def test_a_base_that_floats_is_not_driven(dog: aw.Robot) -> None:
 
 
 def test_names_are_texts() -> None:
-    evil = replace(aw.load("rr"), name=EVIL, source=EVIL)
-    evil = replace(evil, joints=tuple(replace(j, name=f"{EVIL}{i}") for i, j in enumerate(evil.joints)))
+    evil = hostile(aw.load("rr"))
     stance = Stance(evil)
     run = aw.simulate(evil, duration=0.1)
     played = Playback([run])
@@ -346,7 +352,7 @@ def _table(folder: Path) -> Path:
 def test_in_a_browser(arm: aw.Robot) -> None:
     playwright = pytest.importorskip("playwright.sync_api")
     said, elsewhere = list[str](), list[str]()
-    made = arm.view(browser=False)
+    made = hostile(arm).view(browser=False)
     try:
         with playwright.sync_playwright() as driver:
             flags = ["--no-sandbox", "--enable-unsafe-swiftshader"]
@@ -365,6 +371,13 @@ def test_in_a_browser(arm: aw.Robot) -> None:
         made.close()
 
 
+def hostile(robot: aw.Robot) -> aw.Robot:
+    """With names that are markup."""
+    joints = tuple(replace(joint, name=f"{joint.name}{EVIL}") for joint in robot.joints)
+    links = tuple(replace(link, name=f"{link.name}{EVIL}") for link in robot.links)
+    return replace(robot, name=EVIL, source=EVIL, joints=joints, links=links)
+
+
 def foreign(url: str, viewer: Viewer) -> bool:
     return not url.startswith((viewer.url, viewer.url.replace("http", "ws"), "data:", "blob:"))
 
@@ -377,6 +390,9 @@ def used(page: Any, viewer: Viewer) -> None:
     page.keyboard.press("End")
     assert waited(lambda: stance.value(stance.levers[1]) == pytest.approx(stance.levers[1].high, abs=2e-3))
     dragged(page, viewer)
+    page.get_by_role("tab", name="Look").click()
+    for words in ("Seen through", "Frames of links", "Names of links", "Centres of mass", "Inertia ellipsoids"):
+        page.get_by_label(words).click()
     page.get_by_role("tab", name="Run").click()
     posed = stance.q.copy()
     page.get_by_role("button", name="Simulate", exact=True).click()
@@ -386,6 +402,7 @@ def used(page: Any, viewer: Viewer) -> None:
     assert not played.playing and np.array_equal(played.first.q[0], posed)
     page.get_by_role("button", name="Play", exact=True).click()
     assert waited(lambda: 0 < played.t < played.end)
+    assert EVIL[:20] in page.inner_text("body") and page.locator("img[src=x]").count() == 0
 
 
 def dragged(page: Any, viewer: Viewer) -> None:

@@ -170,9 +170,11 @@ class Chromium:
         while not tab.loaded:
             self._heard(end)
         tab.rest()
-        yield tab
-        del self.tabs[session]
-        self.call("Target.closeTarget", {"targetId": target})
+        try:
+            yield tab
+        finally:
+            del self.tabs[session]
+            self.call("Target.closeTarget", {"targetId": target})
 
 
 def photographed(pages: list[Path], folder: Path) -> None:

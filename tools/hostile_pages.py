@@ -22,6 +22,7 @@ from pathlib import Path
 from browser import Chromium, browser
 
 import armwright as aw
+from armwright.check import Finding, Proof, Report, compare
 from armwright.identify import Measurement, estimate, excitation
 from armwright.names import shown
 from armwright.report.plot import Curve, Plot, figures
@@ -128,10 +129,25 @@ def _figures(name: str) -> str:
     return figures(name, name, [Plot(name, name, name, [curve], note=name)], [(name, [[name], [name]])])
 
 
+def _compared(name: str) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        path = compare(named(name), named(name).with_gravity([0, 0, -1])).to_html(Path(folder) / "page.html")
+        return path.read_text(encoding="utf-8")
+
+
+def _checked(name: str) -> str:
+    finding, proof = Finding("error", "mass", name, name, line=1), Proof(name, True, name)
+    with tempfile.TemporaryDirectory() as folder:
+        report = Report(name, name, (name, "fine"), (name,), (finding,), (proof,))
+        return report.to_html(Path(folder) / "page.html").read_text(encoding="utf-8")
+
+
 PAGES: dict[str, Callable[[str], str]] = {
     "run": _run,
     "identified": _identified,
     "figures": _figures,
+    "compared": _compared,
+    "checked": _checked,
     "precision": lambda name: precision(named(name), 2).page(),
     "integrators": lambda name: work_precision(named(name), 0.01).page(),
 }

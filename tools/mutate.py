@@ -82,7 +82,16 @@ ROOMS: dict[str, Room] = {
     ),
     "trace": Room(8, {"trace/*": "regroup vary mimic robot compiled counts frames"}),
     "exports": Room(
-        10, {"export/*": "export", "backends/text/*": "simplify export", "backends/replay.py": "simplify export"}, True
+        10,
+        {
+            "export/fmu.py": "export_fmu",
+            "export/*": "export",
+            "backends/text/fmu.py": "export_fmu",
+            "backends/text/cpp.py": "export_cpp",
+            "backends/text/*": "simplify export",
+            "backends/replay.py": "simplify export",
+        },
+        True,
     ),
     "backends": Room(
         16,

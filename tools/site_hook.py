@@ -1,18 +1,23 @@
 """What the documentation site has besides docs/: a gallery of examples/, and links that lead out of docs/ made to stay.
 
-pip install ".[docs]" && mkdocs build        # build/site: opens without a server, but for its search; fetches nothing
+Where Zig is installed (it is among the tools of development) the page on exports shows WebAssembly at work.
+
+pip install ".[docs]" && mkdocs build        # build/site, opens without a server, fetches nothing
 """
 
 from __future__ import annotations
 
 import ast
 import re
+import tempfile
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
 GALLERY = "gallery.md"
+GRAVITY = "gravity.html"
 
 _OUT = re.compile(r"\[([^\]]*)\]\((?:\.\./)+((?:src|examples|tools|benchmarks|tests)[^)#]*|[A-Z]+\.\w+)\)")
 """A link to a file of the project that is not in docs/."""
@@ -23,11 +28,30 @@ def on_files(files: Any, config: Any) -> Any:
     from mkdocs.structure.files import File  # noqa: PLC0415
 
     files.append(File.generated(config, GALLERY, content=gallery()))
+    if find_spec("ziglang"):
+        files.append(File.generated(config, GRAVITY, content=gravity()))
     return files
 
 
+def gravity() -> str:
+    """The page of examples/wasm, compiled now."""
+    spec = spec_from_file_location("build", EXAMPLES / "wasm" / "build.py")
+    assert spec is not None and spec.loader is not None
+    build = module_from_spec(spec)
+    spec.loader.exec_module(build)
+    with tempfile.TemporaryDirectory() as folder:
+        page: Path = build.main("panda", Path(folder))
+        return page.read_text(encoding="utf-8")
+
+
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Links to examples lead into the gallery; to other files of the project they become their names."""
+    """Links to examples lead into the gallery; to other files of the project they become their names.
+
+    The page on exports has the example of WebAssembly in it.
+    """
+    if page.file.src_uri == "export.md" and files.get_file_from_path(GRAVITY):
+        frame = f'<iframe src="{GRAVITY}" title="Gravity torques in WebAssembly" width="100%" height="470" style="border: 0"></iframe>'
+        markdown = markdown.replace("## WebAssembly\n", f"## WebAssembly\n\n{frame}\n", 1)
 
     def kept(link: re.Match[str]) -> str:
         text, path = link[1], link[2]

@@ -72,6 +72,10 @@ COMMANDS = {
         "crossing.run_crossing",
         "From how many joints on the O(n) methods win: operations counted, and times measured, against n.",
     ),
+    "schema": (
+        "schema.run_schema",
+        "Print the JSON Schema of a kind of TOML file, with which editors complete and check its keys.",
+    ),
     "check": (
         "check.run_check",
         "Say what is wrong, suspicious or fine in a robot file, link by link, and prove its numbers "
@@ -111,7 +115,7 @@ app = typer.Typer(
     cls=Commands,
     help="The dynamics of robots by every published formulation, checked against each other.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -33,8 +33,11 @@ def run_check(
     quick: Annotated[bool, typer.Option("--quick", help="Leave out the proofs.")] = False,
 ) -> bool:
     """Say what is wrong, suspicious or fine in a robot file, link by link, and prove its numbers (docs/checking.md)."""
-    if file.payload is not None:
-        raise InputError("--payload: check looks at what stands in the file; write the payload there, or leave it out")
+    for flag in ("payload", "gravity"):
+        if getattr(file, flag) is not None:
+            raise InputError(
+                f"--{flag}: check looks at what stands in the file; write the {flag} there, or leave it out"
+            )
     name, packages, mappings = file.name, file.packages, file.mappings
     peers = {} if quick else installed_peers(name, file)
     with working(f"checking {Path(name).name}"):

@@ -8,7 +8,7 @@ returns False ends with status 1.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -18,7 +18,7 @@ import typer
 
 from armwright.cli.output import reporting_errors
 from armwright.errors import InputError, ModelError
-from armwright.load import load
+from armwright.load import load, packaged
 from armwright.robot import Robot
 
 FILES = "a .toml, .urdf, .xacro or .xml (MuJoCo) file"
@@ -32,6 +32,7 @@ OPTIONS: dict[str, tuple[Any, str | None, str]] = {
     "package": (list[str], "NAME=FOLDER", "Where a package is that the file names. Repeat for more."),
     "arg": (list[str], "NAME=VALUE", "An argument of a xacro file. Repeat for more."),
     "payload": (str, "MASS,X,Y,Z", "What the tool holds: kg, and metres in the tool frame (0 by default)."),
+    "gravity": (str, "X,Y,Z", "Seen from the world, m/s^2: 0,0,-1.62 on the moon."),
 }
 """Of every option its type, what it takes, and what it says."""
 
@@ -51,19 +52,25 @@ class RobotOptions:
     package: Sequence[str] = ()
     arg: Sequence[str] = ()
     payload: str | None = None
+    gravity: str | None = None
 
     @property
     def given(self) -> list[str]:
         """The options that were given, as they are typed."""
         return [f"--{name}" for name in OPTIONS if getattr(self, name)]
 
-    def holding(self, arm: Robot) -> Robot:
-        """The robot with the payload that was asked for: of mass 0, an empty hand."""
+    def changed(self, arm: Robot) -> Robot:
+        """The robot with the payload and the gravity that were asked for; a payload of mass 0 is an empty hand."""
+        if self.gravity is not None:
+            gravity = numbers_of("--gravity", self.gravity)
+            if len(gravity) != 3:
+                raise InputError(f"--gravity {self.gravity}: expected three numbers, such as --gravity 0,0,-1.62")
+            arm = arm.with_gravity(gravity)
         if self.payload is None:
             return arm
         try:
-            numbers = [float(x) for x in self.payload.split(",")]
-        except ValueError:
+            numbers = numbers_of("--payload", self.payload)
+        except InputError:
             numbers = []
         if len(numbers) not in PAYLOADS:
             raise InputError(
@@ -98,6 +105,19 @@ class RobotOptions:
         return dict(_pairs("--arg", self.arg, "an argument and its value, such as --arg hand=true"))
 
 
+def numbers_of(flag: str, text: str) -> list[float]:
+    """Numbers with commas between, as a flag has them."""
+    try:
+        return [float(x) for x in text.split(",")]
+    except ValueError:
+        raise InputError(f"{flag} {text}: expected numbers with commas between, such as {flag} 0.1,0.2") from None
+
+
+def names_beginning(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """For a shell that completes words: those names that begin as the word does."""
+    return lambda incomplete: [name for name in names() if name.startswith(incomplete)]
+
+
 Runner: TypeAlias = Callable[..., bool | None]
 """A command as it is written; False says that something is wrong with what it looked at."""
 
@@ -117,7 +137,7 @@ NamedRobot: TypeAlias = Annotated[RobotOptions, f"A packaged robot, or {FILES}."
 def robot_of(chosen: RobotOptions, visuals: bool = False) -> Robot:
     """A packaged robot or one from a file; unless `visuals`, where its meshes lie is of no concern."""
     where = (chosen.locked, chosen.packages, visuals, chosen.mappings, chosen.floating)
-    return chosen.holding(load(chosen.name, chosen.base, chosen.tips, *where))
+    return chosen.changed(load(chosen.name, chosen.base, chosen.tips, *where))
 
 
 def seen_robot_of(chosen: RobotOptions) -> Robot:
@@ -164,7 +184,7 @@ def as_command(runner: Runner) -> Callable[..., None]:
 
 def _plain(parameter: inspect.Parameter, hint: Any, robot: bool) -> inspect.Parameter:
     if robot:
-        hint = Annotated[str, typer.Argument(help=get_args(hint)[1])]
+        hint = Annotated[str, typer.Argument(help=get_args(hint)[1], autocompletion=names_beginning(packaged))]
     return parameter.replace(annotation=hint, kind=inspect.Parameter.KEYWORD_ONLY)
 
 

@@ -10,9 +10,8 @@ import typer
 
 from armwright.cli.command import AS_JSON, NamedRobot, robot_of
 from armwright.cli.output import show_json, show_rows, told, working
-from armwright.errors import unknown
-from armwright.export import EXPORTS, export, identifier
-from armwright.export.exporting import wanted
+from armwright.export import EXPORTS, identifier
+from armwright.export.exporting import form_of, kept, wanted
 from armwright.export.notes import digest
 from armwright.graph.count import count
 from armwright.graph.program import Program
@@ -40,20 +39,18 @@ def run_export(
     json: AS_JSON = False,
 ) -> None:
     """Write a robot's functions as code for another program, with a self-test where it can be run."""
-    if to not in EXPORTS:
-        raise unknown("export target", to, EXPORTS)
-    arm, dtype = robot_of(robot), "float32" if single else "float64"
-    names = _split(functions) or EXPORTS[to].functions
+    dtype = "float32" if single else "float64"
+    form, arm = form_of(to, dtype), robot_of(robot)
+    folder = output or Path(identifier(arm.name))
     with working(f"writing {arm.name}"):
-        asked = wanted(arm, names, dtype, _split(vary), _split(wrenches))
-        folder = output or Path(identifier(arm.name))
-        paths = export(arm, to, folder, names, dtype, _split(vary), _split(wrenches))
+        asked = wanted(arm, _split(functions) or form.functions, dtype, _split(vary), _split(wrenches))
+        paths = kept(folder, form.files(asked))
     if json:
         written = {name: _as_data(program) for name, program in asked.written.items()}
         show_json({"robot": arm.name, "digest": digest(arm), "to": to, "files": paths, "functions": written})
         return
     show_rows([("function", "arguments", "result", *KINDS), *(_row(*entry) for entry in asked.written.items())])
-    told(folder, f"{', '.join(path.name for path in paths)}: {EXPORTS[to].about}")
+    told(folder, f"{', '.join(path.name for path in paths)}: {form.about}")
 
 
 def _split(given: Sequence[str] | None) -> list[str]:

@@ -4,117 +4,108 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
-from armwright.cli.command import AS_JSON, PAGE, NamedRobot, RobotOptions, Runner, robot_of, seen_robot_of
+from armwright.cli import asked
+from armwright.cli.asked import Asked, Flags
+from armwright.cli.command import AS_JSON, FILES, PAGE, NamedRobot, RobotOptions, Runner, robot_of
 from armwright.cli.output import console, escape, page_name, report, show_json, show_rows, told, working, write_page
 from armwright.errors import InputError, SimulationError
 from armwright.identify import Measurement
 from armwright.report.page import HEADS, joint_rows, root_mean_square
 from armwright.report.plot import write
-from armwright.scenario import Scenario, along, pick_and_place, read
+from armwright.scenario import Scenario
 from armwright.simulation import Run
 from armwright.simulation.picture import page
 from armwright.study.work_precision import ACCURACIES, work_precision
 from armwright.trajectory import check_limits
 
-DATA = (".csv", ".parquet")
 NO_BREAK = "\u00a0"
 SPEEDS, TORQUES = (0, 1, 2, 3, 4), (0, 5, 6, 7, 8, 9, 10)
 """Columns of the table of joints that stand together, so that they fit a terminal."""
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """What is to be run, and what is to be written of it: a page, and the data that `armwright identify` reads."""
-
-    robot: RobotOptions
-    scenario: Path | None
-    motion: Path | None
-    page: Path | None
-    data: Path | None
-    noise: float
-    seed: int
-    json: bool
-
-    def plan(self) -> Scenario:
-        """The scenario of a file, or computed torque along the motion of a file, or a pick-and-place motion."""
-        if self.scenario is not None and self.motion is not None:
-            raise InputError(
-                '--motion and a scenario both say how to move; write [trajectory] type = "sampled", file = '
-                f"{str(self.motion)!r} into the scenario instead"
-            )
-        if self.data is not None and self.data.suffix not in DATA:
-            raise InputError(f"--data {self.data}: expected a name that ends in {' or '.join(DATA)}")
-        if not 0 <= self.noise < np.inf:
-            raise InputError(f"--noise {self.noise:g}: expected a part of the torque, such as 0.02")
-        arm = seen_robot_of(self.robot)
-        if self.scenario is not None:
-            made = read(self.scenario, arm)
-            if self.robot.payload is not None and made.robot.payload != arm.payload:
-                raise InputError("--payload and the scenario both say what the tool holds; leave one of them out")
-            return made
-        return pick_and_place(arm) if self.motion is None else along(self.motion, arm)
-
-
-def _moving(run: Callable[[Wanted], bool]) -> Runner:
+def _moving(run: Callable[[Asked], bool]) -> Runner:
     """A command with the options of a motion."""
 
     def command(
-        robot: NamedRobot,
-        scenario: Annotated[
-            Path | None, typer.Argument(help="A scenario file (docs/simulation.md); without, pick and place.")
-        ] = None,
+        robot: Annotated[RobotOptions, f"A packaged robot, {FILES}; or a scenario that names its robot, or a folder."],
+        scenario: asked.Listed = None,
         output: PAGE = None,
-        motion: Annotated[
-            Path | None, typer.Option(help="A .csv or .parquet file to move along: t, q1.., if known qd1.., qdd1..")
-        ] = None,
-        data: Annotated[
-            Path | None, typer.Option(help="A .csv or .parquet file to write, for `armwright identify`.")
-        ] = None,
-        noise: Annotated[
-            float, typer.Option(help="Noise of the torques in --data, as a part of each joint's RMS torque.")
-        ] = 0.0,
+        motion: asked.Motion = None,
+        data: asked.Written = None,
+        noise: asked.Noise = 0.0,
         seed: Annotated[int, typer.Option(help="Which noise.", min=0)] = 0,
         json: AS_JSON = False,
+        begin: asked.Begin = None,
+        end: asked.End = None,
+        duration: asked.Duration = None,
+        every: asked.Every = None,
+        law: asked.ALaw = None,
+        integrator: asked.Integrator = None,
+        rtol: asked.Rtol = None,
+        step: asked.Step = None,
+        stops: asked.SomeStops = None,
+        further: asked.Further = None,
     ) -> bool:
-        return run(Wanted(robot, scenario, motion, output, data, noise, seed, json))
+        flags = Flags(begin, end, duration, every, law, integrator, rtol, step, stops, further or ())
+        return run(Asked(robot, scenario or (), flags, motion, output, data, noise, seed, json))
 
     command.__doc__ = run.__doc__
     return command
 
 
 @_moving
-def run_simulation(wanted: Wanted) -> bool:
+def run_simulation(wanted: Asked) -> bool:
     """Simulate a robot: a table of torques, speeds and power, the audit (exit code 1 if in doubt), and a page."""
-    plan = wanted.plan()
+    return _each(wanted, _simulated)
+
+
+@_moving
+def run_torques(wanted: Asked) -> bool:
+    """The torques and powers of a motion, by inverse dynamics along it (exit code 1 if a limit is exceeded)."""
+    return _each(wanted, _along)
+
+
+def _each(wanted: Asked, run: Callable[[Scenario, Path, Asked], tuple[Run, Path]]) -> bool:
+    """Run what is asked for, one after the other; whether all of it can be trusted."""
+    good, data = True, []
+    for plan, path in wanted.plans():
+        made, page = run(plan, path, wanted)
+        told = _finish(made, plan, page, wanted)
+        good &= made.audit.trustworthy
+        data.append(told)
+    if wanted.json:
+        show_json(data if len(data) > 1 else data[0])
+    return good
+
+
+def _simulated(plan: Scenario, path: Path, wanted: Asked) -> tuple[Run, Path]:
     try:
         run = plan.simulate()
     except SimulationError as error:
         if isinstance(error.run, Run) and len(error.run.t) > 1:  # a motion that breaks off leaves what there is
-            _show(error.run, plan, wanted)
+            told = _show(error.run, plan, path, wanted)
+            if wanted.json:
+                show_json(told)
         raise
     _warn_of_limits(plan)
-    return _finish(run, plan, wanted)
+    return run, path
 
 
-@_moving
-def run_torques(wanted: Wanted) -> bool:
-    """The torques and powers of a motion, by inverse dynamics along it (exit code 1 if a limit is exceeded)."""
-    plan = wanted.plan()
+def _along(plan: Scenario, path: Path, wanted: Asked) -> tuple[Run, Path]:
     if plan.robot.balls:
         raise InputError(
             "torques are along a motion of joints whose positions are numbers, and q of "
             f"{plan.robot.name} has quaternions; expected robot.inverse_dynamics(q, qd, qdd), in Python"
         )
     _warn_of_limits(plan)
-    run = plan.torques()
-    return _finish(run, plan, replace(wanted, page=page_name(wanted.page, plan.robot.name, "_torques.html")))
+    return plan.torques(), path if path == wanted.page else path.with_name(f"{path.stem}_torques.html")
 
 
 def _warn_of_limits(plan: Scenario) -> None:
@@ -123,18 +114,18 @@ def _warn_of_limits(plan: Scenario) -> None:
             report("warning", "yellow", str(limits))
 
 
-def _finish(run: Run, plan: Scenario, wanted: Wanted) -> bool:
-    """Show and write what came out; whether it can be trusted."""
+def _finish(run: Run, plan: Scenario, path: Path, wanted: Asked) -> dict[str, Any]:
+    """Show and write what came out, and say it for programs."""
     if wanted.data is not None:
         _write_data(run, wanted, wanted.data)
-    _show(run, plan, wanted)
+    told_of = _show(run, plan, path, wanted)
     if wanted.data is not None and not wanted.json:
         noise = f", torques with {wanted.noise:g} of their RMS as noise" if wanted.noise else ""
         told(wanted.data, f"t, q, qd, qdd, tau in {len(run.t)} rows{noise}")
-    return run.audit.trustworthy
+    return told_of
 
 
-def _write_data(run: Run, wanted: Wanted, path: Path) -> None:
+def _write_data(run: Run, wanted: Asked, path: Path) -> None:
     """What would be measured along the run: positions, their derivatives, and torques with noise."""
     sigma = wanted.noise * np.sqrt(np.mean(run.tau**2, axis=0))
     tau = run.tau + np.random.default_rng(wanted.seed).normal(size=run.tau.shape) * sigma
@@ -144,12 +135,10 @@ def _write_data(run: Run, wanted: Wanted, path: Path) -> None:
         Measurement(run.t, run.q, run.qd, run.qdd, tau).to_csv(path)
 
 
-def _show(run: Run, plan: Scenario, wanted: Wanted) -> None:
-    path = page_name(wanted.page, run.robot.name, ".html")
-    made = page(run, run.robot.name, plan.text)
+def _show(run: Run, plan: Scenario, path: Path, wanted: Asked) -> dict[str, Any]:
+    made, folders = page(run, run.robot.name, plan.text), wanted.page is not None and wanted.page in path.parents
     if wanted.json:
-        show_json({**_as_data(run), "page": write(path, made), "data": wanted.data})
-        return
+        return {**_as_data(run), "page": write(path, made, folders=folders), "data": wanted.data}
     out = console()
     held = f" {run.holding}" if run.holding else ""
     rows, title = _rows(run), f"{escape(run.robot.name)}{held}, {run.t[0]:g} to {run.t[-1]:g} s"
@@ -157,12 +146,27 @@ def _show(run: Run, plan: Scenario, wanted: Wanted) -> None:
         show_rows([tuple(row[k] for k in columns) for row in rows], title)
         title = ""
         out.print()
+    if run.phases:
+        show_rows([PHASES, *(_phase_row(phase) for phase in run.phases)])
+        out.print()
     for line in str(run.audit).splitlines():
         out.print(escape(line), highlight=False, soft_wrap=True)
+    if run.ended_by:
+        out.print(f"ended by          {escape(run.ended_by)} at {run.t[-1]:.4g} s", soft_wrap=True)
     if run.statistics.accepted:
         quick = (run.t[-1] - run.t[0]) / max(run.statistics.seconds, 1e-9)
         out.print(f"{run.statistics}, {quick:.3g} times real time", style="dim")
-    write_page(path, made, "curves, audit and a moving picture")
+    write(path, made, folders=folders)
+    told(path, "curves, audit and a moving picture")
+    return {}
+
+
+PHASES = ("phase", "from", "to", "holding", "ended by")
+
+
+def _phase_row(run: Run) -> tuple[str, ...]:
+    held = f"{run.robot.payload.mass:g} kg" if run.robot.payload else "-"
+    return str(run.settings.get("phase", "-")), f"{run.t[0]:.4g} s", f"{run.t[-1]:.4g} s", held, run.ended_by or "-"
 
 
 def _as_data(run: Run) -> dict[str, Any]:
@@ -181,7 +185,17 @@ def _as_data(run: Run) -> dict[str, Any]:
         errors["momentum_error"] = run.audit.momentum_error
     begin, end = run.t[0], run.t[-1]
     span = {"from": begin, "to": end, "ended_by": run.ended_by or None}
-    return {"robot": run.robot.name, **span, "joints": joints, "audit": {**audit, **errors}}
+    told = {"robot": run.robot.name, **span, "joints": joints, "audit": {**audit, **errors}}
+    if run.phases:
+        told["phases"] = [
+            dict(zip(("phase", "from", "to", "payload", "ended_by"), _phase(x), strict=True)) for x in run.phases
+        ]
+    return told
+
+
+def _phase(run: Run) -> tuple[Any, ...]:
+    held = run.robot.payload
+    return run.settings.get("phase"), run.t[0], run.t[-1], held.mass if held else 0.0, run.ended_by or None
 
 
 def _rows(run: Run) -> list[tuple[str, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -32,7 +33,9 @@ from armwright.names import shown, shown_lines
 from armwright.report.plot import write
 
 WIDTH = 150
-"""Columns for which tables are laid out where nobody is watching: in a pipe or a file nothing need be folded."""
+"""Columns for which tables are laid out where nobody is watching: in a pipe or a file nothing need be folded.
+
+Who sets COLUMNS wants as many of them there, too."""
 
 NUMBERS = frozenset(
     {
@@ -79,13 +82,18 @@ class Screen(Console):
     """A console that folds to the width of a terminal, word by word, and never cuts a number."""
 
     def print(self, *objects: Any, **how: Any) -> None:
-        if self.is_terminal:
+        if self.folds:
             how["soft_wrap"] = False
         for made in objects:
             if isinstance(made, Table):
                 self._fit(made)
                 how["crop"] = False
         super().print(*objects, **how)
+
+    @property
+    def folds(self) -> bool:
+        """Whether there is a width to keep to."""
+        return self.is_terminal or "COLUMNS" in os.environ
 
     def render_str(self, text: str, **how: Any) -> Text:
         """No text carries an order to the terminal, whatever it was made of; colours are put around it afterwards."""
@@ -166,7 +174,7 @@ def working(text: str) -> Status:
 
 def console(stderr: bool = False) -> Screen:
     made = Screen(stderr=stderr, highlight=False)
-    if not made.is_terminal:
+    if not made.folds:
         made.width = max(made.width, WIDTH)
     return made
 

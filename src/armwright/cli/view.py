@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from armwright.cli.command import FILES, RobotOptions, robot_of
-from armwright.cli.output import console, escape, report, reporting_errors
+from armwright.cli.command import AS_JSON, FILES, RobotOptions, robot_of
+from armwright.cli.output import console, escape, report, reporting_errors, show_json
 from armwright.errors import InputError
 from armwright.robot import Robot
 from armwright.simulation import Run
@@ -27,6 +27,7 @@ def run_view(
     port: Annotated[int | None, typer.Option(help="The port; a free one by default.")] = None,
     browser: Annotated[bool | None, typer.Option(help="Open it in a browser; by default if there is a screen.")] = None,
     once: Annotated[bool, typer.Option("--once", help="End when the last page that shows it is closed.")] = False,
+    json: AS_JSON = False,
 ) -> None:
     """Open a page that shows a robot or runs: sliders, a tool to drag, live torques, simulations to play.
 
@@ -38,7 +39,10 @@ def run_view(
     made = view(first, *others, host=host, port=port, browser=browser)
     if host not in LOOPBACK:
         report("warning", "yellow", f"listening at {host}: everybody who can reach this machine can look and steer")
-    console().print(f"{escape(made.url)}  (Ctrl-C ends it)", soft_wrap=True)
+    if json:
+        show_json({"url": made.url})
+    else:
+        console().print(f"{escape(made.url)}  (Ctrl-C ends it)", soft_wrap=True)
     made.wait(once)
 
 
@@ -48,6 +52,7 @@ def _shown(robot: RobotOptions, second: Path | None) -> tuple[Robot | Run, list[
         if second is not None:
             raise InputError(f"{second}: a second file goes with a run; expected two {RUN} files, or one robot")
         return robot_of(robot, visuals=True), []
-    if robot.given:
-        raise InputError(f"{', '.join(robot.given)}: a run has its robot with it; leave these out")
-    return Run.from_parquet(robot.name), [] if second is None else [Run.from_parquet(second)]
+    if given := [option for option in robot.given if option != "--package"]:
+        raise InputError(f"{', '.join(given)}: a run has its robot with it; leave these out")
+    first, *others = (Run.from_parquet(path, robot.packages) for path in (robot.name, second) if path is not None)
+    return first, others

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from armwright.errors import InputError, ModelError, unknown
-from armwright.export.forms import EXPORTS, Wanted
+from armwright.export.forms import EXPORTS, Form, Wanted
 from armwright.export.names import outside
 from armwright.files import write
 from armwright.formulations import problem_of
@@ -48,17 +48,22 @@ def export(
     """
     if not isinstance(robot, Description):
         raise InputError(f"export got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
-    if to not in EXPORTS:
-        raise unknown("export target", to, EXPORTS)
-    form = EXPORTS[to]
-    if dtype not in form.dtypes:
-        raise unknown(f"dtype of {to} code:", dtype, form.dtypes)
+    form = form_of(to, dtype)
     asked = partial(wanted, robot, form.functions if functions is None else functions, dtype, vary, wrenches)
     if directory is not None:
-        return _kept(Path(directory), form.files(asked()))
+        return kept(Path(directory), form.files(asked()))
     if form.native is None:
         raise InputError(f"export to {to} writes files: give a directory")
     return form.native(asked())
+
+
+def form_of(to: str, dtype: str) -> Form:
+    """The form of that name, if it has such numbers."""
+    if to not in EXPORTS:
+        raise unknown("export target", to, EXPORTS)
+    if dtype not in EXPORTS[to].dtypes:
+        raise unknown(f"dtype of {to} code:", dtype, EXPORTS[to].dtypes)
+    return EXPORTS[to]
 
 
 def wanted(
@@ -97,7 +102,8 @@ def _functions(robot: Description, functions: Sequence[str], vary: Sequence[str]
     return made
 
 
-def _kept(folder: Path, texts: Mapping[str, str | bytes]) -> list[Path]:
+def kept(folder: Path, texts: Mapping[str, str | bytes]) -> list[Path]:
+    """Write files into a folder that is made where there is none."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():

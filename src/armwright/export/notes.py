@@ -155,9 +155,10 @@ def _included(robot: Description) -> list[str]:
     dry = any(row.viscous or row.coulomb for row in rows)
     rubbing = [f"{shown(row.name)} {row.viscous:g}, {row.coulomb:g}" for row in rows] if dry else []
     rotors = [f"{shown(row.name)} {row.armature:g}" for row in rows if row.armature]
+    law = "coulomb * sign(qd)" if not any(row.smooth for row in rows) else "coulomb * tanh(qd / smooth)"
     held = robot.payload
     return [
-        "Friction, viscous * qd + coulomb * sign(qd), is included: " + "; ".join(rubbing) if dry else "No friction.",
+        f"Friction, viscous * qd + {law}, is included: {'; '.join(rubbing)}" if dry else "No friction.",
         "Rotor inertias as joints feel them are included: " + "; ".join(rotors) if rotors else "No rotor inertias.",
         f"A payload of {held.mass:g} kg at {_triple(held.com)} m in the tool frame is included."
         if held

@@ -68,10 +68,12 @@ def _facts(run: Any) -> Iterable[str]:
     """What was run: in the heading, a word and what is to be said of it."""
     s, arm = run.settings, run.robot
     yield _fact("joints", str(arm.n))
-    if arm.payload is not None:
-        com = ", ".join(f"{x:.4g}" for x in arm.payload.com)
-        where = f" at ({com}) m of the tool" if any(arm.payload.com) else ""
-        yield _fact("payload", f"{arm.payload.mass:g} kg{where}")
+    for phase in run.phases or (run,):
+        if (held := phase.robot.payload) is not None:
+            com = ", ".join(f"{x:.4g}" for x in held.com)
+            where = f" at ({com}) m of the tool" if any(held.com) else ""
+            when = f" from {phase.t[0]:.4g} to {phase.t[-1]:.4g} s" if run.phases else ""
+            yield _fact("payload", f"{held.mass:g} kg{where}{when}")
     if (words := _gravity(arm.gravity)) is not None:
         yield _fact("gravity", words, "warn")
     yield _fact("time", f"{run.t[0]:g} to {run.t[-1]:g} s" if run.t[0] else f"{run.t[-1]:g} s")
@@ -196,7 +198,7 @@ def joint_rows(run: Any) -> list[tuple[str, ...]]:
     return rows
 
 
-TITLES = ("joint", "position", "peak speed", "peak torque", "peak power")
+TITLES = ("joint", "peak torque", "peak speed", "peak power", "position")
 
 
 def joint_table(run: Any) -> str:
@@ -204,7 +206,8 @@ def joint_table(run: Any) -> str:
     head = "".join(f'<th scope="col">{name}</th>' for name in TITLES)
     rows = "".join(_joint_row(run, i) for i in range(run.robot.n))
     table = (
-        '<div class="scroll"><table><caption><h2>What it asks of the joints '
+        '<div class="scroll" tabindex="0" role="region" aria-label="The joints">'
+        "<table><caption><h2>What it asks of the joints "
         '<span class="soft jump-hint">an instant shows the robot there</span></h2></caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
@@ -222,8 +225,8 @@ def _joint_row(run: Any, i: int) -> str:
     torque = _peak(f"{use.peak_torque:.3g} {force}", use.peak_torque_at, words, use.torque, use.of_torque, use.too_weak)
     return (
         f'<tr><th scope="row" title="{name}"><i class="dot"></i>{name}</th>'
-        f"{_extent(run.places[:, i], joint, unit)}{speed}{torque}"
-        f"<td>{np.abs(power).max():.3g} W<small>RMS {mean_power:.3g} W</small></td></tr>"
+        f"{torque}{speed}<td>{np.abs(power).max():.3g} W<small>RMS {mean_power:.3g} W</small></td>"
+        f"{_extent(run.places[:, i], joint, unit)}</tr>"
     )
 
 

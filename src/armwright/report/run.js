@@ -36,7 +36,6 @@ function world(picture, box) {
   catch { box.append(made("p", "", "This browser draws no 3D pictures (WebGL is off); curves and table are complete.")); return null; }
   renderer.setPixelRatio(Math.min(window.devicePixelRatio || 1, 2));
   renderer.shadowMap.enabled = true;
-  renderer.domElement.tabIndex = 0; renderer.domElement.setAttribute("aria-label", "The robot: drag to turn it");
   box.append(renderer.domElement);
 
   // shapes in the frames of their links
@@ -47,11 +46,13 @@ function world(picture, box) {
   still.matrixAutoUpdate = false; still.matrix.copy(matrix(picture.base)); scene.add(still, ...links, ...ghost);
   for (const group of [...links, ...ghost]) group.matrixAutoUpdate = false;
   const reach = links.map(() => []), veil = new THREE.MeshStandardMaterial({color: css("--accent"), transparent: true, opacity: .22, depthWrite: false});
+  const held = [];  // what is there for a while only
   for (const shape of picture.shapes) {
     const form = "mesh" in shape ? geometries[shape.mesh] : solid(shape.kind, shape.sizes);
     const part = new THREE.Mesh(form, material(shape, form, shape.link < 0 ? null : picture.joints[shape.link].joint));
     part.castShadow = part.receiveShadow = true; part.matrixAutoUpdate = false; part.matrix.copy(matrix(shape.pose));
     (shape.link < 0 ? still : links[shape.link]).add(part);
+    if ("from" in shape) held.push({part, from: shape.from, to: shape.to});
     form.computeBoundingSphere();
     const ball = form.boundingSphere.clone().applyMatrix4(part.matrix);
     if (shape.link < 0) ball.applyMatrix4(still.matrix);
@@ -108,15 +109,17 @@ function world(picture, box) {
   }
   const base = new THREE.Vector3().setFromMatrixPosition(still.matrix), foot = new THREE.Vector3(base.x, base.y, 0);
   const centres = [], balls = (reach.base || []).map(ball => [ball.center.clone(), ball.radius]), matrix4 = new THREE.Matrix4();
+  const seen = (spot, radius) => { if (spot.distanceTo(base) < 1e3 * size) balls.push([spot, radius]); };  // but for what has gone beyond all bounds
   for (let k = 0; k < times.length; k += Math.max(1, Math.floor(times.length / 60)))
     for (let i = 0; i < count; i++) {
       put(matrix4, poses, i, times[k]); centres.push(matrix4.elements[14]);
-      if (!reach[i].length) balls.push([new THREE.Vector3().setFromMatrixPosition(matrix4), 0]);
-      for (const ball of reach[i]) balls.push([ball.center.clone().applyMatrix4(matrix4), ball.radius]);
+      if (!reach[i].length) seen(new THREE.Vector3().setFromMatrixPosition(matrix4), 0);
+      for (const ball of reach[i]) seen(ball.center.clone().applyMatrix4(matrix4), ball.radius);
     }
+  if (!balls.length) balls.push([base, size]);
   const travels = picture.free && balls.some(([c]) => c.distanceTo(balls[0][0]) > 3 * size);
-  const low = Math.min(...balls.map(([c, r]) => c.z - r)), high = Math.max(...balls.map(([c, r]) => c.z + r));
-  const wide = Math.max(...balls.map(([c, r]) => Math.hypot(c.x - foot.x, c.y - foot.y) + r), .3 * size);
+  const most = (least, measure) => balls.reduce((found, [c, r]) => Math.max(found, measure(c, r)), least);
+  const tall = most(size, (c, r) => Math.abs(c.z - base.z) + r), wide = most(.3 * size, (c, r) => Math.hypot(c.x - foot.x, c.y - foot.y) + r);
 
   // the floor at z = 0 of the world, with a scale; axes and a column where the robot stands
   const raw = wide / 4, power = 10 ** Math.floor(Math.log10(raw)), step = [1, 2, 5, 10].map(k => k * power).find(s => s >= raw * .999);
@@ -169,10 +172,10 @@ function world(picture, box) {
   const tracks = picture.tracks.map(([link, ...spot]) => {
     const points = [];
     for (const t of times) points.push(...new THREE.Vector3(...spot).applyMatrix4(put(matrix4, poses, link, t)).toArray());
-    for (let k = 0; k < points.length; k += 30) balls.push([new THREE.Vector3().fromArray(points, k), .01 * size]);
+    for (let k = 0; k < points.length; k += 30) seen(new THREE.Vector3().fromArray(points, k), .01 * size);
     const drawn = width => {
       const line = new THREE.Line2(new THREE.LineGeometry(), new THREE.LineMaterial({color: "#e8710a", linewidth: width}));
-      if (times.length > 1) line.geometry.setPositions(points); else line.visible = false;
+      if (times.length > 1 && points.every(x => Math.abs(x) < 1e6 * size)) line.geometry.setPositions(points); else line.visible = false;
       scene.add(line); return line;
     };
     return {whole: drawn(2), gone: drawn(2.8)};
@@ -182,7 +185,7 @@ function world(picture, box) {
   const sun = new THREE.DirectionalLight("#ffffff", 2.2), fill = new THREE.DirectionalLight("#dfe8ff", .6), middle = new THREE.Vector3();
   scene.add(new THREE.HemisphereLight("#ffffff", "#8f97a6", 1.35), sun, sun.target, fill, fill.target);
   sun.castShadow = true; sun.shadow.mapSize.set(2048, 2048); sun.shadow.bias = -2e-4; sun.shadow.normalBias = .004 * size; sun.shadow.radius = 5;
-  const span = Math.max(wide, travels ? 2 * size : (high - low) / 2) * 1.3;
+  const span = Math.max(wide, travels ? 2 * size : .6 * tall) * 1.3;
   Object.assign(sun.shadow.camera, {left: -span, right: span, top: span, bottom: -span, near: .01 * size, far: 8 * span});
 
   const controls = new THREE.OrbitControls(camera, renderer.domElement);
@@ -192,12 +195,12 @@ function world(picture, box) {
   function frame() {  // the nearest place from which everything is in view
     const look = new THREE.Vector3(...ways[way]).normalize().negate(), right = new THREE.Vector3().crossVectors(look, camera.up).normalize();
     const up = new THREE.Vector3().crossVectors(right, look), tall = Math.tan(camera.fov * Math.PI / 360) * .86, broad = tall * camera.aspect;
-    const seen = follow ? around() : [...balls, [foot, .2 * size]];
-    const to = seen.reduce((sum, [c]) => sum.add(c), new THREE.Vector3()).multiplyScalar(1 / seen.length);
+    const all = follow ? around() : [...balls, [foot, .2 * size]];
+    const to = all.reduce((sum, [c]) => sum.add(c), new THREE.Vector3()).multiplyScalar(1 / all.length);
     let far = size;
     for (let k = 0; k < 12; k++) {
       let l = Infinity, r = -Infinity, b = Infinity, t = -Infinity, need = 0;
-      for (const [c, radius] of seen) {
+      for (const [c, radius] of all) {
         const d = one.copy(c).sub(to), x = d.dot(right), y = d.dot(up), z = d.dot(look), depth = far + z;
         l = Math.min(l, (x - radius) / depth); r = Math.max(r, (x + radius) / depth);
         b = Math.min(b, (y - radius) / depth); t = Math.max(t, (y + radius) / depth);
@@ -226,6 +229,7 @@ function world(picture, box) {
     now = t; const before = one.setFromMatrixPosition(links[0].matrix).clone();
     links.forEach((link, i) => put(link.matrix, poses, i, t)); ghost.forEach((link, i) => put(link.matrix, ghosts, i, t));
     if (follow) { const shift = one.setFromMatrixPosition(links[0].matrix).sub(before); camera.position.add(shift); controls.target.add(shift); middle.add(shift); controls.update(); }
+    for (const {part, from, to} of held) part.visible = t >= from && t <= to;
     for (const {gone} of tracks) gone.geometry.instanceCount = place(times, t + 1e-9 * length);
     render();
   }
@@ -246,6 +250,16 @@ function world(picture, box) {
     for (const {whole, gone} of tracks) for (const line of [whole, gone]) line.material.resolution.set(w, h);
     if (!moved) frame(); draw();
   }
+  const paper = made("canvas", "paper");  // what a printer gets: it does not wait for WebGL
+  box.append(paper);
+  function print() {
+    Object.assign(paper, {width: 1400, height: 700});
+    const ratio = renderer.getPixelRatio(), aspect = camera.aspect;
+    renderer.setPixelRatio(1); renderer.setSize(1400, 700, false); camera.aspect = 2; camera.updateProjectionMatrix();
+    if (!moved) frame();
+    ground.color.set("#ffffff"); draw(); paper.getContext("2d").drawImage(renderer.domElement, 0, 0, 1400, 700);
+    renderer.setPixelRatio(ratio); camera.aspect = aspect; resize();
+  }
   controls.addEventListener("change", () => { if (!framing) render(); });
   controls.addEventListener("start", () => { moved = true; });
   document.querySelectorAll("#tools [data-view]").forEach(button => button.addEventListener("click", () => { way = button.dataset.view; moved = false; frame(); render(); }));
@@ -260,7 +274,7 @@ function world(picture, box) {
   }
   links.forEach((link, i) => put(link.matrix, poses, i, first));
   new ResizeObserver(resize).observe(box); resize(); theme(); at(first);
-  return {at, theme, draw, links, camera, canvas: renderer.domElement};
+  return {at, theme, draw, print, links, camera, canvas: renderer.domElement};
 }
 
 // ---------------------------------------------------------------- the curves
@@ -303,12 +317,12 @@ function plot(chart, list, into, height, minor) {
   for (const [source, dash] of [[chart.dashed, [3, 4]], [chart.curves, null]])
     for (const i of list) if (source[i]) {
       columns.push(share ? source[i].map(scale(i)) : source[i]);
-      series.push({joint: i, stroke: chart.colours[i], width: dash ? 1.3 : 1.8, dash, show: !chart.joint || shown[i], points: {show: false}, spanGaps: false, alpha: dash ? .75 : 1});
+      series.push({joint: i, stroke: chart.colours[i], width: dash ? 1.3 : 1.8, dash, show: !chart.joint || shown[i], points: {show: false}, spanGaps: false, pxAlign: 0, alpha: dash ? .75 : 1});
     }
   const axis = {stroke: () => css("--soft"), font: "12px system-ui, sans-serif", grid: {stroke: () => css("--line"), width: 1}, ticks: {show: false}};
   const plain = (u, splits) => splits.map(y => y === null ? "" : short(y) + (share ? " %" : ""));
   const options = {
-    width: Math.max(into.clientWidth, 80), height, legend: {show: false}, padding: [8, 16, 0, 0],
+    width: Math.max(into.clientWidth, 80), height, legend: {show: false}, focus: {alpha: .2}, padding: [8, 16, 0, 0],
     cursor: {x: false, y: false, points: {show: false}, drag: {x: true, y: false, setScale: false, dist: 6}},
     scales: {x: {time: false, range: () => zoom || [first, last === first ? first + 1 : last]}, y: {range: () => bounds(chart, list, scale)}},
     axes: [{...axis, size: 26, gap: 4, space: 70, values: (u, s) => s.map(x => short(x) + (minor ? "" : " s"))}, {...axis, size: minor ? 46 : 60, gap: 5, space: minor ? 26 : 32, values: plain}],
@@ -379,6 +393,10 @@ function unitOf(chart, i) {
   const {unit, force} = joints[i];
   return {q: unit, qd: unit + "/s", qdd: unit + "/s²", tau: force}[chart.column] || chart.unit;
 }
+function stress(i) {  // one joint before the others
+  if (mode !== "each") for (const chart of charts) if (chart.joint) for (const u of chart.ups)
+    u.setSeries(i === null ? null : u.series.findLastIndex(s => s.joint === i), {focus: i !== null});
+}
 function show(i, on) {
   shown[i] = on; chips[i].setAttribute("aria-pressed", on);
   for (const chart of charts) if (chart.joint) {
@@ -419,7 +437,7 @@ document.addEventListener("keydown", e => {
   if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest("input, select, summary, pre")) return;
   const steps = {ArrowLeft: -1, ArrowRight: 1}[e.key];
   if (e.key === " " && !e.target.closest("button")) run(!playing);
-  else if (steps && !e.target.closest("canvas")) { if (playing) run(false); go(now + steps * length / (e.shiftKey ? 10 : 100)); }
+  else if (steps ) { if (playing) run(false); go(now + steps * length / (e.shiftKey ? 10 : 100)); }
   else if (e.key === "Home") go(first); else if (e.key === "End") go(last); else return;
   e.preventDefault();
 });
@@ -431,6 +449,7 @@ document.querySelectorAll(".joints tbody .dot").forEach((e, i) => { e.style.back
 const chips = joints.map((joint, i) => {
   const chip = made("button", "chip", dot(joint.colour), joint.name); chip.setAttribute("aria-pressed", true); chip.title = joint.name;
   chip.addEventListener("click", () => { show(i, !shown[i]); told(); });
+  for (const [event, on] of [["pointerenter", true], ["pointerleave", false]]) chip.addEventListener(event, () => stress(on ? i : null));
   get("chips").append(chip); return chip;
 });
 get("all").addEventListener("click", () => { joints.forEach((_, i) => show(i, true)); told(); });
@@ -454,14 +473,14 @@ get("png").addEventListener("click", () => { scene.draw(); scene.canvas.toBlob(b
 
 function repaint() { if (scene) scene.theme(); for (const chart of charts) for (const u of chart.ups) u.redraw(false, false); needles(); }
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
-window.addEventListener("beforeprint", () => { document.documentElement.dataset.theme = "light"; repaint(); if (scene) scene.draw(); });
+window.addEventListener("beforeprint", () => { document.documentElement.dataset.theme = "light"; repaint(); if (scene) scene.print(); });
 window.addEventListener("afterprint", () => { delete document.documentElement.dataset.theme; repaint(); });
 let width = window.innerWidth;
 window.addEventListener("resize", () => { if (window.innerWidth !== width) { width = window.innerWidth; fit(); } });
 function fit() { for (const chart of charts) for (const u of chart.ups) u.setSize({width: Math.max(u.root.parentElement.clientWidth, 80), height: u.height}); requestAnimationFrame(needles); }
 
 const scene = world(data.picture, get("view"));
-if (!scene) get("png").disabled = true;
+if (!scene) { get("png").disabled = true; get("tools").hidden = true; }
 build(); describe(); go(first, true);
 window.armwright = {data, scene, charts, csv, go, get now() { return now; }};  // for who looks from the console
 })();

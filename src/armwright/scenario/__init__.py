@@ -1,7 +1,7 @@
 """A simulation described in a TOML file: which robot, along what, driven by what, integrated how.
 
 robot = "puma560"                      # or the path of a robot file, seen from this one; the command line's wins; or
-                                       # {file = "dog.urdf", floating = true}, base, tip, locked, packages, mappings
+                                       # {file = "dog.urdf", floating = true}; base, tip, locked, packages, mappings
 duration = 3.0                         # by default as long as the trajectory lasts
 every = 0.01                           # seconds between records
 q0 = [0, 0, 0, 0, 0, 0]                # by default where the trajectory starts, else zero (neutral, for quaternions)
@@ -37,18 +37,27 @@ payload say: the robot then picks and places as it does without a file.
 """
 
 from armwright.scenario.motions import MOTIONS, motion_of, trajectory_of
-from armwright.scenario.parse import Scenario, along, made, parse, pick_and_place, read, robot_in, robot_named
+from armwright.scenario.parse import (
+    Scenario,
+    is_scenario,
+    made,
+    parse,
+    pick_and_place,
+    read,
+    read_data,
+    robot_in,
+)
 
 __all__ = [
     "MOTIONS",
     "Scenario",
-    "along",
+    "is_scenario",
     "made",
     "motion_of",
     "parse",
     "pick_and_place",
     "read",
+    "read_data",
     "robot_in",
-    "robot_named",
     "trajectory_of",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +32,12 @@ MOVING = ("duration", "q0", "qd0", "start", "trajectory", "torque", "phase")
 
 TOP = (*("robot", "gravity", "payload", *OPTIONS, "stops", "integrator", "trajectory", "torque", "event", "phase"),)
 """The keys of a scenario."""
+
+LOADED = ("file", "base", "tip", "locked", "packages", "mappings", "floating")
+"""Of a robot that is a table: its file, and arguments of `load`."""
+
+OTHERS = ("link", "convention", "vary", "motion", "motor", "gearbox", "cylinder")
+"""Keys of other files than scenarios."""
 
 OF_PHASES = ("duration", "trajectory", "start")
 """What each phase says for itself."""
@@ -78,10 +83,16 @@ def _friction(law: torque.Law) -> torque.Law | None:
     return torque.Sum(laws) if laws else None
 
 
-def read(path: str | Path, robot: str | Robot | None = None, changes: Mapping[str, Any] | None = None) -> Scenario:
-    """The scenario of a file, for the robot it names or the one given, with `changes` in place of what it says."""
+def read(path: str | Path, robot: str | Robot | None = None) -> Scenario:
+    """The scenario of a file, for the robot it names or the one given."""
+    data, text = read_data(path)
+    return made(data, robot, str(path), Path(path).parent, text)
+
+
+def read_data(path: str | Path) -> tuple[dict[str, Any], str]:
+    """The tables of a scenario, and the file itself."""
     text = text_of(path)
-    return made(merged(data_of(text, str(path)), changes or {}), robot, str(path), Path(path).parent, text)
+    return data_of(text, str(path)), text
 
 
 def text_of(path: str | Path) -> str:
@@ -110,7 +121,7 @@ def made(
     """The scenario of what a file says; `text` is the file itself. Numbers of the law may be (rollouts, joints)."""
     top = Reader(data, lambda key: f"{file}{f', {key}' if key else ''}")
     top.check_keys(TOP)
-    arm = held(robot if isinstance(robot, Robot) else load(robot) if robot else robot_in(top, folder), top)
+    arm = held(robot if isinstance(robot, Robot) else _loaded(robot, top, file, folder), top)
     arm = arm.with_gravity(data["gravity"]) if "gravity" in data else arm
     if not set(MOVING) & set(data):
         still = picked_and_placed(arm)
@@ -144,39 +155,36 @@ def _options(top: Reader, arm: Robot) -> dict[str, Any]:
     return options
 
 
-LOADED = ("file", "base", "tip", "locked", "packages", "mappings", "floating")
-"""Of a robot that is a table: its file, and arguments of `load`."""
-
-
-def robot_named(path: Path) -> str | None:
-    """The robot that a scenario names, a file seen from the folder of the scenario; None of a file that is a robot."""
-    data = data_of(text_of(path), str(path))
-    if "link" in data or "convention" in data:
-        return None
-    return _named(Reader(data, lambda key: f"{path}{f', {key}' if key else ''}"), path.parent)[0]
+def _loaded(robot: str | None, top: Reader, file: str, folder: Path) -> Robot:
+    if robot:
+        return load(robot)
+    if not top.data.get("robot"):
+        raise ModelError(f'{file}: no robot; give robot = "puma560", or name one on the command line')
+    return robot_in(top, folder)
 
 
 def robot_in(top: Reader, folder: Path) -> Robot:
     """The robot that a file names: a packaged one, a file beside it, or a table of a file and how it is loaded."""
-    name, told = _named(top, folder)
-    try:
-        return load(name, **told)
-    except ModelError as error:
-        raise ModelError(f"{top.where('robot')}: {error}") from None
-
-
-def _named(top: Reader, folder: Path) -> tuple[str, dict[str, Any]]:
-    """The name or path of a robot, and how it is loaded."""
-    given = top.data.get("robot")
-    if not given:
-        raise ModelError(f'{top.where(None)}: no robot; give robot = "puma560", or name one on the command line')
+    given = top.data["robot"]
     options: dict[str, Any] = dict(given) if isinstance(given, Mapping) else {"file": top.text("robot", "")}
     part = Reader(options, lambda _key: top.where("robot"))
     part.check_keys(LOADED)
     name = part.text("file", part.need("file"))
     beside = folder / name
     told = {key: value for key, value in options.items() if key != "file"}
-    return str(beside) if Path(name).suffix and beside.exists() else name, told
+    try:
+        return load(beside if Path(name).suffix and beside.exists() else name, **told)
+    except ModelError as error:
+        raise ModelError(f"{top.where('robot')}: {error}") from None
+
+
+def is_scenario(path: Path) -> bool:
+    """Whether a TOML file is a scenario, and not a robot, a study, a question of sizing or a catalogue."""
+    return (
+        path.suffix == ".toml"
+        and path.is_file()
+        and not {"link", "convention"} & set(data_of(text_of(path), path.name))
+    )
 
 
 def _inside(top: Reader, name: str) -> Reader:
@@ -184,11 +192,6 @@ def _inside(top: Reader, name: str) -> Reader:
     if not isinstance(value, Mapping):
         top.fail(name, f"{name} = {value!r} is not a table; write [{name}] and its keys below")
     return Reader(value, lambda key: f"{top.where(None)}, [{name}]{f' {key}' if key else ''}")
-
-
-def along(path: Path, arm: Robot) -> Scenario:
-    """Computed torque along the motion in a file."""
-    return parse(f'[trajectory]\ntype = "sampled"\nfile = {json.dumps(str(path.absolute()))}\n', arm, str(path))
 
 
 def pick_and_place(arm: Robot, seconds: float | None = None) -> Scenario:

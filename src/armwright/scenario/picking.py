@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from armwright import trajectory
-from armwright.algebra import Array
 from armwright.formulations import default_for
 from armwright.robot import Robot
 from armwright.trajectory import Trajectory
@@ -49,9 +48,11 @@ def picked_and_placed(arm: Robot, seconds: float | None = None) -> str:
     )
 
 
-def home(arm: Robot) -> Array:
-    """The middle of the range of every joint, where pick and place begins."""
-    return np.round([_range(joint)[0] for joint in arm.joints], 4)
+def home(arm: Robot) -> list[float]:
+    """The middle of the range of every joint, where pick and place begins; at zero, if it has quaternions."""
+    if arm.balls:
+        return [float(x) for x in arm.neutral]
+    return [round(_range(joint)[0], 4) for joint in arm.joints]
 
 
 def lasting(arm: Robot, motion: Trajectory) -> float:

@@ -39,9 +39,9 @@ def page(run: Run, title: str, scenario: str = "") -> str:
 
 def picture(run: Run) -> dict[str, Any]:
     """Everything that is seen of a robot, in the frames of its links, and these frames over time."""
-    robot, seen = run.robot, looks(run.robot)
+    robot, seen = run.robot, looks(run.robot.without_payload())
     pick = thinned(len(run.t), min(MOST_INSTANTS, MOST_NUMBERS // (7 * len(robot.links))))
-    shapes, meshes = _shapes(robot, seen)
+    shapes, meshes = _shapes(seen)
     return {
         "size": seen.size,
         "made": seen.made,
@@ -50,7 +50,7 @@ def picture(run: Run) -> dict[str, Any]:
         "free": any(robot.rows[i].kind == "free" for i in robot.carriers),
         "links": len(robot.links),
         "joints": _joints_before(robot),
-        "shapes": shapes,
+        "shapes": [*shapes, *_payloads(run)],
         "meshes": meshes,
         "t": packed(run.t[pick], "<f8"),
         "poses": packed(as_quaternions(robot.link_poses(run.q[pick]))),
@@ -70,7 +70,18 @@ def _joints_before(robot: Robot) -> list[dict[str, Any]]:
     return found
 
 
-def _shapes(robot: Robot, seen: Looks) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _payloads(run: Run) -> list[dict[str, Any]]:
+    """What the tool holds, and from when to when it does."""
+    made = []
+    for phase in run.phases or (run,):
+        robot = phase.robot
+        if robot.payload is not None and robot.tip is not None:
+            held = looks(robot).links[robot.tip][-1]
+            made.append(_shape(robot.tip, held, {}) | {"from": float(phase.t[0]), "to": float(phase.t[-1])})
+    return made
+
+
+def _shapes(seen: Looks) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """All shapes, each on its link (-1 the base), and the meshes that some of them are, each once."""
     on = [(i, visual) for i, visuals in enumerate((seen.base, *seen.links), start=-1) for visual in visuals]
     files = list(dict.fromkeys(visual.shape for _, visual in on if isinstance(visual.shape, Mesh)))
@@ -143,7 +154,8 @@ def _ghost(run: Run, pick: Array, size: float) -> str | None:
     """Where the reference would have the links, if that is anywhere else."""
     if run.reference is None or run.robot.balls:
         return None
-    poses = run.robot.link_poses(run.reference[0][pick])
+    wanted = run.reference[0][pick]  # nan in phases that follow nothing
+    poses = run.robot.link_poses(np.where(np.isfinite(wanted), wanted, run.q[pick]))
     apart = np.linalg.norm(poses[..., :3, 3] - run.robot.link_poses(run.q[pick])[..., :3, 3], axis=-1)
     return packed(as_quaternions(poses)) if np.max(apart, initial=0.0) > APART * size else None
 

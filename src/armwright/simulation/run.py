@@ -273,41 +273,47 @@ class Run:
         }
 
     @classmethod
-    def from_parquet(cls, path: str | Path) -> Run:
-        """A run that `to_parquet` wrote."""
+    def from_parquet(cls, path: str | Path, packages: Mapping[str, str | Path] | None = None) -> Run:
+        """A run that `to_parquet` wrote; `packages` says where the meshes of its robot are, as in `armwright.load`."""
         _, parquet = _arrow()
         try:
             table = parquet.read_table(path)
         except (OSError, TypeError, ValueError) as error:  # pyarrow's errors are ValueErrors
             raise InputError(f"cannot read {path!r} as Parquet: {error}") from None
         try:
-            return cls._of_table(table)
+            return cls._of_table(table, Path(path), packages)
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:  # of somebody else's file
             raise InputError(
                 f"{path} is not a run of armwright (version {VERSION}): {error}; Run.to_parquet writes such files"
             ) from None
 
     @classmethod
-    def _of_table(cls, table: Any) -> Run:
+    def _of_table(cls, table: Any, path: Path, packages: Mapping[str, str | Path] | None) -> Run:
         meta = json.loads((table.schema.metadata or {}).get(b"armwright", b"{}"))
         if meta.get("armwright") != VERSION:
             raise ValueError(f"its metadata name version {meta.get('armwright')!r}")
         columns = {name: table[name].to_numpy() for name in table.column_names}
         _check_columns(columns)
+
+        def robot(text: str) -> Robot:
+            return Robot.from_fields(toml.parse(text, path=path, packages=packages))
+
         if not meta.get("phases"):
-            return cls._of_columns(columns, meta)
+            return cls._of_columns(columns, meta, robot)
         ends = np.cumsum([0, *(int(phase["rows"]) for phase in meta["phases"])])
         if ends[-1] != len(columns["t"]):
             raise ValueError(f"its phases have {ends[-1]} of its {len(columns['t'])} rows")
         parts = [{name: x[a:b] for name, x in columns.items()} for a, b in pairwise(ends)]
-        return cls.joined([cls._of_columns(alone(x), own) for x, own in zip(parts, meta["phases"], strict=True)])
+        return cls.joined([cls._of_columns(alone(x), own, robot) for x, own in zip(parts, meta["phases"], strict=True)])
 
     @classmethod
-    def _of_columns(cls, columns: Mapping[str, Array], meta: Mapping[str, Any]) -> Run:
+    def _of_columns(
+        cls, columns: Mapping[str, Array], meta: Mapping[str, Any], robot_of: Callable[[str], Robot]
+    ) -> Run:
         settings = dict(meta["settings"])
         if not all(isinstance(settings.get(name, 0.0), (int, float)) for name in ("rtol", "atol", "step", "max_step")):
             raise ValueError(f"its settings {settings!r} have texts or lists where numbers belong")
-        robot = Robot.from_fields(toml.parse(meta["robot"]))
+        robot = robot_of(meta["robot"])
         n = robot.n
         arrays: dict[str, Any] = {name: _stacked(columns, name, robot.nq if name == "q" else n) for name in BY_JOINT}
         arrays |= {name: columns[name] for name in ALONE}

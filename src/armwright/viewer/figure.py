@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,18 +26,17 @@ class Figure:
         axes = {"axes_length": 0.13 * size, "axes_radius": 0.004 * size, "origin_radius": 0.0, "show_axes": False}
         self._base = self._scene.add_frame(f"{root}/base", **axes, **placed(np.asarray(robot.base)))
         self._links = [self._scene.add_frame(f"{root}/link{i}", **axes) for i in range(len(robot.links))]
-        self._shapes: list[Any] = []
+        self._shapes: list[tuple[Any, float | None]] = []
         self._extras: dict[str, list[Any]] = {}
         self._at: Array | None = None
 
-    def dress(self, looks: Looks, each: Callable[[], None] = lambda: None) -> None:
-        """Send the shapes of every link; `each` is called after one."""
-        for k, visual in enumerate(looks.base):
+    def dress(self, looks: Looks) -> None:
+        """Send the shapes of every link, and of the base unless it is a ghost's: that stands still."""
+        for k, visual in enumerate(() if self._ghost else looks.base):
             self._send(f"{self._root}/base/{k}", solids(visual))
         for i, visuals in enumerate(looks.links):
             for k, visual in enumerate(visuals):
                 self._send(f"{self._root}/link{i}/{k}", solids(visual))
-            each()
 
     def _send(self, name: str, parts: list[Solid]) -> None:
         for k, part in enumerate(parts):
@@ -55,7 +53,7 @@ class Figure:
                 cast_shadow=not self._ghost,
                 receive_shadow=False,
             )
-            self._shapes.append(node)
+            self._shapes.append((node, node.opacity))
 
     def move(self, poses: Array) -> None:
         """Put every link where it is in the world; those that have not moved cost nothing."""
@@ -71,10 +69,13 @@ class Figure:
             node.remove()
 
     def show(self, what: str, on: bool) -> None:
-        """Switch the shapes, the frames of links, their names, centres of mass or ellipsoids of inertia."""
+        """Switch the shapes, whether one sees through them, frames, names, centres of mass, ellipsoids of inertia."""
         if what == "shapes":
-            for node in self._shapes:
+            for node, _ in self._shapes:
                 node.visible = on
+        elif what == "glass":
+            for node, opacity in self._shapes:
+                node.opacity = min(GHOSTLY, opacity or 1.0) if on else opacity
         elif what == "frames":
             for node in (self._base, *self._links):
                 node.show_axes = on

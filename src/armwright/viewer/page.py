@@ -23,6 +23,7 @@ from armwright.viewer.worker import Worker
 
 SWITCHES = {
     "Bodies": ("shapes", True),
+    "Seen through": ("glass", False),
     "Frames of links": ("frames", False),
     "Names of links": ("names", False),
     "Centres of mass": ("centres", False),
@@ -40,7 +41,6 @@ class Page:
         self._worker = Worker(self._tick)
         self._figure = Figure(server, "/robot", robot, self.stance.size)
         self._ghosts: list[Figure] = []
-        self._along = False
         self._surroundings()
         self._live_panel()
         self._main_panel()
@@ -50,7 +50,7 @@ class Page:
             self._player.open(Playback(runs))
         else:
             self.refresh()
-        self._dress(self._figure, robot)
+        self._dress(self._figure, robot.without_payload())
         self._worker.start()
 
     @property
@@ -63,6 +63,7 @@ class Page:
     def alone(self) -> None:
         """Nobody is looking: nothing is to move."""
         self._worker.post("alone", self._player.pause)
+        self._worker.post("let go", self._pose.let_go)
 
     def _tick(self, seconds: float) -> bool:
         return self._player.tick(seconds)
@@ -76,8 +77,8 @@ class Page:
             cell_size=cell,
             section_size=10 * cell,
             fade_distance=20 * size,
-            cell_color=(210, 214, 220),
-            section_color=(150, 156, 166),
+            cell_color=(185, 190, 198),
+            section_color=(130, 136, 148),
             shadow_opacity=0.25,
         )
         axes = scene.world_axes
@@ -86,7 +87,7 @@ class Page:
         low, high = places.min(axis=0), places.max(axis=0)
         camera, across = self._server.initial_camera, max(size, float(np.linalg.norm(high - low)))
         camera.look_at = (low + high) / 2
-        camera.position = (low + high) / 2 + across * np.array([0.95, -0.9, 0.5])
+        camera.position = (low + high) / 2 + across * np.array([0.85, -0.8, 0.42])
 
     def _live_panel(self) -> None:
         """What is found of the robot, to the left of it."""
@@ -116,26 +117,22 @@ class Page:
         gui.main_panel.set_width(PANEL_WIDTH)
 
     def _switches(self) -> None:
-        gui = self._server.gui
         for text, (what, on) in SWITCHES.items():
             self._switch(text, on, lambda on, what=what: self._show(what, on))
         self._switch("Gizmo at the tool", True, self._pose.show_gizmo)
-        self._switch(
-            "Dark", False, lambda on: gui.configure_theme(dark_mode=on, show_share_button=False, show_logo=False)
-        )
 
     def _switch(self, text: str, on: bool, action: Any) -> None:
         box = self._server.gui.add_checkbox(text, on)
-        box.on_update(lambda _event: self._worker.post(text, lambda: action(bool(box.value))))
+        box.on_update(self._worker.on(text, lambda: action(bool(box.value))))
 
     def _show(self, what: str, on: bool) -> None:
         for figure in (self._figure, *self._ghosts):
             figure.show(what, on)
 
     def _dress(self, figure: Figure, robot: Robot) -> None:
-        found = looks(robot.without_payload())
+        found = looks(robot)
         if found.notes and figure is self._figure:
-            self._heading.content = readout.heading(robot, found.notes[:3])
+            self._heading.content = readout.heading(robot, list(dict.fromkeys(found.notes))[:3])
         figure.dress(found)
 
     def _payload(self) -> None:
@@ -157,7 +154,6 @@ class Page:
     def _posed(self) -> None:
         """Somebody has changed the pose or the load: a run that plays stands still."""
         self._player.pause()
-        self._along = False
         if self.stance.robot.tip is not None and self._ball_mass != self.stance.mass:
             self._payload()
         self.refresh()

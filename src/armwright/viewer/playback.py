@@ -122,6 +122,15 @@ def energies(run: Run) -> Curves:
     return _thinned("J", run.t, ("kinetic", "potential", "together"), values)
 
 
+def beside(curves: Curves, other: Curves) -> Curves:
+    """The curves of one run and, after them, those of another that have the same names, at the times of the first."""
+    rows = [other.values[other.names.index(name)] for name in curves.names if name in other.names]
+    if len(rows) < len(curves.names):
+        return curves
+    values = np.concatenate([curves.values, [np.interp(curves.t, other.t, row) for row in rows]])
+    return Curves(curves.unit, curves.t, (*curves.names, *(f"{name}, other" for name in curves.names)), values)
+
+
 CURVES = {"torque": torques, "speed": speeds, "position": positions, "energy": energies, "use of torque": used}
 
 

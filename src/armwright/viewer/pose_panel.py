@@ -11,7 +11,7 @@ from armwright.model.description import EARTH
 from armwright.names import shown
 from armwright.viewer import readout
 from armwright.viewer.figure import placed, pose_of
-from armwright.viewer.stance import Lever, Stance
+from armwright.viewer.stance import HEAVIEST, Lever, Stance
 from armwright.viewer.worker import Worker
 
 GRAVITY = {"Earth": EARTH, "Moon": (0.0, 0.0, -1.62), "Mars": (0.0, 0.0, -3.71), "none": (0.0, 0.0, 0.0)}
@@ -32,15 +32,6 @@ class PosePanel:
         self._load_controls()
         self._gizmo = self._add_gizmo()
 
-    def _ask(self, name: str, action: Callable[[], None]) -> Callable[[Any], Any]:
-        """A callback that has something done if a person asked for it, not if it was set from here."""
-
-        async def called(event: Any) -> None:
-            if event.client_id is not None:
-                self._worker.post(name, action)
-
-        return called
-
     def _then_changed(self, action: Callable[[], None]) -> Callable[[], None]:
         def both() -> None:
             action()
@@ -57,7 +48,7 @@ class PosePanel:
             else:
                 self.stance.shuffle(self._rng)
 
-        buttons.on_click(self._ask("pose", self._then_changed(go)))
+        buttons.on_click(self._worker.on("pose", self._then_changed(go)))
 
     def _all_sliders(self) -> dict[Lever, Any]:
         """Those of joints open, those of a base that floats folded away."""
@@ -83,32 +74,35 @@ class PosePanel:
             initial_value=float(np.clip(self.stance.value(lever), lever.low, lever.high)),
         )
         turn = self._then_changed(lambda: self.stance.turn(lever, slider.value))
-        slider.on_update(self._ask(f"joint {lever.joint}", turn))
+        slider.on_update(self._worker.on(f"joint {lever.joint}", turn))
         return slider
 
     def _tool_controls(self) -> None:
         with self._gui.add_folder("Tool"):
-            names = self.stance.frames
-            self._frame = self._gui.add_dropdown("Drag", names, initial_value=names[0])
-            kind = self.stance.orientation_for(names[0])
-            chosen = next(words for words, meant in FOLLOWS.items() if meant == kind)
-            self._follows = self._gui.add_dropdown("Follow", tuple(FOLLOWS), initial_value=chosen)
+            self._frames = {shown(name): name for name in self.stance.frames}
+            self._frame = self._gui.add_dropdown("Drag", tuple(self._frames))
+            self._follows = self._gui.add_dropdown("Follow", tuple(FOLLOWS), initial_value=self._followed())
             self._reach = self._gui.add_html("")
-        self._frame.on_update(self._ask("frame", self._choose_frame))
-        self._follows.on_update(self._ask("frame", self._place_gizmo))
+        self._frame.on_update(self._worker.on("frame", self._choose_frame))
+        self._follows.on_update(self._worker.on("frame", self._place_gizmo))
 
     def _choose_frame(self) -> None:
-        kind = self.stance.orientation_for(self._frame.value)
-        self._follows.value = next(words for words, meant in FOLLOWS.items() if meant == kind)
+        self._follows.value = self._followed()
         self._place_gizmo()
         self._changed()
+
+    def _followed(self) -> str:
+        """What of its pose the frame can follow."""
+        kind = self.stance.orientation_for(self.frame)
+        return next(words for words, meant in FOLLOWS.items() if meant == kind)
 
     def _load_controls(self) -> None:
         stance = self.stance
         with self._gui.add_folder("Load"):
-            if stance.robot.tip is not None:
-                mass = self._gui.add_number("Payload (kg)", float(stance.mass), min=0.0, max=1000.0, step=0.1)
-                mass.on_update(self._ask("load", self._then_changed(lambda: stance.load(mass.value))))
+            hand = stance.robot.tip is not None
+            self._mass = self._gui.add_number(
+                "Payload (kg)", float(stance.mass), min=0.0, max=HEAVIEST, step=0.1, visible=hand
+            )
             known = next((name for name, g in GRAVITY.items() if tuple(stance.gravity) == g), CUSTOM)
             gravity = self._gui.add_dropdown("Gravity", (*GRAVITY, CUSTOM), initial_value=known)
             vector = self._gui.add_vector3("m/s\u00b2", tuple(stance.gravity), step=0.1, visible=known == CUSTOM)
@@ -117,8 +111,9 @@ class PosePanel:
             vector.visible = gravity.value == CUSTOM
             stance.fall(GRAVITY.get(gravity.value, vector.value))
 
-        gravity.on_update(self._ask("gravity", self._then_changed(choose)))
-        vector.on_update(self._ask("gravity", self._then_changed(choose)))
+        self._mass.on_update(self._worker.on("load", self._then_changed(lambda: stance.load(self._mass.value))))
+        gravity.on_update(self._worker.on("gravity", self._then_changed(choose)))
+        vector.on_update(self._worker.on("gravity", self._then_changed(choose)))
 
     def _add_gizmo(self) -> Any:
         gizmo = self._server.scene.add_transform_controls(
@@ -139,11 +134,15 @@ class PosePanel:
 
     @property
     def frame(self) -> str:
-        return str(self._frame.value)
+        return self._frames[self._frame.value]
 
     @property
     def orientation(self) -> Any:
         return FOLLOWS[self._follows.value]
+
+    def let_go(self) -> None:
+        """Nobody drags any more."""
+        self._dragging = False
 
     def show_gizmo(self, on: bool) -> None:
         self._gizmo.visible = on
@@ -162,11 +161,13 @@ class PosePanel:
         self._gizmo.position, self._gizmo.wxyz = where["position"], where["wxyz"]
 
     def refresh(self) -> None:
-        """Sliders and gizmo as the robot stands; the gizmo stays with the hand that drags it."""
+        """Sliders, load and gizmo as the robot stands; the gizmo stays with the hand that drags it."""
         for lever, slider in self._sliders.items():
             value = float(np.clip(round(self.stance.value(lever), 4), lever.low, lever.high))
             if abs(slider.value - value) > 5e-4:
                 slider.value = value
+        if self._mass.value != self.stance.mass:
+            self._mass.value = self.stance.mass
         self.refresh_gizmo()
 
     def refresh_gizmo(self) -> None:

@@ -18,9 +18,9 @@ GOOD, NEAR, BEYOND = "#2f9e6e", "#e0a030", "#d64545"
 """Colours of how much of a limit is used: below, above and beyond `TIGHT`."""
 
 TIGHT = 0.8
-CELL = "padding:1px 4px;text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums"
-NAME = "padding:1px 4px 1px 0;text-align:left;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;max-width:9em"
-HEAD = "font-weight:600;opacity:0.65"
+CELL = "padding:1px 0 1px 7px;text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums"
+NAME = "padding:1px 0;text-align:left;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;max-width:0;width:99%"
+HEAD = "font-weight:600;opacity:0.65;vertical-align:bottom"
 
 
 def heading(robot: Robot, notes: Sequence[str] = ()) -> str:
@@ -49,7 +49,7 @@ def holding_table(holding: Holding) -> str:
         for use, tau in zip(holding.uses, holding.torques.tolist(), strict=True)
     ]
     sums = f"mass {holding.mass:.4g} kg, potential energy {_number(holding.energy)} J"
-    return _block([_table(("joint", _head("torque", torque), "of its limit"), rows), _below(sums)])
+    return _block([_table(("joint", _head("torque", torque), "of<br>limit"), rows), _below(sums)])
 
 
 def instant_table(instant: Instant) -> str:
@@ -67,7 +67,7 @@ def instant_table(instant: Instant) -> str:
     together = _number(instant.kinetic + instant.potential)
     kinds = f"{_number(instant.kinetic)} J kinetic + {_number(instant.potential)} J potential"
     sums = f"t = {instant.t:.3f} s<br>energy {together} J = {kinds}<br>the drives give {_number(instant.power)} W"
-    heads = ("joint", _head("torque", torque), _head("speed", speed), "of its limit")
+    heads = ("joint", _head("torque", torque), _head("speed", speed), "of<br>limit")
     return _block([_table(heads, rows), _below(sums)])
 
 
@@ -78,7 +78,7 @@ def _common_units(uses: Sequence[Use]) -> tuple[str, str]:
 
 
 def _head(word: str, unit: str) -> str:
-    return f"{word}, {unit}" if unit else word
+    return f"{word}<br>{unit}" if unit else word
 
 
 def _quantity(x: float, unit: str, common: tuple[str, str]) -> str:
@@ -133,8 +133,8 @@ def _bar(part: float | None, text: str) -> str:
         return '<span style="opacity:0.5" title="the robot has no limit for it">-</span>'
     colour = GOOD if part <= TIGHT else NEAR if part <= 1 else BEYOND
     width = 100 * float(np.clip(part, 0.0, 1.0))
-    track = "display:inline-block;width:40px;height:7px;border-radius:4px;background:rgba(128,128,128,0.25)"
+    track = "display:inline-block;width:32px;height:7px;border-radius:4px;background:rgba(128,128,128,0.25)"
     inner = f"display:block;width:{width:.0f}%;height:7px;border-radius:4px;background:{colour}"
     share = f"{part:.0%}" if np.isfinite(part) else "none"
-    said = f'<span style="display:inline-block;width:3em;color:{colour}">{share}</span>'
+    said = f'<span style="display:inline-block;width:2.8em;color:{colour}">{share}</span>'
     return f'<span title="{escape(text)}"><span style="{track}"><span style="{inner}"></span></span>{said}</span>'

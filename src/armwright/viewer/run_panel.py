@@ -10,10 +10,11 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.errors import ArmwrightError
+from armwright.names import shown
 from armwright.simulation import Run
 from armwright.viewer import readout
 from armwright.viewer.drive import LAWS, LONGEST, simulated
-from armwright.viewer.playback import CURVES, SPEEDS, Curves, Playback, curves
+from armwright.viewer.playback import CURVES, SPEEDS, Curves, Playback, beside, curves
 from armwright.viewer.stance import Stance
 from armwright.viewer.worker import Worker
 
@@ -42,13 +43,6 @@ class RunPanel:
         self._simulation_controls()
         self._player_controls()
 
-    def _ask(self, name: str, action: Callable[[], None]) -> Callable[[Any], Any]:
-        async def called(event: Any) -> None:
-            if event.client_id is not None:
-                self._worker.post(name, action)
-
-        return called
-
     def _simulation_controls(self) -> None:
         joints = self._stance.robot.joints
         with self._gui.add_folder("Simulate from this pose"):
@@ -60,7 +54,7 @@ class RunPanel:
             self._stops = self._gui.add_checkbox("Stops at the joint limits", False, disabled=not stops)
             self._button = self._gui.add_button("Simulate")
             self._status = self._gui.add_html("")
-        self._button.on_click(self._ask("simulate", self._simulate))
+        self._button.on_click(self._worker.on("simulate", self._simulate))
 
     def _simulate(self) -> None:
         """In a thread of its own: the page stays alive meanwhile."""
@@ -77,20 +71,20 @@ class RunPanel:
                 self._worker.post("simulated", lambda: self._simulated(made))
             except (ArmwrightError, ArithmeticError, np.linalg.LinAlgError) as error:
                 text = str(error)
-                self._worker.post("simulated", lambda: self._ended(text, False))
+                self._worker.post("simulated", lambda: self._failed(text))
 
         threading.Thread(target=run, daemon=True, name="armwright simulation").start()
 
     def _simulated(self, run: Run) -> None:
-        self._ended(_summary(run), not run.utilisation.doubts)
-        self.open(Playback([run]))
-        assert self.playback is not None
-        self.playback.play()
+        self._running, self._button.disabled = False, False
+        playback = Playback([run])
+        self.open(playback)
+        playback.play()
         self._show_playing()
 
-    def _ended(self, text: str, good: bool) -> None:
+    def _failed(self, text: str) -> None:
         self._running, self._button.disabled = False, False
-        self._status.content = readout.told(text, good)
+        self._status.content = readout.told(text, False)
 
     def _player_controls(self) -> None:
         with self._gui.add_folder("Play", visible=False) as self._player:
@@ -98,15 +92,15 @@ class RunPanel:
             self._speed = self._gui.add_dropdown("Speed", tuple(SPEEDS), initial_value="1x")
             self._loop = self._gui.add_checkbox("Again and again", False)
             self._time = self._gui.add_slider("Time (s)", min=0.0, max=1.0, step=1e-3, initial_value=0.0)
-        self._play.on_click(self._ask("play", self._toggle))
-        self._time.on_update(self._ask("seek", self._seek))
-        self._speed.on_update(self._ask("speed", self._set_speed))
+        self._play.on_click(self._worker.on("play", self._toggle))
+        self._time.on_update(self._worker.on("seek", self._seek))
+        self._speed.on_update(self._worker.on("speed", self._set_speed))
 
     def add_curves(self, folder: Any) -> None:
         """Where curves are to stand."""
         self._curves = folder
         self._what = self._gui.add_dropdown("Of", tuple(CURVES), initial_value="torque")
-        self._what.on_update(self._ask("curves", self._draw))
+        self._what.on_update(self._worker.on("curves", self._draw))
         self._plot: Any = None
 
     def open(self, playback: Playback) -> None:
@@ -114,6 +108,7 @@ class RunPanel:
         playback.speed = SPEEDS[self._speed.value]
         self.playback = playback
         self._player.visible = True
+        self._status.content = readout.told(_summary(playback.first), not playback.first.utilisation.doubts)
         self._time.min, self._time.max = playback.begin, max(playback.end, playback.begin + 1e-3)
         self._opened(playback)
         if not playback.first.tau.any():
@@ -175,20 +170,26 @@ class RunPanel:
             self._moved()
 
     def _draw(self) -> None:
-        """The curves of the first run."""
+        """The curves of the first run, and of a second one with broken lines."""
         if self.playback is None:
             return
-        run = self.playback.first
-        found = curves(run, self._what.value)
-        if not found.names:
+        if not curves(self.playback.first, self._what.value).names:
             self._what.value = "torque"
-            found = curves(run, "torque")
+        found, *others = (curves(run, self._what.value) for run in self.playback.runs[:2])
+        own = len(found.names)
+        found = beside(found, others[0]) if others else found
         self._drawn = found
         if self._plot is not None:
             self._plot.remove()
         axis = {"stroke": "#8a8f98", "grid": {"stroke": "rgba(128,128,128,0.2)"}, "ticks": {"show": False}}
         lines = [
-            {"label": name, "stroke": COLOURS[i % len(COLOURS)], "width": 1.5, "points": {"show": False}}
+            {
+                "label": name,
+                "stroke": COLOURS[i % own % len(COLOURS)],
+                "width": 1.5,
+                "points": {"show": False},
+                **({"dash": (5, 4)} if i >= own else {}),
+            }
             for i, name in enumerate(found.names)
         ]
         cursor = {"label": "now", "stroke": "#8a8f98", "width": 1, "dash": (4, 3), "points": {"show": False}}
@@ -223,8 +224,9 @@ def with_cursor(found: Curves, t: float) -> tuple[Array, ...]:
 
 
 def _summary(run: Run) -> str:
-    """What came of a simulation, in a sentence, and what is doubtful about it."""
+    """What came of a simulation, in a sentence: how long it took, what ended it, which limits it is beyond."""
     done = f"{run.t[-1] - run.t[0]:g} s in {1000 * run.statistics.seconds:.3g} ms"
+    done += f", ended by {shown(run.ended_by)}" if run.ended_by else ""
     doubts = run.utilisation.doubts
     more = f"; and {len(doubts) - 2} more" if len(doubts) > 2 else ""
     return "; ".join([done, *doubts[:2]]) + more

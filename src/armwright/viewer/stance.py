@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
+from armwright.errors import ArmwrightError
 from armwright.function import Function
 from armwright.function import compile as compile_function
 from armwright.lazy import cached_property
@@ -67,7 +68,7 @@ class Reach:
     radians: float = 0.0
 
     def __str__(self) -> str:
-        turned = f" and {np.degrees(self.radians):.1f} degrees" if self.radians > NEAR else ""
+        turned = f" and {np.degrees(self.radians):.1f} degrees" if self.radians > 1e-3 else ""
         return "reached" if self.reached else f"out of reach by {1000 * self.metres:.4g} mm{turned}"
 
 
@@ -135,7 +136,14 @@ class Stance:
             v[ball.coordinate : ball.coordinate + places] = 0.0
             v[lever.joint] = value
             q[ball.circle] = robot.integrate(robot.neutral, v)[ball.circle]
-        self.q = q
+        self.q = self._closed(q)
+
+    def _closed(self, q: Array) -> Array:
+        """With the loops closed that forces hold; where they cannot be, the robot stays as it is."""
+        try:
+            return self.robot.closed(q)[0]
+        except ArmwrightError:
+            return self.q
 
     def put(self, q: ArrayLike) -> None:
         """A pose as a whole."""
@@ -154,10 +162,11 @@ class Stance:
 
     @property
     def frames(self) -> tuple[str, ...]:
-        """The names of what can be dragged, the tool or the tips first."""
+        """The names of what can be dragged: the tool first, or the tips, those that most joints move before others."""
         moving = [name for name in self.robot.frame_names if self.robot.frame(name).link >= 0]
-        first = ["tool"] if self.robot.tip is not None else [self._end_of(i) for i in _leaves(self.robot.parents)]
-        return tuple(dict.fromkeys([*first, *moving]))
+        tips = [self._end_of(i) for i in _leaves(self.robot.parents)]
+        tips.sort(key=self.freedoms_before, reverse=True)
+        return tuple(dict.fromkeys([*(["tool"] if self.robot.tip is not None else tips), *moving]))
 
     def _end_of(self, link: int) -> str:
         """What a branch ends in: the frame on its last link that is farthest out."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import threading
@@ -30,6 +31,7 @@ class Viewer:
         self._page: Page | None = None
         self._lock = threading.Lock()
         self._leaving: threading.Timer | None = None
+        atexit.register(self.close)
         server.on_client_connect(self._came)
         server.on_client_disconnect(self._went)
 
@@ -53,7 +55,10 @@ class Viewer:
 
     def close(self) -> None:
         """End it: the page shows no more, and nothing is left running."""
+        if self._closed.is_set():
+            return
         self._closed.set()
+        atexit.unregister(self.close)
         if self._page is not None:
             self._page.close()
         with quiet():

@@ -10,6 +10,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from typing import Any
 
 TICK = 1 / 30
 """Seconds between two pictures of a motion."""
@@ -32,6 +33,15 @@ class Worker:
             self._waiting.pop(name, None)
             self._waiting[name] = action
             self._news.notify()
+
+    def on(self, name: str, action: Callable[[], None]) -> Callable[[Any], Any]:
+        """A callback for viser that has something done if a person asked for it, not if it was set from here."""
+
+        async def called(event: Any) -> None:
+            if event.client_id is not None:
+                self.post(name, action)
+
+        return called
 
     def stop(self) -> None:
         with self._news:

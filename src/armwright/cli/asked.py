@@ -1,0 +1,244 @@
+"""What `armwright simulate` and `armwright torques` are asked for: scenarios, and flags in place of their keys."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+import typer
+
+from armwright.cli.command import RobotOptions, names_beginning, numbers_of, seen_robot_of
+from armwright.cli.output import page_name
+from armwright.errors import InputError
+from armwright.integrate import STIFF, methods
+from armwright.robot import Robot
+from armwright.scenario import Scenario, is_scenario, made, read_data
+from armwright.scenario.parse import merged
+from armwright.scenario.picking import FALL, home, lasting, picked_and_placed
+from armwright.torque import LAWS
+from armwright.trajectory import normal_spline
+
+DATA = (".csv", ".parquet")
+PANEL = "In place of what the scenario says"
+REACHED = 1.0
+"""Seconds for a motion to a position, at least."""
+
+Listed: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Argument(help="Scenario files (docs/simulation.md); without, pick and place.", show_default=False),
+]
+Begin: TypeAlias = Annotated[
+    str | None, typer.Option("--from", metavar="Q1,Q2,..", help="Where it begins.", rich_help_panel=PANEL)
+]
+End: TypeAlias = Annotated[
+    str | None, typer.Option("--to", metavar="Q1,Q2,..", help="Where it goes to.", rich_help_panel=PANEL)
+]
+Duration: TypeAlias = Annotated[float | None, typer.Option(help="Seconds.", rich_help_panel=PANEL)]
+Every: TypeAlias = Annotated[float | None, typer.Option(help="Seconds between records.", rich_help_panel=PANEL)]
+ALaw: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="What drives it: free, pd, feed_forward, ...",
+        rich_help_panel=PANEL,
+        autocompletion=names_beginning(lambda: LAWS),
+    ),
+]
+Integrator: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="dop853, rk4, radau, ...",
+        rich_help_panel=PANEL,
+        autocompletion=names_beginning(lambda: [*methods(), *STIFF]),
+    ),
+]
+Rtol: TypeAlias = Annotated[float | None, typer.Option(help="Error allowed per step.", rich_help_panel=PANEL)]
+Step: TypeAlias = Annotated[float | None, typer.Option(help="Seconds of a fixed step.", rich_help_panel=PANEL)]
+SomeStops: TypeAlias = Annotated[
+    bool | None, typer.Option("--stops", help="Stops at the limits of the joints.", rich_help_panel=PANEL)
+]
+Further: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Any other key: torque.kp=50. Repeat.", rich_help_panel=PANEL),
+]
+Motion: TypeAlias = Annotated[
+    Path | None, typer.Option(help="A .csv or .parquet file to move along: t, q1.., if known qd1.., qdd1..")
+]
+Written: TypeAlias = Annotated[
+    Path | None, typer.Option(help="A .csv or .parquet file to write, for `armwright identify`.")
+]
+Noise: TypeAlias = Annotated[
+    float, typer.Option(help="Noise of the torques in --data, as a part of each joint's RMS torque.")
+]
+
+
+@dataclass(frozen=True)
+class Flags:
+    """Keys of a scenario as flags; None where nothing is said."""
+
+    begin: str | None = None
+    end: str | None = None
+    duration: float | None = None
+    every: float | None = None
+    law: str | None = None
+    integrator: str | None = None
+    rtol: float | None = None
+    step: float | None = None
+    stops: bool | None = None
+    further: Sequence[str] = ()
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """As tables of a scenario."""
+        found: dict[str, Any] = {"duration": self.duration, "every": self.every, "stops": self.stops}
+        found["integrator"] = {"method": self.integrator, "rtol": self.rtol, "step": self.step}
+        ends = {"from": self.begin, "to": self.end}
+        found["trajectory"] = {key: numbers_of(f"--{key}", x) for key, x in ends.items() if x is not None}
+        said = _without_none(found)
+        if self.law is not None:
+            gains = {"kp": 100, "kd": 20} if self.law == "computed_torque" else {}
+            said["torque"] = {"law": self.law, **gains}
+        for entry in self.further:
+            said = merged(said, _setting(entry))
+        return said
+
+
+def _without_none(table: Mapping[str, Any]) -> dict[str, Any]:
+    plain = {key: _without_none(x) if isinstance(x, Mapping) else x for key, x in table.items()}
+    return {key: x for key, x in plain.items() if x is not None and x != {}}
+
+
+def _setting(entry: str) -> dict[str, Any]:
+    """A key and its value, as it would stand in the file; a word need not be quoted."""
+    key, equals, value = entry.partition("=")
+    if not (key.strip() and equals and value.strip()):
+        raise InputError(f"--set {entry}: expected a key of a scenario and its value, such as --set torque.kp=50")
+    for text in (value, json.dumps(value.strip())):
+        try:
+            return tomllib.loads(f"{key} = {text}")
+        except tomllib.TOMLDecodeError:
+            continue
+    raise InputError(f"--set {entry}: expected a key of a scenario, such as torque.kp")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be run, and what is to be written of it: a page, and the data that `armwright identify` reads."""
+
+    robot: RobotOptions
+    scenarios: Sequence[Path]
+    flags: Flags
+    motion: Path | None
+    page: Path | None
+    data: Path | None
+    noise: float
+    seed: int
+    json: bool
+
+    def __post_init__(self) -> None:
+        if self.scenarios and self.motion is not None:
+            raise InputError(
+                '--motion and a scenario both say how to move; write [trajectory] type = "sampled", file = '
+                f"{str(self.motion)!r} into the scenario instead"
+            )
+        if self.data is not None and self.data.suffix not in DATA:
+            raise InputError(f"--data {self.data}: expected a name that ends in {' or '.join(DATA)}")
+        if not 0 <= self.noise < np.inf:
+            raise InputError(f"--noise {self.noise:g}: expected a part of the torque, such as 0.02")
+
+    @property
+    def files(self) -> tuple[Sequence[Path], bool]:
+        """The scenarios, and whether the first argument is one of them, or a folder of them, and no robot."""
+        first = Path(self.robot.name)
+        if first.is_dir():
+            found = [path for path in sorted(first.glob("*.toml")) if is_scenario(path)]
+            if not found:
+                raise InputError(f"{first}: no scenario in this folder; expected .toml files (docs/simulation.md)")
+            return [*found, *self.scenarios], True
+        return ([first, *self.scenarios], True) if is_scenario(first) else (self.scenarios, False)
+
+    def plans(self) -> Iterator[tuple[Scenario, Path]]:
+        """What to run, each with the page to write; a robot that is named is that of all scenarios."""
+        files, alone = self.files
+        if len(files) > 1 and self.data is not None:
+            raise InputError(f"--data {self.data}: several scenarios would be written to it; run one at a time")
+        if alone and (chosen := [flag for flag in self.robot.given if flag not in ("--payload", "--gravity")]):
+            raise InputError(
+                f'{chosen[0]}: the scenario says how its robot is loaded: robot = {{file = "arm.urdf", tip = "flange"}}'
+            )
+        arm = None if alone else seen_robot_of(self.robot)
+        for file in files:
+            name = None if len(files) == 1 and not alone else file.stem
+            plan = self._of_file(file, arm)
+            yield plan, self._page(name or plan.robot.name, len(files) > 1)
+        if arm is not None and not files:
+            yield self._without_file(arm), self._page(arm.name, False)
+
+    def _page(self, name: str, folder: bool) -> Path:
+        given = self.page
+        return given / page_name(None, name, ".html") if folder and given else page_name(given, name, ".html")
+
+    def _of_file(self, file: Path, arm: Robot | None) -> Scenario:
+        """A scenario with what flags say in its place."""
+        data, text = read_data(file)
+        held = [name for name in ("payload", "gravity") if getattr(self.robot, name) is not None]
+        changed = {key: x for key, x in _changed(data, self.flags.changes).items() if key not in held}
+        if arm is None:
+            arm = self.robot.changed(made(changed, None, str(file), file.parent).robot)
+        return made(changed, arm, str(file), file.parent, text if changed == data else written(changed))
+
+    def _without_file(self, arm: Robot) -> Scenario:
+        """Computed torque along the motion of a file, or to a position, or a pick-and-place motion."""
+        changes, seconds, law = self.flags.changes, self.flags.duration, LAWS.get(self.flags.law or "")
+        begin = changes.get("trajectory", {}).get("from")
+        if self.motion is not None:
+            data: dict[str, Any] = {"trajectory": {"type": "sampled", "file": str(self.motion.absolute())}}
+        elif self.flags.end is not None:
+            changes.pop("duration", None)
+            ends = (home(arm) if begin is None else begin, numbers_of("--to", self.flags.end))
+            lasts = seconds or lasting(arm, normal_spline(*ends, REACHED))
+            data = {"trajectory": {"type": "normal_spline", "from": ends[0], "to": ends[1], "duration": lasts}}
+            changes.pop("trajectory", None)
+        elif law is not None and not law.follows:
+            changes.pop("trajectory", None)
+            data = {"duration": FALL, "q0": home(arm) if begin is None else begin}
+        elif begin is not None and not arm.balls:
+            raise InputError("--from says where a motion begins; expected --to as well, or --law free")
+        else:
+            text = picked_and_placed(arm, seconds)
+            changes.pop("duration", None)
+            if not changes:
+                return made(tomllib.loads(text), arm, arm.name, text=text)
+            data = tomllib.loads(text)
+        changed = _changed(data, changes)
+        return made(changed, arm, str(self.motion or arm.name), text=written(changed))
+
+
+def _changed(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """A scenario with some keys changed; another law has none of the numbers of the one before."""
+    old, new = (table.get("torque", {}) for table in (data, changes))
+    kept = dict(data)
+    if isinstance(old, Mapping) and "law" in new and new["law"] != old.get("law"):
+        kept["torque"] = {key: x for key, x in old.items() if key in ("limit", "friction")}
+    return merged(kept, changes)
+
+
+def written(data: Mapping[str, Any]) -> str:
+    """A scenario as a file would say it: numbers and texts first, then tables."""
+    lines = [f"{key} = {_value(x)}" for key, x in data.items() if not isinstance(x, Mapping) or key == "payload"]
+    for key, table in data.items():
+        if isinstance(table, Mapping) and key != "payload":
+            lines += ["", f"[{key}]", *(f"{name} = {_value(x)}" for name, x in table.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _value(x: Any) -> str:
+    if isinstance(x, Mapping):
+        return "{" + ", ".join(f"{key} = {_value(entry)}" for key, entry in x.items()) + "}"
+    if isinstance(x, (list, tuple)):
+        return "[" + ", ".join(map(_value, x)) + "]"
+    return json.dumps(x)

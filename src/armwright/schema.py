@@ -1,0 +1,372 @@
+"""JSON Schemas of the TOML files: an editor completes their keys, says what each means and marks what is wrong.
+
+armwright schema scenario > scenario.schema.json
+
+The keys are those that the readers know; what they mean stands here. An editor such as VS Code with Even Better TOML
+finds the schema by the first line of a file, `#:schema scenario.schema.json`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+from armwright.errors import unknown
+from armwright.integrate import methods
+from armwright.model.bodies import BASE_KEYS, SLENDER_KEYS
+from armwright.model.dh import CONVENTIONS
+from armwright.model.loop import KEYS as LOOP_KEYS
+from armwright.model.loop import KINDS as LOOP_KINDS
+from armwright.model.rows import DRIVE, KEYS, MIMIC, VARIABLE
+from armwright.model.toml import FRAME_KEYS, PAYLOAD_KEYS, TOP_KEYS
+from armwright.model.visual import KEYS as VISUAL_KEYS
+from armwright.scenario.events import EVENTS, event_keys
+from armwright.scenario.laws import law_keys
+from armwright.scenario.motions import MOTIONS
+from armwright.scenario.parse import INTEGRATOR, LOADED, TOP
+from armwright.scenario.phases import PHASE
+from armwright.simulation.plan import OTHERS
+from armwright.sizing.request import TOP as SIZE_KEYS
+from armwright.sweep.design import METHODS
+from armwright.sweep.measures import HISTORIES, MEASURES
+from armwright.sweep.study import KEYS as STUDY_KEYS
+from armwright.torque import LAWS
+
+Json: TypeAlias = dict[str, Any]
+
+NUMBER: Json = {"type": "number"}
+TEXT: Json = {"type": "string"}
+FLAG: Json = {"type": "boolean"}
+COUNT: Json = {"type": "integer", "minimum": 1}
+ANGLE: Json = {"type": ["number", "string"]}
+NUMBERS: Json = {"type": "array", "items": NUMBER}
+TRIPLE: Json = {**NUMBERS, "minItems": 3, "maxItems": 3}
+EACH: Json = {"anyOf": [NUMBER, NUMBERS]}
+ROWS: Json = {"type": "array", "items": NUMBERS}
+TEXTS: Json = {"type": "array", "items": TEXT}
+POSE: Json = {"anyOf": [NUMBERS, ROWS]}
+LIMITS: Json = {"type": "array", "items": ANGLE, "minItems": 2, "maxItems": 2}
+TABLE: Json = {"type": "object"}
+TABLES: Json = {"type": "array", "items": TABLE}
+ANY: Json = {}
+
+MOVED: dict[str, tuple[Json, str]] = {
+    "times": (NUMBERS, "Seconds, one for each point."),
+    "points": (ROWS, "Positions of all joints, a row for each point: rad or m."),
+    "from": (NUMBERS, "Where every joint begins; in a later phase, where the one before ended."),
+    "to": (POSE, "Where every joint ends; of a cartesian_line x, y, z of the tool, or a pose."),
+    "by": (TRIPLE, "How far the tool goes from where it starts, x, y, z in metres, seen from the world."),
+    "q0": (NUMBERS, "The joints at the start: they decide between postures."),
+    "center": (TRIPLE, "The centre of the circle, metres, seen from the world."),
+    "axis": (TRIPLE, "The axis of the circle, counterclockwise about it, seen from the world."),
+    "angle": (ANGLE, 'How far around, radians or "90 deg"; a whole turn by default.'),
+    "turning": (FLAG, "Whether the tool turns with the circle; by default it keeps its orientation."),
+    "duration": (NUMBER, "Seconds."),
+    "velocity": (
+        EACH,
+        "The largest speed, of all joints or of each (rad/s or m/s); of a cartesian motion, of the tool.",
+    ),
+    "acceleration": (EACH, "The largest acceleration, likewise."),
+    "torque": (EACH, "The largest torque, of all joints or of each; by default those of the robot."),
+    "jerk": (EACH, "The largest rate of the accelerations; by default there is none."),
+    "blend": (NUMBER, "How far a joint may pass a point between by, rad or m."),
+    "orientation": (
+        {"enum": ["full", "axis", "free"]},
+        "What of the tool's orientation counts: all, its z axis, nothing.",
+    ),
+    "file": (TEXT, "A .csv or .parquet file with t, q1 ..., and if they are known qd1 ... and qdd1 ..."),
+}
+DRIVEN: dict[str, tuple[Json, str]] = {
+    "values": (EACH, "Torques, N m or N."),
+    "times": (NUMBERS, "Seconds, one for each row of torques."),
+    "torques": (ROWS, "Torques of all joints at these times."),
+    "stiffness": (EACH, "N m per rad, or N per m."),
+    "damping": (EACH, "N m s per rad, or N s per m."),
+    "rest": (EACH, "Where the springs are at rest."),
+    "viscous": (EACH, "Viscous friction, N m s per rad."),
+    "coulomb": (EACH, "Dry friction, N m."),
+    "smooth": (EACH, "The speed within which dry friction rounds off."),
+    "kp": (EACH, "Gain on the position; of computed_torque in 1/s^2."),
+    "ki": (EACH, "Gain on the integral of the position."),
+    "kd": (EACH, "Gain on the velocity; of computed_torque in 1/s."),
+    "target": (NUMBERS, "A position to hold in place of a trajectory."),
+    "limit": (EACH, "The largest torque of every drive, or of each; friction is not limited."),
+    "friction": (TABLE, "{viscous, coulomb, smooth}, which the drives must overcome."),
+}
+HAPPENING: dict[str, tuple[Json, str]] = {
+    "joints": (TEXTS, "Joints whose limits are watched; by default all that have some."),
+    "joint": (TEXT, "The name of a joint."),
+    "value": (NUMBER, "The position that is passed, rad or m."),
+    "most": (NUMBER, "The speed that is exceeded."),
+    "normal": (TRIPLE, "The normal of the plane, seen from the world."),
+    "distance": (NUMBER, "The distance of the plane from the origin, metres along the normal."),
+    "frame": (TEXT, "The frame that passes it; the tool by default."),
+    "direction": ({"enum": [-1, 0, 1]}, "Upwards (1), downwards (-1) or either way (0)."),
+    "terminal": ({"type": ["boolean", "integer"]}, "Whether it ends the run, or the how manieth time it does."),
+    "name": (TEXT, "What it is called."),
+}
+LOADING: dict[str, tuple[Json, str]] = {
+    "file": (TEXT, "A robot file, seen from the folder of this one."),
+    "base": (TEXT, "The link where the robot starts."),
+    "tip": ({"anyOf": [TEXT, TEXTS]}, "The link where a chain ends, or several."),
+    "locked": (TABLE, "Joints that stand still, and where."),
+    "packages": (TABLE, "Where packages are that the file names."),
+    "mappings": (TABLE, "Arguments of a xacro file."),
+    "floating": (FLAG, "Whether a free joint carries the base."),
+}
+STEPPED: dict[str, tuple[Json, str]] = {
+    "method": ({"enum": sorted({*methods(), *OTHERS})}, "The integrator (docs/simulation.md)."),
+    "rtol": (NUMBER, "Relative error allowed per step."),
+    "atol": (NUMBER, "Absolute error allowed per step."),
+    "step": (NUMBER, "Seconds of a fixed step."),
+    "max_step": (NUMBER, "The longest step that may be chosen, seconds."),
+}
+HELD: dict[str, tuple[Json, str]] = {
+    "mass": (NUMBER, "Kilograms."),
+    "com": (TRIPLE, "Its centre of mass in the tool frame, metres."),
+    "inertia": (POSE, "xx, yy, zz, xy, xz, yz about the centre of mass, kg m^2; or 3 rows of 3."),
+}
+PLACED: dict[str, tuple[Json, str]] = {
+    "name": (TEXT, "The name of the link."),
+    "joint": (TEXT, "The name of the joint before it."),
+    "parent": (
+        {"type": ["string", "integer"]},
+        'The link it hangs on, by name or number; "base"; by default the row before.',
+    ),
+    "type": ({"enum": list(VARIABLE)}, "The kind of the joint."),
+    "gamma": (ANGLE, "Of a general placement: the turn about the z axis before."),
+    "alpha": (ANGLE, 'The twist, radians or "pi/2", "90 deg".'),
+    "a": (NUMBER, "The length, metres."),
+    "y": (NUMBER, "Of a general placement, metres."),
+    "z": (NUMBER, "Of a general placement, metres."),
+    "d": (NUMBER, "The offset along z, metres; of a prismatic joint its zero."),
+    "b": (NUMBER, "The same in the conventions of Angeles and Saha."),
+    "theta": (ANGLE, "The angle about z; of a revolute joint its zero."),
+    "pitch": (NUMBER, "Of a helical joint, metres per radian."),
+    "mass": (NUMBER, "Kilograms."),
+    "com": (TRIPLE, "The centre of mass in the frame of the row, metres."),
+    "inertia": (POSE, "xx, yy, zz, xy, xz, yz about the centre of mass, kg m^2; or 3 rows of 3."),
+    "slender": (TABLE, "{rho or mass, payload, hub, length}: Mohan and Saha's link in place of mass, com, inertia."),
+    "point_masses": (TABLES, "{mass, at}: instead of these, or added to them."),
+    "limits": (LIMITS, "Lowest and highest position; may be inf."),
+    "max_velocity": (NUMBER, "The largest speed, rad/s or m/s."),
+    "max_torque": (NUMBER, "The largest torque at the joint, N m or N; 0 for a joint without a motor."),
+    "viscous": (NUMBER, "Viscous friction, N m s per rad."),
+    "coulomb": (NUMBER, "Dry friction, N m."),
+    "smooth": (NUMBER, "The speed within which dry friction rounds off."),
+    "rotor_inertia": (NUMBER, "Of the motor, kg m^2; the joint feels it times gear^2."),
+    "gear": (NUMBER, "The ratio of the gearbox."),
+    "mimic": (TABLE, "{joint, factor, offset}: it is at factor q + offset of the joint named."),
+    "freedoms": (TABLES, "Of a joint with several freedoms, a table of limits and drive for each."),
+    "visuals": (TABLES, "What it looks like: {mesh, scale}, {box}, {cylinder}, ..., each with pose and rgba."),
+}
+
+
+def _table(known: Iterable[str], meanings: Mapping[str, tuple[Json, str]], needed: Iterable[str] = ()) -> Json:
+    """A table with these keys and no others."""
+    properties = {key: {**meanings[key][0], "description": meanings[key][1]} for key in known}
+    return {"type": "object", "properties": properties, "additionalProperties": False, "required": list(needed)}
+
+
+def _kinds(
+    key: str,
+    about: str,
+    kinds: Mapping[str, tuple[Iterable[str], Iterable[str]]],
+    meanings: Mapping[str, tuple[Json, str]],
+    also: tuple[str, ...] = (),
+) -> Json:
+    """A table whose keys depend on one of them: of every kind the keys it may have and those it needs."""
+    every = dict.fromkeys(name for known, _ in kinds.values() for name in known)
+    made = _table([*every, *also], meanings, [key])
+    made["properties"] = {key: {"enum": list(kinds), "description": about}, **made["properties"]}
+    made["allOf"] = [
+        {
+            "if": {"properties": {key: {"const": kind}}, "required": [key]},
+            "then": {"propertyNames": {"enum": [key, *known, *also]}, "required": [key, *needed]},
+        }
+        for kind, (known, needed) in kinds.items()
+    ]
+    return made
+
+
+def trajectory(begun: bool = False) -> Json:
+    """A motion; `begun`, one that need not say where it begins."""
+    kinds = {
+        name: (kind.keys, [key for key in kind.needed if not (begun and key == kind.begin)])
+        for name, kind in MOTIONS.items()
+    }
+    return _kinds("type", "Which motion it is (docs/simulation.md).", kinds, MOVED)
+
+
+def torque() -> Json:
+    kinds = {
+        name: (keys, [key for key, needed in LAWS[name].parameters.items() if needed])
+        for name, keys in law_keys().items()
+    }
+    return _kinds("law", "What drives it (docs/simulation.md).", kinds, DRIVEN, ("limit", "friction"))
+
+
+def event() -> Json:
+    kinds = {
+        name: (tuple(event_keys(name)), [k for k, needed in event_keys(name).items() if needed]) for name in EVENTS
+    }
+    return _kinds("type", "What happens.", kinds, HAPPENING)
+
+
+PAYLOAD = _table(PAYLOAD_KEYS, HELD, ["mass"])
+ROBOT: Json = {"anyOf": [TEXT, _table(LOADED, LOADING, ["file"])]}
+
+
+def phase() -> Json:
+    one = event()
+    return _table(
+        PHASE,
+        {
+            "name": (TEXT, "What it is called."),
+            "duration": (NUMBER, "Seconds; by default as long as its trajectory lasts."),
+            "payload": (PAYLOAD, "What the tool holds from here on; {mass = 0} lets go."),
+            "until": ({"anyOf": [one, {"type": "array", "items": one}]}, "What ends it earlier."),
+            "trajectory": (trajectory(begun=True), "Where it moves; without, it rests."),
+            "torque": (torque(), "What drives it; by default computed torque, or that of the scenario."),
+        },
+    )
+
+
+def scenario(keys: Iterable[str] = TOP) -> Json:
+    """The keys of a scenario."""
+    return _table(keys, _scene())
+
+
+def _scene() -> dict[str, tuple[Json, str]]:
+    stiff = {"stiffness": DRIVEN["stiffness"], "damping": DRIVEN["damping"]}
+    return {
+        "robot": (
+            ROBOT,
+            "A packaged robot, a robot file seen from this one, or a table of a file and how it is loaded.",
+        ),
+        "gravity": (TRIPLE, "Seen from the world, m/s^2."),
+        "payload": (PAYLOAD, "What the tool holds."),
+        "duration": (NUMBER, "Seconds; by default as long as the trajectory lasts."),
+        "every": (NUMBER, "Seconds between records."),
+        "q0": (NUMBERS, "Where it starts; by default where the trajectory does, else zero."),
+        "qd0": (NUMBERS, "How fast it starts."),
+        "start": (NUMBER, "When it starts, seconds."),
+        "smooth": (NUMBER, "The speed within which the robot's dry friction rounds off, rad/s or m/s."),
+        "stops": ({"anyOf": [FLAG, _table(stiff, stiff)]}, "Stops at the limits of the joints."),
+        "integrator": (_table(INTEGRATOR, STEPPED), "How it is integrated."),
+        "trajectory": (trajectory(), "Where it moves."),
+        "torque": (torque(), "What drives it; by default computed torque along the trajectory."),
+        "event": ({"type": "array", "items": event()}, "What ends it."),
+        "phase": ({"type": "array", "items": phase(), "minItems": 1}, "What is done one after the other."),
+    }
+
+
+def study() -> Json:
+    """The keys of a study (docs/studies.md)."""
+    design = {
+        "method": ({"enum": list(METHODS)}, "How numbers are drawn."),
+        "count": (COUNT, "Rollouts, where numbers are drawn."),
+        "seed": ({"type": "integer"}, "Another one draws others."),
+        "correlations": ({"type": "array"}, "Two names and how they are correlated, each."),
+    }
+    want: dict[str, tuple[Json, str]] = {
+        "measures": ({"type": "array", "items": {"enum": list(MEASURES)}}, "What is found of every rollout."),
+        "functions": (TEXTS, "Of Python modules, module:function."),
+        "within": (NUMBER, "rad or m from the target where a joint has settled."),
+        "windings": (EACH, "Watts of heat per (N m)^2 of a joint."),
+        "window": (NUMBER, "Seconds over which continuous torque is looked for."),
+        "histories": ({"type": "array", "items": {"enum": list(HISTORIES)}}, "What is kept whole."),
+        "histories_every": (COUNT, "Of every so many rollouts."),
+    }
+    own: dict[str, tuple[Json, str]] = {
+        "name": (TEXT, "What the study is called."),
+        "chunk": (COUNT, "Rollouts of a file of results."),
+        "actuators": (TABLE, "A catalogue, and motor and gearbox of each joint."),
+        "vary": (
+            {"type": "object", "minProperties": 1},
+            'What differs: "payload.mass" = {uniform = [0, 3]}, or a list.',
+        ),
+        "design": (_table(design, design), "Which numbers each rollout has."),
+        "want": (_table(want, want), "What is wanted of each."),
+    }
+    return _table(STUDY_KEYS, {**_scene(), **own}, ["robot", "vary"])
+
+
+def size() -> Json:
+    """The keys of a question of sizing (docs/sizing.md)."""
+    held = {"type": "array", "items": {"anyOf": [NUMBER, PAYLOAD]}, "minItems": 1}
+    own: dict[str, tuple[Json, str]] = {
+        "catalogue": (TEXT, '"typical", or the path of a catalogue.'),
+        "objective": (TEXT, '"mass", "price" or "energy".'),
+        "payloads": (held, "Kilograms, or tables with mass, com and inertia."),
+        "brakes": (ANY, "Joints that have brakes."),
+        "motion": ({"type": "array", "items": trajectory(), "minItems": 1}, "Each as the [trajectory] of a scenario."),
+        "mounts": (TABLE, "By joint {link, point}: where actuators stand that are not on the link before."),
+        "levers": (TABLE, "By joint {before, on, angle}: how a cylinder moves it."),
+        "without_drives": (TABLE, "By link, kilograms of drives that the robot has in it already."),
+        "max_twist": (ANY, "How far gearboxes may twist, radians."),
+        "reserve": (NUMBER, "The part of every limit that is to be left."),
+        "inertia_ratio": (NUMBER, "The largest inertia at the motor, in rotors."),
+        "min_frequency": (NUMBER, "The lowest frequency of a joint on its gearbox, Hz."),
+        "ambient": (NUMBER, "Degrees Celsius."),
+        "samples": (COUNT, "Times at which each motion is looked at."),
+        "sets": (COUNT, "How many of the best sets are found."),
+    }
+    return _table(SIZE_KEYS, {**_scene(), **own}, ["robot", "motion"])
+
+
+def robot() -> Json:
+    """The keys of a robot (docs/notation.md)."""
+    freedoms, slender = (
+        _table(("joint", *DRIVE, "mimic"), PLACED),
+        _table(SLENDER_KEYS, dict.fromkeys(SLENDER_KEYS, (ANY, ""))),
+    )
+    looks = _table(VISUAL_KEYS, dict.fromkeys(VISUAL_KEYS, (ANY, "")))
+    parts: dict[str, tuple[Json, str]] = {
+        "mimic": ({"anyOf": [_table(MIMIC, dict.fromkeys(MIMIC, (ANY, ""))), TABLE, TABLES]}, PLACED["mimic"][1]),
+        "freedoms": ({"type": "array", "items": freedoms}, PLACED["freedoms"][1]),
+        "slender": (slender, PLACED["slender"][1]),
+        "visuals": ({"type": "array", "items": looks}, PLACED["visuals"][1]),
+    }
+    rows = {**PLACED, **parts}
+    frame = {
+        "name": (TEXT, "What it is called."),
+        "link": (TEXT, "The link it is fixed to."),
+        "pose": (POSE, "In the frame of that row: x, y, z and a quaternion x, y, z, w, or 4 rows of 4."),
+    }
+    loops: dict[str, tuple[Json, str]] = {
+        **dict.fromkeys(LOOP_KEYS, (ANY, "docs/notation.md, closed loops.")),
+        "kind": ({"enum": list(LOOP_KINDS)}, "Whether points or whole frames meet."),
+    }
+    own: dict[str, tuple[Json, str]] = {
+        "name": (TEXT, "The name of the robot."),
+        "source": (TEXT, "Where its numbers come from."),
+        "convention": ({"enum": list(CONVENTIONS)}, "Of the table of links."),
+        "gravity": (TRIPLE, "Seen from the world, m/s^2."),
+        "base": (POSE, "Where the robot stands in the world."),
+        "flange": (POSE, "From the last frame to where the tool is mounted."),
+        "tool": (POSE, "From the flange to the tool frame."),
+        "accept": (TEXTS, "Problems that are known and fine."),
+        "visuals": parts["visuals"],
+        "payload": (PAYLOAD, "What the tool holds."),
+        "link": ({"type": "array", "items": _table(KEYS, rows, ["type"]), "minItems": 1}, "A row for each link."),
+        "floating": (FLAG, "Whether a free joint carries the base."),
+        "base_link": (_table(BASE_KEYS, rows), "The body of the base."),
+        "tip": ({"type": ["string", "integer"]}, "The link that holds the tool."),
+        "frame": ({"type": "array", "items": _table(FRAME_KEYS, frame, FRAME_KEYS[:2])}, "Further frames."),
+        "loop": ({"type": "array", "items": _table(LOOP_KEYS, loops)}, "Closed loops."),
+        "actuators": (TABLE, "Motor and gearbox of each joint (docs/sizing.md)."),
+    }
+    return _table(TOP_KEYS, own, ["convention", "link"])
+
+
+SCHEMAS = {"scenario": scenario, "robot": robot, "study": study, "size": size}
+"""Of every kind of file."""
+
+
+def schema(kind: str) -> Json:
+    """The JSON Schema (draft 7) of a kind of file: scenario, robot, study or size."""
+    if kind not in SCHEMAS:
+        raise unknown("kind of file", kind, SCHEMAS)
+    head = {"$schema": "http://json-schema.org/draft-07/schema#", "title": f"armwright {kind}"}
+    return {**head, **SCHEMAS[kind]()}

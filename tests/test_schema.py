@@ -1,0 +1,82 @@
+"""JSON Schemas of the TOML files: every key with its meaning, every file that is shown or packaged fits."""
+
+import json
+import re
+import tomllib
+from importlib import resources
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import armwright as aw
+from armwright.cli import app
+from armwright.errors import UnknownNameError
+from armwright.schema import SCHEMAS, schema
+
+ROOT = Path(__file__).parent.parent
+BLOCKS = [
+    tomllib.loads(block)
+    for document in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+    for block in re.findall(r"^```toml\n(.*?)^```", document.read_text(), flags=re.S | re.M)
+]
+
+
+def kind_of(data: dict) -> str | None:
+    """Which kind of file it is; None of a catalogue."""
+    if {"motor", "gearbox", "cylinder"} & set(data):
+        return None
+    return next(
+        (kind for key, kind in (("vary", "study"), ("motion", "size"), ("link", "robot")) if key in data), "scenario"
+    )
+
+
+def mistakes(data: dict, kind: str) -> list[str]:
+    validator = pytest.importorskip("jsonschema").Draft7Validator(schema(kind))
+    return [error.message for error in validator.iter_errors(data)]
+
+
+@pytest.mark.parametrize("kind", SCHEMAS)
+def test_a_schema_is_one_and_says_what_keys_mean(kind: str) -> None:
+    made = schema(kind)
+    assert all(entry["description"] for entry in made["properties"].values())
+    assert json.loads(CliRunner().invoke(app, ["schema", kind]).stdout) == json.loads(json.dumps(made))
+    pytest.importorskip("jsonschema").Draft7Validator.check_schema(made)
+
+
+def test_every_file_of_the_docs_fits_its_schema() -> None:
+    kinds = {kind_of(block) for block in BLOCKS}
+    assert set(SCHEMAS) <= kinds
+    for block in BLOCKS:
+        if (kind := kind_of(block)) is not None:
+            assert mistakes(block, kind) == []
+
+
+def test_every_packaged_robot_fits_its_schema(robot_name: str) -> None:
+    text = resources.files("armwright.model").joinpath("library", f"{robot_name}.toml").read_text(encoding="utf-8")
+    assert mistakes(tomllib.loads(text), "robot") == []
+    assert mistakes(tomllib.loads(aw.load(robot_name).to_toml()), "robot") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "evry = 0.1",
+        'every = "often"',
+        'trajectory = {type = "qubic"}',
+        'trajectory = {type = "cubic", times = [0, 1]}',
+        'trajectory = {type = "cubic", times = [0, 1], points = [[0], [1]], duration = 3}',
+        'torque = {law = "pd", kp = 1}',
+        'event = [{type = "plane", normal = [0, 0, 1]}]',
+        'phase = [{trajectory = {type = "cycloidal", duration = 1}}]',
+        "payload = {com = [0, 0, 0]}",
+        'integrator = {method = "euler"}',
+    ],
+)
+def test_what_no_scenario_may_say_is_marked(text: str) -> None:
+    assert mistakes(tomllib.loads(text), "scenario")
+
+
+def test_another_kind_is_told() -> None:
+    with pytest.raises(UnknownNameError, match="unknown kind of file 'robots'"):
+        schema("robots")
