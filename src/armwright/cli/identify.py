@@ -95,7 +95,8 @@ def run_identification(
     arm = robot_of(robot)
     if write is not None and write.suffix not in WRITERS:
         raise InputError(f"--write {write}: expected a name that ends in {', '.join(WRITERS)}")
-    found = estimate(arm, data, cutoff=cutoff)
+    with working(f"identifying {arm.name}"):
+        found = estimate(arm, data, cutoff=cutoff)
     path = found.to_html(page_name(output, arm.name, "_identified.html"))
     good = _warn_of_residuals(found)
     written = write if good else None

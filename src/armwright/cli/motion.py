@@ -87,7 +87,8 @@ def _each(wanted: Asked, run: Callable[[Scenario, Path, Asked], tuple[Run, Path]
 
 def _simulated(plan: Scenario, path: Path, wanted: Asked) -> tuple[Run, Path]:
     try:
-        run = plan.simulate()
+        with working(f"simulating {plan.robot.name}"):
+            run = plan.simulate()
     except SimulationError as error:
         if isinstance(error.run, Run) and len(error.run.t) > 1:  # a motion that breaks off leaves what there is
             told = _show(error.run, plan, path, wanted)
@@ -105,7 +106,9 @@ def _along(plan: Scenario, path: Path, wanted: Asked) -> tuple[Run, Path]:
             f"{plan.robot.name} has quaternions; expected robot.inverse_dynamics(q, qd, qdd), in Python"
         )
     _warn_of_limits(plan)
-    return plan.torques(), path if path == wanted.page else path.with_name(f"{path.stem}_torques.html")
+    with working(f"torques of {plan.robot.name}"):
+        run = plan.torques()
+    return run, path if path == wanted.page else path.with_name(f"{path.stem}_torques.html")
 
 
 def _warn_of_limits(plan: Scenario) -> None:

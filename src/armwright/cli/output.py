@@ -6,6 +6,7 @@ import json
 import math
 import os
 import re
+import time
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,7 +18,6 @@ import numpy as np
 import typer
 from rich import markup
 from rich.console import Console, JustifyMethod
-from rich.status import Status
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -30,6 +30,7 @@ from armwright.errors import (
     TipWarning,
 )
 from armwright.names import shown, shown_lines
+from armwright.progress import listening
 from armwright.report.plot import write
 
 WIDTH = 150
@@ -174,9 +175,33 @@ def escape(text: object) -> str:
     return markup.escape(shown(text))
 
 
-def working(text: str) -> Status:
-    """A line on stderr that says what takes so long, for as long as it does."""
-    return console(stderr=True).status(escape(text))
+PATIENCE = 2.0
+"""Seconds after which it is said how long something is going to take."""
+
+
+@contextmanager
+def working(text: str, timed: bool = True) -> Iterator[None]:
+    """A line on stderr that says what takes so long, for as long as it does, and after a while how long it will.
+
+    Not `timed` is what counts its steps more than once.
+    """
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+
+    out = console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"))
+    begin, shown = time.perf_counter(), False
+    with Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as bar:
+        task = bar.add_task(escape(text), total=1.0)
+
+        def tell(share: float) -> None:
+            nonlocal shown
+            if not shown and time.perf_counter() - begin > PATIENCE:
+                bar.columns = (*columns, BarColumn(), TimeRemainingColumn())
+                shown = True
+            bar.update(task, completed=share)
+
+        with listening(tell if timed and out.is_terminal else None):
+            yield
 
 
 def console(stderr: bool = False) -> Screen:

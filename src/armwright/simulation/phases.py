@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
 from armwright.errors import InputError, SimulationError
+from armwright.progress import counted_off
 from armwright.robot import Robot
 from armwright.simulation.events import Watched, on_robot
 from armwright.simulation.joining import later
@@ -64,7 +65,7 @@ def simulate_phases(
     _check(phases)
     runs: list[Run] = []
     begin: tuple[Any, Any] = (q0, qd0)
-    for k, phase in enumerate(phases):
+    for k, phase in counted_off(enumerate(phases)):
         try:
             run = simulate(
                 phase.robot, phase.torque, *begin, phase.duration,

@@ -17,6 +17,7 @@ from armwright.backends.interface import ENDED, LANES, Rollout, options_of
 from armwright.errors import SlowWarning
 from armwright.integrate import method
 from armwright.integrate.control import FORGIVEN, Gains
+from armwright.progress import heard
 from armwright.simulation.measures import beginnings
 from armwright.simulation.plan import MOST_STEPS, Plan
 
@@ -229,7 +230,9 @@ def _heard(work: Callable[[], None], stop: NDArray[np.int64]) -> None:
 
 
 def _bar(show: bool | None) -> Callable[[float | None, float], None]:
-    """A progress bar that appears once a run has taken a while; given None, it goes."""
+    """A progress bar that appears once a run has taken a while; given None, it goes. Who listens has one already."""
+    if (tell := heard()) is not None:
+        return lambda share, _seconds: None if share is None else tell(share)
     made: list[tuple[Any, Any]] = []
 
     def update(share: float | None, seconds: float) -> None:

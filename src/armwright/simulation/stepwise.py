@@ -28,6 +28,7 @@ from armwright.integrate import (
     solve,
     solve_stiff,
 )
+from armwright.progress import heard
 from armwright.simulation.ending import ended
 from armwright.simulation.kernels import jacobian_of, slopes_of, taylor_of
 from armwright.simulation.momentum import impulse_rates
@@ -46,8 +47,9 @@ def stepwise(plan: Plan, y0: Array, events: Sequence[Event]) -> Run:
     begin = time.perf_counter()
     error: IntegrationError | None = None
     stopped = ""
+    asked = Asked(plan, _told(plan, _rate(plan)), y0, tuple(events))
     try:
-        solution = WAYS.get(plan.how.integrator, _runge_kutta)(Asked(plan, _rate(plan), y0, tuple(events)))
+        solution = WAYS.get(plan.how.integrator, _runge_kutta)(asked)
     except IntegrationError as caught:
         if caught.solution is None:
             raise SimulationError(str(caught), None, float(caught.t)) from None
@@ -94,6 +96,19 @@ def _rate(plan: Plan) -> Callable[[float, Array], Array]:
         return np.concatenate([moving, qdd, law.rates(at), [tau @ qd, rub @ qd], outside])
 
     return rate
+
+
+def _told(plan: Plan, rate: Callable[[float, Array], Array]) -> Callable[[float, Array], Array]:
+    """The same, and whoever listens is told how far the motion is."""
+    if (tell := heard()) is None:
+        return rate
+    begin, length = plan.times[0], plan.times[-1] - plan.times[0]
+
+    def call(t: float, y: Array) -> Array:
+        tell(float((t - begin) / length))
+        return rate(t, y)
+
+    return call
 
 
 def _evaluated(

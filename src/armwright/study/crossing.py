@@ -18,6 +18,7 @@ from armwright.algebra import Array
 from armwright.formulations import Formulation, find, formulations, problem_of
 from armwright.function import compile as compile_function
 from armwright.graph import OperationCount
+from armwright.progress import counted_off
 from armwright.report.plot import Curve, Plot, figures
 from armwright.robot import Robot, random_robot
 from armwright.study.bench import best_of, filling
@@ -146,10 +147,16 @@ INTRODUCTION = (
 
 def race(most: int = MOST_JOINTS, customised: int = MOST_CUSTOMISED, measure: bool = True) -> Race:
     """Count every formulation up to `most` joints, those of COMPETITORS for robots with numbers, and time a few."""
-    costs = [general(f, most) for problem in PROBLEMS for f in formulations(problem)]
+    jobs = [partial(general, f, most) for problem in PROBLEMS for f in formulations(problem)]
     for problem, names in COMPETITORS.items():
-        costs += [special(find(problem, name), kind, customised) for kind in ROBOTS for name in names]
-    return Race(tuple(costs), tuple(measured()) if measure else ())
+        jobs += [partial(special, find(problem, name), kind, customised) for kind in ROBOTS for name in names]
+    costs, timings = tuple[Cost, ...](), tuple[Timing, ...]()
+    for counting in counted_off((True, False) if measure else (True,)):
+        if counting:
+            costs = tuple(job() for job in counted_off(jobs))
+        else:
+            timings = measured()
+    return Race(costs, timings)
 
 
 def general(method: Formulation, most: int) -> Cost:
@@ -224,14 +231,16 @@ def faster_from(a: Timing, b: Timing) -> float | None:
     return math.exp((1 - share) * math.log(both[slower]) + share * math.log(both[slower + 1]))
 
 
-def measured() -> Iterator[Timing]:
+def measured() -> tuple[Timing, ...]:
     """Straight code for up to UNROLLED joints, loops for what has them, NumPy for comparison at any size."""
+    jobs: list[Callable[[], Iterator[Timing]]] = []
     for problem, (names, sizes) in MEASURED.items():
-        yield from _timed(problem, "straight code", names, sizes, _compiled)
+        jobs.append(partial(_timed, problem, "straight code", names, sizes, _compiled))
     for problem, name in LOOPS.items():
-        yield from _timed(problem, "loop", (name,), LONG, _loop)
+        jobs.append(partial(_timed, problem, "loop", (name,), LONG, _loop))
     names, _ = MEASURED["forward_dynamics"]
-    yield from _timed("forward_dynamics", "NumPy", names, INTERPRETED, _numpy)
+    jobs.append(partial(_timed, "forward_dynamics", "NumPy", names, INTERPRETED, _numpy))
+    return tuple(timing for job in counted_off(jobs) for timing in job())
 
 
 Runner = Callable[[Robot, str, str, list[Array]], Callable[[], object]]
@@ -240,7 +249,7 @@ Runner = Callable[[Robot, str, str, list[Array]], Callable[[], object]]
 def _timed(problem: str, how: str, names: Sequence[str], sizes: Sequence[int], runner: Runner) -> Iterator[Timing]:
     """One size after the other, all formulations in turns."""
     best: dict[str, list[float]] = {name: [] for name in names}
-    for n in sizes:
+    for n in counted_off(sizes):
         robot = ROBOTS["random"](n)
         rng = np.random.default_rng(0)
         states = [rng.uniform(-1, 1, (STATES[how], n)) for _ in problem_of(problem).arguments]

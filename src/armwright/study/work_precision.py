@@ -30,6 +30,7 @@ from armwright.integrate import Tableau, Taylor, method, methods
 from armwright.integrate.control import RULES, Gains
 from armwright.integrate.jets import increment
 from armwright.integrate.tableaus import Steps
+from armwright.progress import counted_off
 from armwright.report.plot import Curve, Plot, figures
 from armwright.robot import Robot
 from armwright.simulation.kernels import motion_of
@@ -394,7 +395,7 @@ def work_precision(
     """Every method (or those named) over its row of steps or tolerances; "taylor" is heyoka's, where installed."""
     motion = TimedMotion(robot, duration, q0, torque)
     lines: list[MethodLine | None] = []
-    for name in names or [*methods(), "taylor"]:
+    for name in counted_off(names or [*methods(), "taylor"]):
         if name == "taylor":
             lines.append(series_line(motion))
         else:
