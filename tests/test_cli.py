@@ -31,6 +31,29 @@ def test_show_prints_the_tables_and_the_verdict(robot_name: str) -> None:
     assert ("No problems found; notes:" in output) == ("note:" in output and "problem:" not in output)
 
 
+def test_show_lists_links_and_frames() -> None:
+    arm, output = aw.load("g1"), run("show", "g1", "--frames")
+    assert all(name in output for name in arm.frame_names)
+    assert re.search(r"head_link +torso_link", output) and re.search(
+        r"imu_in_pelvis +0\.04525 +0 +-0\.08339 +-", output
+    )
+
+
+def completed(*words: str) -> list[str]:
+    """What a shell is told that completes the last word."""
+    line = " ".join(["armwright", *words])
+    env = {"_ARMWRIGHT_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words))}
+    return CliRunner().invoke(app, [], prog_name="armwright", env=env).stdout.split()
+
+
+def test_a_shell_completes_commands_robots_and_laws() -> None:
+    assert completed("simu") == ["simulate"]
+    assert completed("show", "ur") == [name for name in aw.robots() if name.startswith("ur")]
+    assert completed("simulate", "rr", "--law", "pd") == ["pd", "pd_gravity"]
+    assert completed("schema", "s") == ["scenario", "study", "size"]
+    assert "complete -o default" in run("--show-completion", "bash")
+
+
 def test_torques_of_a_robot_that_floats_are_not_those_of_a_missing_scenario() -> None:
     output = run("torques", "anymal_c", code=2)
     assert "q of anymal_c has quaternions" in " ".join(output.split()) and "scenario" not in output

@@ -54,7 +54,8 @@ duration = 2
 
 
 def test_every_command_that_takes_a_robot_is_here() -> None:
-    assert set(CALLS) == set(COMMANDS) - {"robots", "formulations", "crossing", "reproduce", "sweep"}
+    others = {"robots", "formulations", "crossing", "reproduce", "sweep", "view"}  # the last waits: test_viewer
+    assert set(CALLS) == set(COMMANDS) - others
 
 
 @pytest.mark.usefixtures("hostile")

@@ -14,6 +14,8 @@ from typer.testing import CliRunner
 import armwright as aw
 from armwright import torque
 from armwright.cli import app
+from armwright.cli.motion import SPEEDS, TORQUES, _rows
+from armwright.cli.output import Screen, table
 from armwright.identify.data import write_csv
 from armwright.scenario import MOTIONS, parse, pick_and_place, read
 from armwright.trajectory import check_limits
@@ -101,8 +103,16 @@ def test_pick_and_place_stays_within_the_limits_of_every_robot(name: str) -> Non
     """But of those that float, which have no trajectory, and of Baxter, whose arms are too weak to be held out straight."""
     made = pick_and_place(aw.load(name))
     assert not check_limits(made.trajectory, made.robot)
-    peaks = np.abs(aw.torques_along(made.robot, made.trajectory, every=0.1).tau).max(axis=0)
+    run = aw.torques_along(made.robot, made.trajectory, every=0.1)
+    peaks = np.abs(run.tau).max(axis=0)
     assert all(peak <= (joint.max_torque or np.inf) for peak, joint in zip(peaks, made.robot.joints, strict=True))
+    for columns in (SPEEDS, TORQUES):
+        shown = table(*(str(row[k]) for k in columns for row in _rows(run)[:1]))
+        for row in _rows(run)[1:]:
+            shown.add_row(*(row[k] for k in columns))
+        screen = Screen(width=80, force_terminal=True)
+        screen._fit(shown)
+        assert screen._needed(shown) <= 80
     again = parse(made.text, name)
     t = np.linspace(0, made.trajectory.end, 7)
     assert np.array_equal(again.trajectory(t)[0], made.trajectory(t)[0])

@@ -26,6 +26,7 @@ from armwright.cli import app
 from armwright.errors import InputError
 from armwright.model.visual import Box, Sphere
 from armwright.scene import triangles
+from armwright.simulation.joining import later
 from armwright.viewer import Viewer, readout, view
 from armwright.viewer.drive import FALL, HOLD, LAWS, SPRING, simulated
 from armwright.viewer.figure import ellipsoid
@@ -159,6 +160,14 @@ def test_a_run_is_shown_between_its_records(arm: aw.Robot) -> None:
     assert played.t == pytest.approx(0.4) and played.playing
     played.advance(0.2)
     assert played.t == 0.5 and not played.playing
+
+
+def test_what_a_phase_takes_up_is_in_the_hand(arm: aw.Robot) -> None:
+    runs = [aw.simulate(robot, q0=np.zeros(6), duration=0.1) for robot in (arm, arm.with_payload(2.0))]
+    played = Playback([aw.Run.joined([runs[0], later(runs[1], 0.1)])])
+    assert played.at(played.first).held == 0
+    played.seek(0.15)
+    assert played.at(played.first).held == 2
 
 
 @pytest.mark.parametrize("what", CURVES)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 import armwright as aw
 from armwright.cli.command import AS_JSON, NamedRobot, robot_of
 from armwright.cli.output import console, escape, show_json, show_rows
 from armwright.errors import ModelWarning, PublishedWarning
+from armwright.model.description import NO_TRANSFORM, Frame
+from armwright.names import shown, tidy
 from armwright.rules import Problem
+from armwright.trajectory.line import rotation_vector
 
 
 def list_robots(json: AS_JSON = False) -> None:
@@ -25,7 +29,11 @@ def list_robots(json: AS_JSON = False) -> None:
         show_rows([("robot", "joints", "source"), *rows])
 
 
-def show_robot(robot: NamedRobot, json: AS_JSON = False) -> None:
+def show_robot(
+    robot: NamedRobot,
+    frames: Annotated[bool, typer.Option("--frames", help="List its frames: names that frame= knows.")] = False,
+    json: AS_JSON = False,
+) -> None:
     """Print a robot as the tables a robotics book would print, and what looks wrong with it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)  # shown below, in full
@@ -34,6 +42,9 @@ def show_robot(robot: NamedRobot, json: AS_JSON = False) -> None:
         found = aw.problems(arm)
     if json:
         show_json(_as_data(arm, found))
+        return
+    if frames:
+        _show_frames(arm)
         return
     typer.echo(str(arm))
     out = console()
@@ -44,6 +55,37 @@ def show_robot(robot: NamedRobot, json: AS_JSON = False) -> None:
         word = "[dim]note:[/]" if problem.severity == "note" else "[yellow]problem:[/]"
         note = " [dim](accepted by the file)[/]" if problem.accepted_by(arm) else ""
         out.print(f"{word} {escape(problem)}{note}", soft_wrap=True)
+
+
+def _show_frames(arm: aw.Robot) -> None:
+    """The frames that are not those of the links, which link each sits on, and where in the frame of that link."""
+    known = [arm.frame(name) for name in arm.frame_names]
+    others = [frame for frame in known if not _of_link(arm, frame)]
+    links = [shown(frame.name) for frame in known if _of_link(arm, frame)]
+    out = console()
+    out.print(f"[bold]{escape(arm.name)}[/], frames of links: {escape(', '.join(links))}", soft_wrap=True)
+    if others:
+        out.print()
+        show_rows([("frame", "link"), *((frame.name, _link(arm, frame)) for frame in others)])
+        out.print()
+        show_rows([("frame", "x, m", "y, m", "z, m", "turned by, deg"), *map(_place, others)])
+
+
+def _of_link(arm: aw.Robot, frame: Frame) -> bool:
+    """Whether it is the frame of a link itself."""
+    return frame.link >= 0 and frame.pose == NO_TRANSFORM and frame.name == arm.links[frame.link].name
+
+
+def _link(arm: aw.Robot, frame: Frame) -> str:
+    return arm.links[frame.link].name if frame.link >= 0 else "base"
+
+
+def _place(frame: Frame) -> tuple[str, ...]:
+    """Where a frame is, and how far it is turned about x, y and z."""
+    pose = np.asarray(frame.pose, dtype=float)
+    turn = np.degrees(rotation_vector(pose[:3, :3]))
+    turned = ", ".join(tidy(x, ".4g") for x in turn) if np.abs(turn).max() > 1e-9 else "-"
+    return (frame.name, *(tidy(x, ".4g") for x in pose[:3, 3]), turned)
 
 
 def _as_data(arm: aw.Robot, found: list[Problem]) -> dict[str, Any]:

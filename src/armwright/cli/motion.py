@@ -199,14 +199,22 @@ def _phase(run: Run) -> tuple[Any, ...]:
 
 
 def _rows(run: Run) -> list[tuple[str, ...]]:
-    """The table of joints; units that are the same for all of them stand in the heads."""
+    """The table of joints; units stand in the heads, and where joints differ, beside their positions."""
     columns = []
     for head, cells in zip(HEADS, zip(*joint_rows(run), strict=True), strict=True):
-        units = {found[0] if (found := re.search(r" [a-zA-Z][a-zA-Z /]*$", cell)) else "" for cell in cells}
-        unit = units.pop() if len(units) == 1 and head != HEADS[0] else ""
-        lines = unit.replace(" ", "\n", 1).replace(" ", NO_BREAK)
-        columns.append([head + lines, *(cell.removesuffix(unit) for cell in cells)])
+        units = [found[0] if (found := UNIT.search(cell)) else "" for cell in cells]
+        known = list(dict.fromkeys(unit for unit in units if unit))
+        if head == HEADS[0] or not known or (head == HEADS[1] and len(known) > 1):
+            columns.append([head, *cells])
+            continue
+        named = " or ".join(unit.strip() for unit in known).replace(" ", NO_BREAK)
+        bare = [cell.removesuffix(unit) for cell, unit in zip(cells, units, strict=True)]
+        columns.append([f"{head}\n{named}", *bare])
     return list(zip(*columns, strict=True))
+
+
+UNIT = re.compile(r" [a-zA-Z][a-zA-Z /]*$")
+"""What ends a cell with a number."""
 
 
 def run_integrators(

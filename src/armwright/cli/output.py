@@ -84,11 +84,14 @@ class Screen(Console):
     def print(self, *objects: Any, **how: Any) -> None:
         if self.folds:
             how["soft_wrap"] = False
+        width = self.width
         for made in objects:
             if isinstance(made, Table):
                 self._fit(made)
                 how["crop"] = False
+                self.width = max(self.width, self._needed(made))
         super().print(*objects, **how)
+        self.width = width
 
     @property
     def folds(self) -> bool:
@@ -123,6 +126,10 @@ class Screen(Console):
             share = min(want, spare // left)
             made.columns[k].width = least[k] + share
             spare -= share
+
+    def _needed(self, made: Table) -> int:
+        """Columns without which a number would be cut."""
+        return sum(column.width or self.widths(column)[1] for column in made.columns) + self._gaps(made)
 
     def _across(self, made: Table) -> int:
         return sum(self.widths(column)[1] for column in made.columns) + self._gaps(made)

@@ -135,7 +135,7 @@ function world(picture, box) {
   lines.setAttribute("color", new THREE.BufferAttribute(new Float32Array(fading), 4));
   const flat = new THREE.CircleGeometry(edge, 64), shade = new THREE.Mesh(flat, new THREE.ShadowMaterial({opacity: .18}));
   shade.position.set(fx, fy, -1e-4 * size); shade.receiveShadow = true;
-  const solidFloor = centres.every(z => z > -.02 * size), ground = new THREE.MeshBasicMaterial({transparent: true, opacity: .92});
+  const solidFloor = picture.stands && centres.every(z => z > -.02 * size), ground = new THREE.MeshBasicMaterial({transparent: true, opacity: .92});
   if (solidFloor) { const plane = new THREE.Mesh(flat, ground); plane.position.set(fx, fy, -2e-3 * size); plane.renderOrder = -2; floor.add(plane); }
   floor.add(new THREE.LineSegments(lines, grid), shade); scene.add(floor, signs);
   get("scale").textContent = `one square is ${short(step)} m`;
@@ -325,7 +325,7 @@ function plot(chart, list, into, height, minor) {
     width: Math.max(into.clientWidth, 80), height, legend: {show: false}, focus: {alpha: .2}, padding: [8, 16, 0, 0],
     cursor: {x: false, y: false, points: {show: false}, drag: {x: true, y: false, setScale: false, dist: 6}},
     scales: {x: {time: false, range: () => zoom || [first, last === first ? first + 1 : last]}, y: {range: () => bounds(chart, list, scale)}},
-    axes: [{...axis, size: 26, gap: 4, space: 70, values: (u, s) => s.map(x => short(x) + (minor ? "" : " s"))}, {...axis, size: minor ? 46 : 60, gap: 5, space: minor ? 26 : 32, values: plain}],
+    axes: [{...axis, size: 26, gap: 4, space: minor ? 44 : 70, values: (u, s) => s.map(x => short(x) + (minor ? "" : " s"))}, {...axis, size: minor ? 46 : 60, gap: 5, space: minor ? 26 : 32, values: plain}],
     series, hooks: {draw: [u => marks(u, chart, list, scale)], setSelect: [u => { if (u.select.width > 6) enlarge([u.posToVal(u.select.left, "x"), u.posToVal(u.select.left + u.select.width, "x")]); u.setSelect({left: 0, width: 0, top: 0, height: 0}, false); }]},
   };
   const u = new uPlot(options, columns, into), needle = made("div", "needle");

@@ -48,6 +48,7 @@ def picture(run: Run) -> dict[str, Any]:
         "notes": [shown(note) for note in seen.notes],
         "base": np.asarray(robot.base, dtype=float).ravel().tolist(),
         "free": any(robot.rows[i].kind == "free" for i in robot.carriers),
+        "stands": robot.gravity[2] < 0 and robot.gravity[0] == robot.gravity[1] == 0,
         "links": len(robot.links),
         "joints": _joints_before(robot),
         "shapes": [*shapes, *_payloads(run)],

@@ -154,18 +154,21 @@ class Page:
     def _posed(self) -> None:
         """Somebody has changed the pose or the load: a run that plays stands still."""
         self._player.pause()
-        if self.stance.robot.tip is not None and self._ball_mass != self.stance.mass:
-            self._payload()
         self.refresh()
 
     def refresh(self) -> None:
         """Everything as the robot stands."""
         with self._server.atomic():
-            self._figure.move(self.stance.poses)
+            self._show_robot()
             self._pose.refresh()
             self._mode.content = readout.section("Torques that hold this pose", self._floats)
             self._live.content = readout.holding_table(self.stance.holding())
             self._show_tool()
+
+    def _show_robot(self) -> None:
+        self._figure.move(self.stance.poses)
+        if self.stance.robot.tip is not None and self._ball_mass != self.stance.mass:
+            self._payload()
 
     @property
     def _floats(self) -> str:
@@ -194,7 +197,8 @@ class Page:
         assert playback is not None
         instant = playback.at(playback.first)
         self.stance.put(instant.q)
-        self._figure.move(self.stance.poses)
+        self.stance.load(instant.held)
+        self._show_robot()
         for ghost, run in zip(self._ghosts, playback.runs[1:], strict=True):
             ghost.move(run.robot.link_poses(playback.at(run).q))
         self._mode.content = readout.section("Torques and speeds of the run")

@@ -31,6 +31,8 @@ class Instant:
     kinetic: float
     potential: float
     power: float
+    held: float
+    """kg in the hand: a run in phases takes up and puts down."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,9 @@ class Playback:
             for j, a, b in zip(run.robot.joints, tau.tolist(), qd.tolist(), strict=True)
         )
         energies = float(between(run.kinetic)), float(between(run.potential))
-        return Instant(self.t, run.robot.unit(between(run.q)), uses, tau, qd, *energies, float(tau @ qd))
+        phase = next((phase for phase in reversed(run.phases) if phase.t[0] <= self.t), run)
+        held = 0.0 if phase.robot.payload is None else phase.robot.payload.mass
+        return Instant(self.t, run.robot.unit(between(run.q)), uses, tau, qd, *energies, float(tau @ qd), held)
 
 
 def torques(run: Run) -> Curves:
