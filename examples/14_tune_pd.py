@@ -74,7 +74,7 @@ def main(count: int = 10_000, threads: int = 2) -> dict[str, np.ndarray]:
         print(f"  kp of joint 2 {kp[k, 1]:6.0f}: {1e3 * error[k]:6.2f} mrad, {effort[k]:.1%} of the torque")
     tried = Curve("tried", (1e3 * error).tolist(), (100 * effort).tolist(), line=False, colour="#94a3b8")
     ends = Curve("beaten by none", (1e3 * error[unbeaten]).tolist(), (100 * effort[unbeaten]).tolist(), marks=True)
-    show(Plot(f"{count} PD controllers", "mrad beside the motion", "% of the torque", [tried, ends], x_log=True).svg())
+    show(Plot(f"{count} PD controllers", "mrad beside the motion", "% of the torque", [tried, ends]).svg())
     return {"error": error, "effort": effort, "best": best, "checked": checked, "front": unbeaten}
 
 

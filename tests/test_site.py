@@ -94,6 +94,12 @@ def test_the_gallery_has_every_example_with_its_picture(site: Path) -> None:
         assert f"pictures/{path.stem}.svg" in page.fetched
 
 
+def test_every_page_of_docs_is_in_the_navigation() -> None:
+    told = set(re.findall(r"(\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8").split("nav:")[1], re.M))
+    pages = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    assert told == pages | {site_hook.GALLERY}
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: str(d.relative_to(ROOT)))
 def test_links_of_a_document_lead_to_files(document: Path) -> None:
     """As they are read in the repository, where there is no site."""

@@ -330,7 +330,6 @@ def test_the_command_ends_on_an_interrupt() -> None:
         assert process.stdout is not None
         line = process.stdout.readline()
         assert asked(SimpleNamespace(url=line.split()[0])) == 200  # type: ignore[arg-type]
-        time.sleep(0.5)
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 0
         assert process.stdout.read() == ""

@@ -37,13 +37,21 @@ def run_view(
     with reporting_errors():
         first, others = _shown(robot, second)
     made = view(first, *others, host=host, port=port, browser=browser)
+    try:
+        _told(made.url, host, json)
+        made.wait(once)
+    except KeyboardInterrupt:  # before it waits
+        made.close()
+
+
+def _told(url: str, host: str, json: bool) -> None:
+    """Where the page is, and who else can reach it."""
     if host not in LOOPBACK:
         report("warning", "yellow", f"listening at {host}: everybody who can reach this machine can look and steer")
     if json:
-        show_json({"url": made.url})
+        show_json({"url": url})
     else:
-        console().print(f"{escape(made.url)}  (Ctrl-C ends it)", soft_wrap=True)
-    made.wait(once)
+        console().print(f"{escape(url)}  (Ctrl-C ends it)", soft_wrap=True)
 
 
 def _shown(robot: RobotOptions, second: Path | None) -> tuple[Robot | Run, list[Run]]:

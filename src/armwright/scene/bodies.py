@@ -67,8 +67,9 @@ def base_bodies(robot: Robot, size: float) -> tuple[Visual, ...]:
         to, axis = _seen(frame, poses[i])
         shapes += _tubes(np.zeros(3), to, axis, radii[i], size)
     thickest = max(radii[i] for i in roots)
-    if np.linalg.norm(foot[:3, 3]) > SHORT * size:
-        shapes.append(_tube(foot[:3, 3], np.zeros(3), thickest))
+    down = float(np.linalg.norm(foot[:3, 3]))
+    if down > max(SHORT * size, thickest):  # the round end of the column stays above the floor
+        shapes.append(_tube(foot[:3, 3] * (1 - thickest / down), np.zeros(3), 0.9 * thickest))
     plate = Visual(Cylinder(1.6 * thickest, 0.4 * thickest), as_pose(foot), PLATE, "base")
     return (*shapes, plate)
 

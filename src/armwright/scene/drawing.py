@@ -19,6 +19,9 @@ SHADOW, LIGHT = 0.55, 0.45
 FINEST = 4000
 """Triangles of a picture, shared by all shapes; finer meshes become coarser."""
 
+SHORTEST, HALVINGS = 0.16, 6
+"""The longest edge of a triangle in a picture, as a part of the picture, and how often one is cut in two for it."""
+
 ROUND = 14
 AZIMUTH, ELEVATION = -55.0, 18.0
 """Degrees from which a picture is seen."""
@@ -59,6 +62,7 @@ def svg(robot: Robot, q: ArrayLike | None = None, width: int = 320) -> str:
     parts = list(placed(robot, q))
     faces = np.concatenate([part for part, _ in parts])
     colours = np.concatenate([shaded(part, colour) for part, colour in parts])
+    faces, colours = _short(faces, colours, SHORTEST * float(np.ptp(faces, axis=(0, 1)).max()))
     a, e = np.radians([AZIMUTH, ELEVATION])
     right = np.array([-np.sin(a), np.cos(a), 0.0])
     toward = np.array([np.cos(a) * np.cos(e), np.sin(a) * np.cos(e), np.sin(e)])
@@ -79,6 +83,21 @@ def svg(robot: Robot, q: ArrayLike | None = None, width: int = 320) -> str:
     ]
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
     return "\n".join([f'{head} role="img" stroke-width="0.4" stroke-linejoin="round">', *lines, "</svg>"])
+
+
+def _short(faces: Array, colours: Array, longest: float) -> tuple[Array, Array]:
+    """Triangles cut in two until no edge is too long: what is long has no one place between back and front."""
+    for _ in range(HALVINGS):
+        edges = np.linalg.norm(np.roll(faces, -1, axis=1) - faces, axis=2)
+        cut = edges.max(axis=1) > longest
+        if not cut.any():
+            break
+        turned = faces[cut][np.arange(cut.sum())[:, None], (edges[cut].argmax(axis=1)[:, None] + np.arange(3)) % 3]
+        middle = (turned[:, 0] + turned[:, 1]) / 2
+        halves = np.stack([turned[:, 0], middle, turned[:, 2]], 1), np.stack([middle, turned[:, 1], turned[:, 2]], 1)
+        faces = np.concatenate([faces[~cut], *halves])
+        colours = np.concatenate([colours[~cut], colours[cut], colours[cut]])
+    return faces, colours
 
 
 def _hex(colour: Array) -> str:

@@ -83,9 +83,9 @@ class Page:
         )
         axes = scene.world_axes
         axes.visible, axes.axes_length, axes.axes_radius, axes.origin_radius = True, 0.25 * size, 0.005 * size, 0.0
-        places = self.stance.poses[:, :3, 3]
+        places = self.stance.places
         low, high = places.min(axis=0), places.max(axis=0)
-        camera, across = self._server.initial_camera, max(size, float(np.linalg.norm(high - low)))
+        camera, across = self._server.initial_camera, max(size, 1.2 * float(np.linalg.norm(high - low)))
         camera.look_at = (low + high) / 2
         camera.position = (low + high) / 2 + across * np.array([0.85, -0.8, 0.42])
 

@@ -106,13 +106,16 @@ class Stance:
 
     def _standing(self, q: Array) -> Array:
         """With a free base raised so far that no frame is below the floor, along the opposite of gravity."""
-        robot, poses = self.robot, self.robot.link_poses(q)
-        free = next((ball for ball in robot.balls if ball.kind == "free"), None)
-        if free is None:
-            return q
-        tips = [poses[frame.link] @ np.asarray(frame.pose) for frame in robot.frames if frame.link >= 0]
-        q[free.place + 2] -= min(T[2, 3] for T in (*poses, *tips))
+        free = next((ball for ball in self.robot.balls if ball.kind == "free"), None)
+        if free is not None:
+            q[free.place + 2] -= self._places(q)[:, 2].min()
         return q
+
+    def _places(self, q: Array) -> Array:
+        """The origins of all links and frames, in the world (places, 3)."""
+        poses = self.robot.link_poses(q)
+        frames = [poses[frame.link] @ np.asarray(frame.pose) for frame in self.robot.frames if frame.link >= 0]
+        return np.array([*poses, *frames])[:, :3, 3]
 
     def value(self, lever: Lever) -> float:
         """Where a freedom is: its entry of q, or that of a rotation vector."""
@@ -159,6 +162,11 @@ class Stance:
     def poses(self) -> Array:
         """Of all links, in the world (links, 4, 4)."""
         return self.robot.link_poses(self.q)
+
+    @property
+    def places(self) -> Array:
+        """Where its links and frames are, in the world (places, 3)."""
+        return self._places(self.q)
 
     @property
     def frames(self) -> tuple[str, ...]:
