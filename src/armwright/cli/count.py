@@ -132,7 +132,7 @@ def _compiled(arm: aw.Robot) -> tuple[Rows, list[str]]:
         published = ("; ".join(map(str, beside)), "; ".join(verdicts))
         rows.append((problem, compiled.formulation.name, *_numbers(c), *published))
         notes += [f"{p.authors}: {p}. {p.why}" for p in beside]
-    return rows, notes
+    return rows if notes else [row[:-2] for row in rows], notes  # of most robots nothing is published
 
 
 def _general(f: Formulation, types: str) -> aw.OperationCount:
