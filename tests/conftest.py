@@ -17,6 +17,8 @@ from armwright.model.description import Mimic, parted
 from armwright.robot import random_tree
 from armwright.trace import form
 
+os.environ.pop("COLUMNS", None)  # which workers of pytest-xdist have, and commands would keep to
+
 ROBOTS = aw.robots()
 ASKED = [f"{p.name}[1]" if p.indexed else p.name for p in PROBLEMS.values() if not p.held]
 INVERSE = aw.formulations("inverse_dynamics")

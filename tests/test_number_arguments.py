@@ -239,6 +239,7 @@ LEFT_OUT = {
     ("integrate.semi_implicit_euler", "z0"),
     ("Robot.with_loop", "at"),  # two of them, each a point, a transform or a name
     ("simulation.simulate_batch", "vary"),  # a mapping: above
+    ("Robot.plot", "q"),  # a picture: test_plots
 }  # fmt: skip
 
 
