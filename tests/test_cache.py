@@ -159,7 +159,7 @@ def test_a_rollout_from_disk_is_tried_too(integrator: str, folder: Path, monkeyp
         monkeypatch.setattr(native, "_LOADED", WeakValueDictionary())
         steps = method(integrator).steps(integrator == "rk4")
         program = derivative(driven(arm, law, ()))
-        backend("cpu").rollout(program, steps, layout_of(arm, law), None, "float64")
+        backend("cpu").rollout(program, steps, layout_of(arm, law), None, None, "float64")
 
     with monkeypatch.context() as wrong:
         wrong.setattr(native, "compiled", lambda text: compiled(text.replace("fadd", "fsub")))
