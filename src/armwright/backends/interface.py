@@ -10,7 +10,8 @@ one list of them: a new one is an entry here and a module that has a `BACKEND`.
 
 from __future__ import annotations
 
-import logging  # noqa: F401  (before MAKING is registered, see there)
+import concurrent.futures.thread  # noqa: F401  (before MAKING is registered, see there)
+import logging  # noqa: F401  (as well)
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -110,7 +111,8 @@ MAKING = threading.RLock()
 """Held while something is made ready to run. A process that forks waits for it: its child could not finish that.
 
 What is made may be logged, so who forks must have this before the lock of the logging module, which waits likewise: of
-two, the one that registered later is asked first.
+two, the one that registered later is asked first. And no module may register while somebody waits for this one, as that
+of thread pools would if it were imported then: after the fork it would release what it has not acquired.
 """
 
 if hasattr(os, "register_at_fork"):
