@@ -58,8 +58,8 @@ class Catalogue:
         tables = [f"name = {_value(self.name)}\nsource = {_value(self.source)}\n"]
         for table, parts in self.parts.items():
             for part in parts:
-                told = {key: x for key, x in vars(part).items() if x is not None and x is not False and x != ""}
-                tables.append("\n".join([f"[[{table}]]", *(f"{k} = {_value(v)}" for k, v in told.items())]) + "\n")
+                lines = (f"{key} = {_value(x)}" for key, x in told(part).items())
+                tables.append("\n".join([f"[[{table}]]", *lines]) + "\n")
         text = "\n".join(tables)
         if path is not None:
             write(path, text)
@@ -73,6 +73,11 @@ class Catalogue:
     def brake(self, name: str) -> Brake:
         found: Brake = named("brake", name, self.brakes)
         return found
+
+
+def told(part: Part) -> dict[str, Any]:
+    """What is known of a part, by the keys of its table; zeros are known."""
+    return {key: x for key, x in vars(part).items() if x is not None and x is not False and x != ""}
 
 
 def _value(value: Any) -> str:
@@ -146,5 +151,5 @@ def _part(kind: type[Part], table: str, index: int, row: Mapping[str, Any], wher
 def made(kind: type[Part], row: Reader) -> Part:
     """The part that is written out in a row."""
     check(kind, row)
-    told: dict[str, Any] = {key: tuple(x) if isinstance(x, list) else x for key, x in row.data.items()}
-    return kind(**told)
+    given: dict[str, Any] = {key: tuple(x) if isinstance(x, list) else x for key, x in row.data.items()}
+    return kind(**given)

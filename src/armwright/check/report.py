@@ -107,22 +107,27 @@ class Report:
     def __str__(self) -> str:
         parts = [f"{self.file}: {self.robot}, {len(self.links)} links, {len(self.joints)} joints"]
         if self.findings:
-            rows = [(f.where, f.severity, f.kind, str(f.line or ""), f.text) for f in self.findings]
-            parts[0] += f"\n{columns(('where', '', 'kind', 'line', 'what'), rows)}"
+            parts[0] += f"\n{columns(('where', '', 'kind', 'line', 'what'), self._found)}"
         if self.fine:
             parts.append(f"fine: {', '.join(self.fine)}")
         if self.proofs:
-            proved = [(proof.name, HOLDS[proof.holds], proof.text) for proof in self.proofs]
-            parts.append(columns(("proof", "", "how"), proved))
+            parts.append(columns(("proof", "", "how"), self._proved))
         return "\n\n".join([*parts, self.summary])
 
     def _repr_html_(self) -> str:
-        rows = [(f.where, f.severity, f.kind, f.line or "", f.text) for f in self.findings]
         bad = [(i, 1) for i, finding in enumerate(self.findings) if finding.severity == "error"]
-        found = table(("where", "", "kind", "line", "what"), rows, bad) if rows else ""
-        proved = [(proof.name, HOLDS[proof.holds], proof.text) for proof in self.proofs]
-        proofs = table(("proof", "", "how"), proved) if proved else ""
+        found = table(("where", "", "kind", "line", "what"), self._found, bad) if self.findings else ""
+        proofs = table(("proof", "", "how"), self._proved) if self.proofs else ""
         return box(f"{self.file}: {self.robot}: {self.summary}", found, proofs)
+
+    @property
+    def _found(self) -> list[tuple[str, ...]]:
+        """The findings as rows of a table."""
+        return [(f.where, f.severity, f.kind, str(f.line or ""), f.text) for f in self.findings]
+
+    @property
+    def _proved(self) -> list[tuple[str, ...]]:
+        return [(proof.name, HOLDS[proof.holds], proof.text) for proof in self.proofs]
 
     def of(self, severity: str) -> tuple[Finding, ...]:
         return tuple(finding for finding in self.findings if finding.severity == severity)
@@ -162,10 +167,10 @@ class Report:
         title = f"{self.robot}: {self.summary}"
         counts = f"{len(self.links)} links, {len(self.joints)} joints"
         fine = f"\nFine: {', '.join(map(shown, self.fine))}" if self.fine else ""
-        found = [(f.where, f.severity, f.kind, "" if f.line is None else str(f.line), f.text) for f in self.findings]
-        proved = [(proof.name, HOLDS[proof.holds], proof.text) for proof in self.proofs]
-        tables: list[Table] = [("Findings", [("where", "how bad", "kind", "line", "what"), *found])] if found else []
-        tables += [("Proofs", [("proof", "verdict", "how"), *proved])] if proved else []
+        tables: list[Table] = (
+            [("Findings", [("where", "how bad", "kind", "line", "what"), *self._found])] if self.findings else []
+        )
+        tables += [("Proofs", [("proof", "verdict", "how"), *self._proved])] if self.proofs else []
         return write(path, figures(title, f"{shown(self.file)}: {counts}{fine}", [], tables, "check", TONES))
 
 

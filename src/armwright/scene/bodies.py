@@ -184,12 +184,22 @@ def _inertia_box(robot: Robot, i: int) -> list[Visual]:
     link = robot.links[i]
     if link.mass <= 0:
         return []
-    moments, axes = np.linalg.eigh(np.asarray(link.inertia, dtype=float))
-    squares = 6 / link.mass * (moments.sum() - 2 * moments)
-    if not np.isfinite(squares).all() or squares.max() <= 0:
+    if (found := spread(link.mass, np.asarray(link.inertia, dtype=float))) is None:
         return []
-    sides = np.sqrt(np.maximum(squares, 1e-3 * squares.max()))
+    squares, axes = found
     T = moved_to(link.com)
-    T[:3, :3] = axes * np.sign(np.linalg.det(axes)) ** np.array([0, 0, 1])
-    a, b, c = sides.tolist()
+    T[:3, :3] = axes
+    a, b, c = np.sqrt(6 * np.maximum(squares, 1e-3 * squares.max())).tolist()
     return [Visual(Box((a, b, c)), as_pose(T), TUBE, "body")]
+
+
+def spread(mass: float, inertia: Array) -> tuple[Array, Array] | None:
+    """Of a body twice the mean squares of its distances along its principal axes, and these; None where it has none.
+
+    A box of even density has sides of the roots of 6 times these, an ellipsoid half axes of the roots of 5/2 of them.
+    """
+    moments, axes = np.linalg.eigh(inertia)
+    squares = (moments.sum() - 2 * moments) / mass
+    if not np.isfinite(squares).all() or squares.max() <= 0:
+        return None
+    return squares, axes * np.array([1, 1, np.sign(np.linalg.det(axes))])

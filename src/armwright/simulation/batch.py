@@ -235,7 +235,8 @@ def _batch_run(plan: Plan, rollouts: Rollouts, names: tuple[str, ...], seconds: 
     failed, last = rollouts.broken, rollouts.last
     reached, ended, gone = plan.times[last], rollouts.ended, rollouts.gone
     reached[ended] = gone[ended]
-    reached[failed] = np.minimum(gone[failed], _last_finite(plan, rollouts)[failed])
+    if failed.any():
+        reached[failed] = np.minimum(gone[failed], _last_finite(plan, rollouts, failed))
     if failed.any() and not message:
         message = (
             f"{int(failed.sum())} of {count} rollouts could not go on, the first is number {int(np.argmax(failed))}"
@@ -260,14 +261,14 @@ def _batch_run(plan: Plan, rollouts: Rollouts, names: tuple[str, ...], seconds: 
     )
 
 
-def _last_finite(plan: Plan, rollouts: Rollouts) -> Array:
-    """When each rollout was seen last where all its numbers were finite."""
+def _last_finite(plan: Plan, rollouts: Rollouts, which: Array) -> Array:
+    """When some rollouts were seen last where all their numbers were finite."""
     if plan.keep:
-        finite = np.isfinite(rollouts.states).all(axis=2)
+        finite = np.isfinite(rollouts.states[which]).all(axis=2)
         last: Array = rollouts.times[np.maximum(finite.sum(axis=1) - 1, 0)]
         return last
     seen: Array = np.maximum(_found(plan, rollouts)[LOST][:, 0] - plan.late, plan.times[0])
-    return seen
+    return seen[which]
 
 
 def _found(plan: Plan, rollouts: Rollouts) -> dict[str, Array]:

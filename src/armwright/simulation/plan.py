@@ -125,7 +125,7 @@ class Plan:
         """Where the robot is to be at last, each entry of q one number, or one for each rollout."""
         laws = self.each or (self.law,)
         if self.law.reference is not None:
-            rows = _along([law.reference for law in laws], self.times[-1] + self.late)[0]
+            rows = along([law.reference for law in laws], self.times[-1] + self.late)[0]
         elif self.each:
             rows = np.array([law.positions["target"] for law in laws])
         else:
@@ -364,12 +364,12 @@ def start_of(plan: Plan, q0: ArrayLike | None, qd0: ArrayLike | None, many: bool
 
 def _followed(plan: Plan) -> tuple[Array, ...]:
     """Where the motion of the law starts, (n,) and (n,), or those of all rollouts, (rollouts, n)."""
-    starts = _along([law.reference for law in plan.each or (plan.law,)], plan.times[0] + plan.late)
+    starts = along([law.reference for law in plan.each or (plan.law,)], plan.times[0] + plan.late)
     alone = len(starts[0]) == 1 and not plan.each
     return tuple(x[0] if alone else x for x in starts[:2])
 
 
-def _along(motions: Sequence[Reference | None], t: Array) -> tuple[Array, ...]:
+def along(motions: Sequence[Reference | None], t: Array) -> tuple[Array, ...]:
     """q, qd and qdd of motions at some times (rollouts, n); there may be one of either for all."""
     if len(motions) == 1 and motions[0] is not None:
         return tuple(np.asarray(x, float) for x in motions[0](t))

@@ -23,7 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from armwright.actuators.actuator import KINDS, check
+from armwright.actuators.actuator import KINDS
+from armwright.actuators.catalogue import made, told
 from armwright.actuators.fit import mounts
 from armwright.algebra import Array
 from armwright.errors import ArmwrightError, nearest
@@ -196,10 +197,7 @@ def _part(own: Reader, key: str, listed: Catalogue) -> Any:
     if value is None:
         return None
     if isinstance(value, Mapping):
-        numbers = Reader(value, lambda name: f"{own.where(None)}, {key}{f' {name}' if name else ''}")
-        check(KINDS[key], numbers)
-        told: dict[str, Any] = {name: tuple(x) if isinstance(x, list) else x for name, x in value.items()}
-        return KINDS[key](**told)
+        return made(KINDS[key], Reader(value, lambda name: f"{own.where(None)}, {key}{f' {name}' if name else ''}"))
     known = {part.name: part for part in listed.parts[key]}
     if value not in known:
         near = nearest(value, known) if isinstance(value, str) else None
@@ -209,5 +207,4 @@ def _part(own: Reader, key: str, listed: Catalogue) -> Any:
 
 
 def _plain(part: Any) -> dict[str, Any]:
-    told = {key: value for key, value in vars(part).items() if value is not None and value is not False and value != ""}
-    return {key: list(value) if isinstance(value, tuple) else value for key, value in told.items()}
+    return {key: list(x) if isinstance(x, tuple) else x for key, x in told(part).items()}

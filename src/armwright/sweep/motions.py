@@ -22,34 +22,12 @@ from armwright.model.values import Reader
 from armwright.robot import Robot
 from armwright.scenario import MOTIONS
 from armwright.sweep.study import Study
-from armwright.torque import Law
 
 PREFIX = "trajectory."
 PER_JOINT = ("velocity", "acceleration")
 POSITIVE = (*PER_JOINT, "duration")
 LASTING = ("times", *POSITIVE)
 """What says how long a motion lasts; of a trapezoidal one everything does."""
-
-
-class Each(tuple[Law, ...]):
-    """A law for each rollout, as `simulate_batch` takes them, with what is asked of one."""
-
-    @property
-    def reference(self) -> Any:
-        """The motions of all rollouts as one of times (rollouts times k,), those of a rollout one after the other."""
-        if self[0].reference is None:
-            return None
-
-        def motion(t: Array) -> tuple[Array, ...]:
-            own = np.reshape(t, (len(self), -1))
-            seen = [law.reference(times) for law, times in zip(self, own, strict=True) if law.reference is not None]
-            return tuple(np.concatenate(part) for part in zip(*seen, strict=True))
-
-        return motion
-
-    @property
-    def positions(self) -> dict[str, tuple[float, ...]]:
-        return self[0].positions
 
 
 def names_of(study: Study, robot: Robot) -> list[str]:

@@ -21,6 +21,7 @@ from armwright.robot import Robot
 from armwright.scenario import Scenario, made
 from armwright.simulation import simulate_batch
 from armwright.simulation.measures import WITHIN
+from armwright.simulation.plan import along
 from armwright.sweep import motions
 from armwright.sweep.design import Design, design_of, entries_of
 from armwright.sweep.drives import PREFIX, Drives, drives_of
@@ -158,7 +159,7 @@ class Ready:
     def _law(self, values: Mapping[str, Array]) -> Any:
         """The law, with its numbers (rollouts, joints) where they vary; one for each rollout where the motion does."""
         if any(name.startswith(motions.PREFIX) for name in values):
-            return motions.Each(self._own(values, i) for i in range(len(next(iter(values.values())))))
+            return tuple(self._own(values, i) for i in range(len(next(iter(values.values())))))
         asked = [name for name in values if name.startswith("torque.")]
         if not asked:
             return self.scenario.law
@@ -208,8 +209,9 @@ class Ready:
             if not asked:
                 continue
             default: Any = (self.robot.neutral, np.zeros(self.robot.n))[k]
-            if law.reference is not None:
-                default = law.reference(start)[k]
+            followed = [one.reference for one in (law if isinstance(law, tuple) else (law,))]
+            if followed[0] is not None:
+                default = along(followed, start)[k]
             given = default if getattr(self.study, key) is None else getattr(self.study, key)
             many = np.array(np.broadcast_to(np.asarray(given, float), (len(start), np.shape(default)[-1])))
             for name, x in asked.items():

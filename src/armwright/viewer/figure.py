@@ -10,6 +10,7 @@ from armwright.algebra import Array
 from armwright.names import shown
 from armwright.robot import Robot
 from armwright.scene import Looks
+from armwright.scene.bodies import spread
 from armwright.viewer.solids import Rgb, Solid, creased, solids
 
 CENTRE: Rgb = (250, 190, 40)
@@ -107,11 +108,10 @@ class Figure:
 
 def ellipsoid(mass: float, inertia: Array) -> tuple[Array, Array] | None:
     """Half axes and their directions of the ellipsoid of even density with this mass and inertia, if there is one."""
-    moments, axes = np.linalg.eigh(inertia)
-    squares = 5 / (2 * mass) * (moments.sum() - 2 * moments)
-    if not np.isfinite(squares).all() or squares.max() <= 0:
+    if (found := spread(mass, inertia)) is None:
         return None
-    return np.sqrt(np.maximum(squares, 1e-4 * squares.max())), axes * np.array([1, 1, np.sign(np.linalg.det(axes))])
+    squares, axes = found
+    return np.sqrt(2.5 * np.maximum(squares, 1e-4 * squares.max())), axes
 
 
 def _ball() -> tuple[Array, Array]:

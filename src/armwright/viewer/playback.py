@@ -9,6 +9,7 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.names import shown
+from armwright.report.page import thinned
 from armwright.simulation.run import Run
 from armwright.simulation.utilisation import Use
 
@@ -151,8 +152,7 @@ def _by_joint(run: Run, unit: str, values: Array) -> Curves:
 
 
 def _thinned(unit: str, t: Array, names: tuple[str, ...], values: Array) -> Curves:
-    """Every so many records, the last among them; rows that say nothing are left out."""
-    step = max(1, -(-len(t) // MOST_POINTS))
-    kept = np.unique([*range(0, len(t), step), len(t) - 1])
+    """Some of the records, first and last among them; rows that say nothing are left out."""
+    kept = thinned(len(t), MOST_POINTS)
     said = [i for i in range(len(names)) if np.isfinite(values[:, i]).all()]
     return Curves(unit, t[kept], tuple(names[i] for i in said), values[kept][:, said].T)

@@ -23,7 +23,8 @@ class Measuring(Watching):
 
     def outside(self, array: str, row: str) -> str:
         """Where this chunk has its row in an array of all rollouts."""
-        raise NotImplementedError
+        column = self.let(f"add i64 {self.let(f'mul i64 {row}, %stride')}, %at")
+        return self.let(f"getelementptr {self.t.scalar}, ptr {array}, i64 {column}")
 
     def begin_measuring(self) -> None:
         """Look where a stretch begins: of the first one it is the start of the motion, of others their last record."""

@@ -94,13 +94,6 @@ class _Writer(Measuring):
         self.block.branch(f"icmp eq i64 {said}, 0", go_on, otherwise)
         self.block.label(go_on)
 
-    # memory
-
-    def outside(self, array: str, row: str) -> str:
-        """Where this chunk has its row in an array of all rollouts."""
-        column = self.let(f"add i64 {self.let(f'mul i64 {row}, %stride')}, %at")
-        return self.let(f"getelementptr {self.t.scalar}, ptr {array}, i64 {column}")
-
     def derivative(self, stage: int, time: str, source: str) -> None:
         """k[stage] at a time and a state."""
         self.evaluate("body", time, source, self.let(f"getelementptr {self.t.vector}, ptr %k, i64 {stage * self.m}"))
