@@ -1,0 +1,225 @@
+"""A program for every state of a batch: the text of its kernels.
+
+One thread has one state. Where states lie side by side, neighbouring threads read neighbouring numbers. Where each
+state is a row, a warp fetches the rows of its 32 states in accesses of 16 bytes and hands them out through shared
+memory.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from armwright.backends.cuda.writer import function, idle, prelude
+from armwright.graph.program import Program
+
+BLOCK = 128
+"""Threads of a block."""
+
+WIDEST = 32
+"""Entries of a row, up to which it is handed out by a warp."""
+
+
+class Rows(NamedTuple):
+    """Which arguments, and whether the result, are rows that lie one after the other, at multiples of 16 bytes."""
+
+    arguments: tuple[bool, ...]
+    out: bool
+
+
+def text(program: Program, rows: Rows, double: bool) -> str:
+    """`run(Call)`, a kernel: of as many blocks as there are states, on a CPU a loop over them."""
+    staged = rows.out or any(rows.arguments)
+    parts = [prelude(double), function(program, "body", double), _call(program), _STATE.format(**_state(program))]
+    if staged:
+        parts += ["#ifdef __CUDACC__", _staged(program, rows, double), "#else", _ALONE, "#endif"]
+    else:
+        parts.append(_ALONE)
+    return "\n".join(parts)
+
+
+def _call(program: Program) -> str:
+    names = ", ".join(name for name, _ in program.arguments)
+    return f"""
+// Which states are good is written to `good`, if it is given; the first that is not, to `bad`.
+struct Call {{
+    Array {names}, out;
+    unsigned char *good;
+    unsigned long long *bad;
+    whole states;
+}};
+
+FUNCTION void judge(const Call &call, whole i, real sum)
+{{
+    const bool finite = sum == 0;
+    if (call.good)
+        call.good[i] = finite;
+    if (!finite) {{
+        for (int k = 0; k < {program.results}; ++k)
+            call.out.at[i * call.out.state + k * call.out.entry] = sum;
+#ifdef __CUDACC__
+        atomicMin(call.bad, (unsigned long long)i);
+#else
+        *call.bad = (unsigned long long)i < *call.bad ? (unsigned long long)i : *call.bad;
+#endif
+    }}
+}}
+"""
+
+
+def _state(program: Program) -> dict[str, str]:
+    names = [name for name, _ in program.arguments]
+    unused = [f"{names[a]}[{k}] * 0" for a, k in idle(program)]
+    return {
+        "load": " ".join(f"const Input {name} = state_of(call.{name}, i);" for name in names),
+        "given": ", ".join(names),
+        "unused": f"\n    out.sum += {' + '.join(unused)};" if unused else "",
+    }
+
+
+_STATE = """// One state, in whatever layout; false where it has to be done again.
+template <bool careful> FUNCTION bool one(const Call &call, whole i)
+{{
+    {load}
+    Output out = {{call.out.at + i * call.out.state, call.out.entry, 0}};{unused}
+    const bool done = body<careful>({given}, out);
+    if (done)
+        judge(call, i, out.sum);
+    return done;
+}}
+
+APART void again(const Call &call, whole i)
+{{
+    one<true>(call, i);
+}}
+"""
+
+_ALONE = f"""#ifdef __CUDACC__
+extern "C" __global__ void __launch_bounds__({BLOCK}) run(const __grid_constant__ Call call)
+{{
+    const whole i = blockIdx.x * (whole){BLOCK} + threadIdx.x;
+    if (i < call.states && !one<false>(call, i))
+        again(call, i);
+}}
+#else
+extern "C" void run(Call call)
+{{
+    for (whole i = 0; i < call.states; ++i)
+        if (!one<false>(call, i))
+            again(call, i);
+}}
+#endif
+"""
+
+
+def _staged(program: Program, rows: Rows, double: bool) -> str:
+    """The kernel for rows."""
+    sizes = program.sizes
+    widths = [n for n, row in zip(sizes, rows.arguments, strict=True) if row]
+    room = sum(widths) + (program.results if rows.out else 0)
+    fetch, hand, given, place = list[str](), list[str](), list[str](), 0
+    for (name, inputs), row in zip(program.arguments, rows.arguments, strict=True):
+        if row:
+            n = len(inputs)
+            fetch.append(
+                f"    Part<{n}> {name}_part;\n    {name}_part.fetch(call.{name}.at + first * {n}, lane, rows);"
+            )
+            hand.append(f"    {name}_part.lay(shared + {place * 32}, lane);")
+            given.append(f"    const Input {name} = {{shared + {place * 32} + lane * {n}, 1}};")
+            place += n
+        else:
+            given.append(f"    const Input {name} = state_of(call.{name}, i);")
+    unused = _state(program)["unused"]
+    names = ", ".join(name for name, _ in program.arguments)
+    m = program.results
+    if rows.out:
+        result = f"    real kept[{m}];\n    Checked out = {{kept, 0}};"
+        deliver = f"""    __syncwarp();
+    for (int k = 0; k < {m}; ++k)
+        shared[{place * 32} + lane * {m} + k] = kept[k];
+    __syncwarp();
+    Part<{m}>::deliver(shared + {place * 32}, call.out.at + first * {m}, lane, rows);"""
+    else:
+        result = "    Output out = {call.out.at + i * call.out.state, call.out.entry, 0};"
+        deliver = ""
+    return f"""{_PARTS.format(vector="double2" if double else "float4", beside=2 if double else 4)}
+extern "C" __global__ void __launch_bounds__({BLOCK}) run(const __grid_constant__ Call call)
+{{
+    __shared__ __align__(16) real all[{BLOCK // 32}][{room * 32}];
+    real *const shared = all[threadIdx.x / 32];
+    const int lane = threadIdx.x % 32;
+    const whole first = blockIdx.x * (whole){BLOCK} + (threadIdx.x & ~31), i = first + lane;
+    const int rows = call.states - first < 32 ? (int)(call.states - first) : 32;
+    if (rows <= 0)
+        return;
+{chr(10).join(fetch)}
+{chr(10).join(hand)}
+    __syncwarp();
+{chr(10).join(given)}
+{result}{unused}
+    const bool done = body<false>({names}, out);
+{deliver}
+    if (lane < rows) {{
+        if (!done)
+            again(call, i);
+        else if (!(out.sum == 0) || call.good)
+            judge(call, i, out.sum);
+    }}
+}}
+"""
+
+
+_PARTS = """// Results of a state in registers, and whether all of them are finite.
+struct Checked {{
+    real *at;
+    real sum;
+    MEMBER void put(int k, real x)
+    {{
+        at[k] = x;
+        sum += x * 0;
+    }}
+}};
+
+// What a lane fetches of the rows of a warp, n numbers each: all of it, {beside} neighbours at a time, or what there is.
+template <int n> struct Part {{
+    static const int whole_ones = 32 * n / {beside}, each = (whole_ones + 31) / 32;
+    {vector} own[each];
+
+    MEMBER void fetch(const real *__restrict__ rows, int lane, int count)
+    {{
+        const {vector} *from = (const {vector} *)rows;
+#pragma unroll
+        for (int k = 0; k < each; ++k) {{
+            const int at = k * 32 + lane;
+            if (count == 32) {{
+                if (each * 32 == whole_ones || at < whole_ones)
+                    own[k] = __ldcs(from + at);
+            }} else if (at < whole_ones) {{
+                real *some = (real *)&own[k];
+                for (int e = 0; e < {beside}; ++e)
+                    some[e] = at * {beside} + e < count * n ? rows[at * {beside} + e] : 0;
+            }}
+        }}
+    }}
+
+    MEMBER void lay(real *shared, int lane) const
+    {{
+#pragma unroll
+        for (int k = 0; k < each; ++k)
+            if (each * 32 == whole_ones || k * 32 + lane < whole_ones)
+                (({vector} *)shared)[k * 32 + lane] = own[k];
+    }}
+
+    static MEMBER void deliver(const real *shared, real *__restrict__ rows, int lane, int count)
+    {{
+        if (count == 32) {{
+#pragma unroll
+            for (int k = 0; k < each; ++k)
+                if (each * 32 == whole_ones || k * 32 + lane < whole_ones)
+                    __stcs(({vector} *)rows + k * 32 + lane, ((const {vector} *)shared)[k * 32 + lane]);
+        }} else {{
+            for (int at = lane; at < count * n; at += 32)
+                rows[at] = shared[at];
+        }}
+    }}
+}};
+"""

@@ -1,0 +1,102 @@
+// What every kernel begins with, after `real`: float or double. The same text is C++ for a CPU, so that its arithmetic
+// can be tested where there is no card.
+
+#ifdef __CUDACC__
+#define FUNCTION __device__ __forceinline__
+#define MEMBER __device__ __forceinline__
+#define APART __device__ __noinline__
+#else
+#include <math.h>
+#include <string.h>
+#define FUNCTION static inline
+#define MEMBER inline
+#define APART static
+#define __restrict__ __restrict
+#endif
+
+typedef long long whole;
+
+#ifdef __CUDACC__
+FUNCTION float turned(float x, unsigned quadrant)
+{
+    return __int_as_float(__float_as_int(x) ^ ((quadrant & 2u) << 30));
+}
+FUNCTION double turned(double x, unsigned quadrant)
+{
+    return __hiloint2double(__double2hiint(x) ^ ((quadrant & 2u) << 30), __double2loint(x));
+}
+FUNCTION unsigned low_bits(float x)
+{
+    return __float_as_uint(x);
+}
+FUNCTION unsigned low_bits(double x)
+{
+    return (unsigned)__double2loint(x);
+}
+#else
+template <class T> FUNCTION T turned(T x, unsigned quadrant)
+{
+    return quadrant & 2u ? -x : x;
+}
+FUNCTION unsigned low_bits(float x)
+{
+    unsigned bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+FUNCTION unsigned low_bits(double x)
+{
+    unsigned long long bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (unsigned)bits;
+}
+#endif
+
+// Arrays of many states, `state` and `entry` numbers apart, and one state of them as functions read and write it.
+struct Array {
+    real *at;
+    whole state, entry;
+};
+
+struct Input {
+    const real *__restrict__ at;
+    whole entry;
+    MEMBER real operator[](int k) const
+    {
+#ifdef __CUDACC__
+        return __ldcs(at + k * entry);
+#else
+        return at[k * entry];
+#endif
+    }
+};
+
+struct Output {
+    real *__restrict__ at;
+    whole entry;
+    real sum;  // nan once a result is not finite
+    MEMBER void put(int k, real x)
+    {
+#ifdef __CUDACC__
+        __stcs(at + k * entry, x);
+#else
+        at[k * entry] = x;
+#endif
+        sum += x * 0;
+    }
+};
+
+// Numbers of a state in registers.
+struct Kept {
+    real *at;
+    MEMBER void put(int k, real x)
+    {
+        at[k] = x;
+    }
+};
+
+FUNCTION Input state_of(const Array &array, whole i)
+{
+    Input input = {array.at + i * array.state, array.entry};
+    return input;
+}

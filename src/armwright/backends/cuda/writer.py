@@ -1,0 +1,179 @@
+"""A program as a function in CUDA, which is C++ for a CPU as well.
+
+Its sines are quick up to an angle of a million radians and have no branch: one inside, for larger angles, would cost
+a third of the speed, as what it needs keeps registers. So a function says whether its angles were small enough, and
+whoever calls it does a state of the others again, with `careful` sines.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib.resources import files
+
+from armwright.backends.sines import LARGEST, sines
+from armwright.backends.text.c import notation
+from armwright.graph.angles import rounds
+from armwright.graph.expression import LEAVES, Expr, Operand, schedule
+from armwright.graph.program import Program
+
+PAIR = ("sin", "cos")
+
+
+@cache
+def prelude(double: bool) -> str:
+    """What comes before all functions."""
+    real = "double" if double else "float"
+    text = (files(__package__) / "prelude.cuh").read_text("utf-8")
+    return f"typedef {real} real;\n{text}\n{_sines(double)}"
+
+
+def function(program: Program, name: str, double: bool) -> str:
+    """`bool name<careful>(arguments, out)`: entries of arguments are asked for by [k], results given by out.put(k, x).
+
+    Each as soon as it is wanted and known. It is false if an angle was too large for sines that are not careful: then
+    the results are wrong.
+    """
+    body = _Body(program, double)
+    kinds = ", ".join(["bool careful", *(f"class A{a}" for a in range(len(program.arguments))), "class Out"])
+    given = ", ".join(f"const A{a} &{argument}" for a, (argument, _) in enumerate(program.arguments))
+    limit = notation(double)["constant"](LARGEST**2)
+    return "\n".join(
+        [
+            f"template <{kinds}> FUNCTION bool {name}({given}, Out &out)\n{{",
+            "    real size = 0;",
+            *body.lines(),
+            f"    return careful || size <= {limit};\n}}",
+        ]
+    )
+
+
+class _Body:
+    """The statements of a function; what is read has a name of its own from where it is read first.
+
+    A product that is used once, in a sum, is part of a fused multiply-add: it is said here and not left to compilers, so
+    that all of them compute the same. No variable is `const`: of each that is, nvcc asks whether its value is known
+    already, and of those it depends on, along every path, which takes it for ever.
+    """
+
+    def __init__(self, program: Program, double: bool) -> None:
+        self._program, self._notation, self._fma = program, notation(double), f"fma{'' if double else 'f'}"
+        self._places = {x: (program.arguments[a][0], k) for x, (a, k) in program.places().items()}
+        self._names = dict[int, str]()
+        self._lines = list[str]()
+        self._fused = _fused(program)
+        self._count = self._angles = 0
+
+    def lines(self) -> list[str]:
+        for group in rounds(self._program):
+            self._write(group)
+            for angle in group:
+                self._sines(angle)
+        for k, x in enumerate(self._program.outputs):
+            self._write([x])
+            value = self._value(x) if isinstance(x, Expr) else self._notation["constant"](float(x))
+            self._lines.append(f"    out.put({k}, {value});")
+        return self._lines
+
+    def _value(self, x: Expr) -> str:
+        if x.value is not None:
+            return self._notation["constant"](x.value)
+        if x.index not in self._names:
+            argument, k = self._places[x.index]
+            self._names[x.index] = f"{argument}_{k}"
+            self._lines.append(f"    real {argument}_{k} = {argument}[{k}];")
+        return self._names[x.index]
+
+    def _write(self, outputs: Iterable[Operand]) -> None:
+        for node in schedule(outputs):
+            if node.op in LEAVES or node.index in self._names or node.index in self._fused:
+                continue
+            text = self._expression(node)
+            self._count += 1
+            self._names[node.index] = f"t{self._count}"
+            self._lines.append(f"    real t{self._count} = {text};")
+
+    def _expression(self, node: Expr) -> str:
+        product = next((x for x in node.args if x.index in self._fused), None)
+        if product is None:
+            return self._notation[node.op](*map(self._value, node.args))
+        x, y = map(self._value, product.args)
+        first = node.args[0] is product
+        other = self._value(node.args[1 if first else 0])
+        if node.op == "sub":
+            x, other = (x, self._notation["neg"](other)) if first else (self._notation["neg"](x), other)
+        return f"{self._fma}({x}, {y}, {other})"
+
+    def _sines(self, angle: Expr) -> None:
+        self._angles += 1
+        s, c = f"s{self._angles}", f"c{self._angles}"
+        given = self._value(angle)
+        self._lines.append(f"    real {s}, {c};\n    sines<careful>({given}, &{s}, &{c}, &size);")
+        for op, name in zip(PAIR, (s, c), strict=True):
+            self._names[angle.graph.node(op, angle).index] = name
+
+
+def _fused(program: Program) -> set[int]:
+    """Products that are part of the one sum they are used in: of two in one sum, the second."""
+    uses = Counter(x.index for node in program.nodes for x in node.args)
+    uses.update(x.index for x in program.outputs if isinstance(x, Expr))
+    found = set[int]()
+    for node in program.nodes:
+        if node.op in ("add", "sub"):
+            products = [x for x in node.args if x.op == "mul" and uses[x.index] == 1]
+            found.update(x.index for x in products[-1:])
+    return found
+
+
+def idle(program: Program) -> list[tuple[int, int]]:
+    """Entries of arguments on which nothing depends: (argument, entry)."""
+    used = {node.index for node in program.nodes}
+    return [place for index, place in program.places().items() if index not in used]
+
+
+def known(x: Expr | float) -> float | None:
+    """The number that an output is in every state."""
+    return x.value if isinstance(x, Expr) else float(x)
+
+
+def _sines(double: bool) -> str:
+    """Sine and cosine of an angle."""
+    own, suffix = sines(double), "" if double else "f"
+    number = notation(double)["constant"]
+    magic = number(6755399441055744.0 if double else 12582912.0)  # adding it rounds to a whole number
+
+    def fma(x: str, y: str, z: str) -> str:
+        return f"fma{suffix}({x}, {y}, {z})"
+
+    def polynomial(coefficients: Sequence[float]) -> str:
+        text = number(coefficients[-1])
+        for c in reversed(coefficients[:-1]):
+            text = fma("z", text, number(c))
+        return text
+
+    rest = "x"
+    for part in own.parts:
+        rest = fma("k", number(-part), rest)
+    return f"""// Sine and cosine; the squares of angles are summed up. The angle is reduced by whole quarter turns, with pi/2 in
+// parts, and two polynomials give sine and cosine of the rest.
+template <bool careful> FUNCTION void sines(real x, real *sine, real *cosine, real *size)
+{{
+    if (careful) {{
+        *sine = sin{suffix}(x);
+        *cosine = cos{suffix}(x);
+        return;
+    }}
+    const real shifted = {fma("x", number(2 / math.pi), magic)};
+    const unsigned quadrant = low_bits(shifted);
+    const real k = shifted - {magic};
+    const real r = {rest};
+    const real z = r * r;
+    const real s = {fma("z * r", polynomial(own.sine), "r")};
+    const real c = {fma("z * z", polynomial(own.cosine), fma("z", number(-0.5), number(1.0)))};
+    *sine = turned(quadrant & 1u ? c : s, quadrant);
+    *cosine = turned(quadrant & 1u ? s : c, quadrant + 1u);
+    *size = {fma("x", "x", "*size")};
+}}
+"""
