@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 
@@ -36,18 +37,22 @@ def function(program: Program, name: str, double: bool) -> str:
     Each as soon as it is wanted and known. It is false if an angle was too large for sines that are not careful: then
     the results are wrong.
     """
-    body = _Body(program, double)
-    kinds = ", ".join(["bool careful", *(f"class A{a}" for a in range(len(program.arguments))), "class Out"])
-    given = ", ".join(f"const A{a} &{argument}" for a, (argument, _) in enumerate(program.arguments))
     limit = notation(double)["constant"](LARGEST**2)
     return "\n".join(
         [
-            f"template <{kinds}> FUNCTION bool {name}({given}, Out &out)\n{{",
+            f"{head(program, name)}\n{{",
             "    real size = 0;",
-            *body.lines(),
+            *_Body(program, double).lines(),
             f"    return careful || size <= {limit};\n}}",
         ]
     )
+
+
+def head(program: Program, name: str) -> str:
+    """The first line of a function."""
+    kinds = ", ".join(["bool careful", *(f"class A{a}" for a in range(len(program.arguments))), "class Out"])
+    given = ", ".join(f"const A{a} &{argument}" for a, (argument, _) in enumerate(program.arguments))
+    return f"template <{kinds}> FUNCTION bool {name}({given}, Out &out)"
 
 
 class _Body:
@@ -125,6 +130,16 @@ def _fused(program: Program) -> set[int]:
             products = [x for x in node.args if x.op == "mul" and uses[x.index] == 1]
             found.update(x.index for x in products[-1:])
     return found
+
+
+def plain(program: Program) -> Program:
+    """The same with arguments that can be called so: "payload.mass" cannot."""
+    names = [name if name.isidentifier() else f"given{a}" for a, (name, _) in enumerate(program.arguments)]
+    arguments = tuple((name, inputs) for name, (_, inputs) in zip(names, program.arguments, strict=True))
+    advance = program.advance
+    if advance is not None and advance.rates is not None:
+        advance = advance._replace(rates=plain(advance.rates))
+    return replace(program, arguments=arguments, advance=advance)
 
 
 def idle(program: Program) -> list[tuple[int, int]]:
