@@ -1,70 +1,42 @@
-"""CUDA text compiled as C++ and run on this CPU: the same arithmetic, where there is no card."""
+"""Text that is written for a card, compiled as C++ and run on the CPU: the same arithmetic, one thread after another."""
 
 from __future__ import annotations
 
 import ctypes
 import hashlib
-import os
 import shutil
 import subprocess
-import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from armwright.backends.cuda import kernel
-from armwright.graph.program import Program
+FLAGS = ["-O1", "-std=c++17", "-ffp-contract=off", "-mfma", "-shared", "-fPIC", "-Wall", "-Wextra", "-Wno-unused", "-Wno-unknown-pragmas"]
 
-_OPTIONS = ("-O1", "-std=c++17", "-ffp-contract=off", "-mfma", "-shared", "-fPIC", "-x", "c++")
-
-
-def compiler(name: str = "g++") -> str:
-    """Where a compiler is, or no test."""
-    return shutil.which(name) or pytest.skip(f"{name} is not installed")
+needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ here")
 
 
-def library(text: str) -> ctypes.CDLL:
-    """The text, compiled, once."""
-    folder = Path(os.environ.get("ARMWRIGHT_CACHE") or tempfile.gettempdir()) / "on_cpu"
-    folder.mkdir(parents=True, exist_ok=True)
-    made = folder / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.so"
-    if not made.exists():
-        own = made.with_suffix(f".{os.getpid()}")
-        command = [compiler(), *_OPTIONS, "-", "-o", str(own)]
-        subprocess.run(command, input=text.encode(), check=True, timeout=120)
-        own.replace(made)
-    return ctypes.CDLL(str(made))
+def compiled(text: str, folder: Path) -> Any:
+    """The function `run` of a text."""
+    name = folder / hashlib.sha256(text.encode()).hexdigest()[:16]
+    source, library = name.with_suffix(".cpp"), name.with_suffix(".so")
+    source.write_text(text)
+    done = subprocess.run(["g++", *FLAGS, "-o", library, source], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr[:3000]
+    run = ctypes.CDLL(str(library)).run
+    run.restype = None
+    return run
 
 
-class _Array(ctypes.Structure):
-    _fields_ = (("at", ctypes.c_void_p), ("state", ctypes.c_longlong), ("entry", ctypes.c_longlong))
+def computed(kernel: Any, text: str, folder: Path, arrays: list[np.ndarray], out: np.ndarray) -> np.ndarray:
+    """Fill `out` (states, entries) by the text of a kernel of `backends.cuda`; returns which states are good."""
+    from armwright.backends.cuda.backend import NONE
+    from armwright.backends.cuda.device import Array
 
-    @classmethod
-    def of(cls, array: np.ndarray) -> _Array:
-        state, entry = (stride // array.itemsize for stride in array.strides)
-        return cls(array.ctypes.data, state, entry)
-
-
-def run(program: Program, arrays: Sequence[np.ndarray], dtype: str) -> tuple[np.ndarray, np.ndarray]:
-    """The results of the kernel of a program, and which states are good."""
-    given = [np.ascontiguousarray(x, dtype=dtype) for x in arrays]
-    states, count = len(given[0]), len(given)
-    out, good, bad = np.empty((states, program.results), dtype), np.zeros(states, np.uint8), ctypes.c_ulonglong(states)
-
-    class Call(ctypes.Structure):
-        _fields_: Any = (
-            *((f"a{k}", _Array) for k in range(count + 1)),
-            ("good", ctypes.c_void_p),
-            ("bad", ctypes.c_void_p),
-            ("states", ctypes.c_longlong),
-        )
-
-    rows = kernel.Rows((False,) * count, False)
-    code = library(kernel.text(program, rows, dtype == "float64"))
-    code.run.argtypes, code.run.restype = [Call], None
-    code.run(Call(*map(_Array.of, (*given, out)), good.ctypes.data, ctypes.addressof(bad), states))
-    assert (bad.value == states) == bool(good.all())
-    return out, good.astype(bool)
+    good, bad = np.zeros(len(out), np.uint8), np.full(1, NONE, np.uint64)
+    call = kernel._call(*map(Array.of, (*arrays, out)), good.ctypes.data, bad.ctypes.data, len(out))
+    compiled(text, folder)(call)
+    first = np.flatnonzero(good == 0)
+    assert int(bad[0]) == (first[0] if first.size else NONE)
+    return good.astype(bool)

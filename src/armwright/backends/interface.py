@@ -29,7 +29,11 @@ from armwright.integrate.control import Gains
 from armwright.integrate.tableaus import Steps
 from armwright.layout import Layout
 
-BACKENDS = {"cpu": "armwright.backends.llvm.backend", "python": "armwright.backends.interpreter"}
+BACKENDS = {
+    "cpu": "armwright.backends.llvm.backend",
+    "cuda": "armwright.backends.cuda.backend",
+    "python": "armwright.backends.interpreter",
+}
 """The module of each target; one is imported when something is compiled for it."""
 
 
