@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 
+from armwright.backends.cuda.order import ordered
 from armwright.backends.sines import LARGEST, sines
 from armwright.backends.text.c import notation
-from armwright.graph.angles import rounds
-from armwright.graph.expression import LEAVES, Expr, Operand, schedule
+from armwright.graph.expression import LEAVES, Expr
 from armwright.graph.program import Program
 
 PAIR = ("sin", "cos")
@@ -70,16 +70,20 @@ class _Body:
         self._lines = list[str]()
         self._fused = _fused(program)
         self._count = self._angles = 0
+        self._outputs = dict[int, list[int]]()
+        for k, x in enumerate(program.outputs):
+            if isinstance(x, Expr) and x.value is None:
+                self._outputs.setdefault(x.index, []).append(k)
 
     def lines(self) -> list[str]:
-        for group in rounds(self._program):
-            self._write(group)
-            for angle in group:
-                self._sines(angle)
+        for node in ordered(self._program, self._fused):
+            if node.index not in self._names and node.op not in LEAVES:
+                self._write(node)
+            for k in self._outputs.pop(node.index, ()):
+                self._lines.append(f"    out.put({k}, {self._value(node)});")
         for k, x in enumerate(self._program.outputs):
-            self._write([x])
-            value = self._value(x) if isinstance(x, Expr) else self._notation["constant"](float(x))
-            self._lines.append(f"    out.put({k}, {value});")
+            if (number := known(x)) is not None:
+                self._lines.append(f"    out.put({k}, {self._notation['constant'](number)});")
         return self._lines
 
     def _value(self, x: Expr) -> str:
@@ -91,14 +95,14 @@ class _Body:
             self._lines.append(f"    real {argument}_{k} = {argument}[{k}];")
         return self._names[x.index]
 
-    def _write(self, outputs: Iterable[Operand]) -> None:
-        for node in schedule(outputs):
-            if node.op in LEAVES or node.index in self._names or node.index in self._fused:
-                continue
-            text = self._expression(node)
-            self._count += 1
-            self._names[node.index] = f"t{self._count}"
-            self._lines.append(f"    real t{self._count} = {text};")
+    def _write(self, node: Expr) -> None:
+        if node.op in PAIR:
+            self._sines(node.args[0])
+            return
+        text = self._expression(node)
+        self._count += 1
+        self._names[node.index] = f"t{self._count}"
+        self._lines.append(f"    real t{self._count} = {text};")
 
     def _expression(self, node: Expr) -> str:
         product = next((x for x in node.args if x.index in self._fused), None)
