@@ -8,12 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
+from math import prod
+from typing import NamedTuple, TypeGuard
 
-from armwright.graph.expression import Expr
+from armwright.graph.expression import Expr, Operand
 from armwright.graph.program import Program
 
 FEW = 96
 """Numbers that are kept at a time, up to which the order of the graph is as good as any."""
+
+
+def depends(x: Operand) -> TypeGuard[Expr]:
+    """Whether an output is anything but a number."""
+    return isinstance(x, Expr) and x.value is None
 
 
 class Work:
@@ -95,32 +102,40 @@ class Work:
         return made
 
 
-def ordered(program: Program, fused: set[int]) -> list[Expr]:
-    """All of a program, but for products within sums."""
+class Order(NamedTuple):
+    """Nodes in the order in which they are computed, and how many numbers are kept at a time."""
+
+    nodes: list[Expr]
+    most: int
+
+
+def ordered(program: Program, fused: set[int], numbers: Sequence[int]) -> Order:
+    """All of a program but for products within sums; `numbers` are those of its outputs, which may be some of many."""
     work = Work(program, fused)
-    tried = [work.before(outputs) for outputs in _ways(program)]
-    counts = [work.most(order) for order in tried]
+    ways = [work.before(outputs) for outputs in _ways(program, numbers)]
+    counts = [work.most(way) for way in ways]
     if counts[0] <= FEW:
-        best = work.before([*(i for i, x in work.nodes.items() if x.op in ("sin", "cos")), *tried[0]])
+        best = work.before([*(i for i, x in work.nodes.items() if x.op in ("sin", "cos")), *ways[0]])
     else:
-        best = work.freeing(tried[counts.index(min(counts))])
-    return [work.nodes[i] for i in best]
+        best = work.freeing(ways[counts.index(min(counts))])
+    return Order([work.nodes[i] for i in best], work.most(best))
 
 
-def _ways(program: Program) -> Iterable[list[int]]:
+def entry(shape: Sequence[int], number: int) -> tuple[int, int, int]:
+    """Row, column and matrix of an output; what comes after all matrices is in the row and column before the first."""
+    n = shape[-1] if shape else 1
+    m = shape[-2] if len(shape) > 1 else 1
+    return (-1, -1, number) if number >= prod(shape) else (number // n % m, number % n, number // (n * m))
+
+
+def _ways(program: Program, numbers: Sequence[int]) -> Iterable[list[int]]:
     """Outputs from the first on, then in orders that rows and columns of matrices may come in."""
-    n = program.shape[-1] if program.shape else 1
-    m = program.shape[-2] if len(program.shape) > 1 else 1
-
-    def entry(k: int) -> tuple[int, int, int]:
-        return k // n % m, k % n, k // (n * m)
-
-    keys: list[Callable[[int], Sequence[int]]] = [
-        lambda k: (k,),
-        lambda k: (-max(entry(k)[:2]), *entry(k)),
-        lambda k: (-entry(k)[1], -entry(k)[0], entry(k)[2]),
-        lambda k: (-entry(k)[0], -entry(k)[1], entry(k)[2]),
+    keys: list[Callable[[int, int, int], tuple[int, ...]]] = [
+        lambda row, column, matrix: (-max(row, column), row, column, matrix),
+        lambda row, column, matrix: (-column, -row, matrix),
+        lambda row, column, matrix: (-row, -column, matrix),
     ]
+    places = [(entry(program.shape, k), x.index) for k, x in zip(numbers, program.outputs, strict=True) if depends(x)]
+    yield [i for _, i in places]
     for key in keys:
-        outputs = [program.outputs[k] for k in sorted(range(len(program.outputs)), key=key)]
-        yield [x.index for x in outputs if isinstance(x, Expr) and x.value is None]
+        yield [i for _, i in sorted(places, key=lambda place: key(*place[0]))]

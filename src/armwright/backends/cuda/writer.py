@@ -8,13 +8,13 @@ whoever calls it does a state of the others again, with `careful` sines.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 
-from armwright.backends.cuda.order import ordered
+from armwright.backends.cuda.order import depends
+from armwright.backends.cuda.split import Part, split
 from armwright.backends.sines import LARGEST, sines
 from armwright.backends.text.c import notation
 from armwright.graph.expression import LEAVES, Expr
@@ -35,54 +35,78 @@ def function(program: Program, name: str, double: bool) -> str:
     """`bool name<careful>(arguments, out)`: entries of arguments are asked for by [k], results given by out.put(k, x).
 
     Each as soon as it is wanted and known. It is false if an angle was too large for sines that are not careful: then
-    the results are wrong.
+    the results are wrong. What keeps too many numbers for the registers of a thread is computed in parts.
     """
-    limit = notation(double)["constant"](LARGEST**2)
+    parts = split(program, double)
+    if len(parts) == 1:
+        return _part(program, parts[0], name, double)
+    calls = [f"    good &= {name}_{k}<careful>({_given(program)}, out);" for k in range(len(parts))]
     return "\n".join(
         [
-            f"{head(program, name)}\n{{",
+            *(_part(program, part, f"{name}_{k}", double, "APART") for k, part in enumerate(parts)),
+            f"{head(program, name)}\n{{\n    bool good = true;",
+            *calls,
+            "    return good;\n}",
+        ]
+    )
+
+
+def _part(program: Program, part: Part, name: str, double: bool, kind: str = "FUNCTION") -> str:
+    """A function of some outputs. One that stands apart is given addresses, and has a copy of `out` while it works."""
+    limit = notation(double)["constant"](LARGEST**2)
+    apart = kind == "APART"
+    return "\n".join(
+        [
+            f"{head(program, name, kind)}\n{{",
+            *(["    Out out = results;"] if apart else []),
             "    real size = 0;",
-            *_Body(program, double).lines(),
+            *_Body(program, part, double).lines(),
+            *(["    results = out;"] if apart else []),
             f"    return careful || size <= {limit};\n}}",
         ]
     )
 
 
-def head(program: Program, name: str) -> str:
+def _given(program: Program) -> str:
+    return ", ".join(name for name, _ in program.arguments)
+
+
+def head(program: Program, name: str, kind: str = "FUNCTION") -> str:
     """The first line of a function."""
     kinds = ", ".join(["bool careful", *(f"class A{a}" for a in range(len(program.arguments))), "class Out"])
-    given = ", ".join(f"const A{a} &{argument}" for a, (argument, _) in enumerate(program.arguments))
-    return f"template <{kinds}> FUNCTION bool {name}({given}, Out &out)"
+    pattern, out = ("A{} {}", "results") if kind == "APART" else ("const A{} &{}", "out")
+    given = ", ".join(pattern.format(a, argument) for a, (argument, _) in enumerate(program.arguments))
+    return f"template <{kinds}> {kind} bool {name}({given}, Out &{out})"
 
 
 class _Body:
     """The statements of a function; what is read has a name of its own from where it is read first.
 
-    A product that is used once, in a sum, is part of a fused multiply-add: it is said here and not left to compilers, so
-    that all of them compute the same. No variable is `const`: of each that is, nvcc asks whether its value is known
+    A product that is used once, in a sum, is part of a fused multiply-add: it is said here and not left to compilers,
+    so that all of them compute the same. No variable is `const`: of each that is, nvcc asks whether its value is known
     already, and of those it depends on, along every path, which takes it for ever.
     """
 
-    def __init__(self, program: Program, double: bool) -> None:
-        self._program, self._notation, self._fma = program, notation(double), f"fma{'' if double else 'f'}"
+    def __init__(self, program: Program, part: Part, double: bool) -> None:
+        self._part, self._notation, self._fma = part, notation(double), f"fma{'' if double else 'f'}"
         self._places = {x: (program.arguments[a][0], k) for x, (a, k) in program.places().items()}
         self._names = dict[int, str]()
         self._lines = list[str]()
-        self._fused = _fused(program)
         self._count = self._angles = 0
         self._outputs = dict[int, list[int]]()
-        for k, x in enumerate(program.outputs):
-            if isinstance(x, Expr) and x.value is None:
+        for k, x in part.outputs:
+            if depends(x):
                 self._outputs.setdefault(x.index, []).append(k)
 
     def lines(self) -> list[str]:
-        for node in ordered(self._program, self._fused):
+        for node in self._part.order.nodes:
             if node.index not in self._names and node.op not in LEAVES:
                 self._write(node)
-            for k in self._outputs.pop(node.index, ()):
+            for k in self._outputs.get(node.index, ()):
                 self._lines.append(f"    out.put({k}, {self._value(node)});")
-        for k, x in enumerate(self._program.outputs):
-            if (number := known(x)) is not None:
+        for k, x in self._part.outputs:
+            if not depends(x):
+                number = x.value if isinstance(x, Expr) else float(x)
                 self._lines.append(f"    out.put({k}, {self._notation['constant'](number)});")
         return self._lines
 
@@ -105,7 +129,7 @@ class _Body:
         self._lines.append(f"    real t{self._count} = {text};")
 
     def _expression(self, node: Expr) -> str:
-        product = next((x for x in node.args if x.index in self._fused), None)
+        product = next((x for x in node.args if x.index in self._part.fused), None)
         if product is None:
             return self._notation[node.op](*map(self._value, node.args))
         x, y = map(self._value, product.args)
@@ -124,18 +148,6 @@ class _Body:
             self._names[angle.graph.node(op, angle).index] = name
 
 
-def _fused(program: Program) -> set[int]:
-    """Products that are part of the one sum they are used in: of two in one sum, the second."""
-    uses = Counter(x.index for node in program.nodes for x in node.args)
-    uses.update(x.index for x in program.outputs if isinstance(x, Expr))
-    found = set[int]()
-    for node in program.nodes:
-        if node.op in ("add", "sub"):
-            products = [x for x in node.args if x.op == "mul" and uses[x.index] == 1]
-            found.update(x.index for x in products[-1:])
-    return found
-
-
 def plain(program: Program) -> Program:
     """The same with arguments that can be called so: "payload.mass" cannot."""
     names = [name if name.isidentifier() else f"given{a}" for a, (name, _) in enumerate(program.arguments)]
@@ -150,11 +162,6 @@ def idle(program: Program) -> list[tuple[int, int]]:
     """Entries of arguments on which nothing depends: (argument, entry)."""
     used = {node.index for node in program.nodes}
     return [place for index, place in program.places().items() if index not in used]
-
-
-def known(x: Expr | float) -> float | None:
-    """The number that an output is in every state."""
-    return x.value if isinstance(x, Expr) else float(x)
 
 
 def _sines(double: bool) -> str:
@@ -175,8 +182,8 @@ def _sines(double: bool) -> str:
     rest = "x"
     for part in own.parts:
         rest = fma("k", number(-part), rest)
-    return f"""// Sine and cosine; the squares of angles are summed up. The angle is reduced by whole quarter turns, with pi/2 in
-// parts, and two polynomials give sine and cosine of the rest.
+    return f"""// Sine and cosine; the squares of angles are summed up. The angle is reduced by whole quarter turns, with
+// pi/2 in parts, and two polynomials give sine and cosine of the rest.
 template <bool careful> FUNCTION void sines(real x, real *sine, real *cosine, real *size)
 {{
     if (careful) {{
