@@ -12,7 +12,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-FLAGS = ["-O1", "-std=c++17", "-ffp-contract=off", "-mfma", "-shared", "-fPIC", "-Wall", "-Wextra", "-Wno-unused", "-Wno-unknown-pragmas"]
+FLAGS = [
+    "-O1",
+    "-std=c++17",
+    "-ffp-contract=off",
+    "-mfma",
+    "-shared",
+    "-fPIC",
+    "-Wall",
+    "-Wextra",
+    "-Wno-unused",
+    "-Wno-unknown-pragmas",
+]
 
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ here")
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from armwright.backends.cuda.advance import composed
+from armwright.backends.cuda.solve import solving
 from armwright.backends.cuda.writer import function, idle, plain, prelude
 from armwright.graph.program import Program
 
@@ -43,6 +44,8 @@ def body(program: Program, name: str, double: bool) -> str:
     """A function of a program of any kind."""
     if program.advance is not None:
         return composed(program, program.advance, name, double)
+    if program.equations is not None:
+        return solving(program, program.equations, name, double)
     return function(program, name, double)
 
 

@@ -40,7 +40,7 @@ def function(program: Program, name: str, double: bool) -> str:
     parts = split(program, double)
     if len(parts) == 1:
         return _part(program, parts[0], name, double)
-    calls = [f"    good &= {name}_{k}<careful>({_given(program)}, out);" for k in range(len(parts))]
+    calls = [f"    good &= {name}_{k}<careful>({given(program)}, out);" for k in range(len(parts))]
     return "\n".join(
         [
             *(_part(program, part, f"{name}_{k}", double, "APART") for k, part in enumerate(parts)),
@@ -67,7 +67,8 @@ def _part(program: Program, part: Part, name: str, double: bool, kind: str = "FU
     )
 
 
-def _given(program: Program) -> str:
+def given(program: Program) -> str:
+    """The arguments, handed on."""
     return ", ".join(name for name, _ in program.arguments)
 
 
@@ -75,8 +76,8 @@ def head(program: Program, name: str, kind: str = "FUNCTION") -> str:
     """The first line of a function."""
     kinds = ", ".join(["bool careful", *(f"class A{a}" for a in range(len(program.arguments))), "class Out"])
     pattern, out = ("A{} {}", "results") if kind == "APART" else ("const A{} &{}", "out")
-    given = ", ".join(pattern.format(a, argument) for a, (argument, _) in enumerate(program.arguments))
-    return f"template <{kinds}> {kind} bool {name}({given}, Out &{out})"
+    taken = ", ".join(pattern.format(a, argument) for a, (argument, _) in enumerate(program.arguments))
+    return f"template <{kinds}> {kind} bool {name}({taken}, Out &{out})"
 
 
 class _Body:
@@ -142,8 +143,7 @@ class _Body:
     def _sines(self, angle: Expr) -> None:
         self._angles += 1
         s, c = f"s{self._angles}", f"c{self._angles}"
-        given = self._value(angle)
-        self._lines.append(f"    real {s}, {c};\n    sines<careful>({given}, &{s}, &{c}, &size);")
+        self._lines.append(f"    real {s}, {c};\n    sines<careful>({self._value(angle)}, &{s}, &{c}, &size);")
         for op, name in zip(PAIR, (s, c), strict=True):
             self._names[angle.graph.node(op, angle).index] = name
 
