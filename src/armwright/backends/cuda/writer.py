@@ -14,7 +14,7 @@ from functools import cache
 from importlib.resources import files
 
 from armwright.backends.cuda.order import depends
-from armwright.backends.cuda.split import Part, split
+from armwright.backends.cuda.split import HANDED, Part, Stage, stages
 from armwright.backends.sines import LARGEST, sines
 from armwright.backends.text.c import notation
 from armwright.graph.expression import LEAVES, Expr
@@ -37,7 +37,38 @@ def function(program: Program, name: str, double: bool) -> str:
     Each as soon as it is wanted and known. It is false if an angle was too large for sines that are not careful: then
     the results are wrong. What keeps too many numbers for the registers of a thread is computed in parts.
     """
-    parts = split(program, double)
+    first, *rest = stages(program, double)
+    if not rest:
+        return _in_parts(first, name, double)
+    (then,) = rest
+    handed, begin = len(then.program.arguments[-1][1]), len(program.outputs)
+    return f"""{_in_parts(first, f"{name}_first", double)}
+{_in_parts(then, f"{name}_then", double)}
+template <class Out> struct {name}_Both {{
+    real *at;
+    Out out;
+    MEMBER void put(int k, real x)
+    {{
+        if (k >= {begin})
+            at[k - {begin}] = x;
+        else
+            out.put(k, x);
+    }}
+}};
+{head(program, name)}
+{{
+    real {HANDED}[{handed}];
+    {name}_Both<Out> both = {{{HANDED}, out}};
+    bool good = {name}_first<careful>({given(program)}, both);
+    out = both.out;
+    good &= {name}_then<careful>({given(then.program)}, out);
+    return good;
+}}"""
+
+
+def _in_parts(stage: Stage, name: str, double: bool) -> str:
+    """One function, or several and one that calls them."""
+    program, parts = stage
     if len(parts) == 1:
         return _part(program, parts[0], name, double)
     calls = [f"    good &= {name}_{k}<careful>({given(program)}, out);" for k in range(len(parts))]
