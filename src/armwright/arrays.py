@@ -50,6 +50,11 @@ def on_card(value: object) -> bool:
     return hasattr(value, "__cuda_array_interface__")
 
 
+def package(*arrays: object) -> Any:
+    """Whose arrays these are, CuPy's if one of them is on a card, else NumPy's: for making others."""
+    return sys.modules["cupy"] if any(map(on_card, arrays)) else np
+
+
 def masked(value: object) -> bool:
     """Whether any entry is masked, also of an array in a list: the number behind it is not to be used.
 
@@ -138,7 +143,7 @@ def by_state(array: Array, batch: tuple[int, ...], shape: tuple[int, ...]) -> Ar
 
 def regular(array: Array) -> Array:
     """The same numbers, copied only if they lie where compiled code cannot read them: between the places of others."""
-    lies = all(stride % array.itemsize == 0 for stride in array.strides) and array.flags.aligned
+    lies = all(stride % array.itemsize == 0 for stride in array.strides) and getattr(array.flags, "aligned", True)
     return array if lies else np.ascontiguousarray(array)
 
 

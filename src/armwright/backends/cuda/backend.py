@@ -106,6 +106,12 @@ class Straight(Repeated):
             return self._in_pieces(arrays, out)
         return finite
 
+    def series(self, arrays: Sequence[Any], out: Any, threads: int = 1) -> bool:
+        if isinstance(out, np.ndarray):
+            return super().series(arrays, out, threads)
+        told = [self.launch([x[k] for x in arrays], out[k]) for k in range(len(out))]
+        return all(self.first(x) is None for x in told)
+
     def _in_pieces(self, arrays: Sequence[Any], out: Any) -> bool:
         """What is too much for the memory of the card, one half after the other."""
         states = len(out)

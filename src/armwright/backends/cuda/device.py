@@ -87,6 +87,9 @@ class Array(ctypes.Structure):
 
 # Arrays of other packages
 
+FOREIGN = ("torch", "jax")
+"""Packages whose arrays are taken and given back."""
+
 
 def package(values: Sequence[Any]) -> str:
     """Of the arrays that are on the card, all of which must be of one: "cupy", "torch" or "jax"; "" if none is."""
