@@ -5,12 +5,14 @@
 #define FUNCTION __device__ __forceinline__
 #define MEMBER __device__ __forceinline__
 #define APART __device__ __noinline__
+#define TABLE __constant__ const
 #else
 #include <math.h>
 #include <string.h>
 #define FUNCTION static inline
 #define MEMBER inline
 #define APART static
+#define TABLE static const
 #define __restrict__ __restrict
 #endif
 
