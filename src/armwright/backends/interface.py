@@ -130,6 +130,8 @@ class Backend:
     loop: Callable[[Rolled, Tables, str], Kernel]
     rollout: Callable[[Program, Steps, Layout, Watch | None, Gauge | None, str], Rollout]
     dtypes: tuple[str, ...] = ("float64", "float32")
+    card: Any = None
+    """What takes arrays of other packages that lie where it computes, and gives them back."""
 
 
 def backend(target: str) -> Backend:

@@ -40,11 +40,13 @@ def text(program: Program, rows: Rows, double: bool) -> str:
 def _call(program: Program) -> str:
     names = ", ".join(name for name, _ in program.arguments)
     return f"""
-// Which states are good is written to `good`, if it is given; the first that is not, to `bad`.
+// Which states are good is written to `good`, if it is given; the first that is not, to `bad`. States to be done again
+// are in `marked`, the last of them at `last`.
 struct Call {{
     Array {names}, out;
     unsigned char *good;
     unsigned long long *bad;
+    whole *last, *marked;
     whole states;
 }};
 
@@ -70,6 +72,7 @@ def _state(program: Program) -> dict[str, str]:
     names = [name for name, _ in program.arguments]
     unused = [f"{names[a]}[{k}] * 0" for a, k in idle(program)]
     return {
+        "block": str(BLOCK),
         "load": " ".join(f"const Input {name} = state_of(call.{name}, i);" for name in names),
         "given": ", ".join(names),
         "unused": f"\n    out.sum += {' + '.join(unused)};" if unused else "",
@@ -87,10 +90,19 @@ template <bool careful> FUNCTION bool one(const Call &call, whole i)
     return done;
 }}
 
-APART void again(const Call &call, whole i)
+#ifdef __CUDACC__
+// A call of anything careful, even one that never happens, would cost a third: so there is another kernel for that.
+FUNCTION void mark(const Call &call, whole i)
 {{
-    one<true>(call, i);
+    call.marked[1 + (whole)atomicAdd((unsigned long long *)call.last, 1ull)] = i;
 }}
+
+extern "C" __global__ void __launch_bounds__({block}) again(const __grid_constant__ Call call)
+{{
+    for (whole k = blockIdx.x * (whole){block} + threadIdx.x; k <= *call.last; k += gridDim.x * (whole){block})
+        one<true>(call, call.marked[k]);
+}}
+#endif
 """
 
 _ALONE = f"""#ifdef __CUDACC__
@@ -98,14 +110,14 @@ extern "C" __global__ void __launch_bounds__({BLOCK}) run(const __grid_constant_
 {{
     const whole i = blockIdx.x * (whole){BLOCK} + threadIdx.x;
     if (i < call.states && !one<false>(call, i))
-        again(call, i);
+        mark(call, i);
 }}
 #else
 extern "C" void run(Call call)
 {{
     for (whole i = 0; i < call.states; ++i)
         if (!one<false>(call, i))
-            again(call, i);
+            one<true>(call, i);
 }}
 #endif
 """
@@ -120,11 +132,10 @@ def _staged(program: Program, rows: Rows, double: bool) -> str:
     for (name, inputs), row in zip(program.arguments, rows.arguments, strict=True):
         if row:
             n = len(inputs)
-            fetch.append(
-                f"    Part<{n}> {name}_part;\n    {name}_part.fetch(call.{name}.at + first * {n}, lane, rows);"
-            )
-            hand.append(f"    {name}_part.lay(shared + {place * 32}, lane);")
-            given.append(f"    const Input {name} = {{shared + {place * 32} + lane * {n}, 1}};")
+            rest = f"call.{name}.at + first * {n}"
+            fetch.append(f"    Part<{n}> {name}_part;\n    {name}_part.fetch({rest}, lane, rows);")
+            hand.append(f"    {name}_part.lay({rest}, shared + {place * 32}, lane, rows);")
+            given.append(f"    const Row {name} = {{shared + {place * 32} + lane * {n}}};")
             place += n
         else:
             given.append(f"    const Input {name} = state_of(call.{name}, i);")
@@ -134,6 +145,7 @@ def _staged(program: Program, rows: Rows, double: bool) -> str:
     if rows.out:
         result = f"    real kept[{m}];\n    Checked out = {{kept, 0}};"
         deliver = f"""    __syncwarp();
+#pragma unroll
     for (int k = 0; k < {m}; ++k)
         shared[{place * 32} + lane * {m} + k] = kept[k];
     __syncwarp();
@@ -160,7 +172,7 @@ extern "C" __global__ void __launch_bounds__({BLOCK}) run(const __grid_constant_
 {deliver}
     if (lane < rows) {{
         if (!done)
-            again(call, i);
+            mark(call, i);
         else if (!(out.sum == 0) || call.good)
             judge(call, i, out.sum);
     }}
@@ -175,51 +187,53 @@ struct Checked {{
     MEMBER void put(int k, real x)
     {{
         at[k] = x;
-        sum += x * 0;
+        sum = fma(x, (real)0, sum);
     }}
 }};
 
-// What a lane fetches of the rows of a warp, n numbers each: all of it, {beside} neighbours at a time, or what there is.
+// A row in shared memory.
+struct Row {{
+    const real *at;
+    MEMBER real operator[](int k) const
+    {{
+        return at[k];
+    }}
+}};
+
+// What a lane fetches of the rows of a warp, n numbers each, {beside} neighbours at a time; of the last rows some
+// single numbers may be left, which go straight to shared memory.
 template <int n> struct Part {{
-    static const int whole_ones = 32 * n / {beside}, each = (whole_ones + 31) / 32;
+    static const int each = (n + {beside} - 1) / {beside};
     {vector} own[each];
 
     MEMBER void fetch(const real *__restrict__ rows, int lane, int count)
     {{
-        const {vector} *from = (const {vector} *)rows;
 #pragma unroll
-        for (int k = 0; k < each; ++k) {{
-            const int at = k * 32 + lane;
-            if (count == 32) {{
-                if (each * 32 == whole_ones || at < whole_ones)
-                    own[k] = __ldcs(from + at);
-            }} else if (at < whole_ones) {{
-                real *some = (real *)&own[k];
-                for (int e = 0; e < {beside}; ++e)
-                    some[e] = at * {beside} + e < count * n ? rows[at * {beside} + e] : 0;
-            }}
-        }}
+        for (int k = 0; k < each; ++k)
+            if (k * 32 + lane < count * n / {beside})
+                own[k] = __ldcs((const {vector} *)rows + k * 32 + lane);
     }}
 
-    MEMBER void lay(real *shared, int lane) const
+    MEMBER void lay(const real *__restrict__ rows, real *shared, int lane, int count) const
     {{
 #pragma unroll
         for (int k = 0; k < each; ++k)
-            if (each * 32 == whole_ones || k * 32 + lane < whole_ones)
+            if (k * 32 + lane < count * n / {beside})
                 (({vector} *)shared)[k * 32 + lane] = own[k];
+        const int single = count * n / {beside} * {beside} + lane;
+        if (count < 32 && single < count * n)
+            shared[single] = rows[single];
     }}
 
     static MEMBER void deliver(const real *shared, real *__restrict__ rows, int lane, int count)
     {{
-        if (count == 32) {{
 #pragma unroll
-            for (int k = 0; k < each; ++k)
-                if (each * 32 == whole_ones || k * 32 + lane < whole_ones)
-                    __stcs(({vector} *)rows + k * 32 + lane, ((const {vector} *)shared)[k * 32 + lane]);
-        }} else {{
-            for (int at = lane; at < count * n; at += 32)
-                rows[at] = shared[at];
-        }}
+        for (int k = 0; k < each; ++k)
+            if (k * 32 + lane < count * n / {beside})
+                __stcs(({vector} *)rows + k * 32 + lane, ((const {vector} *)shared)[k * 32 + lane]);
+        const int single = count * n / {beside} * {beside} + lane;
+        if (count < 32 && single < count * n)
+            rows[single] = shared[single];
     }}
 }};
 """

@@ -53,8 +53,8 @@ def function(program: Program, name: str, double: bool) -> str:
 class _Body:
     """The statements of a function; what is read has a name of its own from where it is read first.
 
-    A product that is used once, in a sum, is part of a fused multiply-add: it is said here and not left to compilers, so
-    that all of them compute the same. No variable is `const`: of each that is, nvcc asks whether its value is known
+    A product that is used once, in a sum, is part of a fused multiply-add: that is said here and not left to compilers,
+    so that all of them compute the same. No variable is `const`: of each that is, nvcc asks whether its value is known
     already, and of those it depends on, along every path, which takes it for ever.
     """
 
@@ -96,6 +96,13 @@ class _Body:
             self._lines.append(f"    real t{self._count} = {text};")
 
     def _expression(self, node: Expr) -> str:
+        if node.op == "div":
+            over, under = node.args
+            return (
+                f"reciprocal({self._value(under)})"
+                if over.value == 1
+                else f"divided({self._value(over)}, {self._value(under)})"
+            )
         product = next((x for x in node.args if x.index in self._fused), None)
         if product is None:
             return self._notation[node.op](*map(self._value, node.args))
@@ -156,7 +163,8 @@ def _sines(double: bool) -> str:
     rest = "x"
     for part in own.parts:
         rest = fma("k", number(-part), rest)
-    return f"""// Sine and cosine; the squares of angles are summed up. The angle is reduced by whole quarter turns, with pi/2 in
+    return f"""\
+// Sine and cosine; the squares of angles are summed up. The angle is reduced by whole quarter turns, with pi/2 in
 // parts, and two polynomials give sine and cosine of the rest.
 template <bool careful> FUNCTION void sines(real x, real *sine, real *cosine, real *size)
 {{
