@@ -22,6 +22,15 @@ struct Open {
 #if OWN
     real own[OWN];
 #endif
+    // What follows of them is computed where it is used: kept from stage to stage it would take too many registers.
+    MEMBER void forget()
+    {
+#if OWN && defined(__CUDACC__)
+#pragma unroll
+        for (int k = 0; k < OWN; ++k)
+            asm volatile("" : REGISTER(own[k]));
+#endif
+    }
     MEMBER real mine(int k) const
     {
 #if OWN
@@ -67,7 +76,7 @@ FUNCTION void unit(real *y, real *slope)
 // A step of which every stage needs the derivative of the one before and no other: these are summed up on the way.
 struct Slopes {};
 
-template <bool careful> FUNCTION bool step(const Open &p, Slopes &, real t, real h, const real *y, real *end)
+template <bool careful> FUNCTION bool step(Open &p, Slopes &, real t, real h, const real *y, real *end)
 {
     real place[ENTRIES], sum[ENTRIES];
     bool fine = true;
@@ -81,6 +90,7 @@ template <bool careful> FUNCTION bool step(const Open &p, Slopes &, real t, real
         real k[ENTRIES];
         Kept out = {k};
         const real at[1] = {moment(t, h, j)};
+        p.forget();
         fine = body<careful>(at, place AND_OPEN, out) && fine;
         const real weight = B[j], next = h * A[j];
 #pragma unroll
@@ -122,7 +132,7 @@ FUNCTION void weighted(const Slopes &slopes, const real *weights, int count, rea
     }
 }
 
-template <bool careful> FUNCTION bool step(const Open &p, Slopes &slopes, real t, real h, const real *y, real *end)
+template <bool careful> FUNCTION bool step(Open &p, Slopes &slopes, real t, real h, const real *y, real *end)
 {
     bool fine = true;
     real sum[ENTRIES];
@@ -135,6 +145,7 @@ template <bool careful> FUNCTION bool step(const Open &p, Slopes &slopes, real t
 #pragma unroll
         for (int e = 0; e < ENTRIES; ++e)
             sum[e] = moves(e) ? fma(h, sum[e], y[e]) : y[e];
+        p.forget();
         fine = body<careful>(at, sum AND_OPEN, out) && fine;
 #pragma unroll
         for (int e = 0; e < ENTRIES; ++e)
@@ -157,7 +168,7 @@ FUNCTION bool crosses(int e, real before, real after)
     return (up && direction(e) >= 0) || (down && direction(e) <= 0);
 }
 
-template <bool careful> FUNCTION bool watched(const Open &p, real t, const real *y, real *values)
+template <bool careful> FUNCTION bool watched(Open &p, real t, const real *y, real *values)
 {
     Kept out = {values};
     const real at[1] = {t};
@@ -173,7 +184,7 @@ struct Crossing {
     bool hit, lost;  // whether one has; whether one is not a number
 };
 
-template <bool careful> FUNCTION bool again(const Open &p, Crossing &found, real length, real *values)
+template <bool careful> FUNCTION bool again(Open &p, Crossing &found, real length, real *values)
 {
     const bool fine = step<careful>(p, found.slopes, found.t, length, found.y, found.end);
     unit(found.end, 0);
@@ -191,7 +202,7 @@ FUNCTION real latest(const real *ways, const real *values)
     return highest;
 }
 
-template <bool careful> APART bool locate(const Open &p, Crossing &found)
+template <bool careful> APART bool locate(Open &p, Crossing &found)
 {
     real values[EVENTS], ways[EVENTS];
     bool fine = true, zero = false;
@@ -254,7 +265,7 @@ struct Lane {
 
 // Look at a step to `end`, which is then where an event has ended the rollout, as `time` and `state` say.
 template <bool careful>
-FUNCTION bool passed(const Open &p, Lane &lane, real t, real length, real *end, real *time)
+FUNCTION bool passed(Open &p, Lane &lane, real t, real length, real *end, real *time)
 {
     real after[EVENTS];
     bool some = false, fine = true;
@@ -282,7 +293,7 @@ FUNCTION bool passed(const Open &p, Lane &lane, real t, real length, real *end, 
             found.slopes.k[0][e] = lane.slopes.k[0][e];
         found.slopes.from = 1;
 #endif
-        const Open apart = p;
+        Open apart = p;
         fine = locate<careful>(apart, found) && fine;
         if (found.hit) {
             lane.state = ENDED;
@@ -304,19 +315,41 @@ FUNCTION bool passed(const Open &p, Lane &lane, real t, real length, real *end, 
 
 #if GAUGES
 
-// What is measured of a rollout: what was found so far, and what was seen at the last record.
+// What is measured of a rollout: what was found so far, and what was seen at the last record. It is wanted but once a
+// record, so it lies in the memory that a block shares, beside that of other threads, if there is room for it.
 struct Measured {
-    real totals[GAUGES], before[GAUGES], since;
+#if BESIDE
+    real *at;
+    MEMBER real &total(int g)
+    {
+        return at[g * BLOCK];
+    }
+    MEMBER real &before(int g)
+    {
+        return at[(GAUGES + g - LARGEST) * BLOCK];
+    }
+#else
+    real totals[GAUGES], seen[INTEGRALS + 1];
+    MEMBER real &total(int g)
+    {
+        return totals[g];
+    }
+    MEMBER real &before(int g)
+    {
+        return seen[g - LARGEST];
+    }
+#endif
+    real since;
 };
 
-template <bool careful> FUNCTION bool seen(const Open &p, const Lane &lane, real *values)
+template <bool careful> FUNCTION bool seen(Open &p, const Lane &lane, real *values)
 {
     Kept out = {values};
     const real at[1] = {lane.t};
     return gauge<careful>(at, lane.y AND_OPEN, out);
 }
 
-template <bool careful> FUNCTION bool measure(const Open &p, const Lane &lane, Measured &measured)
+template <bool careful> FUNCTION bool measure(Open &p, const Lane &lane, Measured &measured)
 {
     real now[GAUGES];
     const bool fine = seen<careful>(p, lane, now);
@@ -324,14 +357,14 @@ template <bool careful> FUNCTION bool measure(const Open &p, const Lane &lane, M
     measured.since = lane.t;
 #pragma unroll
     for (int g = 0; g < GAUGES; ++g) {
-        real &total = measured.totals[g];
+        real &total = measured.total(g);
         if (g < LARGEST)
             total = fmax(total, now[g]);
-        else if (g < LARGEST + INTEGRALS)
-            total = fma(measured.before[g] + now[g], half, total);
-        else
+        else if (g < LARGEST + INTEGRALS) {
+            total = fma(measured.before(g) + now[g], half, total);
+            measured.before(g) = now[g];
+        } else
             total = now[g];
-        measured.before[g] = now[g];
     }
     return fine;
 }
@@ -385,7 +418,7 @@ FUNCTION real next_step(const Call &call, const Lane &lane, real err, real lengt
 }
 
 // To the time of the next record, in as many steps as keep the error below the tolerance.
-template <bool careful> FUNCTION bool travel(const Call &call, const Open &p, Lane &lane, whole, real goal, bool *halted)
+template <bool careful> FUNCTION bool travel(const Call &call, Open &p, Lane &lane, whole, real goal, bool *halted)
 {
     for (whole tries = 1; lane.state == 0 && lane.t != goal; ++tries) {
         if (*call.stop) {
@@ -436,7 +469,7 @@ template <bool careful> FUNCTION bool travel(const Call &call, const Open &p, La
 
 // To the time of the next record, in as many equal steps as `substeps` says.
 template <bool careful>
-FUNCTION bool travel(const Call &call, const Open &p, Lane &lane, whole r, real goal, bool *halted)
+FUNCTION bool travel(const Call &call, Open &p, Lane &lane, whole r, real goal, bool *halted)
 {
     const int number = (int)call.substeps[r];
     const real start = lane.t, h = (goal - start) / (real)number;
@@ -506,12 +539,19 @@ template <bool careful> FUNCTION bool motion(const Call &call, whole i)
 #endif
 #if GAUGES
     Measured measured;
-    fine = seen<careful>(p, lane, measured.before) && fine;
+#if BESIDE
+    __shared__ real beside[(GAUGES + INTEGRALS) * BLOCK];
+    measured.at = beside + threadIdx.x;
+#endif
+    real begin[GAUGES];
+    fine = seen<careful>(p, lane, begin) && fine;
     measured.since = lane.t;
 #pragma unroll
     for (int g = 0; g < GAUGES; ++g) {
         const real total = call.totals[g * call.stride + i];
-        measured.totals[g] = g < LARGEST ? fmax(total, measured.before[g]) : total;
+        measured.total(g) = g < LARGEST ? fmax(total, begin[g]) : total;
+        if (g >= LARGEST && g < LARGEST + INTEGRALS)
+            measured.before(g) = begin[g];
     }
 #endif
 #pragma unroll 1
@@ -534,7 +574,7 @@ template <bool careful> FUNCTION bool motion(const Call &call, whole i)
 #if GAUGES
 #pragma unroll
     for (int g = 0; g < GAUGES; ++g)
-        call.totals[g * call.stride + i] = measured.totals[g];
+        call.totals[g * call.stride + i] = measured.total(g);
 #endif
 #if ADAPTIVE
     call.h[i] = lane.h;

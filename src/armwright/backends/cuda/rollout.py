@@ -42,6 +42,9 @@ BLOCK = 128
 OWN = 32
 """So many open numbers of a rollout are kept in registers; if it has more they stay in memory."""
 
+BESIDE = 40 << 10
+"""Bytes of what is measured by the threads of a block that may lie in the memory which they share."""
+
 HALVINGS, MOST_GUESSES, JUST_AFTER = 4, 200, 2.0**-20
 """How an instant is found: one in so many guesses halves what is left; the most guesses; what is just after a start."""
 
@@ -64,7 +67,7 @@ def text(
     for beside, name in ((watch, "watch"), (gauge, "gauge")):
         if beside is not None:
             parts.append(function(beside.program, name, double))
-    parts += [_sizes(program, steps, layout, watch, gauge, own, careful), _constants(double)]
+    parts += [_sizes(program, steps, layout, watch, gauge, own, double, careful), _constants(double)]
     parts += [_weights(steps, double), _places(program, layout, watch), _rest()]
     return "\n".join(parts)
 
@@ -113,6 +116,7 @@ def _sizes(
     watch: Watch | None,
     gauge: Gauge | None,
     own: Sequence[bool],
+    double: bool,
     careful: bool,
 ) -> str:
     """How many there are of everything."""
@@ -138,6 +142,9 @@ def _sizes(
         "CAREFUL": int(careful),
     }
     lines = [f"#define {name} {number}" for name, number in numbers.items()]
+    beside = (numbers["GAUGES"] + numbers["INTEGRALS"]) * BLOCK * (8 if double else 4)
+    lines.append(f"#if defined(__CUDACC__) && {beside} <= {BESIDE}\n#define BESIDE 1\n#endif")
+    lines.append(f'#define REGISTER(x) "+{"d" if double else "f"}"(x)')
     read = ", ".join(f"call.p[{k} * call.stride + i]" for k in range(mine))
     lines.append(f"#define OWN_NUMBERS {f', {{{read}}}' if 0 < mine <= OWN else ''}")
     lines.append(f"#define AND_OPEN {', p' if len(program.sizes) > 2 else ''}")
