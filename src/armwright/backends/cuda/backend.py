@@ -10,6 +10,7 @@ import numpy as np
 
 from armwright.backends.cuda import device, kernel
 from armwright.backends.cuda.device import Array, Code, copied, cupy, full, memory
+from armwright.backends.cuda.travelling import Travelling
 from armwright.backends.interface import Backend, Repeated
 from armwright.errors import ArmwrightError
 from armwright.graph.angles import rounds
@@ -133,5 +134,5 @@ def _loop(*_given: Any) -> Any:
     raise NotImplementedError
 
 
-BACKEND = Backend(kernel=Straight, loop=_loop, rollout=_loop, card=device)
+BACKEND = Backend(kernel=Straight, loop=_loop, rollout=Travelling, card=device)
 """The backend of NVIDIA's cards."""

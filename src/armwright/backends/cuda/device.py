@@ -169,8 +169,13 @@ def full() -> type[Exception]:
     return kind
 
 
+def free() -> int:
+    """Bytes of it that nobody uses."""
+    left, _ = cupy().cuda.runtime.memGetInfo()
+    return int(left + cupy().get_default_memory_pool().free_bytes())
+
+
 def memory() -> str:
     """How much of it there is, and how much is free, in words."""
-    free, whole = cupy().cuda.runtime.memGetInfo()
-    held = cupy().get_default_memory_pool().free_bytes()
-    return f"{(free + held) / 1e9:.1f} of {whole / 1e9:.1f} GB are free"
+    _, whole = cupy().cuda.runtime.memGetInfo()
+    return f"{free() / 1e9:.1f} of {whole / 1e9:.1f} GB are free"
