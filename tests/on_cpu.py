@@ -12,18 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-FLAGS = [
-    "-O1",
-    "-std=c++17",
-    "-ffp-contract=off",
-    "-mfma",
-    "-shared",
-    "-fPIC",
-    "-Wall",
-    "-Wextra",
-    "-Wno-unused",
-    "-Wno-unknown-pragmas",
-]
+from armwright.backends.cuda.backend import NONE
+from armwright.backends.cuda.device import Array
+
+FLAGS = ["-O1", "-std=c++17", "-ffp-contract=off", "-mfma", "-shared", "-fPIC", "-Wall", "-Wextra", "-Wno-unused"]
+FLAGS += ["-Wno-unknown-pragmas"]
 
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ here")
 
@@ -33,7 +26,8 @@ def compiled(text: str, folder: Path) -> Any:
     name = folder / hashlib.sha256(text.encode()).hexdigest()[:16]
     source, library = name.with_suffix(".cpp"), name.with_suffix(".so")
     source.write_text(text)
-    done = subprocess.run(["g++", *FLAGS, "-o", library, source], capture_output=True, text=True, timeout=120)
+    command = ["g++", *FLAGS, "-o", library, source]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr[:3000]
     run = ctypes.CDLL(str(library)).run
     run.restype = None
@@ -42,11 +36,8 @@ def compiled(text: str, folder: Path) -> Any:
 
 def computed(kernel: Any, text: str, folder: Path, arrays: list[np.ndarray], out: np.ndarray) -> np.ndarray:
     """Fill `out` (states, entries) by the text of a kernel of `backends.cuda`; returns which states are good."""
-    from armwright.backends.cuda.backend import NONE
-    from armwright.backends.cuda.device import Array
-
     good, bad = np.zeros(len(out), np.uint8), np.full(1, NONE, np.uint64)
-    call = kernel._call(*map(Array.of, (*arrays, out)), good.ctypes.data, bad.ctypes.data, len(out))
+    call = kernel._call(*map(Array.of, (*arrays, out)), good.ctypes.data, bad.ctypes.data, None, None, len(out))
     compiled(text, folder)(call)
     first = np.flatnonzero(good == 0)
     assert int(bad[0]) == (first[0] if first.size else NONE)

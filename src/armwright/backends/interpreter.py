@@ -19,6 +19,7 @@ from armwright.backends.interface import (
     UNSEEN,
     Backend,
     Gauge,
+    Near,
     Repeated,
     Rolled,
     Tables,
@@ -202,7 +203,7 @@ class Swept(Repeated):
         return bool(np.isfinite(out).all())
 
 
-class Stepped:
+class Stepped(Near):
     """Rollouts one after the other, each by the steps of `integrate.runge_kutta`."""
 
     width = 1

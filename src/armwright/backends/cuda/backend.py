@@ -8,20 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from armwright.backends.cuda import kernel
-from armwright.backends.cuda.device import Array, Code, copied, cupy
+from armwright.backends.cuda import device, kernel
+from armwright.backends.cuda.device import Array, Code, copied, cupy, full, memory
+from armwright.backends.cuda.travelling import Travelling
 from armwright.backends.interface import Backend, Repeated
+from armwright.errors import ArmwrightError
+from armwright.graph.angles import rounds
 from armwright.graph.program import Program
 from armwright.lazy import cached_property
 
 NONE = 2**64 - 1
 """The first state that is not good, where all are."""
 
+AGAIN = 1 << 16
+"""Threads that do states again whose angles are large: there may be many, and mostly there is none."""
+
 
 class Straight(Repeated):
     """One program, for states on the card; those of NumPy are copied there and back."""
-
-    on_card = True
 
     def __init__(self, program: Program, dtype: str) -> None:
         self.shape, self.dtype, self._program = program.shape, np.dtype(dtype), program
@@ -44,8 +48,28 @@ class Straight(Repeated):
     @cached_property
     def _call(self) -> type[ctypes.Structure]:
         names = [*(name for name, _ in self._program.arguments), "out"]
-        fields = [*((f"{name}_", Array) for name in names), ("good", ctypes.c_void_p), ("bad", ctypes.c_void_p)]
+        fields = [
+            *((f"{name}_", Array) for name in names),
+            ("good", ctypes.c_void_p),
+            *((name, ctypes.c_void_p) for name in ("bad", "last", "marked")),
+        ]
         return type("Call", (ctypes.Structure,), {"_fields_": [*fields, ("states", ctypes.c_longlong)]})
+
+    @property
+    def arrays(self) -> Any:
+        """The package of arrays that this takes."""
+        return cupy()
+
+    def placed(self, array: Any) -> Any:
+        return copied(array)
+
+    def fetched(self, array: Any) -> Any:
+        return cupy().asnumpy(array)
+
+    def first(self, bad: Any) -> int | None:
+        """The first state that is not good; waits until all are computed."""
+        found = int(bad[0])
+        return None if found == NONE else found
 
     def single(self, ask: Callable[..., Any]) -> Callable[..., Any]:
         return ask
@@ -53,33 +77,62 @@ class Straight(Repeated):
     def launch(self, arrays: Sequence[Any], out: Any, good: Any = None) -> Any:
         """Fill `out` and, if it is given, `good` (states,), on the current stream; returns the first that is not good,
         an array of one number, `NONE` if all are."""
-        bad = cupy().full(1, NONE, np.uint64)
+        told = cupy().empty(2, np.uint64)
+        told.data.memset_async(0xFF, told.nbytes)
+        marked = cupy().empty(len(out) if self._turns else 0, np.int64)
         rows = kernel.Rows(tuple(map(self._row, arrays)), self._row(out))
         where = 0 if good is None else good.data.ptr
-        call = self._call(*map(Array.of, (*arrays, out)), where, bad.data.ptr, len(out))
-        self.code(rows).launch(call, len(out))
-        return bad
+        places = (told.data.ptr, told.data.ptr + told.itemsize, marked.data.ptr)
+        call = self._call(*map(Array.of, (*arrays, out)), where, *places, len(out))
+        code = self.code(rows)
+        code.launch(call, len(out))
+        if self._turns:
+            code.launch(call, min(len(out), AGAIN), name="again")
+        return told
+
+    @cached_property
+    def _turns(self) -> bool:
+        """Whether there are angles, which may be too large."""
+        return bool(rounds(self._program))
 
     def run(self, arrays: Sequence[Any], out: Any, threads: int = 1) -> bool:
         del threads
-        if isinstance(out, np.ndarray):
+        if not isinstance(out, np.ndarray):
+            return self.first(self.launch(arrays, out)) is None
+        try:
             there = cupy().empty(out.shape, out.dtype)
             finite = self.run([copied(x) for x in arrays], there)
             out[...] = there.get()
-            return finite
-        return int(self.launch(arrays, out)[0]) == NONE
+        except full():
+            return self._in_pieces(arrays, out)
+        return finite
+
+    def series(self, arrays: Sequence[Any], out: Any, threads: int = 1) -> bool:
+        if isinstance(out, np.ndarray):
+            return super().series(arrays, out, threads)
+        told = [self.launch([x[k] for x in arrays], out[k]) for k in range(len(out))]
+        return all(self.first(x) is None for x in told)
+
+    def _in_pieces(self, arrays: Sequence[Any], out: Any) -> bool:
+        """What is too much for the memory of the card, one half after the other."""
+        states = len(out)
+        if states < 2:
+            raise ArmwrightError(f"the memory of the card is full: {memory()}") from None
+        halves = slice(None, states // 2), slice(states // 2, None)
+        done = [self.run([x[half] for x in arrays], out[half]) for half in halves]
+        return all(done)
 
     def _row(self, array: Any) -> bool:
         """Whether states are rows that a warp can fetch: one after the other, at a multiple of 16 bytes."""
         states, n = array.shape
         size = array.itemsize
         whole = array.strides == (n * size, size) and array.data.ptr % 16 == 0
-        return whole and 1 < n <= kernel.WIDEST and states > 1
+        return bool(whole and 1 < n <= kernel.WIDEST and states > 1)
 
 
 def _loop(*_given: Any) -> Any:
     raise NotImplementedError
 
 
-BACKEND = Backend(kernel=Straight, loop=_loop, rollout=_loop)
+BACKEND = Backend(kernel=Straight, loop=_loop, rollout=Travelling, card=device)
 """The backend of NVIDIA's cards."""

@@ -6,6 +6,7 @@ Nothing but this module knows CuPy, and it is imported when something is to run.
 from __future__ import annotations
 
 import ctypes
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from armwright.arrays import on_card
 from armwright.errors import ArmwrightError, InputError
 
 OPTIONS = ("--std=c++17", "--fmad=false")
@@ -43,27 +45,33 @@ def cupy() -> Any:
 
 
 class Code:
-    """A kernel that is compiled, `run`; CuPy keeps it on disk for other processes."""
+    """Kernels that are compiled; CuPy keeps them on disk for other processes."""
 
     def __init__(self, source: str, block: int) -> None:
         self.block = block
-        self._kernel = cupy().RawModule(code=source, options=OPTIONS).get_function("run")
+        self._module = cupy().RawModule(code=source, options=OPTIONS)
+        self._kernels: dict[str, Any] = {}
+
+    def kernel(self, name: str = "run") -> Any:
+        if name not in self._kernels:
+            self._kernels[name] = self._module.get_function(name)
+        return self._kernels[name]
 
     @property
     def registers(self) -> int:
         """Of a thread."""
-        return int(self._kernel.num_regs)
+        return int(self.kernel().num_regs)
 
     @property
     def spilled(self) -> int:
-        """Bytes of a thread that are in memory because no register is left, and those of calls."""
-        return int(self._kernel.local_size_bytes)
+        """Bytes of a thread that are in memory because no register is left."""
+        return int(self.kernel().local_size_bytes)
 
-    def launch(self, call: ctypes.Structure, threads: int, groups: int = 1) -> None:
+    def launch(self, call: ctypes.Structure, threads: int, groups: int = 1, name: str = "run") -> None:
         """Run on the current stream, with a structure for all threads."""
         if threads:
             grid = (-(-threads // self.block), groups)
-            self._kernel(grid, (self.block,), (np.frombuffer(bytes(call), np.uint8),))
+            self.kernel(name)(grid, (self.block,), (np.frombuffer(bytes(call), f"V{ctypes.sizeof(call)}"),))
 
 
 class Array(ctypes.Structure):
@@ -80,20 +88,13 @@ class Array(ctypes.Structure):
 
 # Arrays of other packages
 
-
-def lies_there(value: Any) -> bool:
-    """Whether an array is on a card, of whichever package it is."""
-    kind = type(value).__module__.partition(".")[0]
-    if kind == "torch":
-        return bool(getattr(value, "is_cuda", False))
-    if kind in ("jax", "jaxlib"):
-        return any(device.platform in ("gpu", "cuda") for device in getattr(value, "devices", set)())
-    return hasattr(value, "__cuda_array_interface__")
+FOREIGN = ("torch", "jax")
+"""Packages whose arrays are taken and given back."""
 
 
 def package(values: Sequence[Any]) -> str:
     """Of the arrays that are on the card, all of which must be of one: "cupy", "torch" or "jax"; "" if none is."""
-    kinds = {_kind(value) for value in values if lies_there(value)}
+    kinds = {_kind(value) for value in values if on_card(value)}
     if len(kinds) > 1:
         raise InputError(f"arrays of {' and '.join(sorted(kinds))} are mixed; expected those of one package")
     return kinds.pop() if kinds else ""
@@ -105,8 +106,8 @@ def _kind(value: Any) -> str:
 
 
 def taken(value: Any) -> Any:
-    """What is on the card as an array of CuPy, in the same memory; anything else is copied there."""
-    if not lies_there(value):
+    """What is on the card as an array of CuPy, in the same memory; anything else as it is."""
+    if not on_card(value):
         return value
     kind = _kind(value)
     if kind == "torch":
@@ -116,15 +117,12 @@ def taken(value: Any) -> Any:
     return cupy().asarray(value)
 
 
-def copied(value: np.ndarray[Any, Any]) -> Any:
-    """An array of NumPy on the card, as it lies: states that are side by side stay so."""
-    held = value
-    while held.ndim and 0 in held.strides:  # what is repeated is sent once
-        axis = held.strides.index(0)
-        if held.shape[axis] <= 1:
-            break
-        held = held.take([0], axis=axis) if False else held[(slice(None),) * axis + (slice(0, 1),)]
-    return cupy().broadcast_to(cupy().asarray(held, order="K"), value.shape)
+def copied(value: Any) -> Any:
+    """An array of NumPy on the card, as it lies: what is side by side stays so, what is repeated is sent once."""
+    if on_card(value):
+        return value
+    once = value[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in value.strides)]
+    return cupy().broadcast_to(cupy().asarray(once, order="K"), value.shape)
 
 
 def given(array: Any, kind: str) -> Any:
@@ -147,7 +145,37 @@ def stream(kind: str) -> Iterator[None]:
         yield
 
 
+def stream_at(address: int) -> Any:
+    """The stream at an address, while somebody computes there."""
+    return cupy().cuda.ExternalStream(address)
+
+
+def spread(array: Any, batch: Sequence[int]) -> Any:
+    """An array (..., entries) as (states, entries), one row for each state of a batch."""
+    entries = array.shape[-1]
+    if array.ndim == 1:
+        return cupy().broadcast_to(array, (math.prod(batch), entries))
+    return cupy().broadcast_to(array, (*batch, entries)).reshape(-1, entries)
+
+
+def fetched(array: Any) -> Any:
+    """An array of CuPy as one of NumPy."""
+    return cupy().asnumpy(array)
+
+
 def full() -> type[Exception]:
     """What is raised where the memory of the card is full."""
     kind: type[Exception] = cupy().cuda.memory.OutOfMemoryError
     return kind
+
+
+def free() -> int:
+    """Bytes of it that nobody uses."""
+    left, _ = cupy().cuda.runtime.memGetInfo()
+    return int(left + cupy().get_default_memory_pool().free_bytes())
+
+
+def memory() -> str:
+    """How much of it there is, and how much is free, in words."""
+    _, whole = cupy().cuda.runtime.memGetInfo()
+    return f"{free() / 1e9:.1f} of {whole / 1e9:.1f} GB are free"

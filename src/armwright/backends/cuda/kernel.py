@@ -17,6 +17,9 @@ from armwright.graph.program import Program
 BLOCK = 128
 """Threads of a block."""
 
+LONG, BESIDE = 1500, 3
+"""Of programs of so many operations, in single precision, so many blocks are to be computed at once."""
+
 WIDEST = 32
 """Entries of a row, up to which it is handed out by a warp."""
 
@@ -33,11 +36,17 @@ def text(program: Program, rows: Rows, double: bool) -> str:
     staged = rows.out or any(rows.arguments)
     program = plain(program)
     parts = [prelude(double), body(program, "body", double), _call(program), _STATE.format(**_state(program))]
+    alone = _alone(bounds(program, double))
     if staged:
-        parts += ["#ifdef __CUDACC__", _staged(program, rows, double), "#else", _ALONE, "#endif"]
+        parts += ["#ifdef __CUDACC__", _staged(program, rows, double), "#else", alone, "#endif"]
     else:
-        parts.append(_ALONE)
+        parts.append(alone)
     return "\n".join(parts)
+
+
+def bounds(program: Program, double: bool) -> str:
+    """Launch bounds: a long program, left to itself, takes all 255 registers for latencies that more threads hide."""
+    return f"{BLOCK}, {BESIDE}" if not double and len(program.nodes) > LONG else str(BLOCK)
 
 
 def body(program: Program, name: str, double: bool) -> str:
@@ -52,11 +61,13 @@ def body(program: Program, name: str, double: bool) -> str:
 def _call(program: Program) -> str:
     names = ", ".join(name for name, _ in program.arguments)
     return f"""
-// Which states are good is written to `good`, if it is given; the first that is not, to `bad`.
+// Which states are good is written to `good`, if it is given; the first that is not, to `bad`. States to be done again
+// are in `marked`, the last of them at `last`.
 struct Call {{
     Array {names}, out;
     unsigned char *good;
     unsigned long long *bad;
+    whole *last, *marked;
     whole states;
 }};
 
@@ -82,6 +93,7 @@ def _state(program: Program) -> dict[str, str]:
     names = [name for name, _ in program.arguments]
     unused = [f"{names[a]}[{k}] * 0" for a, k in idle(program)]
     return {
+        "block": str(BLOCK),
         "load": " ".join(f"const Input {name} = state_of(call.{name}, i);" for name in names),
         "given": ", ".join(names),
         "unused": f"\n    out.sum += {' + '.join(unused)};" if unused else "",
@@ -99,25 +111,37 @@ template <bool careful> FUNCTION bool one(const Call &call, whole i)
     return done;
 }}
 
-APART void again(const Call &call, whole i)
+#ifdef __CUDACC__
+// A call of anything careful, even one that never happens, would cost a third: so there is another kernel for that.
+FUNCTION void mark(const Call &call, whole i)
 {{
-    one<true>(call, i);
+    call.marked[1 + (whole)atomicAdd((unsigned long long *)call.last, 1ull)] = i;
 }}
+
+extern "C" __global__ void __launch_bounds__({block}) again(const __grid_constant__ Call call)
+{{
+    for (whole k = blockIdx.x * (whole){block} + threadIdx.x; k <= *call.last; k += gridDim.x * (whole){block})
+        one<true>(call, call.marked[k]);
+}}
+#endif
 """
 
-_ALONE = f"""#ifdef __CUDACC__
-extern "C" __global__ void __launch_bounds__({BLOCK}) run(const __grid_constant__ Call call)
+
+def _alone(bounds: str) -> str:
+    """The kernel for states in any layout."""
+    return f"""#ifdef __CUDACC__
+extern "C" __global__ void __launch_bounds__({bounds}) run(const __grid_constant__ Call call)
 {{
     const whole i = blockIdx.x * (whole){BLOCK} + threadIdx.x;
     if (i < call.states && !one<false>(call, i))
-        again(call, i);
+        mark(call, i);
 }}
 #else
 extern "C" void run(Call call)
 {{
     for (whole i = 0; i < call.states; ++i)
         if (!one<false>(call, i))
-            again(call, i);
+            one<true>(call, i);
 }}
 #endif
 """
@@ -132,11 +156,10 @@ def _staged(program: Program, rows: Rows, double: bool) -> str:
     for (name, inputs), row in zip(program.arguments, rows.arguments, strict=True):
         if row:
             n = len(inputs)
-            fetch.append(
-                f"    Part<{n}> {name}_part;\n    {name}_part.fetch(call.{name}.at + first * {n}, lane, rows);"
-            )
-            hand.append(f"    {name}_part.lay(shared + {place * 32}, lane);")
-            given.append(f"    const Input {name} = {{shared + {place * 32} + lane * {n}, 1}};")
+            rest = f"call.{name}.at + first * {n}"
+            fetch.append(f"    Part<{n}> {name}_part;\n    {name}_part.fetch({rest}, lane, rows);")
+            hand.append(f"    {name}_part.lay({rest}, shared + {place * 32}, lane, rows);")
+            given.append(f"    const Row {name} = {{shared + {place * 32} + lane * {n}}};")
             place += n
         else:
             given.append(f"    const Input {name} = state_of(call.{name}, i);")
@@ -146,6 +169,7 @@ def _staged(program: Program, rows: Rows, double: bool) -> str:
     if rows.out:
         result = f"    real kept[{m}];\n    Checked out = {{kept, 0}};"
         deliver = f"""    __syncwarp();
+#pragma unroll
     for (int k = 0; k < {m}; ++k)
         shared[{place * 32} + lane * {m} + k] = kept[k];
     __syncwarp();
@@ -154,7 +178,7 @@ def _staged(program: Program, rows: Rows, double: bool) -> str:
         result = "    Output out = {call.out.at + i * call.out.state, call.out.entry, 0};"
         deliver = ""
     return f"""{_PARTS.format(vector="double2" if double else "float4", beside=2 if double else 4)}
-extern "C" __global__ void __launch_bounds__({BLOCK}) run(const __grid_constant__ Call call)
+extern "C" __global__ void __launch_bounds__({bounds(program, double)}) run(const __grid_constant__ Call call)
 {{
     __shared__ __align__(16) real all[{BLOCK // 32}][{room * 32}];
     real *const shared = all[threadIdx.x / 32];
@@ -172,7 +196,7 @@ extern "C" __global__ void __launch_bounds__({BLOCK}) run(const __grid_constant_
 {deliver}
     if (lane < rows) {{
         if (!done)
-            again(call, i);
+            mark(call, i);
         else if (!(out.sum == 0) || call.good)
             judge(call, i, out.sum);
     }}
@@ -187,51 +211,53 @@ struct Checked {{
     MEMBER void put(int k, real x)
     {{
         at[k] = x;
-        sum += x * 0;
+        sum = fma(x, (real)0, sum);
     }}
 }};
 
-// What a lane fetches of the rows of a warp, n numbers each: all of it, {beside} neighbours at a time, or what there is.
+// A row in shared memory.
+struct Row {{
+    const real *at;
+    MEMBER real operator[](int k) const
+    {{
+        return at[k];
+    }}
+}};
+
+// What a lane fetches of the rows of a warp, n numbers each, {beside} neighbours at a time; of the last rows some
+// single numbers may be left, which go straight to shared memory.
 template <int n> struct Part {{
-    static const int whole_ones = 32 * n / {beside}, each = (whole_ones + 31) / 32;
+    static const int each = (n + {beside} - 1) / {beside};
     {vector} own[each];
 
     MEMBER void fetch(const real *__restrict__ rows, int lane, int count)
     {{
-        const {vector} *from = (const {vector} *)rows;
 #pragma unroll
-        for (int k = 0; k < each; ++k) {{
-            const int at = k * 32 + lane;
-            if (count == 32) {{
-                if (each * 32 == whole_ones || at < whole_ones)
-                    own[k] = __ldcs(from + at);
-            }} else if (at < whole_ones) {{
-                real *some = (real *)&own[k];
-                for (int e = 0; e < {beside}; ++e)
-                    some[e] = at * {beside} + e < count * n ? rows[at * {beside} + e] : 0;
-            }}
-        }}
+        for (int k = 0; k < each; ++k)
+            if (k * 32 + lane < count * n / {beside})
+                own[k] = __ldcs((const {vector} *)rows + k * 32 + lane);
     }}
 
-    MEMBER void lay(real *shared, int lane) const
+    MEMBER void lay(const real *__restrict__ rows, real *shared, int lane, int count) const
     {{
 #pragma unroll
         for (int k = 0; k < each; ++k)
-            if (each * 32 == whole_ones || k * 32 + lane < whole_ones)
+            if (k * 32 + lane < count * n / {beside})
                 (({vector} *)shared)[k * 32 + lane] = own[k];
+        const int single = count * n / {beside} * {beside} + lane;
+        if (count < 32 && single < count * n)
+            shared[single] = rows[single];
     }}
 
     static MEMBER void deliver(const real *shared, real *__restrict__ rows, int lane, int count)
     {{
-        if (count == 32) {{
 #pragma unroll
-            for (int k = 0; k < each; ++k)
-                if (each * 32 == whole_ones || k * 32 + lane < whole_ones)
-                    __stcs(({vector} *)rows + k * 32 + lane, ((const {vector} *)shared)[k * 32 + lane]);
-        }} else {{
-            for (int at = lane; at < count * n; at += 32)
-                rows[at] = shared[at];
-        }}
+        for (int k = 0; k < each; ++k)
+            if (k * 32 + lane < count * n / {beside})
+                __stcs(({vector} *)rows + k * 32 + lane, ((const {vector} *)shared)[k * 32 + lane]);
+        const int single = count * n / {beside} * {beside} + lane;
+        if (count < 32 && single < count * n)
+            rows[single] = shared[single];
     }}
 }};
 """

@@ -58,6 +58,38 @@ FUNCTION unsigned low_bits(double x)
 }
 #endif
 
+// 1 / x and x / y. The compiler's own have a branch for what is below the smallest normal number, which keeps
+// registers; here its reciprocal is not a number, as that of zero.
+#ifdef __CUDACC__
+FUNCTION float reciprocal(float x)
+{
+    float r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return fmaf(r, fmaf(-x, r, 1.0f), r);
+}
+FUNCTION double reciprocal(double x)
+{
+    double r;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(x));
+    r = fma(r, fma(-x, r, 1.0), r);
+    return fma(r, fma(-x, r, 1.0), r);
+}
+FUNCTION real divided(real x, real y)
+{
+    const real r = reciprocal(y), q = x * r;
+    return fma(r, fma(-y, q, x), q);
+}
+#else
+FUNCTION real reciprocal(real x)
+{
+    return 1 / x;
+}
+FUNCTION real divided(real x, real y)
+{
+    return x / y;
+}
+#endif
+
 // Arrays of many states, `state` and `entry` numbers apart, and one state of them as functions read and write it.
 struct Array {
     real *at;
@@ -88,7 +120,7 @@ struct Output {
 #else
         at[k * entry] = x;
 #endif
-        sum += x * 0;
+        sum = fma(x, (real)0, sum);
     }
 };
 

@@ -17,7 +17,7 @@ from armwright.backends.cuda.order import depends
 from armwright.backends.cuda.split import HANDED, Part, Stage, stages
 from armwright.backends.sines import LARGEST, sines
 from armwright.backends.text.c import notation
-from armwright.graph.expression import LEAVES, Expr
+from armwright.graph.expression import LEAVES, Expr, Operand
 from armwright.graph.program import Program
 
 PAIR = ("sin", "cos")
@@ -114,7 +114,7 @@ def head(program: Program, name: str, kind: str = "FUNCTION") -> str:
 class _Body:
     """The statements of a function; what is read has a name of its own from where it is read first.
 
-    A product that is used once, in a sum, is part of a fused multiply-add: it is said here and not left to compilers,
+    A product that is used once, in a sum, is part of a fused multiply-add: that is said here and not left to compilers,
     so that all of them compute the same. No variable is `const`: of each that is, nvcc asks whether its value is known
     already, and of those it depends on, along every path, which takes it for ever.
     """
@@ -137,8 +137,7 @@ class _Body:
             for k in self._outputs.get(node.index, ()):
                 self._lines.append(f"    out.put({k}, {self._value(node)});")
         for k, x in self._part.outputs:
-            if not depends(x):
-                number = x.value if isinstance(x, Expr) else float(x)
+            if (number := known(x)) is not None:
                 self._lines.append(f"    out.put({k}, {self._notation['constant'](number)});")
         return self._lines
 
@@ -161,6 +160,13 @@ class _Body:
         self._lines.append(f"    real t{self._count} = {text};")
 
     def _expression(self, node: Expr) -> str:
+        if node.op == "div":
+            over, under = node.args
+            return (
+                f"reciprocal({self._value(under)})"
+                if over.value == 1
+                else f"divided({self._value(over)}, {self._value(under)})"
+            )
         product = next((x for x in node.args if x.index in self._part.fused), None)
         if product is None:
             return self._notation[node.op](*map(self._value, node.args))
@@ -195,6 +201,11 @@ def idle(program: Program) -> list[tuple[int, int]]:
     return [place for index, place in program.places().items() if index not in used]
 
 
+def known(x: Operand) -> float | None:
+    """The number that an output is in every state."""
+    return x.value if isinstance(x, Expr) else float(x)
+
+
 def _sines(double: bool) -> str:
     """Sine and cosine of an angle."""
     own, suffix = sines(double), "" if double else "f"
@@ -213,8 +224,9 @@ def _sines(double: bool) -> str:
     rest = "x"
     for part in own.parts:
         rest = fma("k", number(-part), rest)
-    return f"""// Sine and cosine; the squares of angles are summed up. The angle is reduced by whole quarter turns, with
-// pi/2 in parts, and two polynomials give sine and cosine of the rest.
+    return f"""\
+// Sine and cosine; the squares of angles are summed up. The angle is reduced by whole quarter turns, with pi/2 in
+// parts, and two polynomials give sine and cosine of the rest.
 template <bool careful> FUNCTION void sines(real x, real *sine, real *cosine, real *size)
 {{
     if (careful) {{
