@@ -46,7 +46,8 @@ def text(program: Program, rows: Rows, double: bool) -> str:
 
 def bounds(program: Program, double: bool) -> str:
     """Launch bounds: a long program, left to itself, takes all 255 registers for latencies that more threads hide."""
-    return f"{BLOCK}, {BESIDE}" if not double and len(program.nodes) > LONG else str(BLOCK)
+    long = program.advance is None and len(program.nodes) > LONG
+    return f"{BLOCK}, {BESIDE}" if long and not double else str(BLOCK)
 
 
 def body(program: Program, name: str, double: bool) -> str:

@@ -42,8 +42,8 @@ def function(program: Program, name: str, double: bool) -> str:
         return _in_parts(first, name, double)
     (then,) = rest
     handed, begin = len(then.program.arguments[-1][1]), len(program.outputs)
-    return f"""{_in_parts(first, f"{name}_first", double)}
-{_in_parts(then, f"{name}_then", double)}
+    return f"""{_in_parts(first, f"{name}_first", double, "APART")}
+{_in_parts(then, f"{name}_then", double, "APART")}
 template <class Out> struct {name}_Both {{
     real *at;
     Out out;
@@ -66,11 +66,11 @@ template <class Out> struct {name}_Both {{
 }}"""
 
 
-def _in_parts(stage: Stage, name: str, double: bool) -> str:
+def _in_parts(stage: Stage, name: str, double: bool, kind: str = "FUNCTION") -> str:
     """One function, or several and one that calls them."""
     program, parts = stage
     if len(parts) == 1:
-        return _part(program, parts[0], name, double)
+        return _part(program, parts[0], name, double, kind)
     calls = [f"    good &= {name}_{k}<careful>({given(program)}, out);" for k in range(len(parts))]
     return "\n".join(
         [
