@@ -160,7 +160,9 @@ def _staged(program: Program, rows: Rows, double: bool) -> str:
     __syncwarp();
     Part<{m}>::deliver(shared + {place * 32}, call.out.at + first * {m}, lane, rows);"""
     else:
-        result = "    Output out = {call.out.at + i * call.out.state, call.out.entry, 0};"
+        result = """    if (lane >= rows)
+        return;
+    Output out = {call.out.at + i * call.out.state, call.out.entry, 0};"""
         deliver = ""
     return f"""{_PARTS.format(vector="double2" if double else "float4", beside=2 if double else 4)}
 extern "C" __global__ void __launch_bounds__({BLOCK}) run(const __grid_constant__ Call call)

@@ -171,7 +171,7 @@ def idle(program: Program) -> list[tuple[int, int]]:
     return [place for index, place in program.places().items() if index not in used]
 
 
-def known(x: Operand) -> float | None:
+def known(x: Expr | float) -> float | None:
     """The number that an output is in every state."""
     return x.value if isinstance(x, Expr) else float(x)
 
