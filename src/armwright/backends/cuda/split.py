@@ -12,11 +12,15 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from armwright.backends.cuda.order import Order, entry, ordered
+from armwright.backends.cuda.waist import opened, waist, within
 from armwright.graph.expression import Expr, Operand
 from armwright.graph.program import Program
 
 ROOM = {False: 150, True: 116}
 """How many numbers of single and of double precision may be kept at a time; some registers are for addresses."""
+
+HANDED = "handed"
+"""The name of an argument: what was computed before."""
 
 LONG = 8000
 """Operations from which on only one way to split a program is tried."""
@@ -34,13 +38,41 @@ class Part(NamedTuple):
         return len(self.order.nodes)
 
 
-def split(program: Program, double: bool) -> list[Part]:
-    """The parts of a program: one, where that has room."""
-    whole = part(program, range(len(program.outputs)))
+class Stage(NamedTuple):
+    """Parts of a program, which may be one with arguments or outputs of its own."""
+
+    program: Program
+    parts: list[Part]
+
+    def cost(self, double: bool) -> int:
+        """Operations, and about as many as it takes that there is no room."""
+        return sum(x.operations + 20 * max(0, x.order.most - ROOM[double]) for x in self.parts)
+
+
+def stages(program: Program, double: bool) -> list[Stage]:
+    """What is computed first and handed over, if that is cheaper, and the rest; the first has it as further outputs."""
+    numbers = range(len(program.outputs))
+    whole = Stage(program, split(program, double, numbers))
+    narrow = waist(program) if len(whole.parts) > 1 else []
+    if not narrow:
+        return [whole]
+    early = sorted({*within(program, narrow), *numbers[program.results :]})
+    first = replace(program, outputs=(*program.outputs, *narrow))
+    then = opened(program, narrow, HANDED)
+    both = [
+        Stage(first, split(first, double, [*early, *range(len(numbers), len(first.outputs))])),
+        Stage(then, split(then, double, [k for k in numbers if k not in set(early)])),
+    ]
+    return both if sum(stage.cost(double) for stage in both) < whole.cost(double) else [whole]
+
+
+def split(program: Program, double: bool, numbers: Sequence[int]) -> list[Part]:
+    """The parts of a program with the outputs of these numbers: one, where that has room."""
+    whole = part(program, numbers)
     if whole.order.most <= ROOM[double]:
         return [whole]
-    tried = [_parts(program, classes, double) for classes in _classes(program, whole.operations > LONG)]
-    return min(tried, key=lambda parts: sum(x.operations + _spilled(x, double) for x in parts))
+    tried = [_parts(program, classes, double) for classes in _classes(program, numbers, whole.operations > LONG)]
+    return min(tried, key=lambda parts: Stage(program, parts).cost(double))
 
 
 def part(program: Program, numbers: Sequence[int]) -> Part:
@@ -50,12 +82,7 @@ def part(program: Program, numbers: Sequence[int]) -> Part:
     return Part(list(zip(numbers, some.outputs, strict=True)), fused, ordered(some, fused, numbers))
 
 
-def _spilled(part: Part, double: bool) -> int:
-    """What it costs that a part has no room: about as many operations."""
-    return 20 * max(0, part.order.most - ROOM[double])
-
-
-def _classes(program: Program, few: bool) -> list[list[list[int]]]:
+def _classes(program: Program, numbers: Sequence[int], few: bool) -> list[list[list[int]]]:
     """Ways to put outputs side by side that belong together: of the same outer joint, column, row or matrix."""
     keys: list[Callable[[int, int, int], int]] = [
         lambda row, column, _: -max(row, column),
@@ -66,7 +93,7 @@ def _classes(program: Program, few: bool) -> list[list[list[int]]]:
     found = []
     for key in keys[: 1 if few else None]:
         classes = dict[int, list[int]]()
-        for k in range(len(program.outputs)):
+        for k in numbers:
             classes.setdefault(key(*entry(program.shape, k)), []).append(k)
         found.append([classes[name] for name in sorted(classes)])
     return found
