@@ -58,16 +58,20 @@ def text(
     own: Sequence[bool],
     double: bool,
     careful: bool = False,
+    blocks: int = 0,
 ) -> str:
     """`run(Call)`, a kernel of one thread for each rollout, on a CPU a loop over them.
 
-    Of the open numbers those that are `own` differ from rollout to rollout; the others come with the call.
+    Of the open numbers those that are `own` differ from rollout to rollout; the others come with the call. So many
+    `blocks` at least are to have room beside each other, which bounds their registers; if none, the compiler knows.
     """
     parts = [prelude(double), function(program, "body", double)]
     for beside, name in ((watch, "watch"), (gauge, "gauge")):
         if beside is not None:
             parts.append(function(beside.program, name, double))
-    parts += [_sizes(program, steps, layout, watch, gauge, own, double, careful), _constants(double)]
+    parts += [_sizes(program, steps, layout, watch, gauge, own, double), _constants(double)]
+    bounds = f"{BLOCK}, {blocks}" if blocks else f"{BLOCK}"
+    parts.append(f"#define CAREFUL {int(careful)}\n#define BOUNDS {bounds}")
     parts += [_weights(steps, double), _places(program, layout, watch), _rest()]
     return "\n".join(parts)
 
@@ -104,6 +108,12 @@ def chained(steps: Steps) -> bool:
     return steps.error is None and all(not any(row[:-1]) for row in steps.a[: steps.stages])
 
 
+def memory(steps: Steps, entries: int, watch: Watch | None) -> int:
+    """How many numbers of a thread are in memory by design."""
+    slopes = 0 if chained(steps) else (steps.stages + 2) * entries
+    return slopes if watch is None else 2 * slopes + 3 * (entries + len(watch.directions))
+
+
 @cache
 def _rest() -> str:
     return (files(__package__) / "rollout.cuh").read_text("utf-8")
@@ -117,7 +127,6 @@ def _sizes(
     gauge: Gauge | None,
     own: Sequence[bool],
     double: bool,
-    careful: bool,
 ) -> str:
     """How many there are of everything."""
     mine = sum(own)
@@ -139,7 +148,6 @@ def _sizes(
         "HALVINGS": HALVINGS,
         "MOST_GUESSES": MOST_GUESSES,
         "BLOCK": BLOCK,
-        "CAREFUL": int(careful),
     }
     lines = [f"#define {name} {number}" for name, number in numbers.items()]
     beside = (numbers["GAUGES"] + numbers["INTEGRALS"]) * BLOCK * (8 if double else 4)
