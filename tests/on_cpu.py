@@ -16,6 +16,7 @@ from armwright.backends.cuda.backend import NONE
 from armwright.backends.cuda.device import Array
 
 FLAGS = ["-O1", "-std=c++17", "-ffp-contract=off", "-mfma", "-shared", "-fPIC", "-Wall", "-Wextra", "-Wno-unused"]
+FLAGS += ["-Wno-unknown-pragmas"]
 
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ here")
 

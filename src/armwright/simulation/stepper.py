@@ -173,7 +173,7 @@ class Stepper:
             y = self._one(q, qd, tau, *self._few, self._plan)
             return y[..., : self.robot.nq], y[..., self.robot.nq :]
         if self._elsewhere(q, qd, tau):
-            return self._there(lambda *x: self.step(*x, out=out, raises=raises), q, qd, tau)
+            return self._there(lambda a, b, c: self.step(a, b, c, out=out, raises=raises), q, qd, tau)
         arrays, batch = self._given({"q": q, "qd": qd, "tau": tau})
         y, good = self._run(self._kernel, arrays, batch, whole_number("threads", threads, 1), raises)
         ends = y[..., : self.robot.nq], y[..., self.robot.nq :]
@@ -190,7 +190,7 @@ class Stepper:
         could not go on.
         """
         if self._elsewhere(q0, qd0, tau):
-            return self._there(lambda *x: self.rollout(*x, raises=raises), q0, qd0, tau)
+            return self._there(lambda a, b, c: self.rollout(a, b, c, raises=raises), q0, qd0, tau)
         torques = self._torques(tau)
         (q, qd, _, *held), batch = self._given({"q": q0, "qd": qd0, "tau": torques[..., 0, :]})
         q = self._unit(q, batch, raises)
@@ -215,7 +215,7 @@ class Stepper:
         joint a small rotation in the axes of its body. With `raises=False` a third array says which states are good.
         """
         if self._elsewhere(q, qd, tau):
-            return self._there(lambda *x: self.linearised(*x, raises=raises), q, qd, tau)
+            return self._there(lambda a, b, c: self.linearised(a, b, c, raises=raises), q, qd, tau)
         arrays, batch = self._given({"q": q, "qd": qd, "tau": tau})
         shares, n = whole_number("threads", threads, 1), self.robot.n
         if self.robot.balls:
@@ -439,10 +439,10 @@ class Stepper:
 
 def _finite(arrays: Sequence[Array]) -> Array:
     """Which states have finite entries only, of arrays (..., states, entries)."""
-    good: Array = np.isfinite(arrays[0]).all(axis=-1)
+    good: Any = np.isfinite(arrays[0]).all(axis=-1)
     for x in arrays[1:]:
         good = good & np.isfinite(x).all(axis=-1)
-    return good
+    return good  # type: ignore[no-any-return]
 
 
 def _as_states(name: str, given: Array, shape: tuple[int, ...]) -> Array:

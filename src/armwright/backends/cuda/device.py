@@ -6,6 +6,7 @@ Nothing but this module knows CuPy, and it is imported when something is to run.
 from __future__ import annotations
 
 import ctypes
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -142,6 +143,24 @@ def stream(kind: str) -> Iterator[None]:
     current = sys.modules["torch"].cuda.current_stream()
     with cupy().cuda.ExternalStream(current.cuda_stream, current.device_index):
         yield
+
+
+def stream_at(address: int) -> Any:
+    """The stream at an address, while somebody computes there."""
+    return cupy().cuda.ExternalStream(address)
+
+
+def spread(array: Any, batch: Sequence[int]) -> Any:
+    """An array (..., entries) as (states, entries), one row for each state of a batch."""
+    entries = array.shape[-1]
+    if array.ndim == 1:
+        return cupy().broadcast_to(array, (math.prod(batch), entries))
+    return cupy().broadcast_to(array, (*batch, entries)).reshape(-1, entries)
+
+
+def fetched(array: Any) -> Any:
+    """An array of CuPy as one of NumPy."""
+    return cupy().asnumpy(array)
 
 
 def full() -> type[Exception]:

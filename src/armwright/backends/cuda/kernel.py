@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from armwright.backends.cuda.writer import function, idle, prelude
+from armwright.backends.cuda.advance import composed
+from armwright.backends.cuda.writer import function, idle, plain, prelude
 from armwright.graph.program import Program
 
 BLOCK = 128
@@ -29,12 +30,20 @@ class Rows(NamedTuple):
 def text(program: Program, rows: Rows, double: bool) -> str:
     """`run(Call)`, a kernel: of as many blocks as there are states, on a CPU a loop over them."""
     staged = rows.out or any(rows.arguments)
-    parts = [prelude(double), function(program, "body", double), _call(program), _STATE.format(**_state(program))]
+    program = plain(program)
+    parts = [prelude(double), body(program, "body", double), _call(program), _STATE.format(**_state(program))]
     if staged:
         parts += ["#ifdef __CUDACC__", _staged(program, rows, double), "#else", _ALONE, "#endif"]
     else:
         parts.append(_ALONE)
     return "\n".join(parts)
+
+
+def body(program: Program, name: str, double: bool) -> str:
+    """A function of a program of any kind."""
+    if program.advance is not None:
+        return composed(program, program.advance, name, double)
+    return function(program, name, double)
 
 
 def _call(program: Program) -> str:

@@ -5,7 +5,9 @@
 #define FUNCTION __device__ __forceinline__
 #define MEMBER __device__ __forceinline__
 #define APART __device__ __noinline__
-#define TABLE __constant__ const
+#define TABLE static __constant__ const
+#define EACH(e, count) _Pragma("unroll") for (int e = 0; e < (count); ++e)
+#define TURNS(s, count) _Pragma("unroll 1") for (int s = 0; s < (count); ++s)
 #else
 #include <math.h>
 #include <string.h>
@@ -13,6 +15,8 @@
 #define MEMBER inline
 #define APART static
 #define TABLE static const
+#define EACH(e, count) for (int e = 0; e < (count); ++e)
+#define TURNS EACH
 #define __restrict__ __restrict
 #endif
 

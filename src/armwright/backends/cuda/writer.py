@@ -8,15 +8,16 @@ whoever calls it does a state of the others again, with `careful` sines.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 
+from armwright.backends.cuda.order import depends
+from armwright.backends.cuda.split import Part, split
 from armwright.backends.sines import LARGEST, sines
 from armwright.backends.text.c import notation
-from armwright.graph.angles import rounds
-from armwright.graph.expression import LEAVES, Expr, Operand, schedule
+from armwright.graph.expression import LEAVES, Expr
 from armwright.graph.program import Program
 
 PAIR = ("sin", "cos")
@@ -34,20 +35,48 @@ def function(program: Program, name: str, double: bool) -> str:
     """`bool name<careful>(arguments, out)`: entries of arguments are asked for by [k], results given by out.put(k, x).
 
     Each as soon as it is wanted and known. It is false if an angle was too large for sines that are not careful: then
-    the results are wrong.
+    the results are wrong. What keeps too many numbers for the registers of a thread is computed in parts.
     """
-    body = _Body(program, double)
-    kinds = ", ".join(["bool careful", *(f"class A{a}" for a in range(len(program.arguments))), "class Out"])
-    given = ", ".join(f"const A{a} &{argument}" for a, (argument, _) in enumerate(program.arguments))
-    limit = notation(double)["constant"](LARGEST**2)
+    parts = split(program, double)
+    if len(parts) == 1:
+        return _part(program, parts[0], name, double)
+    calls = [f"    good &= {name}_{k}<careful>({_given(program)}, out);" for k in range(len(parts))]
     return "\n".join(
         [
-            f"template <{kinds}> FUNCTION bool {name}({given}, Out &out)\n{{",
+            *(_part(program, part, f"{name}_{k}", double, "APART") for k, part in enumerate(parts)),
+            f"{head(program, name)}\n{{\n    bool good = true;",
+            *calls,
+            "    return good;\n}",
+        ]
+    )
+
+
+def _part(program: Program, part: Part, name: str, double: bool, kind: str = "FUNCTION") -> str:
+    """A function of some outputs. One that stands apart is given addresses, and has a copy of `out` while it works."""
+    limit = notation(double)["constant"](LARGEST**2)
+    apart = kind == "APART"
+    return "\n".join(
+        [
+            f"{head(program, name, kind)}\n{{",
+            *(["    Out out = results;"] if apart else []),
             "    real size = 0;",
-            *body.lines(),
+            *_Body(program, part, double).lines(),
+            *(["    results = out;"] if apart else []),
             f"    return careful || size <= {limit};\n}}",
         ]
     )
+
+
+def _given(program: Program) -> str:
+    return ", ".join(name for name, _ in program.arguments)
+
+
+def head(program: Program, name: str, kind: str = "FUNCTION") -> str:
+    """The first line of a function."""
+    kinds = ", ".join(["bool careful", *(f"class A{a}" for a in range(len(program.arguments))), "class Out"])
+    pattern, out = ("A{} {}", "results") if kind == "APART" else ("const A{} &{}", "out")
+    given = ", ".join(pattern.format(a, argument) for a, (argument, _) in enumerate(program.arguments))
+    return f"template <{kinds}> {kind} bool {name}({given}, Out &{out})"
 
 
 class _Body:
@@ -58,23 +87,27 @@ class _Body:
     already, and of those it depends on, along every path, which takes it for ever.
     """
 
-    def __init__(self, program: Program, double: bool) -> None:
-        self._program, self._notation, self._fma = program, notation(double), f"fma{'' if double else 'f'}"
+    def __init__(self, program: Program, part: Part, double: bool) -> None:
+        self._part, self._notation, self._fma = part, notation(double), f"fma{'' if double else 'f'}"
         self._places = {x: (program.arguments[a][0], k) for x, (a, k) in program.places().items()}
         self._names = dict[int, str]()
         self._lines = list[str]()
-        self._fused = _fused(program)
         self._count = self._angles = 0
+        self._outputs = dict[int, list[int]]()
+        for k, x in part.outputs:
+            if depends(x):
+                self._outputs.setdefault(x.index, []).append(k)
 
     def lines(self) -> list[str]:
-        for group in rounds(self._program):
-            self._write(group)
-            for angle in group:
-                self._sines(angle)
-        for k, x in enumerate(self._program.outputs):
-            self._write([x])
-            value = self._value(x) if isinstance(x, Expr) else self._notation["constant"](float(x))
-            self._lines.append(f"    out.put({k}, {value});")
+        for node in self._part.order.nodes:
+            if node.index not in self._names and node.op not in LEAVES:
+                self._write(node)
+            for k in self._outputs.get(node.index, ()):
+                self._lines.append(f"    out.put({k}, {self._value(node)});")
+        for k, x in self._part.outputs:
+            if not depends(x):
+                number = x.value if isinstance(x, Expr) else float(x)
+                self._lines.append(f"    out.put({k}, {self._notation['constant'](number)});")
         return self._lines
 
     def _value(self, x: Expr) -> str:
@@ -86,14 +119,14 @@ class _Body:
             self._lines.append(f"    real {argument}_{k} = {argument}[{k}];")
         return self._names[x.index]
 
-    def _write(self, outputs: Iterable[Operand]) -> None:
-        for node in schedule(outputs):
-            if node.op in LEAVES or node.index in self._names or node.index in self._fused:
-                continue
-            text = self._expression(node)
-            self._count += 1
-            self._names[node.index] = f"t{self._count}"
-            self._lines.append(f"    real t{self._count} = {text};")
+    def _write(self, node: Expr) -> None:
+        if node.op in PAIR:
+            self._sines(node.args[0])
+            return
+        text = self._expression(node)
+        self._count += 1
+        self._names[node.index] = f"t{self._count}"
+        self._lines.append(f"    real t{self._count} = {text};")
 
     def _expression(self, node: Expr) -> str:
         if node.op == "div":
@@ -103,7 +136,7 @@ class _Body:
                 if over.value == 1
                 else f"divided({self._value(over)}, {self._value(under)})"
             )
-        product = next((x for x in node.args if x.index in self._fused), None)
+        product = next((x for x in node.args if x.index in self._part.fused), None)
         if product is None:
             return self._notation[node.op](*map(self._value, node.args))
         x, y = map(self._value, product.args)
@@ -122,27 +155,20 @@ class _Body:
             self._names[angle.graph.node(op, angle).index] = name
 
 
-def _fused(program: Program) -> set[int]:
-    """Products that are part of the one sum they are used in: of two in one sum, the second."""
-    uses = Counter(x.index for node in program.nodes for x in node.args)
-    uses.update(x.index for x in program.outputs if isinstance(x, Expr))
-    found = set[int]()
-    for node in program.nodes:
-        if node.op in ("add", "sub"):
-            products = [x for x in node.args if x.op == "mul" and uses[x.index] == 1]
-            found.update(x.index for x in products[-1:])
-    return found
+def plain(program: Program) -> Program:
+    """The same with arguments that can be called so: "payload.mass" cannot."""
+    names = [name if name.isidentifier() else f"given{a}" for a, (name, _) in enumerate(program.arguments)]
+    arguments = tuple((name, inputs) for name, (_, inputs) in zip(names, program.arguments, strict=True))
+    advance = program.advance
+    if advance is not None and advance.rates is not None:
+        advance = advance._replace(rates=plain(advance.rates))
+    return replace(program, arguments=arguments, advance=advance)
 
 
 def idle(program: Program) -> list[tuple[int, int]]:
     """Entries of arguments on which nothing depends: (argument, entry)."""
     used = {node.index for node in program.nodes}
     return [place for index, place in program.places().items() if index not in used]
-
-
-def known(x: Expr | float) -> float | None:
-    """The number that an output is in every state."""
-    return x.value if isinstance(x, Expr) else float(x)
 
 
 def _sines(double: bool) -> str:
