@@ -171,6 +171,11 @@ def idle(program: Program) -> list[tuple[int, int]]:
     return [place for index, place in program.places().items() if index not in used]
 
 
+def known(x: Operand) -> float | None:
+    """The number that an output is in every state."""
+    return x.value if isinstance(x, Expr) else float(x)
+
+
 def _sines(double: bool) -> str:
     """Sine and cosine of an angle."""
     own, suffix = sines(double), "" if double else "f"
