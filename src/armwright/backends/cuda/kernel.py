@@ -186,10 +186,11 @@ extern "C" __global__ void __launch_bounds__({bounds(program, double)}) run(cons
     __shared__ __align__(16) real all[{BLOCK // 32}][{room * 32}];
     real *const shared = all[threadIdx.x / 32];
     const int lane = threadIdx.x % 32;
-    const whole first = blockIdx.x * (whole){BLOCK} + (threadIdx.x & ~31), i = first + lane;
+    const whole first = blockIdx.x * (whole){BLOCK} + (threadIdx.x & ~31);
     const int rows = call.states - first < 32 ? (int)(call.states - first) : 32;
     if (rows <= 0)
         return;
+    const whole i = first + (lane < rows ? lane : rows - 1);
 {chr(10).join(fetch)}
 {chr(10).join(hand)}
     __syncwarp();
