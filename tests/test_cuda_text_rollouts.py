@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from on_cpu import needs_compiler
+from test_interrupt import test_who_is_told_to_stop_stays_where_it_is as stays
 
 import armwright as aw
 from armwright import torque
@@ -133,3 +134,8 @@ def test_parts_have_the_rollouts_of_all(monkeypatch: pytest.MonkeyPatch) -> None
 def test_threads_are_those_of_a_cpu() -> None:
     with pytest.raises(aw.errors.InputError, match="threads = 2 are those of a CPU"):
         aw.simulate_batch(RR, SLOPE, duration=0.1, target="python", threads=2)
+
+
+@pytest.mark.parametrize("how", [{"integrator": "rk4", "step": 0.01}, {"integrator": "dop853", "rtol": 1e-6}])
+def test_who_is_told_to_stop_stays(how: dict) -> None:
+    stays("text", how)

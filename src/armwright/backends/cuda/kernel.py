@@ -176,7 +176,9 @@ def _staged(program: Program, rows: Rows, double: bool) -> str:
     __syncwarp();
     Part<{m}>::deliver(shared + {place * 32}, call.out.at + first * {m}, lane, rows);"""
     else:
-        result = "    Output out = {call.out.at + i * call.out.state, call.out.entry, 0};"
+        result = """    if (lane >= rows)
+        return;
+    Output out = {call.out.at + i * call.out.state, call.out.entry, 0};"""
         deliver = ""
     return f"""{_PARTS.format(vector="double2" if double else "float4", beside=2 if double else 4)}
 extern "C" __global__ void __launch_bounds__({bounds(program, double)}) run(const __grid_constant__ Call call)
@@ -184,10 +186,11 @@ extern "C" __global__ void __launch_bounds__({bounds(program, double)}) run(cons
     __shared__ __align__(16) real all[{BLOCK // 32}][{room * 32}];
     real *const shared = all[threadIdx.x / 32];
     const int lane = threadIdx.x % 32;
-    const whole first = blockIdx.x * (whole){BLOCK} + (threadIdx.x & ~31), i = first + lane;
+    const whole first = blockIdx.x * (whole){BLOCK} + (threadIdx.x & ~31);
     const int rows = call.states - first < 32 ? (int)(call.states - first) : 32;
     if (rows <= 0)
         return;
+    const whole i = first + (lane < rows ? lane : rows - 1);
 {chr(10).join(fetch)}
 {chr(10).join(hand)}
     __syncwarp();

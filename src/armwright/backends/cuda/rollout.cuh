@@ -591,7 +591,7 @@ template <bool careful> FUNCTION bool motion(const Call &call, whole i)
 }
 
 #ifdef __CUDACC__
-extern "C" __global__ void __launch_bounds__(BLOCK) run(const __grid_constant__ Call call)
+extern "C" __global__ void __launch_bounds__(BOUNDS) run(const __grid_constant__ Call call)
 {
     const whole i = blockIdx.x * (whole)BLOCK + threadIdx.x;
     if (i >= call.rollouts || (CAREFUL && !call.marked[i]))

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from armwright.backends.cuda.writer import function, known, prelude
+from armwright.backends.cuda.writer import function, prelude
 from armwright.backends.interface import (
     BROKEN,
     ENDED,
@@ -31,6 +31,7 @@ from armwright.backends.interface import (
     Watch,
 )
 from armwright.backends.text.c import notation
+from armwright.graph.expression import Expr, Operand
 from armwright.graph.program import Program
 from armwright.integrate.control import FORGIVEN, ROUNDED, SMALLEST, STRETCH
 from armwright.integrate.tableaus import Steps
@@ -58,16 +59,20 @@ def text(
     own: Sequence[bool],
     double: bool,
     careful: bool = False,
+    blocks: int = 0,
 ) -> str:
     """`run(Call)`, a kernel of one thread for each rollout, on a CPU a loop over them.
 
-    Of the open numbers those that are `own` differ from rollout to rollout; the others come with the call.
+    Of the open numbers those that are `own` differ from rollout to rollout; the others come with the call. So many
+    `blocks` at least are to have room beside each other, which bounds their registers; if none, the compiler knows.
     """
     parts = [prelude(double), function(program, "body", double)]
     for beside, name in ((watch, "watch"), (gauge, "gauge")):
         if beside is not None:
             parts.append(function(beside.program, name, double))
-    parts += [_sizes(program, steps, layout, watch, gauge, own, double, careful), _constants(double)]
+    parts += [_sizes(program, steps, layout, watch, gauge, own, double), _constants(double)]
+    bounds = f"{BLOCK}, {blocks}" if blocks else f"{BLOCK}"
+    parts.append(f"#define CAREFUL {int(careful)}\n#define BOUNDS {bounds}")
     parts += [_weights(steps, double), _places(program, layout, watch), _rest()]
     return "\n".join(parts)
 
@@ -104,6 +109,12 @@ def chained(steps: Steps) -> bool:
     return steps.error is None and all(not any(row[:-1]) for row in steps.a[: steps.stages])
 
 
+def memory(steps: Steps, entries: int, watch: Watch | None) -> int:
+    """How many numbers of a thread are in memory by design."""
+    slopes = 0 if chained(steps) else (steps.stages + 2) * entries
+    return slopes if watch is None else 2 * slopes + 3 * (entries + len(watch.directions))
+
+
 @cache
 def _rest() -> str:
     return (files(__package__) / "rollout.cuh").read_text("utf-8")
@@ -117,7 +128,6 @@ def _sizes(
     gauge: Gauge | None,
     own: Sequence[bool],
     double: bool,
-    careful: bool,
 ) -> str:
     """How many there are of everything."""
     mine = sum(own)
@@ -139,7 +149,6 @@ def _sizes(
         "HALVINGS": HALVINGS,
         "MOST_GUESSES": MOST_GUESSES,
         "BLOCK": BLOCK,
-        "CAREFUL": int(careful),
     }
     lines = [f"#define {name} {number}" for name, number in numbers.items()]
     beside = (numbers["GAUGES"] + numbers["INTEGRALS"]) * BLOCK * (8 if double else 4)
@@ -198,9 +207,14 @@ def _weights(steps: Steps, double: bool) -> str:
     return "\n".join(table(name, numbers) for name, numbers in tables.items())
 
 
+def _known(x: Operand) -> float | None:
+    """The number that an output is in every state."""
+    return x.value if isinstance(x, Expr) else float(x)
+
+
 def _places(program: Program, layout: Layout, watch: Watch | None) -> str:
     """Which entries move, which are of a quaternion, and which way events are crossed."""
-    still = [f"e != {e}" for e, x in enumerate(program.outputs) if known(x) == 0]
+    still = [f"e != {e}" for e, x in enumerate(program.outputs) if _known(x) == 0]
     circles = [f"(c == {c} && e >= {a} && e < {b})" for c, (a, b) in enumerate(layout.circles)]
     ways = [] if watch is None else [f"e == {e} ? {way} : " for e, way in enumerate(watch.directions) if way]
     return f"""FUNCTION constexpr bool moves(int e)

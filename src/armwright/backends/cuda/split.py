@@ -6,7 +6,6 @@ The parts follow one another in functions of their own: a compiler would else do
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -121,12 +120,22 @@ def _parts(program: Program, classes: list[list[int]], double: bool) -> list[Par
 
 
 def fusing(program: Program) -> set[int]:
-    """Products that are part of the one sum they are used in: of two in one sum, the second."""
-    uses = Counter(x.index for node in program.nodes for x in node.args)
-    uses.update(x.index for x in program.outputs if isinstance(x, Expr))
-    found = set[int]()
+    """Products that are part of every sum they are used in: no sum has two of them, those used least come first.
+
+    A product in k sums is k fused multiply-adds instead of a multiplication and k additions.
+    """
+    used = dict[int, list[Expr | None]]()
     for node in program.nodes:
-        if node.op in ("add", "sub"):
-            products = [x for x in node.args if x.op == "mul" and uses[x.index] == 1]
-            found.update(x.index for x in products[-1:])
+        for x in node.args:
+            used.setdefault(x.index, []).append(node if node.op in ("add", "sub") else None)
+    for output in program.outputs:
+        if isinstance(output, Expr):
+            used.setdefault(output.index, []).append(None)
+    found, taken = set[int](), set[int]()
+    products = [node for node in program.nodes if node.op == "mul" and None not in used.get(node.index, [None])]
+    for product in sorted(products, key=lambda node: len(used[node.index])):
+        sums = [node.index for node in used[product.index] if node is not None]
+        if len(set(sums)) == len(sums) and taken.isdisjoint(sums):
+            found.add(product.index)
+            taken.update(sums)
     return found

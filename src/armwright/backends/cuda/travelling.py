@@ -22,6 +22,9 @@ SHARED = 2048
 ROOM = 0.7
 """The share of the free memory that rollouts may take: what is found at their ends takes some, too."""
 
+BLOCKS, FEW = 4, 64
+"""Blocks that should have room beside each other in single precision, and the bytes this may cost a thread."""
+
 OFTEN = 2e-4
 """Seconds after which whoever waits for the card looks up."""
 
@@ -52,14 +55,18 @@ class Travelling:
 
     @property
     def source(self) -> str:
-        return self._text(careful=False)
+        return self._text()
 
-    def _text(self, careful: bool) -> str:
-        return rollout.text(*self._of, self.own, self.dtype == np.float64, careful)
+    def _text(self, careful: bool = False, blocks: int = 0) -> str:
+        return rollout.text(*self._of, self.own, self.dtype == np.float64, careful, blocks)
 
     @cached_property
     def code(self) -> Code:
-        """The kernel of all rollouts, compiled."""
+        """The kernel of all rollouts, compiled: with room for many threads, unless that is bought with memory."""
+        if self.dtype == np.float32:
+            many = Code(self._text(blocks=BLOCKS), rollout.BLOCK)
+            if many.spilled <= rollout.memory(self._of[1], self.entries, self._of[3]) * self.dtype.itemsize + FEW:
+                return many
         return Code(self.source, rollout.BLOCK)
 
     @cached_property

@@ -17,7 +17,7 @@ from armwright.backends.cuda.order import depends
 from armwright.backends.cuda.split import HANDED, Part, Stage, stages
 from armwright.backends.sines import LARGEST, sines
 from armwright.backends.text.c import notation
-from armwright.graph.expression import LEAVES, Expr, Operand
+from armwright.graph.expression import LEAVES, Expr
 from armwright.graph.program import Program
 
 PAIR = ("sin", "cos")
@@ -129,7 +129,7 @@ def head(program: Program, name: str, kind: str = "FUNCTION") -> str:
 class _Body:
     """The statements of a function; what is read has a name of its own from where it is read first.
 
-    A product that is used once, in a sum, is part of a fused multiply-add: that is said here and not left to compilers,
+    A product that is used in sums alone is part of fused multiply-adds: that is said here and not left to compilers,
     so that all of them compute the same. No variable is `const`: of each that is, nvcc asks whether its value is known
     already, and of those it depends on, along every path, which takes it for ever.
     """
@@ -216,7 +216,7 @@ def idle(program: Program) -> list[tuple[int, int]]:
     return [place for index, place in program.places().items() if index not in used]
 
 
-def known(x: Operand) -> float | None:
+def known(x: Expr | float) -> float | None:
     """The number that an output is in every state."""
     return x.value if isinstance(x, Expr) else float(x)
 
