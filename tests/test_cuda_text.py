@@ -9,13 +9,15 @@ import on_cpu
 import pytest
 
 import armwright as aw
-from armwright.backends.cuda import split
-from armwright.backends.cuda.backend import Straight
-from armwright.backends.interpreter import Interpreted
+from armwright.backends.cuda import loop, split
+from armwright.backends.cuda.backend import NONE, Looped, Straight
+from armwright.backends.cuda.device import Array
+from armwright.backends.interpreter import Interpreted, Swept
 from armwright.graph.program import Program
 from armwright.integrate import method
 from armwright.simulation.motion import linearising, pulling, stepping
 from armwright.trace.choose import cheapest
+from armwright.trace.loops import LONG_MECHANISMS
 from armwright.trace.tracing import Request
 
 STATES = 5
@@ -97,3 +99,40 @@ def test_what_keeps_too_much_is_computed_in_parts(tmp_path: Path) -> None:
     assert sorted(k for part in parts for k, _ in part.outputs) == list(range(len(program.outputs)))
     assert sum(part.operations for part in parts) < 1.3 * whole.operations
     held_to_interpreter(program, "float64", tmp_path)
+
+
+# Long chains
+
+
+@pytest.mark.parametrize(
+    ("problem", "loaded", "dtype"),
+    [
+        ("inverse_dynamics", True, "float64"),
+        ("forward_dynamics", False, "float64"),
+        ("forward_dynamics", True, "float32"),
+    ],
+)
+def test_sweeps_along_a_chain(problem: str, loaded: bool, dtype: str, tmp_path: Path) -> None:
+    robot = aw.load("stanford")  # with a prismatic joint
+    sweeps = LONG_MECHANISMS[problem]
+    rolled, tables = sweeps.steps(loaded), sweeps.tables(robot, dtype)
+    rng = np.random.default_rng(5)
+    arrays = [rng.uniform(-1, 1, (STATES, size * robot.n)).astype(dtype) for size in rolled.inputs.values()]
+    expected, found = np.empty((STATES, robot.n), dtype), np.empty((STATES, robot.n), dtype)
+    arrays[0][1] = 2e6  # an angle that is done again
+    arrays[1][2] = np.inf
+    with np.errstate(all="ignore"):
+        assert not Swept(rolled, tables, dtype).run(arrays, expected)
+    kernel = Looped(rolled, tables, dtype)
+    threads, good, bad = 2, np.zeros(STATES, np.uint8), np.full(1, NONE, np.uint64)
+    records = np.empty(loop.width(rolled) * robot.n * threads, dtype)
+    places = [x.ctypes.data for x in (tables.parameters, tables.starts, tables.kinds, records)]
+    told = (good.ctypes.data, bad.ctypes.data, None, None, STATES)
+    call = kernel._call(*map(Array.of, (*arrays, found)), *told, *places, threads, robot.n)
+    on_cpu.compiled(kernel.source, tmp_path)(call)
+    fine = np.arange(STATES) != 2
+    assert (good.astype(bool) == fine).all()
+    assert bad[0] == 2
+    assert np.isnan(found[2]).all()
+    scale = np.abs(expected[fine]).max(axis=1, keepdims=True)
+    assert (np.abs(found - expected)[fine] <= 2e4 * np.finfo(dtype).eps * scale).all()
