@@ -153,6 +153,7 @@ def _sizes(
     lines = [f"#define {name} {number}" for name, number in numbers.items()]
     beside = (numbers["GAUGES"] + numbers["INTEGRALS"]) * BLOCK * (8 if double else 4)
     lines.append(f"#if defined(__CUDACC__) && {beside} <= {BESIDE}\n#define BESIDE 1\n#endif")
+    lines.append(f"#define OF(name) name{'' if double else '##f'}")
     lines.append(f'#define REGISTER(x) "+{"d" if double else "f"}"(x)')
     read = ", ".join(f"call.p[{k} * call.stride + i]" for k in range(mine))
     lines.append(f"#define OWN_NUMBERS {f', {{{read}}}' if 0 < mine <= OWN else ''}")
