@@ -9,11 +9,14 @@ import on_cpu
 import pytest
 
 import armwright as aw
+from armwright.backends.cuda import split
 from armwright.backends.cuda.backend import Straight
 from armwright.backends.interpreter import Interpreted
 from armwright.graph.program import Program
 from armwright.integrate import method
 from armwright.simulation.motion import linearising, pulling, stepping
+from armwright.trace.choose import cheapest
+from armwright.trace.tracing import Request
 
 STATES = 5
 
@@ -69,3 +72,28 @@ def test_steps_of_a_chain(kind: str, integrator: str, dtype: str, steps: int, tm
 def test_steps_leave_quaternions_at_unit_length(kind: str, tmp_path: Path) -> None:
     robot = aw.robot.random_tree(3, 4, floating=True)
     held_to_interpreter(advancing(robot, kind, "rk4"), "float64", tmp_path, (0.01, 2))
+
+
+# Equations, and programs in parts
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("name", "problem"), [("stanford", "forward_dynamics_derivatives"), ("tree", "forward_dynamics_derivatives")]
+)
+def test_equations_are_solved(name: str, problem: str, dtype: str, tmp_path: Path) -> None:
+    robot = aw.robot.random_tree(2, 6, floating=True) if name == "tree" else aw.load(name)
+    program = cheapest(Request(problem, robot, looped=True)).program
+    assert program.equations is not None
+    held_to_interpreter(program, dtype, tmp_path)
+
+
+def test_what_keeps_too_much_is_computed_in_parts(tmp_path: Path) -> None:
+    program = cheapest(Request("inverse_dynamics_derivatives", aw.load("panda"))).program
+    whole = split.part(program, range(len(program.outputs)))
+    ((_, parts),) = split.stages(program, double=True)
+    assert len(parts) > 1
+    assert max(part.order.most for part in parts) <= split.ROOM[True] < whole.order.most
+    assert sorted(k for part in parts for k, _ in part.outputs) == list(range(len(program.outputs)))
+    assert sum(part.operations for part in parts) < 1.3 * whole.operations
+    held_to_interpreter(program, "float64", tmp_path)

@@ -31,7 +31,7 @@ from armwright.model.description import Description
 from armwright.model.frames import on_links
 from armwright.model.vary import check
 from armwright.trace.choose import cheapest
-from armwright.trace.form import Form, form_of, loops, too_long
+from armwright.trace.form import Form, form_of, too_long
 from armwright.trace.tracing import Request, Traced, traced
 
 _MANY_STATES = 16384  # from here on all cores are used unless told otherwise
@@ -178,7 +178,12 @@ class Function:
 
     @cached_property
     def _plain(self) -> Traced:
-        return self._traced((), loops(self.robot))
+        return self._traced((), self._solves)
+
+    @property
+    def _solves(self) -> bool:
+        """Whether systems of equations are solved in a loop."""
+        return self.robot.n >= backend(self.target).solves
 
     def _traced(self, loads: tuple[str, ...], looped: bool) -> Traced:
         asked = Request(self.problem, self.robot, loads, self.vary, looped)
@@ -236,7 +241,7 @@ class Function:
         if loads not in self._kernels:
             made = backend(self.target)
             if self._form is Form.STRAIGHT:
-                program = (self._traced(loads, loops(self.robot)) if loads else self._plain).program
+                program = (self._traced(loads, self._solves) if loads else self._plain).program
                 self._kernels[loads] = made.kernel(written_out(program), self.dtype.name)
             else:
                 assert self._record.loop is not None

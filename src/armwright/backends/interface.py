@@ -130,6 +130,13 @@ class Backend:
     loop: Callable[[Rolled, Tables, str], Kernel]
     rollout: Callable[[Program, Steps, Layout, Watch | None, Gauge | None, str], Rollout]
     dtypes: tuple[str, ...] = ("float64", "float32")
+    solves: int = 18
+    """Coordinates from which on systems of equations are solved in a loop.
+
+    On a CPU that takes as long for a quadruped as straight code does and compiles in half the time; of a humanoid two
+    thirds as long, in a quarter of the time. Of smaller robots straight code is up to 1.6 times as fast.
+    """
+
     card: Any = None
     """What takes arrays of other packages that lie where it computes, and gives them back."""
 

@@ -134,5 +134,5 @@ def _loop(*_given: Any) -> Any:
     raise NotImplementedError
 
 
-BACKEND = Backend(kernel=Straight, loop=_loop, rollout=Travelling, card=device)
+BACKEND = Backend(kernel=Straight, loop=_loop, rollout=Travelling, card=device, solves=5)
 """The backend of NVIDIA's cards."""

@@ -10,11 +10,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from armwright.backends.cuda.advance import composed
+from armwright.backends.cuda.solve import solving
 from armwright.backends.cuda.writer import function, idle, plain, prelude
 from armwright.graph.program import Program
 
 BLOCK = 128
 """Threads of a block."""
+
+LONG, BESIDE = 1500, 3
+"""Of programs of so many operations, in single precision, so many blocks are to be computed at once."""
 
 WIDEST = 32
 """Entries of a row, up to which it is handed out by a warp."""
@@ -32,17 +36,26 @@ def text(program: Program, rows: Rows, double: bool) -> str:
     staged = rows.out or any(rows.arguments)
     program = plain(program)
     parts = [prelude(double), body(program, "body", double), _call(program), _STATE.format(**_state(program))]
+    alone = _alone(bounds(program, double))
     if staged:
-        parts += ["#ifdef __CUDACC__", _staged(program, rows, double), "#else", _ALONE, "#endif"]
+        parts += ["#ifdef __CUDACC__", _staged(program, rows, double), "#else", alone, "#endif"]
     else:
-        parts.append(_ALONE)
+        parts.append(alone)
     return "\n".join(parts)
+
+
+def bounds(program: Program, double: bool) -> str:
+    """Launch bounds: a long program, left to itself, takes all 255 registers for latencies that more threads hide."""
+    long = program.advance is None and len(program.nodes) > LONG
+    return f"{BLOCK}, {BESIDE}" if long and not double else str(BLOCK)
 
 
 def body(program: Program, name: str, double: bool) -> str:
     """A function of a program of any kind."""
     if program.advance is not None:
         return composed(program, program.advance, name, double)
+    if program.equations is not None:
+        return solving(program, program.equations, name, double)
     return function(program, name, double)
 
 
@@ -114,8 +127,11 @@ extern "C" __global__ void __launch_bounds__({block}) again(const __grid_constan
 #endif
 """
 
-_ALONE = f"""#ifdef __CUDACC__
-extern "C" __global__ void __launch_bounds__({BLOCK}) run(const __grid_constant__ Call call)
+
+def _alone(bounds: str) -> str:
+    """The kernel for states in any layout."""
+    return f"""#ifdef __CUDACC__
+extern "C" __global__ void __launch_bounds__({bounds}) run(const __grid_constant__ Call call)
 {{
     const whole i = blockIdx.x * (whole){BLOCK} + threadIdx.x;
     if (i < call.states && !one<false>(call, i))
@@ -160,18 +176,21 @@ def _staged(program: Program, rows: Rows, double: bool) -> str:
     __syncwarp();
     Part<{m}>::deliver(shared + {place * 32}, call.out.at + first * {m}, lane, rows);"""
     else:
-        result = "    Output out = {call.out.at + i * call.out.state, call.out.entry, 0};"
+        result = """    if (lane >= rows)
+        return;
+    Output out = {call.out.at + i * call.out.state, call.out.entry, 0};"""
         deliver = ""
     return f"""{_PARTS.format(vector="double2" if double else "float4", beside=2 if double else 4)}
-extern "C" __global__ void __launch_bounds__({BLOCK}) run(const __grid_constant__ Call call)
+extern "C" __global__ void __launch_bounds__({bounds(program, double)}) run(const __grid_constant__ Call call)
 {{
     __shared__ __align__(16) real all[{BLOCK // 32}][{room * 32}];
     real *const shared = all[threadIdx.x / 32];
     const int lane = threadIdx.x % 32;
-    const whole first = blockIdx.x * (whole){BLOCK} + (threadIdx.x & ~31), i = first + lane;
+    const whole first = blockIdx.x * (whole){BLOCK} + (threadIdx.x & ~31);
     const int rows = call.states - first < 32 ? (int)(call.states - first) : 32;
     if (rows <= 0)
         return;
+    const whole i = first + (lane < rows ? lane : rows - 1);
 {chr(10).join(fetch)}
 {chr(10).join(hand)}
     __syncwarp();

@@ -6,17 +6,20 @@ The parts follow one another in functions of their own: a compiler would else do
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from armwright.backends.cuda.order import Order, entry, ordered
+from armwright.backends.cuda.waist import opened, waist, within
 from armwright.graph.expression import Expr, Operand
 from armwright.graph.program import Program
 
 ROOM = {False: 150, True: 116}
 """How many numbers of single and of double precision may be kept at a time; some registers are for addresses."""
+
+HANDED = "handed"
+"""The name of an argument: what was computed before."""
 
 LONG = 8000
 """Operations from which on only one way to split a program is tried."""
@@ -34,13 +37,41 @@ class Part(NamedTuple):
         return len(self.order.nodes)
 
 
-def split(program: Program, double: bool) -> list[Part]:
-    """The parts of a program: one, where that has room."""
-    whole = part(program, range(len(program.outputs)))
+class Stage(NamedTuple):
+    """Parts of a program, which may be one with arguments or outputs of its own."""
+
+    program: Program
+    parts: list[Part]
+
+    def cost(self, double: bool) -> int:
+        """Operations, and about as many as it takes that there is no room."""
+        return sum(x.operations + 20 * max(0, x.order.most - ROOM[double]) for x in self.parts)
+
+
+def stages(program: Program, double: bool) -> list[Stage]:
+    """What is computed first and handed over, if that is cheaper, and the rest; the first has it as further outputs."""
+    numbers = range(len(program.outputs))
+    whole = Stage(program, split(program, double, numbers))
+    narrow = waist(program) if len(whole.parts) > 1 else []
+    if not narrow:
+        return [whole]
+    early = sorted({*within(program, narrow), *numbers[program.results :]})
+    first = replace(program, outputs=(*program.outputs, *narrow))
+    then = opened(program, narrow, HANDED)
+    both = [
+        Stage(first, split(first, double, [*early, *range(len(numbers), len(first.outputs))])),
+        Stage(then, split(then, double, [k for k in numbers if k not in set(early)])),
+    ]
+    return both if sum(stage.cost(double) for stage in both) < whole.cost(double) else [whole]
+
+
+def split(program: Program, double: bool, numbers: Sequence[int]) -> list[Part]:
+    """The parts of a program with the outputs of these numbers: one, where that has room."""
+    whole = part(program, numbers)
     if whole.order.most <= ROOM[double]:
         return [whole]
-    tried = [_parts(program, classes, double) for classes in _classes(program, whole.operations > LONG)]
-    return min(tried, key=lambda parts: sum(x.operations + _spilled(x, double) for x in parts))
+    tried = [_parts(program, classes, double) for classes in _classes(program, numbers, whole.operations > LONG)]
+    return min(tried, key=lambda parts: Stage(program, parts).cost(double))
 
 
 def part(program: Program, numbers: Sequence[int]) -> Part:
@@ -50,12 +81,7 @@ def part(program: Program, numbers: Sequence[int]) -> Part:
     return Part(list(zip(numbers, some.outputs, strict=True)), fused, ordered(some, fused, numbers))
 
 
-def _spilled(part: Part, double: bool) -> int:
-    """What it costs that a part has no room: about as many operations."""
-    return 20 * max(0, part.order.most - ROOM[double])
-
-
-def _classes(program: Program, few: bool) -> list[list[list[int]]]:
+def _classes(program: Program, numbers: Sequence[int], few: bool) -> list[list[list[int]]]:
     """Ways to put outputs side by side that belong together: of the same outer joint, column, row or matrix."""
     keys: list[Callable[[int, int, int], int]] = [
         lambda row, column, _: -max(row, column),
@@ -66,7 +92,7 @@ def _classes(program: Program, few: bool) -> list[list[list[int]]]:
     found = []
     for key in keys[: 1 if few else None]:
         classes = dict[int, list[int]]()
-        for k in range(len(program.outputs)):
+        for k in numbers:
             classes.setdefault(key(*entry(program.shape, k)), []).append(k)
         found.append([classes[name] for name in sorted(classes)])
     return found
@@ -94,12 +120,22 @@ def _parts(program: Program, classes: list[list[int]], double: bool) -> list[Par
 
 
 def fusing(program: Program) -> set[int]:
-    """Products that are part of the one sum they are used in: of two in one sum, the second."""
-    uses = Counter(x.index for node in program.nodes for x in node.args)
-    uses.update(x.index for x in program.outputs if isinstance(x, Expr))
-    found = set[int]()
+    """Products that are part of every sum they are used in: no sum has two of them, those used least come first.
+
+    A product in k sums is k fused multiply-adds instead of a multiplication and k additions.
+    """
+    used = dict[int, list[Expr | None]]()
     for node in program.nodes:
-        if node.op in ("add", "sub"):
-            products = [x for x in node.args if x.op == "mul" and uses[x.index] == 1]
-            found.update(x.index for x in products[-1:])
+        for x in node.args:
+            used.setdefault(x.index, []).append(node if node.op in ("add", "sub") else None)
+    for output in program.outputs:
+        if isinstance(output, Expr):
+            used.setdefault(output.index, []).append(None)
+    found, taken = set[int](), set[int]()
+    products = [node for node in program.nodes if node.op == "mul" and None not in used.get(node.index, [None])]
+    for product in sorted(products, key=lambda node: len(used[node.index])):
+        sums = [node.index for node in used[product.index] if node is not None]
+        if len(set(sums)) == len(sums) and taken.isdisjoint(sums):
+            found.add(product.index)
+            taken.update(sums)
     return found

@@ -14,7 +14,7 @@ from functools import cache
 from importlib.resources import files
 
 from armwright.backends.cuda.order import depends
-from armwright.backends.cuda.split import Part, split
+from armwright.backends.cuda.split import HANDED, Part, Stage, stages
 from armwright.backends.sines import LARGEST, sines
 from armwright.backends.text.c import notation
 from armwright.graph.expression import LEAVES, Expr
@@ -37,10 +37,41 @@ def function(program: Program, name: str, double: bool) -> str:
     Each as soon as it is wanted and known. It is false if an angle was too large for sines that are not careful: then
     the results are wrong. What keeps too many numbers for the registers of a thread is computed in parts.
     """
-    parts = split(program, double)
+    first, *rest = stages(program, double)
+    if not rest:
+        return _in_parts(first, name, double)
+    (then,) = rest
+    handed, begin = len(then.program.arguments[-1][1]), len(program.outputs)
+    return f"""{_in_parts(first, f"{name}_first", double, "APART")}
+{_in_parts(then, f"{name}_then", double, "APART")}
+template <class Out> struct {name}_Both {{
+    real *at;
+    Out out;
+    MEMBER void put(int k, real x)
+    {{
+        if (k >= {begin})
+            at[k - {begin}] = x;
+        else
+            out.put(k, x);
+    }}
+}};
+{head(program, name)}
+{{
+    real {HANDED}[{handed}];
+    {name}_Both<Out> both = {{{HANDED}, out}};
+    bool good = {name}_first<careful>({given(program)}, both);
+    out = both.out;
+    good &= {name}_then<careful>({given(then.program)}, out);
+    return good;
+}}"""
+
+
+def _in_parts(stage: Stage, name: str, double: bool, kind: str = "FUNCTION") -> str:
+    """One function, or several and one that calls them."""
+    program, parts = stage
     if len(parts) == 1:
-        return _part(program, parts[0], name, double)
-    calls = [f"    good &= {name}_{k}<careful>({_given(program)}, out);" for k in range(len(parts))]
+        return _part(program, parts[0], name, double, kind)
+    calls = [f"    good &= {name}_{k}<careful>({given(program)}, out);" for k in range(len(parts))]
     return "\n".join(
         [
             *(_part(program, part, f"{name}_{k}", double, "APART") for k, part in enumerate(parts)),
@@ -67,7 +98,8 @@ def _part(program: Program, part: Part, name: str, double: bool, kind: str = "FU
     )
 
 
-def _given(program: Program) -> str:
+def given(program: Program) -> str:
+    """The arguments, handed on."""
     return ", ".join(name for name, _ in program.arguments)
 
 
@@ -75,14 +107,14 @@ def head(program: Program, name: str, kind: str = "FUNCTION") -> str:
     """The first line of a function."""
     kinds = ", ".join(["bool careful", *(f"class A{a}" for a in range(len(program.arguments))), "class Out"])
     pattern, out = ("A{} {}", "results") if kind == "APART" else ("const A{} &{}", "out")
-    given = ", ".join(pattern.format(a, argument) for a, (argument, _) in enumerate(program.arguments))
-    return f"template <{kinds}> {kind} bool {name}({given}, Out &{out})"
+    taken = ", ".join(pattern.format(a, argument) for a, (argument, _) in enumerate(program.arguments))
+    return f"template <{kinds}> {kind} bool {name}({taken}, Out &{out})"
 
 
 class _Body:
     """The statements of a function; what is read has a name of its own from where it is read first.
 
-    A product that is used once, in a sum, is part of a fused multiply-add: that is said here and not left to compilers,
+    A product that is used in sums alone is part of fused multiply-adds: that is said here and not left to compilers,
     so that all of them compute the same. No variable is `const`: of each that is, nvcc asks whether its value is known
     already, and of those it depends on, along every path, which takes it for ever.
     """
@@ -105,8 +137,7 @@ class _Body:
             for k in self._outputs.get(node.index, ()):
                 self._lines.append(f"    out.put({k}, {self._value(node)});")
         for k, x in self._part.outputs:
-            if not depends(x):
-                number = x.value if isinstance(x, Expr) else float(x)
+            if (number := known(x)) is not None:
                 self._lines.append(f"    out.put({k}, {self._notation['constant'](number)});")
         return self._lines
 
@@ -149,8 +180,7 @@ class _Body:
     def _sines(self, angle: Expr) -> None:
         self._angles += 1
         s, c = f"s{self._angles}", f"c{self._angles}"
-        given = self._value(angle)
-        self._lines.append(f"    real {s}, {c};\n    sines<careful>({given}, &{s}, &{c}, &size);")
+        self._lines.append(f"    real {s}, {c};\n    sines<careful>({self._value(angle)}, &{s}, &{c}, &size);")
         for op, name in zip(PAIR, (s, c), strict=True):
             self._names[angle.graph.node(op, angle).index] = name
 
@@ -171,7 +201,7 @@ def idle(program: Program) -> list[tuple[int, int]]:
     return [place for index, place in program.places().items() if index not in used]
 
 
-def known(x: Operand) -> float | None:
+def known(x: Expr | float) -> float | None:
     """The number that an output is in every state."""
     return x.value if isinstance(x, Expr) else float(x)
 
