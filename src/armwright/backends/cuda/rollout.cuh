@@ -394,7 +394,8 @@ FUNCTION real error_of(const Call &call, const Slopes &slopes, real length, cons
         weighted(slopes, n ? ERROR2 : ERROR, STAGES, sum);
 #pragma unroll
         for (int e = 0; e < CONTROLLED; ++e) {
-            const real scale = OF(fma)(call.options[RTOL], OF(fmax)(OF(fabs)(y[e]), OF(fabs)(end[e])), call.options[ATOL]);
+            const real largest = OF(fmax)(OF(fabs)(y[e]), OF(fabs)(end[e]));
+            const real scale = OF(fma)(call.options[RTOL], largest, call.options[ATOL]);
             const real share = sum[e] * length / scale;
             squares[n] = OF(fma)(share, share, squares[n]);
         }
