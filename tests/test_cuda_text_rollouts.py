@@ -71,7 +71,9 @@ def test_single_precision_is_as_good_as_it_can_be() -> None:
     options = {"q0": [[0.1, 0.2], [-1.0, 2.0]], "duration": 0.2, "every": 0.1, "step": 0.01}
     run = both(RR, SLOPE, dtype="float32", within=2e-5, **options)
     assert run.q.dtype == np.float32
-    both(RR, SLOPE, dtype="float32", within=1e-4, **{**options, "step": None}, integrator="rkdp54", rtol=1e-4)
+    options |= {"step": None, "integrator": "rkdp54", "rtol": 1e-4}  # an error estimate that is rounding, in part
+    chosen = aw.simulate_batch(RR, SLOPE, dtype="float32", target="text", **options)
+    np.testing.assert_allclose(chosen.q, aw.simulate_batch(RR, SLOPE, **options).q, rtol=0, atol=1e-4)
 
 
 @pytest.mark.parametrize("method", [{"step": 0.01}, {"integrator": "rkdp54"}], ids=["fixed", "chosen"])

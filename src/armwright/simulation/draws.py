@@ -28,7 +28,8 @@ WEYL = (0x9E3779B9, 0xBB67AE85)
 ROUNDS = 10
 LOW = 0xFFFFFFFF
 
-KINDS = ("uniform", "normal")
+BLOCK = 1 << 14
+"""Numbers that a CPU draws at a time, while all that they are made of is near it."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,9 @@ class Drawn:
 
     def numbers(self, begin: int, count: int, arrays: Any = np) -> Any:
         """Those of rollouts from `begin` on, an array of a module like NumPy."""
+        if arrays is np and count > BLOCK:
+            ends = range(begin, begin + count, BLOCK)
+            return np.concatenate([self.numbers(k, min(BLOCK, begin + count - k)) for k in ends])
         share = _shares(self.key, self.column, begin, count, arrays)
         if self.kind == "uniform":
             return self.first + (self.second - self.first) * share

@@ -1,6 +1,7 @@
 // Motions of many rollouts, one by each thread, as `backends.interface.FIELDS` has them. Before this stand the functions
 // `body` (the derivative of a state), `watch` and `gauge`, and how many there are of everything: ENTRIES of a state,
 // STAGES of a step, the weights A, B and C of these, EVENTS, GAUGES; what a thread has for itself stays in registers.
+// OF(sqrt) is the function for `real`, by the name it has in C.
 
 struct Call {
     real *y, *p, *t, *h, *previous, *held, *accepted, *rejected, *state, *event, *late, *records, *totals;
@@ -59,8 +60,8 @@ FUNCTION void unit(real *y, real *slope)
 #pragma unroll
         for (int e = 0; e < ENTRIES; ++e)
             if (on_circle(c, e))
-                square = fma(y[e], y[e], square);
-        const real length = sqrt(square);
+                square = OF(fma)(y[e], y[e], square);
+        const real length = OF(sqrt)(square);
 #pragma unroll
         for (int e = 0; e < ENTRIES; ++e)
             if (on_circle(c, e)) {
@@ -96,13 +97,13 @@ template <bool careful> FUNCTION bool step(Open &p, Slopes &, real t, real h, co
 #pragma unroll
         for (int e = 0; e < ENTRIES; ++e)
             if (moves(e)) {
-                sum[e] = fma(weight, k[e], sum[e]);
-                place[e] = fma(next, k[e], y[e]);
+                sum[e] = OF(fma)(weight, k[e], sum[e]);
+                place[e] = OF(fma)(next, k[e], y[e]);
             }
     }
 #pragma unroll
     for (int e = 0; e < ENTRIES; ++e)
-        end[e] = moves(e) ? fma(h, sum[e], y[e]) : y[e];
+        end[e] = moves(e) ? OF(fma)(h, sum[e], y[e]) : y[e];
     return fine;
 }
 
@@ -128,7 +129,7 @@ FUNCTION void weighted(const Slopes &slopes, const real *weights, int count, rea
 #pragma unroll
             for (int e = 0; e < ENTRIES; ++e)
                 if (moves(e))
-                    sum[e] = fma(weight, slopes.k[j][e], sum[e]);
+                    sum[e] = OF(fma)(weight, slopes.k[j][e], sum[e]);
     }
 }
 
@@ -144,7 +145,7 @@ template <bool careful> FUNCTION bool step(Open &p, Slopes &slopes, real t, real
         weighted(slopes, A + j * (j - 1) / 2, j, sum);
 #pragma unroll
         for (int e = 0; e < ENTRIES; ++e)
-            sum[e] = moves(e) ? fma(h, sum[e], y[e]) : y[e];
+            sum[e] = moves(e) ? OF(fma)(h, sum[e], y[e]) : y[e];
         p.forget();
         fine = body<careful>(at, sum AND_OPEN, out) && fine;
 #pragma unroll
@@ -154,7 +155,7 @@ template <bool careful> FUNCTION bool step(Open &p, Slopes &slopes, real t, real
     weighted(slopes, B, STAGES, sum);
 #pragma unroll
     for (int e = 0; e < ENTRIES; ++e)
-        end[e] = moves(e) ? fma(h, sum[e], y[e]) : y[e];
+        end[e] = moves(e) ? OF(fma)(h, sum[e], y[e]) : y[e];
     return fine;
 }
 
@@ -198,7 +199,7 @@ FUNCTION real latest(const real *ways, const real *values)
     real highest = (real)-1e30;
     for (int e = 0; e < EVENTS; ++e)
         if (ways[e] != 0)
-            highest = fmax(ways[e] * values[e], highest);
+            highest = OF(fmax)(ways[e] * values[e], highest);
     return highest;
 }
 
@@ -222,13 +223,13 @@ template <bool careful> APART bool locate(Open &p, Crossing &found)
     }
     if (!found.hit)
         return fine;
-    const real far = fmax(fabs(found.t), fabs(found.t + found.length));
-    const real width = fmax(far / fabs(found.length) * (2 * ROUNDING), 2 * ROUNDING);
+    const real far = OF(fmax)(OF(fabs)(found.t), OF(fabs)(found.t + found.length));
+    const real width = OF(fmax)(far / OF(fabs)(found.length) * (2 * ROUNDING), 2 * ROUNDING);
     real low = 0, high = 1, at_low = latest(ways, found.before), at_high = latest(ways, found.after), side = 0;
     for (int guess = 0; guess < MOST_GUESSES && high - low > width; ++guess) {
         const real gap = high - low, little = width * (real)0.5;
         const real back = guess % HALVINGS == HALVINGS - 1 ? gap * (real)0.5 : at_high * gap / (at_high - at_low);
-        const real x = fmax(fmin(high - back, high - little), low + little);
+        const real x = OF(fmax)(OF(fmin)(high - back, high - little), low + little);
         fine = again<careful>(p, found, found.length * x, values) && fine;
         const real f = latest(ways, values);
         if (f < 0) {  // of the ends of the bracket one that stays counts for half (Illinois)
@@ -359,9 +360,9 @@ template <bool careful> FUNCTION bool measure(Open &p, const Lane &lane, Measure
     for (int g = 0; g < GAUGES; ++g) {
         real &total = measured.total(g);
         if (g < LARGEST)
-            total = fmax(total, now[g]);
+            total = OF(fmax)(total, now[g]);
         else if (g < LARGEST + INTEGRALS) {
-            total = fma(measured.before(g) + now[g], half, total);
+            total = OF(fma)(measured.before(g) + now[g], half, total);
             measured.before(g) = now[g];
         } else
             total = now[g];
@@ -393,28 +394,29 @@ FUNCTION real error_of(const Call &call, const Slopes &slopes, real length, cons
         weighted(slopes, n ? ERROR2 : ERROR, STAGES, sum);
 #pragma unroll
         for (int e = 0; e < CONTROLLED; ++e) {
-            const real scale = fma(call.options[RTOL], fmax(fabs(y[e]), fabs(end[e])), call.options[ATOL]);
+            const real largest = OF(fmax)(OF(fabs)(y[e]), OF(fabs)(end[e]));
+            const real scale = OF(fma)(call.options[RTOL], largest, call.options[ATOL]);
             const real share = sum[e] * length / scale;
-            squares[n] = fma(share, share, squares[n]);
+            squares[n] = OF(fma)(share, share, squares[n]);
         }
     }
     if (ESTIMATES == 1)
-        return sqrt(squares[0] * (real)(1.0 / CONTROLLED));
+        return OF(sqrt)(squares[0] * (real)(1.0 / CONTROLLED));
     // Hairer and Wanner's combination of the estimates of order 5 and 3
-    const real weight = fma(squares[1], (real)0.01, squares[0]);
-    return squares[0] == 0 ? (real)0 : squares[0] / sqrt(weight * (real)CONTROLLED);
+    const real weight = OF(fma)(squares[1], (real)0.01, squares[0]);
+    return squares[0] == 0 ? (real)0 : squares[0] / OF(sqrt)(weight * (real)CONTROLLED);
 }
 
 // How long the next step may be, by the error of this one and of the one before (`integrate.control.Rule`).
 FUNCTION real next_step(const Call &call, const Lane &lane, real err, real length, bool cut, bool accept)
 {
     const real *const option = call.options;
-    const real power = pow(fmax(err, SMALLEST), accept ? option[ALPHA] : option[RETRY]);
-    const real memory = accept ? pow(lane.previous, option[BETA]) : (real)1;
+    const real power = OF(pow)(OF(fmax)(err, SMALLEST), accept ? option[ALPHA] : option[RETRY]);
+    const real memory = accept ? OF(pow)(lane.previous, option[BETA]) : (real)1;
     const real wanted = err != err ? option[SHRINK] : option[SAFETY] * memory / power;
     const real most = lane.held != 0 ? option[HOLD] : option[GROW];
-    const real following = fabs(length * fmin(fmax(wanted, option[SHRINK]), most)), size = fabs(lane.h);
-    return fmin(cut && accept && size > following ? size : following, option[LONGEST]);
+    const real following = OF(fabs)(length * OF(fmin)(OF(fmax)(wanted, option[SHRINK]), most)), size = OF(fabs)(lane.h);
+    return OF(fmin)(cut && accept && size > following ? size : following, option[LONGEST]);
 }
 
 // To the time of the next record, in as many steps as keep the error below the tolerance.
@@ -425,10 +427,10 @@ template <bool careful> FUNCTION bool travel(const Call &call, Open &p, Lane &la
             *halted = true;
             return true;
         }
-        const real left = goal - lane.t, way = fabs(left), size = fabs(lane.h), began = lane.t;
-        const bool arrives = way <= fmin(size * STRETCH, call.options[LONGEST] * ROUNDED);
+        const real left = goal - lane.t, way = OF(fabs)(left), size = OF(fabs)(lane.h), began = lane.t;
+        const bool arrives = way <= OF(fmin)(size * STRETCH, call.options[LONGEST] * ROUNDED);
         const bool cut = arrives ? way < size : way < 2 * size;
-        const real length = arrives ? left : cut ? left * (real)0.5 : copysign(size, left);
+        const real length = arrives ? left : cut ? left * (real)0.5 : OF(copysign)(size, left);
         real end[ENTRIES];
         bool fine = step<careful>(p, lane.slopes, began, length, lane.y, end);
         const real err = error_of(call, lane.slopes, length, lane.y, end);
@@ -449,13 +451,13 @@ template <bool careful> FUNCTION bool travel(const Call &call, Open &p, Lane &la
             lane.t = time;
             lane.accepted += 1;
             if (!cut)
-                lane.previous = fmax(err, FORGIVEN);
+                lane.previous = OF(fmax)(err, FORGIVEN);
         } else
             lane.rejected += 1;
         lane.slopes.from = accept ? SAME_AS_LAST : 1;
         lane.held = accept ? (real)0 : (real)1;
-        lane.h = copysign(following, left);
-        if (!accept && following < fmax(fabs(began), fabs(goal)) * (16 * ROUNDING))
+        lane.h = OF(copysign)(following, left);
+        if (!accept && following < OF(fmax)(OF(fabs)(began), OF(fabs)(goal)) * (16 * ROUNDING))
             lane.state = err != err ? BROKEN : TOO_SMALL;
         if (tries >= call.limit && lane.t != goal && lane.state == 0)
             lane.state = TOO_MANY;
@@ -549,7 +551,7 @@ template <bool careful> FUNCTION bool motion(const Call &call, whole i)
 #pragma unroll
     for (int g = 0; g < GAUGES; ++g) {
         const real total = call.totals[g * call.stride + i];
-        measured.total(g) = g < LARGEST ? fmax(total, begin[g]) : total;
+        measured.total(g) = g < LARGEST ? OF(fmax)(total, begin[g]) : total;
         if (g >= LARGEST && g < LARGEST + INTEGRALS)
             measured.before(g) = begin[g];
     }

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from armwright.backends.cuda.writer import function, prelude
+from armwright.backends.cuda.writer import function, known, prelude
 from armwright.backends.interface import (
     BROKEN,
     ENDED,
@@ -31,7 +31,6 @@ from armwright.backends.interface import (
     Watch,
 )
 from armwright.backends.text.c import notation
-from armwright.graph.expression import Expr, Operand
 from armwright.graph.program import Program
 from armwright.integrate.control import FORGIVEN, ROUNDED, SMALLEST, STRETCH
 from armwright.integrate.tableaus import Steps
@@ -153,6 +152,7 @@ def _sizes(
     lines = [f"#define {name} {number}" for name, number in numbers.items()]
     beside = (numbers["GAUGES"] + numbers["INTEGRALS"]) * BLOCK * (8 if double else 4)
     lines.append(f"#if defined(__CUDACC__) && {beside} <= {BESIDE}\n#define BESIDE 1\n#endif")
+    lines.append(f"#define OF(name) name{'' if double else '##f'}")
     lines.append(f'#define REGISTER(x) "+{"d" if double else "f"}"(x)')
     read = ", ".join(f"call.p[{k} * call.stride + i]" for k in range(mine))
     lines.append(f"#define OWN_NUMBERS {f', {{{read}}}' if 0 < mine <= OWN else ''}")
@@ -207,14 +207,9 @@ def _weights(steps: Steps, double: bool) -> str:
     return "\n".join(table(name, numbers) for name, numbers in tables.items())
 
 
-def _known(x: Operand) -> float | None:
-    """The number that an output is in every state."""
-    return x.value if isinstance(x, Expr) else float(x)
-
-
 def _places(program: Program, layout: Layout, watch: Watch | None) -> str:
     """Which entries move, which are of a quaternion, and which way events are crossed."""
-    still = [f"e != {e}" for e, x in enumerate(program.outputs) if _known(x) == 0]
+    still = [f"e != {e}" for e, x in enumerate(program.outputs) if known(x) == 0]
     circles = [f"(c == {c} && e >= {a} && e < {b})" for c, (a, b) in enumerate(layout.circles)]
     ways = [] if watch is None else [f"e == {e} ? {way} : " for e, way in enumerate(watch.directions) if way]
     return f"""FUNCTION constexpr bool moves(int e)
