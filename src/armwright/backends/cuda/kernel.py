@@ -17,8 +17,11 @@ from armwright.graph.program import Program
 BLOCK = 128
 """Threads of a block."""
 
-LONG, BESIDE = 1500, 3
-"""Of programs of so many operations, in single precision, so many blocks are to be computed at once."""
+LONG, LONGEST, BESIDE = 1500, 5500, 3
+"""Of programs of so many operations, in single precision, so many blocks are to be computed at once.
+
+Of longer ones the compiler would spill what it then has no register for.
+"""
 
 WIDEST = 32
 """Entries of a row, up to which it is handed out by a warp."""
@@ -46,7 +49,7 @@ def text(program: Program, rows: Rows, double: bool) -> str:
 
 def bounds(program: Program, double: bool) -> str:
     """Launch bounds: a long program, left to itself, takes all 255 registers for latencies that more threads hide."""
-    long = program.advance is None and len(program.nodes) > LONG
+    long = program.advance is None and LONG < len(program.nodes) < LONGEST
     return f"{BLOCK}, {BESIDE}" if long and not double else str(BLOCK)
 
 
