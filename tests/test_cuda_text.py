@@ -126,7 +126,7 @@ def advancing(robot: aw.Robot, kind: str, integrator: str) -> Program:
     return {
         "forward": lambda: program,
         "back": lambda: pulling(program),
-        "slopes": lambda: linearising(robot, program),
+        "slopes": lambda: linearising(robot, program, looped=robot.n > 2),
     }[kind]()
 
 

@@ -137,6 +137,7 @@ def _slopes(
                 for x, rates in ((dq, moving), (dv, gaining))
             )
             F = _stacked(computed(advance.without(program), [place[:, :n], place[:, n:], *given[2:]]), y)
+            F = F if program.equations is None else solved(program.equations, F.T).T
             by_q, by_qd, by_tau = np.moveaxis(F.reshape(-1, 3, n, n), 1, 0)
             moving.append(dvi)
             gaining.append(by_q @ dqi + by_qd @ dvi + np.concatenate([np.zeros((len(y), n, 2 * n)), by_tau], axis=2))

@@ -464,7 +464,9 @@ def _forward(code: Description, integrator: str, vary: tuple[str, ...], dtype: s
 
 @lru_cache(KEPT)
 def _slopes(code: Description, integrator: str, vary: tuple[str, ...], dtype: str, target: str) -> Kernel:
-    return backend(target).kernel(linearising(code, _program(code, integrator, vary), vary), dtype)
+    made = backend(target)
+    looped = made.card is not None and code.n >= made.solves
+    return made.kernel(linearising(code, _program(code, integrator, vary), vary, looped), dtype)
 
 
 @lru_cache(KEPT)

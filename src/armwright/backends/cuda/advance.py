@@ -8,9 +8,11 @@ memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
+from armwright.backends.cuda.solve import solving
 from armwright.backends.cuda.writer import function, head
 from armwright.backends.text.c import notation
 from armwright.graph.program import Advance, Program
@@ -23,11 +25,21 @@ def composed(program: Program, advance: Advance, name: str, double: bool) -> str
     """What `writer.function` is of other programs: where rates lead, derivatives of that, or the gradient back."""
     inner = advance.without(program)
     rates = function(advance.rates or inner, f"{name}_rates", double)
-    others = [] if advance.rates is None else [function(inner, f"{name}_others", double)]
+    others = [] if advance.rates is None else [_others(program, advance, f"{name}_others", double)]
     kind = _forward if advance.rates is None else _back if advance.pull else _slopes
     text = _Text(program, advance, name, double)
     lines = "\n".join(f"    {line}" if line else "" for line in kind(text).strip().split("\n"))
     return "\n".join([rates, *others, *text.tables(), f"{head(program, name)}\n{{", lines, "}"])
+
+
+def _others(program: Program, advance: Advance, name: str, double: bool) -> str:
+    """What a gradient makes of rates, or their derivatives, three matrices, of which equations may be left."""
+    inner, n = advance.without(program), program.sizes[1]
+    if advance.pull:
+        return function(inner, name, double)
+    inner = replace(inner, shape=(3, n, n))
+    left = inner.equations
+    return function(inner, name, double) if left is None else solving(inner, left, name, double)
 
 
 class _Combined(NamedTuple):

@@ -112,7 +112,7 @@ class Order(NamedTuple):
 def ordered(program: Program, fused: set[int], numbers: Sequence[int]) -> Order:
     """All of a program but for products within sums; `numbers` are those of its outputs, which may be some of many."""
     work = Work(program, fused)
-    ways = [work.before(outputs) for outputs in _ways(program, numbers)]
+    ways = [*(work.before(outputs) for outputs in _ways(program, numbers)), sorted(work.nodes)]
     counts = [work.most(way) for way in ways]
     if counts[0] <= FEW:
         best = work.before([*(i for i, x in work.nodes.items() if x.op in ("sin", "cos")), *ways[0]])

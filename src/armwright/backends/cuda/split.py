@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from armwright.backends.cuda.order import Order, entry, ordered
+from armwright.backends.cuda.order import Order, depends, entry, ordered
 from armwright.backends.cuda.waist import opened, waist, within
 from armwright.graph.expression import Expr, Operand
 from armwright.graph.program import Program
@@ -89,12 +89,14 @@ def _classes(program: Program, numbers: Sequence[int], few: bool) -> list[list[l
         lambda row, _, __: -row,
         lambda row, _, matrix: matrix if row >= 0 else -1,
     ]
-    found = []
+    found, known = [], [k for k in numbers if not depends(program.outputs[k])]
     for key in keys[: 1 if few else None]:
         classes = dict[int, list[int]]()
         for k in numbers:
-            classes.setdefault(key(*entry(program.shape, k)), []).append(k)
-        found.append([classes[name] for name in sorted(classes)])
+            if depends(program.outputs[k]):
+                classes.setdefault(key(*entry(program.shape, k)), []).append(k)
+        first, *rest = (classes[name] for name in sorted(classes))
+        found.append([[*first, *known], *rest])
     return found
 
 
