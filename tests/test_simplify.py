@@ -641,6 +641,28 @@ def _from_c(made: Mapping[str, str], folder: Path, dtype: str) -> dict[str, Call
     return {name: partial(call, name) for name in PROGRAMS}
 
 
+def _from_cuda(made: Mapping[str, str], folder: Path, dtype: str) -> dict[str, Call]:
+    """As C++."""
+    if (compiler := shutil.which("g++")) is None:
+        pytest.skip("no g++ on this machine")
+    (folder / "puma560.cuh").write_text(made["puma560.cuh"])
+    calls = [
+        f'extern "C" void {name}(const puma560::real *x, puma560::real *out) {{ puma560::{name}(x, out); }}'
+        for name in PROGRAMS
+    ]
+    (folder / "use.cpp").write_text("\n".join(['#include "puma560.cuh"', *calls]))
+    strict = ["-std=c++17", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O2", "-ffp-contract=off", "-shared", "-fPIC"]
+    subprocess.run([compiler, *strict, str(folder / "use.cpp"), "-o", str(folder / "f.so")], check=True)
+    library = ctypes.CDLL(str(folder / "f.so"))
+
+    def call(name: str, state: np.ndarray) -> np.ndarray:
+        state, out = state.astype(dtype), np.empty(PROGRAMS[name].shape, dtype)
+        getattr(library, name)(ctypes.c_void_p(state.ctypes.data), ctypes.c_void_p(out.ctypes.data))
+        return out
+
+    return {name: partial(call, name) for name in PROGRAMS}
+
+
 def _from_fmu(made: Mapping[str, bytes], folder: Path, dtype: str) -> dict[str, Call]:
     """By the C functions in it; what is around them has tests of its own."""
     with zipfile.ZipFile(io.BytesIO(made["puma560.fmu"])) as unit:
@@ -678,6 +700,7 @@ def _from_sympy(made: Mapping[str, Any], folder: Path, dtype: str) -> dict[str, 
 FROM: dict[str, Callable[[Mapping[str, Any], Path, str], dict[str, Call]]] = {
     "c": _from_c,
     "cpp": _from_c,  # what it adds is a view of the same functions
+    "cuda": _from_cuda,
     "fmu": _from_fmu,
     "python": _from_python,
     "casadi": _from_casadi,

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from armwright.backends.cuda import device, kernel
+from armwright.backends.cuda import device, kernel, loop
 from armwright.backends.cuda.device import Array, Code, copied, cupy, full, memory
 from armwright.backends.cuda.travelling import Travelling
-from armwright.backends.interface import Backend, Repeated
+from armwright.backends.interface import Backend, Repeated, Rolled, Tables
 from armwright.errors import ArmwrightError
 from armwright.graph.angles import rounds
 from armwright.graph.program import Program
@@ -130,9 +130,55 @@ class Straight(Repeated):
         return bool(whole and 1 < n <= kernel.WIDEST and states > 1)
 
 
-def _loop(*_given: Any) -> Any:
-    raise NotImplementedError
+class Looped(Straight):
+    """Sweeps over the joints of a chain."""
+
+    _turns = True
+
+    def __init__(self, rolled: Rolled, tables: Tables, dtype: str) -> None:
+        self.shape, self.dtype, self._rolled, self._tables = (len(tables.kinds),), np.dtype(dtype), rolled, tables
+        self._codes = {}
+
+    @property
+    def source(self) -> str:
+        return loop.text(self._rolled, self.dtype == np.float64)
+
+    @cached_property
+    def _code(self) -> Code:
+        return Code(self.source, kernel.BLOCK)
+
+    @cached_property
+    def _placed(self) -> list[Any]:
+        """Parameters, starts and kinds on the card."""
+        tables = self._tables
+        return [copied(np.ascontiguousarray(x)) for x in (tables.parameters, tables.starts, tables.kinds)]
+
+    @cached_property
+    def _call(self) -> type[ctypes.Structure]:
+        fields = [
+            *((f"{name}_", Array) for name in (*self._rolled.inputs, "out")),
+            *((name, ctypes.c_void_p) for name in ("good", "bad", "last", "marked")),
+            ("states", ctypes.c_longlong),
+            *((name, ctypes.c_void_p) for name in ("parameters", "starts", "kinds", "records")),
+            ("threads", ctypes.c_longlong),
+            ("joints", ctypes.c_int),
+        ]
+        return type("Call", (ctypes.Structure,), {"_fields_": fields})
+
+    def launch(self, arrays: Sequence[Any], out: Any, good: Any = None) -> Any:
+        told = cupy().empty(2, np.uint64)
+        told.data.memset_async(0xFF, told.nbytes)
+        (joints,), threads = self.shape, min(len(out), loop.THREADS)
+        marked = cupy().empty(len(out), np.int64)
+        records = cupy().empty(max(1, joints * loop.width(self._rolled) * threads), self.dtype)
+        where = 0 if good is None else good.data.ptr
+        places = (told.data.ptr, told.data.ptr + told.itemsize, marked.data.ptr, len(out))
+        tables = [x.data.ptr for x in (*self._placed, records)]
+        call = self._call(*map(Array.of, (*arrays, out)), where, *places, *tables, threads, joints)
+        self._code.launch(call, threads)
+        self._code.launch(call, threads, name="again")
+        return told
 
 
-BACKEND = Backend(kernel=Straight, loop=_loop, rollout=Travelling, card=device, solves=5)
+BACKEND = Backend(kernel=Straight, loop=Looped, rollout=Travelling, card=device, solves=5)
 """The backend of NVIDIA's cards."""

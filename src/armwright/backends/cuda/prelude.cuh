@@ -17,10 +17,7 @@
 #define TABLE static const
 #define EACH(e, count) for (int e = 0; e < (count); ++e)
 #define TURNS EACH
-#define __restrict__ __restrict
 #endif
-
-typedef long long whole;
 
 #ifdef __CUDACC__
 FUNCTION float turned(float x, unsigned quadrant)
@@ -90,40 +87,6 @@ FUNCTION real divided(real x, real y)
 }
 #endif
 
-// Arrays of many states, `state` and `entry` numbers apart, and one state of them as functions read and write it.
-struct Array {
-    real *at;
-    whole state, entry;
-};
-
-struct Input {
-    const real *__restrict__ at;
-    whole entry;
-    MEMBER real operator[](int k) const
-    {
-#ifdef __CUDACC__
-        return __ldcs(at + k * entry);
-#else
-        return at[k * entry];
-#endif
-    }
-};
-
-struct Output {
-    real *__restrict__ at;
-    whole entry;
-    real sum;  // nan once a result is not finite
-    MEMBER void put(int k, real x)
-    {
-#ifdef __CUDACC__
-        __stcs(at + k * entry, x);
-#else
-        at[k * entry] = x;
-#endif
-        sum = fma(x, (real)0, sum);
-    }
-};
-
 // Numbers of a state in registers.
 struct Kept {
     real *at;
@@ -132,9 +95,3 @@ struct Kept {
         at[k] = x;
     }
 };
-
-FUNCTION Input state_of(const Array &array, whole i)
-{
-    Input input = {array.at + i * array.state, array.entry};
-    return input;
-}

@@ -25,10 +25,18 @@ PAIR = ("sin", "cos")
 
 @cache
 def prelude(double: bool) -> str:
+    """What comes before all kernels."""
+    return f"{arithmetic(double)}\n{_text('arrays.cuh')}"
+
+
+def arithmetic(double: bool) -> str:
     """What comes before all functions."""
     real = "double" if double else "float"
-    text = (files(__package__) / "prelude.cuh").read_text("utf-8")
-    return f"typedef {real} real;\n{text}\n{_sines(double)}"
+    return f"typedef {real} real;\n{_text('prelude.cuh')}\n{_sines(double)}"
+
+
+def _text(name: str) -> str:
+    return (files(__package__) / name).read_text("utf-8")
 
 
 def function(program: Program, name: str, double: bool) -> str:
@@ -90,12 +98,19 @@ def _part(program: Program, part: Part, name: str, double: bool, kind: str = "FU
         [
             f"{head(program, name, kind)}\n{{",
             *(["    Out out = results;"] if apart else []),
+            *(f"    (void){argument};" for argument in _unused(program, part)),
             "    real size = 0;",
             *_Body(program, part, double).lines(),
             *(["    results = out;"] if apart else []),
             f"    return careful || size <= {limit};\n}}",
         ]
     )
+
+
+def _unused(program: Program, part: Part) -> list[str]:
+    """Arguments that these outputs do not depend on."""
+    used = {node.index for node in part.order.nodes}
+    return [argument for argument, inputs in program.arguments if not any(x.index in used for x in inputs)]
 
 
 def given(program: Program) -> str:
