@@ -37,7 +37,7 @@ def compiled(text: str, folder: Path) -> Any:
 def computed(kernel: Any, text: str, folder: Path, arrays: list[np.ndarray], out: np.ndarray) -> np.ndarray:
     """Fill `out` (states, entries) by the text of a kernel of `backends.cuda`; returns which states are good."""
     good, bad = np.zeros(len(out), np.uint8), np.full(1, NONE, np.uint64)
-    call = kernel._call(*map(Array.of, (*arrays, out)), good.ctypes.data, bad.ctypes.data, None, None, len(out))
+    call = kernel._call(*map(Array.of, (*arrays, out)), good.ctypes.data, bad.ctypes.data, None, None, len(out), 0)
     compiled(text, folder)(call)
     first = np.flatnonzero(good == 0)
     assert int(bad[0]) == (first[0] if first.size else NONE)

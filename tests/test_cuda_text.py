@@ -101,7 +101,9 @@ def test_the_text_of_a_kernel_is_what_it_was() -> None:
 def test_nvcc_compiles_kernels_without_spilling(rows: bool, tmp_path: Path) -> None:
     """In parts: the derivatives of seven joints as a whole would spill two kilobytes."""
     program = written_out(cheapest(Request("inverse_dynamics_derivatives", aw.load("panda"))).program)
-    text = kernel.text(program, kernel.Rows((rows,) * len(program.sizes), False), double=True)
+    text = kernel.text(
+        program, kernel.Layout((kernel.ROW if rows else kernel.ANY,) * len(program.sizes), kernel.ANY), double=True
+    )
     (tmp_path / "kernel.cu").write_text(text)
     command = ["nvcc", "-arch=sm_90", "-std=c++17", "-fmad=false", "--cubin", "-Xptxas", "-v"]
     done = subprocess.run(

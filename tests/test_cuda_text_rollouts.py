@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,9 +16,13 @@ from test_interrupt import test_who_is_told_to_stop_stays_where_it_is as stays
 
 import armwright as aw
 from armwright import torque
+from armwright.backends.cuda import rollout, travelling
 from armwright.backends.interface import BACKENDS
+from armwright.integrate import method
 from armwright.robot import random_tree
+from armwright.simulation.kernels import motion_of
 from armwright.simulation.measures import MEASURES
+from armwright.simulation.motion import derivative, layout_of
 
 pytestmark = needs_compiler
 RR = aw.load("rr")
@@ -108,8 +117,8 @@ def test_a_free_base_turns_by_unit_quaternions(method: dict) -> None:
 
 
 def test_large_angles_are_done_again_with_care() -> None:
-    for method in ({"step": 0.01}, {"integrator": "rkdp54", "rtol": 1e-6}):
-        far = both(RR, q0=[[0.1, 0.2], [5e6, 1.0]], qd0=[[0, 0], [0.1, 0]], duration=0.1, within=1e-8, **method)
+    for how in ({"step": 0.01}, {"integrator": "rkdp54", "rtol": 1e-6}):
+        far = both(RR, q0=[[0.1, 0.2], [5e6, 1.0]], qd0=[[0, 0], [0.1, 0]], duration=0.1, within=1e-8, **how)
         assert np.isfinite(far.q).all()
 
 
@@ -141,3 +150,21 @@ def test_threads_are_those_of_a_cpu() -> None:
 @pytest.mark.parametrize("how", [{"integrator": "rk4", "step": 0.01}, {"integrator": "dop853", "rtol": 1e-6}])
 def test_who_is_told_to_stop_stays(how: dict) -> None:
     stays("text", how)
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc on this machine")
+@pytest.mark.parametrize("double", [False, True])
+def test_a_card_keeps_the_state_in_registers(double: bool, tmp_path: Path) -> None:
+    """As many blocks as `travelling` wants have room beside each other, and no number of a thread leaves them."""
+    arm, dtype = aw.load("panda"), "float64" if double else "float32"
+    law = torque.Free()
+    program, steps = derivative(motion_of(arm, law)), method("rk4").steps(fixed=True)
+    text = rollout.text(program, steps, layout_of(arm, law), None, None, (), double, blocks=travelling.BLOCKS[dtype])
+    (tmp_path / "kernel.cu").write_text(text)
+    command = ["nvcc", "-arch=sm_90", "-std=c++17", "-fmad=false", "--cubin", "-Xptxas", "-v", "-o", os.devnull]
+    done = subprocess.run(
+        [*command, str(tmp_path / "kernel.cu")], check=True, capture_output=True, text=True, timeout=120
+    )
+    (registers,) = map(int, re.findall(r"Used (\d+) registers", done.stderr))
+    assert registers <= 65536 // (travelling.BLOCKS[dtype] * rollout.BLOCK)
+    assert "0 bytes spill stores, 0 bytes spill loads" in done.stderr

@@ -38,6 +38,46 @@ struct Output {
     }
 };
 
+// Results of a state in registers or shared memory, and whether all of them are finite.
+struct Checked {
+    real *at;
+    real sum;
+    MEMBER void put(int k, real x)
+    {
+        at[k] = x;
+        sum = fma(x, (real)0, sum);
+    }
+};
+
+// One of states that lie side by side in arrays of fewer than 2^32 numbers.
+struct Side {
+    const real *__restrict__ at;
+    unsigned i, apart;
+    MEMBER real operator[](int k) const
+    {
+#ifdef __CUDACC__
+        return __ldcs(at + (i + k * apart));
+#else
+        return at[i + k * apart];
+#endif
+    }
+};
+
+struct SideOutput {
+    real *__restrict__ at;
+    unsigned i, apart;
+    real sum;
+    MEMBER void put(int k, real x)
+    {
+#ifdef __CUDACC__
+        __stcs(at + (i + k * apart), x);
+#else
+        at[i + k * apart] = x;
+#endif
+        sum = fma(x, (real)0, sum);
+    }
+};
+
 FUNCTION Input state_of(const Array &array, whole i)
 {
     Input input = {array.at + i * array.state, array.entry};

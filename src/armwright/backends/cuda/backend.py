@@ -10,6 +10,7 @@ import numpy as np
 
 from armwright.backends.cuda import device, kernel, loop
 from armwright.backends.cuda.device import Array, Code, copied, cupy, full, memory
+from armwright.backends.cuda.rows import BLOCK, WIDEST
 from armwright.backends.cuda.travelling import Travelling
 from armwright.backends.interface import Backend, Repeated, Rolled, Tables
 from armwright.errors import ArmwrightError
@@ -20,6 +21,9 @@ from armwright.lazy import cached_property
 NONE = 2**64 - 1
 """The first state that is not good, where all are."""
 
+FEWER, NEARLY = 128, 170
+"""Registers with which four blocks are on a processor, and up to which it is tried whether so few are enough."""
+
 AGAIN = 1 << 16
 """Threads that do states again whose angles are large: there may be many, and mostly there is none."""
 
@@ -29,21 +33,57 @@ class Straight(Repeated):
 
     def __init__(self, program: Program, dtype: str) -> None:
         self.shape, self.dtype, self._program = program.shape, np.dtype(dtype), program
-        self._codes: dict[kernel.Rows, Code] = {}
+        self._codes: dict[kernel.Layout, Code] = {}
+
+    @property
+    def double(self) -> bool:
+        return bool(self.dtype == np.float64)
 
     @property
     def source(self) -> str:
-        """The text for arrays in which the states are side by side."""
-        return self._text(kernel.Rows((False,) * len(self._program.sizes), False))
+        """The text for arrays in any layout."""
+        return self._text(kernel.Layout((kernel.ANY,) * len(self._program.sizes), kernel.ANY))
 
-    def _text(self, rows: kernel.Rows) -> str:
-        return kernel.text(self._program, rows, self.dtype == np.float64)
+    def _text(self, layout: kernel.Layout) -> str:
+        return kernel.text(self._program, layout, self.double)
 
-    def code(self, rows: kernel.Rows) -> Code:
-        """The kernel for arrays that lie so."""
-        if rows not in self._codes:
-            self._codes[rows] = Code(self._text(rows), kernel.BLOCK)
-        return self._codes[rows]
+    def code(self, layout: kernel.Layout) -> Code:
+        """The kernel for arrays that lie so, by what the compiler says of its registers."""
+        if layout not in self._codes:
+            self._codes[layout] = self._made(layout)
+        return self._codes[layout]
+
+    def _made(self, layout: kernel.Layout) -> Code:
+        code = Code(self._text(layout), kernel.block(self._program, layout, self.double))
+        if self.double and FEWER < code.registers <= NEARLY and code.block == BLOCK:
+            tighter = Code(self._text(layout._replace(blocks=4)), code.block)
+            return code if tighter.spilled else tighter
+        return code
+
+    def _layout(self, arrays: Sequence[Any], out: Any) -> kernel.Layout:
+        """How arrays lie, as far as a kernel makes use of it."""
+        side = self._side(arrays, out)
+        if side is not None:
+            return side
+        kinds = tuple(kernel.ROW if _row(x) and x.shape[1] <= WIDEST else kernel.ANY for x in arrays)
+        layout = kernel.Layout(kinds, kernel.ROW if _row(out) else kernel.ANY)
+        return layout if kernel.block(self._program, layout, self.double) else kernel.Layout(kinds, kernel.ANY)
+
+    def _side(self, arrays: Sequence[Any], out: Any) -> kernel.Layout | None:
+        """States side by side, entries of all arrays equally far apart; others may be the same for all states."""
+        size, (states, entries) = out.itemsize, out.shape
+        apart = out.strides[1] // size
+        most = max(entries, *(x.shape[1] for x in arrays))
+        if out.strides[0] != size or states < 2 or not states <= apart or most * apart >= 2**32:
+            return None
+        beside = [x.strides[0] == size and (x.strides == out.strides or x.shape[1] == 1) for x in arrays]
+        if any(not side and x.strides[0] for side, x in zip(beside, arrays, strict=True)):
+            return None
+        together = [out, *(x for x, side in zip(arrays, beside, strict=True) if side)]
+        even = states % 2 == 0 and apart % 2 == 0 and all(x.data.ptr % (2 * size) == 0 for x in together)
+        short = entries <= kernel.PAIRS and self._program.advance is None
+        kinds = tuple(kernel.SIDE if side else kernel.ANY for side in beside)
+        return kernel.Layout(kinds, kernel.SIDE, pairs=even and short and not self.double)
 
     @cached_property
     def _call(self) -> type[ctypes.Structure]:
@@ -53,7 +93,8 @@ class Straight(Repeated):
             ("good", ctypes.c_void_p),
             *((name, ctypes.c_void_p) for name in ("bad", "last", "marked")),
         ]
-        return type("Call", (ctypes.Structure,), {"_fields_": [*fields, ("states", ctypes.c_longlong)]})
+        last = [(name, ctypes.c_longlong) for name in ("states", "entry")]
+        return type("Call", (ctypes.Structure,), {"_fields_": [*fields, *last]})
 
     @property
     def arrays(self) -> Any:
@@ -80,12 +121,13 @@ class Straight(Repeated):
         told = cupy().empty(2, np.uint64)
         told.data.memset_async(0xFF, told.nbytes)
         marked = cupy().empty(len(out) if self._turns else 0, np.int64)
-        rows = kernel.Rows(tuple(map(self._row, arrays)), self._row(out))
+        layout = self._layout(arrays, out)
         where = 0 if good is None else good.data.ptr
         places = (told.data.ptr, told.data.ptr + told.itemsize, marked.data.ptr)
-        call = self._call(*map(Array.of, (*arrays, out)), where, *places, len(out))
-        code = self.code(rows)
-        code.launch(call, len(out))
+        apart = out.strides[1] // out.itemsize
+        call = self._call(*map(Array.of, (*arrays, out)), where, *places, len(out), apart)
+        code = self.code(layout)
+        code.launch(call, len(out) // 2 if layout.pairs else len(out))
         if self._turns:
             code.launch(call, min(len(out), AGAIN), name="again")
         return told
@@ -122,12 +164,11 @@ class Straight(Repeated):
         done = [self.run([x[half] for x in arrays], out[half]) for half in halves]
         return all(done)
 
-    def _row(self, array: Any) -> bool:
-        """Whether states are rows that a warp can fetch: one after the other, at a multiple of 16 bytes."""
-        states, n = array.shape
-        size = array.itemsize
-        whole = array.strides == (n * size, size) and array.data.ptr % 16 == 0
-        return bool(whole and 1 < n <= kernel.WIDEST and states > 1)
+
+def _row(array: Any) -> bool:
+    """Whether states are rows that a warp can fetch: one after the other, at a multiple of 16 bytes."""
+    (states, n), size = array.shape, array.itemsize
+    return bool(array.strides == (n * size, size) and array.data.ptr % 16 == 0 and n > 1 and states > 1)
 
 
 class Looped(Straight):
@@ -145,7 +186,7 @@ class Looped(Straight):
 
     @cached_property
     def _code(self) -> Code:
-        return Code(self.source, kernel.BLOCK)
+        return Code(self.source, BLOCK)
 
     @cached_property
     def _placed(self) -> list[Any]:

@@ -1,8 +1,7 @@
 """A program for every state of a batch: the text of its kernels.
 
-One thread has one state. Where states lie side by side, neighbouring threads read neighbouring numbers. Where each
-state is a row, a warp fetches the rows of its 32 states in accesses of 16 bytes and hands them out through shared
-memory.
+One thread has one state, or two neighbours. Where states lie side by side, neighbouring threads read neighbouring
+numbers; where each state is a row, `rows` says how a warp fetches them.
 """
 
 from __future__ import annotations
@@ -10,12 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from armwright.backends.cuda.advance import composed
+from armwright.backends.cuda.rows import BLOCK, staged, threads
 from armwright.backends.cuda.solve import solving
 from armwright.backends.cuda.writer import function, idle, plain, prelude
 from armwright.graph.program import Program
-
-BLOCK = 128
-"""Threads of a block."""
 
 LONG, LONGEST, BESIDE = 1500, 5500, 3
 """Of programs of so many operations, in single precision, so many blocks are to be computed at once.
@@ -23,28 +20,43 @@ LONG, LONGEST, BESIDE = 1500, 5500, 3
 Of longer ones the compiler would spill what it then has no register for.
 """
 
-WIDEST = 32
-"""Entries of a row, up to which it is handed out by a warp."""
+PAIRS = 16
+"""Results of one state, up to which a thread may have two."""
+
+ANY, SIDE, ROW = "any", "side", "row"
+"""How an array lies: anyhow; states side by side, with entries as far apart as those of all others; rows."""
 
 
-class Rows(NamedTuple):
-    """Which arguments, and whether the result, are rows that lie one after the other, at multiples of 16 bytes."""
+class Layout(NamedTuple):
+    """How arguments and result lie, whether a thread has two states, and how many blocks are to be on a processor."""
 
-    arguments: tuple[bool, ...]
-    out: bool
+    arguments: tuple[str, ...]
+    out: str
+    pairs: bool = False
+    blocks: int = 0
 
 
-def text(program: Program, rows: Rows, double: bool) -> str:
+def text(program: Program, layout: Layout, double: bool) -> str:
     """`run(Call)`, a kernel: of as many blocks as there are states, on a CPU a loop over them."""
-    staged = rows.out or any(rows.arguments)
     program = plain(program)
     parts = [prelude(double), body(program, "body", double), _call(program), _STATE.format(**_state(program))]
-    alone = _alone(bounds(program, double))
-    if staged:
-        parts += ["#ifdef __CUDACC__", _staged(program, rows, double), "#else", alone, "#endif"]
-    else:
-        parts.append(alone)
-    return "\n".join(parts)
+    return "\n".join([*parts, "#ifdef __CUDACC__", _kernel(program, layout, double), "#else", _ON_CPU, "#endif\n"])
+
+
+def block(program: Program, layout: Layout, double: bool) -> int:
+    """Threads of a block; none if there is no room for rows."""
+    rows = tuple(kind == ROW for kind in (*layout.arguments, layout.out))
+    return threads(plain(program), rows, double) if any(rows) else BLOCK
+
+
+def _kernel(program: Program, layout: Layout, double: bool) -> str:
+    limits = bounds(program, double) if not layout.blocks else f"{BLOCK}, {layout.blocks}"
+    rows = tuple(kind == ROW for kind in (*layout.arguments, layout.out))
+    if any(rows):
+        return staged(program, rows, double, limits, _state(program)["unused"])
+    if layout.pairs:
+        return _paired(program, layout, double)
+    return _side(program, layout, limits) if layout.out == SIDE else _ALONE.format(bounds=limits)
 
 
 def bounds(program: Program, double: bool) -> str:
@@ -72,7 +84,7 @@ struct Call {{
     unsigned char *good;
     unsigned long long *bad;
     whole *last, *marked;
-    whole states;
+    whole states, entry;  // of entries of all arrays in which states are side by side
 }};
 
 FUNCTION void judge(const Call &call, whole i, real sum)
@@ -131,140 +143,99 @@ extern "C" __global__ void __launch_bounds__({block}) again(const __grid_constan
 """
 
 
-def _alone(bounds: str) -> str:
-    """The kernel for states in any layout."""
-    return f"""#ifdef __CUDACC__
-extern "C" __global__ void __launch_bounds__({bounds}) run(const __grid_constant__ Call call)
+_ALONE = """extern "C" __global__ void __launch_bounds__({bounds}) run(const __grid_constant__ Call call)
 {{
-    const whole i = blockIdx.x * (whole){BLOCK} + threadIdx.x;
+    const whole i = blockIdx.x * (whole)blockDim.x + threadIdx.x;
     if (i < call.states && !one<false>(call, i))
         mark(call, i);
 }}
-#else
-extern "C" void run(Call call)
-{{
+"""
+
+_ON_CPU = """extern "C" void run(Call call)
+{
     for (whole i = 0; i < call.states; ++i)
         if (!one<false>(call, i))
             one<true>(call, i);
-}}
-#endif
+}
 """
 
 
-def _staged(program: Program, rows: Rows, double: bool) -> str:
-    """The kernel for rows."""
-    sizes = program.sizes
-    widths = [n for n, row in zip(sizes, rows.arguments, strict=True) if row]
-    room = sum(widths) + (program.results if rows.out else 0)
-    fetch, hand, given, place = list[str](), list[str](), list[str](), 0
-    for (name, inputs), row in zip(program.arguments, rows.arguments, strict=True):
-        if row:
-            n = len(inputs)
-            rest = f"call.{name}.at + first * {n}"
-            fetch.append(f"    Part<{n}> {name}_part;\n    {name}_part.fetch({rest}, lane, rows);")
-            hand.append(f"    {name}_part.lay({rest}, shared + {place * 32}, lane, rows);")
-            given.append(f"    const Row {name} = {{shared + {place * 32} + lane * {n}}};")
-            place += n
-        else:
-            given.append(f"    const Input {name} = state_of(call.{name}, i);")
-    unused = _state(program)["unused"]
-    names = ", ".join(name for name, _ in program.arguments)
-    m = program.results
-    if rows.out:
-        result = f"    real kept[{m}];\n    Checked out = {{kept, 0}};"
-        deliver = f"""    __syncwarp();
-#pragma unroll
-    for (int k = 0; k < {m}; ++k)
-        shared[{place * 32} + lane * {m} + k] = kept[k];
-    __syncwarp();
-    Part<{m}>::deliver(shared + {place * 32}, call.out.at + first * {m}, lane, rows);"""
-    else:
-        result = """    if (lane >= rows)
-        return;
-    Output out = {call.out.at + i * call.out.state, call.out.entry, 0};"""
-        deliver = ""
-    return f"""{_PARTS.format(vector="double2" if double else "float4", beside=2 if double else 4)}
-extern "C" __global__ void __launch_bounds__({bounds(program, double)}) run(const __grid_constant__ Call call)
+def _side(program: Program, layout: Layout, bounds: str) -> str:
+    """The kernel for states side by side: all entries are found by one sum of 32 bits, for every array."""
+    load = "\n    ".join(_reader(name, kind) for name, kind in _kinds(program, layout))
+    state = _state(program)
+    return f"""extern "C" __global__ void __launch_bounds__({bounds}) run(const __grid_constant__ Call call)
 {{
-    __shared__ __align__(16) real all[{BLOCK // 32}][{room * 32}];
-    real *const shared = all[threadIdx.x / 32];
-    const int lane = threadIdx.x % 32;
-    const whole first = blockIdx.x * (whole){BLOCK} + (threadIdx.x & ~31);
-    const int rows = call.states - first < 32 ? (int)(call.states - first) : 32;
-    if (rows <= 0)
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x, apart = (unsigned)call.entry;
+    if (i >= call.states)
         return;
-    const whole i = first + (lane < rows ? lane : rows - 1);
-{chr(10).join(fetch)}
-{chr(10).join(hand)}
-    __syncwarp();
-{chr(10).join(given)}
-{result}{unused}
-    const bool done = body<false>({names}, out);
-{deliver}
-    if (lane < rows) {{
-        if (!done)
-            mark(call, i);
-        else if (!(out.sum == 0) || call.good)
-            judge(call, i, out.sum);
-    }}
+    {load}
+    SideOutput out = {{call.out.at, i, apart, 0}};{state["unused"]}
+    if (body<false>({state["given"]}, out))
+        judge(call, i, out.sum);
+    else
+        mark(call, i);
 }}
 """
 
 
-_PARTS = """// Results of a state in registers, and whether all of them are finite.
-struct Checked {{
-    real *at;
-    real sum;
-    MEMBER void put(int k, real x)
-    {{
-        at[k] = x;
-        sum = fma(x, (real)0, sum);
-    }}
-}};
+def _kinds(program: Program, layout: Layout) -> list[tuple[str, str]]:
+    return [(name, kind) for (name, _), kind in zip(program.arguments, layout.arguments, strict=True)]
 
-// A row in shared memory.
-struct Row {{
-    const real *at;
-    MEMBER real operator[](int k) const
-    {{
-        return at[k];
-    }}
-}};
 
-// What a lane fetches of the rows of a warp, n numbers each, {beside} neighbours at a time; of the last rows some
-// single numbers may be left, which go straight to shared memory.
-template <int n> struct Part {{
-    static const int each = (n + {beside} - 1) / {beside};
-    {vector} own[each];
+def _reader(name: str, kind: str) -> str:
+    if kind == SIDE:
+        return f"const Side {name} = {{call.{name}.at, i, apart}};"
+    return f"const Input {name} = state_of(call.{name}, i);"
 
-    MEMBER void fetch(const real *__restrict__ rows, int lane, int count)
-    {{
-#pragma unroll
-        for (int k = 0; k < each; ++k)
-            if (k * 32 + lane < count * n / {beside})
-                own[k] = __ldcs((const {vector} *)rows + k * 32 + lane);
-    }}
 
-    MEMBER void lay(const real *__restrict__ rows, real *shared, int lane, int count) const
-    {{
-#pragma unroll
-        for (int k = 0; k < each; ++k)
-            if (k * 32 + lane < count * n / {beside})
-                (({vector} *)shared)[k * 32 + lane] = own[k];
-        const int single = count * n / {beside} * {beside} + lane;
-        if (count < 32 && single < count * n)
-            shared[single] = rows[single];
-    }}
+def _paired(program: Program, layout: Layout, double: bool) -> str:
+    """The kernel for states side by side of which a thread has two: half the accesses, of twice the length."""
+    vector, names, m = "double2" if double else "float2", [name for name, _ in program.arguments], program.results
+    load = list[str]()
+    for (name, kind), n in zip(_kinds(program, layout), program.sizes, strict=True):
+        if kind == SIDE:
+            load.append(f"real {name}0[{n}], {name}1[{n}];")
+            load.append(f"EACH(k, {n})\n        two(call.{name}.at + (i + k * apart), &{name}0[k], &{name}1[k]);")
+        else:
+            load.append(f"const Input {name}0 = state_of(call.{name}, i), {name}1 = state_of(call.{name}, i + 1);")
+    unused = _state(program)["unused"].replace("    out.sum += ", "    {}.sum += ")
 
-    static MEMBER void deliver(const real *shared, real *__restrict__ rows, int lane, int count)
-    {{
-#pragma unroll
-        for (int k = 0; k < each; ++k)
-            if (k * 32 + lane < count * n / {beside})
-                __stcs(({vector} *)rows + k * 32 + lane, ((const {vector} *)shared)[k * 32 + lane]);
-        const int single = count * n / {beside} * {beside} + lane;
-        if (count < 32 && single < count * n)
-            rows[single] = shared[single];
+    def own(text: str, which: str) -> str:
+        for name in names:
+            text = text.replace(f"{name}[", f"{name}{which}[")
+        return text.replace("{}", f"out{which}")
+
+    return f"""FUNCTION void two(const real *__restrict__ at, real *first, real *second)
+{{
+    const {vector} both = __ldcs((const {vector} *)at);
+    *first = both.x;
+    *second = both.y;
+}}
+
+extern "C" __global__ void __launch_bounds__({BLOCK}) run(const __grid_constant__ Call call)
+{{
+    const unsigned i = 2 * (blockIdx.x * blockDim.x + threadIdx.x), apart = (unsigned)call.entry;
+    if (i >= call.states)
+        return;
+    {chr(10).join(load).replace(chr(10), chr(10) + "    ")}
+    real kept0[{m}], kept1[{m}];
+    Checked out0 = {{kept0, 0}}, out1 = {{kept1, 0}};{own(unused, "0")}{own(unused, "1")}
+    const bool done0 = body<false>({", ".join(f"{name}0" for name in names)}, out0);
+    const bool done1 = body<false>({", ".join(f"{name}1" for name in names)}, out1);
+    EACH(k, {m}) {{
+        {vector} both;
+        both.x = kept0[k];
+        both.y = kept1[k];
+        __stcs(({vector} *)(call.out.at + (i + k * apart)), both);
     }}
-}};
+    if (!done0)
+        mark(call, i);
+    else if (!(out0.sum == 0) || call.good)
+        judge(call, i, out0.sum);
+    if (!done1)
+        mark(call, i + 1);
+    else if (!(out1.sum == 0) || call.good)
+        judge(call, i + 1, out1.sum);
+}}
 """

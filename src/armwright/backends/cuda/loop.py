@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from armwright.backends.cuda.kernel import BLOCK
+from armwright.backends.cuda.rows import BLOCK
 from armwright.backends.cuda.writer import function, prelude
 from armwright.backends.interface import KINDS, Rolled
 

@@ -36,14 +36,14 @@ from armwright.integrate.control import FORGIVEN, ROUNDED, SMALLEST, STRETCH
 from armwright.integrate.tableaus import Steps
 from armwright.layout import Layout
 
-BLOCK = 128
+BLOCK = 64
 """Threads of a block."""
 
 OWN = 32
 """So many open numbers of a rollout are kept in registers; if it has more they stay in memory."""
 
-BESIDE = 40 << 10
-"""Bytes of what is measured by the threads of a block that may lie in the memory which they share."""
+MEMORY = 48 << 10
+"""Bytes that the threads of a block share."""
 
 HALVINGS, MOST_GUESSES, JUST_AFTER = 4, 200, 2.0**-20
 """How an instant is found: one in so many guesses halves what is left; the most guesses; what is just after a start."""
@@ -150,8 +150,11 @@ def _sizes(
         "BLOCK": BLOCK,
     }
     lines = [f"#define {name} {number}" for name, number in numbers.items()]
-    beside = (numbers["GAUGES"] + numbers["INTEGRALS"]) * BLOCK * (8 if double else 4)
-    lines.append(f"#if defined(__CUDACC__) && {beside} <= {BESIDE}\n#define BESIDE 1\n#endif")
+    aside = 2 * numbers["ENTRIES"] * numbers["CHAIN"]
+    beside = numbers["GAUGES"] + numbers["INTEGRALS"]
+    room = MEMORY // (BLOCK * (8 if double else 4))
+    for name, fits in (("ASIDE", aside <= room), ("BESIDE", aside * (aside <= room) + beside <= room)):
+        lines.append(f"#if defined(__CUDACC__)\n#define {name} {int(fits)}\n#else\n#define {name} 0\n#endif")
     lines.append(f"#define OF(name) name{'' if double else '##f'}")
     lines.append(f'#define REGISTER(x) "+{"d" if double else "f"}"(x)')
     read = ", ".join(f"call.p[{k} * call.stride + i]" for k in range(mine))

@@ -22,8 +22,8 @@ SHARED = 2048
 ROOM = 0.7
 """The share of the free memory that rollouts may take: what is found at their ends takes some, too."""
 
-BLOCKS, FEW = 4, 64
-"""Blocks that should have room beside each other in single precision, and the bytes this may cost a thread."""
+BLOCKS, FEW = {"float32": 10, "float64": 6}, 96
+"""Blocks that should have room beside each other, and the bytes of memory that this may cost a thread."""
 
 OFTEN = 2e-4
 """Seconds after which whoever waits for the card looks up."""
@@ -63,11 +63,9 @@ class Travelling:
     @cached_property
     def code(self) -> Code:
         """The kernel of all rollouts, compiled: with room for many threads, unless that is bought with memory."""
-        if self.dtype == np.float32:
-            many = Code(self._text(blocks=BLOCKS), rollout.BLOCK)
-            if many.spilled <= rollout.memory(self._of[1], self.entries, self._of[3]) * self.dtype.itemsize + FEW:
-                return many
-        return Code(self.source, rollout.BLOCK)
+        many = Code(self._text(blocks=BLOCKS[self.dtype.name]), rollout.BLOCK)
+        meant = rollout.memory(self._of[1], self.entries, self._of[3]) * self.dtype.itemsize
+        return many if many.spilled <= meant + FEW else Code(self.source, rollout.BLOCK)
 
     @cached_property
     def _again(self) -> Code:
