@@ -69,3 +69,13 @@ int main()
 def test_nvcc_compiles_the_self_test(dtype: str, tmp_path: Path) -> None:
     command = [NVCC, "-arch=sm_90", "-std=c++17", "-fmad=false", "-c", str(exported(tmp_path, dtype)), "-o"]
     subprocess.run([*command, str(tmp_path / "selftest.o")], check=True, timeout=300)
+
+
+@needs_nvcc
+def test_the_kernel_of_the_document_compiles(tmp_path: Path) -> None:
+    document = (Path(__file__).parent.parent / "docs" / "export.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```cuda\n(.*?)^```", document, flags=re.S | re.M)
+    aw.export(aw.load("panda"), "cuda", tmp_path, ["inverse_dynamics"])
+    (tmp_path / "use.cu").write_text(code)
+    command = [NVCC, "-arch=sm_90", "-std=c++17", "-fmad=false", "-c", str(tmp_path / "use.cu"), "-o"]
+    subprocess.run([*command, str(tmp_path / "use.o")], check=True, timeout=300)
