@@ -51,18 +51,20 @@ class Stage(NamedTuple):
 def stages(program: Program, double: bool) -> list[Stage]:
     """What is computed first and handed over, if that is cheaper, and the rest; the first has it as further outputs."""
     numbers = range(len(program.outputs))
-    whole = Stage(program, split(program, double, numbers))
-    narrow = waist(program) if len(whole.parts) > 1 else []
-    if not narrow:
+    whole = Stage(program, [part(program, numbers)])
+    if whole.parts[0].order.most <= ROOM[double]:
         return [whole]
-    early = sorted({*within(program, narrow), *numbers[program.results :]})
-    first = replace(program, outputs=(*program.outputs, *narrow))
-    then = opened(program, narrow, HANDED)
-    both = [
-        Stage(first, split(first, double, [*early, *range(len(numbers), len(first.outputs))])),
-        Stage(then, split(then, double, [k for k in numbers if k not in set(early)])),
-    ]
-    return both if sum(stage.cost(double) for stage in both) < whole.cost(double) else [whole]
+    if narrow := waist(program):
+        early = sorted({*within(program, narrow), *numbers[program.results :]})
+        first = replace(program, outputs=(*program.outputs, *narrow))
+        then = opened(program, narrow, HANDED)
+        both = [
+            Stage(first, split(first, double, [*early, *range(len(numbers), len(first.outputs))])),
+            Stage(then, split(then, double, [k for k in numbers if k not in set(early)])),
+        ]
+        if sum(stage.cost(double) for stage in both) < whole.cost(double):
+            return both
+    return [Stage(program, split(program, double, numbers))]
 
 
 def split(program: Program, double: bool, numbers: Sequence[int]) -> list[Part]:
