@@ -72,8 +72,9 @@ def split(program: Program, double: bool, numbers: Sequence[int]) -> list[Part]:
     whole = part(program, numbers)
     if whole.order.most <= ROOM[double]:
         return [whole]
-    tried = [_parts(program, classes, double) for classes in _classes(program, numbers, whole.operations > LONG)]
-    return min(tried, key=lambda parts: Stage(program, parts).cost(double))
+    ways = _classes(program, numbers, whole.operations > LONG)
+    tried = [parts for classes in ways if (parts := _parts(program, classes, double))]
+    return min(tried, key=lambda parts: Stage(program, parts).cost(double)) if tried else [whole]
 
 
 def part(program: Program, numbers: Sequence[int]) -> Part:
@@ -91,19 +92,21 @@ def _classes(program: Program, numbers: Sequence[int], few: bool) -> list[list[l
         lambda row, _, __: -row,
         lambda row, _, matrix: matrix if row >= 0 else -1,
     ]
-    found, known = [], [k for k in numbers if not depends(program.outputs[k])]
+    found, known = list[list[list[int]]](), [k for k in numbers if not depends(program.outputs[k])]
     for key in keys[: 1 if few else None]:
         classes = dict[int, list[int]]()
         for k in numbers:
             if depends(program.outputs[k]):
                 classes.setdefault(key(*entry(program.shape, k)), []).append(k)
         first, *rest = (classes[name] for name in sorted(classes))
-        found.append([[*first, *known], *rest])
+        way = [[*first, *known], *rest]
+        if rest and way not in found:
+            found.append(way)
     return found
 
 
 def _parts(program: Program, classes: list[list[int]], double: bool) -> list[Part]:
-    """As many neighbours as there is room for, each time."""
+    """As many neighbours as there is room for, each time; none, if there is none for the first class alone."""
     found, begin = list[Part](), 0
 
     def some(end: int) -> Part:
@@ -111,6 +114,8 @@ def _parts(program: Program, classes: list[list[int]], double: bool) -> list[Par
 
     while begin < len(classes):
         best, low, high = some(begin + 1), begin + 2, len(classes)
+        if not begin and best.order.most > ROOM[double]:
+            return []
         while low <= high:
             middle = (low + high) // 2
             tried = some(middle)
