@@ -214,7 +214,7 @@ def _exported(arm: aw.Robot) -> dict[str, Callable[..., Any]]:
     import jax  # noqa: PLC0415
 
     made = aw.export(arm, to="jax", functions=PROBLEMS[:2])
-    return {name: jax.jit(jax.vmap(getattr(made, name))) for name in PROBLEMS[:2]}
+    return {name: jax.jit(jax.vmap(made[name])) for name in PROBLEMS[:2]}
 
 
 SECTIONS = {"limits": limits, "states": states, "rollouts": rollouts, "robots": robots, "peers": peers}

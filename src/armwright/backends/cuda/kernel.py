@@ -14,8 +14,11 @@ from armwright.backends.cuda.solve import solving
 from armwright.backends.cuda.writer import function, idle, plain, prelude
 from armwright.graph.program import Program
 
-LONG, BESIDE = 1500, 3
-"""Of programs of so many operations, in single precision, so many blocks are to be computed at once."""
+LONG, LONGEST, BESIDE = 1500, 5500, 3
+"""Of programs of so many operations, in single precision, so many blocks are to be computed at once.
+
+Of longer ones the compiler would spill what it then has no register for.
+"""
 
 PAIRS = 16
 """Results of one state, up to which a thread may have two."""
@@ -58,7 +61,7 @@ def _kernel(program: Program, layout: Layout, double: bool) -> str:
 
 def bounds(program: Program, double: bool) -> str:
     """Launch bounds: a long program, left to itself, takes all 255 registers for latencies that more threads hide."""
-    many = long(program) and program.advance is None and not double
+    many = program.advance is None and LONG < len(program.nodes) < LONGEST and not double
     return f"{BLOCK}, {BESIDE}" if many else str(BLOCK)
 
 

@@ -57,15 +57,16 @@ class Work:
         return order
 
     def most(self, order: Sequence[int]) -> int:
-        """How many numbers are kept at a time."""
+        """How many numbers are kept at a time; what is read is there from the beginning, as compilers read early."""
         uses = {i: len(self.users[i]) for i in order}
-        kept = most = 0
+        kept = most = sum(not self.operands[i] for i in order)
         for i in order:
             for a in self.operands[i]:
                 uses[a] -= 1
                 kept -= not uses[a]
-            kept += bool(uses[i])
-            most = max(most, kept + (not uses[i]))
+            if self.operands[i]:
+                kept += bool(uses[i])
+                most = max(most, kept + (not uses[i]))
         return most
 
     def freeing(self, order: Sequence[int]) -> list[int]:

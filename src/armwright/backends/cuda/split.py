@@ -15,7 +15,7 @@ from armwright.backends.cuda.waist import opened, waist, within
 from armwright.graph.expression import Expr, Operand
 from armwright.graph.program import Program
 
-ROOM = {False: 150, True: 116}
+ROOM = {False: 145, True: 116}
 """How many numbers of single and of double precision may be kept at a time; some registers are for addresses."""
 
 HANDED = "handed"
