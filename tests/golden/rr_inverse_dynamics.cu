@@ -158,6 +158,46 @@ struct Output {
     }
 };
 
+// Results of a state in registers or shared memory, and whether all of them are finite.
+struct Checked {
+    real *at;
+    real sum;
+    MEMBER void put(int k, real x)
+    {
+        at[k] = x;
+        sum = fma(x, (real)0, sum);
+    }
+};
+
+// One of states that lie side by side in arrays of fewer than 2^32 numbers.
+struct Side {
+    const real *__restrict__ at;
+    unsigned i, apart;
+    MEMBER real operator[](int k) const
+    {
+#ifdef __CUDACC__
+        return __ldcs(at + (i + k * apart));
+#else
+        return at[i + k * apart];
+#endif
+    }
+};
+
+struct SideOutput {
+    real *__restrict__ at;
+    unsigned i, apart;
+    real sum;
+    MEMBER void put(int k, real x)
+    {
+#ifdef __CUDACC__
+        __stcs(at + (i + k * apart), x);
+#else
+        at[i + k * apart] = x;
+#endif
+        sum = fma(x, (real)0, sum);
+    }
+};
+
 FUNCTION Input state_of(const Array &array, whole i)
 {
     Input input = {array.at + i * array.state, array.entry};
@@ -209,7 +249,7 @@ struct Call {
     unsigned char *good;
     unsigned long long *bad;
     whole *last, *marked;
-    whole states;
+    whole states, entry;  // of entries of all arrays in which states are side by side
 };
 
 FUNCTION void judge(const Call &call, whole i, real sum)
@@ -256,10 +296,11 @@ extern "C" __global__ void __launch_bounds__(128) again(const __grid_constant__ 
 #ifdef __CUDACC__
 extern "C" __global__ void __launch_bounds__(128) run(const __grid_constant__ Call call)
 {
-    const whole i = blockIdx.x * (whole)128 + threadIdx.x;
+    const whole i = blockIdx.x * (whole)blockDim.x + threadIdx.x;
     if (i < call.states && !one<false>(call, i))
         mark(call, i);
 }
+
 #else
 extern "C" void run(Call call)
 {
@@ -267,4 +308,5 @@ extern "C" void run(Call call)
         if (!one<false>(call, i))
             one<true>(call, i);
 }
+
 #endif
