@@ -21,9 +21,10 @@ from typing import Any, NamedTuple
 import mpmath
 import numpy as np
 import pytest
+from conftest import HERE
 
 import armwright as aw
-from armwright.backends.interface import BACKENDS, backend
+from armwright.backends.interface import backend
 from armwright.export import EXPORTS, Wanted
 from armwright.graph import Expr, Graph, count
 from armwright.graph.angles import written_out
@@ -607,7 +608,7 @@ def agrees(p: Program, given: np.ndarray, got: np.ndarray, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("target", BACKENDS)
+@pytest.mark.parametrize("target", HERE)
 def test_a_backend_computes_what_a_random_graph_means(target: str, dtype: str) -> None:
     assert dtype in backend(target).dtypes
     for p in programs(12).values():
@@ -758,7 +759,7 @@ def stays_broken(got: np.ndarray) -> None:
     assert np.array_equal(got, expected, equal_nan=True)
 
 
-@pytest.mark.parametrize("target", BACKENDS)
+@pytest.mark.parametrize("target", HERE)
 def test_what_is_not_a_number_stays_so(target: str) -> None:
     p = PROGRAMS["corners"]
     out = np.empty((len(BROKEN), *p.shape))
@@ -780,7 +781,7 @@ def test_a_division_of_numbers_by_zero_runs_on_every_backend() -> None:
     """It is left for run time, and there it is not finite."""
     g = Graph()
     outputs = [g.constant(0) / 0, 1 / g.constant(0), g.constant(-2).sqrt(), g.input("x") * 2]
-    for target in BACKENDS:
+    for target in HERE:
         out = np.empty((1, 4))
         assert not backend(target).kernel(program(outputs, g), "float64").run([np.ones((1, 3))], out)
         assert np.array_equal(out[0], [np.nan, np.inf, np.nan, 2.0], equal_nan=True)

@@ -279,8 +279,8 @@ def _launched(function: Differentiable, kernel: Any, check: Callable[[Sequence[A
 
     def launch(context: Any, out: Any, *given: Any) -> None:
         with card.stream_at(context.stream):
-            result = card.taken(out)
-            columns = [card.spread(card.taken(x), result.shape[:-1]) for x in given]
+            result = card.seen(out)
+            columns = [card.spread(card.seen(x), result.shape[:-1]) for x in given]
             told = kernel.launch(columns, result.reshape(-1, entries))
             if not function.masked and kernel.first(told) is not None:
                 check([card.fetched(x) for x in columns])

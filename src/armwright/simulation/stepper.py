@@ -199,7 +199,7 @@ class Stepper:
         y[0, ..., :nq], y[0, ..., nq:] = q, qd
         rows = y.reshape(steps + 1, math.prod(batch), nq + n)
         pushed = np.moveaxis(np.broadcast_to(torques, (*batch, steps, n)), -2, 0).reshape(steps, math.prod(batch), n)
-        still = (np.broadcast_to(x, (steps, *x.shape)) for x in self._columns(held, batch))
+        still = (np.broadcast_to(x, (steps, *x.shape)) for x in self._columns([q, *held], batch)[1:])
         columns = [rows[:-1, :, :nq], rows[:-1, :, nq:], regular(pushed), *still]
         good = self._along(rows[1:], columns, batch, shares, raises)
         states = np.moveaxis(y, 0, -2)

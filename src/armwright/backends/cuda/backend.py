@@ -70,20 +70,23 @@ class Straight(Repeated):
         return layout if kernel.block(self._program, layout, self.double) else kernel.Layout(kinds, kernel.ANY)
 
     def _side(self, arrays: Sequence[Any], out: Any) -> kernel.Layout | None:
-        """States side by side, entries of all arrays equally far apart; others may be the same for all states."""
+        """States side by side; what is not may be the same for all of them.
+
+        Of short programs in single precision a thread then has two; of long ones all entries are found alike.
+        """
         size, (states, entries) = out.itemsize, out.shape
-        apart = out.strides[1] // size
-        most = max(entries, *(x.shape[1] for x in arrays))
-        if out.strides[0] != size or states < 2 or not states <= apart or most * apart >= 2**32:
-            return None
-        beside = [x.strides[0] == size and (x.strides == out.strides or x.shape[1] == 1) for x in arrays]
-        if any(not side and x.strides[0] for side, x in zip(beside, arrays, strict=True)):
-            return None
+        beside = [x.strides[0] == size for x in arrays]
         together = [out, *(x for x, side in zip(arrays, beside, strict=True) if side)]
-        even = states % 2 == 0 and apart % 2 == 0 and all(x.data.ptr % (2 * size) == 0 for x in together)
-        short = entries <= kernel.PAIRS and self._program.advance is None
+        if out.strides[0] != size or states < 2 or any(x.strides[0] not in (0, size) for x in arrays):
+            return None
         kinds = tuple(kernel.SIDE if side else kernel.ANY for side in beside)
-        return kernel.Layout(kinds, kernel.SIDE, pairs=even and short and not self.double)
+        if not kernel.long(self._program):
+            even = states % 2 == 0 and all(x.data.ptr % (2 * size) == x.strides[1] % (2 * size) == 0 for x in together)
+            pairs = even and not self.double and entries <= kernel.PAIRS
+            return kernel.Layout(kinds, kernel.SIDE, pairs=True) if pairs else None
+        alike = all(x.strides == out.strides or x.shape[1] == 1 for x in together)
+        few = max(x.shape[1] for x in together) * out.strides[1] < 2**32 * size
+        return kernel.Layout(kinds, kernel.SIDE) if alike and few and states * size <= out.strides[1] else None
 
     @cached_property
     def _call(self) -> type[ctypes.Structure]:

@@ -150,6 +150,11 @@ def stream_at(address: int) -> Any:
     return cupy().cuda.ExternalStream(address)
 
 
+def seen(buffer: Any) -> Any:
+    """Memory on the card that somebody else has, as an array of CuPy."""
+    return cupy().asarray(buffer)
+
+
 def spread(array: Any, batch: Sequence[int]) -> Any:
     """An array (..., entries) as (states, entries), one row for each state of a batch."""
     entries = array.shape[-1]

@@ -61,8 +61,13 @@ def _kernel(program: Program, layout: Layout, double: bool) -> str:
 
 def bounds(program: Program, double: bool) -> str:
     """Launch bounds: a long program, left to itself, takes all 255 registers for latencies that more threads hide."""
-    long = program.advance is None and LONG < len(program.nodes) < LONGEST
-    return f"{BLOCK}, {BESIDE}" if long and not double else str(BLOCK)
+    many = program.advance is None and LONG < len(program.nodes) < LONGEST and not double
+    return f"{BLOCK}, {BESIDE}" if many else str(BLOCK)
+
+
+def long(program: Program) -> bool:
+    """Whether a program is so long that its registers are few."""
+    return program.advance is not None or len(program.nodes) > LONG
 
 
 def body(program: Program, name: str, double: bool) -> str:
@@ -196,7 +201,9 @@ def _paired(program: Program, layout: Layout, double: bool) -> str:
     for (name, kind), n in zip(_kinds(program, layout), program.sizes, strict=True):
         if kind == SIDE:
             load.append(f"real {name}0[{n}], {name}1[{n}];")
-            load.append(f"EACH(k, {n})\n        two(call.{name}.at + (i + k * apart), &{name}0[k], &{name}1[k]);")
+            load.append(
+                f"EACH(k, {n})\n        two(call.{name}.at + i + k * call.{name}.entry, &{name}0[k], &{name}1[k]);"
+            )
         else:
             load.append(f"const Input {name}0 = state_of(call.{name}, i), {name}1 = state_of(call.{name}, i + 1);")
     unused = _state(program)["unused"].replace("    out.sum += ", "    {}.sum += ")
@@ -215,7 +222,7 @@ def _paired(program: Program, layout: Layout, double: bool) -> str:
 
 extern "C" __global__ void __launch_bounds__({BLOCK}) run(const __grid_constant__ Call call)
 {{
-    const unsigned i = 2 * (blockIdx.x * blockDim.x + threadIdx.x), apart = (unsigned)call.entry;
+    const whole i = 2 * (blockIdx.x * (whole)blockDim.x + threadIdx.x);
     if (i >= call.states)
         return;
     {chr(10).join(load).replace(chr(10), chr(10) + "    ")}
@@ -227,7 +234,7 @@ extern "C" __global__ void __launch_bounds__({BLOCK}) run(const __grid_constant_
         {vector} both;
         both.x = kept0[k];
         both.y = kept1[k];
-        __stcs(({vector} *)(call.out.at + (i + k * apart)), both);
+        __stcs(({vector} *)(call.out.at + i + k * call.out.entry), both);
     }}
     if (!done0)
         mark(call, i);

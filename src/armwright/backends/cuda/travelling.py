@@ -25,6 +25,9 @@ ROOM = 0.7
 BLOCKS, FEW = {"float32": 10, "float64": 6}, 96
 """Blocks that should have room beside each other, and the bytes of memory that this may cost a thread."""
 
+LARGE = 3000
+"""Operations of a derivative for which no such room is looked for: it needs all registers there are."""
+
 OFTEN = 2e-4
 """Seconds after which whoever waits for the card looks up."""
 
@@ -63,9 +66,12 @@ class Travelling:
     @cached_property
     def code(self) -> Code:
         """The kernel of all rollouts, compiled: with room for many threads, unless that is bought with memory."""
-        many = Code(self._text(blocks=BLOCKS[self.dtype.name]), rollout.BLOCK)
-        meant = rollout.memory(self._of[1], self.entries, self._of[3]) * self.dtype.itemsize
-        return many if many.spilled <= meant + FEW else Code(self.source, rollout.BLOCK)
+        program, steps, _, watch, _ = self._of
+        if len(program.nodes) < LARGE:
+            many = Code(self._text(blocks=BLOCKS[self.dtype.name]), rollout.BLOCK)
+            if many.spilled <= rollout.memory(steps, self.entries, watch) * self.dtype.itemsize + FEW:
+                return many
+        return Code(self.source, rollout.BLOCK)
 
     @cached_property
     def _again(self) -> Code:
