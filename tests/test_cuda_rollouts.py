@@ -101,4 +101,5 @@ def test_it_stops_when_it_is_told_to() -> None:
             done.append(True)
             other.join()
     run = stopped.value.result
-    assert not run.finished.any() and run.q.shape == (1_000_000, 2, 7)
+    assert run.q.shape == (1_000_000, 2, 7)
+    assert not run.finished.all()  # blocks that began first may be at their end

@@ -264,7 +264,11 @@ class Stepper:
                 raise InputError(f"by_q gave a {type(both).__name__}; expected two arrays, derivatives by q and by qd")
             by_q, by_qd = both
         grads = [
-            _as_states(name, checked(name, value, (size,), self.dtype, f"one for every entry of {what}"), states.shape)
+            _as_states(
+                name,
+                checked(name, value, (size,), self.dtype, f"one for every entry of {what}", self._card is not None),
+                states.shape,
+            )
             for name, what, value, size, states in (
                 ("by_q", "q", by_q, nq, q),
                 ("by_qd", "qd", 0 * qd if by_qd is None else by_qd, self.robot.n, qd),
