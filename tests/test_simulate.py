@@ -169,6 +169,15 @@ def test_a_run_of_very_many_chosen_steps_says_so_once(monkeypatch: pytest.Monkey
     simulate(arm, duration=1.0, step=1e-3, integrator="rk4")
 
 
+def test_dry_friction_is_none_where_a_motion_rests() -> None:
+    dry = SMOOTH.with_friction(coulomb=1.0)
+    ends = np.array([[0.1, -0.5, 0.3], [0.7, 0.4, -0.2]])
+    for motion in (trajectory.normal_spline(*ends, 1.5), trajectory.quintic([0, 0.7], ends).scaled(1.3)):
+        run = torques_along(dry, motion)
+        close(run.tau[[0, -1]], dry.gravity_torque(run.q[[0, -1]]), 1e-12)
+        np.testing.assert_allclose((run.tau - torques_along(SMOOTH, motion).tau)[50], np.sign(run.qd[50]), atol=1e-12)
+
+
 def test_inverse_dynamics_fed_forward_follows_the_motion() -> None:
     run = simulate(SMOOTH, torque.feed_forward(MOTION), rtol=1e-11)
     assert run.t[-1] == MOTION.end
