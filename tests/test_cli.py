@@ -275,3 +275,13 @@ def test_a_proof_that_was_not_tried_says_so_once(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("armwright.cli.check.installed_peers", lambda *_: {"Nobody": peer})
     line = next(line for line in run("check", "rr").splitlines() if "Nobody agrees" in line)
     assert line.split() == ["Nobody", "agrees", "not", "tried", "ValueError:", "no", "such", "body"]
+
+
+def test_meshes_that_are_not_there_are_one_line_on_the_terminal(tmp_path: Path) -> None:
+    text = aw.load("rr").to_toml()
+    for link in ("link1", "link2"):
+        text = text.replace(f'name = "{link}"', f'name = "{link}"\nvisuals = [{{mesh = "package://arm/{link}.stl"}}]')
+    (tmp_path / "rr.toml").write_text(text)
+    output = run("torques", str(tmp_path / "rr.toml"), "-o", str(tmp_path / "rr.html"))
+    assert output.count("warning: 2 of 2 meshes not found") == output.count("--package arm=FOLDER") == 1
+    assert (tmp_path / "rr.html").read_text().count("2 of 2 meshes not found") <= 2  # said once, and in the data

@@ -16,10 +16,11 @@ from typing import Annotated, Any, TypeAlias, get_args, get_type_hints
 
 import typer
 
-from armwright.cli.output import reporting_errors
+from armwright.cli.output import report, reporting_errors
 from armwright.errors import InputError, ModelError
 from armwright.load import load, packaged
 from armwright.robot import Robot
+from armwright.scene import looks
 
 FILES = "a .toml, .urdf, .xacro or .xml (MuJoCo) file"
 PANELS = {"": "Which robot of a file", "_there": "Which robot of the second file"}
@@ -144,8 +145,16 @@ def seen_robot_of(chosen: RobotOptions) -> Robot:
     """A robot with what it looks like, or without where the file names meshes that it must not."""
     try:
         return robot_of(chosen, visuals=True)
-    except ModelError:
-        return robot_of(chosen)
+    except ModelError as error:
+        arm = robot_of(chosen)
+        report("warning", "yellow", str(error))
+        return arm
+
+
+def tell_unseen(arm: Robot) -> None:
+    """Say on the terminal what will not be seen of a robot, as its meshes are not there."""
+    for note in looks(arm).notes:
+        report("warning", "yellow", note)
 
 
 def _pairs(option: str, given: Sequence[str], expected: str) -> list[tuple[str, str]]:

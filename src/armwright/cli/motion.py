@@ -13,7 +13,7 @@ import typer
 
 from armwright.cli import asked
 from armwright.cli.asked import Asked, Flags
-from armwright.cli.command import AS_JSON, FILES, PAGE, NamedRobot, RobotOptions, Runner, robot_of
+from armwright.cli.command import AS_JSON, FILES, PAGE, NamedRobot, RobotOptions, Runner, robot_of, tell_unseen
 from armwright.cli.output import console, escape, page_name, report, show_json, show_rows, told, working, write_page
 from armwright.errors import InputError, SimulationError
 from armwright.identify import Measurement
@@ -139,6 +139,7 @@ def _write_data(run: Run, wanted: Asked, path: Path) -> None:
 
 
 def _show(run: Run, plan: Scenario, path: Path, wanted: Asked) -> dict[str, Any]:
+    tell_unseen(run.robot)
     made, folders = page(run, run.robot.name, plan.text), wanted.page is not None and wanted.page in path.parents
     if wanted.json:
         return {**_as_data(run), "page": write(path, made, folders=folders), "data": wanted.data}
