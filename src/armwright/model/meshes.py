@@ -50,7 +50,7 @@ class Outside(Exception):  # noqa: N818
     """What is wrong with a name; whoever catches it knows the line."""
 
 
-class NotThere(ModelError):
+class MissingMeshError(ModelError):
     """A mesh that is in none of the folders it may be in."""
 
 
@@ -167,7 +167,7 @@ class Places:
         from armwright.model.xacro.folders import Folders, Missing  # noqa: PLC0415
 
         if not name.startswith(SCHEME):
-            raise NotThere(f"mesh {name!r} is not in a file; expected a name that starts with {SCHEME}")
+            raise MissingMeshError(f"mesh {name!r} is not in a file; expected a name that starts with {SCHEME}")
         folders, here = Folders(self.root, {**self.folders, **given(packages)}), self.own / Path(self.file).name
         try:
             return folders.file(name, here)
@@ -177,7 +177,7 @@ class Places:
             for path in self._ends(name, folders.packages.values()):
                 with suppress(Refused):
                     return folders.file(str(path), here)
-            raise NotThere(f"{self.file}: mesh {error}") from None
+            raise MissingMeshError(f"{self.file}: mesh {error}") from None
 
     def _ends(self, name: str, folders: Iterable[Path]) -> Iterator[Path]:
         """Where a file may be whose package is elsewhere: the longest end of its name first, in all folders."""

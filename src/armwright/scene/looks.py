@@ -9,7 +9,7 @@ import numpy as np
 
 from armwright.errors import ModelError
 from armwright.model.description import NO_TRANSFORM
-from armwright.model.meshes import SCHEME, NotThere
+from armwright.model.meshes import SCHEME, MissingMeshError
 from armwright.model.visual import Mesh, Shape, Sphere, Visual
 from armwright.robot import Robot
 from armwright.scene.bodies import PAYLOAD, base_bodies, bodies, moved_to, size_of
@@ -60,7 +60,7 @@ def _reads(shape: Shape, lost: dict[Mesh, str]) -> bool:
     try:
         triangles(shape)
     except ModelError as error:
-        lost[shape] = "" if isinstance(error, NotThere) else str(error)
+        lost[shape] = "" if isinstance(error, MissingMeshError) else str(error)
     return shape not in lost
 
 
