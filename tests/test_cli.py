@@ -285,3 +285,8 @@ def test_meshes_that_are_not_there_are_one_line_on_the_terminal(tmp_path: Path) 
     output = run("torques", str(tmp_path / "rr.toml"), "-o", str(tmp_path / "rr.html"))
     assert output.count("warning: 2 of 2 meshes not found") == output.count("--package arm=FOLDER") == 1
     assert (tmp_path / "rr.html").read_text().count("2 of 2 meshes not found") <= 2  # said once, and in the data
+
+
+def test_a_gripper_and_a_payload_are_held_together(tmp_path: Path) -> None:
+    output = run("torques", "rr", "--payload", "0.8,0,0,0.06", "--payload", "2", "-o", str(tmp_path / "rr.html"))
+    assert "holding 2.8 kg" in output and "0.8 kg at (0, 0, 0.06), 2 kg at (0, 0, 0) m of the tool" in output

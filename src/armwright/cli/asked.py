@@ -185,7 +185,7 @@ class Asked:
     def _of_file(self, file: Path, arm: Robot | None) -> Scenario:
         """A scenario with what flags say in its place."""
         data, text = read_data(file)
-        held = [name for name in ("payload", "gravity") if getattr(self.robot, name) is not None]
+        held = [name for name in ("payload", "gravity") if getattr(self.robot, name)]
         changed = {key: x for key, x in _changed(data, self.flags.changes).items() if key not in held}
         if arm is None:
             arm = self.robot.changed(made(changed, None, str(file), file.parent).robot)

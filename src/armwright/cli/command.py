@@ -32,7 +32,11 @@ OPTIONS: dict[str, tuple[Any, str | None, str]] = {
     "lock": (list[str], "JOINT=POSITION", "A joint that stands still. Repeat for more."),
     "package": (list[str], "NAME=FOLDER", "Where a package is that the file names. Repeat for more."),
     "arg": (list[str], "NAME=VALUE", "An argument of a xacro file. Repeat for more."),
-    "payload": (str, "MASS,X,Y,Z", "What the tool holds: kg, and metres in the tool frame (0 by default)."),
+    "payload": (
+        list[str],
+        "MASS,X,Y,Z",
+        "What the tool holds: kg, metres in its frame; inertia if known. Repeat for more.",
+    ),
     "gravity": (str, "X,Y,Z", "Seen from the world, m/s^2: 0,0,-1.62 on the moon."),
 }
 """Of every option its type, what it takes, and what it says."""
@@ -52,7 +56,7 @@ class RobotOptions:
     lock: Sequence[str] = ()
     package: Sequence[str] = ()
     arg: Sequence[str] = ()
-    payload: str | None = None
+    payload: Sequence[str] = ()
     gravity: str | None = None
 
     @property
@@ -67,19 +71,15 @@ class RobotOptions:
             if len(gravity) != 3:
                 raise InputError(f"--gravity {self.gravity}: expected three numbers, such as --gravity 0,0,-1.62")
             arm = arm.with_gravity(gravity)
-        if self.payload is None:
-            return arm
-        try:
-            numbers = numbers_of("--payload", self.payload)
-        except InputError:
-            numbers = []
-        if len(numbers) not in PAYLOADS:
-            raise InputError(
-                f"--payload {self.payload}: expected a mass in kg, such as --payload 2.5; with its centre in the tool "
-                "frame, --payload 2.5,0,0,0.1; and with its inertia too, xx, yy, zz, xy, xz, yz after these"
-            )
-        mass, com, inertia = numbers[0], numbers[1:4] or (0.0, 0.0, 0.0), numbers[4:] or (0.0,) * 6
-        return arm.with_payload(mass, com, inertia) if mass or any(inertia) else arm.without_payload()
+        for k, (mass, com, inertia) in enumerate(self.payloads):
+            arm = arm.with_payload(mass, com, inertia, beside=k > 0)
+        massless = all(mass == 0 and not any(inertia) for mass, _, inertia in self.payloads)
+        return arm.without_payload() if self.payload and massless else arm
+
+    @property
+    def payloads(self) -> list[tuple[float, list[float], list[float]]]:
+        """The bodies that the tool is to hold: mass, centre and inertia of each."""
+        return [_body(text) for text in self.payload]
 
     @property
     def tips(self) -> Sequence[str] | None:
@@ -104,6 +104,20 @@ class RobotOptions:
     @property
     def mappings(self) -> dict[str, str]:
         return dict(_pairs("--arg", self.arg, "an argument and its value, such as --arg hand=true"))
+
+
+def _body(text: str) -> tuple[float, list[float], list[float]]:
+    """One payload as it is typed."""
+    try:
+        numbers = numbers_of("--payload", text)
+    except InputError:
+        numbers = []
+    if len(numbers) not in PAYLOADS:
+        raise InputError(
+            f"--payload {text}: expected a mass in kg, such as --payload 2.5; with its centre in the tool frame, "
+            "--payload 2.5,0,0,0.1; and with its inertia too, xx, yy, zz, xy, xz, yz after these"
+        )
+    return numbers[0], numbers[1:4] or [0.0] * 3, numbers[4:] or [0.0] * 6
 
 
 def numbers_of(flag: str, text: str) -> list[float]:

@@ -150,6 +150,9 @@ def _show(run: Run, plan: Scenario, path: Path, wanted: Asked) -> dict[str, Any]
         show_rows([tuple(row[k] for k in columns) for row in rows], title)
         title = ""
         out.print()
+    if len(parts := wanted.robot.payloads) > 1:
+        listed = ", ".join(f"{mass:g} kg at ({x:g}, {y:g}, {z:g})" for mass, (x, y, z), _ in parts)
+        out.print(f"holding           {listed} m of the tool", soft_wrap=True)
     if run.phases:
         show_rows([PHASES, *(_phase_row(phase) for phase in run.phases)])
         out.print()
