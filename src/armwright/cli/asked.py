@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,17 +14,19 @@ import numpy as np
 import typer
 
 from armwright.cli.command import RobotOptions, names_beginning, numbers_of, seen_robot_of
-from armwright.cli.output import page_name
+from armwright.cli.output import page_name, report
 from armwright.errors import InputError
 from armwright.integrate import STIFF, methods
+from armwright.names import shown
 from armwright.robot import Robot
 from armwright.scenario import Scenario, is_scenario, made, read_data
 from armwright.scenario.parse import merged
 from armwright.scenario.picking import FALL, home, lasting, picked_and_placed
 from armwright.torque import LAWS
-from armwright.trajectory import normal_spline
+from armwright.trajectory import quintic
 
 DATA = (".csv", ".parquet")
+ROBOTS = (".urdf", ".xacro", ".xml")
 PANEL = "In place of what the scenario says"
 REACHED = 1.0
 """Seconds for a motion to a position, at least."""
@@ -33,10 +36,10 @@ Listed: TypeAlias = Annotated[
     typer.Argument(help="Scenario files (docs/simulation.md); without, pick and place.", show_default=False),
 ]
 Begin: TypeAlias = Annotated[
-    str | None, typer.Option("--from", metavar="Q1,Q2,..", help="Where it begins.", rich_help_panel=PANEL)
+    str | None, typer.Option("--from", metavar="Q1,Q2,..", help="Where it begins: rad, or m.", rich_help_panel=PANEL)
 ]
 End: TypeAlias = Annotated[
-    str | None, typer.Option("--to", metavar="Q1,Q2,..", help="Where it goes to.", rich_help_panel=PANEL)
+    str | None, typer.Option("--to", metavar="Q1,Q2,..", help="Where it goes to: rad, or m.", rich_help_panel=PANEL)
 ]
 Duration: TypeAlias = Annotated[float | None, typer.Option(help="Seconds.", rich_help_panel=PANEL)]
 Every: TypeAlias = Annotated[float | None, typer.Option(help="Seconds between records.", rich_help_panel=PANEL)]
@@ -90,6 +93,10 @@ class Flags:
     step: float | None = None
     stops: bool | None = None
     further: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        if self.duration is not None and not 0 < self.duration < math.inf:
+            raise InputError(f"--duration {self.duration:g}: expected seconds, more than zero")
 
     @property
     def changes(self) -> dict[str, Any]:
@@ -157,7 +164,11 @@ class Asked:
         if first.is_dir():
             found = [path for path in sorted(first.glob("*.toml")) if is_scenario(path)]
             if not found:
-                raise InputError(f"{first}: no scenario in this folder; expected .toml files (docs/simulation.md)")
+                robots = [path for path in sorted([*first.glob("*.*"), *first.glob("*/*.*")]) if path.suffix in ROBOTS]
+                instead = f"; to run a robot give its file: {robots[0]}" if robots else ""
+                raise InputError(
+                    f"{first}: no scenario in this folder; expected .toml files (docs/simulation.md){instead}"
+                )
             return [*found, *self.scenarios], True
         return ([first, *self.scenarios], True) if is_scenario(first) else (self.scenarios, False)
 
@@ -180,7 +191,12 @@ class Asked:
 
     def _page(self, name: str, folder: bool) -> Path:
         given = self.page
-        return given / page_name(None, name, ".html") if folder and given else page_name(given, name, ".html")
+        if folder and given:
+            return given / page_name(None, name, ".html")
+        for flag, path in (("--output", given), ("--data", self.data)):
+            if path is not None and not path.absolute().parent.is_dir():
+                raise InputError(f"{flag} {path}: there is no folder {path.parent}; make it first")
+        return page_name(given, name, ".html")
 
     def _of_file(self, file: Path, arm: Robot | None) -> Scenario:
         """A scenario with what flags say in its place."""
@@ -194,15 +210,16 @@ class Asked:
     def _without_file(self, arm: Robot) -> Scenario:
         """Computed torque along the motion of a file, or to a position, or a pick-and-place motion."""
         changes, seconds, law = self.flags.changes, self.flags.duration, LAWS.get(self.flags.law or "")
-        begin = changes.get("trajectory", {}).get("from")
+        begin, end = (
+            _position(arm, flag, text) for flag, text in (("--from", self.flags.begin), ("--to", self.flags.end))
+        )
         if self.motion is not None:
             data: dict[str, Any] = {"trajectory": {"type": "sampled", "file": str(self.motion.absolute())}}
-        elif self.flags.end is not None:
-            changes.pop("duration", None)
-            ends = (home(arm) if begin is None else begin, numbers_of("--to", self.flags.end))
-            lasts = seconds or lasting(arm, normal_spline(*ends, REACHED))
-            data = {"trajectory": {"type": "normal_spline", "from": ends[0], "to": ends[1], "duration": lasts}}
-            changes.pop("trajectory", None)
+        elif end is not None:
+            ends = [home(arm) if begin is None else begin, end]
+            lasts = seconds or lasting(arm, quintic([0.0, REACHED], ends))
+            data = {"trajectory": {"type": "quintic", "times": [0.0, lasts], "points": ends}}
+            changes = {key: x for key, x in changes.items() if key not in ("duration", "trajectory")}
         elif law is not None and not law.follows:
             changes.pop("trajectory", None)
             data = {"duration": FALL, "q0": home(arm) if begin is None else begin}
@@ -216,6 +233,25 @@ class Asked:
             data = tomllib.loads(text)
         changed = _changed(data, changes)
         return made(changed, arm, str(self.motion or arm.name), text=written(changed))
+
+
+def _position(arm: Robot, flag: str, text: str | None) -> list[float] | None:
+    """A position as it is typed, one number for each joint; what looks like degrees is asked about."""
+    if text is None:
+        return None
+    q = numbers_of(flag, text)
+    if len(q) != arm.nq:
+        names = ", ".join(shown(joint.name) for joint in arm.joints)
+        raise InputError(f"{flag} {text}: {len(q)} numbers; expected {arm.nq}, as {arm.name} has {names}")
+    for joint, x in zip(arm.joints, q, strict=False):
+        low, high = joint.limits or (-2 * math.tau, 2 * math.tau)
+        if not (joint.prismatic or arm.balls) and not low <= x <= high and low <= math.radians(x) <= high < abs(x) / 2:
+            there = f"{shown(joint.name)} at {x:g} rad is far beyond {low:.4g} to {high:.4g}"
+            report(
+                "warning", "yellow", f"{flag}: {there}; are these degrees? {x:g} degrees are {math.radians(x):.4g} rad"
+            )
+            break
+    return q
 
 
 def _changed(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

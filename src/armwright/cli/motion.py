@@ -153,6 +153,10 @@ def _show(run: Run, plan: Scenario, path: Path, wanted: Asked) -> dict[str, Any]
     if len(parts := wanted.robot.payloads) > 1:
         listed = ", ".join(f"{mass:g} kg at ({x:g}, {y:g}, {z:g})" for mass, (x, y, z), _ in parts)
         out.print(f"holding           {listed} m of the tool", soft_wrap=True)
+    if plan.trajectory is not None and plan.kind:
+        given = wanted.files[0] or wanted.motion or wanted.flags.duration
+        pace = "" if given else ", by the limits of the joints (--duration says another)"
+        out.print(f"motion            {plan.kind}, {plan.trajectory.duration:g} s{pace}", soft_wrap=True)
     if run.phases:
         show_rows([PHASES, *(_phase_row(phase) for phase in run.phases)])
         out.print()

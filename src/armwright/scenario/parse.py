@@ -53,6 +53,8 @@ class Scenario:
     options: Mapping[str, Any] = field(default_factory=dict)
     text: str = ""
     phases: tuple[Part, ...] = ()
+    kind: str = ""
+    """What its [trajectory] is called."""
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -134,7 +136,8 @@ def made(
         return Scenario(arm, phases[0].phase.torque, phases[0].trajectory, options, text, phases)
     motion = trajectory_of(_inside(top, "trajectory"), arm, folder) if "trajectory" in data else None
     law = law_of(_inside(top, "torque"), motion) if "torque" in data else default_law(motion)
-    return Scenario(arm, torque.law_for(law, arm), motion, options, text)
+    kind = "" if motion is None else str(data["trajectory"]["type"])
+    return Scenario(arm, torque.law_for(law, arm), motion, options, text, kind=kind)
 
 
 def _options(top: Reader, arm: Robot) -> dict[str, Any]:
