@@ -18,6 +18,7 @@ from armwright import integrate, simulation, torque, trajectory
 from armwright.errors import InputError, SimulationError, SlowWarning
 from armwright.simulation import Run, events, simulate, simulate_batch, torques_along
 from armwright.simulation.rollouts import Rollouts
+from armwright.simulation.sticking import method_for
 
 PUMA = aw.load("puma560")
 ARM = aw.random_robot(4, 3, prismatic=0.25)
@@ -695,3 +696,13 @@ def test_ctrl_c_returns_what_there_is(monkeypatch) -> None:
 def test_a_motion_much_shorter_than_the_time_between_records_has_two() -> None:
     run = torques_along(SMOOTH, trajectory.quintic([0, 1e-9], np.zeros((2, 3))), every=10.0)
     assert run.t.tolist() == [0, 1e-9]
+
+
+def test_a_joint_that_sticks_is_left_to_an_implicit_method() -> None:
+    q = np.zeros(SMOOTH.n)
+    sticky = SMOOTH.with_friction(coulomb=1.0)
+    rate = np.abs(np.linalg.eigvals(1e3 * np.linalg.inv(sticky.mass_matrix(q)))).max()  # within 0.001 rad/s
+    assert method_for(SMOOTH, q, 1e6) == method_for(sticky, q, 0.9 * 3e5 / rate) == "dop853"
+    assert method_for(sticky, q, 1.1 * 3e5 / rate) == "radau"
+    short = simulate(sticky, q0=q, duration=30 / rate, every=30 / rate)
+    assert short.statistics.accepted >= 5  # an explicit step is no longer than 6 / rate

@@ -22,6 +22,7 @@ from armwright.robot import Robot
 from armwright.scenario import Scenario, is_scenario, made, read_data
 from armwright.scenario.parse import merged
 from armwright.scenario.picking import FALL, home, lasting, picked_and_placed
+from armwright.simulation.sticking import method_for
 from armwright.torque import LAWS
 from armwright.trajectory import quintic
 
@@ -223,6 +224,8 @@ class Asked:
         elif law is not None and not law.follows:
             changes.pop("trajectory", None)
             data = {"duration": FALL, "q0": home(arm) if begin is None else begin}
+            if "integrator" not in changes:
+                data["integrator"] = {"method": method_for(arm, np.array(data["q0"]), seconds or FALL)}
         elif begin is not None and not arm.balls:
             raise InputError("--from says where a motion begins; expected --to as well, or --law free")
         else:

@@ -166,7 +166,7 @@ def _show(run: Run, plan: Scenario, path: Path, wanted: Asked) -> dict[str, Any]
         out.print(f"ended by          {escape(run.ended_by)} at {run.t[-1]:.4g} s", soft_wrap=True)
     if run.statistics.accepted:
         quick = (run.t[-1] - run.t[0]) / max(run.statistics.seconds, 1e-9)
-        out.print(f"{run.statistics}, {quick:.3g} times real time", style="dim")
+        out.print(f"{run.settings.get('integrator')}: {run.statistics}, {quick:.3g} times real time", style="dim")
     write(path, made, folders=folders)
     told(path, "curves, audit and a moving picture")
     return {}
