@@ -226,7 +226,10 @@ def test_every_number_of_the_audit_counts() -> None:
 @pytest.mark.parametrize(("limit", "words"), [("max_torque", "needs"), ("max_velocity", "moves at")])
 def test_drives_that_are_too_weak_or_slow_are_doubted(limit, words) -> None:
     weak = SMOOTH.each_joint(lambda joint: replace(joint, **{limit: 1e-3} if joint.name == "joint2" else {}))
-    assert _doubted(simulate(weak, **TRUSTED), f"joint2 {words}") <= 0.02
+    run = simulate(weak, **TRUSTED)
+    assert _doubted(run, f"joint2 {words}") <= 0.02
+    assert run.audit.verdict == "beyond limits" and "do not trust it" not in str(run.audit)
+    assert replace(run, work=run.work + run.t).audit.verdict == "doubted"
 
 
 def test_a_mass_matrix_that_no_robot_has_is_doubted() -> None:

@@ -14,7 +14,7 @@ import typer
 from armwright.cli import asked
 from armwright.cli.asked import Asked, Flags
 from armwright.cli.command import AS_JSON, FILES, PAGE, NamedRobot, RobotOptions, Runner, robot_of, tell_unseen
-from armwright.cli.output import console, escape, page_name, report, show_json, show_rows, told, working, write_page
+from armwright.cli.output import console, escape, page_name, show_json, show_rows, told, working, write_page
 from armwright.errors import InputError, SimulationError
 from armwright.identify import Measurement
 from armwright.report.page import HEADS, joint_rows, root_mean_square
@@ -23,7 +23,6 @@ from armwright.scenario import Scenario
 from armwright.simulation import Run
 from armwright.simulation.picture import page
 from armwright.study.work_precision import ACCURACIES, work_precision
-from armwright.trajectory import check_limits
 
 NO_BREAK = "\u00a0"
 SPEEDS, TORQUES = (0, 1, 2, 3, 4), (0, 5, 6, 7, 8, 9, 10)
@@ -95,7 +94,6 @@ def _simulated(plan: Scenario, path: Path, wanted: Asked) -> tuple[Run, Path]:
             if wanted.json:
                 show_json(told)
         raise
-    _warn_of_limits(plan)
     return run, path
 
 
@@ -105,16 +103,9 @@ def _along(plan: Scenario, path: Path, wanted: Asked) -> tuple[Run, Path]:
             "torques are along a motion of joints whose positions are numbers, and q of "
             f"{plan.robot.name} has quaternions; expected robot.inverse_dynamics(q, qd, qdd), in Python"
         )
-    _warn_of_limits(plan)
     with working(f"torques of {plan.robot.name}"):
         run = plan.torques()
     return run, path if path == wanted.page else path.with_name(f"{path.stem}_torques.html")
-
-
-def _warn_of_limits(plan: Scenario) -> None:
-    for part in plan.parts:
-        if part.trajectory is not None and (limits := check_limits(part.trajectory, part.phase.robot)):
-            report("warning", "yellow", str(limits))
 
 
 def _finish(run: Run, plan: Scenario, path: Path, wanted: Asked) -> dict[str, Any]:
@@ -190,7 +181,11 @@ def _as_data(run: Run) -> dict[str, Any]:
         extent = {"from": q.min(), "to": q.max(), "limits": joint.limits, "peak_power": np.abs(power).max()}
         told = {key: value for key, value in asdict(use).items() if not key.endswith("_rollout")}
         joints.append({**told, **extent, **means, **shares})
-    audit = {"trustworthy": run.audit.trustworthy, "doubts": [str(doubt) for doubt in run.audit.doubts]}
+    audit = {
+        "trustworthy": run.audit.trustworthy,
+        "verdict": run.audit.verdict,
+        "doubts": [str(doubt) for doubt in run.audit.doubts],
+    }
     errors = {"energy_error": run.audit.energy_error, "power_error": run.audit.power_error}
     if run.audit.momentum_error is not None:
         errors["momentum_error"] = run.audit.momentum_error

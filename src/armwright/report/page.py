@@ -41,7 +41,7 @@ def page(run: Any, picture: Mapping[str, Any], title: str, scenario: str = "") -
         "facts": "".join(_facts(run)),
         "table": joint_table(run),
         "audit": "".join(f"<li>{escape(line)}</li>" for line in str(run.audit).splitlines()),
-        "verdict": "trusted" if trusted else "doubted",
+        "verdict": run.audit.verdict,
         "badge": "good" if trusted else "bad",
         "open": "" if trusted else " open",
         "key": _key(run),
