@@ -33,7 +33,7 @@ MOST_PIECES = 32
 
 ROUNDING = 1e-9  # seconds by which t may lie outside the span and still mean its end
 JUMP = 1e-9  # radians or metres by which a part may miss the end of the part before
-REST = 1e-9  # speeds below this part of the fastest are rounding
+REST = 1e-11  # speeds below this part of the fastest are rounding
 
 
 class Trajectory(ABC):
