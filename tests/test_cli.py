@@ -288,5 +288,14 @@ def test_meshes_that_are_not_there_are_one_line_on_the_terminal(tmp_path: Path) 
 
 
 def test_a_gripper_and_a_payload_are_held_together(tmp_path: Path) -> None:
-    output = run("torques", "rr", "--payload", "0.8,0,0,0.06", "--payload", "2", "-o", str(tmp_path / "rr.html"))
-    assert "holding 2.8 kg" in output and "0.8 kg at (0, 0, 0.06), 2 kg at (0, 0, 0) m of the tool" in output
+    aw.load("rr").with_friction(coulomb=0.1).to_toml(tmp_path / "rr.toml")
+    flags = ("--payload", "0.8,0,0,0.06", "--payload", "2", "-o", str(tmp_path / "rr.html"))
+    output = run("torques", str(tmp_path / "rr.toml"), *flags)
+    assert "holding 2.8 kg" in output and "0.8 kg at (0, 0, 0.06), 2 kg at (0, 0, 0) m of the tool on link2" in output
+    assert "a finger?" not in output and "friction          that of the robot's file is included, dry" in output
+
+
+def test_a_payload_on_a_finger_is_asked_about(tmp_path: Path) -> None:
+    (tmp_path / "rr.toml").write_text(aw.load("rr").to_toml().replace('"joint2"', '"jointGripper"'))
+    output = run("show", str(tmp_path / "rr.toml"), "--payload", "2")
+    assert "the payload hangs on link2, which jointGripper moves: a finger? --tip LINK" in output

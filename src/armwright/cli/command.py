@@ -8,6 +8,7 @@ returns False ends with status 1.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import wraps
@@ -19,6 +20,7 @@ import typer
 from armwright.cli.output import report, reporting_errors
 from armwright.errors import InputError, ModelError
 from armwright.load import load, packaged
+from armwright.names import shown
 from armwright.robot import Robot
 from armwright.scene import looks
 
@@ -40,6 +42,9 @@ OPTIONS: dict[str, tuple[Any, str | None, str]] = {
     "gravity": (str, "X,Y,Z", "Seen from the world, m/s^2: 0,0,-1.62 on the moon."),
 }
 """Of every option its type, what it takes, and what it says."""
+
+FINGER = re.compile("finger|thumb|grip|jaw", re.IGNORECASE)
+"""What fingers are called."""
 
 PAYLOADS = (1, 4, 10)
 """How many numbers a payload may have: a mass, its centre, its inertia."""
@@ -74,7 +79,11 @@ class RobotOptions:
         for k, (mass, com, inertia) in enumerate(self.payloads):
             arm = arm.with_payload(mass, com, inertia, beside=k > 0)
         massless = all(mass == 0 and not any(inertia) for mass, _, inertia in self.payloads)
-        return arm.without_payload() if self.payload and massless else arm
+        if self.payload and massless:
+            return arm.without_payload()
+        if self.payload and arm.tip is not None:
+            _ask_of_fingers(arm.links[arm.tip].name, arm.rows[arm.carriers[arm.tip]].name)
+        return arm
 
     @property
     def payloads(self) -> list[tuple[float, list[float], list[float]]]:
@@ -104,6 +113,15 @@ class RobotOptions:
     @property
     def mappings(self) -> dict[str, str]:
         return dict(_pairs("--arg", self.arg, "an argument and its value, such as --arg hand=true"))
+
+
+def _ask_of_fingers(link: str, joint: str) -> None:
+    """Say that a payload hangs on what seems to be a finger, which moves against the hand and is not strong."""
+    if FINGER.search(f"{link} {joint}"):
+        text = f"the payload hangs on {shown(link)}, which {shown(joint)} moves: a finger?"
+        report(
+            "warning", "yellow", f"{text} --tip LINK has another link hold it, --lock {shown(joint)}=0 holds it still"
+        )
 
 
 def _body(text: str) -> tuple[float, list[float], list[float]]:

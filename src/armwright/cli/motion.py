@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -141,13 +141,8 @@ def _show(run: Run, plan: Scenario, path: Path, wanted: Asked) -> dict[str, Any]
         show_rows([tuple(row[k] for k in columns) for row in rows], title)
         title = ""
         out.print()
-    if len(parts := wanted.robot.payloads) > 1:
-        listed = ", ".join(f"{mass:g} kg at ({x:g}, {y:g}, {z:g})" for mass, (x, y, z), _ in parts)
-        out.print(f"holding           {listed} m of the tool", soft_wrap=True)
-    if plan.trajectory is not None and plan.kind:
-        given = wanted.files[0] or wanted.motion or wanted.flags.duration
-        pace = "" if given else ", by the limits of the joints (--duration says another)"
-        out.print(f"motion            {plan.kind}, {plan.trajectory.duration:g} s{pace}", soft_wrap=True)
+    for line in _circumstances(run, plan, wanted):
+        out.print(escape(line), soft_wrap=True)
     if run.phases:
         show_rows([PHASES, *(_phase_row(phase) for phase in run.phases)])
         out.print()
@@ -161,6 +156,24 @@ def _show(run: Run, plan: Scenario, path: Path, wanted: Asked) -> dict[str, Any]
     write(path, made, folders=folders)
     told(path, "curves, audit and a moving picture")
     return {}
+
+
+def _circumstances(run: Run, plan: Scenario, wanted: Asked) -> Iterator[str]:
+    """What the numbers depend on besides the robot: what it holds and where, how it moves, and whether it rubs."""
+    arm, held = run.robot, run.robot.payload
+    if held is not None and arm.tip is not None:
+        parts = [(mass, com) for mass, com, _ in wanted.robot.payloads] or [(held.mass, [*held.com])]
+        listed = ", ".join(f"{mass:g} kg at ({x:g}, {y:g}, {z:g})" for mass, (x, y, z) in parts)
+        yield f"holding           {listed} m of the tool on {arm.links[arm.tip].name}"
+    if plan.trajectory is not None and plan.kind:
+        given = wanted.files[0] or wanted.motion or wanted.flags.duration
+        pace = "" if given else ", by the limits of the joints (--duration says another)"
+        yield f"motion            {plan.kind}, {plan.trajectory.duration:g} s{pace}"
+    kinds = [
+        word for word, name in (("viscous", "viscous"), ("dry", "coulomb")) if any(getattr(j, name) for j in arm.rows)
+    ]
+    if kinds:
+        yield f"friction          that of the robot's file is included, {' and '.join(kinds)}"
 
 
 PHASES = ("phase", "from", "to", "holding", "ended by")

@@ -74,6 +74,8 @@ def _facts(run: Any) -> Iterable[str]:
             where = f" at ({com}) m of the tool" if any(held.com) else ""
             when = f" from {phase.t[0]:.4g} to {phase.t[-1]:.4g} s" if run.phases else ""
             yield _fact("payload", f"{held.mass:g} kg{where}{when}")
+    if any(row.viscous or row.coulomb for row in arm.rows):
+        yield _fact("friction", "included")
     if (words := _gravity(arm.gravity)) is not None:
         yield _fact("gravity", words, "warn")
     yield _fact("time", f"{run.t[0]:g} to {run.t[-1]:g} s" if run.t[0] else f"{run.t[-1]:g} s")
