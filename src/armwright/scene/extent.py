@@ -1,0 +1,57 @@
+"""How far a robot reaches in the world as it stands, and where the floor is that it stands on."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from armwright.algebra import Array
+from armwright.model.visual import Box, Capsule, Cylinder, Ellipsoid, Mesh, Solid, Sphere, Visual
+from armwright.robot import Robot
+from armwright.scene.looks import Looks
+from armwright.scene.triangles import triangles
+
+SHALLOW, DEEP = 0.01, 0.25
+"""Parts of its size between which a robot lies in the plane z = 0: the floor is below it then."""
+
+
+def extent(robot: Robot, seen: Looks, q: ArrayLike) -> tuple[Array, Array]:
+    """The least and the largest x, y and z of all shapes at q, in the world."""
+    frames = [np.asarray(robot.base, dtype=float), *robot.link_poses(q)]
+    boxes = [
+        _box(visual, frame) for frame, shapes in zip(frames, (seen.base, *seen.links), strict=True) for visual in shapes
+    ]
+    lows, highs = zip(*boxes, strict=True)
+    return np.min(lows, axis=0), np.max(highs, axis=0)
+
+
+def floor_below(robot: Robot, seen: Looks, q: ArrayLike) -> float:
+    """The z of the floor: 0, or where a robot that lies in that plane ends, or where one that floats would stand."""
+    low = float(extent(robot, seen, q)[0][2])
+    floats = any(robot.rows[i].kind == "free" for i in robot.carriers)
+    lies = -DEEP * seen.size < low < -SHALLOW * seen.size
+    return low if lies or (floats and low < 0) else 0.0
+
+
+def _box(visual: Visual, frame: Array) -> tuple[Array, Array]:
+    """The box around a shape, along the axes of the world."""
+    pose = frame @ np.asarray(visual.pose)
+    if isinstance(visual.shape, Mesh):
+        vertices = triangles(visual.shape).vertices @ pose[:3, :3].T + pose[:3, 3]
+        return vertices.min(axis=0), vertices.max(axis=0)
+    half = _half(visual.shape, pose[:3, :3])
+    return pose[:3, 3] - half, pose[:3, 3] + half
+
+
+def _half(shape: Solid, R: Array) -> Array:
+    """How far a solid reaches from its middle along each axis of the world."""
+    if isinstance(shape, Box):
+        return np.asarray(np.abs(R) @ np.asarray(shape.size) / 2)
+    if isinstance(shape, Sphere):
+        return np.full(3, shape.radius)
+    if isinstance(shape, Ellipsoid):
+        return np.asarray(np.sqrt(((R * np.asarray(shape.radii)) ** 2).sum(axis=1)))
+    along = np.abs(R[:, 2])
+    assert isinstance(shape, (Cylinder, Capsule))
+    across = np.sqrt(np.maximum(1 - along**2, 0)) if isinstance(shape, Cylinder) else 1.0
+    return np.asarray(along * shape.length / 2 + across * shape.radius)
