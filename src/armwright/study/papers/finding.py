@@ -105,9 +105,12 @@ class Study:
         return cls(paper, title, summary, tuple(findings), tuple(plots))
 
     def page(self) -> str:
-        """One page with the table of findings and all figures."""
-        rows = [[*COLUMNS, "why"], *([*finding.row, finding.why] for finding in self.findings)]
+        """One page with the table of findings, why they are not equal, and all figures."""
+        reasons = {why: str(k) for k, why in enumerate(dict.fromkeys(f.why for f in self.findings if f.why), start=1)}
+        rows = [[*COLUMNS, "note"], *([*f.row, reasons.get(f.why, "")] for f in self.findings)]
         tables = [("Published beside obtained", rows)]
+        if reasons:
+            tables.append(("Notes", [["note", "why"], *([k, why] for why, k in reasons.items())]))
         return figures(self.title, self.summary, self.plots, tables, "reproduction", TONES)
 
 
