@@ -30,12 +30,10 @@ function world(picture, box) {
   const size = picture.size, times = doubles(picture.t), count = picture.links, poses = floats(picture.poses);
   const ghosts = picture.ghost ? floats(picture.ghost) : null;
   const scene = new THREE.Scene(), camera = new THREE.PerspectiveCamera(32, 1, size / 100, size * 100);
-  camera.up.set(...picture.up);
   // up is against gravity: the plane z = floor is a floor, or a wall or a ceiling where gravity is not along z
-  const up = camera.up, out = new THREE.Vector3(0, 0, 1), tilted = Math.abs(up.z) < .7;
-  const toward = tilted ? out.clone() : new THREE.Vector3(0, -1, 0);
-  toward.addScaledVector(up, -toward.dot(up)).normalize();
-  const right = new THREE.Vector3().crossVectors(up, toward), from = (x, y, z) => new THREE.Vector3().addScaledVector(right, x).addScaledVector(toward, y).addScaledVector(up, z);
+  const [right, toward, up] = picture.directions.map(v => new THREE.Vector3(...v)), out = new THREE.Vector3(0, 0, 1);
+  camera.up.copy(up);
+  const from = (x, y, z) => new THREE.Vector3().addScaledVector(right, x).addScaledVector(toward, y).addScaledVector(up, z);
   let renderer;
   try { renderer = new THREE.WebGLRenderer({antialias: true, alpha: true, preserveDrawingBuffer: true}); }  // kept for print and PNG
   catch { box.append(made("p", "", "This browser draws no 3D pictures (WebGL is off); curves and table are complete.")); return null; }

@@ -14,6 +14,9 @@ from armwright.scene.triangles import triangles
 SHALLOW, DEEP = 0.01, 0.25
 """Parts of its size between which a robot lies in the plane z = 0: the floor is below it then."""
 
+LEANING = 0.7
+"""The z of up below which the plane z = 0 is a wall rather than a floor or a ceiling."""
+
 
 def extent(robot: Robot, seen: Looks, q: ArrayLike) -> tuple[Array, Array]:
     """The least and the largest x, y and z of all shapes at q, in the world."""
@@ -23,6 +26,20 @@ def extent(robot: Robot, seen: Looks, q: ArrayLike) -> tuple[Array, Array]:
     ]
     lows, highs = zip(*boxes, strict=True)
     return np.min(lows, axis=0), np.max(highs, axis=0)
+
+
+def directions(gravity: ArrayLike) -> tuple[Array, Array, Array]:
+    """To the right of who looks, towards them, and up, which is against gravity, along z where there is none.
+
+    Where gravity is not along z, the plane z = 0 is a wall, which is looked at from before.
+    """
+    pull = np.asarray(gravity, dtype=float)
+    length = float(np.linalg.norm(pull))
+    up = -pull / length if length else np.array([0.0, 0.0, 1.0])
+    toward = np.array([0.0, 0.0, 1.0]) if abs(up[2]) < LEANING else np.array([0.0, -1.0, 0.0])
+    toward = toward - (toward @ up) * up
+    toward /= np.linalg.norm(toward)
+    return np.cross(up, toward), toward, up
 
 
 def floor_below(robot: Robot, seen: Looks, q: ArrayLike) -> float:

@@ -13,7 +13,7 @@ from armwright.names import shown
 from armwright.report.page import packed, thinned
 from armwright.report.page import page as page_of
 from armwright.robot import Robot
-from armwright.scene import Looks, Triangles, floor_below, looks, triangles
+from armwright.scene import Looks, Triangles, directions, floor_below, looks, triangles
 from armwright.scene.bodies import JOINT
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def picture(run: Run) -> dict[str, Any]:
         "notes": [shown(note) for note in seen.notes],
         "base": np.asarray(robot.base, dtype=float).ravel().tolist(),
         "free": any(robot.rows[i].kind == "free" for i in robot.carriers),
-        "up": _up(robot),
+        "directions": [direction.tolist() for direction in directions(robot.gravity)],
         "floor": floor_below(robot, seen, run.q[0]),
         "links": len(robot.links),
         "joints": _joints_before(robot),
@@ -59,13 +59,6 @@ def picture(run: Run) -> dict[str, Any]:
         "ghost": _ghost(run, pick, seen.size),
         "tracks": _tracks(robot),
     }
-
-
-def _up(robot: Robot) -> list[float]:
-    """Against gravity; along z where there is none."""
-    gravity = np.asarray(robot.gravity, dtype=float)
-    pull = float(np.linalg.norm(gravity))
-    return [0.0, 0.0, 1.0] if pull == 0 else (-gravity / pull).tolist()
 
 
 def _joints_before(robot: Robot) -> list[dict[str, Any]]:
