@@ -11,8 +11,8 @@ from armwright.robot import Robot
 from armwright.scene.looks import Looks
 from armwright.scene.triangles import triangles
 
-SHALLOW, DEEP = 0.01, 0.25
-"""Parts of its size between which a robot lies in the plane z = 0: the floor is below it then."""
+SHALLOW = 0.01
+"""The part of a robot's size by which its base may be below z = 0 with the floor still there."""
 
 LEANING = 0.7
 """The z of up below which the plane z = 0 is a wall rather than a floor or a ceiling."""
@@ -20,12 +20,14 @@ LEANING = 0.7
 
 def extent(robot: Robot, seen: Looks, q: ArrayLike) -> tuple[Array, Array]:
     """The least and the largest x, y and z of all shapes at q, in the world."""
-    frames = [np.asarray(robot.base, dtype=float), *robot.link_poses(q)]
-    boxes = [
-        _box(visual, frame) for frame, shapes in zip(frames, (seen.base, *seen.links), strict=True) for visual in shapes
-    ]
+    frames = zip(robot.link_poses(q), seen.links, strict=True)
+    boxes = [*_base(robot, seen), *(_box(visual, frame) for frame, shapes in frames for visual in shapes)]
     lows, highs = zip(*boxes, strict=True)
     return np.min(lows, axis=0), np.max(highs, axis=0)
+
+
+def _base(robot: Robot, seen: Looks) -> list[tuple[Array, Array]]:
+    return [_box(visual, np.asarray(robot.base, dtype=float)) for visual in seen.base]
 
 
 def directions(gravity: ArrayLike) -> tuple[Array, Array, Array]:
@@ -43,11 +45,12 @@ def directions(gravity: ArrayLike) -> tuple[Array, Array, Array]:
 
 
 def floor_below(robot: Robot, seen: Looks, q: ArrayLike) -> float:
-    """The z of the floor: 0, or where a robot that lies in that plane ends, or where one that floats would stand."""
-    low = float(extent(robot, seen, q)[0][2])
-    floats = any(robot.rows[i].kind == "free" for i in robot.carriers)
-    lies = -DEEP * seen.size < low < -SHALLOW * seen.size
-    return low if lies or (floats and low < 0) else 0.0
+    """The z of the floor: 0, or where a base ends that goes below it, or where a robot that floats would stand."""
+    if any(robot.rows[i].kind == "free" for i in robot.carriers):
+        low = float(extent(robot, seen, q)[0][2])
+        return min(low, 0.0)
+    low = min((float(least[2]) for least, _ in _base(robot, seen)), default=0.0)
+    return low if low < -SHALLOW * seen.size else 0.0
 
 
 def _box(visual: Visual, frame: Array) -> tuple[Array, Array]:
