@@ -74,7 +74,7 @@ def test_a_compiled_event_is_found_where_one_called_from_python_is(integrator: s
     run = simulate(ARM, events=watched(), **options)
     never = aw.integrate.Event(lambda t, y: 1.0, name="never")
     other = quietly(ARM, events=[*watched(), never], **options)
-    assert run.ended_by == other.ended_by == "the tool passes the plane at 0.2 along [0.0, 0.0, 1.0]"
+    assert run.ended_by == other.ended_by == "the tool passes the plane at 0.2 along (0, 0, 1)"
     assert run.t == pytest.approx(other.t, rel=1e-14, abs=0) and run.t[-1] == run.events[0].t
     np.testing.assert_allclose(run.q, other.q, rtol=0, atol=1e-13)
     assert run.statistics.accepted == other.statistics.accepted

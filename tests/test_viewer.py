@@ -25,6 +25,7 @@ import armwright as aw
 from armwright.cli import app
 from armwright.errors import InputError
 from armwright.model.visual import Box, Sphere
+from armwright.progress import listening
 from armwright.scene import triangles
 from armwright.simulation.joining import later
 from armwright.viewer import Viewer, readout, view
@@ -193,6 +194,15 @@ def test_simulations_start_from_the_pose(arm: aw.Robot, law: str) -> None:
     run = simulated(arm, q, law, 0.3, limited=True, stops=False)
     assert run.q[0] == pytest.approx(q) and run.t[-1] == pytest.approx(0.3)
     assert (np.abs(run.q[-1] - q).max() < 1e-6) == (law not in (FALL, SPRING))
+
+
+def test_a_simulation_ends_where_it_is_stopped(arm: aw.Robot, viewer: Viewer) -> None:
+    panel = viewer.page._player
+    panel.stop()
+    with listening(panel._told):
+        run = simulated(arm, np.full(6, 0.1), FALL, 60.0, limited=False, stops=False)
+    assert len(run.t) < 100 and "stopped by the user" in run.message
+    assert Playback([run]).at(run).q == pytest.approx(np.full(6, 0.1))
 
 
 def test_a_base_that_floats_is_not_driven(dog: aw.Robot) -> None:

@@ -180,27 +180,28 @@ PATIENCE = 2.0
 
 
 @contextmanager
-def working(text: str, timed: bool = True) -> Iterator[None]:
+def working(text: str) -> Iterator[None]:
     """A line on stderr that says what takes so long, for as long as it does, and after a while how long it will.
 
-    Not `timed` is what counts its steps more than once.
+    What counts its steps more than once does not go back.
     """
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn  # noqa: PLC0415
 
     out = console(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"))
-    begin, shown = time.perf_counter(), False
+    begin, shown, furthest = time.perf_counter(), False, 0.0
     with Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as bar:
         task = bar.add_task(escape(text), total=1.0)
 
         def tell(share: float) -> None:
-            nonlocal shown
+            nonlocal shown, furthest
             if not shown and time.perf_counter() - begin > PATIENCE:
                 bar.columns = (*columns, BarColumn(), TimeRemainingColumn())
                 shown = True
-            bar.update(task, completed=share)
+            furthest = max(furthest, share)
+            bar.update(task, completed=furthest)
 
-        with listening(tell if timed and out.is_terminal else None):
+        with listening(tell if out.is_terminal else None):
             yield
 
 

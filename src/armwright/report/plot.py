@@ -56,14 +56,16 @@ class Plot:
     height: int = 420
     _box: tuple[int, int, int, int] = field(default=(78, 40, 190, 48), repr=False)  # left, top, right, bottom
 
-    def svg(self) -> str:
+    def svg(self, legend: bool = True) -> str:
+        """The picture; without a `legend` it is narrower by the place of it."""
         left, top, right, bottom = self._box
-        height = max(self.height, 90 + 17 * len(self.curves))
+        height = max(self.height, 90 + 17 * len(self.curves)) if legend else self.height
         x0, x1, y0, y1 = left, self.width - right, height - bottom, top
+        width = self.width if legend else self.width - right + 22
         xs = _Axis([c.x for c in self.curves], self.x_log, x0, x1)
         ys = _Axis([c.y for c in self.curves], self.y_log, y0, y1)
         parts = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {height}" role="img" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
             f'aria-label="{escape(self.title)}" font-family="system-ui, sans-serif" font-size="12" '
             'fill="currentColor">',
             f'<text x="{left}" y="22" font-size="15" font-weight="600">{escape(self.title)}</text>',
@@ -84,7 +86,8 @@ class Plot:
         for i, curve in enumerate(self.curves):
             colour = curve.colour or COLOURS[i % len(COLOURS)]
             parts += _drawn(curve, colour, xs, ys)
-            parts += _key(curve, colour, x1 + 14, top + 8 + 17 * i)
+            if legend:
+                parts += _key(curve, colour, x1 + 14, top + 8 + 17 * i)
         return "\n".join([*parts, "</svg>"])
 
 
@@ -103,6 +106,16 @@ def _drawn(curve: Curve, colour: str, xs: _Axis, ys: _Axis) -> list[str]:
             said = f"<title>{name}: {a:.4g}, {b:.4g}</title>"
             drawn.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}">{said}</circle>')
     return drawn
+
+
+def _legend(plot: Plot) -> str:
+    """The names of curves as a list, which finds room on a telephone."""
+    rows = []
+    for i, curve in enumerate(plot.curves):
+        dash = ' stroke-dasharray="5 4"' if curve.dashed else ""
+        line = f'<path d="M0 4H22" stroke="{curve.colour or COLOURS[i % len(COLOURS)]}" stroke-width="2.5"{dash}/>'
+        rows.append(f'<li><svg viewBox="0 0 22 8" aria-hidden="true">{line}</svg>{escape(curve.name)}</li>')
+    return f'<ul class="legend">{"".join(rows)}</ul>'
 
 
 def _key(curve: Curve, colour: str, x: float, y: float) -> list[str]:
@@ -165,7 +178,7 @@ def figures(
     body += [f'<section class="panel"><h2>{escape(head)}</h2>{table(rows, tones)}</section>' for head, rows in tables]
     for plot in plots:
         note = f"<figcaption>{escape(plot.note)}</figcaption>" if plot.note else ""
-        body.append(f'<figure class="panel"><div class="scroll">{plot.svg()}</div>{note}</figure>')
+        body.append(f'<figure class="panel">{plot.svg(legend=False)}{_legend(plot)}{note}</figure>')
     return document(kind, title, "\n".join(body))
 
 

@@ -132,7 +132,8 @@ def plane(
     def on(robot: Description) -> list[Watched]:
         if frame is not None:
             robot.frame(frame)
-        said = name or f"{frame or 'the tool'} passes the plane at {_shown(levels[0])} along {along.tolist()}"
+        way = ", ".join(f"{x:g}" for x in along)
+        said = name or f"{frame or 'the tool'} passes the plane at {_shown(levels[0])} along ({way})"
         return [Watched(said, Plane(frame, unit, levels), direction, terminal)]
 
     return _event(on, name or f"{frame or 'the tool'} passes a plane", terminal, direction)
