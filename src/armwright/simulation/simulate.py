@@ -89,9 +89,9 @@ def simulate(
             run = _compiled(replace(planned, events=started(ending, q)), y0, progress)
             return replace(run, again=Repeated(planned, run.q[0], run.qd[0], listed))
         slow = next(event for event in watched if event not in ending)
-        what = "is only noted" if isinstance(slow, Watched) else "is a Python function"
+        told = f"{slow.name!r} is only noted" if isinstance(slow, Watched) else f"{slow.title!r} is a Python function"
         warnings.warn(
-            f"event {slow.name!r} {what}, so that all steps are taken from Python, which is slower: "
+            f"event {told}, so that all steps are taken from Python, which is slower: "
             "what armwright.events makes is compiled where it ends the run",
             SlowWarning,
             stacklevel=2,
