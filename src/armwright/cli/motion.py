@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,7 +16,7 @@ from armwright.cli import asked
 from armwright.cli.asked import Asked, Flags
 from armwright.cli.command import AS_JSON, FILES, PAGE, NamedRobot, RobotOptions, Runner, robot_of
 from armwright.cli.output import console, escape, page_name, report, show_json, show_rows, told, working, write_page
-from armwright.errors import InputError, SimulationError
+from armwright.errors import ArmwrightError, InputError, SimulationError
 from armwright.identify import Measurement
 from armwright.report.page import HEADS, joint_rows, root_mean_square
 from armwright.report.plot import write
@@ -76,7 +77,8 @@ def _each(wanted: Asked, run: Callable[[Scenario, Path, Asked], tuple[Run, Path]
     """Run what is asked for, one after the other; whether all of it can be trusted."""
     good, data = True, []
     for plan, path in wanted.plans():
-        made, page = run(plan, path, wanted)
+        with naming(path.stem if len(wanted.files[0]) > 1 else ""):
+            made, page = run(plan, path, wanted)
         told = _finish(made, plan, page, wanted)
         good &= made.audit.trustworthy
         data.append(told)
@@ -99,11 +101,34 @@ def _simulated(plan: Scenario, path: Path, wanted: Asked) -> tuple[Run, Path]:
     return run, path
 
 
+@contextmanager
+def naming(what: str) -> Iterator[None]:
+    """Say which of several things an error is about."""
+    try:
+        yield
+    except ArmwrightError as error:
+        error.args = (f"{what}: {error}" if what else str(error),)
+        raise
+
+
+IN_TIME = ("integrator", "stops", "event", "q0", "qd0", "start", "smooth")
+"""What is said of a motion that is integrated, and has no meaning along one that is given."""
+
+
 def _along(plan: Scenario, path: Path, wanted: Asked) -> tuple[Run, Path]:
     if plan.robot.balls:
         raise InputError(
             "torques are along a motion of joints whose positions are numbers, and q of "
-            f"{plan.robot.name} has quaternions; expected robot.inverse_dynamics(q, qd, qdd), in Python"
+            f"{plan.robot.name} has quaternions; expected `armwright simulate`, the robot on a fixed base (of a file: "
+            "without --floating), or in Python robot.inverse_dynamics(q, qd, qdd)"
+        )
+    changes, flags = wanted.flags.changes, ("law", "integrator", "rtol", "step", "stops")
+    unheard = [f"--{name}" for name in flags if getattr(wanted.flags, name) is not None]
+    unheard += [key for key in (*IN_TIME, *({"duration"} & set(plan.options))) if key in changes]
+    if unheard:
+        raise InputError(
+            f"{unheard[0]} has no meaning for torques, which are found along the motion as it "
+            "is, by inverse dynamics; leave it out, or use `armwright simulate`"
         )
     _warn_of_limits(plan)
     with working(f"torques of {plan.robot.name}"):

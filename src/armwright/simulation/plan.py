@@ -205,12 +205,18 @@ def _rounded(robot: Robot, smooth: float) -> Robot:
     return robot.each_joint(lambda joint: replace(joint, smooth=joint.smooth or smooth))
 
 
+def honoured_by(integrator: str, stepped: bool) -> tuple[str, ...]:
+    """The options that have a meaning for an integrator, or for one whose steps are given."""
+    pair = integrator in methods() and method(integrator).adaptive
+    return OTHERS.get(integrator, CHOSEN if pair and not stepped else FIXED)
+
+
 def settings(integrator: str, rtol: Any = None, atol: Any = None, step: Any = None, max_step: Any = None) -> Settings:
     """How to integrate, checked; an option that the method cannot honour is an error."""
     if integrator not in methods() and integrator not in OTHERS:
         raise unknown("integrator", integrator, [*methods(), *OTHERS])
     pair = integrator in methods() and method(integrator).adaptive
-    honoured = OTHERS.get(integrator, CHOSEN if pair and step is None else FIXED)
+    honoured = honoured_by(integrator, step is not None)
     given = {"rtol": rtol, "atol": atol, "step": step, "max_step": max_step}
     for name, value in given.items():
         if value is not None and name not in honoured:
