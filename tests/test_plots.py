@@ -14,6 +14,7 @@ import pytest
 import armwright as aw
 from armwright.check import check
 from armwright.errors import InputError, UnknownNameError
+from armwright.report.plot import Curve, Plot
 from armwright.scene import svg
 
 mpl.use("Agg")
@@ -81,6 +82,12 @@ def test_a_drawing_moves_with_the_robot() -> None:
     assert text.startswith("<svg") and text.count("<polygon") > 300 and text != moved
     numbers = [float(x) for x in re.findall(r"[\d.]+(?=[, \"])", " ".join(re.findall(r'points="([^"]*)"', text)))]
     assert min(numbers) >= 0 and max(numbers) < 2000 and len(text) < 200_000
+
+
+@pytest.mark.parametrize("values", [[1e308, -1e308], [1e308, 1e308], [np.nan, np.inf], [3e40, 3e40], [0.0, 0.0], [5.0]])
+def test_curves_of_any_numbers_are_drawn(values: list[float]) -> None:
+    curve = Curve("tau", range(len(values)), values, marks=True)
+    assert "nan" not in Plot("t", "s", "N m", [curve]).svg()
 
 
 def test_what_notebooks_show_has_no_style_that_leaks_and_no_markup_of_strangers(run: aw.Run, tmp_path: Path) -> None:

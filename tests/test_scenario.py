@@ -192,6 +192,10 @@ def test_a_motion_that_breaks_off_leaves_its_page(tmp_path: Path, monkeypatch: p
     text = 'duration = 20\nq0 = [0.1, 0]\n[integrator]\nmethod = "rk4"\nstep = 0.01\n'
     (tmp_path / "s.toml").write_text(text + '[torque]\nlaw = "spring_damper"\nstiffness = -1e5\ndamping = 0')
     assert "diverges" in run("simulate", "rr", "s.toml", code=2)
+    assert "diverges" in (tmp_path / "rr.html").read_text()
+    (tmp_path / "rr.html").unlink()
+    run("simulate", "rr", "s.toml", "--set", "torque.stiffness=-1e50", code=2)  # in its first step
+    assert "diverges after t = 0 s" in (tmp_path / "rr.html").read_text()
     assert (tmp_path / "rr.html").exists()
 
 
@@ -545,6 +549,7 @@ def test_flags_that_torques_cannot_honour_are_told(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "s.toml").write_text(FULL)
     assert "has no meaning for torques" in run("torques", "rr", *words, code=2)
+    assert "peaks between would be missed" in run("torques", "rr", "--every", "99", code=2)
 
 
 def test_flags_say_how_steps_are_taken_in_place_of_what_was_said(

@@ -92,7 +92,7 @@ def _simulated(plan: Scenario, path: Path, wanted: Asked) -> tuple[Run, Path]:
         with working(f"simulating {plan.robot.name}"):
             run = plan.simulate()
     except SimulationError as error:
-        if isinstance(error.run, Run) and len(error.run.t) > 1:  # a motion that breaks off leaves what there is
+        if isinstance(error.run, Run) and len(error.run.t):  # a motion that breaks off leaves what there is
             told = _show(error.run, plan, path, wanted)
             if wanted.json:
                 show_json(told)

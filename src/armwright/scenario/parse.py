@@ -21,6 +21,7 @@ from armwright.scenario.phases import Part, held, phases_of
 from armwright.scenario.picking import picked_and_placed
 from armwright.simulation import Phase, Run, simulate, simulate_phases, torques_along
 from armwright.simulation.joining import later
+from armwright.simulation.plan import check_records, check_seconds
 from armwright.trajectory import Trajectory
 
 OPTIONS = ("duration", "every", "q0", "qd0", "start", "smooth")
@@ -73,6 +74,8 @@ class Scenario:
                 told = f"phase {k}" if self.phases else "the scenario"
                 raise InputError(f"torques need a motion: {told} has no [trajectory]")
             every, motion = self.options.get("every", 0.01), part.trajectory
+            check_seconds("every", every)
+            check_records(motion.duration, every)
             run = torques_along(part.phase.robot, motion, every, friction_law=_friction(part.phase.torque))
             runs.append(later(run, float(runs[-1].t[-1] - run.t[0])) if runs else run)
         return Run.joined(runs)

@@ -263,7 +263,7 @@ def plan(
     for name, value in (("duration", lasts), ("every", every)):
         check_seconds(name, value)
     check_span(law, float(driven.min()), float(driven.max()) + lasts)
-    _check_records(lasts, every, how.step)
+    check_records(lasts, every, how.step)
     count = 1 if every is None else max(1, math.ceil(lasts / every - 1e-9))
     times = begin + (every or lasts) * np.arange(count + 1)
     times[-1] = begin + lasts
@@ -307,7 +307,7 @@ def check_span(law: Law, start: float, end: float) -> None:
         )
 
 
-def _check_records(duration: float, every: float | None, step: float | None) -> None:
+def check_records(duration: float, every: float | None, step: float | None = None) -> None:
     """Not more records than there is memory for, nor more steps between two of them than anybody would wait for."""
     if every is not None and every > duration * (1 + 1e-9):
         raise InputError(f"every = {every:g} s is longer than the run of {duration:g} s; peaks between would be missed")
