@@ -254,6 +254,7 @@ def test_a_joint_that_stands_still_bounds_no_fastest_motion() -> None:
         ("cartesian_line", "q0 = [0.3, 1.0]\nby = [9, 0, 0]\nduration = 1", "cannot follow the path"),
         ("cartesian_circle", "q0 = [0.3, 1.0]\ncenter = [0.5, 0.5, 0]\nduration = 1", "missing key 'axis'"),
         ("blended", "points = [[0, 0], [1, 1]]\nacceleration = 2", "missing key 'velocity'; rr has joints without"),
+        ("blended", "points = [[0, 0], [1, 1]]\nacceleration = 2\nvelocity = 0", "velocity = .* above zero"),
         ("time_optimal", "points = [[0, 0]]", r"\[trajectory\] type"),
     ],
 )
@@ -592,8 +593,8 @@ def test_scenarios_that_name_their_robots_are_run_one_after_the_other(
     assert [run["robot"] for run in told("simulate", "rr", "cell/fall.toml", "cell/other.toml")] == ["rr", "rr"]
     assert "the scenario says how its robot is loaded" in run("simulate", "cell", "--tip", "link2", code=2)
     (cell / "study.toml").write_text('robot = "rr"\n[vary]\n"payload.mass" = [0, 1]\n')
-    (cell / "wrong.toml").write_text('robot = "rr"\nduration = 0.1\nq0 = [0]\n')
-    assert "wrong: q0 has shape (1,)" in run("simulate", "cell", code=2)
+    (cell / "wrong.toml").write_text('robot = "rr"\nduration = 0.1\nevery = 9\n')
+    assert "wrong: every = 9 s is longer than the run" in run("simulate", "cell", code=2)
     (tmp_path / "fall.toml").write_text('robot = "rr"\nduration = 0.1\n')
     assert "would write the page fall.html" in run("simulate", "cell/fall.toml", "fall.toml", code=2)
     (tmp_path / "empty").mkdir()

@@ -24,7 +24,8 @@ from armwright.simulation.joining import later
 from armwright.simulation.plan import check_records, check_seconds
 from armwright.trajectory import Trajectory
 
-OPTIONS = ("duration", "every", "q0", "qd0", "start", "smooth")
+NUMBERS = ("duration", "every", "start", "smooth")
+OPTIONS = (*NUMBERS[:2], "q0", "qd0", *NUMBERS[2:])
 """Of `simulate`, as they are."""
 
 INTEGRATOR = ("method", "rtol", "atol", "step", "max_step")
@@ -151,7 +152,8 @@ def _begun(law: torque.Law, motion: Trajectory | None) -> dict[str, Any]:
 
 def _options(top: Reader, arm: Robot) -> dict[str, Any]:
     """What `simulate` is asked for."""
-    options: dict[str, Any] = {key: top.data[key] for key in OPTIONS if key in top.data}
+    options: dict[str, Any] = {key: top.number(key) for key in NUMBERS if key in top.data}
+    options |= {key: top.numbers(key, size) for key, size in (("q0", arm.nq), ("qd0", arm.n)) if key in top.data}
     if "integrator" in top.data:
         part = _inside(top, "integrator")
         part.check_keys(INTEGRATOR)
