@@ -52,6 +52,19 @@ def test_a_run_is_drawn_with_its_target_and_its_limits(run: aw.Run) -> None:
         run.plot(joints="elbow")
 
 
+def test_names_are_no_formulas_and_stand_in_the_legend(run: aw.Run) -> None:
+    names = iter(("_a", "$\\bad{$", "c$", "$d$", "e", "f"))
+    arm = replace(run.robot.each_joint(lambda joint: replace(joint, name=next(names))), name="$\\frac{$")
+    odd = replace(run, robot=arm)
+    figure = odd.plot("tau")
+    figure.canvas.draw()
+    assert [text.get_text().strip() for text in figure.legends[0].get_texts()][0] == "_a"
+    for other in (odd.plot_torque_speed(), arm.plot().figure):
+        other.canvas.draw()
+    with pytest.raises(InputError, match="shows nothing"):
+        run.plot([])
+
+
 def test_torque_over_speed_has_a_box_of_limits(run: aw.Run) -> None:
     figure = run.plot_torque_speed()
     shown = [ax for ax in figure.axes if ax.get_visible()]
