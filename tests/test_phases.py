@@ -107,6 +107,22 @@ def test_what_would_not_be_honoured_in_phases_is_told(until, options: dict, said
         aw.simulate_phases([aw.Phase(ARM, None, 0.1, until)], **options)
 
 
+def test_a_robot_of_other_joints_is_told_though_they_are_called_the_same() -> None:
+    slides = {
+        "type": "prismatic",
+        "alpha": 0,
+        "a": 0,
+        "theta": 0,
+        "mass": 1,
+        "com": [0, 0, 0],
+        "inertia": [1] * 3 + [0] * 3,
+    }
+    other = aw.Robot.from_dh([slides] * 2, "modified")
+    assert [joint.name for joint in other.joints] == [joint.name for joint in ARM.joints]
+    with pytest.raises(aw.errors.InputError, match="whose joints are not those of rr before"):
+        aw.simulate_phases([aw.Phase(ARM, None, 0.1), aw.Phase(other, None, 0.1)])
+
+
 def test_a_run_in_phases_is_saved_and_loaded_again(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     run = carried()

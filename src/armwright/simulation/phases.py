@@ -29,7 +29,8 @@ from armwright.simulation.simulate import finer, simulate
 class Phase:
     """A robot, perhaps with another payload, driven by a law for a duration or `until` events happen.
 
-    The clock of its law starts with it, at 0. By default it lasts as long as the trajectory or table of the law.
+    The clock of its law starts with it, at 0, and so does what the law remembers. By default it
+    lasts as long as the trajectory or table of the law.
     """
 
     robot: Robot
@@ -133,7 +134,7 @@ def _check(phases: Any, events: tuple[Any, ...], options: Mapping[str, Any]) -> 
             raise InputError(f"a phase has the robot {phase.robot!r}; expected one such as armwright.load('puma560')")
     first = phases[0].robot
     for k, phase in enumerate(phases):
-        if [joint.name for joint in phase.robot.joints] != [joint.name for joint in first.joints]:
+        if [(joint.name, joint.type) for joint in phase.robot.joints] != [(x.name, x.type) for x in first.joints]:
             raise InputError(
                 f"{_name(phase, k)} is of {phase.robot.name}, whose joints are not those of {first.name} before; "
                 "expected the same robot, with another payload for example"
