@@ -345,6 +345,13 @@ def test_phases_of_a_file_pick_up_and_put_down() -> None:
     close(along.tau[3], run.tau[3], 1e-6)
 
 
+def test_a_phase_that_ends_before_its_motion_does_leaves_the_robot_there() -> None:
+    text = PHASES.replace('name = "reach"', 'name = "reach"\nduration = 0.25')
+    reach, grip, *_ = parse(text).phases
+    there = reach.trajectory(0.25)[0]
+    assert np.array_equal(grip.trajectory(0.0)[0], there) and np.abs(there - [1.0, 0.6]).max() > 0.1
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

@@ -48,9 +48,16 @@ def phases_of(top: Reader, arm: Robot, folder: Path, inside: Callable[[Reader, s
         part.check_keys(PHASE)
         arm = held(arm, part)
         found.append(_phase(part, top, arm, folder, begin, inside))
-        end, law = found[-1].trajectory, found[-1].phase.torque
-        begin = None if end is None or law.reference is None or "until" in table else end(end.end)[0]
+        begin = None if "until" in table else _end(found[-1])
     return tuple(found)
+
+
+def _end(part: Part) -> Array | None:
+    """Where a phase ends, as far as it is known beforehand."""
+    motion, lasts = part.trajectory, part.phase.duration
+    if motion is None or part.phase.torque.reference is None:
+        return None
+    return motion(motion.end if lasts is None else min(max(lasts, motion.start), motion.end))[0]
 
 
 def _numbered(table: Mapping[str, Any], top: Reader, k: int) -> Reader:
