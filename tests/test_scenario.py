@@ -349,6 +349,8 @@ def test_a_phase_that_ends_before_its_motion_does_leaves_the_robot_there() -> No
     text = PHASES.replace('name = "reach"', 'name = "reach"\nduration = 0.25')
     reach, grip, *_ = parse(text).phases
     there = reach.trajectory(0.25)[0]
+    with pytest.raises(aw.InputError, match=r"phase 1 lasts 0\.25 s, and its motion 0\.5 s"):
+        parse(text).torques()
     assert np.array_equal(grip.trajectory(0.0)[0], there) and np.abs(there - [1.0, 0.6]).max() > 0.1
 
 

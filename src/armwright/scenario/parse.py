@@ -74,7 +74,9 @@ class Scenario:
             if part.trajectory is None:
                 told = f"phase {k}" if self.phases else "the scenario"
                 raise InputError(f"torques need a motion: {told} has no [trajectory]")
-            every, motion = self.options.get("every", 0.01), part.trajectory
+            every, motion, lasts = self.options.get("every", 0.01), part.trajectory, part.phase.duration
+            if self.phases and lasts is not None and lasts < motion.end:
+                raise InputError(f"phase {k} lasts {lasts:g} s, and its motion {motion.end:g} s; torques are of all")
             check_seconds("every", every)
             check_records(motion.duration, every)
             run = torques_along(part.phase.robot, motion, every, friction_law=_friction(part.phase.torque))
