@@ -461,6 +461,14 @@ def told(*arguments: str) -> dict:
     return json.loads(CliRunner().invoke(app, [*arguments, "--json"]).stdout)
 
 
+def test_a_payload_that_no_body_can_be_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    held = "1,0,0,0,1,1,5,0,0,0"
+    assert "warning: payload: its principal moments 1, 1, 5" in run("torques", "rr", "--payload", held)
+    (tmp_path / "s.toml").write_text(PHASES.replace("{mass = 2.0}", "{mass = 2, inertia = [1, 1, 5, 0, 0, 0]}"))
+    assert run("simulate", "s.toml").count("break the triangle inequality") == 1
+
+
 def test_flags_say_what_a_scenario_would(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     move = ("torques", "rr", "--from", "0.1,0.2", "--to", "0.5,-0.3", "--duration", "1", "--every", "0.1")

@@ -20,6 +20,7 @@ from armwright.errors import ArmwrightError, InputError, SimulationError
 from armwright.identify import Measurement
 from armwright.report.page import HEADS, joint_rows, root_mean_square
 from armwright.report.plot import write
+from armwright.rules import problems
 from armwright.scenario import Scenario
 from armwright.simulation import Run
 from armwright.simulation.picture import page
@@ -97,7 +98,7 @@ def _simulated(plan: Scenario, path: Path, wanted: Asked) -> tuple[Run, Path]:
             if wanted.json:
                 show_json(told)
         raise
-    _warn_of_limits(plan)
+    _warn(plan)
     return run, path
 
 
@@ -130,13 +131,17 @@ def _along(plan: Scenario, path: Path, wanted: Asked) -> tuple[Run, Path]:
             f"{unheard[0]} has no meaning for torques, which are found along the motion as it "
             "is, by inverse dynamics; leave it out, or use `armwright simulate`"
         )
-    _warn_of_limits(plan)
+    _warn(plan)
     with working(f"torques of {plan.robot.name}"):
         run = plan.torques()
     return run, path if path == wanted.page else path.with_name(f"{path.stem}_torques.html")
 
 
-def _warn_of_limits(plan: Scenario) -> None:
+def _warn(plan: Scenario) -> None:
+    """Say what is suspicious in what is held, and where the motion is too fast."""
+    found = (problem for part in plan.parts for problem in problems(part.phase.robot) if problem.where == "payload")
+    for text in dict.fromkeys(str(problem) for problem in found if problem.severity != "note"):
+        report("warning", "yellow", text)
     for part in plan.parts:
         if part.trajectory is not None and (limits := check_limits(part.trajectory, part.phase.robot)):
             report("warning", "yellow", str(limits))
