@@ -76,9 +76,9 @@ def run_torques(wanted: Asked) -> bool:
 
 def _each(wanted: Asked, run: Callable[[Scenario, Path, Asked], tuple[Run, Path]]) -> bool:
     """Run what is asked for, one after the other; whether all of it can be trusted."""
-    good, data = True, []
+    good, data, several = True, [], len(wanted.files[0]) > 1
     for plan, path in wanted.plans():
-        with naming(path.stem if len(wanted.files[0]) > 1 else ""):
+        with naming(path.stem if several else ""):
             made, page = run(plan, path, wanted)
         told = _finish(made, plan, page, wanted)
         good &= made.audit.trustworthy
