@@ -1,5 +1,6 @@
 """The command line, as typed."""
 
+import errno
 import json
 import re
 from dataclasses import replace
@@ -275,3 +276,12 @@ def test_a_proof_that_was_not_tried_says_so_once(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("armwright.cli.check.installed_peers", lambda *_: {"Nobody": peer})
     line = next(line for line in run("check", "rr").splitlines() if "Nobody agrees" in line)
     assert line.split() == ["Nobody", "agrees", "not", "tried", "ValueError:", "no", "such", "body"]
+
+
+def test_what_the_system_refuses_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("armwright.cli.schema.show_json", full)
+    result = CliRunner().invoke(app, ["schema", "scenario"])
+    assert result.exit_code == 2 and "error: cannot go on: [Errno 28] No space left on device" in result.output

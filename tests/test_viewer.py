@@ -292,8 +292,9 @@ def test_it_ends_whole(arm: aw.Robot) -> None:
 def test_what_cannot_be_is_told(arm: aw.Robot, viewer: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match=f"port {port_of(viewer)}"):
         view(arm, port=port_of(viewer), browser=False)
-    with pytest.raises(InputError, match="expected a number from 1 to 65535"):
-        view(arm, port=0, browser=False)
+    for port in (0, True):
+        with pytest.raises(InputError, match="expected a number from 1 to 65535"):
+            view(arm, port=port, browser=False)
     with pytest.raises(InputError, match="cannot listen at 203"):
         view(arm, host="203.0.113.1", browser=False)
     with pytest.raises(InputError, match="expected a robot, or a run"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
@@ -226,6 +227,11 @@ def reporting_errors() -> Iterator[None]:
             yield
         except ArmwrightError as error:
             report("error", "bold red", str(error))
+            raise typer.Exit(2) from None
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # who reads has read enough
+                raise
+            report("error", "bold red", f"cannot go on: {error}")
             raise typer.Exit(2) from None
 
 

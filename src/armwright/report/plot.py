@@ -22,6 +22,10 @@ COLOURS = (
 )
 
 
+LARGEST = 1e300
+"""What is beyond is not drawn: neither is what is not a number, and the distance of two such numbers may be none."""
+
+
 @dataclass(frozen=True)
 class Curve:
     """Points to join by a line, to mark one by one too if `marks`, or only that; `dashed` for what is a reference."""
@@ -131,18 +135,19 @@ class _Axis:
 
     def __init__(self, groups: Sequence[ArrayLike], log: bool, start: float, end: float) -> None:
         values = np.concatenate([np.ravel(np.asarray(g, dtype=float)) for g in groups]) if groups else np.zeros(0)
-        values = values[np.isfinite(values) & ((values > 0) | (not log))]
+        values = values[(np.abs(values) < LARGEST) & ((values > 0) | (not log))]
         low, high = (float(values.min()), float(values.max())) if values.size else (0.1, 1.0)
         self.log, self.start, self.end = log, start, end
         if log:
             low, high = math.log10(low), math.log10(high)
         if high - low < 1e-12 * max(abs(low), abs(high), 1e-12):
-            low, high = low - 0.5, high + 0.5
+            half = max(0.5, 1e-6 * abs(low))
+            low, high = low - half, high + half
         pad = 0.04 * (high - low)
         self.low, self.high = low - pad, high + pad
 
     def shows(self, value: float) -> bool:
-        return math.isfinite(value) and (value > 0 or not self.log)
+        return abs(value) < LARGEST and (value > 0 or not self.log)
 
     def at(self, value: float) -> float:
         x = math.log10(value) if self.log else value
