@@ -1,5 +1,6 @@
 """The command line, as typed."""
 
+import errno
 import json
 import re
 from dataclasses import replace
@@ -299,3 +300,12 @@ def test_a_payload_on_a_finger_is_asked_about(tmp_path: Path) -> None:
     (tmp_path / "rr.toml").write_text(aw.load("rr").to_toml().replace('"joint2"', '"jointGripper"'))
     output = run("show", str(tmp_path / "rr.toml"), "--payload", "2")
     assert "the payload hangs on link2, which jointGripper moves: a finger? --tip LINK" in output
+
+
+def test_what_the_system_refuses_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("armwright.cli.schema.show_json", full)
+    result = CliRunner().invoke(app, ["schema", "scenario"])
+    assert result.exit_code == 2 and "error: cannot go on: [Errno 28] No space left on device" in result.output

@@ -10,7 +10,7 @@ import pytest
 
 import armwright as aw
 from armwright.model.visual import Box, Capsule, Cylinder, Ellipsoid, Sphere
-from armwright.scene import looks, triangles
+from armwright.scene import extent, floor_below, looks, triangles
 from armwright.scene.triangles import Triangles
 
 PACKAGED = aw.robots()
@@ -102,3 +102,14 @@ def test_a_payload_is_seen_where_it_is() -> None:
     tool = arm.forward_kinematics(arm.neutral)
     at = arm.link_poses(arm.neutral)[-1] @ np.asarray(ball.pose)
     assert ball.name == "payload" and at[:3, 3] == pytest.approx((tool @ [0, 0, 0.1, 1])[:3])
+
+
+@pytest.mark.parametrize("name", ["rr", "puma560", "panda", "anymal_c"])
+def test_a_robot_stands_on_the_floor_with_all_of_it(name: str) -> None:
+    robot = aw.load(name)
+    seen, q = looks(robot), np.asarray(robot.neutral)
+    frames = zip([np.asarray(robot.base), *robot.link_poses(q)], (seen.base, *seen.links), strict=True)
+    points = [(T @ v.pose, triangles(v.shape).vertices) for T, shapes in frames for v in shapes]
+    low = np.min([(p @ T[:3, :3].T + T[:3, 3]).min(axis=0) for T, p in points], axis=0)
+    assert extent(robot, seen, q)[0] == pytest.approx(low, abs=0.01 * seen.size)
+    assert floor_below(robot, seen, q) == pytest.approx(low[2], abs=0.01 * seen.size)

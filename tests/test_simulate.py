@@ -8,6 +8,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import repeat
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -571,6 +572,7 @@ def test_a_motion_that_cannot_go_on_is_told_and_kept() -> None:
     with pytest.raises(SimulationError, match="diverges after") as caught:
         simulate(SMOOTH, torque.spring_damper(-1e4, 0.0), q0=[0.1, 0, 0], duration=50.0, integrator="rk4", step=0.01)
     assert 0 < len(caught.value.run.t) < 5000
+    assert caught.value.run.audit.doubts  # what overflows is not in it
     massless = {"type": "revolute", "alpha": 0, "a": 0, "d": 0, "mass": 0, "com": [0, 0, 0], "inertia": [0] * 6}
     with pytest.raises(aw.SingularError):
         simulate(aw.Robot.from_dh([massless], "modified"), duration=1.0)
@@ -694,6 +696,19 @@ def test_ctrl_c_returns_what_there_is(monkeypatch) -> None:
     assert 1 < len(run.t) < 101
     assert "stopped by the user" in run.message
     assert "stopped by the user" in str(run.audit)
+
+
+@pytest.mark.parametrize("stiffness", [1e5, 1e30])
+def test_a_motion_that_diverges_is_kept_until_its_accelerations_overflow(stiffness: float, tmp_path: Path) -> None:
+    arm, how = aw.load("rr"), {"q0": [0.1, 0.2], "duration": 0.5, "integrator": "rk4", "step": 0.01}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SlowWarning)
+        for law in (torque.pd([0, 0], kp=-stiffness, kd=0), lambda t, q, qd: stiffness * np.asarray(q)):
+            with pytest.raises(SimulationError) as caught:
+                simulate(arm, law, **how)
+            run = caught.value.run
+            assert len(run.t) and all(np.isfinite(x).all() for x in (run.q, run.qdd, run.tau, run.energy))
+            assert not run.audit.trustworthy and run.to_html(tmp_path / "run.html").is_file()
 
 
 def test_a_motion_much_shorter_than_the_time_between_records_has_two() -> None:

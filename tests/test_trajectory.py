@@ -525,7 +525,7 @@ def test_the_tool_goes_round_a_circle(turning: bool, orientation: str) -> None:
     first, axis = arm.forward_kinematics(q0), np.array([0.6, 0.0, 0.8])
     center = first[:3, 3] + 0.05 * np.array([0.8, 0.0, -0.6])
     law = tr.cycloidal(0.0, 1.0, 2.0)
-    motion = tr.cartesian_circle(arm, first, center, 2 * axis, law, q0, 0.6, turning, orientation)
+    motion = tr.cartesian_circle(arm, first, center, 2e305 * axis, law, q0, 0.6, turning, orientation)
     t = np.linspace(0.1, 1.9, 13)
     q, qd, qdd = motion(t)
     arms = arm.forward_kinematics(q)[:, :3, 3] - center
@@ -831,6 +831,17 @@ ERRORS = {
     "a circle beside its start": (
         lambda: tr.cartesian_circle(*rr_line()[:2], [0.1, 0.0, 0.3], [0, 0, 1], LAW, RR_START),
         "the start lies .* m along the axis from the centre; expected it in the plane of the circle",
+    ),
+    "a circle that turns by a word": (
+        lambda: tr.cartesian_circle(
+            *rr_line()[:2],
+            [0.0, 0.0, 0.0],
+            [0, 0, 1],
+            LAW,
+            RR_START,
+            turning="no",  # type: ignore[arg-type]
+        ),
+        "turning = 'no'; expected True or False",
     ),
     "a circle about no axis": (
         lambda: tr.cartesian_circle(*rr_line()[:2], [0.1, 0.0, 0.3], [0, 0, 0], LAW, RR_START),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,11 +15,12 @@ import typer
 from armwright.cli import asked
 from armwright.cli.asked import Asked, Flags
 from armwright.cli.command import AS_JSON, FILES, PAGE, NamedRobot, RobotOptions, Runner, robot_of, tell_unseen
-from armwright.cli.output import console, escape, page_name, show_json, show_rows, told, working, write_page
-from armwright.errors import InputError, SimulationError
+from armwright.cli.output import console, escape, page_name, report, show_json, show_rows, told, working, write_page
+from armwright.errors import ArmwrightError, InputError, SimulationError
 from armwright.identify import Measurement
 from armwright.report.page import HEADS, joint_rows, root_mean_square
 from armwright.report.plot import write
+from armwright.rules import problems
 from armwright.scenario import Scenario
 from armwright.simulation import Run
 from armwright.simulation.picture import page
@@ -73,9 +75,10 @@ def run_torques(wanted: Asked) -> bool:
 
 def _each(wanted: Asked, run: Callable[[Scenario, Path, Asked], tuple[Run, Path]]) -> bool:
     """Run what is asked for, one after the other; whether all of it can be trusted."""
-    good, data = True, []
+    good, data, several = True, [], len(wanted.files[0]) > 1
     for plan, path in wanted.plans():
-        made, page = run(plan, path, wanted)
+        with naming(path.stem if several else ""):
+            made, page = run(plan, path, wanted)
         told = _finish(made, plan, page, wanted)
         good &= made.audit.trustworthy
         data.append(told)
@@ -89,23 +92,55 @@ def _simulated(plan: Scenario, path: Path, wanted: Asked) -> tuple[Run, Path]:
         with working(f"simulating {plan.robot.name}"):
             run = plan.simulate()
     except SimulationError as error:
-        if isinstance(error.run, Run) and len(error.run.t) > 1:  # a motion that breaks off leaves what there is
+        if isinstance(error.run, Run) and len(error.run.t):  # a motion that breaks off leaves what there is
             told = _show(error.run, plan, path, wanted)
             if wanted.json:
                 show_json(told)
         raise
+    _warn(plan)
     return run, path
+
+
+@contextmanager
+def naming(what: str) -> Iterator[None]:
+    """Say which of several things an error is about."""
+    try:
+        yield
+    except ArmwrightError as error:
+        error.args = (f"{what}: {error}" if what else str(error),)
+        raise
+
+
+IN_TIME = ("integrator", "stops", "event", "q0", "qd0", "start", "smooth")
+"""What is said of a motion that is integrated, and has no meaning along one that is given."""
 
 
 def _along(plan: Scenario, path: Path, wanted: Asked) -> tuple[Run, Path]:
     if plan.robot.balls:
         raise InputError(
             "torques are along a motion of joints whose positions are numbers, and q of "
-            f"{plan.robot.name} has quaternions; expected robot.inverse_dynamics(q, qd, qdd), in Python"
+            f"{plan.robot.name} has quaternions; expected `armwright simulate`, the robot on a fixed base (of a file: "
+            "without --floating), or in Python robot.inverse_dynamics(q, qd, qdd)"
         )
+    changes, flags = wanted.flags.changes, ("law", "integrator", "rtol", "step", "stops")
+    unheard = [f"--{name}" for name in flags if getattr(wanted.flags, name) is not None]
+    unheard += [key for key in (*IN_TIME, *({"duration"} & set(plan.options))) if key in changes]
+    if unheard:
+        raise InputError(
+            f"{unheard[0]} has no meaning for torques, which are found along the motion as it "
+            "is, by inverse dynamics; leave it out, or use `armwright simulate`"
+        )
+    _warn(plan)
     with working(f"torques of {plan.robot.name}"):
         run = plan.torques()
     return run, path if path == wanted.page else path.with_name(f"{path.stem}_torques.html")
+
+
+def _warn(plan: Scenario) -> None:
+    """Say what is suspicious in what is held; what is impossible was said when it was taken."""
+    found = (problem for part in plan.parts for problem in problems(part.phase.robot) if problem.where == "payload")
+    for text in dict.fromkeys(str(problem) for problem in found if problem.severity == "warning"):
+        report("warning", "yellow", text)
 
 
 def _finish(run: Run, plan: Scenario, path: Path, wanted: Asked) -> dict[str, Any]:
@@ -166,7 +201,7 @@ def _circumstances(run: Run, plan: Scenario, wanted: Asked) -> Iterator[str]:
         listed = ", ".join(f"{mass:g} kg at ({x:g}, {y:g}, {z:g})" for mass, (x, y, z) in parts)
         yield f"holding           {listed} m of the tool on {arm.links[arm.tip].name}"
     if plan.trajectory is not None and plan.kind:
-        given = wanted.files[0] or wanted.motion or wanted.flags.duration
+        given = wanted.files[0] or wanted.motion or "duration" in wanted.flags.changes
         pace = "" if given else ", by the limits of the joints (--duration says another)"
         yield f"motion            {plan.kind}, {plan.trajectory.duration:g} s{pace}"
     kinds = [

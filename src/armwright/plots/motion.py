@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from armwright.errors import unknown
-from armwright.names import shown
-from armwright.plots.style import STYLE, chosen, colour, pyplot
+from armwright.errors import InputError, unknown
+from armwright.plots.style import STYLE, chosen, colour, literal, pyplot
 from armwright.simulation.run import Run
 
 TITLES = {
@@ -31,6 +30,8 @@ def plot_run(run: Run, what: Sequence[str] | str = USUAL, joints: Any = None) ->
     """
     plt, places = pyplot(), chosen(run.robot, joints)
     listed = [what] if isinstance(what, str) else list(what)
+    if not listed or not places:
+        raise InputError(f"a plot of {what!r} and joints {joints!r} shows nothing; expected one of each at least")
     for name in listed:
         if name not in TITLES:
             raise unknown("quantity", name, TITLES)
@@ -40,10 +41,10 @@ def plot_run(run: Run, what: Sequence[str] | str = USUAL, joints: Any = None) ->
             ax.set_title(f"{TITLES[name][0]}, {TITLES[name][1]}")
             _energies(ax, run) if name == "energy" else _curves(ax, run, name, places)
         axes[-1, 0].set_xlabel("t, s")
-        names = [shown(run.robot.joints[i].name) for i in places]
+        names = [literal(run.robot.joints[i].name) for i in places]
         handles = [plt.Line2D([], [], color=colour(i)) for i in places]
         figure.legend(handles, names, loc="outside right upper")
-        figure.suptitle(shown(run.robot.name), x=0.02, ha="left", fontweight="bold")
+        figure.suptitle(literal(run.robot.name), x=0.02, ha="left", fontweight="bold")
     return figure
 
 
@@ -86,10 +87,10 @@ def plot_torque_speed(run: Run, joints: Any = None) -> Any:
             ax.plot(run.qd[:, i], run.tau[:, i], color=colour(i))
             _box(ax, plt, joint.max_velocity, joint.max_torque, use.too_weak or use.too_slow)
             used = f" {use.torque:.0%}" if use.torque is not None else ""
-            ax.set_title(f"{shown(joint.name)}{used}")
+            ax.set_title(f"{literal(joint.name)}{used}")
             ax.set_xlabel(use.units[1])
             ax.set_ylabel(use.units[0])
-        figure.suptitle(f"{shown(run.robot.name)}: torque over speed", x=0.02, ha="left", fontweight="bold")
+        figure.suptitle(f"{literal(run.robot.name)}: torque over speed", x=0.02, ha="left", fontweight="bold")
     return figure
 
 
