@@ -37,7 +37,7 @@ def _closed() -> Iterator[None]:
 def test_a_run_is_drawn_with_its_target_and_its_limits(run: aw.Run) -> None:
     figure = run.plot()
     titles = [ax.get_title(loc="left") for ax in figure.axes]
-    assert [title.split(",")[0] for title in titles] == ["Position", "Velocity", "Torque", "Energy"]
+    assert titles == ["Position, rad", "Velocity, rad/s", "Torque, N m", "Energy, J"]
     drawn = figure.axes[0].get_lines()
     assert len(drawn) == 12 and np.array_equal(drawn[0].get_ydata(), run.q[:, 0])
     assert np.array_equal(drawn[1].get_ydata(), run.reference[0][:, 0]) and drawn[1].get_linestyle() == "--"

@@ -453,8 +453,10 @@ def test_speeds_and_torques_beyond_those_of_the_joints_are_told(
     weak.to_toml(tmp_path / "weak.toml")
     for command in ("torques", "simulate"):
         output = run(command, "weak.toml", "--motion", "motion.csv", code=1)
-        assert "above the limit 0.5 rad/s" in output
-        assert re.search(r"joint1 needs \d+(\.\d+)? N m, more than the 10 N m it has", output)
+        assert "faster than the 0.5 rad/s it can" in output and "do not trust it" not in output
+        assert re.search(
+            r"beyond a limit from .* joint1 needs \d+(\.\d+)? N m at .* s, more than the 10 N m it has", output
+        )
 
 
 def told(*arguments: str) -> dict:
@@ -473,7 +475,7 @@ def test_flags_say_what_a_scenario_would(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)
     move = ("torques", "rr", "--from", "0.1,0.2", "--to", "0.5,-0.3", "--duration", "1", "--every", "0.1")
     (tmp_path / "same.toml").write_text(
-        'every = 0.1\n[trajectory]\ntype = "normal_spline"\nfrom = [0.1, 0.2]\nto = [0.5, -0.3]\nduration = 1\n'
+        'every = 0.1\n[trajectory]\ntype = "quintic"\ntimes = [0, 1]\npoints = [[0.1, 0.2], [0.5, -0.3]]\n'
     )
     assert told(*move)["joints"] == told("torques", "rr", "same.toml")["joints"]
     light = told("torques", "rr", "same.toml", "--gravity", "0,0,0", "--payload", "0")["joints"]
@@ -481,7 +483,26 @@ def test_flags_say_what_a_scenario_would(tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "lighter.toml").write_text("gravity = [0, 0, 0]\n" + (tmp_path / "same.toml").read_text())
     assert told("torques", "rr", "lighter.toml")["joints"] == light
     page = Path(told(*move, "-o", "page.html")["page"]).read_text()
-    assert "normal_spline" in page  # how to run it again
+    assert "quintic" in page  # how to run it again
+    motion = aw.trajectory.quintic([0, 1], [[0.1, 0.2], [0.5, -0.3]])  # the same in Python
+    peaks = [joint["peak_torque"] for joint in told(*move)["joints"]]
+    np.testing.assert_allclose(peaks, np.abs(aw.torques_along(aw.load("rr"), motion, every=0.1).tau).max(axis=0))
+
+
+def test_flags_that_cannot_be_are_told_before_anything_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "arm/urdf").mkdir(parents=True)
+    (tmp_path / "arm/urdf/arm.urdf").write_text("<robot/>")
+    for arguments, message in (
+        (("rr", "--duration", "-1"), "duration = -1.0: expected seconds, above zero"),
+        (("rr", "--to", "1,2,3"), "--to 1,2,3: 3 numbers; expected 2, as rr has joint1, joint2"),
+        (("rr", "-o", "nowhere/x.html"), "--output nowhere/x.html: there is no folder nowhere"),
+        (("arm",), "give its file: arm/urdf/arm.urdf"),
+    ):
+        assert message in run("torques", *arguments, code=2)
+    output = run("torques", "ur5e", "--to", "0,-90,45,0,0,0", "--duration", "2", code=1)
+    assert "-90 rad is far beyond -6.283 to 6.283; are these degrees? -90 degrees are -1.571 rad" in output
+    assert "motion            quintic, 2 s" in output
 
 
 def test_a_robot_falls_or_is_driven_as_flags_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

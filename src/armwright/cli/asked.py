@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,18 +15,21 @@ import numpy as np
 import typer
 
 from armwright.cli.command import RobotOptions, names_beginning, numbers_of, seen_robot_of
-from armwright.cli.output import page_name
+from armwright.cli.output import page_name, report
 from armwright.errors import InputError
 from armwright.integrate import STIFF, methods
+from armwright.names import shown
 from armwright.robot import Robot
 from armwright.scenario import Scenario, is_scenario, made, read_data, scenarios_in
 from armwright.scenario.parse import MOVING, merged
 from armwright.scenario.picking import FALL, home, lasting, picked_and_placed
 from armwright.simulation.plan import CHOSEN, honoured_by
+from armwright.simulation.sticking import method_for
 from armwright.torque import LAWS
-from armwright.trajectory import normal_spline
+from armwright.trajectory import quintic
 
 DATA = (".csv", ".parquet")
+ROBOTS = (".urdf", ".xacro", ".xml")
 PANEL = "In place of what the scenario says"
 REACHED = 1.0
 """Seconds for a motion to a position, at least."""
@@ -35,10 +39,10 @@ Listed: TypeAlias = Annotated[
     typer.Argument(help="Scenario files (docs/simulation.md); without, pick and place.", show_default=False),
 ]
 Begin: TypeAlias = Annotated[
-    str | None, typer.Option("--from", metavar="Q1,Q2,..", help="Where it begins.", rich_help_panel=PANEL)
+    str | None, typer.Option("--from", metavar="Q1,Q2,..", help="Where it begins: rad, or m.", rich_help_panel=PANEL)
 ]
 End: TypeAlias = Annotated[
-    str | None, typer.Option("--to", metavar="Q1,Q2,..", help="Where it goes to.", rich_help_panel=PANEL)
+    str | None, typer.Option("--to", metavar="Q1,Q2,..", help="Where it goes to: rad, or m.", rich_help_panel=PANEL)
 ]
 Duration: TypeAlias = Annotated[float | None, typer.Option(help="Seconds.", rich_help_panel=PANEL)]
 Every: TypeAlias = Annotated[float | None, typer.Option(help="Seconds between records.", rich_help_panel=PANEL)]
@@ -154,7 +158,7 @@ class Asked:
         if (self.noise and self.data is None) or (self.seed and not self.noise):
             raise InputError("--noise is of the torques in --data, and --seed of the --noise; expected that as well")
         for name in ("payload", "gravity"):
-            if getattr(self.robot, name) is not None and name in self.flags.changes:
+            if getattr(self.robot, name) and name in self.flags.changes:
                 raise InputError(f"--{name} and --set {name} both say it; leave one of them out")
 
     @property
@@ -164,7 +168,11 @@ class Asked:
         if first.is_dir():
             found = scenarios_in(first)
             if not found:
-                raise InputError(f"{first}: no scenario in this folder; expected .toml files (docs/simulation.md)")
+                robots = [path for path in sorted([*first.glob("*.*"), *first.glob("*/*.*")]) if path.suffix in ROBOTS]
+                instead = f"; to run a robot give its file: {robots[0]}" if robots else ""
+                raise InputError(
+                    f"{first}: no scenario in this folder; expected .toml files (docs/simulation.md){instead}"
+                )
             return [*found, *self.scenarios], True
         return ([first, *self.scenarios], True) if is_scenario(first) else (self.scenarios, False)
 
@@ -192,13 +200,18 @@ class Asked:
 
     def _page(self, name: str, folder: bool) -> Path:
         given = self.page
-        return given / page_name(None, name, ".html") if folder and given else page_name(given, name, ".html")
+        if folder and given:
+            return given / page_name(None, name, ".html")
+        for flag, path in (("--output", given), ("--data", self.data)):
+            if path is not None and not path.absolute().parent.is_dir():
+                raise InputError(f"{flag} {path}: there is no folder {path.parent}; make it first")
+        return page_name(given, name, ".html")
 
     def _of_file(self, file: Path, arm: Robot | None) -> Scenario:
         """A scenario with what flags say in its place."""
         data, text = read_data(file)
         changes = self.flags.changes
-        held = [name for name in ("payload", "gravity") if getattr(self.robot, name) is not None]
+        held = [name for name in ("payload", "gravity") if getattr(self.robot, name)]
         said = {key: x for key, x in data.items() if key not in held}
         alone = not set(MOVING) & set(data) and bool(set(MOVING) & set(changes))
         changed = said if alone else _changed(said, changes)
@@ -222,7 +235,9 @@ class Asked:
         """
         if "phase" in changes or "type" in _table(changes, "trajectory"):
             return "", {}
-        seconds, begin = _seconds(changes), _table(changes, "trajectory").get("from")
+        seconds, flags = _seconds(changes), (("--from", self.flags.begin), ("--to", self.flags.end))
+        begin, end = (_position(arm, flag, text) for flag, text in flags)
+        begin = _table(changes, "trajectory").get("from", begin)
         law = LAWS.get(name) if isinstance(name := _table(changes, "torque").get("law"), str) else None
         falls = law is not None and not law.follows
         if falls and (self.motion is not None or self.flags.end is not None):
@@ -230,15 +245,18 @@ class Asked:
             raise InputError(f"{flag}: the law {name!r} follows no motion; leave one of them out")
         if self.motion is not None:
             return "", {"trajectory": {"type": "sampled", "file": str(self.motion.absolute())}}
-        if self.flags.end is not None:
-            ends = (home(arm) if begin is None else begin, numbers_of("--to", self.flags.end))
-            lasts = seconds or lasting(arm, normal_spline(*ends, REACHED))
+        if end is not None:
+            ends = [home(arm) if begin is None else begin, end]
+            lasts = seconds or lasting(arm, quintic([0.0, REACHED], ends))
             for key in ("duration", "trajectory"):
                 changes.pop(key, None)
-            return "", {"trajectory": {"type": "normal_spline", "from": ends[0], "to": ends[1], "duration": lasts}}
+            return "", {"trajectory": {"type": "quintic", "times": [0.0, lasts], "points": ends}}
         if falls:
             changes.pop("trajectory", None)
-            return "", {"duration": FALL, "q0": home(arm) if begin is None else begin}
+            q0 = home(arm) if begin is None else begin
+            chosen = {"method": method_for(arm, np.array(q0), seconds or FALL)}
+            how = {} if "integrator" in changes else {"integrator": chosen}
+            return "", {"duration": FALL, "q0": q0, **how}
         if begin is not None and not arm.balls:
             raise InputError("--from says where a motion begins; expected --to as well, or --law free")
         changes.pop("duration", None)
@@ -258,6 +276,25 @@ def _seconds(changes: Mapping[str, Any]) -> float | None:
     if given is not None and (isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 < given < np.inf):
         raise InputError(f"duration = {given!r}: expected seconds, above zero")
     return given
+
+
+def _position(arm: Robot, flag: str, text: str | None) -> list[float] | None:
+    """A position as it is typed, one number for each joint; what looks like degrees is asked about."""
+    if text is None:
+        return None
+    q = numbers_of(flag, text)
+    if len(q) != arm.nq:
+        names = ", ".join(shown(joint.name) for joint in arm.joints)
+        raise InputError(f"{flag} {text}: {len(q)} numbers; expected {arm.nq}, as {arm.name} has {names}")
+    for joint, x in zip(arm.joints, q, strict=False):
+        low, high = joint.limits or (-2 * math.tau, 2 * math.tau)
+        if not (joint.prismatic or arm.balls) and not low <= x <= high and low <= math.radians(x) <= high < abs(x) / 2:
+            there = f"{shown(joint.name)} at {x:g} rad is far beyond {low:.4g} to {high:.4g}"
+            report(
+                "warning", "yellow", f"{flag}: {there}; are these degrees? {x:g} degrees are {math.radians(x):.4g} rad"
+            )
+            break
+    return q
 
 
 def _changed(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import typer
 
 from armwright.cli import asked
 from armwright.cli.asked import Asked, Flags
-from armwright.cli.command import AS_JSON, FILES, PAGE, NamedRobot, RobotOptions, Runner, robot_of
+from armwright.cli.command import AS_JSON, FILES, PAGE, NamedRobot, RobotOptions, Runner, robot_of, tell_unseen
 from armwright.cli.output import console, escape, page_name, report, show_json, show_rows, told, working, write_page
 from armwright.errors import ArmwrightError, InputError, SimulationError
 from armwright.identify import Measurement
@@ -25,7 +25,6 @@ from armwright.scenario import Scenario
 from armwright.simulation import Run
 from armwright.simulation.picture import page
 from armwright.study.work_precision import ACCURACIES, work_precision
-from armwright.trajectory import check_limits
 
 NO_BREAK = "\u00a0"
 SPEEDS, TORQUES = (0, 1, 2, 3, 4), (0, 5, 6, 7, 8, 9, 10)
@@ -138,13 +137,10 @@ def _along(plan: Scenario, path: Path, wanted: Asked) -> tuple[Run, Path]:
 
 
 def _warn(plan: Scenario) -> None:
-    """Say what is suspicious in what is held, and where the motion is too fast."""
+    """Say what is suspicious in what is held; what is impossible was said when it was taken."""
     found = (problem for part in plan.parts for problem in problems(part.phase.robot) if problem.where == "payload")
-    for text in dict.fromkeys(str(problem) for problem in found if problem.severity != "note"):
+    for text in dict.fromkeys(str(problem) for problem in found if problem.severity == "warning"):
         report("warning", "yellow", text)
-    for part in plan.parts:
-        if part.trajectory is not None and (limits := check_limits(part.trajectory, part.phase.robot)):
-            report("warning", "yellow", str(limits))
 
 
 def _finish(run: Run, plan: Scenario, path: Path, wanted: Asked) -> dict[str, Any]:
@@ -169,6 +165,7 @@ def _write_data(run: Run, wanted: Asked, path: Path) -> None:
 
 
 def _show(run: Run, plan: Scenario, path: Path, wanted: Asked) -> dict[str, Any]:
+    tell_unseen(run.robot)
     made, folders = page(run, run.robot.name, plan.text), wanted.page is not None and wanted.page in path.parents
     if wanted.json:
         return {**_as_data(run), "page": write(path, made, folders=folders), "data": wanted.data}
@@ -179,6 +176,8 @@ def _show(run: Run, plan: Scenario, path: Path, wanted: Asked) -> dict[str, Any]
         show_rows([tuple(row[k] for k in columns) for row in rows], title)
         title = ""
         out.print()
+    for line in _circumstances(run, plan, wanted):
+        out.print(escape(line), soft_wrap=True)
     if run.phases:
         show_rows([PHASES, *(_phase_row(phase) for phase in run.phases)])
         out.print()
@@ -188,10 +187,28 @@ def _show(run: Run, plan: Scenario, path: Path, wanted: Asked) -> dict[str, Any]
         out.print(f"ended by          {escape(run.ended_by)} at {run.t[-1]:.4g} s", soft_wrap=True)
     if run.statistics.accepted:
         quick = (run.t[-1] - run.t[0]) / max(run.statistics.seconds, 1e-9)
-        out.print(f"{run.statistics}, {quick:.3g} times real time", style="dim")
+        out.print(f"{run.settings.get('integrator')}: {run.statistics}, {quick:.3g} times real time", style="dim")
     write(path, made, folders=folders)
     told(path, "curves, audit and a moving picture")
     return {}
+
+
+def _circumstances(run: Run, plan: Scenario, wanted: Asked) -> Iterator[str]:
+    """What the numbers depend on besides the robot: what it holds and where, how it moves, and whether it rubs."""
+    arm, held = run.robot, run.robot.payload
+    if held is not None and arm.tip is not None:
+        parts = [(mass, com) for mass, com, _ in wanted.robot.payloads] or [(held.mass, [*held.com])]
+        listed = ", ".join(f"{mass:g} kg at ({x:g}, {y:g}, {z:g})" for mass, (x, y, z) in parts)
+        yield f"holding           {listed} m of the tool on {arm.links[arm.tip].name}"
+    if plan.trajectory is not None and plan.kind:
+        given = wanted.files[0] or wanted.motion or "duration" in wanted.flags.changes
+        pace = "" if given else ", by the limits of the joints (--duration says another)"
+        yield f"motion            {plan.kind}, {plan.trajectory.duration:g} s{pace}"
+    kinds = [
+        word for word, name in (("viscous", "viscous"), ("dry", "coulomb")) if any(getattr(j, name) for j in arm.rows)
+    ]
+    if kinds:
+        yield f"friction          that of the robot's file is included, {' and '.join(kinds)}"
 
 
 PHASES = ("phase", "from", "to", "holding", "ended by")
@@ -212,7 +229,11 @@ def _as_data(run: Run) -> dict[str, Any]:
         extent = {"from": q.min(), "to": q.max(), "limits": joint.limits, "peak_power": np.abs(power).max()}
         told = {key: value for key, value in asdict(use).items() if not key.endswith("_rollout")}
         joints.append({**told, **extent, **means, **shares})
-    audit = {"trustworthy": run.audit.trustworthy, "doubts": [str(doubt) for doubt in run.audit.doubts]}
+    audit = {
+        "trustworthy": run.audit.trustworthy,
+        "verdict": run.audit.verdict,
+        "doubts": [str(doubt) for doubt in run.audit.doubts],
+    }
     errors = {"energy_error": run.audit.energy_error, "power_error": run.audit.power_error}
     if run.audit.momentum_error is not None:
         errors["momentum_error"] = run.audit.momentum_error

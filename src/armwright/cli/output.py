@@ -217,10 +217,17 @@ def console(stderr: bool = False) -> Screen:
 def reporting_errors() -> Iterator[None]:
     """Errors and warnings of armwright as one line each, without a traceback; an error ends the command.
 
-    A warning is there at once, as what it warns of may take an hour.
+    A warning is there at once, as what it warns of may take an hour, and once, however often it is raised.
     """
+    said = set[str]()
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        if str(message) not in said:
+            report("warning", "yellow", str(message))
+        said.add(str(message))
+
     with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *_, **__: report("warning", "yellow", str(message))
+        warnings.showwarning = show
         for kind in (LockedWarning, ModelWarning, SimulationWarning, SlowWarning, TipWarning):
             warnings.simplefilter("always", kind)
         try:

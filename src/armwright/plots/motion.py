@@ -38,7 +38,7 @@ def plot_run(run: Run, what: Sequence[str] | str = USUAL, joints: Any = None) ->
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(len(listed), 1, sharex=True, squeeze=False, figsize=(8, 1 + 2.1 * len(listed)))
         for ax, name in zip(axes[:, 0], listed, strict=True):
-            ax.set_title(f"{TITLES[name][0]}, {TITLES[name][1]}")
+            ax.set_title(f"{TITLES[name][0]}, {_unit(run, name, places)}")
             _energies(ax, run) if name == "energy" else _curves(ax, run, name, places)
         axes[-1, 0].set_xlabel("t, s")
         names = [literal(run.robot.joints[i].name) for i in places]
@@ -48,6 +48,13 @@ def plot_run(run: Run, what: Sequence[str] | str = USUAL, joints: Any = None) ->
     return figure
 
 
+def _unit(run: Run, name: str, places: list[int]) -> str:
+    """The unit of a quantity: one where all joints turn or all slide."""
+    turning, *sliding = TITLES[name][1].split(" or ")
+    kinds = {bool(run.robot.joints[i].prismatic) for i in places}
+    return " or ".join([turning, *sliding] if len(kinds) > 1 else sliding if kinds == {True} and sliding else [turning])
+
+
 def _curves(ax: Any, run: Run, name: str, places: list[int]) -> None:
     values = run.places if name == "q" else getattr(run, name)
     wanted = dict(zip(("q", "qd", "qdd"), run.reference or (), strict=run.reference is not None)).get(name)
@@ -55,13 +62,15 @@ def _curves(ax: Any, run: Run, name: str, places: list[int]) -> None:
         ax.plot(run.t, values[:, i], color=colour(i))
         if wanted is not None and wanted.shape == values.shape:
             ax.plot(run.t, wanted[:, i], color=colour(i), linestyle="--", alpha=0.5)
-    low, high = ax.get_ylim()
+    low, high = reach = ax.get_ylim()
     for i in places:
         joint = run.robot.joints[i]
         limit = {"tau": joint.max_torque, "qd": joint.max_velocity}.get(name)
         for level in () if limit is None else (-limit, limit):
-            if 1.3 * low <= level <= 1.3 * high:
+            if 1.3 * reach[0] <= level <= 1.3 * reach[1]:
                 ax.axhline(level, color=colour(i), linestyle=":", alpha=0.8)
+                low, high = min(low, 1.05 * level), max(high, 1.05 * level)
+    ax.set_ylim(low, high)
 
 
 def _energies(ax: Any, run: Run) -> None:

@@ -41,7 +41,7 @@ def page(run: Any, picture: Mapping[str, Any], title: str, scenario: str = "") -
         "facts": "".join(_facts(run)),
         "table": joint_table(run),
         "audit": "".join(f"<li>{escape(line)}</li>" for line in str(run.audit).splitlines()),
-        "verdict": "trusted" if trusted else "doubted",
+        "verdict": run.audit.verdict,
         "badge": "good" if trusted else "bad",
         "open": "" if trusted else " open",
         "key": _key(run),
@@ -74,6 +74,8 @@ def _facts(run: Any) -> Iterable[str]:
             where = f" at ({com}) m of the tool" if any(held.com) else ""
             when = f" from {phase.t[0]:.4g} to {phase.t[-1]:.4g} s" if run.phases else ""
             yield _fact("payload", f"{held.mass:g} kg{where}{when}")
+    if any(row.viscous or row.coulomb for row in arm.rows):
+        yield _fact("friction", "included")
     if (words := _gravity(arm.gravity)) is not None:
         yield _fact("gravity", words, "warn")
     yield _fact("time", f"{run.t[0]:g} to {run.t[-1]:g} s" if run.t[0] else f"{run.t[-1]:g} s")

@@ -55,6 +55,8 @@ class Scenario:
     options: Mapping[str, Any] = field(default_factory=dict)
     text: str = ""
     phases: tuple[Part, ...] = ()
+    kind: str = ""
+    """What its [trajectory] is called."""
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -141,7 +143,8 @@ def made(
         return Scenario(arm, phases[0].phase.torque, phases[0].trajectory, options, text, phases)
     motion = trajectory_of(_inside(top, "trajectory"), arm, folder) if "trajectory" in data else None
     law = torque.law_for(law_of(_inside(top, "torque"), motion) if "torque" in data else default_law(motion), arm)
-    return Scenario(arm, law, motion, {**_begun(law, motion), **options}, text)
+    kind = "" if motion is None else str(data["trajectory"]["type"])
+    return Scenario(arm, law, motion, {**_begun(law, motion), **options}, text, kind=kind)
 
 
 def _begun(law: torque.Law, motion: Trajectory | None) -> dict[str, Any]:

@@ -24,9 +24,7 @@ from armwright.mechanism import Link, Mechanism
 from armwright.model.description import NO_BODY
 from armwright.robot import Robot
 from armwright.trajectory import Trajectory
-
-REST = 1e-12
-"""Of the largest speed of a joint: what is slower is rounding, and has no direction."""
+from armwright.trajectory.base import settled
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ def loads(
     times = [np.linspace(motion.start, motion.end, size) for motion, _ in cases]
     states = [np.stack(motion(t)) for (motion, _), t in zip(cases, times, strict=True)]
     q, qd, qdd = np.concatenate(states, axis=1)
-    qd = np.where(np.abs(qd) > REST * np.max(np.abs(qd), axis=0), qd, 0.0)
+    qd = settled(qd, np.abs(qd).max())
     still = np.zeros_like(q)
     spans = tuple(slice(i * size, (i + 1) * size) for i in range(len(cases)))
     titles = tuple(_title(k, motions, held, payloads) for held in payloads for k in range(len(motions)))
