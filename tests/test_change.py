@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import armwright as aw
 from armwright.cli import app
-from armwright.errors import ModelError, UnknownNameError
+from armwright.errors import ModelError, ModelWarning, UnknownNameError
 from armwright.model.description import Mimic, parted
 from armwright.scenario import parse, pick_and_place
 
@@ -131,3 +131,20 @@ def test_a_scenario_may_change_the_payload_alone(here: Path) -> None:
     assert one["joints"] == other["joints"]
     other, one = (json.loads(typed("torques", "ur5", *x, "--payload", "2", "--json")) for x in (["held.toml"], []))
     assert one["joints"] == other["joints"]  # the command line's wins
+
+
+def test_a_gripper_and_what_it_holds_are_one_body() -> None:
+    arm, q = aw.load("ur5e"), np.linspace(-1, 1, 6)
+    first = {"mass": 0.8, "com": [0.01, 0, 0.06], "inertia": [2e-3, 2e-3, 1e-3, 0, 1e-4, 0]}
+    second = {"mass": 2.0, "com": [0, 0.02, 0.15], "inertia": [4e-3, 3e-3, 5e-3, 0, 0, 0]}
+    both = arm.with_payload(**first).with_payload(**second, beside=True)
+    apart = arm.with_payload(**first).mass_matrix(q) + arm.with_payload(**second).mass_matrix(q) - arm.mass_matrix(q)
+    np.testing.assert_allclose(both.mass_matrix(q), apart, atol=1e-13)
+    assert both.payload.mass == 2.8
+    assert arm.with_payload(**first).with_payload(**second) == arm.with_payload(**second)
+    assert arm.with_payload(**first, beside=True) == arm.with_payload(**first)
+
+
+def test_a_payload_that_no_body_can_be_is_told() -> None:
+    with pytest.warns(ModelWarning, match="payload: its principal moments .* break the triangle inequality"):
+        aw.load("rr").with_payload(1.0, inertia=np.diag([1.0, 1e-3, 1e-3]))

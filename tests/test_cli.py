@@ -1,5 +1,6 @@
 """The command line, as typed."""
 
+import errno
 import json
 import re
 from dataclasses import replace
@@ -275,3 +276,36 @@ def test_a_proof_that_was_not_tried_says_so_once(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("armwright.cli.check.installed_peers", lambda *_: {"Nobody": peer})
     line = next(line for line in run("check", "rr").splitlines() if "Nobody agrees" in line)
     assert line.split() == ["Nobody", "agrees", "not", "tried", "ValueError:", "no", "such", "body"]
+
+
+def test_meshes_that_are_not_there_are_one_line_on_the_terminal(tmp_path: Path) -> None:
+    text = aw.load("rr").to_toml()
+    for link in ("link1", "link2"):
+        text = text.replace(f'name = "{link}"', f'name = "{link}"\nvisuals = [{{mesh = "package://arm/{link}.stl"}}]')
+    (tmp_path / "rr.toml").write_text(text)
+    output = run("torques", str(tmp_path / "rr.toml"), "-o", str(tmp_path / "rr.html"))
+    assert output.count("warning: 2 of 2 meshes not found") == output.count("--package arm=FOLDER") == 1
+    assert (tmp_path / "rr.html").read_text().count("2 of 2 meshes not found") <= 2  # said once, and in the data
+
+
+def test_a_gripper_and_a_payload_are_held_together(tmp_path: Path) -> None:
+    aw.load("rr").with_friction(coulomb=0.1).to_toml(tmp_path / "rr.toml")
+    flags = ("--payload", "0.8,0,0,0.06", "--payload", "2", "-o", str(tmp_path / "rr.html"))
+    output = run("torques", str(tmp_path / "rr.toml"), *flags)
+    assert "holding 2.8 kg" in output and "0.8 kg at (0, 0, 0.06), 2 kg at (0, 0, 0) m of the tool on link2" in output
+    assert "a finger?" not in output and "friction          that of the robot's file is included, dry" in output
+
+
+def test_a_payload_on_a_finger_is_asked_about(tmp_path: Path) -> None:
+    (tmp_path / "rr.toml").write_text(aw.load("rr").to_toml().replace('"joint2"', '"jointGripper"'))
+    output = run("show", str(tmp_path / "rr.toml"), "--payload", "2")
+    assert "the payload hangs on link2, which jointGripper moves: a finger? --tip LINK" in output
+
+
+def test_what_the_system_refuses_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("armwright.cli.schema.show_json", full)
+    result = CliRunner().invoke(app, ["schema", "scenario"])
+    assert result.exit_code == 2 and "error: cannot go on: [Errno 28] No space left on device" in result.output

@@ -75,7 +75,7 @@ def test_a_compiled_event_is_found_where_one_called_from_python_is(integrator: s
     run = simulate(ARM, events=watched(), **options)
     never = aw.integrate.Event(lambda t, y: 1.0, name="never")
     other = quietly(ARM, events=[*watched(), never], **options)
-    assert run.ended_by == other.ended_by == "the tool passes the plane at 0.2 along [0.0, 0.0, 1.0]"
+    assert run.ended_by == other.ended_by == "the tool passes the plane at 0.2 along (0, 0, 1)"
     assert run.t == pytest.approx(other.t, rel=1e-14, abs=0) and run.t[-1] == run.events[0].t
     np.testing.assert_allclose(run.q, other.q, rtol=0, atol=1e-13)
     assert run.statistics.accepted == other.statistics.accepted
@@ -255,13 +255,18 @@ def test_an_event_that_is_not_a_number_is_told() -> None:
         (lambda: simulate(HANGING, duration=1.0, events=[events.limits()]), "no joint of slide has limits"),
         (lambda: simulate(aw.load("anymal_c"), duration=1.0, events=[events.plane((0, 0, 1), 0.1)]), "of one frame, and this robot has several tips"),
         (lambda: events.plane((0, 0, 0), 0.1), "three numbers, not all zero"),
+        (lambda: events.plane(("a", 0, 1), 0.1), "normal holds .*three numbers, not all zero"),
+        (lambda: events.plane(([], 0, 1), 0.1), "normal is not an array of numbers"),
         (lambda: events.position("joint1", math.nan), "expected one finite number"),
+        (lambda: events.position("joint1", "0.1"), "value holds str.*expected one finite number"),
+        (lambda: events.speed("joint1", True), "most holds bool"),
+        (lambda: events.position("joint1", 0.1, name=["here"]), "name = .'here'. of an event; expected a text"),
         (lambda: events.position("joint1", 0.1, direction=2), "direction = 2"),
         (lambda: events.speed("joint1", -1.0), "a speed above zero"),
         (lambda: events.when(3), "expected a function"),
         (lambda: events.when(lambda t, q, qd, x: x, 0.3), "expected a list, one entry for each"),
         (lambda: simulate(ARM, duration=1.0, events=[events.when(lambda t, q, qd: q[7])]), "cannot be compiled"),
-        (lambda: events.position("joint1", np.ma.array([0.1, 0.2], mask=[0, 1])), "expected one finite number"),
+        (lambda: events.position("joint1", np.ma.array([0.1, 0.2], mask=[0, 1])), "masked entries; fill them first"),
         (lambda: simulate_batch(ARM, duration=1.0, events=[events.limits(terminal=False)]), "simulate_batch takes events"),
         (lambda: simulate_batch(ARM, q0=np.zeros((2, 6)), duration=1.0, events=[events.position("joint1", np.zeros(3))]), "others are for 3"),
         (lambda: simulate(random_tree(2, 5, floating=True), duration=1.0, events=[events.position("base.rx", 0.1)]), "base"),

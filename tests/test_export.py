@@ -24,7 +24,7 @@ from armwright.export.notes import digest
 from armwright.formulations import PROBLEMS, problem_of
 from armwright.graph.angles import written_out
 from armwright.graph.count import count
-from armwright.model.description import tensor
+from armwright.model.description import Frame, tensor
 
 COMPILER = shutil.which("gcc") or shutil.which("cc")
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O2"]
@@ -264,6 +264,8 @@ def test_the_docstring_of_compile_lists_every_problem() -> None:
         ("日本", "robot"),
         ("", "robot"),
         ("a-b.c", "a_b_c"),
+        ("Gamma", "robot_gamma"),
+        ("a" * 300, "a" * 60),
     ],
 )
 def test_any_name_is_safe(name: str, safe: str, tmp_path: Path) -> None:
@@ -277,6 +279,15 @@ def test_any_name_is_safe(name: str, safe: str, tmp_path: Path) -> None:
         safe,
         "exec",
     )
+
+
+def test_functions_of_frames_with_any_name_are_exported(tmp_path: Path) -> None:
+    frames = {"a__b": "jacobian_a_b", "größe": "jacobian_gr_uf6_udf_e", "*/ x": "jacobian_x"}
+    arm = replace(ARM, frames=tuple(Frame(name, 2) for name in frames))
+    (path,) = aw.export(arm, to="python", directory=tmp_path, functions=[f"jacobian@{name}" for name in frames])
+    assert all(f"def {outside}(q)" in path.read_text() for outside in frames.values())
+    if importlib.util.find_spec("casadi"):
+        assert set(aw.export(arm, to="casadi", functions=[f"jacobian@{name}" for name in frames])) == {*frames.values()}
 
 
 def test_python_needs_nothing_else(tmp_path: Path) -> None:
@@ -351,6 +362,11 @@ def test_sympy_gets_expressions() -> None:
             "none of jacobian depends on wrench",
         ),
         (lambda: aw.export(PUMA, "c", ".", ["bias"], vary=["payload.mas"]), "unknown parameter to vary"),
+        (lambda: aw.export(PUMA, "c", ".", ["bias"], vary=None), "vary = None: expected a list of names"),
+        (lambda: aw.export(PUMA, "c", ".", ["bias"], wrenches=["tip_wrench"] * 2), "expected each once"),
+        (lambda: aw.export(PUMA, "c", ".", 3), "functions = 3: expected a list of names"),
+        (lambda: aw.export(PUMA, ["c"], "."), "unknown export target"),
+        (lambda: aw.export(PUMA, "c", ".", ["mass_matrix@tool"]), "mass_matrix is of no frame; leave @tool out"),
         (lambda: aw.export(PUMA, to="c", directory="/dev/null/x"), "cannot write to"),
         (lambda: aw.export(aw.random_robot(25, 0), to="c", directory="."), "up to 24 joints"),
     ],

@@ -602,7 +602,7 @@ def test_the_commands_excite_and_identify(tmp_path: Path, monkeypatch: pytest.Mo
     output = run("identify", "rr", "data.csv", "-o", "page.html", "--write", "found.toml")
     assert "viscous2" in output and "Condition number" in output and "found.toml" in output
     page = Path("page.html").read_text()
-    assert page.count("<svg") == 2 and "residual" in page and "coulomb1" in page
+    assert page.count("<figure") == 2 and "residual" in page and "coulomb1" in page
     with pytest.warns(aw.ModelWarning):  # the rods of rr are thin
         found = aw.load("found.toml")
     assert found.joints[0].viscous == pytest.approx(arm.joints[0].viscous, rel=0.1)

@@ -660,6 +660,14 @@ def test_overflow_does_not_warn():
 # Implicit methods
 
 
+def test_equations_that_overflow_end_an_implicit_method() -> None:
+    with np.errstate(all="ignore"), pytest.raises(IntegrationError, match="its equations are not finite") as caught:
+        solve_stiff(
+            lambda t, y: 1e200 * y * (1 + y**2), 0.0, [0.1, 0.2], 0.1, "radau", jacobian=lambda t, y: np.eye(2) * 1e308
+        )
+    assert len(caught.value.solution.t)
+
+
 @pytest.mark.parametrize("name", STIFF)
 def test_stiff_problem(name):
     def derivative(t, y):

@@ -49,7 +49,7 @@ def test_every_table_and_figure_has_a_finding_and_those_with_curves_are_redrawn(
         assert any(plot.title.startswith(f"Figure {number}") for plot in study.plots)
     for plot in study.plots:
         assert all(len(c.x) == len(c.y) > 1 and np.isfinite(c.y).all() for c in plot.curves)
-    assert study.page().count("<svg") == len(study.plots) == 10
+    assert study.page().count("<figure") == len(study.plots) == 10
 
 
 def test_what_differs_says_why(study: Study) -> None:

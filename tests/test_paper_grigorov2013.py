@@ -42,7 +42,7 @@ def test_every_figure_has_a_finding_and_those_with_curves_are_redrawn(study: Stu
         assert any(plot.title.startswith(f"Figure {number}") for plot in study.plots)
     for plot in study.plots:
         assert all(len(c.x) == len(c.y) > 1 and np.isfinite(c.y).all() for c in plot.curves)
-    assert study.page().count("<svg") == len(study.plots) == 9
+    assert study.page().count("<figure") == len(study.plots) == 9
 
 
 def test_only_misprints_and_the_growth_of_the_matrix_differ(study: Study) -> None:

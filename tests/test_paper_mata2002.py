@@ -51,7 +51,7 @@ def test_every_table_and_figure_has_a_finding_and_every_figure_is_drawn(made: St
     assert all(
         np.isfinite(curve.y).all() and len(curve.x) == len(curve.y) > 1 for p in made.plots for curve in p.curves
     )
-    assert made.page().count("<svg") == len(made.plots)
+    assert made.page().count("<figure") == len(made.plots)
 
 
 def test_the_printed_steps_add_up_to_the_printed_counts(made: Study) -> None:
@@ -248,7 +248,7 @@ def test_precision_prints_a_table_and_writes_a_page(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert all(f.name in result.output for f in aw.formulations("forward_dynamics"))
     assert "trust articulated_body" in result.output
-    assert page.read_text().count("<svg") == 4
+    assert page.read_text().count("<figure") == 4
 
 
 @pytest.mark.parametrize(

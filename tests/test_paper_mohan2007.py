@@ -42,7 +42,7 @@ def test_nothing_that_held_is_lost_and_every_table_and_figure_has_a_finding() ->
     assert {*(f"Table {i}" for i in (1, 2, 3)), *(f"Figure {i}" for i in range(4, 10))} <= where
     drawn = " ".join(plot.title for plot in made.plots)
     assert all(f"Figure {i}" in drawn for i in range(4, 10))
-    assert made.page().count("<svg") == len(made.plots)
+    assert made.page().count("<figure") == len(made.plots)
 
 
 def test_joints_3_5_and_6_depart_within_a_second_of_link_3_turning_over() -> None:
@@ -217,5 +217,5 @@ def test_the_command_prints_tables_and_writes_a_page(tmp_path: Path, monkeypatch
     result = CliRunner().invoke(app, ["crossing", "--joints", "5", "--no-measure", "-o", str(page)])
     assert result.exit_code == 0, result.output
     assert "natural_orthogonal_complement" in result.output
-    assert page.read_text().count("<svg") == len(crossing.PROBLEMS) + len(crossing.ROBOTS)
+    assert page.read_text().count("<figure") == len(crossing.PROBLEMS) + len(crossing.ROBOTS)
     assert "expected 3 to 200" in CliRunner().invoke(app, ["crossing", "--joints", "2"]).output

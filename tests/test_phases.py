@@ -76,6 +76,53 @@ def test_an_event_of_a_phase_ends_it_and_one_of_the_run_ends_the_run() -> None:
     assert stopped.ended_by == "joint1 at 0.4" and not stopped.phases  # it ends within the first phase
 
 
+@pytest.mark.filterwarnings("ignore::armwright.errors.SlowWarning")
+def test_an_event_without_a_name_ends_its_phase_alone() -> None:
+    near = aw.integrate.Event(lambda t, y: y[0] - 0.6)
+    phases = [aw.Phase(ARM, going(A, B), 1.0, until=near), aw.Phase(ARM, None, 0.1)]
+    run = aw.simulate_phases(phases, every=0.05)
+    assert run.ended_by == "" and [phase.ended_by for phase in run.phases] == ["event", ""]
+    stopped = aw.simulate_phases([aw.Phase(ARM, going(A, B), 1.0), phases[1]], events=near, every=0.05)
+    assert stopped.ended_by == "event" and stopped.q[-1, 0] == pytest.approx(0.6)
+
+
+def test_two_events_that_end_a_phase_at_once_do_not_end_the_run() -> None:
+    until = [aw.integrate.Event(lambda t, y: y[0] - 0.6, name=name) for name in ("near, or there", "so")]
+    with pytest.warns(aw.errors.SlowWarning):
+        run = aw.simulate_phases([aw.Phase(ARM, going(A, B), 1.0, until), aw.Phase(ARM, None, 0.1)], every=0.05)
+    assert run.phases[0].ended_by == "near, or there, so" and run.ended_by == ""
+
+
+@pytest.mark.parametrize(
+    ("until", "options", "said"),
+    [
+        (aw.events.speed("joint1", 9.0), {"events": aw.events.speed("joint1", 9.0)}, "ends phase 1 .until=. and the"),
+        (aw.events.speed("joint1", 9.0, terminal=False), {}, "is only noted; expected terminal=True"),
+        ("limits", {}, "events = .'limits',.: expected a list of what"),
+        ((), {"start": 2.0}, "the clock of every phase starts at 0"),
+    ],
+)
+def test_what_would_not_be_honoured_in_phases_is_told(until, options: dict, said: str) -> None:
+    with pytest.raises(aw.errors.InputError, match=said):
+        aw.simulate_phases([aw.Phase(ARM, None, 0.1, until)], **options)
+
+
+def test_a_robot_of_other_joints_is_told_though_they_are_called_the_same() -> None:
+    slides = {
+        "type": "prismatic",
+        "alpha": 0,
+        "a": 0,
+        "theta": 0,
+        "mass": 1,
+        "com": [0, 0, 0],
+        "inertia": [1] * 3 + [0] * 3,
+    }
+    other = aw.Robot.from_dh([slides] * 2, "modified")
+    assert [joint.name for joint in other.joints] == [joint.name for joint in ARM.joints]
+    with pytest.raises(aw.errors.InputError, match="whose joints are not those of rr before"):
+        aw.simulate_phases([aw.Phase(ARM, None, 0.1), aw.Phase(other, None, 0.1)])
+
+
 def test_a_run_in_phases_is_saved_and_loaded_again(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     run = carried()

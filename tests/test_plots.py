@@ -14,6 +14,7 @@ import pytest
 import armwright as aw
 from armwright.check import check
 from armwright.errors import InputError, UnknownNameError
+from armwright.report.plot import Curve, Plot
 from armwright.scene import svg
 
 mpl.use("Agg")
@@ -36,7 +37,7 @@ def _closed() -> Iterator[None]:
 def test_a_run_is_drawn_with_its_target_and_its_limits(run: aw.Run) -> None:
     figure = run.plot()
     titles = [ax.get_title(loc="left") for ax in figure.axes]
-    assert [title.split(",")[0] for title in titles] == ["Position", "Velocity", "Torque", "Energy"]
+    assert titles == ["Position, rad", "Velocity, rad/s", "Torque, N m", "Energy, J"]
     drawn = figure.axes[0].get_lines()
     assert len(drawn) == 12 and np.array_equal(drawn[0].get_ydata(), run.q[:, 0])
     assert np.array_equal(drawn[1].get_ydata(), run.reference[0][:, 0]) and drawn[1].get_linestyle() == "--"
@@ -49,6 +50,19 @@ def test_a_run_is_drawn_with_its_target_and_its_limits(run: aw.Run) -> None:
         run.plot(joints=[9])
     with pytest.raises(UnknownNameError, match="elbow"):
         run.plot(joints="elbow")
+
+
+def test_names_are_no_formulas_and_stand_in_the_legend(run: aw.Run) -> None:
+    names = iter(("_a", "$\\bad{$", "c$", "$d$", "e", "f"))
+    arm = replace(run.robot.each_joint(lambda joint: replace(joint, name=next(names))), name="$\\frac{$")
+    odd = replace(run, robot=arm)
+    figure = odd.plot("tau")
+    figure.canvas.draw()
+    assert figure.legends[0].get_texts()[0].get_text() == " _a"
+    for other in (odd.plot_torque_speed(), arm.plot().figure):
+        other.canvas.draw()
+    with pytest.raises(InputError, match="shows nothing"):
+        run.plot([])
 
 
 def test_torque_over_speed_has_a_box_of_limits(run: aw.Run) -> None:
@@ -81,6 +95,12 @@ def test_a_drawing_moves_with_the_robot() -> None:
     assert text.startswith("<svg") and text.count("<polygon") > 300 and text != moved
     numbers = [float(x) for x in re.findall(r"[\d.]+(?=[, \"])", " ".join(re.findall(r'points="([^"]*)"', text)))]
     assert min(numbers) >= 0 and max(numbers) < 2000 and len(text) < 200_000
+
+
+@pytest.mark.parametrize("values", [[1e308, -1e308], [1e308, 1e308], [np.nan, np.inf], [3e40, 3e40], [0.0, 0.0], [5.0]])
+def test_curves_of_any_numbers_are_drawn(values: list[float]) -> None:
+    curve = Curve("tau", range(len(values)), values, marks=True)
+    assert "nan" not in Plot("t", "s", "N m", [curve]).svg()
 
 
 def test_what_notebooks_show_has_no_style_that_leaks_and_no_markup_of_strangers(run: aw.Run, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import armwright as aw
+from armwright.model.description import Payload
 
 
 def changed(arm: aw.Robot, i: int, **values) -> aw.Robot:
@@ -79,7 +80,7 @@ PUMA = aw.load("puma560")
         (changed(PUMA, 0, mass=5.0, inertia=diag(0, 0, 0)), "missing inertia", "trunk: "),
         (changed(PUMA, 0, mass=5.0, inertia=diag(0, 0, 1e4)), "suspicious units", "trunk: "),
         (changed(PUMA, 2, mass=4800.0), "suspicious units", "forearm: .* grams"),
-        (PUMA.with_payload(1.0, inertia=np.diag([0.1, 0.1, 0.3])), "triangle inequality", "payload: its principal moments"),
+        (replace(PUMA, payload=Payload(1.0, inertia=diag(0.1, 0.1, 0.3))), "triangle inequality", "payload: its principal moments"),
         (PUMA.with_payload(1.0, inertia=np.eye(3) * 1e4), "suspicious units", "payload: "),
     ],
 )  # fmt: skip

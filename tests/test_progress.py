@@ -1,10 +1,22 @@
 """How far long work is: steps within steps, runs, and what a person sees of it."""
 
+from collections.abc import Callable
+
 import pytest
 
 import armwright as aw
 from armwright.cli import output
-from armwright.progress import counted_off, heard, listening
+from armwright.identify import excitation
+from armwright.progress import counted_off, heard, listening, part
+
+
+def sized() -> object:
+    motion = aw.trajectory.quintic([0, 1], [[0.0, 0.0], [0.5, 0.3]])
+    return aw.size(aw.load("rr"), [motion], payloads=[None, 1.0], objective="mass", sets=20)
+
+
+def excited() -> object:
+    return excitation(aw.load("rr"), starts=2, iterations=5)
 
 
 def test_steps_within_steps_are_parts_of_them() -> None:
@@ -14,6 +26,23 @@ def test_steps_within_steps_are_parts_of_them() -> None:
             assert list(counted_off(range(2))) == [0, 1]
     assert told == [0, 0, 0.25, 0.5, 0.5, 0.5, 0.75, 1, 1]
     assert heard() is None and list(counted_off("ab")) == ["a", "b"]
+
+
+def test_a_part_leads_from_one_share_to_another() -> None:
+    told: list[float] = []
+    with listening(told.append), part(0.5, 1.0):
+        assert list(counted_off(range(2))) == [0, 1]
+    assert told == [0.5, 0.5, 0.75, 1, 1]
+    with part(0.2, 0.3):
+        assert heard() is None
+
+
+@pytest.mark.parametrize("work", [sized, excited])
+def test_searches_tell_how_far_they_are(work: Callable[[], object]) -> None:
+    told: list[float] = []
+    with listening(told.append):
+        work()
+    assert told and told == sorted(told) and all(0 <= share <= 1 for share in told)
 
 
 def test_what_ends_early_leaves_nobody_listening() -> None:

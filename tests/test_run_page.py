@@ -173,7 +173,8 @@ def test_meshes_are_drawn_and_a_page_of_them_stays_small(chromium, tmp_path, mon
     ball.export(tmp_path / "ball.ply")
     text = aw.load("rr").to_toml()
     seen = 'visuals = [{mesh = "ball.ply", rgba = [1.0, 0.0, 0.0, 1.0]}, {mesh = "none.stl"}]'
-    (tmp_path / "arm.toml").write_text(text.replace("[[link]]", f"[[link]]\n{seen}"))
+    text = text.replace('"joint1"', '"manufacturer_of_arms_joint_1"').replace("[[link]]", f"[[link]]\n{seen}")
+    (tmp_path / "arm.toml").write_text(text)
     run = aw.simulate(aw.load(tmp_path / "arm.toml"), duration=0.2)
     path = run.to_html(tmp_path / "page.html")
     assert path.stat().st_size < 1e6
@@ -184,4 +185,6 @@ def test_meshes_are_drawn_and_a_page_of_them_stays_small(chromium, tmp_path, mon
         assert 1000 < faces <= 3000 < len(ball.faces)
         assert bound == pytest.approx(0.1, rel=0.1)
         assert "none.stl" in tab.run("document.body.textContent")
+        cell = "document.querySelector('.joints th[scope=row]')"  # a long name is there to its end
+        assert tab.run(f"{cell}.scrollWidth <= {cell}.clientWidth && getComputedStyle({cell}).textOverflow") == "clip"
         assert quiet(tab)

@@ -154,6 +154,15 @@ def test_a_law_without_a_trajectory_is_told() -> None:
     assert isinstance(made.law, torque.PD)
 
 
+def test_a_law_that_follows_nothing_begins_where_the_trajectory_does() -> None:
+    begin = parse(FULL.replace("q0 = [0.1, 0.2]", "").replace("[[0, 0], [1, 0.5]", "[[0.3, 0.4], [1, 0.5]"))
+    text = begin.text.split("[torque]")[0].replace("duration = 0.5", "")
+    run = parse(text + '[torque]\nlaw = "free"').simulate()
+    assert run.q[0].tolist() == [0.3, 0.4] and run.t[-1] == 1.0
+    with pytest.raises(aw.ModelError, match=r"\[torque\] target: there is a trajectory to follow as well"):
+        parse(FULL + "target = [0, 0]")
+
+
 def test_a_missing_scenario_is_told(tmp_path: Path) -> None:
     with pytest.raises(aw.ModelError, match="cannot read the scenario"):
         read(tmp_path / "none.toml")
@@ -183,6 +192,10 @@ def test_a_motion_that_breaks_off_leaves_its_page(tmp_path: Path, monkeypatch: p
     text = 'duration = 20\nq0 = [0.1, 0]\n[integrator]\nmethod = "rk4"\nstep = 0.01\n'
     (tmp_path / "s.toml").write_text(text + '[torque]\nlaw = "spring_damper"\nstiffness = -1e5\ndamping = 0')
     assert "diverges" in run("simulate", "rr", "s.toml", code=2)
+    assert "diverges" in (tmp_path / "rr.html").read_text()
+    (tmp_path / "rr.html").unlink()
+    run("simulate", "rr", "s.toml", "--set", "torque.stiffness=-1e50", code=2)  # in its first step
+    assert "diverges after t = 0 s" in (tmp_path / "rr.html").read_text()
     assert (tmp_path / "rr.html").exists()
 
 
@@ -241,6 +254,7 @@ def test_a_joint_that_stands_still_bounds_no_fastest_motion() -> None:
         ("cartesian_line", "q0 = [0.3, 1.0]\nby = [9, 0, 0]\nduration = 1", "cannot follow the path"),
         ("cartesian_circle", "q0 = [0.3, 1.0]\ncenter = [0.5, 0.5, 0]\nduration = 1", "missing key 'axis'"),
         ("blended", "points = [[0, 0], [1, 1]]\nacceleration = 2", "missing key 'velocity'; rr has joints without"),
+        ("blended", "points = [[0, 0], [1, 1]]\nacceleration = 2\nvelocity = 0", "velocity = .* above zero"),
         ("time_optimal", "points = [[0, 0]]", r"\[trajectory\] type"),
     ],
 )
@@ -331,12 +345,24 @@ def test_phases_of_a_file_pick_up_and_put_down() -> None:
     close(along.tau[3], run.tau[3], 1e-6)
 
 
+def test_a_phase_that_ends_before_its_motion_does_leaves_the_robot_there() -> None:
+    text = PHASES.replace('name = "reach"', 'name = "reach"\nduration = 0.25')
+    reach, grip, *_ = parse(text).phases
+    there = reach.trajectory(0.25)[0]
+    with pytest.raises(aw.InputError, match=r"phase 1 lasts 0\.25 s, and its motion 0\.5 s"):
+        parse(text).torques()
+    assert np.array_equal(grip.trajectory(0.0)[0], there) and np.abs(there - [1.0, 0.6]).max() > 0.1
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ("duration = 0.1", "", "phase 2: nothing says how it moves"),
         ("to = [0.2, -0.5]", "from = [0, 0], to = [1, 1]", "phase 3, trajectory: it begins at .*, and the robot is at"),
         ("payload = {mass = 2.0}", "payload = 2.0", "phase 2, payload: payload = 2.0: expected {mass"),
+        ("payload = {mass = 2.0}", "payload = {mass = ''}", "phase 2, payload: mass = '' is not a number"),
+        ("payload = {mass = 2.0}", "payload = {mass = -1}", "phase 2, payload: mass = -1.0 is negative"),
+        ("until =", "torque = {law = 'free'}\nuntil =", "phase 3, torque: this law follows no trajectory"),
         ('joint = "joint1"', 'joint = "elbow"', r"phase 3, \[until\] type: unknown joint"),
         ('name = "grip"', 'nam = "grip"', "phase 2, nam: unknown key 'nam'"),
     ],
@@ -427,19 +453,29 @@ def test_speeds_and_torques_beyond_those_of_the_joints_are_told(
     weak.to_toml(tmp_path / "weak.toml")
     for command in ("torques", "simulate"):
         output = run(command, "weak.toml", "--motion", "motion.csv", code=1)
-        assert "above the limit 0.5 rad/s" in output
-        assert re.search(r"joint1 needs \d+(\.\d+)? N m, more than the 10 N m it has", output)
+        assert "faster than the 0.5 rad/s it can" in output and "do not trust it" not in output
+        assert re.search(
+            r"beyond a limit from .* joint1 needs \d+(\.\d+)? N m at .* s, more than the 10 N m it has", output
+        )
 
 
 def told(*arguments: str) -> dict:
     return json.loads(CliRunner().invoke(app, [*arguments, "--json"]).stdout)
 
 
+def test_a_payload_that_no_body_can_be_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    held = "1,0,0,0,1,1,5,0,0,0"
+    assert "warning: payload: its principal moments 1, 1, 5" in run("torques", "rr", "--payload", held)
+    (tmp_path / "s.toml").write_text(PHASES.replace("{mass = 2.0}", "{mass = 2, inertia = [1, 1, 5, 0, 0, 0]}"))
+    assert run("simulate", "s.toml").count("break the triangle inequality") == 1
+
+
 def test_flags_say_what_a_scenario_would(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     move = ("torques", "rr", "--from", "0.1,0.2", "--to", "0.5,-0.3", "--duration", "1", "--every", "0.1")
     (tmp_path / "same.toml").write_text(
-        'every = 0.1\n[trajectory]\ntype = "normal_spline"\nfrom = [0.1, 0.2]\nto = [0.5, -0.3]\nduration = 1\n'
+        'every = 0.1\n[trajectory]\ntype = "quintic"\ntimes = [0, 1]\npoints = [[0.1, 0.2], [0.5, -0.3]]\n'
     )
     assert told(*move)["joints"] == told("torques", "rr", "same.toml")["joints"]
     light = told("torques", "rr", "same.toml", "--gravity", "0,0,0", "--payload", "0")["joints"]
@@ -447,7 +483,26 @@ def test_flags_say_what_a_scenario_would(tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "lighter.toml").write_text("gravity = [0, 0, 0]\n" + (tmp_path / "same.toml").read_text())
     assert told("torques", "rr", "lighter.toml")["joints"] == light
     page = Path(told(*move, "-o", "page.html")["page"]).read_text()
-    assert "normal_spline" in page  # how to run it again
+    assert "quintic" in page  # how to run it again
+    motion = aw.trajectory.quintic([0, 1], [[0.1, 0.2], [0.5, -0.3]])  # the same in Python
+    peaks = [joint["peak_torque"] for joint in told(*move)["joints"]]
+    np.testing.assert_allclose(peaks, np.abs(aw.torques_along(aw.load("rr"), motion, every=0.1).tau).max(axis=0))
+
+
+def test_flags_that_cannot_be_are_told_before_anything_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "arm/urdf").mkdir(parents=True)
+    (tmp_path / "arm/urdf/arm.urdf").write_text("<robot/>")
+    for arguments, message in (
+        (("rr", "--duration", "-1"), "duration = -1.0: expected seconds, above zero"),
+        (("rr", "--to", "1,2,3"), "--to 1,2,3: 3 numbers; expected 2, as rr has joint1, joint2"),
+        (("rr", "-o", "nowhere/x.html"), "--output nowhere/x.html: there is no folder nowhere"),
+        (("arm",), "give its file: arm/urdf/arm.urdf"),
+    ):
+        assert message in run("torques", *arguments, code=2)
+    output = run("torques", "ur5e", "--to", "0,-90,45,0,0,0", "--duration", "2", code=1)
+    assert "-90 rad is far beyond -6.283 to 6.283; are these degrees? -90 degrees are -1.571 rad" in output
+    assert "motion            quintic, 2 s" in output
 
 
 def test_a_robot_falls_or_is_driven_as_flags_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -496,6 +551,18 @@ def test_a_robot_falls_or_is_driven_as_flags_say(tmp_path: Path, monkeypatch: py
         (["--law", "magic"], "unknown law 'magic'"),
         (["--set", "kp"], "--set kp: expected a key of a scenario and its value"),
         (["--set", "evry=1"], "unknown key 'evry'; did you mean 'every'"),
+        (["--set", "torque=1"], "torque = 1 is not a table"),
+        (["--set", "trajectory=1"], "trajectory = 1 is not a table"),
+        (["--set", "integrator=1"], "integrator = 1 is not a table"),
+        (["--set", 'robot="ur5e"'], "--set robot: the robot is rr"),
+        (["--duration", "0"], "duration = 0.0: expected seconds, above zero"),
+        (["--to", "0.1,0.1", "--duration", "0"], "duration = 0.0: expected seconds, above zero"),
+        (["--set", "duration='long'"], "duration = 'long': expected seconds, above zero"),
+        (["--to", "0.1,0.1", "--law", "free"], "--to: the law 'free' follows no motion"),
+        (["--noise", "0.1"], "--noise is of the torques in --data"),
+        (["--seed", "3", "--data", "run.csv"], "--seed of the --noise"),
+        (["--gravity", "0,0,-1", "--set", "gravity=[0,0,0]"], "--gravity and --set gravity both say it"),
+        (["--integrator", "rk4"], "rk4 has no error estimate: give step="),
     ],
 )
 def test_flags_that_do_not_fit_are_told(
@@ -503,6 +570,48 @@ def test_flags_that_do_not_fit_are_told(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert message in run("simulate", "rr", *words, code=2)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--step", "0.1"],
+        ["--stops"],
+        ["--law", "computed_torque"],
+        ["--set", "qd0=[1, 1]"],
+        ["s.toml", "--duration", "0.2"],
+    ],
+)
+def test_flags_that_torques_cannot_honour_are_told(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.toml").write_text(FULL)
+    assert "has no meaning for torques" in run("torques", "rr", *words, code=2)
+    assert "peaks between would be missed" in run("torques", "rr", "--every", "99", code=2)
+
+
+def test_flags_say_how_steps_are_taken_in_place_of_what_was_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.toml").write_text(FULL)
+    for words, kept in (
+        (["rr", "--duration", "0.2", "--integrator", "rk4", "--step", "0.01"], 'method = "rk4"\nstep = 0.01\n'),
+        (["s.toml", "--step", "0.01"], 'method = "tsit5"\nstep = 0.01\n'),
+        (["s.toml", "--integrator", "bs32"], 'method = "bs32"\nrtol = 1e-07\n'),
+    ):
+        assert kept in Path(told("simulate", *words)["page"]).read_text().replace("&quot;", '"')
+
+
+def test_a_file_that_changes_the_robot_alone_moves_as_flags_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "held.toml").write_text('robot = "rr"\npayload = {mass = 2.0}\nevery = 0.1\n')
+    for words in (["--duration", "1"], ["--to", "0.5,0.2"], ["--set", "duration=1"]):
+        same = told("torques", "rr", "--payload", "2", "--every", "0.1", *words)
+        assert told("torques", "held.toml", *words)["joints"] == same["joints"]
 
 
 def test_scenarios_that_name_their_robots_are_run_one_after_the_other(
@@ -521,6 +630,11 @@ def test_scenarios_that_name_their_robots_are_run_one_after_the_other(
     assert sorted(path.name for path in (tmp_path / "pages").iterdir()) == ["fall.html", "other.html"]
     assert [run["robot"] for run in told("simulate", "rr", "cell/fall.toml", "cell/other.toml")] == ["rr", "rr"]
     assert "the scenario says how its robot is loaded" in run("simulate", "cell", "--tip", "link2", code=2)
+    (cell / "study.toml").write_text('robot = "rr"\n[vary]\n"payload.mass" = [0, 1]\n')
+    (cell / "wrong.toml").write_text('robot = "rr"\nduration = 0.1\nevery = 9\n')
+    assert "wrong: every = 9 s is longer than the run" in run("simulate", "cell", code=2)
+    (tmp_path / "fall.toml").write_text('robot = "rr"\nduration = 0.1\n')
+    assert "would write the page fall.html" in run("simulate", "cell/fall.toml", "fall.toml", code=2)
     (tmp_path / "empty").mkdir()
     assert "no scenario in this folder" in run("simulate", "empty", code=2)
 

@@ -10,7 +10,7 @@ import pytest
 
 import armwright as aw
 from armwright.model.visual import Box, Capsule, Cylinder, Ellipsoid, Sphere
-from armwright.scene import looks, triangles
+from armwright.scene import extent, floor_below, looks, triangles
 from armwright.scene.triangles import Triangles
 
 PACKAGED = aw.robots()
@@ -63,9 +63,12 @@ def test_meshes_of_a_file_are_read_and_missing_ones_are_told(tmp_path: Path) -> 
         text = text.replace(f'name = "{name}"', f'name = "{name}"\nvisuals = {visuals}')
     (tmp_path / "robot.toml").write_text(text)
     seen = looks(aw.load(tmp_path / "robot.toml"))
-    assert not seen.made and [len(shapes) for shapes in seen.links] == [2, 0]
+    assert not seen.made and len(seen.links[0]) == 2
+    assert any(isinstance(visual.shape, Cylinder) for visual in seen.links[1])  # no hole is left
     assert triangles(seen.links[0][0].shape).vertices.max() == 2.0
-    assert len(seen.notes) == 2 and "gone.stl" in seen.notes[0] and "broken.stl" in seen.notes[1]
+    assert len(seen.notes) == 2 and "broken.stl" in seen.notes[0]
+    assert seen.notes[1].startswith("1 of 3 meshes not found, bodies stand in for them; give --package")
+    assert "=FOLDER with the folder that has gone.stl in it" in seen.notes[1]
 
 
 def test_a_fine_mesh_becomes_coarser_and_keeps_its_size() -> None:
@@ -99,3 +102,14 @@ def test_a_payload_is_seen_where_it_is() -> None:
     tool = arm.forward_kinematics(arm.neutral)
     at = arm.link_poses(arm.neutral)[-1] @ np.asarray(ball.pose)
     assert ball.name == "payload" and at[:3, 3] == pytest.approx((tool @ [0, 0, 0.1, 1])[:3])
+
+
+@pytest.mark.parametrize("name", ["rr", "puma560", "panda", "anymal_c"])
+def test_a_robot_stands_on_the_floor_with_all_of_it(name: str) -> None:
+    robot = aw.load(name)
+    seen, q = looks(robot), np.asarray(robot.neutral)
+    frames = zip([np.asarray(robot.base), *robot.link_poses(q)], (seen.base, *seen.links), strict=True)
+    points = [(T @ v.pose, triangles(v.shape).vertices) for T, shapes in frames for v in shapes]
+    low = np.min([(p @ T[:3, :3].T + T[:3, 3]).min(axis=0) for T, p in points], axis=0)
+    assert extent(robot, seen, q)[0] == pytest.approx(low, abs=0.01 * seen.size)
+    assert floor_below(robot, seen, q) == pytest.approx(low[2], abs=0.01 * seen.size)

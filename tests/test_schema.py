@@ -1,8 +1,10 @@
 """JSON Schemas of the TOML files: every key with its meaning, every file that is shown or packaged fits."""
 
+import copy
 import json
 import re
 import tomllib
+from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 
@@ -11,9 +13,11 @@ from typer.testing import CliRunner
 
 import armwright as aw
 from armwright.cli import app
-from armwright.errors import UnknownNameError
+from armwright.errors import ArmwrightError, UnknownNameError
+from armwright.scenario import made, parse
 from armwright.schema import SCHEMAS, schema
 
+ARM = aw.load("rr")
 ROOT = Path(__file__).parent.parent
 BLOCKS = [
     tomllib.loads(block)
@@ -71,10 +75,50 @@ def test_every_packaged_robot_fits_its_schema(robot_name: str) -> None:
         'phase = [{trajectory = {type = "cycloidal", duration = 1}}]',
         "payload = {com = [0, 0, 0]}",
         'integrator = {method = "euler"}',
+        "integrator = {rtol = 0}",
+        "duration = 0",
+        "payload = {mass = -1}",
+        'torque = {law = "free", friction = {visc = 1}}',
+        "duration = 1\nphase = [{duration = 1}]",
     ],
 )
 def test_what_no_scenario_may_say_is_marked(text: str) -> None:
     assert mistakes(tomllib.loads(text), "scenario")
+    with pytest.raises(ArmwrightError):
+        parse(text, ARM).simulate()
+
+
+SAID: dict = {
+    "duration": 0.05, "every": 0.01, "q0": [0.1, 0.2], "qd0": [0.0, 0.0], "smooth": 0.01, "gravity": [0, 0, -9.81],
+    "payload": {"mass": 1.0, "com": [0, 0, 0.1]}, "integrator": {"method": "rk4", "step": 0.001},
+    "torque": {"law": "pd", "kp": 10, "kd": 1, "target": [0, 0], "limit": 9, "friction": {"viscous": 0.1, "smooth": 1}},
+    "event": [{"type": "plane", "normal": [0, 0, 1], "distance": -50.0, "direction": 1, "name": "floor"}],
+}  # fmt: skip
+IN_PHASES: dict = {
+    "phase": [
+        {"trajectory": {"type": "blended", "points": [[0, 0], [1, 0]], "velocity": 1, "acceleration": 9, "blend": 0.1}},
+        {"name": "grip", "duration": 0.1, "payload": {"mass": 1}},
+        {"torque": {"law": "free"}, "duration": 0.1, "until": {"type": "speed", "joint": "joint1", "most": 1.0}},
+    ]
+}
+
+
+def mutations(data: object, wrong: object) -> Iterator[object]:
+    """The same tables with one entry that is something else."""
+    for key in data if isinstance(data, dict) else range(len(data)) if isinstance(data, list) else ():
+        for entry in (wrong, *mutations(data[key], wrong)):
+            changed = copy.copy(data)
+            changed[key] = entry
+            yield changed
+
+
+@pytest.mark.parametrize("wrong", [0, -1, "", "x", [], [[]], {}, [1, 2], {"a": 1}])
+def test_what_a_schema_marks_is_refused_when_it_is_read(wrong: object) -> None:
+    assert not mistakes(SAID, "scenario") and not mistakes(IN_PHASES, "scenario")
+    for data in (*mutations(SAID, wrong), *mutations(IN_PHASES, wrong)):
+        if mistakes(data, "scenario"):
+            with pytest.raises(ArmwrightError):
+                made(data, ARM, "scenario").simulate()
 
 
 def test_another_kind_is_told() -> None:

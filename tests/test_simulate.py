@@ -8,6 +8,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import repeat
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from armwright import integrate, simulation, torque, trajectory
 from armwright.errors import InputError, SimulationError, SlowWarning
 from armwright.simulation import Run, events, simulate, simulate_batch, torques_along
 from armwright.simulation.rollouts import Rollouts
+from armwright.simulation.sticking import method_for
 
 PUMA = aw.load("puma560")
 ARM = aw.random_robot(4, 3, prismatic=0.25)
@@ -169,6 +171,15 @@ def test_a_run_of_very_many_chosen_steps_says_so_once(monkeypatch: pytest.Monkey
     simulate(arm, duration=1.0, step=1e-3, integrator="rk4")
 
 
+def test_dry_friction_is_none_where_a_motion_rests() -> None:
+    dry = SMOOTH.with_friction(coulomb=1.0)
+    ends = np.array([[0.1, -0.5, 0.3], [0.7, 0.4, -0.2]])
+    for motion in (trajectory.normal_spline(*ends, 1.5), trajectory.quintic([0, 0.7], ends).scaled(1.3)):
+        run = torques_along(dry, motion)
+        close(run.tau[[0, -1]], dry.gravity_torque(run.q[[0, -1]]), 1e-12)
+        np.testing.assert_allclose((run.tau - torques_along(SMOOTH, motion).tau)[50], np.sign(run.qd[50]), atol=1e-12)
+
+
 def test_inverse_dynamics_fed_forward_follows_the_motion() -> None:
     run = simulate(SMOOTH, torque.feed_forward(MOTION), rtol=1e-11)
     assert run.t[-1] == MOTION.end
@@ -216,7 +227,10 @@ def test_every_number_of_the_audit_counts() -> None:
 @pytest.mark.parametrize(("limit", "words"), [("max_torque", "needs"), ("max_velocity", "moves at")])
 def test_drives_that_are_too_weak_or_slow_are_doubted(limit, words) -> None:
     weak = SMOOTH.each_joint(lambda joint: replace(joint, **{limit: 1e-3} if joint.name == "joint2" else {}))
-    assert _doubted(simulate(weak, **TRUSTED), f"joint2 {words}") <= 0.02
+    run = simulate(weak, **TRUSTED)
+    assert _doubted(run, f"joint2 {words}") <= 0.02
+    assert run.audit.verdict == "beyond limits" and "do not trust it" not in str(run.audit)
+    assert replace(run, work=run.work + run.t).audit.verdict == "doubted"
 
 
 def test_a_mass_matrix_that_no_robot_has_is_doubted() -> None:
@@ -558,6 +572,7 @@ def test_a_motion_that_cannot_go_on_is_told_and_kept() -> None:
     with pytest.raises(SimulationError, match="diverges after") as caught:
         simulate(SMOOTH, torque.spring_damper(-1e4, 0.0), q0=[0.1, 0, 0], duration=50.0, integrator="rk4", step=0.01)
     assert 0 < len(caught.value.run.t) < 5000
+    assert caught.value.run.audit.doubts  # what overflows is not in it
     massless = {"type": "revolute", "alpha": 0, "a": 0, "d": 0, "mass": 0, "com": [0, 0, 0], "inertia": [0] * 6}
     with pytest.raises(aw.SingularError):
         simulate(aw.Robot.from_dh([massless], "modified"), duration=1.0)
@@ -683,6 +698,29 @@ def test_ctrl_c_returns_what_there_is(monkeypatch) -> None:
     assert "stopped by the user" in str(run.audit)
 
 
+@pytest.mark.parametrize("stiffness", [1e5, 1e30])
+def test_a_motion_that_diverges_is_kept_until_its_accelerations_overflow(stiffness: float, tmp_path: Path) -> None:
+    arm, how = aw.load("rr"), {"q0": [0.1, 0.2], "duration": 0.5, "integrator": "rk4", "step": 0.01}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SlowWarning)
+        for law in (torque.pd([0, 0], kp=-stiffness, kd=0), lambda t, q, qd: stiffness * np.asarray(q)):
+            with pytest.raises(SimulationError) as caught:
+                simulate(arm, law, **how)
+            run = caught.value.run
+            assert len(run.t) and all(np.isfinite(x).all() for x in (run.q, run.qdd, run.tau, run.energy))
+            assert not run.audit.trustworthy and run.to_html(tmp_path / "run.html").is_file()
+
+
 def test_a_motion_much_shorter_than_the_time_between_records_has_two() -> None:
     run = torques_along(SMOOTH, trajectory.quintic([0, 1e-9], np.zeros((2, 3))), every=10.0)
     assert run.t.tolist() == [0, 1e-9]
+
+
+def test_a_joint_that_sticks_is_left_to_an_implicit_method() -> None:
+    q = np.zeros(SMOOTH.n)
+    sticky = SMOOTH.with_friction(coulomb=1.0)
+    rate = np.abs(np.linalg.eigvals(1e3 * np.linalg.inv(sticky.mass_matrix(q)))).max()  # within 0.001 rad/s
+    assert method_for(SMOOTH, q, 1e6) == method_for(sticky, q, 0.9 * 3e5 / rate) == "dop853"
+    assert method_for(sticky, q, 1.1 * 3e5 / rate) == "radau"
+    short = simulate(sticky, q0=q, duration=30 / rate, every=30 / rate)
+    assert short.statistics.accepted >= 5  # an explicit step is no longer than 6 / rate

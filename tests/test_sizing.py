@@ -639,7 +639,7 @@ def test_a_page_and_a_table(tmp_path: Path) -> None:
     robot = replace(aw.load("rr"), name="<b>rr")
     found = aw.size(robot, motion(robot, 1), [None, 1.0], samples=30)
     text = found.to_html(tmp_path / "page.html").read_text()
-    assert "&lt;b&gt;rr" in text and text.count("<svg") == 2 and "binding" in text
+    assert "&lt;b&gt;rr" in text and text.count("<figure") == 2 and "binding" in text
     assert "The best of 2.304e+05 sets by mass" in str(found) and f"{found.judged:,} judgements" in str(found)
     assert found.full_product == 480**2
 

@@ -114,6 +114,7 @@ def test_the_file_name_is_the_default_name(tmp_path: Path) -> None:
         ("a = 1.0", "a = true", "a = True is not a number"),
         ("alpha = 0.0\na = 1.0", 'alpha = "quarter"\na = 1.0', "'quarter' is not an angle"),
         ("com = [0.5, 0.0, 0.0]\ninertia = [0.01", "com = [0.5, 0.0]\ninertia = [0.01", "expected 3 numbers"),
+        ("inertia = [0.01, 0.1, 0.1, 0.0, 0.0, 0.0]", "inertia = [true, 0.1, 0.1, 0.0, 0.0, 0.0]", "is not a tensor"),
         ("inertia = [0.01, 0.1, 0.1, 0.0, 0.0, 0.0]", "inertia = [1.0, 2.0]", r"inertia has shape \(2,\); expected 3 rows"),
         ("inertia = [0.01, 0.1, 0.1, 0.0, 0.0, 0.0]", "inertia = [[1, 2, 3], [4, 5, 6], [7, 8, 9]]", "not symmetric"),
         ("gravity = [0.0, 0.0, -9.81]", "gravity = 9.81", "gravity = 9.81 does not fit; expected 3 numbers"),

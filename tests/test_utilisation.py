@@ -36,7 +36,8 @@ def test_a_run_says_which_part_of_its_limits_each_joint_uses() -> None:
     np.testing.assert_allclose(use.speed, [4.0, 0.25])
     assert use.too_weak == ("joint2",)
     assert use.too_slow == ("joint1",)
-    assert use.joints[1].weakness == f"joint2 needs {peaks[1]:.4g} N m, more than the {peaks[1] / 2:.4g} N m it has"
+    weak = f"joint2 needs {peaks[1]:.4g} N m at {use.joints[1].peak_torque_at:.4g} s, more than"
+    assert use.joints[1].weakness == f"{weak} the {peaks[1] / 2:.4g} N m it has"
     assert "joint1 moves at" in use.doubts[0]
     assert "50% of" in str(use)
     assert "200% of" in str(use)
@@ -112,7 +113,7 @@ def test_a_prismatic_joint_is_too_weak_in_newtons(tmp_path: Path) -> None:
     assert [joint["joint"] for joint in told["joints"] if joint["too_weak"]] == ["joint3"]
     assert told["joints"][2]["of_torque"] == told["joints"][2]["peak_torque"] / 10
     assert told["joints"][2]["peak_torque_at"] < told["to"]
-    assert " N, more than the 10 N it has" in told["audit"]["doubts"][0]
+    assert " s, more than the 10 N it has" in told["audit"]["doubts"][0]
 
 
 def test_a_floating_tree_is_told_the_leg_that_is_too_weak() -> None:

@@ -25,6 +25,7 @@ import armwright as aw
 from armwright.cli import app
 from armwright.errors import InputError
 from armwright.model.visual import Box, Sphere
+from armwright.progress import listening
 from armwright.scene import triangles
 from armwright.simulation.joining import later
 from armwright.viewer import Viewer, readout, view
@@ -195,6 +196,15 @@ def test_simulations_start_from_the_pose(arm: aw.Robot, law: str) -> None:
     assert (np.abs(run.q[-1] - q).max() < 1e-6) == (law not in (FALL, SPRING))
 
 
+def test_a_simulation_ends_where_it_is_stopped(arm: aw.Robot, viewer: Viewer) -> None:
+    panel = viewer.page._player
+    panel.stop()
+    with listening(panel._told):
+        run = simulated(arm, np.full(6, 0.1), FALL, 60.0, limited=False, stops=False)
+    assert len(run.t) < 100 and "stopped by the user" in run.message
+    assert Playback([run]).at(run).q == pytest.approx(np.full(6, 0.1))
+
+
 def test_a_base_that_floats_is_not_driven(dog: aw.Robot) -> None:
     run = simulated(dog, Stance(dog).home, HOLD, 0.1, limited=True, stops=False)
     assert not run.tau[:, :6].any() and run.tau[:, 6:].any()
@@ -282,8 +292,9 @@ def test_it_ends_whole(arm: aw.Robot) -> None:
 def test_what_cannot_be_is_told(arm: aw.Robot, viewer: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match=f"port {port_of(viewer)}"):
         view(arm, port=port_of(viewer), browser=False)
-    with pytest.raises(InputError, match="expected a number from 1 to 65535"):
-        view(arm, port=0, browser=False)
+    for port in (0, True):
+        with pytest.raises(InputError, match="expected a number from 1 to 65535"):
+            view(arm, port=port, browser=False)
     with pytest.raises(InputError, match="cannot listen at 203"):
         view(arm, host="203.0.113.1", browser=False)
     with pytest.raises(InputError, match="expected a robot, or a run"):

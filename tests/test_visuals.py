@@ -609,6 +609,23 @@ def test_a_name_that_leads_out_and_back_is_found(tmp_path: Path) -> None:
     assert mesh.find(packages={"assets": tmp_path / "frax/assets"}) == folder / "meshes/a.obj"
 
 
+def test_a_folder_that_was_renamed_still_has_its_meshes(tmp_path: Path) -> None:
+    folder = tmp_path / "xarm"
+    for name in ("urdf", "meshes/visual", "meshes/collision"):
+        (folder / name).mkdir(parents=True)
+    for name in ("meshes/visual/a.stl", "meshes/collision/a.stl", "meshes/b.stl"):
+        (folder / name).write_text("x")
+    (tmp_path / "secret.stl").write_text("x")
+    (folder / "meshes/away.stl").symlink_to(tmp_path / "secret.stl")
+    path = folder / "urdf/robot.urdf"
+    assert mesh_of(path, "package://data/robots/arm/meshes/visual/a.stl").find() == folder / "meshes/visual/a.stl"
+    deeper = mesh_of(path, "package://arm/meshes/b.stl", packages={"arm": folder / "meshes"})  # named a level too deep
+    assert deeper.find() == folder / "meshes/b.stl"
+    for name in ("arm/secret.stl", "arm/meshes/away.stl", "arm/meshes/a.stl"):
+        with pytest.raises(ModelError, match=r"unknown package 'arm'"):
+            mesh_of(path, f"package://{name}").find()
+
+
 def test_a_folder_that_holds_the_file_is_the_package_of_its_name(tmp_path: Path, monkeypatch) -> None:
     folder = tmp_path / "data/robots/arm/urdf"
     folder.mkdir(parents=True)

@@ -1,6 +1,7 @@
 """How far long work is: whoever computes counts its steps off, and whoever waits is told which part is done.
 
 for method in counted_off(methods): ...        # in the room that works; costs nothing where nobody listens
+with part(0.2, 0.9): ...                       # what is within leads from a fifth of it to nine tenths
 with listening(tell): work()                   # tell(0.25) where a quarter is done
 
 Steps within a step are parts of it.
@@ -37,6 +38,24 @@ def heard() -> Told | None:
         return None
     tell, low, high = now
     return lambda share: tell(low + (high - low) * share)
+
+
+@contextmanager
+def part(begin: float, end: float) -> Iterator[None]:
+    """The work within leads from one share of the work under way to another."""
+    outer = _listening.get()
+    if outer is None:
+        yield
+        return
+    tell, low, high = outer
+    inner = (low + (high - low) * begin, low + (high - low) * end)
+    _listening.set((tell, *inner))
+    tell(inner[0])
+    try:
+        yield
+    finally:
+        _listening.set(outer)
+    tell(inner[1])
 
 
 def counted_off(items: Iterable[Item]) -> Iterator[Item]:

@@ -54,6 +54,7 @@ from armwright.model.unit import checked_unit
 from armwright.model.values import Reader, as_transform
 from armwright.names import shown
 from armwright.notebook import box
+from armwright.rules.robot import impossible
 from armwright.rules.table import doubtful_units
 
 if TYPE_CHECKING:
@@ -233,13 +234,18 @@ class Robot(Description):
             raise InputError(f"with_tip: frame {name!r} is fixed to the base; expected one that moves")
         return replace(self, tip=frame.link, flange=frame.pose, tool=NO_TRANSFORM)
 
-    def with_payload(self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike = NO_TENSOR) -> Robot:
-        """The same robot holding a body in place of what it held.
+    def with_payload(
+        self, mass: float, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike = NO_TENSOR, *, beside: bool = False
+    ) -> Robot:
+        """The same robot holding a body in place of what it held, or beside it: a gripper, and what that holds.
 
         Mass, centre of mass and centroidal tensor are given in the tool frame (the last frame, if there is no tool).
         """
         body = {"mass": mass, "com": com, "inertia": inertia}
-        return replace(self, payload=toml.make_payload(body, lambda _key: "with_payload"))
+        payload = toml.make_payload(body, lambda _key: "with_payload")
+        for problem in impossible(payload):
+            warnings.warn(problem, ModelWarning, stacklevel=2)
+        return replace(self, payload=payload.beside(self.payload) if beside and self.payload else payload)
 
     def without_payload(self) -> Robot:
         """The same robot with an empty hand."""

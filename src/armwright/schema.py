@@ -24,7 +24,7 @@ from armwright.model.visual import KEYS as VISUAL_KEYS
 from armwright.scenario.events import EVENTS, event_keys
 from armwright.scenario.laws import law_keys
 from armwright.scenario.motions import MOTIONS
-from armwright.scenario.parse import INTEGRATOR, LOADED, TOP
+from armwright.scenario.parse import INTEGRATOR, LOADED, OF_PHASES, TOP
 from armwright.scenario.phases import PHASE
 from armwright.simulation.plan import OTHERS
 from armwright.sizing.request import TOP as SIZE_KEYS
@@ -36,6 +36,8 @@ from armwright.torque import LAWS
 Json: TypeAlias = dict[str, Any]
 
 NUMBER: Json = {"type": "number"}
+ABOVE: Json = {"type": "number", "exclusiveMinimum": 0}
+POSITIVE: Json = {"type": "number", "minimum": 0}
 TEXT: Json = {"type": "string"}
 FLAG: Json = {"type": "boolean"}
 COUNT: Json = {"type": "integer", "minimum": 1}
@@ -62,7 +64,7 @@ MOVED: dict[str, tuple[Json, str]] = {
     "axis": (TRIPLE, "The axis of the circle, counterclockwise about it, seen from the world."),
     "angle": (ANGLE, 'How far around, radians or "90 deg"; a whole turn by default.'),
     "turning": (FLAG, "Whether the tool turns with the circle; by default it keeps its orientation."),
-    "duration": (NUMBER, "Seconds."),
+    "duration": (ABOVE, "Seconds."),
     "velocity": (
         EACH,
         "The largest speed, of all joints or of each (rad/s or m/s); of a cartesian motion, of the tool.",
@@ -70,7 +72,7 @@ MOVED: dict[str, tuple[Json, str]] = {
     "acceleration": (EACH, "The largest acceleration, likewise."),
     "torque": (EACH, "The largest torque, of all joints or of each; by default those of the robot."),
     "jerk": (EACH, "The largest rate of the accelerations; by default there is none."),
-    "blend": (NUMBER, "How far a joint may pass a point between by, rad or m."),
+    "blend": (ABOVE, "How far a joint may pass a point between by, rad or m."),
     "orientation": (
         {"enum": ["full", "axis", "free"]},
         "What of the tool's orientation counts: all, its z axis, nothing.",
@@ -86,19 +88,19 @@ DRIVEN: dict[str, tuple[Json, str]] = {
     "rest": (EACH, "Where the springs are at rest."),
     "viscous": (EACH, "Viscous friction, N m s per rad."),
     "coulomb": (EACH, "Dry friction, N m."),
-    "smooth": (EACH, "The speed within which dry friction rounds off."),
+    "smooth": (POSITIVE, "The speed within which dry friction rounds off."),
     "kp": (EACH, "Gain on the position; of computed_torque in 1/s^2."),
     "ki": (EACH, "Gain on the integral of the position."),
     "kd": (EACH, "Gain on the velocity; of computed_torque in 1/s."),
     "target": (NUMBERS, "A position to hold in place of a trajectory."),
     "limit": (EACH, "The largest torque of every drive, or of each; friction is not limited."),
-    "friction": (TABLE, "{viscous, coulomb, smooth}, which the drives must overcome."),
 }
+RUBBING = ("viscous", "coulomb", "smooth")
 HAPPENING: dict[str, tuple[Json, str]] = {
     "joints": (TEXTS, "Joints whose limits are watched; by default all that have some."),
     "joint": (TEXT, "The name of a joint."),
     "value": (NUMBER, "The position that is passed, rad or m."),
-    "most": (NUMBER, "The speed that is exceeded."),
+    "most": (ABOVE, "The speed that is exceeded."),
     "normal": (TRIPLE, "The normal of the plane, seen from the world."),
     "distance": (NUMBER, "The distance of the plane from the origin, metres along the normal."),
     "frame": (TEXT, "The frame that passes it; the tool by default."),
@@ -117,13 +119,13 @@ LOADING: dict[str, tuple[Json, str]] = {
 }
 STEPPED: dict[str, tuple[Json, str]] = {
     "method": ({"enum": sorted({*methods(), *OTHERS})}, "The integrator (docs/simulation.md)."),
-    "rtol": (NUMBER, "Relative error allowed per step."),
-    "atol": (NUMBER, "Absolute error allowed per step."),
-    "step": (NUMBER, "Seconds of a fixed step."),
-    "max_step": (NUMBER, "The longest step that may be chosen, seconds."),
+    "rtol": (ABOVE, "Relative error allowed per step."),
+    "atol": (ABOVE, "Absolute error allowed per step."),
+    "step": (ABOVE, "Seconds of a fixed step."),
+    "max_step": (ABOVE, "The longest step that may be chosen, seconds."),
 }
 HELD: dict[str, tuple[Json, str]] = {
-    "mass": (NUMBER, "Kilograms."),
+    "mass": (POSITIVE, "Kilograms."),
     "com": (TRIPLE, "Its centre of mass in the tool frame, metres."),
     "inertia": (POSE, "xx, yy, zz, xy, xz, yz about the centre of mass, kg m^2; or 3 rows of 3."),
 }
@@ -204,7 +206,9 @@ def torque() -> Json:
         name: (keys, [key for key, needed in LAWS[name].parameters.items() if needed])
         for name, keys in law_keys().items()
     }
-    return _kinds("law", "What drives it (docs/simulation.md).", kinds, DRIVEN, ("limit", "friction"))
+    rubbed = (_table(RUBBING, DRIVEN), "{viscous, coulomb, smooth}, which the drives must overcome.")
+    about = {**DRIVEN, "friction": rubbed}
+    return _kinds("law", "What drives it (docs/simulation.md).", kinds, about, ("limit", "friction"))
 
 
 def event() -> Json:
@@ -224,7 +228,7 @@ def phase() -> Json:
         PHASE,
         {
             "name": (TEXT, "What it is called."),
-            "duration": (NUMBER, "Seconds; by default as long as its trajectory lasts."),
+            "duration": (ABOVE, "Seconds; by default as long as its trajectory lasts."),
             "payload": (PAYLOAD, "What the tool holds from here on; {mass = 0} lets go."),
             "until": ({"anyOf": [one, {"type": "array", "items": one}]}, "What ends it earlier."),
             "trajectory": (trajectory(begun=True), "Where it moves; without, it rests."),
@@ -234,8 +238,9 @@ def phase() -> Json:
 
 
 def scenario(keys: Iterable[str] = TOP) -> Json:
-    """The keys of a scenario."""
-    return _table(keys, _scene())
+    """The keys of a scenario; with phases, these say some of them for themselves."""
+    apart = {"if": {"required": ["phase"]}, "then": {"properties": dict.fromkeys(OF_PHASES, False)}}
+    return {**_table(keys, _scene()), **apart}
 
 
 def _scene() -> dict[str, tuple[Json, str]]:
@@ -247,12 +252,12 @@ def _scene() -> dict[str, tuple[Json, str]]:
         ),
         "gravity": (TRIPLE, "Seen from the world, m/s^2."),
         "payload": (PAYLOAD, "What the tool holds."),
-        "duration": (NUMBER, "Seconds; by default as long as the trajectory lasts."),
-        "every": (NUMBER, "Seconds between records."),
+        "duration": (ABOVE, "Seconds; by default as long as the trajectory lasts."),
+        "every": (ABOVE, "Seconds between records."),
         "q0": (NUMBERS, "Where it starts; by default where the trajectory does, else zero."),
         "qd0": (NUMBERS, "How fast it starts."),
         "start": (NUMBER, "When it starts, seconds."),
-        "smooth": (NUMBER, "The speed within which the robot's dry friction rounds off, rad/s or m/s."),
+        "smooth": (POSITIVE, "The speed within which the robot's dry friction rounds off, rad/s or m/s."),
         "stops": ({"anyOf": [FLAG, _table(stiff, stiff)]}, "Stops at the limits of the joints."),
         "integrator": (_table(INTEGRATOR, STEPPED), "How it is integrated."),
         "trajectory": (trajectory(), "Where it moves."),

@@ -34,7 +34,7 @@ def run_check(
 ) -> bool:
     """Say what is wrong, suspicious or fine in a robot file, link by link, and prove its numbers (docs/checking.md)."""
     for flag in ("payload", "gravity"):
-        if getattr(file, flag) is not None:
+        if getattr(file, flag):
             raise InputError(
                 f"--{flag}: check looks at what stands in the file; write the {flag} there, or leave it out"
             )

@@ -8,6 +8,7 @@ returns False ends with status 1.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import wraps
@@ -16,10 +17,12 @@ from typing import Annotated, Any, TypeAlias, get_args, get_type_hints
 
 import typer
 
-from armwright.cli.output import reporting_errors
+from armwright.cli.output import report, reporting_errors
 from armwright.errors import InputError, ModelError
 from armwright.load import load, packaged
+from armwright.names import shown
 from armwright.robot import Robot
+from armwright.scene import looks
 
 FILES = "a .toml, .urdf, .xacro or .xml (MuJoCo) file"
 PANELS = {"": "Which robot of a file", "_there": "Which robot of the second file"}
@@ -31,10 +34,17 @@ OPTIONS: dict[str, tuple[Any, str | None, str]] = {
     "lock": (list[str], "JOINT=POSITION", "A joint that stands still. Repeat for more."),
     "package": (list[str], "NAME=FOLDER", "Where a package is that the file names. Repeat for more."),
     "arg": (list[str], "NAME=VALUE", "An argument of a xacro file. Repeat for more."),
-    "payload": (str, "MASS,X,Y,Z", "What the tool holds: kg, and metres in the tool frame (0 by default)."),
+    "payload": (
+        list[str],
+        "MASS,X,Y,Z",
+        "What the tool holds: kg, metres in its frame; inertia if known. Repeat for more.",
+    ),
     "gravity": (str, "X,Y,Z", "Seen from the world, m/s^2: 0,0,-1.62 on the moon."),
 }
 """Of every option its type, what it takes, and what it says."""
+
+FINGER = re.compile("finger|thumb|grip|jaw", re.IGNORECASE)
+"""What fingers are called."""
 
 PAYLOADS = (1, 4, 10)
 """How many numbers a payload may have: a mass, its centre, its inertia."""
@@ -51,7 +61,7 @@ class RobotOptions:
     lock: Sequence[str] = ()
     package: Sequence[str] = ()
     arg: Sequence[str] = ()
-    payload: str | None = None
+    payload: Sequence[str] = ()
     gravity: str | None = None
 
     @property
@@ -66,19 +76,19 @@ class RobotOptions:
             if len(gravity) != 3:
                 raise InputError(f"--gravity {self.gravity}: expected three numbers, such as --gravity 0,0,-1.62")
             arm = arm.with_gravity(gravity)
-        if self.payload is None:
-            return arm
-        try:
-            numbers = numbers_of("--payload", self.payload)
-        except InputError:
-            numbers = []
-        if len(numbers) not in PAYLOADS:
-            raise InputError(
-                f"--payload {self.payload}: expected a mass in kg, such as --payload 2.5; with its centre in the tool "
-                "frame, --payload 2.5,0,0,0.1; and with its inertia too, xx, yy, zz, xy, xz, yz after these"
-            )
-        mass, com, inertia = numbers[0], numbers[1:4] or (0.0, 0.0, 0.0), numbers[4:] or (0.0,) * 6
-        return arm.with_payload(mass, com, inertia) if mass or any(inertia) else arm.without_payload()
+        for k, (mass, com, inertia) in enumerate(self.payloads):
+            arm = arm.with_payload(mass, com, inertia, beside=k > 0)
+        massless = all(mass == 0 and not any(inertia) for mass, _, inertia in self.payloads)
+        if self.payload and massless:
+            return arm.without_payload()
+        if self.payload and arm.tip is not None:
+            _ask_of_fingers(arm.links[arm.tip].name, arm.rows[arm.carriers[arm.tip]].name)
+        return arm
+
+    @property
+    def payloads(self) -> list[tuple[float, list[float], list[float]]]:
+        """The bodies that the tool is to hold: mass, centre and inertia of each."""
+        return [_body(text) for text in self.payload]
 
     @property
     def tips(self) -> Sequence[str] | None:
@@ -103,6 +113,29 @@ class RobotOptions:
     @property
     def mappings(self) -> dict[str, str]:
         return dict(_pairs("--arg", self.arg, "an argument and its value, such as --arg hand=true"))
+
+
+def _ask_of_fingers(link: str, joint: str) -> None:
+    """Say that a payload hangs on what seems to be a finger, which moves against the hand and is not strong."""
+    if FINGER.search(f"{link} {joint}"):
+        text = f"the payload hangs on {shown(link)}, which {shown(joint)} moves: a finger?"
+        report(
+            "warning", "yellow", f"{text} --tip LINK has another link hold it, --lock {shown(joint)}=0 holds it still"
+        )
+
+
+def _body(text: str) -> tuple[float, list[float], list[float]]:
+    """One payload as it is typed."""
+    try:
+        numbers = numbers_of("--payload", text)
+    except InputError:
+        numbers = []
+    if len(numbers) not in PAYLOADS:
+        raise InputError(
+            f"--payload {text}: expected a mass in kg, such as --payload 2.5; with its centre in the tool frame, "
+            "--payload 2.5,0,0,0.1; and with its inertia too, xx, yy, zz, xy, xz, yz after these"
+        )
+    return numbers[0], numbers[1:4] or [0.0] * 3, numbers[4:] or [0.0] * 6
 
 
 def numbers_of(flag: str, text: str) -> list[float]:
@@ -144,8 +177,16 @@ def seen_robot_of(chosen: RobotOptions) -> Robot:
     """A robot with what it looks like, or without where the file names meshes that it must not."""
     try:
         return robot_of(chosen, visuals=True)
-    except ModelError:
-        return robot_of(chosen)
+    except ModelError as error:
+        arm = robot_of(chosen)
+        report("warning", "yellow", str(error))
+        return arm
+
+
+def tell_unseen(arm: Robot) -> None:
+    """Say on the terminal what will not be seen of a robot, as its meshes are not there."""
+    for note in looks(arm).notes:
+        report("warning", "yellow", note)
 
 
 def _pairs(option: str, given: Sequence[str], expected: str) -> list[tuple[str, str]]:

@@ -43,7 +43,8 @@ def run_export(
     form, arm = form_of(to, dtype), robot_of(robot)
     folder = output or Path(identifier(arm.name))
     with working(f"writing {arm.name}"):
-        asked = wanted(arm, _split(functions) or form.functions, dtype, _split(vary), _split(wrenches))
+        named = form.functions if functions is None else _split(functions)
+        asked = wanted(arm, named, dtype, _split(vary), _split(wrenches))
         paths = kept(folder, form.files(asked))
     if json:
         written = {name: _as_data(program) for name, program in asked.written.items()}

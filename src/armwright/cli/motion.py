@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,17 +14,17 @@ import typer
 
 from armwright.cli import asked
 from armwright.cli.asked import Asked, Flags
-from armwright.cli.command import AS_JSON, FILES, PAGE, NamedRobot, RobotOptions, Runner, robot_of
+from armwright.cli.command import AS_JSON, FILES, PAGE, NamedRobot, RobotOptions, Runner, robot_of, tell_unseen
 from armwright.cli.output import console, escape, page_name, report, show_json, show_rows, told, working, write_page
-from armwright.errors import InputError, SimulationError
+from armwright.errors import ArmwrightError, InputError, SimulationError
 from armwright.identify import Measurement
 from armwright.report.page import HEADS, joint_rows, root_mean_square
 from armwright.report.plot import write
+from armwright.rules import problems
 from armwright.scenario import Scenario
 from armwright.simulation import Run
 from armwright.simulation.picture import page
 from armwright.study.work_precision import ACCURACIES, work_precision
-from armwright.trajectory import check_limits
 
 NO_BREAK = "\u00a0"
 SPEEDS, TORQUES = (0, 1, 2, 3, 4), (0, 5, 6, 7, 8, 9, 10)
@@ -74,9 +75,10 @@ def run_torques(wanted: Asked) -> bool:
 
 def _each(wanted: Asked, run: Callable[[Scenario, Path, Asked], tuple[Run, Path]]) -> bool:
     """Run what is asked for, one after the other; whether all of it can be trusted."""
-    good, data = True, []
+    good, data, several = True, [], len(wanted.files[0]) > 1
     for plan, path in wanted.plans():
-        made, page = run(plan, path, wanted)
+        with naming(path.stem if several else ""):
+            made, page = run(plan, path, wanted)
         told = _finish(made, plan, page, wanted)
         good &= made.audit.trustworthy
         data.append(told)
@@ -90,31 +92,55 @@ def _simulated(plan: Scenario, path: Path, wanted: Asked) -> tuple[Run, Path]:
         with working(f"simulating {plan.robot.name}"):
             run = plan.simulate()
     except SimulationError as error:
-        if isinstance(error.run, Run) and len(error.run.t) > 1:  # a motion that breaks off leaves what there is
+        if isinstance(error.run, Run) and len(error.run.t):  # a motion that breaks off leaves what there is
             told = _show(error.run, plan, path, wanted)
             if wanted.json:
                 show_json(told)
         raise
-    _warn_of_limits(plan)
+    _warn(plan)
     return run, path
+
+
+@contextmanager
+def naming(what: str) -> Iterator[None]:
+    """Say which of several things an error is about."""
+    try:
+        yield
+    except ArmwrightError as error:
+        error.args = (f"{what}: {error}" if what else str(error),)
+        raise
+
+
+IN_TIME = ("integrator", "stops", "event", "q0", "qd0", "start", "smooth")
+"""What is said of a motion that is integrated, and has no meaning along one that is given."""
 
 
 def _along(plan: Scenario, path: Path, wanted: Asked) -> tuple[Run, Path]:
     if plan.robot.balls:
         raise InputError(
             "torques are along a motion of joints whose positions are numbers, and q of "
-            f"{plan.robot.name} has quaternions; expected robot.inverse_dynamics(q, qd, qdd), in Python"
+            f"{plan.robot.name} has quaternions; expected `armwright simulate`, the robot on a fixed base (of a file: "
+            "without --floating), or in Python robot.inverse_dynamics(q, qd, qdd)"
         )
-    _warn_of_limits(plan)
+    changes, flags = wanted.flags.changes, ("law", "integrator", "rtol", "step", "stops")
+    unheard = [f"--{name}" for name in flags if getattr(wanted.flags, name) is not None]
+    unheard += [key for key in (*IN_TIME, *({"duration"} & set(plan.options))) if key in changes]
+    if unheard:
+        raise InputError(
+            f"{unheard[0]} has no meaning for torques, which are found along the motion as it "
+            "is, by inverse dynamics; leave it out, or use `armwright simulate`"
+        )
+    _warn(plan)
     with working(f"torques of {plan.robot.name}"):
         run = plan.torques()
     return run, path if path == wanted.page else path.with_name(f"{path.stem}_torques.html")
 
 
-def _warn_of_limits(plan: Scenario) -> None:
-    for part in plan.parts:
-        if part.trajectory is not None and (limits := check_limits(part.trajectory, part.phase.robot)):
-            report("warning", "yellow", str(limits))
+def _warn(plan: Scenario) -> None:
+    """Say what is suspicious in what is held; what is impossible was said when it was taken."""
+    found = (problem for part in plan.parts for problem in problems(part.phase.robot) if problem.where == "payload")
+    for text in dict.fromkeys(str(problem) for problem in found if problem.severity == "warning"):
+        report("warning", "yellow", text)
 
 
 def _finish(run: Run, plan: Scenario, path: Path, wanted: Asked) -> dict[str, Any]:
@@ -139,6 +165,7 @@ def _write_data(run: Run, wanted: Asked, path: Path) -> None:
 
 
 def _show(run: Run, plan: Scenario, path: Path, wanted: Asked) -> dict[str, Any]:
+    tell_unseen(run.robot)
     made, folders = page(run, run.robot.name, plan.text), wanted.page is not None and wanted.page in path.parents
     if wanted.json:
         return {**_as_data(run), "page": write(path, made, folders=folders), "data": wanted.data}
@@ -149,6 +176,8 @@ def _show(run: Run, plan: Scenario, path: Path, wanted: Asked) -> dict[str, Any]
         show_rows([tuple(row[k] for k in columns) for row in rows], title)
         title = ""
         out.print()
+    for line in _circumstances(run, plan, wanted):
+        out.print(escape(line), soft_wrap=True)
     if run.phases:
         show_rows([PHASES, *(_phase_row(phase) for phase in run.phases)])
         out.print()
@@ -158,10 +187,28 @@ def _show(run: Run, plan: Scenario, path: Path, wanted: Asked) -> dict[str, Any]
         out.print(f"ended by          {escape(run.ended_by)} at {run.t[-1]:.4g} s", soft_wrap=True)
     if run.statistics.accepted:
         quick = (run.t[-1] - run.t[0]) / max(run.statistics.seconds, 1e-9)
-        out.print(f"{run.statistics}, {quick:.3g} times real time", style="dim")
+        out.print(f"{run.settings.get('integrator')}: {run.statistics}, {quick:.3g} times real time", style="dim")
     write(path, made, folders=folders)
     told(path, "curves, audit and a moving picture")
     return {}
+
+
+def _circumstances(run: Run, plan: Scenario, wanted: Asked) -> Iterator[str]:
+    """What the numbers depend on besides the robot: what it holds and where, how it moves, and whether it rubs."""
+    arm, held = run.robot, run.robot.payload
+    if held is not None and arm.tip is not None:
+        parts = [(mass, com) for mass, com, _ in wanted.robot.payloads] or [(held.mass, [*held.com])]
+        listed = ", ".join(f"{mass:g} kg at ({x:g}, {y:g}, {z:g})" for mass, (x, y, z) in parts)
+        yield f"holding           {listed} m of the tool on {arm.links[arm.tip].name}"
+    if plan.trajectory is not None and plan.kind:
+        given = wanted.files[0] or wanted.motion or "duration" in wanted.flags.changes
+        pace = "" if given else ", by the limits of the joints (--duration says another)"
+        yield f"motion            {plan.kind}, {plan.trajectory.duration:g} s{pace}"
+    kinds = [
+        word for word, name in (("viscous", "viscous"), ("dry", "coulomb")) if any(getattr(j, name) for j in arm.rows)
+    ]
+    if kinds:
+        yield f"friction          that of the robot's file is included, {' and '.join(kinds)}"
 
 
 PHASES = ("phase", "from", "to", "holding", "ended by")
@@ -182,7 +229,11 @@ def _as_data(run: Run) -> dict[str, Any]:
         extent = {"from": q.min(), "to": q.max(), "limits": joint.limits, "peak_power": np.abs(power).max()}
         told = {key: value for key, value in asdict(use).items() if not key.endswith("_rollout")}
         joints.append({**told, **extent, **means, **shares})
-    audit = {"trustworthy": run.audit.trustworthy, "doubts": [str(doubt) for doubt in run.audit.doubts]}
+    audit = {
+        "trustworthy": run.audit.trustworthy,
+        "verdict": run.audit.verdict,
+        "doubts": [str(doubt) for doubt in run.audit.doubts],
+    }
     errors = {"energy_error": run.audit.energy_error, "power_error": run.audit.power_error}
     if run.audit.momentum_error is not None:
         errors["momentum_error"] = run.audit.momentum_error

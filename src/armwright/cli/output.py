@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
@@ -180,27 +181,28 @@ PATIENCE = 2.0
 
 
 @contextmanager
-def working(text: str, timed: bool = True) -> Iterator[None]:
+def working(text: str) -> Iterator[None]:
     """A line on stderr that says what takes so long, for as long as it does, and after a while how long it will.
 
-    Not `timed` is what counts its steps more than once.
+    What counts its steps more than once does not go back.
     """
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn  # noqa: PLC0415
 
     out = console(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"))
-    begin, shown = time.perf_counter(), False
+    begin, shown, furthest = time.perf_counter(), False, 0.0
     with Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as bar:
         task = bar.add_task(escape(text), total=1.0)
 
         def tell(share: float) -> None:
-            nonlocal shown
+            nonlocal shown, furthest
             if not shown and time.perf_counter() - begin > PATIENCE:
                 bar.columns = (*columns, BarColumn(), TimeRemainingColumn())
                 shown = True
-            bar.update(task, completed=share)
+            furthest = max(furthest, share)
+            bar.update(task, completed=furthest)
 
-        with listening(tell if timed and out.is_terminal else None):
+        with listening(tell if out.is_terminal else None):
             yield
 
 
@@ -215,16 +217,28 @@ def console(stderr: bool = False) -> Screen:
 def reporting_errors() -> Iterator[None]:
     """Errors and warnings of armwright as one line each, without a traceback; an error ends the command.
 
-    A warning is there at once, as what it warns of may take an hour.
+    A warning is there at once, as what it warns of may take an hour, and once, however often it is raised.
     """
+    said = set[str]()
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        if str(message) not in said:
+            report("warning", "yellow", str(message))
+        said.add(str(message))
+
     with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *_, **__: report("warning", "yellow", str(message))
+        warnings.showwarning = show
         for kind in (LockedWarning, ModelWarning, SimulationWarning, SlowWarning, TipWarning):
             warnings.simplefilter("always", kind)
         try:
             yield
         except ArmwrightError as error:
             report("error", "bold red", str(error))
+            raise typer.Exit(2) from None
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # who reads has read enough
+                raise
+            report("error", "bold red", f"cannot go on: {error}")
             raise typer.Exit(2) from None
 
 

@@ -38,7 +38,7 @@ def run_reproduction(
     good, told, studies = True, {}, list[Study]()
     for name in PAPERS if paper == "all" else [paper]:
         begin = time.perf_counter()
-        with working(f"reproducing {name}", timed=False):
+        with working(f"reproducing {name}"):
             made = study(name)
         path = write(output / f"{made.paper}.html", made.page(), folders=True)
         studies.append(made)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from armwright.cli.command import AS_JSON, FILES, RobotOptions, robot_of
+from armwright.cli.command import AS_JSON, FILES, RobotOptions, robot_of, tell_unseen
 from armwright.cli.output import console, escape, report, reporting_errors, show_json
 from armwright.errors import InputError
 from armwright.robot import Robot
@@ -39,6 +39,7 @@ def run_view(
     made = view(first, *others, host=host, port=port, browser=browser)
     try:
         _told(made.url, host, json)
+        tell_unseen(first.robot if isinstance(first, Run) else first)
         made.wait(once)
     except KeyboardInterrupt:  # before it waits
         made.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -60,7 +60,7 @@ def export(
 
 def form_of(to: str, dtype: str) -> Form:
     """The form of that name, if it has such numbers."""
-    if to not in EXPORTS:
+    if not isinstance(to, str) or to not in EXPORTS:
         raise unknown("export target", to, EXPORTS)
     if dtype not in EXPORTS[to].dtypes:
         raise unknown(f"dtype of {to} code:", dtype, EXPORTS[to].dtypes)
@@ -71,9 +71,12 @@ def wanted(
     robot: Description, functions: Sequence[str], dtype: str, vary: Sequence[str], wrenches: Sequence[str]
 ) -> Wanted:
     """The programs of what is asked for, or what is wrong with it."""
+    for what, names, example in (("vary", vary, "payload.mass"), ("wrenches", wrenches, "tip_wrench")):
+        if isinstance(names, str) or not isinstance(names, Sequence):
+            raise InputError(f"{what} = {names!r}: expected a list of names, such as [{example!r}]")
     made = _functions(robot, functions, vary)
-    if isinstance(wrenches, str):
-        raise InputError(f"wrenches = {wrenches!r}: expected a list of names, such as ['tip_wrench']")
+    if len(set(wrenches)) < len(wrenches):
+        raise InputError(f"wrenches = {wrenches!r}: expected each once")
     for name in wrenches:
         if name not in WRENCHES:
             raise unknown("wrench", name, WRENCHES)
@@ -85,13 +88,15 @@ def wanted(
 
 
 def _functions(robot: Description, functions: Sequence[str], vary: Sequence[str]) -> dict[str, Function]:
-    if isinstance(functions, str) or not functions:
+    if isinstance(functions, str) or not isinstance(functions, Collection) or not functions:
         raise InputError(f"functions = {functions!r}: expected a list of names such as ['inverse_dynamics']")
     made: dict[str, Function] = {}
     for name in functions:
         problem, _, frame = str(name).partition("@")
         if not straight(robot, problem_of(problem)):
             raise InputError(too_long(robot, f"export writes straight code, {name}", problem_of(problem)))
+        if frame and not (problem_of(problem).of_frame or problem_of(problem).wrenches):
+            raise InputError(f"{name}: {problem} is of no frame; leave @{frame} out")
         if problem_of(problem).of_frame and not frame and robot.tip is None:
             raise InputError(
                 f"{problem} is of the tool, and {robot.name} has several tips; expected the name of a frame behind an "

@@ -17,21 +17,34 @@ alignas alignof and asm bool bitand bitor catch char8_t char16_t char32_t class 
 constinit const_cast co_await co_return co_yield decltype delete dynamic_cast explicit export false friend mutable
 namespace new noexcept not nullptr operator or private protected public reinterpret_cast requires static_assert
 static_cast template this thread_local throw true try typeid typename using virtual wchar_t xor std
+abort abs acos acosh asin asinh atan atan2 atanh atexit atof atoi calloc cbrt ceil clock close copysign cos cosh div
+environ erf erfc exit exp exp2 expm1 fabs fdim floor fma fmax fmin fmod free frexp gamma getenv hypot ilogb index isinf
+isnan j0 j1 jn labs ldexp ldiv lgamma link log log10 log1p log2 logb lrint lround malloc memcpy memset modf nan nanf
+nearbyint nextafter open pause perror pipe pow printf putenv qsort raise rand random read realloc remainder remove
+remquo rename rewind rindex rint round scalbn select significand sin sinh sleep sqrt srand stderr stdin stdout strcat
+strcmp strcpy strlen strstr sync system tan tanh tgamma trunc write y0 y1 yn linux unix
 """
 RESERVED = frozenset(_WORDS.split())
-"""Names with a meaning in C or C++, among their headers, or in CMake."""
+"""Names with a meaning in C or C++ and their libraries, among their headers, or in CMake."""
+
+LONGEST = 60
+"""Letters of a name, with which a file can still be named."""
 
 
 def identifier(name: str) -> str:
     """The robot's name as a name in C and Python: ASCII letters, digits and underscores, not starting with a digit."""
-    plain = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower()
+    plain = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower()[:LONGEST].rstrip("_")
     taken = keyword.iskeyword(plain) or plain in sys.stdlib_module_names or plain in RESERVED
     return plain if plain and not plain[0].isdigit() and not taken else f"robot_{plain}".rstrip("_")
 
 
 def outside(function: str) -> str:
-    """The name of a function in other languages: "jacobian@camera" is jacobian_camera."""
-    return re.sub(r"\W+", "_", function).strip("_")
+    """The name of a function in other languages: "jacobian@camera" is jacobian_camera.
+
+    Letters that not all of them have are there by their numbers; CasADi takes no two underscores in a row.
+    """
+    plain = "".join(c if c.isascii() else f"_u{ord(c):x}_" for c in function)
+    return re.sub(r"[\W_]+", "_", plain).strip("_")
 
 
 def arguments(names: Iterable[str]) -> dict[str, str]:

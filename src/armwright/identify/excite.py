@@ -14,6 +14,7 @@ left, and what remains is minimised by L-BFGS.
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ from armwright.errors import InputError
 from armwright.identify.base import BaseParameters, base_parameters, random_states
 from armwright.identify.columns import regressor
 from armwright.identify.vector import parameters
+from armwright.progress import heard
 from armwright.robot import Robot
 from armwright.trajectory.base import OneFormula, Traced
 from armwright.trajectory.inputs import numbers, one_per_joint, positive, seconds
@@ -341,8 +343,13 @@ def _searched(search: Search, starts: int, iterations: int, budget: float, seed:
             best, least = flat.copy(), value
         return value, slope
 
+    tell, steps = heard(), itertools.count(1)
+
     def out_of_time(intermediate_result: Any) -> None:
-        if time.perf_counter() > end:
+        left = end - time.perf_counter()
+        if tell is not None:
+            tell(max(min(next(steps) / iterations, 1.0), 1 - max(left, 0.0) / budget))
+        if left < 0:
             raise StopIteration
 
     if iterations > 0:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from armwright.identify.vector import parameters
+from armwright.report.page import units
 from armwright.report.plot import Curve, Plot, figures
 
 MOST_POINTS = 1500
@@ -21,7 +22,7 @@ def page(found: Any) -> str:
     every = max(1, -(-len(data) // MOST_POINTS))
     plots = []
     for i, joint in enumerate(robot.joints):
-        unit = "N" if joint.prismatic else "N m"
+        _, unit = units(joint)
         t = data.t[::every].tolist()
         measured, model = data.tau[::every, i], found.tau[::every, i]
         curves = [
@@ -52,18 +53,29 @@ def summary(found: Any) -> str:
 
 def residual_rows(found: Any) -> list[tuple[str, ...]]:
     return [
-        (r.joint, f"{r.rms:.3g}", f"{r.relative:.2%}", f"{r.correlation:.2f}", f"{noise:.3g}")
-        for r, noise in zip(found.residuals, found.noise, strict=True)
+        (r.joint, f"{r.rms:.3g} {unit}", f"{r.relative:.2%}", f"{r.correlation:.2f}", f"{noise:.3g} {unit}")
+        for r, noise, (_, unit) in zip(found.residuals, found.noise, map(units, found.prior.joints), strict=True)
     ]
 
 
-PARAMETER_HEADS = ("name", "value", "standard deviation", "as described", "of the robot found", "the sum of")
+PARAMETER_HEADS = ("name", "unit", "value", "standard deviation", "as described", "of the robot found", "the sum of")
+TURNING = {"viscous": "N m s", "coulomb": "N m", "armature": "kg m²"}
+SLIDING = {"viscous": "N s/m", "coulomb": "N", "armature": "kg"}
 
 
 def rows(found: Any) -> list[tuple[str, ...]]:
     """Every base parameter: measured, of the robot as it was described, and of the robot with bodies."""
     before, after = (found.base.values(x) for x in (parameters(found.prior), found.parameters))
     return [
-        (name, f"{value:.5g}", f"{sd:.2g}", f"{a:.5g}", f"{b:.5g}", text)
+        (name, _unit(name, found.prior), f"{value:.5g}", f"{sd:.2g}", f"{a:.5g}", f"{b:.5g}", text)
         for (name, value, sd, text), a, b in zip(found.rows, before, after, strict=True)
     ]
+
+
+def _unit(name: str, robot: Any) -> str:
+    """Of a parameter by its name; of a joint's, if all joints turn or all slide."""
+    stem = name.rstrip("0123456789")
+    if stem in TURNING:
+        kinds = {joint.prismatic for joint in robot.joints}
+        return "" if len(kinds) > 1 else (SLIDING if True in kinds else TURNING)[stem]
+    return "kg" if stem == "m" else "kg m" if stem.startswith("m") else "kg m²"

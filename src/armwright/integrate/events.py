@@ -39,6 +39,8 @@ class Event:
             raise InputError(
                 f"terminal = {self.terminal!r} of an event; expected True, False, or after how many times a run ends"
             )
+        if not isinstance(self.name, str):
+            raise InputError(f"name = {self.name!r} of an event; expected a text")
 
     @property
     def title(self) -> str:

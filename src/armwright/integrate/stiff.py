@@ -128,7 +128,12 @@ def _steps(make: Callable[[], Any], counts: Statistics, max_steps: int, project:
         t, y = float(solver.t), project(solver.y.copy())
         if counts.accepted >= max_steps:
             raise IntegrationError(f"{max_steps} steps were not enough: they led to t = {t}; raise max_steps", t, y)
-        message = solver.step()
+        try:
+            message = solver.step()
+        except ValueError as error:
+            if "infs or NaNs" not in str(error):
+                raise
+            raise IntegrationError(f"SciPy cannot go on at t = {t}: its equations are not finite", t, y) from None
         if solver.status == "failed":
             raise IntegrationError(f"SciPy cannot go on at t = {t}: {message}", t, y)
         counts.accepted += 1

@@ -144,6 +144,15 @@ class Payload:
     com: Triple = (0.0, 0.0, 0.0)
     inertia: Tensor = NO_TENSOR
 
+    def beside(self, other: Payload) -> Payload:
+        """Both bodies, held as one."""
+        both = _joined(self.body(float), other.body(float))
+        xx, xy, xz = (triple(row) for row in both.inertia.matrix)
+        return Payload(both.mass, triple(both.com), (xx, xy, xz))
+
+    def body(self, number: Callable[[float], Scalar]) -> Link:
+        return _link(LinkModel("payload", self.mass, self.com, self.inertia), number)
+
 
 @dataclass(frozen=True)
 class Description:
@@ -641,7 +650,7 @@ def held(
     change: Callable[[Link], Link] = lambda body: body,
 ) -> Link:
     """The payload in the frame of the last link; `change` may replace its numbers first."""
-    body = change(_link(LinkModel("payload", payload.mass, payload.com, payload.inertia), number))
+    body = change(payload.body(number))
     R = tool.rotation
     inertia = Symmetric(*six(R.dot(body.inertia.matrix).dot(R.T)))
     return Link(body.mass, R @ body.com + tool.position, inertia)

@@ -16,8 +16,9 @@ it is kept as one of a package, so that it means the same wherever the robot is 
 | any other that leads out of the model's folder        | refused                                                     |
 
 A mesh of package://p/ is found in the folder that packages= names p, else in a folder p within the model's folder, else
-in one called p that the model's folder lies in: that name may lead through it, and back into the model's folder. Links
-that lead out are not followed.
+in one called p that the model's folder lies in: that name may lead through it, and back into the model's folder. Where
+it is not there, as folders are renamed and copied without those around them, the end of its name is looked for in these
+folders, the longest that is found: meshes/a.stl, then a.stl. Links that lead out are not followed.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from __future__ import annotations
 import os.path
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -47,6 +48,10 @@ _ANY_SCHEME = re.compile(r"[a-z][a-z0-9+.-]+")  # of two letters at least: one i
 
 class Outside(Exception):  # noqa: N818
     """What is wrong with a name; whoever catches it knows the line."""
+
+
+class MissingMeshError(ModelError):
+    """A mesh that is in none of the folders it may be in."""
 
 
 def model_folder(own: Path) -> Path:
@@ -159,15 +164,26 @@ class Places:
     def find(self, name: str, packages: Mapping[str, str | Path] | None = None) -> Path:
         """The file that a kept name means; an error if it is missing, or a link that leads out."""
         from armwright.model.xacro.evaluate import Refused  # noqa: PLC0415  (only when a mesh is asked for)
-        from armwright.model.xacro.folders import Folders  # noqa: PLC0415
+        from armwright.model.xacro.folders import Folders, Missing  # noqa: PLC0415
 
         if not name.startswith(SCHEME):
-            raise ModelError(f"mesh {name!r} is not in a file; expected a name that starts with {SCHEME}")
-        folders = Folders(self.root, {**self.folders, **given(packages)})
+            raise MissingMeshError(f"mesh {name!r} is not in a file; expected a name that starts with {SCHEME}")
+        folders, here = Folders(self.root, {**self.folders, **given(packages)}), self.own / Path(self.file).name
         try:
-            return folders.file(name, self.own / Path(self.file).name)
+            return folders.file(name, here)
         except Refused as error:
-            raise ModelError(f"{self.file}: mesh {error}") from None
+            if not isinstance(error, Missing):
+                raise ModelError(f"{self.file}: mesh {error}") from None
+            for path in self._ends(name, folders.packages.values()):
+                with suppress(Refused):
+                    return folders.file(str(path), here)
+            raise MissingMeshError(f"{self.file}: mesh {error}") from None
+
+    def _ends(self, name: str, folders: Iterable[Path]) -> Iterator[Path]:
+        """Where a file may be whose package is elsewhere: the longest end of its name first, in all folders."""
+        parts = name.removeprefix(SCHEME).split("/")[1:]
+        for k in range(len(parts)):
+            yield from (folder.joinpath(*parts[k:]) for folder in dict.fromkeys([self.own, *folders]))
 
 
 def _refuse(name: str, why: str) -> NoReturn:

@@ -169,7 +169,8 @@ def _numbers(value: Any, fail: Callable[[], NoReturn]) -> np.ndarray[Any, np.dty
     """An array of real numbers: not of texts, truth values or complex numbers."""
     try:
         array = np.asarray(value)
-        if array.dtype.kind not in "iuf" or masked(value):
+        each = array.flat if isinstance(value, np.ndarray) else np.asarray(value, dtype=object).flat
+        if array.dtype.kind not in "iuf" or masked(value) or any(isinstance(x, (bool, np.bool_)) for x in each):
             fail()
         return array.astype(float)
     except (TypeError, ValueError, OverflowError):

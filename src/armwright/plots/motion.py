@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from armwright.errors import unknown
-from armwright.names import shown
-from armwright.plots.style import STYLE, chosen, colour, pyplot
+from armwright.errors import InputError, unknown
+from armwright.plots.style import STYLE, chosen, colour, literal, pyplot
 from armwright.simulation.run import Run
 
 TITLES = {
@@ -31,20 +30,29 @@ def plot_run(run: Run, what: Sequence[str] | str = USUAL, joints: Any = None) ->
     """
     plt, places = pyplot(), chosen(run.robot, joints)
     listed = [what] if isinstance(what, str) else list(what)
+    if not listed or not places:
+        raise InputError(f"a plot of {what!r} and joints {joints!r} shows nothing; expected one of each at least")
     for name in listed:
         if name not in TITLES:
             raise unknown("quantity", name, TITLES)
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(len(listed), 1, sharex=True, squeeze=False, figsize=(8, 1 + 2.1 * len(listed)))
         for ax, name in zip(axes[:, 0], listed, strict=True):
-            ax.set_title(f"{TITLES[name][0]}, {TITLES[name][1]}")
+            ax.set_title(f"{TITLES[name][0]}, {_unit(run, name, places)}")
             _energies(ax, run) if name == "energy" else _curves(ax, run, name, places)
         axes[-1, 0].set_xlabel("t, s")
-        names = [shown(run.robot.joints[i].name) for i in places]
+        names = [literal(run.robot.joints[i].name) for i in places]
         handles = [plt.Line2D([], [], color=colour(i)) for i in places]
         figure.legend(handles, names, loc="outside right upper")
-        figure.suptitle(shown(run.robot.name), x=0.02, ha="left", fontweight="bold")
+        figure.suptitle(literal(run.robot.name), x=0.02, ha="left", fontweight="bold")
     return figure
+
+
+def _unit(run: Run, name: str, places: list[int]) -> str:
+    """The unit of a quantity: one where all joints turn or all slide."""
+    turning, *sliding = TITLES[name][1].split(" or ")
+    kinds = {bool(run.robot.joints[i].prismatic) for i in places}
+    return " or ".join([turning, *sliding] if len(kinds) > 1 else sliding if kinds == {True} and sliding else [turning])
 
 
 def _curves(ax: Any, run: Run, name: str, places: list[int]) -> None:
@@ -54,13 +62,15 @@ def _curves(ax: Any, run: Run, name: str, places: list[int]) -> None:
         ax.plot(run.t, values[:, i], color=colour(i))
         if wanted is not None and wanted.shape == values.shape:
             ax.plot(run.t, wanted[:, i], color=colour(i), linestyle="--", alpha=0.5)
-    low, high = ax.get_ylim()
+    low, high = reach = ax.get_ylim()
     for i in places:
         joint = run.robot.joints[i]
         limit = {"tau": joint.max_torque, "qd": joint.max_velocity}.get(name)
         for level in () if limit is None else (-limit, limit):
-            if 1.3 * low <= level <= 1.3 * high:
+            if 1.3 * reach[0] <= level <= 1.3 * reach[1]:
                 ax.axhline(level, color=colour(i), linestyle=":", alpha=0.8)
+                low, high = min(low, 1.05 * level), max(high, 1.05 * level)
+    ax.set_ylim(low, high)
 
 
 def _energies(ax: Any, run: Run) -> None:
@@ -86,10 +96,10 @@ def plot_torque_speed(run: Run, joints: Any = None) -> Any:
             ax.plot(run.qd[:, i], run.tau[:, i], color=colour(i))
             _box(ax, plt, joint.max_velocity, joint.max_torque, use.too_weak or use.too_slow)
             used = f" {use.torque:.0%}" if use.torque is not None else ""
-            ax.set_title(f"{shown(joint.name)}{used}")
+            ax.set_title(f"{literal(joint.name)}{used}")
             ax.set_xlabel(use.units[1])
             ax.set_ylabel(use.units[0])
-        figure.suptitle(f"{shown(run.robot.name)}: torque over speed", x=0.02, ha="left", fontweight="bold")
+        figure.suptitle(f"{literal(run.robot.name)}: torque over speed", x=0.02, ha="left", fontweight="bold")
     return figure
 
 

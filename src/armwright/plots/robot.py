@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike
 
 from armwright.arrays import numbers
 from armwright.errors import InputError
-from armwright.names import shown
-from armwright.plots.style import pyplot
+from armwright.plots.style import literal, pyplot
 from armwright.robot import Robot
 from armwright.scene.drawing import AZIMUTH, ELEVATION, placed, shaded
 
@@ -42,5 +41,5 @@ def plot_robot(robot: Robot, q: ArrayLike | None = None, ax: Any = None) -> Any:
     ax.set_box_aspect((1, 1, 1))
     for axis, name in ((ax.set_xlabel, "x, m"), (ax.set_ylabel, "y, m"), (ax.set_zlabel, "z, m")):
         axis(name)
-    ax.set_title(shown(robot.name))
+    ax.set_title(literal(robot.name))
     return ax

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from armwright.errors import InputError, unknown
+from armwright.names import shown
 from armwright.report.plot import COLOURS
 from armwright.robot import Robot
 
@@ -34,6 +35,12 @@ def pyplot() -> Any:
 
 def colour(joint: int) -> str:
     return COLOURS[joint % len(COLOURS)]
+
+
+def literal(name: object) -> str:
+    """A name as it is: matplotlib takes what is between two dollars for a formula, and leaves _x out of a legend."""
+    text = shown(name).replace("$", r"\$")
+    return f" {text}" if text.startswith("_") else text
 
 
 def chosen(robot: Robot, joints: Sequence[str | int] | str | int | None) -> list[int]:

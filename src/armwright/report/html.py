@@ -55,14 +55,22 @@ def document(kind: str, title: str, body: str) -> str:
 
 def table(rows: Sequence[Sequence[object]], tones: Mapping[str, str] | None = None) -> str:
     """Rows of texts, of which the first is the head; a cell that says one of the `tones` has its class, a colour."""
-    head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in rows[0])
+    head = "".join(f'<th scope="col"{_length(cell)}>{escape(cell)}</th>' for cell in rows[0])
     body = "".join(f"<tr>{''.join(_cell(cell, tones or {}) for cell in row)}</tr>" for row in rows[1:])
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    return f'<div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def _cell(cell: object, tones: Mapping[str, str]) -> str:
     tone = tones.get(str(cell))
-    return f'<td class="{tone}"><span>{escape(cell)}</span></td>' if tone else f"<td>{escape(cell)}</td>"
+    return f'<td class="{tone}"><span>{escape(cell)}</span></td>' if tone else f"<td{_length(cell)}>{escape(cell)}</td>"
+
+
+SHORT = 14
+"""Characters of a cell that stays on one line."""
+
+
+def _length(cell: object) -> str:
+    return f' class="{"short" if len(str(cell)) <= SHORT else "long"}"'
 
 
 def policy(template: str) -> str:

@@ -41,7 +41,7 @@ def page(run: Any, picture: Mapping[str, Any], title: str, scenario: str = "") -
         "facts": "".join(_facts(run)),
         "table": joint_table(run),
         "audit": "".join(f"<li>{escape(line)}</li>" for line in str(run.audit).splitlines()),
-        "verdict": "trusted" if trusted else "doubted",
+        "verdict": run.audit.verdict,
         "badge": "good" if trusted else "bad",
         "open": "" if trusted else " open",
         "key": _key(run),
@@ -74,6 +74,8 @@ def _facts(run: Any) -> Iterable[str]:
             where = f" at ({com}) m of the tool" if any(held.com) else ""
             when = f" from {phase.t[0]:.4g} to {phase.t[-1]:.4g} s" if run.phases else ""
             yield _fact("payload", f"{held.mass:g} kg{where}{when}")
+    if any(row.viscous or row.coulomb for row in arm.rows):
+        yield _fact("friction", "included")
     if (words := _gravity(arm.gravity)) is not None:
         yield _fact("gravity", words, "warn")
     yield _fact("time", f"{run.t[0]:g} to {run.t[-1]:g} s" if run.t[0] else f"{run.t[-1]:g} s")
@@ -184,15 +186,15 @@ def joint_rows(run: Any) -> list[tuple[str, ...]]:
             (
                 shown(joint.name),
                 f"{tidy(q.min(), '.4g')} to {tidy(q.max(), '.4g')} {unit}",
-                f"{use.peak_speed:.4g} {unit}/s",
+                f"{tidy(use.peak_speed, '.4g')} {unit}/s",
                 f"{use.peak_speed_at:.4g} s",
                 use.of_speed,
-                f"{use.peak_torque:.4g} {force}",
+                f"{tidy(use.peak_torque, '.4g')} {force}",
                 f"{use.peak_torque_at:.4g} s",
                 use.of_torque,
-                f"{root_mean_square(run.t, tau):.4g} {force}",
-                f"{np.abs(power).max():.4g} W",
-                f"{root_mean_square(run.t, power):.4g} W",
+                f"{tidy(root_mean_square(run.t, tau), '.4g')} {force}",
+                f"{tidy(np.abs(power).max(), '.4g')} W",
+                f"{tidy(root_mean_square(run.t, power), '.4g')} W",
             )
         )
     return rows
@@ -220,12 +222,16 @@ def _joint_row(run: Any, i: int) -> str:
     joint, use = run.robot.joints[i], run.utilisation.joints[i]
     (unit, force), name, power = units(joint), escape(joint.name), run.power[:, i]
     mean, mean_power = root_mean_square(run.t, run.tau[:, i]), root_mean_square(run.t, power)
-    speed = _peak(f"{use.peak_speed:.3g} {unit}/s", use.peak_speed_at, "", use.speed, use.of_speed, use.too_slow)
-    words = f"RMS {mean:.3g}, "
-    torque = _peak(f"{use.peak_torque:.3g} {force}", use.peak_torque_at, words, use.torque, use.of_torque, use.too_weak)
+    speed = _peak(
+        f"{tidy(use.peak_speed, '.3g')} {unit}/s", use.peak_speed_at, "", use.speed, use.of_speed, use.too_slow
+    )
+    words = f"RMS {tidy(mean, '.3g')}, "
+    torque = _peak(
+        f"{tidy(use.peak_torque, '.3g')} {force}", use.peak_torque_at, words, use.torque, use.of_torque, use.too_weak
+    )
     return (
         f'<tr><th scope="row" title="{name}"><i class="dot"></i>{name}</th>'
-        f"{torque}{speed}<td>{np.abs(power).max():.3g} W<small>RMS {mean_power:.3g} W</small></td>"
+        f"{torque}{speed}<td>{tidy(np.abs(power).max(), '.3g')} W<small>RMS {tidy(mean_power, '.3g')} W</small></td>"
         f"{_extent(run.places[:, i], joint, unit)}</tr>"
     )
 

@@ -22,6 +22,10 @@ COLOURS = (
 )
 
 
+LARGEST = 1e300
+"""What is beyond is not drawn: neither is what is not a number, and the distance of two such numbers may be none."""
+
+
 @dataclass(frozen=True)
 class Curve:
     """Points to join by a line, to mark one by one too if `marks`, or only that; `dashed` for what is a reference."""
@@ -56,14 +60,16 @@ class Plot:
     height: int = 420
     _box: tuple[int, int, int, int] = field(default=(78, 40, 190, 48), repr=False)  # left, top, right, bottom
 
-    def svg(self) -> str:
+    def svg(self, legend: bool = True) -> str:
+        """The picture; without a `legend` it is narrower by the place of it."""
         left, top, right, bottom = self._box
-        height = max(self.height, 90 + 17 * len(self.curves))
+        height = max(self.height, 90 + 17 * len(self.curves)) if legend else self.height
         x0, x1, y0, y1 = left, self.width - right, height - bottom, top
+        width = self.width if legend else self.width - right + 22
         xs = _Axis([c.x for c in self.curves], self.x_log, x0, x1)
         ys = _Axis([c.y for c in self.curves], self.y_log, y0, y1)
         parts = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {height}" role="img" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
             f'aria-label="{escape(self.title)}" font-family="system-ui, sans-serif" font-size="12" '
             'fill="currentColor">',
             f'<text x="{left}" y="22" font-size="15" font-weight="600">{escape(self.title)}</text>',
@@ -84,7 +90,8 @@ class Plot:
         for i, curve in enumerate(self.curves):
             colour = curve.colour or COLOURS[i % len(COLOURS)]
             parts += _drawn(curve, colour, xs, ys)
-            parts += _key(curve, colour, x1 + 14, top + 8 + 17 * i)
+            if legend:
+                parts += _key(curve, colour, x1 + 14, top + 8 + 17 * i)
         return "\n".join([*parts, "</svg>"])
 
 
@@ -105,6 +112,16 @@ def _drawn(curve: Curve, colour: str, xs: _Axis, ys: _Axis) -> list[str]:
     return drawn
 
 
+def _legend(plot: Plot) -> str:
+    """The names of curves as a list, which finds room on a telephone."""
+    rows = []
+    for i, curve in enumerate(plot.curves):
+        dash = ' stroke-dasharray="5 4"' if curve.dashed else ""
+        line = f'<path d="M0 4H22" stroke="{curve.colour or COLOURS[i % len(COLOURS)]}" stroke-width="2.5"{dash}/>'
+        rows.append(f'<li><svg viewBox="0 0 22 8" aria-hidden="true">{line}</svg>{escape(curve.name)}</li>')
+    return f'<ul class="legend">{"".join(rows)}</ul>'
+
+
 def _key(curve: Curve, colour: str, x: float, y: float) -> list[str]:
     dash = ' stroke-dasharray="5 4"' if curve.dashed else ""
     return [
@@ -118,18 +135,19 @@ class _Axis:
 
     def __init__(self, groups: Sequence[ArrayLike], log: bool, start: float, end: float) -> None:
         values = np.concatenate([np.ravel(np.asarray(g, dtype=float)) for g in groups]) if groups else np.zeros(0)
-        values = values[np.isfinite(values) & ((values > 0) | (not log))]
+        values = values[(np.abs(values) < LARGEST) & ((values > 0) | (not log))]
         low, high = (float(values.min()), float(values.max())) if values.size else (0.1, 1.0)
         self.log, self.start, self.end = log, start, end
         if log:
             low, high = math.log10(low), math.log10(high)
         if high - low < 1e-12 * max(abs(low), abs(high), 1e-12):
-            low, high = low - 0.5, high + 0.5
+            half = max(0.5, 1e-6 * abs(low))
+            low, high = low - half, high + half
         pad = 0.04 * (high - low)
         self.low, self.high = low - pad, high + pad
 
     def shows(self, value: float) -> bool:
-        return math.isfinite(value) and (value > 0 or not self.log)
+        return abs(value) < LARGEST and (value > 0 or not self.log)
 
     def at(self, value: float) -> float:
         x = math.log10(value) if self.log else value
@@ -165,7 +183,7 @@ def figures(
     body += [f'<section class="panel"><h2>{escape(head)}</h2>{table(rows, tones)}</section>' for head, rows in tables]
     for plot in plots:
         note = f"<figcaption>{escape(plot.note)}</figcaption>" if plot.note else ""
-        body.append(f'<figure class="panel"><div class="scroll">{plot.svg()}</div>{note}</figure>')
+        body.append(f'<figure class="panel">{plot.svg(legend=False)}{_legend(plot)}{note}</figure>')
     return document(kind, title, "\n".join(body))
 
 

@@ -30,7 +30,10 @@ function world(picture, box) {
   const size = picture.size, times = doubles(picture.t), count = picture.links, poses = floats(picture.poses);
   const ghosts = picture.ghost ? floats(picture.ghost) : null;
   const scene = new THREE.Scene(), camera = new THREE.PerspectiveCamera(32, 1, size / 100, size * 100);
-  camera.up.set(0, 0, 1);
+  // up is against gravity: the plane z = floor is a floor, or a wall or a ceiling where gravity is not along z
+  const [right, toward, up] = picture.directions.map(v => new THREE.Vector3(...v)), out = new THREE.Vector3(0, 0, 1);
+  camera.up.copy(up);
+  const from = (x, y, z) => new THREE.Vector3().addScaledVector(right, x).addScaledVector(toward, y).addScaledVector(up, z);
   let renderer;
   try { renderer = new THREE.WebGLRenderer({antialias: true, alpha: true, preserveDrawingBuffer: true}); }  // kept for print and PNG
   catch { box.append(made("p", "", "This browser draws no 3D pictures (WebGL is off); curves and table are complete.")); return null; }
@@ -107,7 +110,7 @@ function world(picture, box) {
     turn.fromArray(from, a + 3).slerp(then.fromArray(from, b + 3), part);
     return matrix.compose(one, turn, unit);
   }
-  const base = new THREE.Vector3().setFromMatrixPosition(still.matrix), foot = new THREE.Vector3(base.x, base.y, 0);
+  const base = new THREE.Vector3().setFromMatrixPosition(still.matrix), foot = new THREE.Vector3(base.x, base.y, picture.floor);
   const centres = [], balls = (reach.base || []).map(ball => [ball.center.clone(), ball.radius]), matrix4 = new THREE.Matrix4();
   const seen = (spot, radius) => { if (spot.distanceTo(base) < 1e3 * size) balls.push([spot, radius]); };  // but for what has gone beyond all bounds
   for (let k = 0; k < times.length; k += Math.max(1, Math.floor(times.length / 60)))
@@ -121,7 +124,7 @@ function world(picture, box) {
   const most = (least, measure) => balls.reduce((found, [c, r]) => Math.max(found, measure(c, r)), least);
   const tall = most(size, (c, r) => Math.abs(c.z - base.z) + r), wide = most(.3 * size, (c, r) => Math.hypot(c.x - foot.x, c.y - foot.y) + r);
 
-  // the floor at z = 0 of the world, with a scale; axes and a column where the robot stands
+  // the floor with a scale; axes and a column where the robot stands
   const raw = wide / 4, power = 10 ** Math.floor(Math.log10(raw)), step = [1, 2, 5, 10].map(k => k * power).find(s => s >= raw * .999);
   const edge = (Math.ceil(wide / step) + 1) * step, floor = new THREE.Group(), signs = new THREE.Group(), ends = [], fading = [];
   const fx = Math.round(foot.x / step) * step, fy = Math.round(foot.y / step) * step, cells = Math.round(edge / step);
@@ -130,17 +133,17 @@ function world(picture, box) {
   for (let i = -cells; i <= cells; i++)
     for (let j = -cells; j < cells; j++)
       for (const [a, b] of [[[i, j], [i, j + 1]], [[j, i], [j + 1, i]]])
-        for (const [x, y] of [a, b]) { ends.push(fx + x * step, fy + y * step, 0); fading.push(1, 1, 1, faint(x, y)); }
+        for (const [x, y] of [a, b]) { ends.push(fx + x * step, fy + y * step, foot.z); fading.push(1, 1, 1, faint(x, y)); }
   lines.setAttribute("position", new THREE.BufferAttribute(new Float32Array(ends), 3));
   lines.setAttribute("color", new THREE.BufferAttribute(new Float32Array(fading), 4));
   const flat = new THREE.CircleGeometry(edge, 64), shade = new THREE.Mesh(flat, new THREE.ShadowMaterial({opacity: .18}));
-  shade.position.set(fx, fy, -1e-4 * size); shade.receiveShadow = true;
-  const solidFloor = picture.stands && centres.every(z => z > -.02 * size), ground = new THREE.MeshBasicMaterial({transparent: true, opacity: .92});
-  if (solidFloor) { const plane = new THREE.Mesh(flat, ground); plane.position.set(fx, fy, -2e-3 * size); plane.renderOrder = -2; floor.add(plane); }
+  shade.position.set(fx, fy, foot.z - 1e-4 * size); shade.receiveShadow = true;
+  const solidFloor = centres.every(z => z > foot.z - .02 * size), ground = new THREE.MeshBasicMaterial({transparent: true, opacity: .92});
+  if (solidFloor) { const plane = new THREE.Mesh(flat, ground); plane.position.set(fx, fy, foot.z - 2e-3 * size); plane.renderOrder = -2; floor.add(plane); }
   floor.add(new THREE.LineSegments(lines, grid), shade); scene.add(floor, signs);
-  get("scale").textContent = `one square is ${short(step)} m`;
+  get("scale").textContent = `one square is ${short(step)} m` + (foot.z ? `, at z = ${short(+foot.z.toPrecision(3))} m` : "");
 
-  const own = picture.made || picture.free, stand = own ? base : foot;  // a mesh would hide arrows that begin inside of it
+  const own = picture.made && !picture.free, stand = own ? base : foot;  // a mesh would hide arrows that begin inside of it
   const red = "#dc3545", green = "#2f9e44", blue = "#2f6fde";
   [[1, 0, 0, red, "x"], [0, 1, 0, green, "y"], [0, 0, 1, blue, "z"]].forEach(([x, y, z, colour, name]) => {
     const arm = new THREE.Group(), far = .26 * size, thick = .006 * size, look = new THREE.MeshBasicMaterial({color: colour, depthTest: own, transparent: !own});
@@ -183,18 +186,20 @@ function world(picture, box) {
 
   // light from above and from behind the one who looks
   const sun = new THREE.DirectionalLight("#ffffff", 2.2), fill = new THREE.DirectionalLight("#dfe8ff", .6), middle = new THREE.Vector3();
-  scene.add(new THREE.HemisphereLight("#ffffff", "#8f97a6", 1.35), sun, sun.target, fill, fill.target);
+  const sky = new THREE.HemisphereLight("#ffffff", "#8f97a6", 1.35); sky.position.copy(up);
+  scene.add(sky, sun, sun.target, fill, fill.target);
   sun.castShadow = true; sun.shadow.mapSize.set(2048, 2048); sun.shadow.bias = -2e-4; sun.shadow.normalBias = .004 * size; sun.shadow.radius = 5;
   const span = Math.max(wide, travels ? 2 * size : .6 * tall) * 1.3;
   Object.assign(sun.shadow.camera, {left: -span, right: span, top: span, bottom: -span, near: .01 * size, far: 8 * span});
 
   const controls = new THREE.OrbitControls(camera, renderer.domElement);
   renderer.domElement.style.touchAction = "pan-y";  // a page can be scrolled on a telephone
-  const ways = {whole: [1, -1.45, .72], front: [1, 0, .06], side: [0, -1, .06], top: [0, -.001, 1]};
+  const ways = {whole: [1, 1.45, up.z < -.7 ? -.5 : .72], front: [1, 0, .06], side: [0, 1, .06], top: [0, .001, 1]};
   let way = "whole", follow = travels, moved = false, framing = false, now = first;
   function frame() {  // the nearest place from which everything is in view
-    const look = new THREE.Vector3(...ways[way]).normalize().negate(), right = new THREE.Vector3().crossVectors(look, camera.up).normalize();
-    const up = new THREE.Vector3().crossVectors(right, look), tall = Math.tan(camera.fov * Math.PI / 360) * .86, broad = tall * camera.aspect;
+    const look = from(...ways[way]).normalize().negate(), right = new THREE.Vector3().crossVectors(look, camera.up).normalize();
+    const above = get("tools").offsetHeight + 14, below = get("scale").parentElement.offsetHeight + 10, high = Math.max(box.clientHeight, 2 * (above + below));  // what stands over the picture
+    const up = new THREE.Vector3().crossVectors(right, look), half = Math.tan(camera.fov * Math.PI / 360), tall = half * .97 * (1 - (above + below) / high), broad = half * .86 * camera.aspect;
     const all = follow ? around() : [...balls, [foot, .2 * size]];
     const to = all.reduce((sum, [c]) => sum.add(c), new THREE.Vector3()).multiplyScalar(1 / all.length);
     let far = size;
@@ -209,7 +214,7 @@ function world(picture, box) {
       if (k < 11) to.addScaledVector(right, far * (l + r) / 2).addScaledVector(up, far * (b + t) / 2);
       far = Math.max(need, .1 * size);
     }
-    to.addScaledVector(up, .05 * far * tall);
+    to.addScaledVector(up, far * half * (above - below) / high);
     framing = true; controls.target.copy(to); camera.position.copy(to).addScaledVector(look, -far); controls.update(); framing = false;
     middle.copy(links[0] && follow ? one.setFromMatrixPosition(links[0].matrix) : to);
   }
@@ -221,7 +226,7 @@ function world(picture, box) {
   let wanted = false;
   function render() { if (!wanted) { wanted = true; requestAnimationFrame(() => { wanted = false; draw(); }); } }
   function draw() {
-    sun.target.position.copy(middle); sun.position.copy(middle).add(one.set(.5, -.75, 1.6).normalize().multiplyScalar(3.5 * span));
+    sun.target.position.copy(middle); sun.position.copy(middle).add(one.copy(from(.5, .75, .6)).add(out).normalize().multiplyScalar(3.5 * span));
     fill.target.position.copy(controls.target); fill.position.copy(camera.position);
     renderer.render(scene, camera);
   }
@@ -239,7 +244,7 @@ function world(picture, box) {
     const ink = css("--soft"), every = cells > 5 ? 2 : 1;
     for (let k = every; k < cells; k += every)
       for (const [x, y, value] of [[fx + k * step, fy - step, fx + k * step], [fx - step, fy + k * step, fy + k * step]]) {
-        const sign = label(short(+value.toFixed(9)), ink, .036 * Math.max(size, wide)); sign.position.set(x, y, .5 * sign.scale.y);  signs.add(sign);
+        const sign = label(short(+value.toFixed(9)), ink, .036 * Math.max(size, wide)); sign.position.set(x, y, foot.z + .5 * sign.scale.y);  signs.add(sign);
       }
     render();
   }

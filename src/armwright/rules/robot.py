@@ -31,6 +31,11 @@ def problems(robot: Description) -> list[Problem]:
         return sorted(_found(robot), key=lambda problem: SEVERITIES.index(problem.severity))
 
 
+def impossible(payload: Payload) -> list[Problem]:
+    """What no body can have, of one that is to be held."""
+    return [problem for problem in broken(_held(payload, 0.0)) if problem.severity == SEVERITIES[0]]
+
+
 def _found(robot: Description) -> list[Problem]:
     facts, usual = _facts(robot)
     parts: list[Part] = []

@@ -46,6 +46,7 @@ from armwright.scenario.parse import (
     read,
     read_data,
     robot_in,
+    scenarios_in,
 )
 
 __all__ = [
@@ -59,5 +60,6 @@ __all__ = [
     "read",
     "read_data",
     "robot_in",
+    "scenarios_in",
     "trajectory_of",
 ]

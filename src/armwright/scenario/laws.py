@@ -30,6 +30,8 @@ def _law(part: Reader, motion: Trajectory | None) -> torque.Law:
     given = {key: part.data[key] for key in kind.parameters if key in part.data}
     for key in (key for key, needed in kind.parameters.items() if needed):
         part.need(key, f"; the law {name!r} needs it")
+    if "target" in part.data and motion is not None:
+        part.fail("target", "there is a trajectory to follow as well; leave one of them out")
     target = part.data.get("target", motion and followed(motion))
     if kind.follows and target is None:
         part.fail("law", f"{name} follows a trajectory: add [trajectory], or target =")

@@ -76,7 +76,7 @@ def _sampled(part: Reader, arm: Robot, folder: Path) -> Trajectory:
 
 
 def _blended(part: Reader, arm: Robot, _folder: Path) -> Trajectory:
-    velocity = part.data.get("velocity") or [joint.max_velocity for joint in arm.joints]
+    velocity = part.data.get("velocity", [joint.max_velocity for joint in arm.joints])
     if "velocity" not in part.data and not all(velocity):
         part.fail(None, f"missing key 'velocity'; {arm.name} has joints without a largest speed")
     return trajectory.blended(part.data["points"], velocity, part.data["acceleration"], part.data.get("blend"))

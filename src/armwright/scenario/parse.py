@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,11 @@ from armwright.scenario.phases import Part, held, phases_of
 from armwright.scenario.picking import picked_and_placed
 from armwright.simulation import Phase, Run, simulate, simulate_phases, torques_along
 from armwright.simulation.joining import later
+from armwright.simulation.plan import check_records, check_seconds
 from armwright.trajectory import Trajectory
 
-OPTIONS = ("duration", "every", "q0", "qd0", "start", "smooth")
+NUMBERS = ("duration", "every", "start", "smooth")
+OPTIONS = (*NUMBERS[:2], "q0", "qd0", *NUMBERS[2:])
 """Of `simulate`, as they are."""
 
 INTEGRATOR = ("method", "rtol", "atol", "step", "max_step")
@@ -37,7 +39,7 @@ LOADED = ("file", "base", "tip", "locked", "packages", "mappings", "floating")
 """Of a robot that is a table: its file, and arguments of `load`."""
 
 OTHERS = ("link", "convention", "vary", "motion", "motor", "gearbox", "cylinder")
-"""Keys of other files than scenarios."""
+"""Keys of other files than scenarios: robots, studies, questions of sizing, catalogues."""
 
 OF_PHASES = ("duration", "trajectory", "start")
 """What each phase says for itself."""
@@ -53,6 +55,8 @@ class Scenario:
     options: Mapping[str, Any] = field(default_factory=dict)
     text: str = ""
     phases: tuple[Part, ...] = ()
+    kind: str = ""
+    """What its [trajectory] is called."""
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -68,10 +72,15 @@ class Scenario:
     def torques(self) -> Run:
         """The torques of its trajectory, or of those of its phases one after the other, by inverse dynamics."""
         runs: list[Run] = []
-        for part in self.parts:
+        for k, part in enumerate(self.parts, start=1):
             if part.trajectory is None:
-                raise InputError("torques need a motion: the scenario has no [trajectory]")
-            every, motion = self.options.get("every", 0.01), part.trajectory
+                told = f"phase {k}" if self.phases else "the scenario"
+                raise InputError(f"torques need a motion: {told} has no [trajectory]")
+            every, motion, lasts = self.options.get("every", 0.01), part.trajectory, part.phase.duration
+            if self.phases and lasts is not None and lasts < motion.end:
+                raise InputError(f"phase {k} lasts {lasts:g} s, and its motion {motion.end:g} s; torques are of all")
+            check_seconds("every", every)
+            check_records(motion.duration, every)
             run = torques_along(part.phase.robot, motion, every, friction_law=_friction(part.phase.torque))
             runs.append(later(run, float(runs[-1].t[-1] - run.t[0])) if runs else run)
         return Run.joined(runs)
@@ -133,13 +142,23 @@ def made(
         phases = phases_of(top, arm, folder, _inside)
         return Scenario(arm, phases[0].phase.torque, phases[0].trajectory, options, text, phases)
     motion = trajectory_of(_inside(top, "trajectory"), arm, folder) if "trajectory" in data else None
-    law = law_of(_inside(top, "torque"), motion) if "torque" in data else default_law(motion)
-    return Scenario(arm, torque.law_for(law, arm), motion, options, text)
+    law = torque.law_for(law_of(_inside(top, "torque"), motion) if "torque" in data else default_law(motion), arm)
+    kind = "" if motion is None else str(data["trajectory"]["type"])
+    return Scenario(arm, law, motion, {**_begun(law, motion), **options}, text, kind=kind)
+
+
+def _begun(law: torque.Law, motion: Trajectory | None) -> dict[str, Any]:
+    """Where the robot begins, and for how long it moves, by a law that does not follow the trajectory of its file."""
+    if motion is None or law.reference is not None:
+        return {}
+    q, qd, _ = motion(motion.start)
+    return {"q0": q, "qd0": qd, "duration": motion.duration}
 
 
 def _options(top: Reader, arm: Robot) -> dict[str, Any]:
     """What `simulate` is asked for."""
-    options: dict[str, Any] = {key: top.data[key] for key in OPTIONS if key in top.data}
+    options: dict[str, Any] = {key: top.number(key) for key in NUMBERS if key in top.data}
+    options |= {key: top.numbers(key, size) for key, size in (("q0", arm.nq), ("qd0", arm.n)) if key in top.data}
     if "integrator" in top.data:
         part = _inside(top, "integrator")
         part.check_keys(INTEGRATOR)
@@ -178,13 +197,14 @@ def robot_in(top: Reader, folder: Path) -> Robot:
         raise ModelError(f"{top.where('robot')}: {error}") from None
 
 
-def is_scenario(path: Path) -> bool:
-    """Whether a TOML file is a scenario, and not a robot, a study, a question of sizing or a catalogue."""
-    return (
-        path.suffix == ".toml"
-        and path.is_file()
-        and not {"link", "convention"} & set(data_of(text_of(path), path.name))
-    )
+def is_scenario(path: Path, others: Collection[str] = OTHERS[:2]) -> bool:
+    """Whether a TOML file is a scenario: it has no key of `others`, by default of no robot."""
+    return path.suffix == ".toml" and path.is_file() and not set(others) & set(data_of(text_of(path), path.name))
+
+
+def scenarios_in(folder: Path) -> list[Path]:
+    """The scenarios of a folder, in which there may be robots, studies and catalogues beside them."""
+    return [path for path in sorted(folder.glob("*.toml")) if is_scenario(path, OTHERS)]
 
 
 def _inside(top: Reader, name: str) -> Reader:

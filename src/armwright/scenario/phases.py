@@ -38,6 +38,8 @@ def phases_of(top: Reader, arm: Robot, folder: Path, inside: Callable[[Reader, s
     listed, begin = top.data["phase"], None
     if not isinstance(listed, Sequence) or not listed or not all(isinstance(table, Mapping) for table in listed):
         top.fail("phase", f"phase = {listed!r}: expected [[phase]] tables, at least one")
+    if "torque" in top.data and all("torque" in table for table in listed):
+        top.fail("torque", "every phase has its own; leave this one out")
     if "q0" in top.data:
         begin = np.array(top.numbers("q0", arm.nq))
     found: list[Part] = []
@@ -46,9 +48,16 @@ def phases_of(top: Reader, arm: Robot, folder: Path, inside: Callable[[Reader, s
         part.check_keys(PHASE)
         arm = held(arm, part)
         found.append(_phase(part, top, arm, folder, begin, inside))
-        end = found[-1].trajectory
-        begin = None if end is None or "until" in table else end(end.end)[0]
+        begin = None if "until" in table else _end(found[-1])
     return tuple(found)
+
+
+def _end(part: Part) -> Array | None:
+    """Where a phase ends, as far as it is known beforehand."""
+    motion, lasts = part.trajectory, part.phase.duration
+    if motion is None or part.phase.torque.reference is None:
+        return None
+    return motion(motion.end if lasts is None else min(max(lasts, motion.start), motion.end))[0]
 
 
 def _numbered(table: Mapping[str, Any], top: Reader, k: int) -> Reader:
@@ -60,22 +69,24 @@ def _phase(
 ) -> Part:
     motion = None
     duration = part.number("duration") if "duration" in part.data else None
+    driven = next((inside(reader, "torque") for reader in (part, top) if "torque" in reader.data), None)
     if "trajectory" in part.data:
         motion = trajectory_of(inside(part, "trajectory"), arm, folder, begin)
         if begin is not None and float(np.max(np.abs(motion(motion.start)[0] - begin))) > APART:
             first = motion(motion.start)[0].tolist()
             part.fail("trajectory", f"it begins at {first}, and the robot is at {begin.tolist()}; begin there")
     elif "torque" not in part.data and begin is not None and duration is not None:
-        motion = trajectory.rest(begin, duration)
-    tables = [reader for reader in (part, top) if "torque" in reader.data]
-    if not tables and motion is None:
+        motion = None if driven is not None and "target" in driven.data else trajectory.rest(begin, duration)
+    if driven is None and motion is None:
         part.fail(
             None, "nothing says how it moves; expected [phase.trajectory], [phase.torque], or a duration to rest for"
         )
-    law = law_of(inside(tables[0], "torque"), motion) if tables else default_law(motion)
+    law = torque.law_for(default_law(motion) if driven is None else law_of(driven, motion), arm)
+    if "trajectory" in part.data and law.reference is None:
+        part.fail("torque", "this law follows no trajectory; leave one of them out, or choose a law that follows it")
     until = part.data.get("until", [])
     ends = [event_of(inside(Reader({"until": table}, part.where), "until"), arm) for table in _listed(until)]
-    return Part(Phase(arm, torque.law_for(law, arm), duration, ends, part.text("name", "")), motion)
+    return Part(Phase(arm, law, duration, ends, part.text("name", "")), motion)
 
 
 def _listed(value: Any) -> Sequence[Any]:
@@ -89,4 +100,5 @@ def held(arm: Robot, table: Reader) -> Robot:
     payload = table.data["payload"]
     if not isinstance(payload, Mapping) or "mass" not in payload or set(payload) - {"mass", "com", "inertia"}:
         table.fail("payload", f"payload = {payload!r}: expected {{mass = ..., com = [...], inertia = [...]}}")
-    return arm.with_payload(**payload) if payload["mass"] or "inertia" in payload else arm.without_payload()
+    mass = Reader(payload, lambda _key: table.where("payload")).at_least_zero("mass", "kilograms")
+    return arm.with_payload(**payload) if mass or "inertia" in payload else arm.without_payload()

@@ -4,7 +4,8 @@
 """
 
 from armwright.scene.drawing import svg
+from armwright.scene.extent import directions, extent, floor_below
 from armwright.scene.looks import Looks, looks
 from armwright.scene.triangles import Triangles, triangles
 
-__all__ = ["Looks", "Triangles", "looks", "svg", "triangles"]
+__all__ = ["Looks", "Triangles", "directions", "extent", "floor_below", "looks", "svg", "triangles"]

@@ -29,6 +29,12 @@ THICKEST, THINNEST = 0.055, 0.02
 SLIM = 0.72
 """A tube is so much thinner than the housing it begins in."""
 
+HALF = 1.2
+"""Half of the length of a housing, as a part of its radius."""
+
+UPRIGHT = 0.99
+"""Cosine from which on an axis is along z."""
+
 SHORT = 0.03
 """Parts of the size below which a piece of tube is left out, being inside a housing."""
 
@@ -57,20 +63,25 @@ def bodies(robot: Robot, size: float) -> list[tuple[Visual, ...]]:
 
 
 def base_bodies(robot: Robot, size: float) -> tuple[Visual, ...]:
-    """A plate on the floor below frame 0 and a column up to the first joint, of a robot that stands; in frame 0."""
+    """A plate on the floor and a column from it to the first joint, of a robot that stands; in frame 0."""
     rows, poses, shapes = robot.rows, _poses(robot), list[Visual]()
     roots = [i for i, parent in enumerate(robot.parents) if parent < 0 and rows[robot.carriers[i]].kind != "free"]
     if not roots:
         return ()
     radii, frame, foot = _radii(robot, size), np.asarray(robot.base), _foot(robot, size)
+    thickest, lowest = max(radii[i] for i in roots), 0.0
     for i in roots:
         to, axis = _seen(frame, poses[i])
         shapes += _tubes(np.zeros(3), to, axis, radii[i], size)
-    thickest = max(radii[i] for i in roots)
+        if abs(axis[2]) > UPRIGHT:
+            lowest = min(lowest, float(to[2]) - HALF * float(radii[i]))
     down = float(np.linalg.norm(foot[:3, 3]))
     if down > max(SHORT * size, thickest):  # the round end of the column stays above the floor
         shapes.append(_tube(foot[:3, 3] * (1 - thickest / down), np.zeros(3), 0.9 * thickest))
-    plate = Visual(Cylinder(1.6 * thickest, 0.4 * thickest), as_pose(foot), PLATE, "base")
+    thick = 0.4 * thickest
+    if not down and lowest < 0:  # the housing of an axis that begins in frame 0 stands on the plate
+        foot[2, 3] = lowest - thick
+    plate = Visual(Cylinder(1.6 * thickest, thick), as_pose(foot @ moved_to((0, 0, thick / 2))), PLATE, "base")
     return (*shapes, plate)
 
 
@@ -135,7 +146,7 @@ def _housing(kind: str, slides: bool, radius: float) -> list[Visual]:
     if slides:
         return [Visual(Box((1.7 * radius, 1.7 * radius, 2.6 * radius)), NO_TRANSFORM, HOUSING, JOINT)]
     cap = Visual(Cylinder(1.04 * radius, 0.5 * radius), NO_TRANSFORM, HOUSING, JOINT)
-    return [Visual(Cylinder(radius, 2.4 * radius), NO_TRANSFORM, HOUSING, "housing"), cap]
+    return [Visual(Cylinder(radius, 2 * HALF * radius), NO_TRANSFORM, HOUSING, "housing"), cap]
 
 
 def _tubes(begin: Array, end: Array, axis: Array, radius: float, size: float) -> list[Visual]:

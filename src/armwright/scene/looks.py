@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from armwright.errors import ModelError
 from armwright.model.description import NO_TRANSFORM
-from armwright.model.visual import Mesh, Sphere, Visual
+from armwright.model.meshes import SCHEME, MissingMeshError
+from armwright.model.visual import Mesh, Shape, Sphere, Visual
 from armwright.robot import Robot
 from armwright.scene.bodies import PAYLOAD, base_bodies, bodies, moved_to, size_of
 from armwright.scene.triangles import triangles
@@ -33,30 +35,48 @@ class Looks:
 def looks(robot: Robot) -> Looks:
     """What a robot looks like; where it stands is `robot.base` and `robot.link_poses(q)`.
 
-    Of meshes that cannot be read the shapes are left out, and where nothing is left, bodies are made.
+    Where a mesh cannot be read its link has bodies made of frames, so that no hole is seen.
     """
-    size, notes = size_of(robot), list[str]()
-    base = _readable(robot.base_visuals, notes)
-    links = [_readable(link.visuals, notes) for link in robot.links]
+    size, lost = size_of(robot), dict[Mesh, str]()
+    seen = [robot.base_visuals, *(link.visuals for link in robot.links)]
+    base, *links = (tuple(visual for visual in visuals if _reads(visual.shape, lost)) for visuals in seen)
     made = not any(links)
     if made:
         base, links = base_bodies(robot, size), bodies(robot, size)
+    elif lost:
+        holes = [any(visual.shape in lost for visual in visuals) for visuals in seen]
+        fill = zip(holes, (base, *links), (base_bodies(robot, size), *bodies(robot, size)), strict=True)
+        base, *links = (left + bare if hole else left for hole, left, bare in fill)
     if robot.payload is not None and robot.tip is not None:
         links[robot.tip] += (_payload(robot),)
-    return Looks(tuple(base), tuple(tuple(link) for link in links), size, made, tuple(notes))
+    meshes = {visual.shape for visuals in seen for visual in visuals if isinstance(visual.shape, Mesh)}
+    return Looks(tuple(base), tuple(tuple(link) for link in links), size, made, tuple(_told(lost, len(meshes))))
 
 
-def _readable(visuals: tuple[Visual, ...], notes: list[str]) -> tuple[Visual, ...]:
-    """Those whose meshes can be read."""
-    good = []
-    for visual in visuals:
-        try:
-            if isinstance(visual.shape, Mesh):
-                triangles(visual.shape)
-            good.append(visual)
-        except ModelError as error:
-            notes.append(str(error))
-    return tuple(good)
+def _reads(shape: Shape, lost: dict[Mesh, str]) -> bool:
+    """Whether a shape can be drawn; a mesh that cannot is lost for a reason, "" where there is no such file."""
+    if not isinstance(shape, Mesh):
+        return True
+    try:
+        triangles(shape)
+    except ModelError as error:
+        lost[shape] = "" if isinstance(error, MissingMeshError) else str(error)
+    return shape not in lost
+
+
+def _told(lost: Mapping[Mesh, str], count: int) -> Iterator[str]:
+    """What is missing in one sentence, however many meshes that is, and what cannot be read."""
+    yield from (why for why in lost.values() if why)
+    missing = [mesh.file for mesh, why in lost.items() if not why]
+    if not missing:
+        return
+    text = f"{len(missing)} of {count} meshes not found, bodies stand in for them; "
+    package, _, rest = missing[0].removeprefix(SCHEME).partition("/")
+    if missing[0].startswith(SCHEME):
+        text += f"give --package {package}=FOLDER with the folder that has {rest} in it (in Python: packages)"
+    else:
+        text += f"{missing[0]} is not in a file"
+    yield text
 
 
 def _payload(robot: Robot) -> Visual:

@@ -21,6 +21,7 @@ from armwright.simulation.plan import check_seconds, check_span
 from armwright.simulation.run import Run, Statistics
 from armwright.torque import Moment, law_for
 from armwright.trajectory import Trajectory
+from armwright.trajectory.base import settled
 from armwright.trajectory.inputs import check_numbers
 
 POINTS = 8
@@ -50,7 +51,8 @@ def torques_along(
     begin = time.perf_counter()
     intervals = max(1, math.ceil((trajectory.end - trajectory.start) / every - 1e-9))
     t = np.linspace(trajectory.start, trajectory.end, intervals + 1)
-    moving = partial(_needed, robot, trajectory, tip_wrench, friction_law)
+    fastest = float(np.abs(trajectory(t)[1]).max())
+    moving = partial(_needed, robot, trajectory, tip_wrench, friction_law, fastest)
     q, qd, qdd, tau, drag = moving(t)
     work, losses, points = _sums(robot, moving, t, np.unique([*t, *trajectory.knots]))
     return Run(
@@ -71,10 +73,11 @@ def torques_along(
 
 
 def _needed(
-    robot: Robot, trajectory: Trajectory, tip_wrench: ArrayLike | None, friction_law: Any, t: Array
+    robot: Robot, trajectory: Trajectory, tip_wrench: ArrayLike | None, friction_law: Any, fastest: float, t: Array
 ) -> tuple[Array, ...]:
     """Positions, velocities, accelerations, the torques of the drives and what acts besides them, at some times."""
     q, qd, qdd = (np.ascontiguousarray(x) for x in trajectory(t))
+    qd = settled(qd, fastest)
     drag = np.zeros_like(q) if friction_law is None else _besides(friction_law, t, q, qd, robot)
     needed = robot.inverse_dynamics(q, qd, qdd, tip_wrench)
     tau = needed - drag

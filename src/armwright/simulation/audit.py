@@ -12,7 +12,8 @@ stops      where there are some, how deep joints have pressed them in; what they
 base       of a robot that nothing holds: forces that the law puts on it, where no motor is
 loops      how far the ends of loops that forces hold have drifted apart
 
-Every one of them can raise a doubt, and one doubt is enough for a run not to be trusted.
+Every one of them can raise a doubt, and one doubt is enough for a run not to be trusted; what is beyond limits is said
+in other words, as the numbers are right then and the motor is too small.
 """
 
 from __future__ import annotations
@@ -61,10 +62,11 @@ DIVERGED = 1e3
 
 @dataclass(frozen=True)
 class Doubt:
-    """From when on the result should not be trusted, and why."""
+    """From when on the result should not be trusted, and why; beyond a `limit` the numbers are right, the robot not."""
 
     t: float
     why: str
+    limit: bool = False
 
     def __str__(self) -> str:
         return f"from t = {self.t:.4g} s: {self.why}"
@@ -149,6 +151,13 @@ class Audit:
         return not self.doubts
 
     @property
+    def verdict(self) -> str:
+        """In a word: "trusted", "beyond limits" where nothing else is to be said against it, or "doubted"."""
+        if all(doubt.limit for doubt in self.doubts):
+            return "beyond limits" if self.doubts else "trusted"
+        return "doubted"
+
+    @property
     def first_doubt(self) -> Doubt | None:
         return next(iter(self.doubts), None)
 
@@ -175,13 +184,14 @@ class Audit:
         if self.pressed is not None:
             hit = f"{np.count_nonzero(self.pressed)} of {len(self.pressed)} joints have hit one"
             lines.append(f"stops             {hit}, pressed in by {np.max(self.pressed):.1e} at most (rad or m)")
-        return "\n".join([*lines, *(f"do not trust it {doubt}" for doubt in self.doubts)])
+        words = {True: "beyond a limit", False: "do not trust it"}
+        return "\n".join([*lines, *(f"{words[doubt.limit]} {doubt}" for doubt in self.doubts)])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         """For notebooks: the lines of it, with doubts in their colour."""
-        return box("trusted" if self.trustworthy else "doubted", lines(str(self), bad=not self.trustworthy))
+        return box(self.verdict, lines(str(self), bad=not self.trustworthy))
 
 
 def _part(x: float) -> str:
@@ -375,10 +385,10 @@ def _beyond_limits(run: Run) -> Iterator[Doubt]:
             for k in _first((q < low - slack) | (q > high + slack)):
                 why = f"{shown(joint.name)} is at {q[k]:.4g}, beyond its limits {low:.4g} to {high:.4g}"
                 why += ": its stop is too soft, give torque.stops a larger stiffness" if stopped else ""
-                yield Doubt(float(run.t[k]), why)
+                yield Doubt(float(run.t[k]), why, limit=not stopped)
         for values, most, why in (
             (run.qd[:, i], joint.max_velocity, use.slowness),
             (run.tau[:, i], joint.max_torque, use.weakness),
         ):
             if why:
-                yield Doubt(float(run.t[_first(np.abs(values) > most)[0]]), why)
+                yield Doubt(float(run.t[_first(np.abs(values) > most)[0]]), why, limit=True)

@@ -14,8 +14,8 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from armwright import arrays
 from armwright.algebra import Array, Scalar, dot
-from armwright.arrays import masked
 from armwright.errors import ArmwrightError, InputError, unknown
 from armwright.formulations import find
 from armwright.graph.expression import Expr, Graph
@@ -123,16 +123,18 @@ def plane(
     name: str = "",
 ) -> Event:
     """The origin of a frame, the tool by default, passes the plane at this distance from the origin along a normal."""
-    along = np.asarray(normal, dtype=float) if np.ndim(normal) == 1 else np.zeros(0)
+    expected = "expected three numbers, not all zero, such as (0, 0, 1)"
+    along = np.asarray(arrays.numbers("normal", normal, expected), dtype=float)
     length = float(np.linalg.norm(along)) if along.shape == (3,) else 0.0
     if not 0 < length < np.inf:
-        raise InputError(f"normal = {normal!r}: expected three numbers, not all zero, such as (0, 0, 1)")
+        raise InputError(f"normal = {normal!r}: {expected}")
     levels, unit = _numbers("distance", distance), tuple((along / length).tolist())
 
     def on(robot: Description) -> list[Watched]:
         if frame is not None:
             robot.frame(frame)
-        said = name or f"{frame or 'the tool'} passes the plane at {_shown(levels[0])} along {along.tolist()}"
+        way = ", ".join(f"{x:g}" for x in along)
+        said = name or f"{frame or 'the tool'} passes the plane at {_shown(levels[0])} along ({way})"
         return [Watched(said, Plane(frame, unit, levels), direction, terminal)]
 
     return _event(on, name or f"{frame or 'the tool'} passes a plane", terminal, direction)
@@ -277,7 +279,7 @@ def called(watched: Watched, robot: Description, layout: Layout) -> python.Event
 
 
 def _event(on: Callable[[Description], list[Watched]], name: str, terminal: Any, direction: int = 0) -> Event:
-    python.Event(lambda t, y: 0.0, terminal, direction)  # the same rules for both
+    python.Event(lambda t, y: 0.0, terminal, direction, name)  # the same rules for both
     return Event(on, name, terminal)
 
 
@@ -304,12 +306,10 @@ def _entry(robot: Description, i: int) -> int:
 
 def _numbers(name: str, value: ArrayLike) -> tuple[Any, ...]:
     """One number, or one for each rollout."""
-    try:
-        array = np.asarray("" if masked(value) else value, dtype=float)
-    except (TypeError, ValueError):
-        array = np.zeros((0, 0))
+    expected = "expected one finite number, or one for each rollout"
+    array = np.asarray(arrays.numbers(name, value, expected), dtype=float)
     if array.ndim > 1 or not array.size or not np.isfinite(array).all():
-        raise InputError(f"{name} = {value!r}: expected one finite number, or one for each rollout")
+        raise InputError(f"{name} = {value!r}: {expected}")
     return (array if array.ndim else float(array),)
 
 

@@ -29,7 +29,8 @@ from armwright.simulation.simulate import finer, simulate
 class Phase:
     """A robot, perhaps with another payload, driven by a law for a duration or `until` events happen.
 
-    The clock of its law starts with it, at 0. By default it lasts as long as the trajectory or table of the law.
+    The clock of its law starts with it, at 0, and so does what the law remembers. By default it
+    lasts as long as the trajectory or table of the law.
     """
 
     robot: Robot
@@ -40,7 +41,7 @@ class Phase:
 
     @property
     def ends(self) -> tuple[Any, ...]:
-        return tuple(self.until) if isinstance(self.until, Sequence) else (self.until,)
+        return _listed(self.until)
 
 
 def simulate_phases(
@@ -62,7 +63,7 @@ def simulate_phases(
 
     Its audit is that of all phases: the energy of what is taken up or put down is not counted as missing.
     """
-    _check(phases)
+    _check(phases, _listed(events), options)
     runs: list[Run] = []
     begin: tuple[Any, Any] = (q0, qd0)
     for k, phase in counted_off(enumerate(phases)):
@@ -76,7 +77,7 @@ def simulate_phases(
         except InputError as error:
             raise InputError(f"{_name(phase, k)}: {error}") from None
         runs.append(_placed(run, runs, phase, k))
-        if run.message or (run.ended_by and run.ended_by not in _names(phase)):
+        if run.message or not _ending(run) <= _names(phase.robot, phase.ends):
             break
         begin = (run.q[-1], run.qd[-1])
     again = Chained(tuple(phases), runs[0].q[0], runs[0].qd[0], _listed(events), every, options)
@@ -123,7 +124,7 @@ def _placed(run: Run, before: Sequence[Run], phase: Phase, k: int) -> Run:
     return later(named, float(before[-1].t[-1])) if before else named
 
 
-def _check(phases: Any) -> None:
+def _check(phases: Any, events: tuple[Any, ...], options: Mapping[str, Any]) -> None:
     if not isinstance(phases, (list, tuple)) or not phases or not all(isinstance(phase, Phase) for phase in phases):
         raise InputError(
             f"phases = {phases!r}: expected a list of armwright.Phase(robot, torque, duration), at least one"
@@ -133,21 +134,35 @@ def _check(phases: Any) -> None:
             raise InputError(f"a phase has the robot {phase.robot!r}; expected one such as armwright.load('puma560')")
     first = phases[0].robot
     for k, phase in enumerate(phases):
-        if [joint.name for joint in phase.robot.joints] != [joint.name for joint in first.joints]:
+        if [(joint.name, joint.type) for joint in phase.robot.joints] != [(x.name, x.type) for x in first.joints]:
             raise InputError(
                 f"{_name(phase, k)} is of {phase.robot.name}, whose joints are not those of {first.name} before; "
                 "expected the same robot, with another payload for example"
             )
+        if noted := [event for event in on_robot(phase.robot, phase.ends) if not event.terminal]:
+            raise InputError(f"until = {noted[0].name!r} of {_name(phase, k)} is only noted; expected terminal=True")
+        if both := sorted(_names(phase.robot, phase.ends) & _names(phase.robot, events)):
+            raise InputError(
+                f"the event {both[0]!r} ends {_name(phase, k)} (until=) and the whole run (events=); leave one of them "
+                "out, or give them names that differ (name=)"
+            )
+    if "start" in options:
+        raise InputError(f"start = {options['start']!r}: the clock of every phase starts at 0; leave start= out")
 
 
 def _listed(events: Any) -> tuple[Any, ...]:
-    return tuple(events) if isinstance(events, Sequence) else (events,)
+    return tuple(events) if isinstance(events, Sequence) and not isinstance(events, str) else (events,)
 
 
 def _name(phase: Phase, k: int) -> str:
     return phase.name or f"phase {k + 1}"
 
 
-def _names(phase: Phase) -> set[str]:
-    """What the events that end it are called."""
-    return {event.name for event in on_robot(phase.robot, phase.ends) if isinstance(event, Watched) or event.name}
+def _names(robot: Robot, events: Sequence[Any]) -> set[str]:
+    """What a run is told to be ended by that one of these events ends."""
+    return {event.name if isinstance(event, Watched) else event.title for event in on_robot(robot, events)}
+
+
+def _ending(run: Run) -> set[str]:
+    """The events that have ended a run; two of them may happen at once."""
+    return {found.name for found in run.events if found.t == run.t[-1] and found.name in run.ended_by}

@@ -13,7 +13,7 @@ from armwright.names import shown
 from armwright.report.page import packed, thinned
 from armwright.report.page import page as page_of
 from armwright.robot import Robot
-from armwright.scene import Looks, Triangles, looks, triangles
+from armwright.scene import Looks, Triangles, directions, floor_below, looks, triangles
 from armwright.scene.bodies import JOINT
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ def picture(run: Run) -> dict[str, Any]:
         "notes": [shown(note) for note in seen.notes],
         "base": np.asarray(robot.base, dtype=float).ravel().tolist(),
         "free": any(robot.rows[i].kind == "free" for i in robot.carriers),
-        "stands": robot.gravity[2] < 0 and robot.gravity[0] == robot.gravity[1] == 0,
+        "directions": [direction.tolist() for direction in directions(robot.gravity)],
+        "floor": floor_below(robot, seen, run.q[0]),
         "links": len(robot.links),
         "joints": _joints_before(robot),
         "shapes": [*shapes, *_payloads(run)],

@@ -205,12 +205,18 @@ def _rounded(robot: Robot, smooth: float) -> Robot:
     return robot.each_joint(lambda joint: replace(joint, smooth=joint.smooth or smooth))
 
 
+def honoured_by(integrator: str, stepped: bool) -> tuple[str, ...]:
+    """The options that have a meaning for an integrator, or for one whose steps are given."""
+    pair = integrator in methods() and method(integrator).adaptive
+    return OTHERS.get(integrator, CHOSEN if pair and not stepped else FIXED)
+
+
 def settings(integrator: str, rtol: Any = None, atol: Any = None, step: Any = None, max_step: Any = None) -> Settings:
     """How to integrate, checked; an option that the method cannot honour is an error."""
     if integrator not in methods() and integrator not in OTHERS:
         raise unknown("integrator", integrator, [*methods(), *OTHERS])
     pair = integrator in methods() and method(integrator).adaptive
-    honoured = OTHERS.get(integrator, CHOSEN if pair and step is None else FIXED)
+    honoured = honoured_by(integrator, step is not None)
     given = {"rtol": rtol, "atol": atol, "step": step, "max_step": max_step}
     for name, value in given.items():
         if value is not None and name not in honoured:
@@ -257,7 +263,7 @@ def plan(
     for name, value in (("duration", lasts), ("every", every)):
         check_seconds(name, value)
     check_span(law, float(driven.min()), float(driven.max()) + lasts)
-    _check_records(lasts, every, how.step)
+    check_records(lasts, every, how.step)
     count = 1 if every is None else max(1, math.ceil(lasts / every - 1e-9))
     times = begin + (every or lasts) * np.arange(count + 1)
     times[-1] = begin + lasts
@@ -301,7 +307,7 @@ def check_span(law: Law, start: float, end: float) -> None:
         )
 
 
-def _check_records(duration: float, every: float | None, step: float | None) -> None:
+def check_records(duration: float, every: float | None, step: float | None = None) -> None:
     """Not more records than there is memory for, nor more steps between two of them than anybody would wait for."""
     if every is not None and every > duration * (1 + 1e-9):
         raise InputError(f"every = {every:g} s is longer than the run of {duration:g} s; peaks between would be missed")

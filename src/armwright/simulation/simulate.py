@@ -89,9 +89,9 @@ def simulate(
             run = _compiled(replace(planned, events=started(ending, q)), y0, progress)
             return replace(run, again=Repeated(planned, run.q[0], run.qd[0], listed))
         slow = next(event for event in watched if event not in ending)
-        what = "is only noted" if isinstance(slow, Watched) else "is a Python function"
+        told = f"{slow.name!r} is only noted" if isinstance(slow, Watched) else f"{slow.title!r} is a Python function"
         warnings.warn(
-            f"event {slow.name!r} {what}, so that all steps are taken from Python, which is slower: "
+            f"event {told}, so that all steps are taken from Python, which is slower: "
             "what armwright.events makes is compiled where it ends the run",
             SlowWarning,
             stacklevel=2,
@@ -194,7 +194,8 @@ def _compiled(plan: Plan, y0: Array, progress: bool | None) -> Run:
     accepted, rejected = int(rollouts.steps[0]), int(rollouts.rejected[0])
     per_step = rollouts.stages - (not fixed and method(plan.how.integrator).fsal)
     statistics = Statistics(accepted, rejected, (accepted + rejected) * per_step, seconds)
-    run = replace(run_of(plan, times, states, statistics, message), sent_along=away)
+    run = run_of(plan, times, states, statistics, message, bool(rollouts.broken[0]))
+    run = replace(run, sent_along=away[: len(run.t)])
     if rollouts.ended[0]:
         event = plan.events[int(rollouts.lanes["event"][0]) - 1]
         found = Found(event.name, float(times[-1]), run.q[-1].copy(), run.qd[-1].copy())

@@ -56,12 +56,10 @@ def stepwise(plan: Plan, y0: Array, events: Sequence[Event]) -> Run:
         solution, error = caught.solution, caught
     except Stopped as stop:
         solution, stopped = stop.solution, f"stopped by the user after t = {stop.solution.t[-1]:g} s"
-    except SingularError as caught:
-        raise SimulationError(str(caught), None, float(plan.times[0])) from None
     found = solution.statistics
     statistics = Statistics(found.accepted, found.rejected or 0, found.evaluations, time.perf_counter() - begin)
     message = solution.message if error is not None else stopped
-    run = run_of(plan, np.asarray(solution.t), np.asarray(solution.y), statistics, message)
+    run = run_of(plan, np.asarray(solution.t), np.asarray(solution.y), statistics, message, error is not None)
     q, qd = plan.layout["q"], plan.layout["qd"]
     found_events = tuple(Found(e.name, float(e.t), e.y[q].copy(), e.y[qd].copy()) for e in solution.events)
     ended_by = ", ".join(solution.ended_by)
@@ -92,7 +90,10 @@ def _rate(plan: Plan) -> Callable[[float, Array], Array]:
         outside = []
         if parts["impulse"].size:
             outside = impulse_rates(mechanism, at.q, (tau + drag).tolist(), lambda: robot.mass_matrix(q))
-        qdd = robot.forward_dynamics(q, qd, tau + drag)
+        try:
+            qdd = robot.forward_dynamics(q, qd, tau + drag)
+        except SingularError as error:
+            raise IntegrationError(str(error), t, y) from None
         return np.concatenate([moving, qdd, law.rates(at), [tau @ qd, rub @ qd], outside])
 
     return rate

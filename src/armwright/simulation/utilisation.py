@@ -72,14 +72,16 @@ class Use:
     @property
     def weakness(self) -> str:
         """That the motor is too weak, in a sentence; nothing if it is not."""
-        unit, need = self.units[0], f"{shown(self.joint)} needs {self.peak_torque:.4g}"
-        return f"{need} {unit}, more than the {self.max_torque:.4g} {unit} it has" if self.too_weak else ""
+        unit, when = self.units[0], _when(self.peak_torque_at, self.torque_rollout)
+        need = f"{shown(self.joint)} needs {self.peak_torque:.4g} {unit} {when}"
+        return f"{need}, more than the {self.max_torque:.4g} {unit} it has" if self.too_weak else ""
 
     @property
     def slowness(self) -> str:
         """That the motor is too slow, in a sentence; nothing if it is not."""
-        unit, speed = self.units[1], f"{shown(self.joint)} moves at {self.peak_speed:.4g}"
-        return f"{speed} {unit}, faster than the {self.max_velocity:.4g} {unit} it can" if self.too_slow else ""
+        unit, when = self.units[1], _when(self.peak_speed_at, self.speed_rollout)
+        speed = f"{shown(self.joint)} moves at {self.peak_speed:.4g} {unit} {when}"
+        return f"{speed}, faster than the {self.max_velocity:.4g} {unit} it can" if self.too_slow else ""
 
     def __str__(self) -> str:
         torque, speed = self.units

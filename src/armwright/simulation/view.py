@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from armwright.algebra import Array
 from armwright.backends.interface import Kernel
+from armwright.errors import InputError, SingularError
 from armwright.simulation.kernels import view_of
 from armwright.simulation.motion import View
 from armwright.simulation.plan import Plan
@@ -38,14 +39,31 @@ def viewed(plan: Plan, times: Array, states: Array) -> View:
     rows = zip(times.tolist(), q.tolist(), qd.tolist(), parts["memory"].tolist(), strict=True)
     both = np.array([plan.law.shared(Moment(t, a, b, mechanism, m)) for t, a, b, m in rows], dtype=float)
     tau, drag = both.reshape(len(times), 2, n).swapaxes(0, 1)
-    qdd = robot.forward_dynamics(q, qd, tau + drag)
-    return View(tau, qdd, drag, robot.kinetic_energy(q, qd), robot.potential_energy(q))
+    qdd = _finite(robot.forward_dynamics, q, qd, tau + drag)
+    return View(tau, qdd, drag, _finite(robot.kinetic_energy, q, qd), _finite(robot.potential_energy, q))
 
 
-def run_of(plan: Plan, times: Array, states: Array, statistics: Statistics, message: str = "") -> Run:
-    """A run from its states (k, entries)."""
+def _finite(function: Callable[..., Array], *arrays: Array) -> Array:
+    """A function of a robot along states; nan where its numbers overflow, which it calls an error."""
+    try:
+        return function(*arrays)
+    except (InputError, SingularError):
+        if len(arrays[0]) == 1:
+            return np.full((1, *function(*(np.zeros_like(x) for x in arrays)).shape[1:]), np.nan)
+        return np.concatenate([_finite(function, *(x[k : k + 1] for x in arrays)) for k in range(len(arrays[0]))])
+
+
+def run_of(
+    plan: Plan, times: Array, states: Array, statistics: Statistics, message: str = "", broken: bool = False
+) -> Run:
+    """A run from its states (k, entries); of one that is `broken`, those before its numbers overflow."""
+    seen = vars(viewed(plan, times, states))
+    if broken:
+        whole = np.all([np.isfinite(x).reshape(len(times), -1).all(axis=1) for x in (states, *seen.values())], axis=0)
+        count = len(times) if whole.all() else int(np.argmin(whole))
+        times, states, seen = times[:count], states[:count], {name: x[:count] for name, x in seen.items()}
     arrays: dict[str, Any] = {name: part.copy() for name, part in plan.layout.split(states).items()}
-    arrays |= {name: np.ascontiguousarray(x) for name, x in vars(viewed(plan, times, states)).items()}
+    arrays |= {name: np.ascontiguousarray(x) for name, x in seen.items()}
     reference = None
     if plan.law.reference is not None:
         reference = tuple(np.asarray(x, dtype=float) for x in plan.law.reference(times))

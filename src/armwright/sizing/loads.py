@@ -24,9 +24,7 @@ from armwright.mechanism import Link, Mechanism
 from armwright.model.description import NO_BODY
 from armwright.robot import Robot
 from armwright.trajectory import Trajectory
-
-REST = 1e-12
-"""Of the largest speed of a joint: what is slower is rounding, and has no direction."""
+from armwright.trajectory.base import settled
 
 
 @dataclass(frozen=True)
@@ -51,8 +49,8 @@ class JointLoad:
     """One joint along all motions with all payloads.
 
     `carried` are the joints whose actuators it feels the masses of. Instants of all cases, a motion with a payload
-    each, stand one after the other; `cases` are where each begins and ends, `weights` the part of its case that each
-    instant stands for.
+    each, stand one after the other; `cases` are where each begins and ends, `titles` what they are, `weights` the part
+    of its case that each instant stands for.
     """
 
     name: str
@@ -65,6 +63,7 @@ class JointLoad:
     gravity: Linear
     inertia: Linear
     cases: tuple[slice, ...]
+    titles: tuple[str, ...]
     weights: Array
     times: Array
 
@@ -78,9 +77,10 @@ def loads(
     times = [np.linspace(motion.start, motion.end, size) for motion, _ in cases]
     states = [np.stack(motion(t)) for (motion, _), t in zip(cases, times, strict=True)]
     q, qd, qdd = np.concatenate(states, axis=1)
-    qd = np.where(np.abs(qd) > REST * np.max(np.abs(qd), axis=0), qd, 0.0)
+    qd = settled(qd, np.abs(qd).max())
     still = np.zeros_like(q)
     spans = tuple(slice(i * size, (i + 1) * size) for i in range(len(cases)))
+    titles = tuple(_title(k, motions, held, payloads) for held in payloads for k in range(len(motions)))
     weights = np.ones(size)
     weights[[0, -1]] = 0.5
     bare = [(held.with_rotors(0.0), span) for (_, held), span in zip(cases, spans, strict=True)]
@@ -108,11 +108,19 @@ def loads(
                 gravity=gravity,
                 inertia=turning,
                 cases=spans,
+                titles=titles,
                 weights=np.tile(weights / samples, len(cases)),
                 times=np.concatenate(times),
             )
         )
     return tuple(made)
+
+
+def _title(k: int, motions: Sequence[Trajectory], held: Robot, payloads: Sequence[Robot]) -> str:
+    """What a curve of a case is called: which motion, and holding what, where there are several."""
+    mass = 0.0 if held.payload is None else held.payload.mass
+    parts = [f"motion {k + 1}" if len(motions) > 1 else "", f"{mass:g} kg" if len(payloads) > 1 else ""]
+    return ", ".join(filter(None, parts)) or "motion"
 
 
 def _joined(parts: Sequence[Array]) -> Array:

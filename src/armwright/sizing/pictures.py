@@ -12,8 +12,8 @@ def plot(chosen: Any) -> Plot:
     """Torque over speed of the shaft of one motor, or force of a rod, a curve for each motion with each payload."""
     drive = chosen.actuator
     curves = [
-        Curve(f"case {i + 1}", chosen.speed[case].tolist(), chosen.torque[case].tolist(), colour=COLOURS[i % 6])
-        for i, case in enumerate(chosen.cases)
+        Curve(title, chosen.speed[case].tolist(), chosen.torque[case].tolist(), colour=COLOURS[i % 6])
+        for i, (title, case) in enumerate(zip(chosen.titles, chosen.cases, strict=True))
     ]
     note = f"{drive.name}; binding: {chosen.binding}, {chosen.used[chosen.binding]:.0%} used"
     if isinstance(drive, Hydraulic):

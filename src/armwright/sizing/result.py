@@ -32,7 +32,7 @@ class Chosen:
     `inertia` is the largest that the joint carries. At all instants of all cases, `q` is where it stands, `load` what
     it asks of the gearbox, `speed` and `torque` are those of the shaft of the motor, or speed and force of the rod,
     `tau` is the torque of the joint as inverse dynamics of the fitted robot gives it; `cases` are where each motion
-    with each payload begins and ends.
+    with each payload begins and ends, `titles` what they are called.
     """
 
     joint: str
@@ -45,6 +45,7 @@ class Chosen:
     torque: Array = field(repr=False)
     tau: Array = field(repr=False)
     cases: tuple[slice, ...] = field(repr=False)
+    titles: tuple[str, ...] = field(repr=False)
 
     @property
     def inertia_ratio(self) -> float | None:
@@ -251,7 +252,6 @@ def chosen_set(cost: float, drives: Sequence[Drive], asked: Sequence[JointLoad],
         exact, c = Asked.between(load, own, own), columns([drive])
         found, limited = c.uses(exact, terms), c.limited(terms)
         used = {name: float(found[name][0]) for name in CRITERIA if name in found and limited.get(name, True)}
-        joints.append(
-            Chosen(load.name, drive, used, exact.inertia, load.q, exact.torque[0], *c.moving(exact), load.cases)
-        )
+        moving = (load.q, exact.torque[0], *c.moving(exact))
+        joints.append(Chosen(load.name, drive, used, exact.inertia, *moving, load.cases, load.titles))
     return ActuatorSet(cost, tuple(joints))

@@ -25,6 +25,7 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.errors import InputError
+from armwright.progress import heard
 from armwright.sizing.judge import CRITERIA, Asked, Numbers, Terms, fits
 from armwright.sizing.loads import JointLoad
 
@@ -86,14 +87,16 @@ class Search:
     def run(self) -> list[tuple[float, tuple[int, ...]]]:
         """The best sets, cheapest first, as rows of the choices of each joint; none if there is no feasible set."""
         count, queue = itertools.count(), list[tuple[float, int, Node]]()
-        root = self._root()
+        root, tell = self._root(), heard() or (lambda share: None)
+        first = 0.0 if root is None else sum(float(cost.min()) for cost in root.costs)
         if root is not None:
-            heapq.heappush(queue, (sum(float(cost.min()) for cost in root.costs), next(count), root))
+            heapq.heappush(queue, (first, next(count), root))
         while queue:
             bound, _, node = heapq.heappop(queue)
             if bound >= self.limit:
                 break
             self.nodes += 1
+            tell((bound - first) / (self.limit - first))  # how much of the gap is closed that was left at first
             for child in self._split(node):
                 known = sum(float(cost.min()) for cost in child.costs)
                 if known < self.limit:

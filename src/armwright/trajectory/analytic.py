@@ -45,6 +45,13 @@ class Cycloid(OneFormula):
         q = [first + rate * progress for first, rate in zip(self.q0, self.rate, strict=True)]
         return q, [rate * speed for rate in self.rate], [rate * growth for rate in self.rate]
 
+    def _at(self, t: Array) -> State:
+        """The formula; after whole periods there is no acceleration, and not the rounding of pi."""
+        q, qd, qdd = super()._at(t)
+        angle = (t - self.span[0]) * self.frequency
+        whole = np.abs(np.sin(angle / 2)) <= 2 * np.finfo(FLOAT64).eps * np.abs(angle)
+        return q, qd, np.where(whole[..., np.newaxis], 0.0, qdd)
+
 
 def cycloid(
     q0: ArrayLike, rate: ArrayLike, frequency: float, duration: float | None = None, start: float = 0.0

@@ -33,6 +33,7 @@ MOST_PIECES = 32
 
 ROUNDING = 1e-9  # seconds by which t may lie outside the span and still mean its end
 JUMP = 1e-9  # radians or metres by which a part may miss the end of the part before
+REST = 1e-11  # speeds below this part of the fastest are rounding
 
 
 class Trajectory(ABC):
@@ -144,6 +145,11 @@ def chosen(condition: Scalar, positive: Scalar, otherwise: Scalar) -> Scalar:
     return positive if condition > 0 else otherwise
 
 
+def settled(qd: Array, fastest: Array | float) -> Array:
+    """Speeds that are only rounding beside the fastest are rest: dry friction would take the sign of an error."""
+    return np.where(np.abs(qd) > REST * fastest, qd, 0.0)
+
+
 def numeric_trace(trajectory: Trajectory, t: Scalar, remedy: str = "use sampled(trajectory)") -> Traced:
     """`trace` of a trajectory that can only be evaluated in float64: for numbers and arrays of them."""
     if not is_numeric(t):
@@ -234,7 +240,9 @@ class Retimed(Derived):
         return (t - self.at) * self.rate + self.origin
 
     def _at(self, t: Array) -> State:
-        q, qd, qdd = self.of._at(np.clip(self._inner(t), self.of.start, self.of.end))
+        first, last = (self.of.start, self.of.end) if self.rate > 0 else (self.of.end, self.of.start)
+        inner = np.where(t >= self.end, last, np.where(t <= self.start, first, self._inner(t)))
+        q, qd, qdd = self.of._at(np.clip(inner, self.of.start, self.of.end))
         return q, qd * self.rate, qdd * self.rate**2
 
     def _retimed(self, start: float, rate: float) -> Trajectory:

@@ -212,6 +212,7 @@ def cartesian_circle(
     """
     first, middle = _pose("start_pose", start_pose), _triple("center", center)
     along = _triple("axis", axis)
+    along = along / (np.abs(along).max() or 1.0)
     length, far = float(np.linalg.norm(along)), first[:3, 3] - middle
     radius = float(np.linalg.norm(far))
     if length == 0 or radius == 0:
@@ -223,6 +224,8 @@ def cartesian_circle(
             f"the start lies {short(above)} m along the axis from the centre; expected it in the plane of the circle, "
             f"such as center = {(middle + above * along / length).round(9).tolist()}"
         )
+    if not isinstance(turning, (bool, np.bool_)):
+        raise InputError(f"turning = {turning!r}; expected True or False: whether the tool turns with the circle")
     turn = along / length * number("angle", angle, "radians")
     if not turn.any():
         raise InputError("angle = 0: expected how far around the tool goes, in radians")

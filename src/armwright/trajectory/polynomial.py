@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from armwright.algebra import Array, Scalar
 from armwright.errors import InputError
-from armwright.trajectory.base import Traced, Trajectory
+from armwright.trajectory.base import State, Traced, Trajectory
 from armwright.trajectory.inputs import (
     FLOAT64,
     ends,
@@ -29,6 +29,10 @@ from armwright.trajectory.inputs import (
 
 NORMAL = (0.0, 0.0, 0.0, 0.0, 35.0, -84.0, 70.0, -20.0)
 """35 x^4 - 84 x^5 + 70 x^6 - 20 x^7: from 0 to 1 with no velocity, acceleration or jerk at either end."""
+
+
+ROUNDED = 8 * float(np.finfo(FLOAT64).eps)
+"""What is left of terms that cancel is rounding below this part of them."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -86,6 +90,24 @@ class PiecewisePolynomial(Trajectory):
         past = t - self.knots[middle]
         joints = [[past.select(a, b) for b, a in zip(*pair, strict=True)] for pair in zip(before, after, strict=True)]
         return past.select(late, early), joints
+
+    def _at(self, t: Array) -> State:
+        """The formulas; where a piece ends at rest, its rates are zero and not the rounding of large terms."""
+        q, *rates = super()._at(t)
+        piece = np.searchsorted(self.breaks[1:-1], t, side="left")
+        ends = (t == self.breaks[1:][piece])[..., np.newaxis]
+        qd, qdd = (np.where(ends & rests[piece], 0.0, x) for x, rests in zip(rates, self._rests, strict=True))
+        return q, qd, qdd
+
+    @cached_property
+    def _rests(self) -> tuple[Array, Array]:
+        """Which joints have no speed, and which no acceleration, at the end of each piece: no more than rounding."""
+        h = np.diff(self.breaks)[:, np.newaxis]
+        terms = self.coefficients * h[..., np.newaxis] ** np.arange(self.coefficients.shape[2])
+        _, *left = horner(list(np.moveaxis(terms, -1, 0)), 1.0)
+        _, *whole = horner(list(np.moveaxis(np.abs(terms), -1, 0)), 1.0)
+        speed, growth = (np.abs(x) <= np.full_like(h, ROUNDED) * y for x, y in zip(left, whole, strict=True))
+        return speed, growth
 
 
 def horner(powers: Sequence[Scalar], x: Scalar) -> tuple[Scalar, Scalar, Scalar]:

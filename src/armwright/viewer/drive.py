@@ -7,6 +7,7 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.robot import Robot
 from armwright.simulation import Run, simulate
+from armwright.simulation.sticking import method_for
 from armwright.torque import Law, pd, pd_gravity
 
 LONGEST = 60.0
@@ -43,5 +44,7 @@ def simulated(robot: Robot, q: Array, name: str, duration: float, limited: bool,
     """The run from rest at q under the law of that name."""
     seconds = float(np.clip(duration if np.isfinite(duration) else 1.0, 0.01, LONGEST))
     law = law_of(robot, q, name, limited)
-    every = max(0.01, seconds / RECORDS)
-    return simulate(robot, law, q0=q, duration=seconds, every=every, rtol=1e-6, progress=False, stops=stops or None)
+    every, method = max(0.01, seconds / RECORDS), method_for(robot, q, seconds)
+    return simulate(
+        robot, law, q, duration=seconds, integrator=method, rtol=1e-6, every=every, progress=False, stops=stops or None
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from armwright.model.visual import as_pose
 from armwright.robot import Robot
-from armwright.scene import looks
+from armwright.scene import directions, floor_below, looks
 from armwright.scene.bodies import PAYLOAD, moved_to
 from armwright.scene.looks import DENSITY
 from armwright.simulation import Run
@@ -30,6 +31,11 @@ SWITCHES = {
     "Inertia ellipsoids": ("ellipsoids", False),
 }
 PANEL_WIDTH = 340
+NARROW = 440
+"""Pixels below which a screen is that of a telephone, whose lower part is covered by the controls."""
+
+TRIES, SETTLING = 6, 0.5
+"""How often a page is told from where to look, and the seconds between."""
 
 
 class Page:
@@ -51,6 +57,7 @@ class Page:
         else:
             self.refresh()
         self._dress(self._figure, robot.without_payload())
+        server.on_client_connect(self._make_room)
         self._worker.start()
 
     @property
@@ -58,10 +65,12 @@ class Page:
         return self._player.playback
 
     def close(self) -> None:
+        self._player.stop()
         self._worker.stop()
 
     def alone(self) -> None:
-        """Nobody is looking: nothing is to move."""
+        """Nobody is looking: nothing is to move, nor to be computed."""
+        self._player.stop()
         self._worker.post("alone", self._player.pause)
         self._worker.post("let go", self._pose.let_go)
 
@@ -71,7 +80,7 @@ class Page:
     def _surroundings(self) -> None:
         scene, size = self._server.scene, self.stance.size
         cell = 10.0 ** np.floor(np.log10(0.4 * size))
-        scene.add_grid(
+        self._floor = scene.add_grid(
             "/floor",
             infinite_grid=True,
             cell_size=cell,
@@ -86,8 +95,24 @@ class Page:
         places = self.stance.places
         low, high = places.min(axis=0), places.max(axis=0)
         camera, across = self._server.initial_camera, max(size, 1.2 * float(np.linalg.norm(high - low)))
-        camera.look_at = (low + high) / 2
-        camera.position = (low + high) / 2 + across * np.array([0.85, -0.8, 0.42])
+        right, toward, up = directions(self.stance.gravity)
+        scene.set_up_direction(up)
+        camera.look_at, camera.up = (low + high) / 2, up
+        camera.position = (low + high) / 2 + across * (0.85 * right + 0.8 * toward + 0.42 * up)
+
+    def _make_room(self, client: Any) -> None:
+        """On a telephone the controls cover what is below: the robot is seen from farther away, in the upper part."""
+        camera, first = client.camera, self._server.initial_camera
+        if camera.image_width >= NARROW:
+            return
+        back = 1.7 * (first.position - first.look_at)
+        to, low = first.look_at + back, 0.55 * np.tan(camera.fov / 2) * np.linalg.norm(back) * first.up
+        for _ in range(TRIES):  # a page that has just opened may still put its camera where all begin
+            with client.atomic():
+                camera.position, camera.look_at = to, first.look_at - low
+            time.sleep(SETTLING)
+            if client.client_id not in self._server.get_clients() or np.allclose(camera.position, to, rtol=0.01):
+                return
 
     def _live_panel(self) -> None:
         """What is found of the robot, to the left of it."""
@@ -133,6 +158,8 @@ class Page:
         found = looks(robot)
         if found.notes and figure is self._figure:
             self._heading.content = readout.heading(robot, list(dict.fromkeys(found.notes))[:3])
+        if figure is self._figure:
+            self._floor.position = (0.0, 0.0, floor_below(robot, found, self.stance.q))
         figure.dress(found)
 
     def _payload(self) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.errors import ArmwrightError
 from armwright.names import shown
+from armwright.progress import listening
 from armwright.simulation import Run
 from armwright.viewer import readout
 from armwright.viewer.drive import LAWS, LONGEST, simulated
@@ -39,7 +40,7 @@ class RunPanel:
         self.playback: Playback | None = None
         self._drawn: Curves | None = None
         self._marked = -np.inf
-        self._running = False
+        self._running, self._stopped = False, threading.Event()
         self._simulation_controls()
         self._player_controls()
 
@@ -57,17 +58,21 @@ class RunPanel:
         self._button.on_click(self._worker.on("simulate", self._simulate))
 
     def _simulate(self) -> None:
-        """In a thread of its own: the page stays alive meanwhile."""
+        """In a thread of its own: the page stays alive meanwhile, and the button stops it."""
         if self._running:
+            self.stop()
+            self._status.content = readout.told("stopping ...")
             return
-        self._running, self._button.disabled = True, True
+        self._stopped.clear()
+        self._running, self._button.label = True, "Stop"
         self._status.content = readout.told("simulating ...")
         wanted = (self._law.value, float(self._duration.value), bool(self._limited.value), bool(self._stops.value))
         robot, q = self._stance.present, self._stance.q.copy()
 
         def run() -> None:
             try:
-                made = simulated(robot, q, *wanted)
+                with listening(self._told):
+                    made = simulated(robot, q, *wanted)
                 self._worker.post("simulated", lambda: self._simulated(made))
             except (ArmwrightError, ArithmeticError, np.linalg.LinAlgError) as error:
                 text = str(error)
@@ -75,15 +80,29 @@ class RunPanel:
 
         threading.Thread(target=run, daemon=True, name="armwright simulation").start()
 
+    def _told(self, share: float) -> None:
+        """How far a simulation is; one that is to stop hears it as Ctrl-C, and what there is of it is shown."""
+        if self._stopped.is_set():
+            raise KeyboardInterrupt
+        self._worker.post("told", lambda: self._show_share(share))
+
+    def _show_share(self, share: float) -> None:
+        if self._running and not self._stopped.is_set():
+            self._status.content = readout.told(f"simulating ... {share:.0%}")
+
+    def stop(self) -> None:
+        """Let a simulation end where it is."""
+        self._stopped.set()
+
     def _simulated(self, run: Run) -> None:
-        self._running, self._button.disabled = False, False
+        self._running, self._button.label = False, "Simulate"
         playback = Playback([run])
         self.open(playback)
         playback.play()
         self._show_playing()
 
     def _failed(self, text: str) -> None:
-        self._running, self._button.disabled = False, False
+        self._running, self._button.label = False, "Simulate"
         self._status.content = readout.told(text, False)
 
     def _player_controls(self) -> None:
@@ -227,6 +246,7 @@ def _summary(run: Run) -> str:
     """What came of a simulation, in a sentence: how long it took, what ended it, which limits it is beyond."""
     done = f"{run.t[-1] - run.t[0]:g} s in {1000 * run.statistics.seconds:.3g} ms"
     done += f", ended by {shown(run.ended_by)}" if run.ended_by else ""
+    done += f", {shown(run.message)}" if run.message else ""
     doubts = run.utilisation.doubts
     more = f"; and {len(doubts) - 2} more" if len(doubts) > 2 else ""
     return "; ".join([done, *doubts[:2]]) + more

@@ -73,7 +73,7 @@ def start(host: str, port: int | None, label: str) -> Any:
     viser = viser_package()
     if not isinstance(host, str) or not host:
         raise InputError(f"host = {host!r}; expected an address of this machine, such as {LOCAL}")
-    if port is not None and not (isinstance(port, int) and 0 < port < 1 << 16):
+    if port is not None and (isinstance(port, bool) or not isinstance(port, int) or not 0 < port < 1 << 16):
         raise InputError(f"port = {port!r}; expected a number from 1 to 65535")
     _check_free(host, port)
     with _starting, _looking(host) as looked, quiet():

@@ -112,9 +112,10 @@ class Stance:
         return q
 
     def _places(self, q: Array) -> Array:
-        """The origins of all links and frames, in the world (places, 3)."""
-        poses = self.robot.link_poses(q)
-        frames = [poses[frame.link] @ np.asarray(frame.pose) for frame in self.robot.frames if frame.link >= 0]
+        """The origins of all links and frames and of the tool, in the world (places, 3)."""
+        poses, robot = self.robot.link_poses(q), self.robot
+        known = robot.frames if robot.tip is None else (*robot.frames, robot.hand)
+        frames = [poses[frame.link] @ np.asarray(frame.pose) for frame in known if frame.link >= 0]
         return np.array([*poses, *frames])[:, :3, 3]
 
     def value(self, lever: Lever) -> float:
@@ -165,7 +166,7 @@ class Stance:
 
     @property
     def places(self) -> Array:
-        """Where its links and frames are, in the world (places, 3)."""
+        """Where its links, frames and tool are, in the world (places, 3)."""
         return self._places(self.q)
 
     @property

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from armwright.algebra import Array
+from armwright.progress import part
 from armwright.report.html import document, escape
 from armwright.report.plot import Plot, figures
 from armwright.study.papers.judgement import (
@@ -100,14 +101,18 @@ class Study:
             raise ValueError(f"{self.paper}: two findings are called {sorted(twice)[0]!r}")
 
     @classmethod
-    def of(cls, paper: str, title: str, summary: str, parts: Iterable[Part]) -> Study:
-        findings, plots = together(parts)
+    def of(cls, paper: str, title: str, summary: str, parts: Mapping[Callable[[], Part], float]) -> Study:
+        """What the parts find; by the seconds that each took when it was last looked at it is told how far it is."""
+        findings, plots = together(_run(parts))
         return cls(paper, title, summary, tuple(findings), tuple(plots))
 
     def page(self) -> str:
-        """One page with the table of findings and all figures."""
-        rows = [[*COLUMNS, "why"], *([*finding.row, finding.why] for finding in self.findings)]
+        """One page with the table of findings, why they are not equal, and all figures."""
+        reasons = {why: str(k) for k, why in enumerate(dict.fromkeys(f.why for f in self.findings if f.why), start=1)}
+        rows = [[*COLUMNS, "note"], *([*f.row, reasons.get(f.why, "")] for f in self.findings)]
         tables = [("Published beside obtained", rows)]
+        if reasons:
+            tables.append(("Notes", [["note", "why"], *([k, why] for why, k in reasons.items())]))
         return figures(self.title, self.summary, self.plots, tables, "reproduction", TONES)
 
 
@@ -132,6 +137,15 @@ def _linked(study: Study) -> str:
 def _counted(study: Study, verdicts: Iterable[Verdict]) -> str:
     counts = [(v, sum(finding.verdict is v for finding in study.findings)) for v in verdicts]
     return "".join(f'<td class="{TONES[v.value]}"><span>{n}</span></td>' if n else "<td></td>" for v, n in counts)
+
+
+def _run(parts: Mapping[Callable[[], Part], float]) -> Iterator[Part]:
+    whole, done = sum(parts.values()), 0.0
+    for run, seconds in parts.items():
+        with part(done / whole, (done + seconds) / whole):
+            made = run()
+        done += seconds
+        yield made
 
 
 def together(parts: Iterable[Part]) -> Part:

@@ -69,17 +69,19 @@ def study() -> Study:
     """All findings and figures of the paper."""
     arm = aw.load("grigorov")
     motion = trajectory.cubic(VIA_TIMES, VIA)
-    parts = (
-        *(_equations(), _trajectories(arm, motion), _torques(arm, motion), _oscillation(arm), _printed_sign(arm)),
-        *(
-            _load_as_force(arm, motion),
-            _integrators(arm),
-            _growth(),
-            _piecewise(arm, motion),
-            _independent(arm, motion),
-            _cylinders(arm, motion),
-        ),
-    )
+    parts: dict[Callable[[], Part], float] = {
+        _equations: 1.4,
+        partial(_trajectories, arm, motion): 0.1,
+        partial(_torques, arm, motion): 0.1,
+        partial(_oscillation, arm): 0.1,
+        partial(_printed_sign, arm): 0.1,
+        partial(_load_as_force, arm, motion): 0.1,
+        partial(_integrators, arm): 0.7,
+        _growth: 5.8,
+        partial(_piecewise, arm, motion): 0.3,
+        partial(_independent, arm, motion): 0.5,
+        partial(_cylinders, arm, motion): 0.9,
+    }
     return Study.of(
         "grigorov2013",
         "Grigorov 2013: generalised Newton-Euler equations for robots with revolute joints",

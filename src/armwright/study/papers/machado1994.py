@@ -21,6 +21,7 @@ import armwright as aw
 from armwright.check.numbers import evaluated
 from armwright.graph import count
 from armwright.integrate import method
+from armwright.progress import counted_off, part
 from armwright.report.plot import COLOURS, Curve, Plot
 from armwright.robot import Robot
 from armwright.study.papers import machado1994_runs as runs
@@ -60,14 +61,19 @@ FINE, MIDDLE = 1e-10, 1e-6
 def study() -> Study:
     rr = aw.load("rr")
     motion = TimedMotion(rr, runs.DURATION, [0.0, 0.0], records=10)
-    chart = charted(motion, DEGREES, runs.SUBSTEPS, runs.TOLERANCES)
-    arms = [Larger(aw.load("puma560"), (2, 4, 6)), Larger(aw.random_robot(7, 1, prismatic=0), (2, 4))]
+    with part(0.0, 0.3):
+        chart = charted(motion, DEGREES, runs.SUBSTEPS, runs.TOLERANCES)
+    larger = ((aw.load("puma560"), (2, 4, 6)), (aw.random_robot(7, 1, prismatic=0), (2, 4)))
+    with part(0.3, 0.7):
+        arms = [Larger(*each) for each in counted_off(larger)]
+    with part(0.7, 0.95):
+        slopes = orders(rr)
     findings = (
         *table_1(),
         *equations_6(rr),
         *customised(motion),
         complexity(motion, arms[0].motion),
-        *orders(rr),
+        *slopes,
         *figure_2(motion, chart),
         *figure_3(motion, chart),
         *figures_4_to_7(chart),

@@ -80,7 +80,7 @@ def study() -> Study:
         "whole table. In which frames those articulated bodies are is not told; "
         "two readings fit. The errors of the PUMA along its line are those of an unstable motion: they hang on data "
         "that are not printed, and only their size can be compared.",
-        (counts(), (gibbs(aw.load("puma560")), []), two_bodies(), straight_line()),
+        {counts: 3.9, lambda: (gibbs(aw.load("puma560")), []): 0.1, two_bodies: 1.0, straight_line: 1.5},
     )
 
 

@@ -19,6 +19,7 @@ from armwright.algebra import Array
 from armwright.formulations import find
 from armwright.function import compile as compile_function
 from armwright.integrate import solve
+from armwright.progress import counted_off, part
 from armwright.report.plot import Curve, Plot
 from armwright.study.papers import mohan2007_runs as paper
 from armwright.study.papers.finding import NOTHING, Finding, Part, above, below, claim, unchecked
@@ -126,18 +127,16 @@ def cause() -> Part:
 
 
 def arithmetic() -> Part:
-    """Tolerance, recursion and precision."""
+    """Tolerance and recursion, in doubles and in single precision."""
     doubles = {name: sweep(formulation) for name, formulation in FORMULATION.items()}
     single = {name: forced(rate(made, "float32"), ROUGH, ROUGH, PERIOD) for name, made in FORMULATION.items()}
-    found = [
-        tolerances(doubles["recursive"]),
-        in_doubles(doubles),
-        in_single(single),
-        *rounding(),
-        *in_fifty(),
-        seeds(),
-    ]
+    found = [tolerances(doubles["recursive"]), in_doubles(doubles), in_single(single)]
     return found, [departure_plot(doubles), error_plot(doubles["recursive"], single)]
+
+
+def many_digits() -> Part:
+    """What rounding does, against fifty digits, and what errors would explain the paper's times."""
+    return [*rounding(), *in_fifty(), seeds()], []
 
 
 def sweep(formulation: str) -> dict[float, Track]:
@@ -227,7 +226,9 @@ def in_fifty() -> list[Finding]:
         return [unchecked("Section 5", what, "yes", NEEDS_MPMATH) for what in (rounded, tighter)]
     with mpmath.workdps(DIGITS):
         kinds = (float, mpmath.mpf)
-        times = [exact_departure(name, number, paper.RELATIVE) for number in kinds for name in FORMULATION.values()]
+        asked = [(name, number) for number in kinds for name in FORMULATION.values()]
+        with part(0.0, 0.6):
+            times = [exact_departure(*each, paper.RELATIVE) for each in counted_off(asked)]
         tight = exact_departure("denoc", mpmath.mpf, TIGHT, TIGHT_METHOD)
     foreseen = growth().later(exact_departure("denoc", float, LESS_TIGHT, TIGHT_METHOD), LESS_TIGHT / TIGHT)
     texts = [f"{t:.6f}" for t in times]
