@@ -92,7 +92,7 @@ def rate(arm: aw.Robot, problem: str, dtype: str, columns: bool, states: int) ->
     arrays = batch(program.sizes, states, dtype, columns)
     (out,) = batch((program.results,), states, dtype, columns)
     took = seconds(lambda: kernel.launch(arrays, out))
-    code = kernel.code(kernel._layout(arrays, out))
+    code = kernel.code(kernel.layout(arrays, out))
     size = np.dtype(dtype).itemsize * (sum(program.sizes) + program.results)
     cp.get_default_memory_pool().free_all_blocks()
     return states / took, size * states / took, f"{code.registers} registers, {code.spilled} B spilled"

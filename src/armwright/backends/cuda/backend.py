@@ -34,6 +34,7 @@ class Straight(Repeated):
     def __init__(self, program: Program, dtype: str) -> None:
         self.shape, self.dtype, self._program = program.shape, np.dtype(dtype), program
         self._codes: dict[kernel.Layout, Code] = {}
+        self._layouts: dict[tuple[Any, ...], kernel.Layout] = {}
 
     @property
     def double(self) -> bool:
@@ -60,8 +61,14 @@ class Straight(Repeated):
             return code if tighter.spilled else tighter
         return code
 
-    def _layout(self, arrays: Sequence[Any], out: Any) -> kernel.Layout:
+    def layout(self, arrays: Sequence[Any], out: Any) -> kernel.Layout:
         """How arrays lie, as far as a kernel makes use of it."""
+        key = tuple((x.strides, x.data.ptr % 16) for x in (*arrays, out)), len(out)
+        if key not in self._layouts:
+            self._layouts[key] = self._seen(arrays, out)
+        return self._layouts[key]
+
+    def _seen(self, arrays: Sequence[Any], out: Any) -> kernel.Layout:
         side = self._side(arrays, out)
         if side is not None:
             return side
@@ -80,7 +87,7 @@ class Straight(Repeated):
         if out.strides[0] != size or states < 2 or any(x.strides[0] not in (0, size) for x in arrays):
             return None
         kinds = tuple(kernel.SIDE if side else kernel.ANY for side in beside)
-        if not kernel.long(self._program):
+        if not self._long:
             even = states % 2 == 0 and all(x.data.ptr % (2 * size) == x.strides[1] % (2 * size) == 0 for x in together)
             pairs = even and not self.double and entries <= kernel.PAIRS
             return kernel.Layout(kinds, kernel.SIDE, pairs=True) if pairs else None
@@ -124,7 +131,7 @@ class Straight(Repeated):
         told = cupy().empty(2, np.uint64)
         told.data.memset_async(0xFF, told.nbytes)
         marked = cupy().empty(len(out) if self._turns else 0, np.int64)
-        layout = self._layout(arrays, out)
+        layout = self.layout(arrays, out)
         where = 0 if good is None else good.data.ptr
         places = (told.data.ptr, told.data.ptr + told.itemsize, marked.data.ptr)
         apart = out.strides[1] // out.itemsize
@@ -134,6 +141,10 @@ class Straight(Repeated):
         if self._turns:
             code.launch(call, min(len(out), AGAIN), name="again")
         return told
+
+    @cached_property
+    def _long(self) -> bool:
+        return kernel.long(self._program)
 
     @cached_property
     def _turns(self) -> bool:
@@ -181,7 +192,7 @@ class Looped(Straight):
 
     def __init__(self, rolled: Rolled, tables: Tables, dtype: str) -> None:
         self.shape, self.dtype, self._rolled, self._tables = (len(tables.kinds),), np.dtype(dtype), rolled, tables
-        self._codes = {}
+        self._codes, self._layouts = {}, {}
 
     @property
     def source(self) -> str:
