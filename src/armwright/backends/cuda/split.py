@@ -21,6 +21,9 @@ ROOM = {False: 145, True: 116}
 HANDED = "handed"
 """The name of an argument: what was computed before."""
 
+WORTH = 2
+"""How many times what is computed at once parts may cost that do not spill."""
+
 LONG = 8000
 """Operations from which on only one way to split a program is tried."""
 
@@ -68,13 +71,14 @@ def stages(program: Program, double: bool) -> list[Stage]:
 
 
 def split(program: Program, double: bool, numbers: Sequence[int]) -> list[Part]:
-    """The parts of a program with the outputs of these numbers: one, where that has room."""
+    """The parts of a program with the outputs of these numbers: one, where that has room or parts would cost more."""
     whole = part(program, numbers)
     if whole.order.most <= ROOM[double]:
         return [whole]
     ways = _classes(program, numbers, whole.operations > LONG)
     tried = [parts for classes in ways if (parts := _parts(program, classes, double))]
-    return min(tried, key=lambda parts: Stage(program, parts).cost(double)) if tried else [whole]
+    best = min(tried, key=lambda parts: Stage(program, parts).cost(double), default=[whole])
+    return best if Stage(program, best).cost(double) < WORTH * Stage(program, [whole]).cost(double) else [whole]
 
 
 def part(program: Program, numbers: Sequence[int]) -> Part:
