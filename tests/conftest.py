@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import armwright as aw
+from armwright.backends.interface import BACKENDS
 from armwright.backends.llvm import compiler
 from armwright.formulations import FORMULATIONS, PROBLEMS, Formulation, find, problem_of
 from armwright.model.description import Mimic, parted
@@ -20,6 +21,8 @@ from armwright.trace import form
 os.environ.pop("COLUMNS", None)  # which workers of pytest-xdist have, and commands would keep to
 
 ROBOTS = aw.robots()
+HERE = [target for target in BACKENDS if target != "cuda"]
+"""Targets that need no card; texts for one are run as C++ (`test_cuda_text`, `test_cuda_text_rollouts`)."""
 ASKED = [f"{p.name}[1]" if p.indexed else p.name for p in PROBLEMS.values() if not p.held]
 INVERSE = aw.formulations("inverse_dynamics")
 MATRICES = aw.formulations("mass_matrix")

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 import armwright as aw
 from armwright import sizing
+from armwright.backends.cuda.device import cupy
 from armwright.cli import app
 from armwright.cli.app import COMMANDS
 from armwright.scenario import parse
@@ -27,6 +28,11 @@ def blocks(document: Path, language: str) -> list[str]:
 def test_python_blocks_run_in_order(
     document: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if document.name == "gpu.md":
+        try:
+            cupy()
+        except aw.ArmwrightError as missing:
+            pytest.skip(str(missing))
     monkeypatch.chdir(tmp_path)
     names: dict = {}
     for block in blocks(document, "python"):

@@ -8,11 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from conftest import HERE
 
 import armwright as aw
 from armwright import events, torque
 from armwright.algebra import sin
-from armwright.backends.interface import BACKENDS, ENDED
+from armwright.backends.interface import ENDED
 from armwright.backends.llvm import native
 from armwright.errors import InputError, SimulationError, SlowWarning, UnknownNameError
 from armwright.robot import Robot, random_tree
@@ -83,7 +84,7 @@ def test_a_compiled_event_is_found_where_one_called_from_python_is(integrator: s
     assert run.verify(10).largest < 1e-4
 
 
-@pytest.mark.parametrize("target", BACKENDS)
+@pytest.mark.parametrize("target", HERE)
 @pytest.mark.parametrize("integrator", ["rk4", "rkdp54"])
 def test_every_backend_ends_every_rollout_by_its_own_event(integrator: str, target: str) -> None:
     robot, law = random_tree(2, 5, floating=True), torque.Free()

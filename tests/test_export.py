@@ -239,7 +239,7 @@ def test_the_code_of_the_document_compiles_against_what_its_commands_export(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     commands = [c for c in re.findall(r"^armwright (export .*?)(?:  #.*)?$", DOCUMENT, flags=re.M) if "fmu" not in c]
-    assert len(commands) == 3
+    assert len(commands) == 4
     for command in commands:
         assert CliRunner().invoke(app, command.split()).exit_code == 0
     (code,) = re.findall(r"^```c\n(.*?)^```", DOCUMENT, flags=re.S | re.M)

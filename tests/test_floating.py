@@ -10,12 +10,12 @@ from functools import cache
 import free_flight
 import numpy as np
 import pytest
-from conftest import close
+from conftest import HERE, close
 from tree_oracle import Oracle, pin
 
 import armwright as aw
 from armwright import integrate, torque, trajectory
-from armwright.backends.interface import BACKENDS, backend
+from armwright.backends.interface import backend
 from armwright.backends.interpreter import Interpreted
 from armwright.backends.llvm import trial
 from armwright.errors import InputError, SlowWarning
@@ -129,7 +129,7 @@ def test_compiled_and_stepwise_take_the_same_steps(integrator: str, robot: Robot
     assert free_flight.unit_error(robot, whole.q) < 1e-15
 
 
-@pytest.mark.parametrize("target", BACKENDS)
+@pytest.mark.parametrize("target", HERE)
 def test_every_backend_leaves_quaternions_at_unit_length(target: str) -> None:
     robot, law = random_tree(1, 5, floating=True), torque.Free()
     for integrator, options in (("rk4", {"step": 0.05}), ("rkdp54", {"rtol": 1e-4})):

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import HERE
 
 import armwright as aw
-from armwright.backends.interface import BACKENDS
 from armwright.errors import Interrupted
 from armwright.simulation.kernels import rollout_of
 from armwright.simulation.plan import plan, settings
@@ -90,7 +90,7 @@ def test_ctrl_c_ends_a_batch_at_once_and_keeps_what_was_done(options: dict, tmp_
     assert alone.finished.all()
 
 
-@pytest.mark.parametrize("target", BACKENDS)
+@pytest.mark.parametrize("target", HERE)
 @pytest.mark.parametrize("how", [{"integrator": "rk4", "step": 0.01}, {"integrator": "dop853", "rtol": 1e-6}])
 def test_who_is_told_to_stop_stays_where_it_is(target: str, how: dict) -> None:
     arm = aw.load("rr")

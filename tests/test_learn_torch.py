@@ -129,7 +129,7 @@ def test_tensors_are_shared_and_may_lie_anyhow(monkeypatch):
     assert torch.equal(robots.inverse_dynamics(robot, *scattered), expected)
     assert torch.equal(robots.inverse_dynamics(robot, *(x.repeat_interleave(2, 0)[::2] for x in given)), expected)
     seen = []
-    dynamics = robots._dynamics(robot, "inverse_dynamics", "float64")
+    dynamics = robots._dynamics(robot, "inverse_dynamics", "float64", "cpu")
     value = dynamics.value
     monkeypatch.setattr(dynamics, "value", lambda arrays, threads: seen.extend(arrays) or value(arrays, threads))
     result = robots.inverse_dynamics(robot, *given)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from conftest import HERE
 
 import armwright as aw
-from armwright.backends.interface import BACKENDS
 from armwright.errors import InputError, SimulationWarning
 from armwright.simulation.measures import MEASURES
 
@@ -73,15 +73,14 @@ def test_measured_is_what_records_say(method: dict, follows: str) -> None:
 
 
 @pytest.mark.parametrize("method", [{"step": 0.01}, {"integrator": "rkdp54"}])
-def test_every_backend_measures_the_same(method: dict, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_backend_measures_the_same(method: dict) -> None:
     robot = aw.load("rr")
     law = aw.torque.pd([0.5, -0.3], kp=20, kd=2)
     found = []
-    for target in BACKENDS:
-        monkeypatch.setattr("armwright.simulation.batch.TARGET", target)
+    for target in HERE:
         run = aw.simulate_batch(
             robot, law, q0=[[0, 0], [0.1, 0.2]], duration=0.4, every=0.05, measure=list(MEASURES),
-            events=[aw.events.position("joint1", 0.05)], **method,
+            events=[aw.events.position("joint1", 0.05)], target=target, **method,
         )  # fmt: skip
         assert run.ended.tolist() == [0, -1] or run.ended.tolist() == [-1, 0]
         found.append({**run.measured, "reached": run.reached})

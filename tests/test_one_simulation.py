@@ -6,11 +6,10 @@ import warnings
 
 import numpy as np
 import pytest
-from conftest import close
+from conftest import HERE, close
 
 import armwright as aw
 from armwright import integrate, torque, trajectory
-from armwright.backends.interface import BACKENDS
 from armwright.errors import SlowWarning
 from armwright.layout import Layout
 from armwright.simulation import Run, simulate, simulate_batch
@@ -80,7 +79,7 @@ def test_every_backend_takes_the_steps_of_the_interpreter(name: str) -> None:
     options = {"step": 0.007} if name == "rk4" else {"rtol": 1e-6, "max_step": 0.02}
     planned = plan(ARM, STICKING + torque.pid(START, 20, 5, 2), settings(name, **options), 0.3, 0.03)
     meant = travelled(planned, "python")
-    for target in set(BACKENDS) - {"python"}:
+    for target in set(HERE) - {"python"}:
         got = travelled(planned, target)
         assert np.array_equal(got.steps, meant.steps)
         assert np.array_equal(got.rejected, meant.rejected)

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import ASKED, MASSLESS, POINT, close, led, random_case
+from conftest import ASKED, HERE, MASSLESS, POINT, close, led, random_case
 
 import armwright as aw
-from armwright.backends.interface import BACKENDS, backend
+from armwright.backends.interface import backend
 from armwright.formulations import FORMULATIONS, PROBLEMS, default_for, find, problem_of
 from armwright.formulations.problem import MEANING
 from armwright.function import Function
@@ -30,7 +30,7 @@ CASE = random_case(5, 3, actuators=True)
 LONG = random_case(26, 1, actuators=True)
 ARM, LED = CASE.arm, led(3)
 LOADS = {"tip_wrench": CASE.tip_wrench, "link_wrenches": CASE.link_wrenches}
-COMPILED = [target for target in BACKENDS if target != "python"]
+COMPILED = [target for target in HERE if target != "python"]
 LOOPED = [name for name, record in PROBLEMS.items() if record.loop is not None]
 BATCH = np.random.default_rng(0).uniform(-1, 1, (3, 2, 3, 5))
 FEW = np.random.default_rng(1).uniform(-1, 1, (3, 3, 26))
@@ -120,7 +120,7 @@ def test_a_robot_gives_what_is_compiled_for_it(problem_name: str) -> None:
     assert accepts == record.wrenches
 
 
-@pytest.mark.parametrize("target", BACKENDS)
+@pytest.mark.parametrize("target", HERE)
 def test_wrenches_count_where_the_record_says_so(problem_name: str, target: str) -> None:
     f, state = asked(ARM, problem_name, target), state_of(problem_name, BATCH)
     if not problem_of(problem_name).wrenches:
@@ -191,7 +191,7 @@ def test_no_other_problem_takes_a_number() -> None:
             aw.compile(ARM, f"{name}[0]")
 
 
-@pytest.mark.parametrize("target", BACKENDS)
+@pytest.mark.parametrize("target", HERE)
 @pytest.mark.parametrize("rows", [[POINT, MASSLESS], [MASSLESS, POINT]], ids=["everywhere", "in line"])
 def test_a_singular_matrix_is_said_by_what_solves_with_it(problem_name: str, target: str, rows: list[dict]) -> None:
     f = aw.compile(aw.Robot.from_dh(rows, "modified"), problem_name, target=target)
@@ -226,7 +226,7 @@ def test_a_tree_is_never_sent_into_the_loop_of_a_chain(problem_name: str) -> Non
         assert form_of(record, tree) == (Form.STRAIGHT if links <= most else Form.WRITTEN)
 
 
-@pytest.mark.parametrize("target", BACKENDS)
+@pytest.mark.parametrize("target", HERE)
 def test_a_long_chain_has_every_problem(problem_name: str, target: str) -> None:
     arm, f, state = LONG.arm, asked(LONG.arm, problem_name, target), state_of(problem_name, FEW)
     if find(problem_name).traced:
@@ -244,7 +244,7 @@ def test_a_long_chain_has_every_problem(problem_name: str, target: str) -> None:
             _ = f.source
 
 
-@pytest.mark.parametrize("target", BACKENDS)
+@pytest.mark.parametrize("target", HERE)
 @pytest.mark.parametrize("name", LOOPED)
 def test_a_loop_takes_wrenches_and_single_precision(name: str, target: str) -> None:
     """One wrench for the tool of all states, others for the links of each."""
@@ -277,7 +277,7 @@ def written(arm: aw.Robot, name: str, state: list[np.ndarray]) -> np.ndarray:
 # Backends
 
 
-KINDS = [(target, dtype) for target in BACKENDS for dtype in backend(target).dtypes]
+KINDS = [(target, dtype) for target in HERE for dtype in backend(target).dtypes]
 
 
 @pytest.mark.parametrize(("target", "dtype"), KINDS)
@@ -339,5 +339,5 @@ def test_a_backend_makes_loops(problem: str, target: str, dtype: str) -> None:
 
 def test_an_unknown_target_lists_what_there_is() -> None:
     for target in ("gpu", None, ["cpu"]):
-        with pytest.raises(aw.UnknownNameError, match=r"unknown target .*Known: cpu, python"):
+        with pytest.raises(aw.UnknownNameError, match=r"unknown target .*Known: cpu, cuda, python"):
             backend(target)

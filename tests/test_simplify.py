@@ -21,9 +21,10 @@ from typing import Any, NamedTuple
 import mpmath
 import numpy as np
 import pytest
+from conftest import HERE
 
 import armwright as aw
-from armwright.backends.interface import BACKENDS, backend
+from armwright.backends.interface import backend
 from armwright.export import EXPORTS, Wanted
 from armwright.graph import Expr, Graph, count
 from armwright.graph.angles import written_out
@@ -607,7 +608,7 @@ def agrees(p: Program, given: np.ndarray, got: np.ndarray, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("target", BACKENDS)
+@pytest.mark.parametrize("target", HERE)
 def test_a_backend_computes_what_a_random_graph_means(target: str, dtype: str) -> None:
     assert dtype in backend(target).dtypes
     for p in programs(12).values():
@@ -636,6 +637,28 @@ def _from_c(made: Mapping[str, str], folder: Path, dtype: str) -> dict[str, Call
     def call(name: str, state: np.ndarray) -> np.ndarray:
         state, out = state.astype(dtype), np.empty(PROGRAMS[name].shape, dtype)
         getattr(library, f"puma560_{name}")(ctypes.c_void_p(state.ctypes.data), ctypes.c_void_p(out.ctypes.data))
+        return out
+
+    return {name: partial(call, name) for name in PROGRAMS}
+
+
+def _from_cuda(made: Mapping[str, str], folder: Path, dtype: str) -> dict[str, Call]:
+    """As C++."""
+    if (compiler := shutil.which("g++")) is None:
+        pytest.skip("no g++ on this machine")
+    (folder / "puma560.cuh").write_text(made["puma560.cuh"])
+    calls = [
+        f'extern "C" void {name}(const puma560::real *x, puma560::real *out) {{ puma560::{name}(x, out); }}'
+        for name in PROGRAMS
+    ]
+    (folder / "use.cpp").write_text("\n".join(['#include "puma560.cuh"', *calls]))
+    strict = ["-std=c++17", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O2", "-ffp-contract=off", "-shared", "-fPIC"]
+    subprocess.run([compiler, *strict, str(folder / "use.cpp"), "-o", str(folder / "f.so")], check=True)
+    library = ctypes.CDLL(str(folder / "f.so"))
+
+    def call(name: str, state: np.ndarray) -> np.ndarray:
+        state, out = state.astype(dtype), np.empty(PROGRAMS[name].shape, dtype)
+        getattr(library, name)(ctypes.c_void_p(state.ctypes.data), ctypes.c_void_p(out.ctypes.data))
         return out
 
     return {name: partial(call, name) for name in PROGRAMS}
@@ -678,6 +701,7 @@ def _from_sympy(made: Mapping[str, Any], folder: Path, dtype: str) -> dict[str, 
 FROM: dict[str, Callable[[Mapping[str, Any], Path, str], dict[str, Call]]] = {
     "c": _from_c,
     "cpp": _from_c,  # what it adds is a view of the same functions
+    "cuda": _from_cuda,
     "fmu": _from_fmu,
     "python": _from_python,
     "casadi": _from_casadi,
@@ -735,7 +759,7 @@ def stays_broken(got: np.ndarray) -> None:
     assert np.array_equal(got, expected, equal_nan=True)
 
 
-@pytest.mark.parametrize("target", BACKENDS)
+@pytest.mark.parametrize("target", HERE)
 def test_what_is_not_a_number_stays_so(target: str) -> None:
     p = PROGRAMS["corners"]
     out = np.empty((len(BROKEN), *p.shape))
@@ -757,7 +781,7 @@ def test_a_division_of_numbers_by_zero_runs_on_every_backend() -> None:
     """It is left for run time, and there it is not finite."""
     g = Graph()
     outputs = [g.constant(0) / 0, 1 / g.constant(0), g.constant(-2).sqrt(), g.input("x") * 2]
-    for target in BACKENDS:
+    for target in HERE:
         out = np.empty((1, 4))
         assert not backend(target).kernel(program(outputs, g), "float64").run([np.ones((1, 3))], out)
         assert np.array_equal(out[0], [np.nan, np.inf, np.nan, 2.0], equal_nan=True)

@@ -442,6 +442,25 @@ def test_a_changed_study_is_refused_with_the_difference(study: aw.Study, tmp_pat
     sweep(replace(study, name="another name changes no number"), tmp_path, threads=1, part=(1, 7))
 
 
+def test_a_folder_is_of_one_target_and_says_of_which(tmp_path: Path) -> None:
+    made = aw.Study(
+        "rr",
+        {"payload.mass": [0.0, 1.0]},
+        {"method": "list"},
+        {"measures": ["peak_speed"]},
+        duration=0.02,
+        target="cpu",
+    )
+    results, other = made.run(tmp_path / "cpu"), replace(made, target="python").run(tmp_path / "python")
+    assert other.study.target == "python" and results.count == other.count == 2
+    np.testing.assert_allclose(*(x.columns(["peak_speed1"])["peak_speed1"] for x in (results, other)), rtol=1e-9)
+    sweep(replace(made, target=None), tmp_path / "cpu")
+    with pytest.raises(InputError, match='target: was "python", is nothing'):
+        sweep(replace(made, target=None), tmp_path / "python")
+    with pytest.raises(ModelError, match="unknown target 'cdua'"):
+        sweep(replace(made, target="cdua"), tmp_path / "new")
+
+
 def test_a_worker_with_other_files_or_another_version_is_found_out(
     study: aw.Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from armwright.robot import Robot, random_robot
     from armwright.rules import problems
     from armwright.simulation import BatchRun, Phase, Run, events, simulate_batch, simulate_phases, torques_along
+    from armwright.simulation.draws import draws
     from armwright.simulation.simulate import simulate
     from armwright.simulation.stepper import stepper
     from armwright.sizing.size import size
@@ -58,6 +59,7 @@ __all__ = [
     "UnreachableError",
     "compile",
     "count_operations",
+    "draws",
     "errors",
     "events",
     "export",
@@ -89,8 +91,8 @@ _ROOMS = {
     "robot": ["Robot", "random_robot"],
     "rules": ["problems"],
     "simulation": [
-        *("BatchRun", "Phase", "Run", "events", "simulate", "simulate_batch", "simulate_phases", "stepper"),
-        "torques_along",
+        *("BatchRun", "Phase", "Run", "draws", "events", "simulate", "simulate_batch", "simulate_phases"),
+        *("stepper", "torques_along"),
     ],
     "sizing": ["size"],
     "study.operation_counts": ["count_operations"],

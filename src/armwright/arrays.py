@@ -18,12 +18,19 @@ from armwright.mechanism import Wrench
 _LINE = 64  # bytes of a line of the cache
 
 
-def numbers(name: str, value: ArrayLike, wanted: str) -> Array:
-    """`value` as an array of numbers of some kind: no text that looks like some, and nothing that is masked."""
+def numbers(name: str, value: ArrayLike, wanted: str, card: bool = False) -> Array:
+    """`value` as an array of numbers of some kind: no text that looks like some, and nothing that is masked.
+
+    One that lies on a card stays there, if it may be on the `card`.
+    """
     if masked(value):
         raise InputError(f"{name} has masked entries; fill them first")
+    if not card and on_card(value):
+        raise InputError(
+            f"{name} is on a graphics card; expected an array of NumPy, or target='cuda' where there is one"
+        )
     try:
-        array = np.asarray(value)
+        array: Array = value if on_card(value) else np.asarray(value)  # type: ignore[assignment]
     except (TypeError, ValueError) as error:
         why = "its rows differ in length" if "inhomogeneous" in str(error) else str(error)
         raise InputError(f"{name} is not an array of numbers: {why}; {wanted}") from None
@@ -31,6 +38,21 @@ def numbers(name: str, value: ArrayLike, wanted: str) -> Array:
         held = "Python objects" if array.dtype.kind == "O" else f"{array.dtype.name} values"
         raise InputError(f"{name} holds {held}, not numbers; {wanted}")
     return array
+
+
+def on_card(value: object) -> bool:
+    """Whether an array is on a graphics card, of whichever package it is."""
+    kind = type(value).__module__.partition(".")[0]
+    if kind == "torch":
+        return bool(getattr(value, "is_cuda", False))
+    if kind in ("jax", "jaxlib"):
+        return any(device.platform in ("gpu", "cuda") for device in getattr(value, "devices", set)())
+    return hasattr(value, "__cuda_array_interface__")
+
+
+def package(*arrays: object) -> Any:
+    """Whose arrays these are, CuPy's if one of them is on a card, else NumPy's: for making others."""
+    return sys.modules["cupy"] if any(map(on_card, arrays)) else np
 
 
 def masked(value: object) -> bool:
@@ -44,13 +66,15 @@ def masked(value: object) -> bool:
     return isinstance(value, (list, tuple)) and any(masked(x) for x in value if not isinstance(x, Real))
 
 
-def checked(name: str, value: ArrayLike, trailing: tuple[int, ...], dtype: np.dtype[Any], meaning: str) -> Array:
+def checked(
+    name: str, value: ArrayLike, trailing: tuple[int, ...], dtype: np.dtype[Any], meaning: str, card: bool = False
+) -> Array:
     """`value` as an array of shape (..., *trailing) of numbers."""
     expected = ", ".join(map(str, trailing))
     wanted = f"expected shape ({expected}{',' if len(trailing) == 1 else ''}) or (..., {expected}): {meaning}"
     if not trailing:
         wanted = f"expected a number, or an array with one for each state: {meaning}"
-    array = numbers(name, value, wanted)
+    array = numbers(name, value, wanted, card)
     with np.errstate(over="ignore"):  # what becomes infinite is told with the result
         array = array.astype(dtype, copy=False)
     if array.ndim < len(trailing) or array.shape[array.ndim - len(trailing) :] != trailing:
@@ -119,7 +143,7 @@ def by_state(array: Array, batch: tuple[int, ...], shape: tuple[int, ...]) -> Ar
 
 def regular(array: Array) -> Array:
     """The same numbers, copied only if they lie where compiled code cannot read them: between the places of others."""
-    lies = all(stride % array.itemsize == 0 for stride in array.strides) and array.flags.aligned
+    lies = all(stride % array.itemsize == 0 for stride in array.strides) and getattr(array.flags, "aligned", True)
     return array if lies else np.ascontiguousarray(array)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.arrays import by_state, check_finite, check_out, direct, empty, scalars, stacked, viewed, wrench
+from armwright.arrays import on_card as arrays_on_card
 from armwright.backends.interface import Backend, Kernel
 from armwright.errors import ArmwrightError, InputError, SingularError
 from armwright.formulations import Formulation, Problem
@@ -71,6 +72,50 @@ def by_kernel(kernel: Kernel, subject: Subject) -> Evaluate:
         return result
 
     return evaluate
+
+
+def on_card(kernel: Any, subject: Subject) -> Evaluate:
+    """One kernel for every state, all of them on the card; unless it raises, with which states are good."""
+    shape, dtype = kernel.shape, subject.dtype
+    entries = math.prod(shape)
+
+    def evaluate(call: Call) -> Any:
+        arrays, shapes, batch, given, _, raises = call
+        out: Any = given
+        states, xp = math.prod(batch), kernel.arrays
+        there = {name: kernel.placed(array) for name, array in arrays.items()}
+        columns = [
+            xp.broadcast_to(array, (*batch, *shapes[name])).reshape(states, math.prod(shapes[name]))
+            for name, array in there.items()
+        ]
+        if out is not None and (not arrays_on_card(out) or out.shape != (*batch, *shape) or out.dtype != dtype):
+            raise InputError(
+                f"out is {type(out).__name__} {getattr(out, 'dtype', '')} {getattr(out, 'shape', '')}; expected an "
+                f"array on the card of {dtype} with shape {(*batch, *shape)}"
+            )
+        beside = len(batch) == 1 and states > 1 and all(c.strides[0] in (0, c.itemsize) for c in columns)
+        target = xp.empty((entries, states), dtype).T if beside else xp.empty((states, entries), dtype)
+        if out is not None and out.flags.c_contiguous and not any(xp.may_share_memory(out, c) for c in columns):
+            target = out.reshape(states, entries)
+        good: Any = None if raises else xp.empty(states, bool)
+        bad = kernel.launch(columns, target, good)
+        result = target.reshape((*batch, *shape)) if not beside or len(shape) == 1 else _unfolded(target, shape)
+        if raises and kernel.first(bad) is not None:
+            told = {name: kernel.fetched(array) for name, array in there.items()}
+            raise not_finite(subject, call._replace(arrays=told), kernel.fetched(result))
+        if out is not None and not xp.may_share_memory(out, target):
+            out[...] = result
+        result = out if out is not None else result
+        return result if raises else (result, good.reshape(batch))
+
+    return evaluate
+
+
+def _unfolded(columns: Any, shape: tuple[int, ...]) -> Any:
+    """Results (states, entries) that lie side by side, as (states, *shape) in the same memory."""
+    states = len(columns)
+    axes = (len(shape), *range(len(shape)))
+    return columns.T.reshape(*shape, states).transpose(axes)
 
 
 def loop_kernel(backend: Backend, loop: Loop, subject: Subject, loads: tuple[str, ...]) -> Kernel:

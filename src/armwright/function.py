@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.arrays import checked, common_shape, direct, empty, viewed, whole_number
+from armwright.arrays import checked, common_shape, direct, empty, on_card, viewed, whole_number
 from armwright.backends.interface import Kernel, backend
 from armwright.errors import InputError, SingularError, unknown
 from armwright.evaluate import Call, Evaluate, Subject, as_written, by_columns, by_kernel, by_loop, loop_kernel
+from armwright.evaluate import on_card as by_card
 from armwright.formulations import PROBLEMS, Formulation, default_for, find, problem_of
 from armwright.formulations.problem import MEANING, numbered
 from armwright.graph import OperationCount, count
@@ -30,7 +31,7 @@ from armwright.model.description import Description
 from armwright.model.frames import on_links
 from armwright.model.vary import check
 from armwright.trace.choose import cheapest
-from armwright.trace.form import Form, form_of, loops, too_long
+from armwright.trace.form import Form, form_of, too_long
 from armwright.trace.tracing import Request, Traced, traced
 
 _MANY_STATES = 16384  # from here on all cores are used unless told otherwise
@@ -111,6 +112,10 @@ class Function:
         One that is not finite is an error that names the state; with `raises=False` it is nan, and a second array says
         which states are good.
         """
+        if self._card is not None and any(map(on_card, (*state, tip_wrench, link_wrenches, out))):
+            wrenches = {"tip_wrench": tip_wrench, "link_wrenches": link_wrenches}
+            there: Array = self._there(state, {k: v for k, v in wrenches.items() if v is not None}, out, raises)
+            return there
         if not raises:
             wrenches = {"tip_wrench": tip_wrench, "link_wrenches": link_wrenches}
             return self._masked(state, {k: v for k, v in wrenches.items() if v is not None}, out, threads)
@@ -173,7 +178,12 @@ class Function:
 
     @cached_property
     def _plain(self) -> Traced:
-        return self._traced((), loops(self.robot))
+        return self._traced((), self._solves)
+
+    @property
+    def _solves(self) -> bool:
+        """Whether systems of equations are solved in a loop."""
+        return self.robot.n >= backend(self.target).solves
 
     def _traced(self, loads: tuple[str, ...], looped: bool) -> Traced:
         asked = Request(self.problem, self.robot, loads, self.vary, looped)
@@ -231,7 +241,7 @@ class Function:
         if loads not in self._kernels:
             made = backend(self.target)
             if self._form is Form.STRAIGHT:
-                program = (self._traced(loads, loops(self.robot)) if loads else self._plain).program
+                program = (self._traced(loads, self._solves) if loads else self._plain).program
                 self._kernels[loads] = made.kernel(written_out(program), self.dtype.name)
             else:
                 assert self._record.loop is not None
@@ -254,6 +264,26 @@ class Function:
         result[~good] = np.nan
         return result, good
 
+    def _there(self, state: tuple[Any, ...], wrenches: dict[str, Any], out: Any, raises: bool) -> Any:
+        """A call with arrays on the card: its result is there, too, as one of the package they are of."""
+        card = self._card
+        assert card is not None
+        kind = card.package([*state, *wrenches.values(), out])
+        if self._form is not Form.STRAIGHT:
+            raise InputError(f"{too_long(self.robot, 'arrays on the card are')}; give arrays of NumPy")
+        with card.stream(kind):
+            taken = {name: card.taken(value) for name, value in wrenches.items()}
+            call = self._call(tuple(map(card.taken, state)), taken, card.taken(out), None, card=True)
+            done = by_card(self._kernel(tuple(wrenches)), self._subject)(call._replace(raises=raises))
+            if raises:
+                return out if out is not None else card.given(done, kind)
+            return out if out is not None else card.given(done[0], kind), card.given(done[1], kind)
+
+    @cached_property
+    def _card(self) -> Any:
+        """Where arrays may be besides NumPy's, if anywhere."""
+        return backend(self.target).card
+
     def _checked(
         self, state: tuple[ArrayLike, ...], wrenches: dict[str, Any], out: Array | None, threads: int | None
     ) -> Array:
@@ -261,7 +291,12 @@ class Function:
         return self._evaluator(tuple(wrenches))(call)
 
     def _call(
-        self, state: tuple[ArrayLike, ...], wrenches: dict[str, Any], out: Array | None, threads: int | None
+        self,
+        state: tuple[ArrayLike, ...],
+        wrenches: dict[str, Any],
+        out: Array | None,
+        threads: int | None,
+        card: bool = False,
     ) -> Call:
         if len(state) != len(self.arguments):
             raise InputError(f"{self!r} got {len(state)} arguments; expected {len(self.arguments)}")
@@ -271,7 +306,7 @@ class Function:
         given = dict(zip(self.arguments, state, strict=True)) | wrenches
         shapes = {**self._shapes, "tip_wrench": (6,), "link_wrenches": (len(self.robot.links), 6)}
         arrays = {
-            name: checked(name, value, shapes[name], self.dtype, MEANING.get(name, "a parameter that varies"))
+            name: checked(name, value, shapes[name], self.dtype, MEANING.get(name, "a parameter that varies"), card)
             for name, value in given.items()
         }
         batch = common_shape({name: (array, len(shapes[name])) for name, array in arrays.items()})
@@ -312,7 +347,8 @@ def compile(  # noqa: A001  (the public name is aw.compile)
 
     problem      {problems}
     formulation  a name from `formulations(problem)`; by default whichever takes the fewest operations for this robot
-    target       "cpu", or "python": the interpreter that says what compiled code must compute
+    target       "cpu"; "cuda", an NVIDIA card: arrays of CuPy, PyTorch and JAX that lie there are read where they are,
+                 and so are results; or "python": the interpreter that says what compiled code must compute
     dtype        "float64" or "float32"
     vary         robot parameters that stay open and are further arguments, in this order: "payload.mass", "gravity",
                  "<link>.com", "<joint>.viscous", ... (`armwright.model.vary` lists them)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
+from armwright.backends.interface import BACKENDS
 from armwright.errors import unknown
 from armwright.integrate import methods
 from armwright.model.bodies import BASE_KEYS, SLENDER_KEYS
@@ -286,6 +287,7 @@ def study() -> Json:
     own: dict[str, tuple[Json, str]] = {
         "name": (TEXT, "What the study is called."),
         "chunk": (COUNT, "Rollouts of a file of results."),
+        "target": ({"enum": list(BACKENDS)}, "What computes them: cpu, or cuda for a card."),
         "actuators": (TABLE, "A catalogue, and motor and gearbox of each joint."),
         "vary": (
             {"type": "object", "minProperties": 1},

@@ -13,11 +13,12 @@ from __future__ import annotations
 import concurrent.futures.thread  # noqa: F401  (before MAKING is registered, see there)
 import logging  # noqa: F401  (as well)
 import os
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,11 @@ from armwright.integrate.control import Gains
 from armwright.integrate.tableaus import Steps
 from armwright.layout import Layout
 
-BACKENDS = {"cpu": "armwright.backends.llvm.backend", "python": "armwright.backends.interpreter"}
+BACKENDS = {
+    "cpu": "armwright.backends.llvm.backend",
+    "cuda": "armwright.backends.cuda.backend",
+    "python": "armwright.backends.interpreter",
+}
 """The module of each target; one is imported when something is compiled for it."""
 
 
@@ -84,8 +89,37 @@ class Rollout(Protocol):
     def entries(self) -> int: ...
     @property
     def source(self) -> str: ...
-    def run(self, fields: Mapping[str, Array | int], rollouts: int, threads: int = 1) -> None:
+    @property
+    def arrays(self) -> Any:
+        """The module whose arrays it is given: NumPy, or one alike where it computes elsewhere."""
+
+    @property
+    def own(self) -> tuple[bool, ...] | None:
+        """Which of the open numbers are rows of p; None for all. The others are the same for all rollouts."""
+
+    def sharing(self, own: tuple[bool, ...]) -> Rollout:
+        """The same for rollouts that have only some open numbers for their own, if that is worth anything."""
+
+    def most(self, numbers: int) -> int:
+        """How many rollouts there is memory for at a time, if each takes so many numbers."""
+
+    def run(self, fields: Mapping[str, Any], rollouts: int, threads: int = 1) -> None:
         """Go on to the times of the records; arrays are changed in place (see `FIELDS`)."""
+
+
+class Near:
+    """Base of rollouts that are computed in the memory of this process."""
+
+    arrays: Any = np
+    own: tuple[bool, ...] | None = None
+
+    def sharing(self, own: tuple[bool, ...]) -> Self:
+        del own
+        return self
+
+    def most(self, numbers: int) -> int:
+        del numbers
+        return sys.maxsize
 
 
 @dataclass(frozen=True)
@@ -96,6 +130,15 @@ class Backend:
     loop: Callable[[Rolled, Tables, str], Kernel]
     rollout: Callable[[Program, Steps, Layout, Watch | None, Gauge | None, str], Rollout]
     dtypes: tuple[str, ...] = ("float64", "float32")
+    solves: int = 18
+    """Coordinates from which on systems of equations are solved in a loop.
+
+    On a CPU that takes as long for a quadruped as straight code does and compiles in half the time; of a humanoid two
+    thirds as long, in a quarter of the time. Of smaller robots straight code is up to 1.6 times as fast.
+    """
+
+    card: Any = None
+    """What takes arrays of other packages that lie where it computes, and gives them back."""
 
 
 def backend(target: str) -> Backend:
@@ -179,7 +222,8 @@ place; records (count, entries, stride) are filled at `times` (count,), which ar
 steps, or in as many as the error estimate needs, at most `limit` from one record to the next. Records are `rows` rows
 apart: `entries`, or 0 where each takes the place of the one before. totals (gauges, stride) are what a `Gauge` has
 found so far. Once `stop` (1,), a whole number that another thread may write, is not zero, every rollout stays where it
-is after the step it is in: y and t say where, and later records are not written.
+is after the step it is in: y and t say where, and later records are not written. Where a rollout has only some open
+numbers for its `own`, p has no rows but these, and `shared` has the others.
 """
 
 OPTIONS = ("rtol", "atol", "longest", "safety", "alpha", "beta", "retry", "shrink", "grow", "hold")

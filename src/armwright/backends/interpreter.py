@@ -19,6 +19,7 @@ from armwright.backends.interface import (
     UNSEEN,
     Backend,
     Gauge,
+    Near,
     Repeated,
     Rolled,
     Tables,
@@ -136,6 +137,7 @@ def _slopes(
                 for x, rates in ((dq, moving), (dv, gaining))
             )
             F = _stacked(computed(advance.without(program), [place[:, :n], place[:, n:], *given[2:]]), y)
+            F = F if program.equations is None else solved(program.equations, F.T).T
             by_q, by_qd, by_tau = np.moveaxis(F.reshape(-1, 3, n, n), 1, 0)
             moving.append(dvi)
             gaining.append(by_q @ dqi + by_qd @ dvi + np.concatenate([np.zeros((len(y), n, 2 * n)), by_tau], axis=2))
@@ -202,7 +204,7 @@ class Swept(Repeated):
         return bool(np.isfinite(out).all())
 
 
-class Stepped:
+class Stepped(Near):
     """Rollouts one after the other, each by the steps of `integrate.runge_kutta`."""
 
     width = 1

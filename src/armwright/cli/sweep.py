@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,6 +33,7 @@ def run_sweep(
     threads: Annotated[int | None, typer.Option(help="Threads of this process; all cores by default.", min=1)] = None,
     workers: Annotated[int | None, typer.Option(help="Processes of a Dask cluster made here instead.", min=1)] = None,
     cluster: Annotated[str | None, typer.Option(help="The address of a Dask cluster, tcp://host:8786.")] = None,
+    target: Annotated[str | None, typer.Option(help="cpu, or cuda for a card; else as the study says.")] = None,
     chunk: Annotated[str | None, typer.Option(metavar="K/N", help="Part K of N alone, for arrays of jobs.")] = None,
     status: Annotated[bool, typer.Option("--status", help="Say how far it is, and do nothing.")] = False,
     report: Annotated[bool, typer.Option("--report", help=f"Write {PAGE} of what there is into the folder.")] = False,
@@ -44,7 +46,7 @@ def run_sweep(
     """
     folder = output or (study if study.is_dir() else study.with_name(f"{study.stem}_results"))
     if row is not None:
-        _rerun(_study(study), row, json)
+        _rerun(_study(study, target), row, json)
         return None
     if status or report:
         _look(folder, report, json)
@@ -52,7 +54,7 @@ def run_sweep(
     part = _part(chunk)
     try:
         with _bar(not json) as tell:
-            done = sweep(_study(study), folder, threads, workers, cluster, part, tell)
+            done = sweep(_study(study, target), folder, threads, workers, cluster, part, tell)
     except KeyboardInterrupt:
         note("stopped", "yellow", f"{folder} keeps the chunks that were done; the same command goes on from there")
         raise
@@ -69,8 +71,9 @@ def run_sweep(
     return useful
 
 
-def _study(path: Path) -> Study:
-    return open_study(path).study if path.is_dir() else Study.read(path)
+def _study(path: Path, target: str | None) -> Study:
+    study = open_study(path).study if path.is_dir() else Study.read(path)
+    return study if target is None else replace(study, target=target)
 
 
 def _part(given: str | None) -> tuple[int, int] | None:

@@ -37,12 +37,13 @@ def export(
 
     to="c"        <name>.h, <name>.c, a self-test and a CMakeLists in `directory`; returns the paths
     to="cpp"      the same, and <name>.hpp with Eigen's types over it
+    to="cuda"     <name>.cuh of device functions, which is C++ as well, a self-test and a CMakeLists
     to="fmu"      <name>.fmu of FMI 3.0, forward dynamics for a solver elsewhere and the other functions as outputs
     to="python"   <name>.py in `directory`; returns the path in a list
     to="casadi", "jax", "sympy"   a dictionary of native functions (SymPy: symbols and matrix) by name; with a
                   `directory` <name>_<to>.py, a module of functions of their arrays or symbols
 
-    dtype         "float64", or in C "float32"
+    dtype         "float64", or in C and CUDA "float32"
     vary          robot parameters that stay open and are further arguments, as those of `armwright.compile`
     wrenches      "tip_wrench" or "link_wrenches", further arguments after all others of what depends on them
     """

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from armwright.backends import replay
-from armwright.backends.text import c, cpp, python
+from armwright.backends.text import c, cpp, cuda, python
 from armwright.export.checks import checks
 from armwright.export.fmu import FORWARD, unit
 from armwright.export.names import arguments, identifier, shown
@@ -82,14 +82,20 @@ def _about(wanted: Wanted) -> c.About:
     return c.About(wanted.prefix, wanted.title, version(), digest(robot), robot.joints, robot.nq, said)
 
 
-def _c(wanted: Wanted) -> dict[str, str]:
-    double = wanted.dtype == "float64"
-    loosest, factor = (1e-10, 1e-6) if double else (1e-4, 50.0)
-    vectors = {
+def _checks(wanted: Wanted) -> dict[str, list[c.Vectors]]:
+    loosest, factor = (1e-10, 1e-6) if wanted.dtype == "float64" else (1e-4, 50.0)
+    return {
         name: [(state, exact, max(loosest, factor * error)) for state, exact, error in checks(f, wanted.wrenches[name])]
         for name, f in wanted.functions.items()
     }
-    return c.files(_about(wanted), wanted.written, vectors, double)
+
+
+def _c(wanted: Wanted) -> dict[str, str]:
+    return c.files(_about(wanted), wanted.written, _checks(wanted), wanted.dtype == "float64")
+
+
+def _cuda(wanted: Wanted) -> dict[str, str]:
+    return cuda.files(_about(wanted), wanted.written, _checks(wanted), wanted.dtype == "float64")
 
 
 def _cpp(wanted: Wanted) -> dict[str, str]:
@@ -127,6 +133,7 @@ def _native(package: str, convert: Callable[[str, Program], Any], about: str) ->
 EXPORTS = {
     "c": Form(_c, dtypes=("float64", "float32"), about="header, source, self-test and a CMakeLists"),
     "cpp": Form(_cpp, dtypes=("float64", "float32"), about="the same, and a header with Eigen's types"),
+    "cuda": Form(_cuda, dtypes=("float64", "float32"), about="a header of device functions, and a self-test"),
     "fmu": Form(
         _fmu, package="fmpy", about="a unit of FMI 3.0, model exchange", functions=(FORWARD, "inverse_dynamics")
     ),

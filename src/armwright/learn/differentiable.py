@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from armwright.algebra import Array, dot
-from armwright.arrays import by_state, check_finite, checked, common_shape
+from armwright.arrays import by_state, check_finite, checked, common_shape, package
 from armwright.backends.interface import Kernel, backend
 from armwright.errors import ArmwrightError, InputError
 from armwright.formulations.problem import MEANING, problem_of
@@ -55,6 +55,8 @@ class Differentiable(Protocol):
     def name(self) -> str: ...
     @property
     def dtype(self) -> np.dtype[Any]: ...
+    @property
+    def target(self) -> str: ...
     @property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
         """Of one state, by argument."""
@@ -108,9 +110,9 @@ class Dynamics:
     last: Sequence[Array] = ()
     masked = False
 
-    def __init__(self, robot: Robot, problem: str, dtype: str) -> None:
+    def __init__(self, robot: Robot, problem: str, dtype: str, target: str = "cpu") -> None:
         self.robot, self.problem, self.dtype, self.name = robot, problem, np.dtype(dtype), f"{problem} of {robot.name}"
-        self.function = compile_function(robot, problem, dtype=dtype)
+        self.target, self.function = target, compile_function(robot, problem, target=target, dtype=dtype)
         names = problem_of(problem).arguments
         self.shapes = {name: (robot.nq if name == "q" else robot.n,) for name in names}
         self.results = {RESULTS[problem]: robot.n}
@@ -121,7 +123,7 @@ class Dynamics:
     def pulled(self, arrays: Sequence[Array], seeds: Sequence[Array], threads: int) -> tuple[Array, ...]:
         batch, back = arrays[0].shape[:-1], self._back
         states = math.prod(batch)
-        found = np.empty((states, *back.shape), self.dtype)
+        found = package(*arrays).empty((states, *back.shape), self.dtype)
         plain = (
             x.reshape(states, -1) if x.flags.c_contiguous and states else by_state(x, batch, x.shape[-1:])
             for x in (*arrays, *seeds)
@@ -148,7 +150,7 @@ class Dynamics:
         if not straight(self.robot):
             raise InputError(too_long(self.robot, "gradients are compiled"))
         program = written_out(cheapest(Request(self.problem, self.robot)).program)
-        return backend("cpu").kernel(_along_units(pullback(program)), self.dtype.name)
+        return backend(self.target).kernel(_along_units(pullback(program)), self.dtype.name)
 
 
 def _along_units(back: Program) -> Program:

@@ -1,13 +1,14 @@
-"""Dynamics and steps of robots as functions of JAX's arrays on the CPU, under `jit`, `vmap` and `grad`.
+"""Dynamics and steps of robots as functions of JAX's arrays, on the CPU or a card, under `jit`, `vmap` and `grad`.
 
 tau = inverse_dynamics(robot, q, qd, qdd)      arrays (n,) or (..., n), float32 or, with x64 enabled, float64
 qdd = forward_dynamics(robot, q, qd, tau)
 q, qd = step(stepper, q, qd, tau)              stepper = armwright.stepper(robot, dt=0.01, dtype="float32")
 q, qd = rollout(stepper, q0, qd0, tau)         tau (..., steps, n): every state on the way
 
-XLA calls the compiled code on its own buffers: nothing is copied, and no Python runs meanwhile. Gradients are compiled
-as values are, for reverse mode and of first order; those by quaternions in q are along the unit sphere. What has no
-finite result is an error of JAX that says which state and why.
+XLA calls the compiled code on its own buffers: nothing is copied, and on the CPU no Python runs meanwhile; on a card it
+launches the kernel on XLA's stream. Gradients are compiled as values are, for reverse mode and of first order; those by
+quaternions in q are along the unit sphere. What has no finite result is an error of JAX that says which state and why.
+For arrays on a card a stepper is made with target="cuda".
 """
 
 from __future__ import annotations
@@ -20,9 +21,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.backends.interface import Kernel
-from armwright.backends.llvm.backend import Straight
-from armwright.backends.llvm.xla import Handler
+from armwright.backends.interface import Kernel, backend
 from armwright.errors import ArmwrightError, InputError
 from armwright.learn.differentiable import (
     SECOND,
@@ -83,13 +82,14 @@ def rollout(
 
 
 def _solved(robot: Robot, problem: str, given: Mapping[str, Any]) -> Any:
-    function, call = _dynamics(checked_robot(robot, problem), problem, _common_dtype(problem, given))
+    dtype = _common_dtype(problem, given)
+    function, call = _dynamics(checked_robot(robot, problem), problem, dtype, _target(given))
     return call(*_prepared(function, given))[0]
 
 
 @lru_cache(KEPT)
-def _dynamics(robot: Robot, problem: str, dtype: str) -> tuple[Dynamics, Callable[..., Arrays]]:
-    function = Dynamics(robot, problem, dtype)
+def _dynamics(robot: Robot, problem: str, dtype: str, target: str) -> tuple[Dynamics, Callable[..., Arrays]]:
+    function = Dynamics(robot, problem, dtype, target)
     return function, jax.jit(_differentiable(function))
 
 
@@ -123,23 +123,27 @@ def _whole(start: Sequence[Any], ends: Sequence[Any]) -> Arrays:
 
 
 def _common_dtype(what: str, given: Mapping[str, Any]) -> str:
-    """The kind of numbers of arrays, none of which is known to be elsewhere than on the CPU."""
+    """The kind of numbers of arrays."""
     for name, x in given.items():
         if not isinstance(x, (jax.Array, np.ndarray)):
             raise InputError(f"{what}: {name} is {type(x).__name__}; expected an array, such as jnp.asarray({name})")
-        if isinstance(x, jax.Array) and not isinstance(x, jax.core.Tracer):
-            places = {device.platform for device in x.devices()}
-            if places != {"cpu"}:
-                raise InputError(
-                    f"{what}: {name} is on {', '.join(places)}; expected an array on the CPU, such as "
-                    f"jax.device_put({name}, jax.devices('cpu')[0])"
-                )
     dtypes = {name: str(jax.dtypes.canonicalize_dtype(x.dtype)) for name, x in given.items()}
     first = next(iter(dtypes.values()))
     if first not in ("float32", "float64") or set(dtypes.values()) != {first}:
         listed = ", ".join(f"{name} {dtype}" for name, dtype in dtypes.items())
         raise InputError(f"{what} got {listed}; expected all float32, or all float64")
     return first
+
+
+def _target(given: Mapping[str, Any]) -> str:
+    """Where arrays are; of those that are traced it is only known where JAX computes if nothing is said."""
+    seen = [x for x in given.values() if isinstance(x, jax.Array) and not isinstance(x, jax.core.Tracer)]
+    places = {device.platform for x in seen for device in x.devices()} or {jax.default_backend()}
+    if len(places) > 1 or places - set(PLACES):
+        raise InputError(
+            f"arrays are on {', '.join(sorted(places))}; expected all on the CPU, or all on one NVIDIA card"
+        )
+    return PLACES[places.pop()]
 
 
 def _prepared(function: Differentiable, given: Mapping[str, Any]) -> tuple[Arrays, Arrays, Arrays]:
@@ -149,6 +153,11 @@ def _prepared(function: Differentiable, given: Mapping[str, Any]) -> tuple[Array
         raise InputError(
             f"{function.name} got {dtype}; its stepper has {function.dtype}: make it with armwright.stepper(..., "
             f"dtype={dtype!r}), or enable jax_enable_x64 for float64"
+        )
+    if (function.target == "cuda") != (_target(given) == "cuda"):
+        raise InputError(
+            f"{function.name} got arrays for target={_target(given)!r}, and is made for {function.target!r}; make its "
+            f"stepper with target={_target(given)!r}, or move them with jax.device_put"
         )
     batch = batch_of(function, {name: x.shape for name, x in given.items()})
     shapes = function.shapes.values()
@@ -220,7 +229,10 @@ def _once(function: Differentiable, pulled: Callable[..., Any]) -> Callable[...,
     return made
 
 
-_HANDLERS: dict[str, Handler] = {}
+PLACES = {"cpu": "cpu", "gpu": "cuda", "cuda": "cuda"}
+"""What computes for each platform of JAX."""
+
+_HANDLERS: dict[str, Any] = {}
 """What XLA may call, until the process ends."""
 
 _NUMBERS = count()
@@ -230,8 +242,14 @@ def _native(
     function: Differentiable, kernel: Kernel, sizes: Sequence[int], check: Callable[[Sequence[Array]], None]
 ) -> Callable[..., Any]:
     """A kernel as a function of JAX's arrays (..., entries); `check` raises what there is to say of bad arguments."""
-    if not isinstance(kernel, Straight):
-        raise InputError(f"{function.name} is not compiled for the CPU; expected target='cpu'")
+    if function.target == "cuda":
+        return _launched(function, kernel, check)
+    if function.target != "cpu":
+        raise InputError(f"{function.name} is for target={function.target!r}; expected target='cpu', or 'cuda'")
+    from armwright.backends.llvm.backend import Straight  # noqa: PLC0415  (no LLVM is needed for a card)
+    from armwright.backends.llvm.xla import Handler  # noqa: PLC0415
+
+    assert isinstance(kernel, Straight)
 
     def explain(arrays: list[Array]) -> str:
         states = max(len(x) for x in arrays)
@@ -249,5 +267,28 @@ def _native(
     def run(*arrays: Any) -> Any:
         result = jax.ShapeDtypeStruct((*arrays[0].shape[:-1], entries), function.dtype)
         return jax.ffi.ffi_call(name, result, vmap_method="broadcast_all")(*arrays)
+
+    return run
+
+
+def _launched(function: Differentiable, kernel: Any, check: Callable[[Sequence[Array]], None]) -> Callable[..., Any]:
+    """A kernel for a card as a function of JAX's arrays (..., entries)."""
+    from jax.experimental.buffer_callback import buffer_callback  # noqa: PLC0415  (where there is a card)
+
+    card, (entries,) = backend(function.target).card, kernel.shape
+
+    def launch(context: Any, out: Any, *given: Any) -> None:
+        with card.stream_at(context.stream):
+            result = card.seen(out)
+            columns = [card.spread(card.seen(x), result.shape[:-1]) for x in given]
+            told = kernel.launch(columns, result.reshape(-1, entries))
+            if not function.masked and kernel.first(told) is not None:
+                check([card.fetched(x) for x in columns])
+                raise overflow(function)
+
+    def run(*arrays: Any) -> Any:
+        result = jax.ShapeDtypeStruct((*arrays[0].shape[:-1], entries), function.dtype)
+        made: Any = buffer_callback(launch, result, vmap_method="broadcast_all")
+        return made(*arrays)
 
     return run

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from armwright.algebra import Array
+from armwright.arrays import package
 from armwright.errors import InputError, SimulationError
 from armwright.learn.differentiable import Code, check_seeds
 from armwright.simulation import Stepper
@@ -37,6 +38,7 @@ class _Stepped:
             f"a {what} of {robot.name}",
             not raises,
         )
+        self.target = stepper.target
         self.results, self.last = {"q": robot.nq, "qd": robot.n}, (stepper.code.plan,)
 
     @property
@@ -97,7 +99,7 @@ class Step(_Stepped):
 
     def check(self, arrays: Sequence[Array]) -> None:
         kernel, (states, _) = self.code.value, arrays[0].shape
-        found = np.empty((states, *kernel.shape), self.dtype)
+        found = package(*arrays).empty((states, *kernel.shape), self.dtype)
         if not kernel.run(arrays, found):
             raise self.stepper.failure(arrays, (states,), np.asarray(np.isfinite(found).all(axis=-1)))
 

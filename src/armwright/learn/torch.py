@@ -1,4 +1,4 @@
-"""Dynamics and steps of robots as functions of PyTorch's tensors on the CPU, which autograd differentiates.
+"""Dynamics and steps of robots as functions of PyTorch's tensors, on the CPU or a card, which autograd differentiates.
 
 tau = inverse_dynamics(robot, q, qd, qdd)      tensors (n,) or (..., n), float32 or float64
 qdd = forward_dynamics(robot, q, qd, tau)
@@ -6,15 +6,17 @@ q, qd = step(stepper, q, qd, tau)              stepper = armwright.stepper(robot
 q, qd = rollout(stepper, q0, qd0, tau)         tau (..., steps, n): every state on the way
 
 Tensors are read where they lie, and results are written once. Gradients are compiled as values are, of first order;
-those by quaternions in q are along the unit sphere. As many threads are used as PyTorch uses.
+those by quaternions in q are along the unit sphere. As many threads are used as PyTorch uses. For tensors on a card a
+stepper is made with target="cuda", and all runs on PyTorch's stream.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from armwright.backends.interface import backend
 from armwright.errors import InputError
 from armwright.learn.differentiable import SECOND, Differentiable, Dynamics, batch_of, checked_robot
 from armwright.learn.steps import Rollout, Step
@@ -65,25 +67,36 @@ def rollout(stepper: Stepper, q0: Tensor, qd0: Tensor, tau: Tensor, raises: bool
 
 def _solved(robot: Robot, problem: str, given: Mapping[str, Tensor]) -> Tensor:
     dtype = _common_dtype(problem, given)
-    (result,) = _called(_dynamics(checked_robot(robot, problem), problem, dtype), given, dtype)
+    (result,) = _called(_dynamics(checked_robot(robot, problem), problem, dtype, _target(given)), given, dtype)
     return result
 
 
 @lru_cache(KEPT)
-def _dynamics(robot: Robot, problem: str, dtype: str) -> Dynamics:
-    return Dynamics(robot, problem, dtype)
+def _dynamics(robot: Robot, problem: str, dtype: str, target: str) -> Dynamics:
+    return Dynamics(robot, problem, dtype, target)
+
+
+def _target(given: Mapping[str, Tensor]) -> str:
+    """Where tensors are, all of them."""
+    return "cuda" if any(x.is_cuda for x in given.values()) else "cpu"
 
 
 def _common_dtype(what: str, given: Mapping[str, Tensor]) -> str:
-    """The kind of numbers of tensors, all of which are on the CPU."""
+    """The kind of numbers of tensors, all of which are on the CPU or on one card."""
     for name, x in given.items():
         if not isinstance(x, Tensor):
             raise InputError(
                 f"{what}: {name} is {type(x).__name__}; expected a tensor, such as torch.as_tensor({name})"
             )
-        if x.device.type != "cpu" or x.layout is not torch.strided:
-            kind = f"on {x.device}" if x.device.type != "cpu" else f"{x.layout}"
-            raise InputError(f"{what}: {name} is {kind}; expected a dense tensor on the CPU, such as {name}.cpu()")
+        if x.device.type not in ("cpu", "cuda") or x.layout is not torch.strided:
+            kind = f"{x.layout}" if x.device.type in ("cpu", "cuda") else f"on {x.device}"
+            raise InputError(
+                f"{what}: {name} is {kind}; expected a dense tensor on the CPU or a card, such as {name}.cpu()"
+            )
+    places = {name: x.device for name, x in given.items()}
+    if len(set(places.values())) > 1:
+        listed = ", ".join(f"{name} on {place}" for name, place in places.items())
+        raise InputError(f"{what} got {listed}; expected all in one place")
     dtypes = {name: x.dtype for name, x in given.items()}
     first = next(iter(dtypes.values()))
     if first not in DTYPES or set(dtypes.values()) != {first}:
@@ -100,6 +113,12 @@ def _called(function: Differentiable, given: Mapping[str, Tensor], dtype: str) -
             f"{function.name} got {dtype}; its stepper has {function.dtype}: convert the tensors, or make it with "
             f"armwright.stepper(..., dtype={dtype!r})"
         )
+    if (function.target == "cuda") != (_target(given) == "cuda"):
+        where = next(iter(given.values())).device
+        raise InputError(
+            f"{function.name} got tensors on {where}, and is made for target={function.target!r}; expected a stepper "
+            f"with target={_target(given)!r}"
+        )
     shapes, tensors = list(function.shapes.values()), list(given.values())
     first = tensors[0].shape[: -len(shapes[0])]
     apart = any(x.ndim > 1 for x in function.held)
@@ -110,8 +129,14 @@ def _called(function: Differentiable, given: Mapping[str, Tensor], dtype: str) -
     return results
 
 
-def _tensors(arrays: Sequence[Any]) -> tuple[Tensor, ...]:
-    return tuple(torch.as_tensor(array) for array in arrays)
+def _computed(function: Differentiable, work: Callable[..., Sequence[Any]], tensors: Sequence[Tensor]) -> Any:
+    """What `work` makes of tensors as arrays, in the same memory, on so many threads; as tensors."""
+    card = backend(function.target).card
+    if card is None:
+        arrays = [x.detach().numpy() for x in tensors]
+        return tuple(torch.as_tensor(array) for array in work(arrays, torch.get_num_threads()))
+    with card.stream("torch"):
+        return tuple(card.given(array, "torch") for array in work([card.taken(x) for x in tensors], 1))
 
 
 def _mapped(of: Any, size: int, in_dims: Sequence[int | None], function: Any, tensors: Sequence[Tensor]) -> Any:
@@ -127,8 +152,8 @@ def _mapped(of: Any, size: int, in_dims: Sequence[int | None], function: Any, te
 class _Value(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
     def forward(function: Differentiable, *tensors: Tensor) -> tuple[Tensor, ...]:
-        arrays = [x.detach().numpy() for x in tensors]
-        return _tensors(function.value(arrays, torch.get_num_threads()))
+        made: tuple[Tensor, ...] = _computed(function, function.value, tensors)
+        return made
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Sequence[Any], output: Any) -> None:
@@ -151,8 +176,13 @@ class _Value(torch.autograd.Function):  # type: ignore[misc]
 class _Pulled(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
     def forward(function: Differentiable, *tensors: Tensor) -> tuple[Tensor, ...]:
-        arrays, count = [x.detach().numpy() for x in tensors], len(function.shapes)
-        return _tensors(function.pulled(arrays[:count], arrays[count:], torch.get_num_threads()))
+        count = len(function.shapes)
+
+        def pulled(arrays: Sequence[Any], threads: int) -> Sequence[Any]:
+            return function.pulled(arrays[:count], arrays[count:], threads)
+
+        made: tuple[Tensor, ...] = _computed(function, pulled, tensors)
+        return made
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Sequence[Any], output: Any) -> None:

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
 from armwright.arrays import numbers, whole_number
-from armwright.backends.interface import backend
+from armwright.backends.interface import LANES, Rollout, backend
 from armwright.errors import InputError, Interrupted, SimulationWarning, unknown
 from armwright.integrate import Event as PythonEvent
 from armwright.integrate import method, methods
+from armwright.model.family import Family
 from armwright.model.vary import check
 from armwright.robot import Robot
+from armwright.simulation.columns import Column, Columns
+from armwright.simulation.draws import Draw
 from armwright.simulation.events import Event, Watched, on_robot, started
 from armwright.simulation.kernels import TARGET, rollout_of, view_of
 from armwright.simulation.measures import LOST, MEASURES, WITHIN, Totals, chosen, split, way_to
@@ -35,7 +38,7 @@ from armwright.simulation.plan import (
     start_of,
     stopped,
 )
-from armwright.simulation.rollouts import Rollouts
+from armwright.simulation.rollouts import Outcome, Rollouts
 from armwright.simulation.run import BatchRun
 from armwright.simulation.view import looked_up
 from armwright.torque import Law, Stops, law_for
@@ -68,6 +71,8 @@ def simulate_batch(
     measure: str | Sequence[str] = (),
     within: float = WITHIN,
     keep: bool | None = None,
+    target: str = TARGET,
+    rollouts: int | None = None,
 ) -> BatchRun:
     """Many motions at once, compiled whole: `q0` is (rollouts, nq) and `qd0` (rollouts, n), or one row for all.
 
@@ -87,6 +92,10 @@ def simulate_batch(
                 `measured`, (rollouts, n) each; looked at `every` so many seconds, by default after every given step, or
                 a hundred times if steps are chosen. `within` is what "settling_time" means by being there
     keep        whether the states at the records are kept; by default where `every` is given and nothing is measured
+    target      "cpu"; "cuda" for a card, on which this robot's own code is compiled (docs/gpu.md), whatever of it does
+                not vary folded in; "python" for the interpreter, which defines what the others compute
+    rollouts    how many, where no array says so: q0, qd0 and vary may be drawn, by `aw.draws(seed).uniform(low, high)`
+                or `.normal(mean, std)`, where rollout i has its numbers of seed, name and i alone
 
     Ctrl-C raises `errors.Interrupted`, a KeyboardInterrupt whose `result` has what there is of the rollouts: `finished`
     says which came to their end, `reached` where the others are, and records they did not come to are nan.
@@ -107,22 +116,21 @@ def simulate_batch(
         )
     if laws:
         planned = _together(planned, laws, duration is None, stops)
-    begin = start_of(planned, q0, qd0, many=True)
-    planned = replace(planned, events=started(_ending(on_robot(robot, events)), begin[0]))
-    if dtype not in backend(TARGET).dtypes:
-        raise unknown("dtype", dtype, backend(TARGET).dtypes)
-    whole_number("threads", threads, 1)
+    _check_target(target, dtype, threads)
+    begin = _start(planned, q0, qd0)
+    planned = replace(planned, events=started(_ending(on_robot(robot, events)), begin[0][0]))
     names, values = parameters(vary)
-    y, p = _batch(planned, begin, values)
-    fixed, shared = planned.how.step is not None, planned.family(names)
+    shared = planned.family(names) if target == TARGET else Family(planned.robot)
+    y, p = _batch(planned, begin, values, shared, rollouts)
     kernel = rollout_of(
-        shared.robot, planned.numbers.form, names, integrator, fixed, dtype, TARGET, shared.names, **planned.watching
-    )
-    rollouts = Rollouts(planned, kernel, y, p)
-    seconds, message = rollouts.travel(threads, progress)
-    run = _batch_run(planned, rollouts, names, seconds, message)
+        shared.robot, planned.numbers.form, names, integrator, planned.how.step is not None, dtype, target,
+        shared.names, **planned.watching,
+    ).sharing(p.own)  # fmt: skip
+    found, seconds, message = _travelled(planned, kernel, y, p, threads, progress)
+    look = partial(_viewed, planned, found, p, names, shared, kernel.dtype, target)
+    run = _batch_run(planned, found, look, seconds, message)
     if message:
-        done = f"{int(run.finished.sum())} of {rollouts.count} rollouts are finished"
+        done = f"{int(run.finished.sum())} of {len(y)} rollouts are finished"
         raise Interrupted(f"{message}: {done}; .result of this error has them, and its .finished says which", run)
     return run
 
@@ -182,12 +190,38 @@ def _together(plan: Plan, laws: Sequence[Law], whole: bool, stops: Stops | bool 
     return replace(plan, each=tuple(stopped(law, plan.robot, stops) for law in laws))
 
 
-def parameters(vary: Any) -> tuple[tuple[str, ...], dict[str, Array]]:
-    """The open parameters as arrays of numbers."""
+Start: TypeAlias = "tuple[Array, Draw | None]"
+"""Numbers (rollouts, entries) or (entries,), and what is drawn in their place."""
+
+
+def _start(plan: Plan, q0: Any, qd0: Any) -> tuple[Start, Start]:
+    """Positions and velocities to begin with; those that are drawn must be numbers without conditions."""
+    drawn = [x if isinstance(x, Draw) else None for x in (q0, qd0)]
+    if drawn[0] is not None and (plan.robot.balls or plan.robot.loops):
+        raise InputError("q0 is drawn, and this robot has quaternions or loops; expected an array of positions")
+    q, qd = start_of(plan, None if drawn[0] else q0, None if drawn[1] else qd0, many=True)
+    return (q, drawn[0]), (qd, drawn[1])
+
+
+def _check_target(target: Any, dtype: Any, threads: Any) -> None:
+    if dtype not in (dtypes := backend(target).dtypes):
+        raise unknown("dtype", dtype, dtypes)
+    whole_number("threads", threads, 1)
+    if target != TARGET and threads != 1:
+        raise InputError(f"threads = {threads} are those of a CPU; expected target='cpu', or leave threads= out")
+
+
+def parameters(vary: Any) -> tuple[tuple[str, ...], dict[str, Array | Draw]]:
+    """The open parameters as arrays of numbers, or to be drawn."""
     if vary is not None and not isinstance(vary, Mapping):
         raise InputError(f"vary = {vary!r}: expected a mapping, such as {{'payload.mass': masses}}")
-    values: dict[str, Array] = {}
+    values: dict[str, Array | Draw] = {}
     for name, value in (vary or {}).items():
+        if isinstance(value, Draw):
+            if str(name).endswith(".mass") and value.least < 0:
+                raise InputError(f"vary[{name!r}] may be drawn below zero; expected a uniform draw from zero or more")
+            values[name] = value
+            continue
         given = numbers(f"vary[{name!r}]", value, "expected one number per rollout")
         if not given.size:
             raise InputError(f"vary[{name!r}] = {value!r}: expected one number per rollout")
@@ -197,108 +231,151 @@ def parameters(vary: Any) -> tuple[tuple[str, ...], dict[str, Array]]:
     return tuple(values), values
 
 
-def _batch(plan: Plan, begin: tuple[Array, Array], values: Mapping[str, Array]) -> tuple[Array, Array]:
-    """States (rollouts, entries) and open parameters (rollouts, m) to begin with."""
+def _batch(
+    plan: Plan, begin: tuple[Start, Start], values: Mapping[str, Array | Draw], shared: Family, wanted: int | None
+) -> tuple[Columns, Columns]:
+    """States and open parameters to begin with."""
     given = dict(zip(("q0", "qd0"), begin, strict=True))
     for name, size in check(plan.robot, tuple(values)).items():
-        array = values[name]
-        row = array[..., None] if size == 1 and (array.ndim < 2 or array.shape[-1] != 1) else array
-        if row.ndim not in (1, 2) or row.shape[-1] != size:
-            raise InputError(
-                f"vary[{name!r}] has shape {array.shape}; expected (rollouts,{f' {size}' if size > 1 else ''})"
-            )
-        given[f"vary[{name!r}]"] = row
+        given[f"vary[{name!r}]"] = _row(name, values[name], size)
     law, watched, gauged = plan.numbers, plan.watched, plan.gauged
-    counts = {name: len(array) for name, array in given.items() if array.ndim == 2}
-    if law.many is not None:
-        counts["the torque law"] = law.many
-    if watched.many is not None:
-        counts["an event"] = watched.many
-    if gauged.many is not None:
-        counts["the motions"] = gauged.many
+    counts = {name: len(array) for name, (array, _) in given.items() if array.ndim == 2}
+    told = {"the torque law": law.many, "an event": watched.many, "the motions": gauged.many}
+    counts |= {name: many for name, many in told.items() if many is not None}
     if len(plan.late) > 1:
         counts["start"] = len(plan.late)
+    if wanted is not None:
+        counts["rollouts="] = whole_number("rollouts", wanted, 1)
     many = max(counts.values(), default=1)
     for name, count in counts.items():
-        if count not in (1, many):
+        if count not in (1, many) or (name == "rollouts=" and count != many):
             raise InputError(f"{name} is for {count} rollouts, others are for {many}; expected equal, or one for all")
-    q, qd, *rows = (np.broadcast_to(array, (many, array.shape[-1])) for array in given.values())
-    memory = np.array(plan.law.start(plan.robot.n))
-    y = plan.layout.joined({"q": q, "qd": qd, "memory": memory}, (many,))
-    shared = np.tile(plan.family(tuple(values)).numbers, (many, 1))
-    p = np.concatenate([*rows, shared, law.rows(many), watched.rows(many), gauged.rows(many)], axis=1)
-    return y, p if p.size else np.zeros((many, 1))
+    if wanted is None and not counts and any(drawn is not None for _, drawn in given.values()):
+        raise InputError("numbers are drawn, and nothing says for how many rollouts; expected rollouts=")
+    q, qd, *rows = (_columns(name, *one) for name, one in given.items())
+    memory = tuple(map(float, plan.law.start(plan.robot.n)))
+    carried = (0.0,) * sum(size for _, size in plan.layout.carried)
+    opened = [*law.numbers, *watched.numbers, *gauged.numbers]
+    known = (*shared.numbers, *(x if isinstance(x, np.ndarray) else float(x) for x in opened))
+    p = (*(x for row in rows for x in row), *known)
+    return Columns((*q, *qd, *memory, *carried), many), Columns(_whole(p, many), many)
 
 
-def _batch_run(plan: Plan, rollouts: Rollouts, names: tuple[str, ...], seconds: float, message: str) -> BatchRun:
-    states, times, count = rollouts.states, rollouts.times, rollouts.count
-    failed, last = rollouts.broken, rollouts.last
-    reached, ended, gone = plan.times[last], rollouts.ended, rollouts.gone
+def _row(name: str, value: Array | Draw, size: int) -> Start:
+    """What varies, as numbers (rollouts, size) or (size,), or to be drawn."""
+    if isinstance(value, Draw):
+        return np.zeros(size), value
+    row = value[..., None] if size == 1 and (value.ndim < 2 or value.shape[-1] != 1) else value
+    if row.ndim not in (1, 2) or row.shape[-1] != size:
+        raise InputError(
+            f"vary[{name!r}] has shape {value.shape}; expected (rollouts,{f' {size}' if size > 1 else ''})"
+        )
+    return row, None
+
+
+def _columns(name: str, array: Array, drawn: Draw | None) -> tuple[Column, ...]:
+    """Entries of a state or of what varies, those that are the same for all rollouts as one number each."""
+    if drawn is not None:
+        return drawn.columns(name, array.shape[-1])
+    return tuple(array.tolist()) if array.ndim == 1 else tuple(array.T) if len(array) > 1 else tuple(array[0].tolist())
+
+
+def _whole(columns: Sequence[Column], many: int) -> tuple[Column, ...]:
+    """Columns of which those of one number are that number."""
+    return tuple(float(x[0]) if isinstance(x, np.ndarray) and len(x) == 1 < many else x for x in columns)
+
+
+def _travelled(
+    plan: Plan, kernel: Rollout, y: Columns, p: Columns, threads: int, progress: bool | None
+) -> tuple[Outcome, float, str]:
+    """All rollouts at their ends, in as many parts as there is memory for; how long it took, and why it stopped."""
+    records = len(plan.times) if plan.keep else 2
+    numbers = (
+        len(y.columns) * (1 + records) + len(p.columns) + len(LANES) + len(plan.gauged.form.of.gauges) * plan.robot.n
+    )
+    many, parts, seconds, message = len(y), list[Outcome](), 0.0, ""
+    size = -(-many // -(-many // max(1, kernel.most(numbers))))
+    for begin in range(0, many, size):
+        end = min(begin + size, many)
+        part = plan if len(plan.late) == 1 else replace(plan, late=plan.late[begin:end])
+        rollouts = Rollouts(part, kernel, y.part(begin, end), p.part(begin, end))
+        rollouts.stop[0] = bool(message)
+        took, stopped = rollouts.travel(threads, progress, stacklevel=4, part=(begin / many, end / many))
+        seconds, message = seconds + took, message or stopped
+        parts.append(rollouts.found)
+        del rollouts
+    return Outcome.joined(parts), seconds, message
+
+
+def _batch_run(plan: Plan, found: Outcome, look: Callable[[], View], seconds: float, message: str) -> BatchRun:
+    failed, last, ended, gone = found.broken, found.last, found.ended, found.gone
+    reached = plan.times[last]
     reached[ended] = gone[ended]
     if failed.any():
-        reached[failed] = np.minimum(gone[failed], _last_finite(plan, rollouts, failed))
+        reached[failed] = np.minimum(gone[failed], _last_finite(plan, found, failed))
     if failed.any() and not message:
         message = (
-            f"{int(failed.sum())} of {count} rollouts could not go on, the first is number {int(np.argmax(failed))}"
+            f"{int(failed.sum())} of {len(last)} rollouts could not go on, the first is number {int(np.argmax(failed))}"
         )
         warnings.warn(f"{message}; see .failed and .reached", SimulationWarning, stacklevel=3)
     return BatchRun(
         robot=plan.robot,
-        t=times if len(plan.late) == 1 else times + plan.late[:, None],
-        **plan.layout.split(states),
+        t=found.times if len(plan.late) == 1 else found.times + plan.late[:, None],
+        **plan.layout.split(found.states),
         reached=reached + plan.late,
         failed=failed,
         finished=ended | ~failed & (last == len(plan.times) - 1),
-        accepted=rollouts.steps,
-        rejected=rollouts.rejected,
+        accepted=found.steps,
+        rejected=found.rejected,
         seconds=seconds,
-        steps_per_second=int(rollouts.steps.sum()) / max(seconds, 1e-12),
-        look=partial(_viewed, plan, rollouts, names),
+        steps_per_second=int(found.steps.sum()) / max(seconds, 1e-12),
+        look=look,
         message=message,
-        ended=np.where(ended, rollouts.lanes["event"][:count].astype(np.int64) - 1, -1),
+        ended=np.where(ended, found.event - 1, -1),
         events=tuple(event.name for event in plan.events),
-        measured=_measured(plan, rollouts, reached, ended | ~failed),
+        measured=_measured(plan, found, reached, ended | ~failed),
     )
 
 
-def _last_finite(plan: Plan, rollouts: Rollouts, which: Array) -> Array:
+def _last_finite(plan: Plan, found: Outcome, which: Array) -> Array:
     """When some rollouts were seen last where all their numbers were finite."""
     if plan.keep:
-        finite = np.isfinite(rollouts.states[which]).all(axis=2)
-        last: Array = rollouts.times[np.maximum(finite.sum(axis=1) - 1, 0)]
+        finite = np.isfinite(found.states[which]).all(axis=2)
+        last: Array = found.times[np.maximum(finite.sum(axis=1) - 1, 0)]
         return last
-    seen: Array = np.maximum(_found(plan, rollouts)[LOST][:, 0] - plan.late, plan.times[0])
+    seen: Array = np.maximum(_totals(plan, found)[LOST][:, 0] - plan.late, plan.times[0])
     return seen[which]
 
 
-def _found(plan: Plan, rollouts: Rollouts) -> dict[str, Array]:
-    return split(plan.gauged.form.of.gauges, plan.robot.n, rollouts.totals[:, : rollouts.count])
+def _totals(plan: Plan, found: Outcome) -> dict[str, Array]:
+    return split(plan.gauged.form.of.gauges, plan.robot.n, found.totals)
 
 
-def _measured(plan: Plan, rollouts: Rollouts, reached: Array, good: Array) -> dict[str, Array]:
+def _measured(plan: Plan, found: Outcome, reached: Array, good: Array) -> dict[str, Array]:
     """Everything that was measured, nan where a rollout could not go on."""
     if not plan.measured:
         return {}
-    count = rollouts.count
-    late = np.broadcast_to(plan.late, count)
+    late = np.broadcast_to(plan.late, len(good))
 
     def way() -> Array:
-        return way_to(plan.robot.balls, plan.layout.split(rollouts.records[0, :, :count].T)["q"], plan.goal)
+        return way_to(plan.robot.balls, plan.layout.split(found.states[:, 0])["q"], plan.goal)
 
-    totals = Totals(_found(plan, rollouts), plan.times - plan.times[0], late + plan.times[0], reached + late, way)
+    totals = Totals(_totals(plan, found), plan.times - plan.times[0], late + plan.times[0], reached + late, way)
     with np.errstate(all="ignore"):
-        found = {name: MEASURES[name].of(totals) for name in plan.measured}
-    return {name: np.where(good[:, None], x, np.nan) for name, x in found.items()}
+        seen = {name: MEASURES[name].of(totals) for name in plan.measured}
+    return seen if good.all() else {name: np.where(good[:, None], x, np.nan) for name, x in seen.items()}
 
 
-def _viewed(plan: Plan, rollouts: Rollouts, names: tuple[str, ...]) -> View:
+def _viewed(
+    plan: Plan, found: Outcome, p: Columns, names: tuple[str, ...], shared: Family, dtype: Any, target: str
+) -> View:
     """What there is to see of every rollout at every record."""
-    states, count, n, dtype = rollouts.states, rollouts.count, plan.robot.n, rollouts.y.dtype
-    times = np.broadcast_to(rollouts.times + plan.late[:, None], states.shape[:2])
+    states, n = found.states, plan.robot.n
+    times = np.broadcast_to(found.times + plan.late[:, None], states.shape[:2])
     arrays = [times.reshape(-1, 1).astype(dtype), states.reshape(times.size, -1)]
-    shared = plan.family(names)
     if names or shared.names or plan.numbers.numbers:
-        seen = len(rollouts.p) - len(plan.watched.numbers) - len(plan.gauged.numbers)
-        arrays.append(np.repeat(rollouts.p[:seen, :count].T, states.shape[1], axis=0))
-    out = looked_up(view_of(shared.robot, plan.numbers.form, names, shared.names, dtype.name), arrays)
+        seen = len(p.columns) - len(plan.watched.numbers) - len(plan.gauged.numbers)
+        opened = replace(p, columns=p.columns[:seen]).laid(np, dtype, len(p)).T
+        arrays.append(np.repeat(opened, states.shape[1], axis=0))
+    out = looked_up(view_of(shared.robot, plan.numbers.form, names, shared.names, dtype.name, target), arrays)
     return View.of(out.reshape(*times.shape, -1), n, shared.lifted)

@@ -80,8 +80,15 @@ def rollout_of(
 
 
 @kept
-def view_of(robot: Robot, law: Law | Form[Law], vary: tuple[str, ...], known: tuple[str, ...], dtype: str) -> Kernel:
-    return backend(TARGET).kernel(view(motion_of(robot, law, vary, known)), dtype)
+def view_of(
+    robot: Robot,
+    law: Law | Form[Law],
+    vary: tuple[str, ...],
+    known: tuple[str, ...],
+    dtype: str,
+    target: str = TARGET,
+) -> Kernel:
+    return backend(target).kernel(view(motion_of(robot, law, vary, known)), dtype)
 
 
 @kept

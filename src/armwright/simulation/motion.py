@@ -186,10 +186,13 @@ def pulling(program: Program) -> Program:
     return replace(back, arguments=(*back.arguments, program.arguments[-1]), advance=advance)
 
 
-def linearising(robot: Description, program: Program, vary: tuple[str, ...] = ()) -> Program:
-    """How where `stepping` leads depends on q, qd and tau, of a robot whose positions are numbers: (2 n, 3 n)."""
+def linearising(robot: Description, program: Program, vary: tuple[str, ...] = (), looped: bool = False) -> Program:
+    """How where `stepping` leads depends on q, qd and tau, of a robot whose positions are numbers: (2 n, 3 n).
+
+    If `looped`, the equations of the accelerations are left to solve.
+    """
     assert program.advance is not None
-    slopes = written_out(cheapest(Request("forward_dynamics_derivatives", robot, (), vary)).program)
+    slopes = written_out(cheapest(Request("forward_dynamics_derivatives", robot, (), vary, looped)).program)
     graph, n = slopes.arguments[0][1][0].graph, robot.n
     plan = tuple(graph.input(f"plan{k}") for k in range(2))
     advance = program.advance._replace(rates=program.advance.without(program))

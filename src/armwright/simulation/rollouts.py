@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from armwright.errors import SlowWarning
 from armwright.integrate import method
 from armwright.integrate.control import FORGIVEN, Gains
 from armwright.progress import heard
+from armwright.simulation.columns import Columns, laid
 from armwright.simulation.measures import beginnings
 from armwright.simulation.plan import MOST_STEPS, Plan
 
@@ -37,25 +39,68 @@ OFTEN = 0.1
 """Seconds after which whoever waits for compiled code looks up, where a signal does not wake it."""
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """What many rollouts came to, as arrays of NumPy, each with one entry, or a row, for each of them.
+
+    States are (rollouts, records, entries) at `times`; totals are (gauges, rollouts). `last` is the last record to
+    which each has come, `gone` where it is by the times of the plan, `event` the one that has `ended` it, from one on.
+    """
+
+    times: Array
+    states: Array
+    totals: Array
+    broken: Array
+    ended: Array
+    last: Array
+    gone: Array
+    steps: Array
+    rejected: Array
+    event: Array
+
+    @classmethod
+    def joined(cls, parts: Sequence[Outcome]) -> Outcome:
+        """Rollouts that went one part after another; what some have no record of is nan."""
+        if len(parts) == 1:
+            return parts[0]
+        longest = max(parts, key=lambda part: len(part.times))
+        shape = (sum(len(part.last) for part in parts), *longest.states.shape[1:])
+        states, begin = np.full(shape, np.nan, longest.states.dtype), 0
+        for part in parts:
+            states[begin : begin + len(part.last), : len(part.times)] = part.states
+            begin += len(part.last)
+        totals = np.concatenate([part.totals for part in parts], axis=1)
+        names = ("broken", "ended", "last", "gone", "steps", "rejected", "event")
+        rest = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+        return cls(longest.times, states, totals, **rest)
+
+
 class Rollouts:
     """Many rollouts under way: the arrays that the compiled loop reads and writes; y is (rollouts, entries).
 
     `pace` is how many seconds each of the last records took; before the first it is none, or endless if that is long.
     """
 
-    def __init__(self, plan: Plan, kernel: Rollout, y: Array, p: Array, gains: Gains | None = None) -> None:
-        dtype, width = kernel.dtype, kernel.width
-        self.plan, self.kernel, self.count = plan, kernel, len(y)
+    def __init__(
+        self, plan: Plan, kernel: Rollout, y: Array | Columns, p: Array | Columns, gains: Gains | None = None
+    ) -> None:
+        dtype, width, arrays = kernel.dtype, kernel.width, kernel.arrays
+        self.plan, self.kernel, self.count, self.arrays = plan, kernel, len(y), arrays
         self.room = -(-self.count // width) * width
-        spare = np.minimum(np.arange(self.room), self.count - 1)  # lanes without a rollout repeat the last one
-        self.y, self.p = (np.ascontiguousarray(x[spare].T, dtype=dtype) for x in (y, p))
-        late = np.broadcast_to(plan.late, self.count)[spare]
-        begin = {"t": plan.times[0] + late, "h": plan.first_step, "previous": FORGIVEN, "late": late}
-        self.lanes = {name: np.full(self.room, begin.get(name, 0.0), dtype=dtype) for name in LANES}
-        self.records = np.zeros((len(plan.times) if plan.keep else 2, kernel.entries, self.room), dtype=dtype)
+        self.shared = np.zeros(0, dtype)
+        if isinstance(p, Columns) and kernel.own is not None:
+            p, others = p.some(kernel.own), p.some([not mine for mine in kernel.own])
+            self.shared = np.array(others.columns, dtype)
+        self.y, self.p = (laid(x, arrays, dtype, self.room) for x in (y, p))
+        t = plan.times[0] + plan.late
+        late, begin = (float(x[0]) if len(x) == 1 else x for x in (plan.late, t))
+        first = {"t": begin, "h": plan.first_step, "previous": FORGIVEN, "late": late}
+        lanes = Columns(tuple(first.get(name, 0.0) for name in LANES), self.count)
+        self.lanes = dict(zip(LANES, lanes.laid(arrays, dtype, self.room), strict=True))
+        self.records = arrays.zeros((len(plan.times) if plan.keep else 2, kernel.entries, self.room), dtype=dtype)
         self.records[0] = self.y
         found = beginnings(plan.gauged.form.of.gauges, plan.robot.n)
-        self.totals = np.repeat(found[:, None], self.room, axis=1).astype(dtype)
+        self.totals = Columns(tuple(found.tolist()), self.count).laid(arrays, dtype, self.room)
         self.done = 1
         tableau, how = method(plan.how.integrator), plan.how
         self.stages = tableau.steps(how.step is not None).stages
@@ -71,14 +116,15 @@ class Rollouts:
     def advance(self, count: int, threads: int = 1) -> None:
         """Go on for so many records; Ctrl-C ends that after the steps under way."""
         begin, end = self.done, min(self.done + count, len(self.plan.times))
-        fields: dict[str, Array | int] = {
+        fields: dict[str, Any] = {
             "y": self.y,
             "p": self.p,
+            "shared": self.shared,
             **self.lanes,
             "records": self.records[begin:end] if self.plan.keep else self.records[1:],
             "totals": self.totals,
             "rows": self.kernel.entries if self.plan.keep else 0,
-            "times": np.ascontiguousarray(self.plan.times[begin:end], dtype=self.y.dtype),
+            "times": np.ascontiguousarray(self.plan.times[begin:end], dtype=self.kernel.dtype),
             "count": end - begin,
             "stride": self.room,
             "substeps": self.substeps[begin - 1 : end - 1],
@@ -98,17 +144,17 @@ class Rollouts:
         if not self.plan.keep:
             self.records[1] = self.y
             return
-        last = np.where(self.ended, self.done - 1, self.last)  # where an event has ended one, it stays
+        last = self.arrays.where(self.ended, self.done - 1, self.last)  # where an event has ended one, it stays
         for record in range(int(last.min()) + 1, int(last.max()) + 1):
             self.records[record, :, : self.count][:, last < record] = np.nan
         self.done = int(last.max()) + 1
 
     @property
-    def last(self) -> NDArray[np.int64]:
+    def last(self) -> Array:
         """The last record to which each rollout has come."""
-        times, late = self.plan.times.astype(self.y.dtype), self.lanes["late"][: self.count]
-        rounding = 4 * np.finfo(times.dtype).eps * np.abs(late)
-        reached: NDArray[np.int64] = np.searchsorted(times, self.gone + rounding, side="right") - 1
+        times, late = self.arrays.asarray(self.plan.times.astype(self.y.dtype)), self.lanes["late"][: self.count]
+        rounding = 4 * np.finfo(times.dtype).eps * abs(late)
+        reached: Array = self.arrays.searchsorted(times, self.gone + rounding, side="right") - 1
         return reached
 
     @property
@@ -121,7 +167,8 @@ class Rollouts:
     def states(self) -> Array:
         """Every rollout at every record so far, or at the first and the last (rollouts, records, entries)."""
         done = self.done if self.plan.keep else len(self.records)
-        return np.moveaxis(self.records[:done, :, : self.count], -1, 0)
+        states: Array = self.arrays.moveaxis(self.records[:done, :, : self.count], -1, 0)
+        return states
 
     @property
     def times(self) -> Array:
@@ -133,7 +180,7 @@ class Rollouts:
     def broken(self) -> Array:
         """Which rollouts cannot go on, but for those that an event has ended."""
         wrong = (self.lanes["state"][: self.count] != 0) & ~self.ended
-        finite: Array = wrong | ~np.isfinite(self.y[:, : self.count]).all(axis=0)
+        finite: Array = wrong | ~self.arrays.isfinite(self.y[:, : self.count]).all(axis=0)
         return finite
 
     @property
@@ -150,24 +197,44 @@ class Rollouts:
     def steps(self) -> Array:
         """Accepted steps of every rollout."""
         if self.plan.how.step is None:
-            return self.lanes["accepted"][: self.count].astype(np.int64)
-        last, times = self.last, self.plan.times
-        steps: Array = np.concatenate([[0], np.cumsum(self.substeps)])[last]
-        if self.ended.any():  # within the steps to the next record
-            short = np.flatnonzero(self.ended & (last < len(self.substeps)))
+            accepted: Array = self.lanes["accepted"][: self.count].astype(np.int64)
+            return accepted
+        arrays, last, ended = self.arrays, self.last, self.ended
+        times, substeps = arrays.asarray(self.plan.times), arrays.asarray(self.substeps)
+        steps: Array = arrays.asarray(np.append(0, np.cumsum(self.substeps)))[last]
+        if ended.any():  # within the steps to the next record
+            short = arrays.flatnonzero(ended & (last < len(substeps)))
             at = last[short]
-            length = (times[at + 1] - times[at]) / self.substeps[at]
-            steps[short] += np.ceil((self.gone[short] - times[at]) / length - 1e-6).astype(np.int64)
+            length = (times[at + 1] - times[at]) / substeps[at]
+            steps[short] += arrays.ceil((self.gone[short] - times[at]) / length - 1e-6).astype(np.int64)
         return steps
 
     @property
     def rejected(self) -> Array:
-        return self.lanes["rejected"][: self.count].astype(np.int64)
+        rejected: Array = self.lanes["rejected"][: self.count].astype(np.int64)
+        return rejected
+
+    @property
+    def found(self) -> Outcome:
+        """All of it so far, where NumPy can look at it."""
+        event = self.lanes["event"][: self.count].astype(np.int64)
+        parts = (self.totals[:, : self.count], self.broken, self.ended, self.last, self.gone, self.steps)
+        totals, *rest = map(_near, (*parts, self.rejected, event))
+        records = _near(self.records[: self.done if self.plan.keep else None])
+        return Outcome(self.times, np.moveaxis(records[:, :, : self.count], -1, 0), totals, *rest)
 
     def travel(
-        self, threads: int, show: bool | None, stop: Callable[[], bool] = lambda: False, stacklevel: int = 3
+        self,
+        threads: int,
+        show: bool | None,
+        stop: Callable[[], bool] = lambda: False,
+        stacklevel: int = 3,
+        part: tuple[float, float] = (0.0, 1.0),
     ) -> tuple[float, str]:
-        """To the end, in stretches of a fraction of a second; returns the seconds it took and why it stopped early."""
+        """To the end, in stretches of a fraction of a second; returns the seconds it took and why it stopped early.
+
+        `part` is the share of all work that is done before, and when this is.
+        """
         window, begin, message, warned = 1, time.perf_counter(), "", False
         bar = _bar(show)
         _travelling.add(self)
@@ -180,7 +247,7 @@ class Rollouts:
                     warnings.warn(many, SlowWarning, stacklevel=stacklevel)
                     warned = True
                 window = max(1, int(min(16.0 * window, WINDOW / max(self.pace, 1e-6))))
-                bar(self.done / len(self.plan.times), time.perf_counter() - begin)
+                bar(part[0] + (part[1] - part[0]) * self.done / len(self.plan.times), time.perf_counter() - begin)
         except KeyboardInterrupt:
             self.cut()
             message = f"stopped by the user after t = {float(self.lanes['t'][: self.count].min()):g} s"
@@ -202,6 +269,12 @@ class Rollouts:
             helps.append(f"a loop at a dead point ({', '.join(loop.name for loop in robot.loops)}: start elsewhere)")
         end = self.plan.times[-1]
         return f"more than {MANY_STEPS} steps, and at t = {t:g} of {end:g} s so far; it may be {', or '.join(helps)}"
+
+
+def _near(array: Any) -> Array:
+    """An array of NumPy of one that may be elsewhere."""
+    near: Array = array if isinstance(array, np.ndarray) else array.get()
+    return near
 
 
 _travelling: set[Rollouts] = set()

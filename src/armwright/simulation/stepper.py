@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.arrays import by_state, check_finite, checked, common_shape, regular, whole_number
+from armwright.arrays import by_state, check_finite, checked, common_shape, on_card, package, regular, whole_number
 from armwright.backends.interface import Kernel, backend
 from armwright.errors import InputError, SimulationError, unknown
 from armwright.graph.program import Program
@@ -172,6 +172,8 @@ class Stepper:
         if self._plain and out is None and threads == 1 and raises and type(q) is np.ndarray and q.ndim == 1:
             y = self._one(q, qd, tau, *self._few, self._plan)
             return y[..., : self.robot.nq], y[..., self.robot.nq :]
+        if self._elsewhere(q, qd, tau):
+            return self._there(lambda a, b, c: self.step(a, b, c, out=out, raises=raises), q, qd, tau)
         arrays, batch = self._given({"q": q, "qd": qd, "tau": tau})
         y, good = self._run(self._kernel, arrays, batch, whole_number("threads", threads, 1), raises)
         ends = y[..., : self.robot.nq], y[..., self.robot.nq :]
@@ -187,15 +189,17 @@ class Stepper:
         With `raises=False` a third array says which rollouts are good to their end; others are nan from where they
         could not go on.
         """
+        if self._elsewhere(q0, qd0, tau):
+            return self._there(lambda a, b, c: self.rollout(a, b, c, raises=raises), q0, qd0, tau)
         torques = self._torques(tau)
         (q, qd, _, *held), batch = self._given({"q": q0, "qd": qd0, "tau": torques[..., 0, :]})
         q = self._unit(q, batch, raises)
         shares, nq, n, steps = whole_number("threads", threads, 1), self.robot.nq, self.robot.n, torques.shape[-2]
-        y = np.empty((steps + 1, *batch, nq + n), self.dtype)
+        y = package(q).empty((steps + 1, *batch, nq + n), self.dtype)
         y[0, ..., :nq], y[0, ..., nq:] = q, qd
         rows = y.reshape(steps + 1, math.prod(batch), nq + n)
         pushed = np.moveaxis(np.broadcast_to(torques, (*batch, steps, n)), -2, 0).reshape(steps, math.prod(batch), n)
-        still = (np.broadcast_to(x, (steps, *x.shape)) for x in self._columns(held, batch))
+        still = (np.broadcast_to(x, (steps, *x.shape)) for x in self._columns([q, *held], batch)[1:])
         columns = [rows[:-1, :, :nq], rows[:-1, :, nq:], regular(pushed), *still]
         good = self._along(rows[1:], columns, batch, shares, raises)
         states = np.moveaxis(y, 0, -2)
@@ -210,6 +214,8 @@ class Stepper:
         Exactly those of the step that `step` takes. A change of q is one of its tangent, as velocities are: of a ball
         joint a small rotation in the axes of its body. With `raises=False` a third array says which states are good.
         """
+        if self._elsewhere(q, qd, tau):
+            return self._there(lambda a, b, c: self.linearised(a, b, c, raises=raises), q, qd, tau)
         arrays, batch = self._given({"q": q, "qd": qd, "tau": tau})
         shares, n = whole_number("threads", threads, 1), self.robot.n
         if self.robot.balls:
@@ -242,6 +248,12 @@ class Stepper:
         cannot go on are nan, and `good` of the result says which are not.
         """
         every = whole_number("checkpoints", checkpoints, 1)
+        if self._elsewhere(q0, qd0, tau):
+            back = self._there(
+                lambda q0, qd0, tau, by_q, by_qd: self.gradient(q0, qd0, tau, by_q, by_qd, every, raises=raises),
+                *(q0, qd0, tau, by_q, by_qd),
+            )
+            return Back(*back)
         torques, nq = self._torques(tau), self.robot.nq
         if every > 1 and callable(by_q):
             raise InputError("by_q is a function of all states; expected its values where only some are kept")
@@ -252,7 +264,11 @@ class Stepper:
                 raise InputError(f"by_q gave a {type(both).__name__}; expected two arrays, derivatives by q and by qd")
             by_q, by_qd = both
         grads = [
-            _as_states(name, checked(name, value, (size,), self.dtype, f"one for every entry of {what}"), states.shape)
+            _as_states(
+                name,
+                checked(name, value, (size,), self.dtype, f"one for every entry of {what}", self._card is not None),
+                states.shape,
+            )
             for name, what, value, size, states in (
                 ("by_q", "q", by_q, nq, q),
                 ("by_qd", "qd", 0 * qd if by_qd is None else by_qd, self.robot.n, qd),
@@ -260,7 +276,7 @@ class Stepper:
         ]
         batch, held = q.shape[:-2], self._held
         total = np.concatenate([g[..., -1, :] for g in grads], axis=-1)
-        by_tau = np.empty((*batch, torques.shape[-2], self.robot.n), self.dtype)
+        by_tau = package(total).empty((*batch, torques.shape[-2], self.robot.n), self.dtype)
         kept = [(q[..., k, :], qd[..., k, :]) for k in range(0, torques.shape[-2], every)]
         if every > 1:
             kept = [(a.copy(), b.copy()) for a, b in kept]
@@ -292,9 +308,24 @@ class Stepper:
         """The kernels and the numbers they are given beside a state, for who calls them without this object."""
         return Code(self._kernel, lambda: _back(*self._asked), self._held, self._plan)
 
+    @property
+    def _card(self) -> Any:
+        """Where arrays may be besides NumPy's, if anywhere."""
+        return backend(self.target).card
+
+    def _elsewhere(self, *arrays: Any) -> bool:
+        """Whether some are arrays of another package on the card, and not yet CuPy's."""
+        return self._card is not None and self._card.package(arrays) in self._card.FOREIGN
+
+    def _there(self, work: Callable[..., tuple[Any, ...]], *arrays: Any) -> tuple[Any, ...]:
+        """What is made of arrays of CuPy, with those of another package: in the same memory, on its stream."""
+        kind = self._card.package(arrays)
+        with self._card.stream(kind):
+            return tuple(self._card.given(x, kind) for x in work(*map(self._card.taken, arrays)))
+
     def _torques(self, tau: ArrayLike) -> Array:
         n = self.robot.n
-        torques = checked("tau", tau, (n,), self.dtype, "the torques of every step")
+        torques = checked("tau", tau, (n,), self.dtype, "the torques of every step", self._card is not None)
         if torques.ndim < 2 or not torques.shape[-2]:
             raise InputError(f"tau has shape {torques.shape}; expected (..., steps, {n}), one row for every step")
         return torques
@@ -302,8 +333,13 @@ class Stepper:
     def _given(self, state: Mapping[str, ArrayLike]) -> tuple[list[Array], tuple[int, ...]]:
         """Arrays (..., entries) of a state and of what is held, and the batch they are for."""
         shapes = {name: (size,) for name, size in self._sizes.items()}
-        arrays = {name: checked(name, value, shapes[name], self.dtype, MEANING[name]) for name, value in state.items()}
+        arrays = {
+            name: checked(name, value, shapes[name], self.dtype, MEANING[name], self._card is not None)
+            for name, value in state.items()
+        }
         arrays |= dict(zip(self.parameters, self._held, strict=True))
+        if any(map(on_card, arrays.values())):
+            arrays = {name: self._card.copied(array) for name, array in arrays.items()}
         return list(arrays.values()), common_shape({name: (array, 1) for name, array in arrays.items()})
 
     @property
@@ -320,13 +356,14 @@ class Stepper:
         self, kernel: Kernel, arrays: list[Array], batch: tuple[int, ...], threads: int, raises: bool
     ) -> tuple[Array, Array]:
         arrays = [self._unit(arrays[0], batch, raises), *arrays[1:]]
-        y = np.empty((*batch, math.prod(kernel.shape)), self.dtype)
+        y = package(*arrays).empty((*batch, math.prod(kernel.shape)), self.dtype)
         rows, columns = y.reshape(math.prod(batch), y.shape[-1]), self._columns(arrays, batch)
         return y, self._into(rows, columns, batch, threads, raises, kernel)
 
     def _columns(self, arrays: list[Array], batch: tuple[int, ...]) -> list[Array]:
         """Arrays (..., entries) and the plan of a step as (states, entries)."""
-        return [by_state(array, batch, array.shape[-1:]) for array in (*arrays, self._plan)]
+        plan = self._card.copied(self._plan) if any(map(on_card, arrays)) else self._plan
+        return [by_state(array, batch, array.shape[-1:]) for array in (*arrays, plan)]
 
     def _unit(self, q: Array, batch: tuple[int, ...], raises: bool) -> Array:
         """Positions whose quaternions are of unit length: others are refused, or nan."""
@@ -347,8 +384,8 @@ class Stepper:
     ) -> Array:
         """Fill y (states, entries), and say which states of the batch are good."""
         if not len(y) or (kernel or self._kernel).run(columns, y, threads):
-            return np.ones(batch, bool)
-        good: Array = np.all([np.isfinite(x).all(axis=-1) for x in (y, *columns)], axis=0)
+            return package(y).ones(batch, bool)  # type: ignore[no-any-return]
+        good = _finite((y, *columns))
         if raises:
             raise self.failure([x.reshape(*batch, x.shape[-1]) for x in columns], batch, good.reshape(batch))
         y[~good] = np.nan
@@ -361,8 +398,8 @@ class Stepper:
         parts = [slice(k, k + stretch) for k in range(0, steps if states else 0, stretch)]
         finite = [self._kernel.series([x[part] for x in columns], y[part], threads) for part in parts]
         if all(finite):
-            return np.ones(batch, bool)
-        good: Array = np.all([np.isfinite(x).all(axis=-1) for x in (y, *columns)], axis=0)
+            return package(y).ones(batch, bool)  # type: ignore[no-any-return]
+        good = _finite((y, *columns))
         if raises:
             k = int(np.argmin(good.all(axis=1)))
             pushed = np.moveaxis(columns[2].reshape(steps, *batch, self.robot.n), 0, -2)
@@ -404,6 +441,14 @@ class Stepper:
         return out[0], out[1]
 
 
+def _finite(arrays: Sequence[Array]) -> Array:
+    """Which states have finite entries only, of arrays (..., states, entries)."""
+    good: Any = np.isfinite(arrays[0]).all(axis=-1)
+    for x in arrays[1:]:
+        good = good & np.isfinite(x).all(axis=-1)
+    return good  # type: ignore[no-any-return]
+
+
 def _as_states(name: str, given: Array, shape: tuple[int, ...]) -> Array:
     try:
         return np.broadcast_to(given, shape)
@@ -423,7 +468,9 @@ def _forward(code: Description, integrator: str, vary: tuple[str, ...], dtype: s
 
 @lru_cache(KEPT)
 def _slopes(code: Description, integrator: str, vary: tuple[str, ...], dtype: str, target: str) -> Kernel:
-    return backend(target).kernel(linearising(code, _program(code, integrator, vary), vary), dtype)
+    made = backend(target)
+    looped = made.card is not None and code.n >= made.solves
+    return made.kernel(linearising(code, _program(code, integrator, vary), vary, looped), dtype)
 
 
 @lru_cache(KEPT)

@@ -27,6 +27,9 @@ from armwright.sweep.study import Study
 AHEAD = 2
 """Chunks under way for each worker, so that none waits for the next."""
 
+ON_CARD = 2
+"""Threads of this process where a card computes."""
+
 RETRIES = 3
 """How often a chunk is tried again whose worker has died, by Dask and again by us."""
 
@@ -61,7 +64,8 @@ def sweep(
 ) -> Progress:
     """Compute what is missing of a study, or of part k of N (1 to N), and keep it in a folder.
 
-    threads     of this process; by default one for each core it may use
+    threads     of this process; by default one for each core it may use, on a card two: one computes while the other
+                writes down what was found
     workers     processes of a Dask cluster made here, in place of threads
     cluster     the address of a Dask cluster that exists
     told        is called with the progress after every chunk
@@ -108,7 +112,8 @@ def _computed(
     study: Study, digest: str, numbers: Sequence[int], threads: int | None, workers: int | None, cluster: str | None
 ) -> Generator[Chunk]:
     if workers is None and cluster is None:
-        count = len(os.sched_getaffinity(0)) if threads is None else threads
+        usual = ON_CARD if study.target == "cuda" else len(os.sched_getaffinity(0))
+        count = usual if threads is None else threads
         whole_number("threads", count, 1)
         return _by_threads(study, numbers, count)
     if threads is not None:

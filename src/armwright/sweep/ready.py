@@ -13,13 +13,15 @@ from typing import Any
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.errors import ArmwrightError, InputError, SimulationWarning, nearest
+from armwright.backends.interface import BACKENDS
+from armwright.errors import ArmwrightError, InputError, SimulationWarning, nearest, unknown
 from armwright.files import contents
 from armwright.model.description import Payload, six
 from armwright.model.vary import check, parameters
 from armwright.robot import Robot
 from armwright.scenario import Scenario, made
 from armwright.simulation import simulate_batch
+from armwright.simulation.kernels import TARGET
 from armwright.simulation.measures import WITHIN
 from armwright.simulation.plan import along
 from armwright.sweep import motions
@@ -40,6 +42,8 @@ BUDGET = 32 << 20
 """Bytes of records of a chunk, if nothing is said."""
 
 SMALLEST, LARGEST_CHUNK = 64, 4096
+AT_ONCE = 32
+"""Times as many are a chunk on a card, which has room for them side by side."""
 BLOCK = 1 << 16
 TRIED = 8
 """Rollouts that are tried before all others."""
@@ -89,7 +93,8 @@ class Ready:
             return self.study.chunk
         row = self.options["duration"] / self.options["every"] if self.records else 1
         fit = BUDGET / (8 * (row + 1) * (self.robot.nq + 4 * self.robot.n + 4))
-        return int(np.clip(1 << int(np.log2(max(fit, 1.0))), SMALLEST, LARGEST_CHUNK))
+        most = int(np.clip(1 << int(np.log2(max(fit, 1.0))), SMALLEST, LARGEST_CHUNK))
+        return most * AT_ONCE if self.study.target == "cuda" else most
 
     @property
     def chunks(self) -> int:
@@ -106,6 +111,8 @@ class Ready:
         apart = ("name", "payload", "gravity", "actuators")  # the robot has them
         said = {key: value for key, value in self.study.said.items() if key not in apart}
         said["robot"] = self.robot.to_toml()
+        if self.study.target == TARGET:  # as if nothing was said
+            del said["target"]
         if self.drives and self.drives.several:
             said["actuators"] = self.drives.said
         motion = self.study.trajectory or {}
@@ -148,6 +155,7 @@ class Ready:
         start = values.get("start", np.full(1, float(self.study.start)))
         law = self._law(values)
         options |= {"vary": self._vary(values), "start": start, "threads": threads, "progress": False}
+        options |= {"target": self.study.target or TARGET}
         if "duration" in values:
             options["duration"] = float(values["duration"][0])
         options |= self._begin(values, law, np.broadcast_to(start, count))
@@ -276,6 +284,8 @@ def _wanted(study: Study, scenario: Scenario, design: Design, drives: Drives) ->
             functions.append(function_of(name, study.folder))
         except InputError as error:
             part.fail("functions", str(error))
+    if study.target is not None and study.target not in BACKENDS:
+        top.fail("target", str(unknown("target", study.target, BACKENDS)))
     every = part.data.get("histories_every", 1)
     for where, key, value in (
         (part, "histories_every", every),

@@ -6,6 +6,7 @@ It has the keys of a scenario (armwright/scenario.py: robot, duration, every, q0
 name = "what the hand may hold"
 start = 0.0                            # when all begin
 chunk = 4096                           # rollouts of a file of results; by default as many as take some 32 MB
+target = "cuda"                        # what computes them: a card; "cpu" if nothing is said
 
 [actuators]                            # what they weigh counts, and the report draws their curves
 catalogue = "typical"
@@ -52,7 +53,7 @@ from armwright.robot import Robot
 SCENE = ("duration", "every", "q0", "qd0", "gravity", "payload", "integrator", "trajectory", "torque")
 """What a scenario says too, besides the robot."""
 
-KEYS = ("name", "robot", *SCENE, "start", "chunk", "actuators", "vary", "design", "want")
+KEYS = ("name", "robot", *SCENE, "start", "chunk", "target", "actuators", "vary", "design", "want")
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +80,7 @@ class Study:
     actuators: Mapping[str, Any] | None = None
     name: str = ""
     chunk: int | None = None
+    target: str | None = None
     file: str = "study"
     folder: Path = Path()
     text: str = field(default="", repr=False)

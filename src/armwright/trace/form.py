@@ -19,14 +19,6 @@ Coriolis matrix; a tree of 44 freedoms takes 11 to 15 s for derivatives.
 """
 
 
-LOOPED = 18
-"""Coordinates from which on systems of equations are solved in a loop.
-
-Of a quadruped that takes as long as straight code and compiles in half the time; of a humanoid two thirds as long, and
-compiles in a quarter of the time. Of smaller robots straight code is up to 1.6 times as fast.
-"""
-
-
 class Form(Enum):
     """How a problem is computed."""
 
@@ -61,11 +53,6 @@ def form_of(problem: Problem, robot: Description, chosen: bool = False, vary: tu
         and not any(joint.smooth for joint in robot.joints)
     )
     return Form.LOOP if problem.loop is not None and plain and not chosen and not vary else Form.WRITTEN
-
-
-def loops(robot: Description) -> bool:
-    """Whether systems of equations are solved in a loop."""
-    return robot.n >= LOOPED
 
 
 def too_long(robot: Description, what: str, problem: Problem | None = None) -> str:

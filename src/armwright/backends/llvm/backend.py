@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.backends.interface import FIELDS, Backend, Gauge, Repeated, Rolled, Tables, Watch
+from armwright.backends.interface import FIELDS, Backend, Gauge, Near, Repeated, Rolled, Tables, Watch
 from armwright.backends.interpreter import Interpreted, Stepped, Swept
 from armwright.backends.llvm import ir, loop, rollout, trial
 from armwright.backends.llvm.block import Lanes
@@ -114,14 +114,14 @@ class Looped(_Native, Repeated):
         return not answer
 
 
-class Travelling(_Native):
+class Travelling(_Native, Near):
     """Whole motions of many rollouts."""
 
     def __init__(self, code: Code, write: Write, entries: int, dtype: str) -> None:
         super().__init__(code, write, dtype)
         self.entries = entries
 
-    def run(self, fields: Mapping[str, Array | int], rollouts: int, threads: int = 1) -> None:
+    def run(self, fields: Mapping[str, Any], rollouts: int, threads: int = 1) -> None:
         values = [x if isinstance(x, int) else _place(x) for x in (fields[name] for name in FIELDS)]
         self._shared((ctypes.c_int64 * len(values))(*values), rollouts, threads, smallest=self.width)
 

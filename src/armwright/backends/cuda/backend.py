@@ -1,0 +1,239 @@
+"""Programs compiled for a card."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from armwright.backends.cuda import device, kernel, loop
+from armwright.backends.cuda.device import Array, Code, copied, cupy, full, memory
+from armwright.backends.cuda.rows import BLOCK, WIDEST
+from armwright.backends.cuda.travelling import Travelling
+from armwright.backends.interface import Backend, Repeated, Rolled, Tables
+from armwright.errors import ArmwrightError
+from armwright.graph.angles import rounds
+from armwright.graph.program import Program
+from armwright.lazy import cached_property
+
+NONE = 2**64 - 1
+"""The first state that is not good, where all are."""
+
+FEWER, NEARLY = 128, 170
+"""Registers with which four blocks are on a processor, and up to which it is tried whether so few are enough."""
+
+AGAIN = 1 << 16
+"""Threads that do states again whose angles are large: there may be many, and mostly there is none."""
+
+
+class Straight(Repeated):
+    """One program, for states on the card; those of NumPy are copied there and back."""
+
+    def __init__(self, program: Program, dtype: str) -> None:
+        self.shape, self.dtype, self._program = program.shape, np.dtype(dtype), program
+        self._codes: dict[kernel.Layout, Code] = {}
+        self._layouts: dict[tuple[Any, ...], kernel.Layout] = {}
+
+    @property
+    def double(self) -> bool:
+        return bool(self.dtype == np.float64)
+
+    @property
+    def source(self) -> str:
+        """The text for arrays in any layout."""
+        return self._text(kernel.Layout((kernel.ANY,) * len(self._program.sizes), kernel.ANY))
+
+    def _text(self, layout: kernel.Layout) -> str:
+        return kernel.text(self._program, layout, self.double)
+
+    def code(self, layout: kernel.Layout) -> Code:
+        """The kernel for arrays that lie so, by what the compiler says of its registers."""
+        if layout not in self._codes:
+            self._codes[layout] = self._made(layout)
+        return self._codes[layout]
+
+    def _made(self, layout: kernel.Layout) -> Code:
+        code = Code(self._text(layout), kernel.block(self._program, layout, self.double))
+        if self.double and FEWER < code.registers <= NEARLY and code.block == BLOCK:
+            tighter = Code(self._text(layout._replace(blocks=4)), code.block)
+            return code if tighter.spilled else tighter
+        return code
+
+    def layout(self, arrays: Sequence[Any], out: Any) -> kernel.Layout:
+        """How arrays lie, as far as a kernel makes use of it."""
+        key = tuple((x.strides, x.data.ptr % 16) for x in (*arrays, out)), len(out)
+        if key not in self._layouts:
+            self._layouts[key] = self._seen(arrays, out)
+        return self._layouts[key]
+
+    def _seen(self, arrays: Sequence[Any], out: Any) -> kernel.Layout:
+        side = self._side(arrays, out)
+        if side is not None:
+            return side
+        kinds = tuple(kernel.ROW if _row(x) and x.shape[1] <= WIDEST else kernel.ANY for x in arrays)
+        layout = kernel.Layout(kinds, kernel.ROW if _row(out) else kernel.ANY)
+        return layout if kernel.block(self._program, layout, self.double) else kernel.Layout(kinds, kernel.ANY)
+
+    def _side(self, arrays: Sequence[Any], out: Any) -> kernel.Layout | None:
+        """States side by side; what is not may be the same for all of them.
+
+        Of short programs in single precision a thread then has two; of long ones all entries are found alike.
+        """
+        size, (states, entries) = out.itemsize, out.shape
+        beside = [x.strides[0] == size for x in arrays]
+        together = [out, *(x for x, side in zip(arrays, beside, strict=True) if side)]
+        if out.strides[0] != size or states < 2 or any(x.strides[0] not in (0, size) for x in arrays):
+            return None
+        kinds = tuple(kernel.SIDE if side else kernel.ANY for side in beside)
+        if not self._long:
+            even = states % 2 == 0 and all(x.data.ptr % (2 * size) == x.strides[1] % (2 * size) == 0 for x in together)
+            pairs = even and not self.double and entries <= kernel.PAIRS
+            return kernel.Layout(kinds, kernel.SIDE, pairs=True) if pairs else None
+        alike = all(x.strides == out.strides or x.shape[1] == 1 for x in together)
+        few = max(x.shape[1] for x in together) * out.strides[1] < 2**32 * size
+        return kernel.Layout(kinds, kernel.SIDE) if alike and few and states * size <= out.strides[1] else None
+
+    @cached_property
+    def _call(self) -> type[ctypes.Structure]:
+        names = [*(name for name, _ in self._program.arguments), "out"]
+        fields = [
+            *((f"{name}_", Array) for name in names),
+            ("good", ctypes.c_void_p),
+            *((name, ctypes.c_void_p) for name in ("bad", "last", "marked")),
+        ]
+        last = [(name, ctypes.c_longlong) for name in ("states", "entry")]
+        return type("Call", (ctypes.Structure,), {"_fields_": [*fields, *last]})
+
+    @property
+    def arrays(self) -> Any:
+        """The package of arrays that this takes."""
+        return cupy()
+
+    def placed(self, array: Any) -> Any:
+        return copied(array)
+
+    def fetched(self, array: Any) -> Any:
+        return cupy().asnumpy(array)
+
+    def first(self, bad: Any) -> int | None:
+        """The first state that is not good; waits until all are computed."""
+        found = int(bad[0])
+        return None if found == NONE else found
+
+    def single(self, ask: Callable[..., Any]) -> Callable[..., Any]:
+        return ask
+
+    def launch(self, arrays: Sequence[Any], out: Any, good: Any = None) -> Any:
+        """Fill `out` and, if it is given, `good` (states,), on the current stream; returns the first that is not good,
+        an array of one number, `NONE` if all are."""
+        told = cupy().empty(2, np.uint64)
+        told.data.memset_async(0xFF, told.nbytes)
+        marked = cupy().empty(len(out) if self._turns else 0, np.int64)
+        layout = self.layout(arrays, out)
+        where = 0 if good is None else good.data.ptr
+        places = (told.data.ptr, told.data.ptr + told.itemsize, marked.data.ptr)
+        apart = out.strides[1] // out.itemsize
+        call = self._call(*map(Array.of, (*arrays, out)), where, *places, len(out), apart)
+        code = self.code(layout)
+        code.launch(call, len(out) // 2 if layout.pairs else len(out))
+        if self._turns:
+            code.launch(call, min(len(out), AGAIN), name="again")
+        return told
+
+    @cached_property
+    def _long(self) -> bool:
+        return kernel.long(self._program)
+
+    @cached_property
+    def _turns(self) -> bool:
+        """Whether there are angles, which may be too large."""
+        return bool(rounds(self._program))
+
+    def run(self, arrays: Sequence[Any], out: Any, threads: int = 1) -> bool:
+        del threads
+        if not isinstance(out, np.ndarray):
+            return self.first(self.launch(arrays, out)) is None
+        try:
+            there = cupy().empty(out.shape, out.dtype)
+            finite = self.run([copied(x) for x in arrays], there)
+            out[...] = there.get()
+        except full():
+            return self._in_pieces(arrays, out)
+        return finite
+
+    def series(self, arrays: Sequence[Any], out: Any, threads: int = 1) -> bool:
+        if isinstance(out, np.ndarray):
+            return super().series(arrays, out, threads)
+        told = [self.launch([x[k] for x in arrays], out[k]) for k in range(len(out))]
+        return all(self.first(x) is None for x in told)
+
+    def _in_pieces(self, arrays: Sequence[Any], out: Any) -> bool:
+        """What is too much for the memory of the card, one half after the other."""
+        states = len(out)
+        if states < 2:
+            raise ArmwrightError(f"the memory of the card is full: {memory()}") from None
+        halves = slice(None, states // 2), slice(states // 2, None)
+        done = [self.run([x[half] for x in arrays], out[half]) for half in halves]
+        return all(done)
+
+
+def _row(array: Any) -> bool:
+    """Whether states are rows that a warp can fetch: one after the other, at a multiple of 16 bytes."""
+    (states, n), size = array.shape, array.itemsize
+    return bool(array.strides == (n * size, size) and array.data.ptr % 16 == 0 and n > 1 and states > 1)
+
+
+class Looped(Straight):
+    """Sweeps over the joints of a chain."""
+
+    _turns = True
+
+    def __init__(self, rolled: Rolled, tables: Tables, dtype: str) -> None:
+        self.shape, self.dtype, self._rolled, self._tables = (len(tables.kinds),), np.dtype(dtype), rolled, tables
+        self._codes, self._layouts = {}, {}
+
+    @property
+    def source(self) -> str:
+        return loop.text(self._rolled, self.dtype == np.float64)
+
+    @cached_property
+    def _code(self) -> Code:
+        return Code(self.source, BLOCK)
+
+    @cached_property
+    def _placed(self) -> list[Any]:
+        """Parameters, starts and kinds on the card."""
+        tables = self._tables
+        return [copied(np.ascontiguousarray(x)) for x in (tables.parameters, tables.starts, tables.kinds)]
+
+    @cached_property
+    def _call(self) -> type[ctypes.Structure]:
+        fields = [
+            *((f"{name}_", Array) for name in (*self._rolled.inputs, "out")),
+            *((name, ctypes.c_void_p) for name in ("good", "bad", "last", "marked")),
+            ("states", ctypes.c_longlong),
+            *((name, ctypes.c_void_p) for name in ("parameters", "starts", "kinds", "records")),
+            ("threads", ctypes.c_longlong),
+            ("joints", ctypes.c_int),
+        ]
+        return type("Call", (ctypes.Structure,), {"_fields_": fields})
+
+    def launch(self, arrays: Sequence[Any], out: Any, good: Any = None) -> Any:
+        told = cupy().empty(2, np.uint64)
+        told.data.memset_async(0xFF, told.nbytes)
+        (joints,), threads = self.shape, min(len(out), loop.THREADS)
+        marked = cupy().empty(len(out), np.int64)
+        records = cupy().empty(max(1, joints * loop.width(self._rolled) * threads), self.dtype)
+        where = 0 if good is None else good.data.ptr
+        places = (told.data.ptr, told.data.ptr + told.itemsize, marked.data.ptr, len(out))
+        tables = [x.data.ptr for x in (*self._placed, records)]
+        call = self._call(*map(Array.of, (*arrays, out)), where, *places, *tables, threads, joints)
+        self._code.launch(call, threads)
+        self._code.launch(call, threads, name="again")
+        return told
+
+
+BACKEND = Backend(kernel=Straight, loop=Looped, rollout=Travelling, card=device, solves=5)
+"""The backend of NVIDIA's cards."""

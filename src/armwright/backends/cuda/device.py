@@ -1,0 +1,186 @@
+"""The card: what is compiled for it and run on it, by CuPy, and arrays of other packages that lie there.
+
+Nothing but this module knows CuPy, and it is imported when something is to run.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from armwright.arrays import on_card
+from armwright.errors import ArmwrightError, InputError
+
+OPTIONS = ("--std=c++17", "--fmad=false")
+"""How kernels are compiled: which products are fused into sums is said in their text."""
+
+MISSING = "target 'cuda' needs {}; {}"
+
+
+@cache
+def cupy() -> Any:
+    """CuPy, on a machine that has a card, or an error that says what is missing."""
+    try:
+        import cupy as found  # noqa: PLC0415  (only here, and only when it is needed)
+    except ImportError as error:
+        how = "pip install 'armwright[cuda]' (CUDA 13), or cupy-cuda12x for CUDA 12"
+        raise ArmwrightError(MISSING.format("CuPy, which is not installed", how) + f" ({error})") from None
+    try:
+        count = found.cuda.runtime.getDeviceCount()
+    except found.cuda.runtime.CUDARuntimeError as error:
+        count, why = 0, f" ({error})"
+    else:
+        why = ""
+    if not count:
+        how = "use target='cpu', or a machine on which nvidia-smi shows one"
+        raise ArmwrightError(MISSING.format(f"an NVIDIA card with its driver, and there is none{why}", how))
+    return found
+
+
+class Code:
+    """Kernels that are compiled; CuPy keeps them on disk for other processes."""
+
+    def __init__(self, source: str, block: int) -> None:
+        self.block = block
+        self._module = cupy().RawModule(code=source, options=OPTIONS)
+        self._kernels: dict[str, Any] = {}
+
+    def kernel(self, name: str = "run") -> Any:
+        if name not in self._kernels:
+            self._kernels[name] = self._module.get_function(name)
+        return self._kernels[name]
+
+    @property
+    def registers(self) -> int:
+        """Of a thread."""
+        return int(self.kernel().num_regs)
+
+    @property
+    def spilled(self) -> int:
+        """Bytes of a thread that are in memory because no register is left."""
+        return int(self.kernel().local_size_bytes)
+
+    def launch(self, call: ctypes.Structure, threads: int, groups: int = 1, name: str = "run") -> None:
+        """Run on the current stream, with a structure for all threads."""
+        if threads:
+            grid = (-(-threads // self.block), groups)
+            self.kernel(name)(grid, (self.block,), (np.frombuffer(bytes(call), f"V{ctypes.sizeof(call)}"),))
+
+
+class Array(ctypes.Structure):
+    """As `Array` of the prelude: where it is, and how many numbers lie from state to state and from entry to entry."""
+
+    _fields_ = (("at", ctypes.c_void_p), ("state", ctypes.c_longlong), ("entry", ctypes.c_longlong))
+
+    @classmethod
+    def of(cls, array: Any) -> Array:
+        """An array (states, entries)."""
+        address = array.data.ptr if hasattr(array.data, "ptr") else array.ctypes.data
+        return cls(address, *(stride // array.itemsize for stride in array.strides))
+
+
+# Arrays of other packages
+
+FOREIGN = ("torch", "jax")
+"""Packages whose arrays are taken and given back."""
+
+
+def package(values: Sequence[Any]) -> str:
+    """Of the arrays that are on the card, all of which must be of one: "cupy", "torch" or "jax"; "" if none is."""
+    kinds = {_kind(value) for value in values if on_card(value)}
+    if len(kinds) > 1:
+        raise InputError(f"arrays of {' and '.join(sorted(kinds))} are mixed; expected those of one package")
+    return kinds.pop() if kinds else ""
+
+
+def _kind(value: Any) -> str:
+    name = type(value).__module__.partition(".")[0]
+    return {"torch": "torch", "jax": "jax", "jaxlib": "jax"}.get(name, "cupy")
+
+
+def taken(value: Any) -> Any:
+    """What is on the card as an array of CuPy, in the same memory; anything else as it is."""
+    if not on_card(value):
+        return value
+    kind = _kind(value)
+    if kind == "torch":
+        return cupy().from_dlpack(value.detach())
+    if kind == "jax":
+        value.block_until_ready()
+    return cupy().asarray(value)
+
+
+def copied(value: Any) -> Any:
+    """An array of NumPy on the card, as it lies: what is side by side stays so, what is repeated is sent once."""
+    if on_card(value):
+        return value
+    once = value[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in value.strides)]
+    return cupy().broadcast_to(cupy().asarray(once, order="K"), value.shape)
+
+
+def given(array: Any, kind: str) -> Any:
+    """An array of CuPy as one of the package that was given, in the same memory; without one, of NumPy."""
+    if kind == "torch":
+        return sys.modules["torch"].from_dlpack(array)
+    if kind == "jax":
+        return sys.modules["jax"].dlpack.from_dlpack(cupy().ascontiguousarray(array))
+    return array if kind == "cupy" else cupy().asnumpy(array, order="A")
+
+
+@contextmanager
+def stream(kind: str) -> Iterator[None]:
+    """The stream on which whoever called computes: that of the package whose arrays were given."""
+    if kind != "torch":
+        yield
+        return
+    current = sys.modules["torch"].cuda.current_stream()
+    with cupy().cuda.ExternalStream(current.cuda_stream, current.device_index):
+        yield
+
+
+def stream_at(address: int) -> Any:
+    """The stream at an address, while somebody computes there."""
+    return cupy().cuda.ExternalStream(address)
+
+
+def seen(buffer: Any) -> Any:
+    """Memory on the card that somebody else has, as an array of CuPy."""
+    return cupy().asarray(buffer)
+
+
+def spread(array: Any, batch: Sequence[int]) -> Any:
+    """An array (..., entries) as (states, entries), one row for each state of a batch."""
+    entries = array.shape[-1]
+    if array.ndim == 1:
+        return cupy().broadcast_to(array, (math.prod(batch), entries))
+    return cupy().broadcast_to(array, (*batch, entries)).reshape(-1, entries)
+
+
+def fetched(array: Any) -> Any:
+    """An array of CuPy as one of NumPy."""
+    return cupy().asnumpy(array)
+
+
+def full() -> type[Exception]:
+    """What is raised where the memory of the card is full."""
+    kind: type[Exception] = cupy().cuda.memory.OutOfMemoryError
+    return kind
+
+
+def free() -> int:
+    """Bytes of it that nobody uses."""
+    left, _ = cupy().cuda.runtime.memGetInfo()
+    return int(left + cupy().get_default_memory_pool().free_bytes())
+
+
+def memory() -> str:
+    """How much of it there is, and how much is free, in words."""
+    _, whole = cupy().cuda.runtime.memGetInfo()
+    return f"{free() / 1e9:.1f} of {whole / 1e9:.1f} GB are free"

@@ -1,0 +1,97 @@
+// What every kernel begins with, after `real`: float or double. The same text is C++ for a CPU, so that its arithmetic
+// can be tested where there is no card.
+
+#ifdef __CUDACC__
+#define FUNCTION __device__ __forceinline__
+#define MEMBER __device__ __forceinline__
+#define APART __device__ __noinline__
+#define TABLE static __constant__ const
+#define EACH(e, count) _Pragma("unroll") for (int e = 0; e < (count); ++e)
+#define TURNS(s, count) _Pragma("unroll 1") for (int s = 0; s < (count); ++s)
+#else
+#include <math.h>
+#include <string.h>
+#define FUNCTION static inline
+#define MEMBER inline
+#define APART static
+#define TABLE static const
+#define EACH(e, count) for (int e = 0; e < (count); ++e)
+#define TURNS EACH
+#endif
+
+#ifdef __CUDACC__
+FUNCTION float turned(float x, unsigned quadrant)
+{
+    return __int_as_float(__float_as_int(x) ^ ((quadrant & 2u) << 30));
+}
+FUNCTION double turned(double x, unsigned quadrant)
+{
+    return __hiloint2double(__double2hiint(x) ^ ((quadrant & 2u) << 30), __double2loint(x));
+}
+FUNCTION unsigned low_bits(float x)
+{
+    return __float_as_uint(x);
+}
+FUNCTION unsigned low_bits(double x)
+{
+    return (unsigned)__double2loint(x);
+}
+#else
+template <class T> FUNCTION T turned(T x, unsigned quadrant)
+{
+    return quadrant & 2u ? -x : x;
+}
+FUNCTION unsigned low_bits(float x)
+{
+    unsigned bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+FUNCTION unsigned low_bits(double x)
+{
+    unsigned long long bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (unsigned)bits;
+}
+#endif
+
+// 1 / x and x / y. The compiler's own have a branch for what is below the smallest normal number, which keeps
+// registers; here its reciprocal is not a number, as that of zero.
+#ifdef __CUDACC__
+FUNCTION float reciprocal(float x)
+{
+    float r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return fmaf(r, fmaf(-x, r, 1.0f), r);
+}
+FUNCTION double reciprocal(double x)
+{
+    double r;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(x));
+    r = fma(r, fma(-x, r, 1.0), r);
+    return fma(r, fma(-x, r, 1.0), r);
+}
+FUNCTION real divided(real x, real y)
+{
+    const real r = reciprocal(y), q = x * r;
+    return fma(r, fma(-y, q, x), q);
+}
+#else
+FUNCTION real reciprocal(real x)
+{
+    return 1 / x;
+}
+FUNCTION real divided(real x, real y)
+{
+    return x / y;
+}
+#endif
+
+// Numbers of a state in registers.
+struct Kept {
+    real *at;
+    MEMBER void put(int k, real x)
+    {
+        at[k] = x;
+    }
+};

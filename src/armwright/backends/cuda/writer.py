@@ -1,0 +1,263 @@
+"""A program as a function in CUDA, which is C++ for a CPU as well.
+
+Its sines are quick up to an angle of a million radians and have no branch: one inside, for larger angles, would cost
+a third of the speed, as what it needs keeps registers. So a function says whether its angles were small enough, and
+whoever calls it does a state of the others again, with `careful` sines.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+
+from armwright.backends.cuda.order import depends
+from armwright.backends.cuda.split import HANDED, Part, Stage, stages
+from armwright.backends.sines import LARGEST, sines
+from armwright.backends.text.c import notation
+from armwright.graph.expression import LEAVES, Expr
+from armwright.graph.program import Program
+
+PAIR = ("sin", "cos")
+
+
+@cache
+def prelude(double: bool) -> str:
+    """What comes before all kernels."""
+    return f"{arithmetic(double)}\n{_text('arrays.cuh')}"
+
+
+def arithmetic(double: bool) -> str:
+    """What comes before all functions."""
+    real = "double" if double else "float"
+    return f"typedef {real} real;\n{_text('prelude.cuh')}\n{_sines(double)}"
+
+
+def _text(name: str) -> str:
+    return (files(__package__) / name).read_text("utf-8")
+
+
+def function(program: Program, name: str, double: bool) -> str:
+    """`bool name<careful>(arguments, out)`: entries of arguments are asked for by [k], results given by out.put(k, x).
+
+    Each as soon as it is wanted and known. It is false if an angle was too large for sines that are not careful: then
+    the results are wrong. What keeps too many numbers for the registers of a thread is computed in parts.
+    """
+    first, *rest = stages(program, double)
+    if not rest:
+        return _in_parts(first, name, double)
+    (then,) = rest
+    handed, begin = len(then.program.arguments[-1][1]), len(program.outputs)
+    return f"""{_in_parts(first, f"{name}_first", double, "APART")}
+{_in_parts(then, f"{name}_then", double, "APART")}
+template <class Out> struct {name}_Both {{
+    real *at;
+    Out out;
+    MEMBER void put(int k, real x)
+    {{
+        if (k >= {begin})
+            at[k - {begin}] = x;
+        else
+            out.put(k, x);
+    }}
+}};
+{head(program, name)}
+{{
+    real {HANDED}[{handed}];
+    {name}_Both<Out> both = {{{HANDED}, out}};
+    bool good = {name}_first<careful>({given(program)}, both);
+    out = both.out;
+    good &= {name}_then<careful>({given(then.program)}, out);
+    return good;
+}}"""
+
+
+def _in_parts(stage: Stage, name: str, double: bool, kind: str = "FUNCTION") -> str:
+    """One function, or several and one that calls them."""
+    program, parts = stage
+    if len(parts) == 1:
+        return _part(program, parts[0], name, double, kind)
+    calls = [f"    good &= {name}_{k}<careful>({given(program)}, out);" for k in range(len(parts))]
+    return "\n".join(
+        [
+            *(_part(program, part, f"{name}_{k}", double, "APART") for k, part in enumerate(parts)),
+            f"{head(program, name)}\n{{\n    bool good = true;",
+            *calls,
+            "    return good;\n}",
+        ]
+    )
+
+
+def _part(program: Program, part: Part, name: str, double: bool, kind: str = "FUNCTION") -> str:
+    """A function of some outputs. One that stands apart is given addresses, and has a copy of `out` while it works."""
+    limit = notation(double)["constant"](LARGEST**2)
+    apart = kind == "APART"
+    return "\n".join(
+        [
+            f"{head(program, name, kind)}\n{{",
+            *(["    Out out = results;"] if apart else []),
+            *(f"    (void){argument};" for argument in _unused(program, part)),
+            "    real size = 0;",
+            *_Body(program, part, double).lines(),
+            *(["    results = out;"] if apart else []),
+            f"    return careful || size <= {limit};\n}}",
+        ]
+    )
+
+
+def _unused(program: Program, part: Part) -> list[str]:
+    """Arguments that these outputs do not depend on."""
+    used = {node.index for node in part.order.nodes}
+    return [argument for argument, inputs in program.arguments if not any(x.index in used for x in inputs)]
+
+
+def given(program: Program) -> str:
+    """The arguments, handed on."""
+    return ", ".join(name for name, _ in program.arguments)
+
+
+def head(program: Program, name: str, kind: str = "FUNCTION") -> str:
+    """The first line of a function."""
+    kinds = ", ".join(["bool careful", *(f"class A{a}" for a in range(len(program.arguments))), "class Out"])
+    pattern, out = ("A{} {}", "results") if kind == "APART" else ("const A{} &{}", "out")
+    taken = ", ".join(pattern.format(a, argument) for a, (argument, _) in enumerate(program.arguments))
+    return f"template <{kinds}> {kind} bool {name}({taken}, Out &{out})"
+
+
+class _Body:
+    """The statements of a function; what is read has a name of its own from where it is read first.
+
+    A product that is used in sums alone is part of fused multiply-adds: that is said here and not left to compilers,
+    so that all of them compute the same. No variable is `const`: of each that is, nvcc asks whether its value is known
+    already, and of those it depends on, along every path, which takes it for ever.
+    """
+
+    def __init__(self, program: Program, part: Part, double: bool) -> None:
+        self._part, self._notation, self._fma = part, notation(double), f"fma{'' if double else 'f'}"
+        self._places = {x: (program.arguments[a][0], k) for x, (a, k) in program.places().items()}
+        self._names = dict[int, str]()
+        self._lines = list[str]()
+        self._count = self._angles = 0
+        self._outputs = dict[int, list[int]]()
+        for k, x in part.outputs:
+            if depends(x):
+                self._outputs.setdefault(x.index, []).append(k)
+
+    def lines(self) -> list[str]:
+        for node in self._part.order.nodes:
+            if node.index not in self._names and node.op not in LEAVES:
+                self._write(node)
+            for k in self._outputs.get(node.index, ()):
+                self._lines.append(f"    out.put({k}, {self._value(node)});")
+        for k, x in self._part.outputs:
+            if (number := known(x)) is not None:
+                self._lines.append(f"    out.put({k}, {self._notation['constant'](number)});")
+        return self._lines
+
+    def _value(self, x: Expr) -> str:
+        if x.value is not None:
+            return self._notation["constant"](x.value)
+        if x.index not in self._names:
+            argument, k = self._places[x.index]
+            self._names[x.index] = f"{argument}_{k}"
+            self._lines.append(f"    real {argument}_{k} = {argument}[{k}];")
+        return self._names[x.index]
+
+    def _write(self, node: Expr) -> None:
+        if node.op in PAIR:
+            self._sines(node.args[0])
+            return
+        text = self._expression(node)
+        self._count += 1
+        self._names[node.index] = f"t{self._count}"
+        self._lines.append(f"    real t{self._count} = {text};")
+
+    def _expression(self, node: Expr) -> str:
+        if node.op == "div":
+            over, under = node.args
+            return (
+                f"reciprocal({self._value(under)})"
+                if over.value == 1
+                else f"divided({self._value(over)}, {self._value(under)})"
+            )
+        product = next((x for x in node.args if x.index in self._part.fused), None)
+        if product is None:
+            return self._notation[node.op](*map(self._value, node.args))
+        x, y = map(self._value, product.args)
+        first = node.args[0] is product
+        other = self._value(node.args[1 if first else 0])
+        if node.op == "sub":
+            x, other = (x, self._notation["neg"](other)) if first else (self._notation["neg"](x), other)
+        return f"{self._fma}({x}, {y}, {other})"
+
+    def _sines(self, angle: Expr) -> None:
+        self._angles += 1
+        s, c = f"s{self._angles}", f"c{self._angles}"
+        self._lines.append(f"    real {s}, {c};\n    sines<careful>({self._value(angle)}, &{s}, &{c}, &size);")
+        for op, name in zip(PAIR, (s, c), strict=True):
+            self._names[angle.graph.node(op, angle).index] = name
+
+
+def plain(program: Program) -> Program:
+    """The same with arguments that can be called so: "payload.mass" cannot."""
+    names = [name if name.isidentifier() else f"given{a}" for a, (name, _) in enumerate(program.arguments)]
+    arguments = tuple((name, inputs) for name, (_, inputs) in zip(names, program.arguments, strict=True))
+    advance = program.advance
+    if advance is not None and advance.rates is not None:
+        advance = advance._replace(rates=plain(advance.rates))
+    return replace(program, arguments=arguments, advance=advance)
+
+
+def idle(program: Program) -> list[tuple[int, int]]:
+    """Entries of arguments on which nothing depends: (argument, entry)."""
+    used = {node.index for node in program.nodes}
+    return [place for index, place in program.places().items() if index not in used]
+
+
+def known(x: Expr | float) -> float | None:
+    """The number that an output is in every state."""
+    return x.value if isinstance(x, Expr) else float(x)
+
+
+def _sines(double: bool) -> str:
+    """Sine and cosine of an angle."""
+    own, suffix = sines(double), "" if double else "f"
+    number = notation(double)["constant"]
+    magic = number(6755399441055744.0 if double else 12582912.0)  # adding it rounds to a whole number
+
+    def fma(x: str, y: str, z: str) -> str:
+        return f"fma{suffix}({x}, {y}, {z})"
+
+    def polynomial(coefficients: Sequence[float]) -> str:
+        text = number(coefficients[-1])
+        for c in reversed(coefficients[:-1]):
+            text = fma("z", text, number(c))
+        return text
+
+    rest = "x"
+    for part in own.parts:
+        rest = fma("k", number(-part), rest)
+    return f"""\
+// Sine and cosine; the squares of angles are summed up. The angle is reduced by whole quarter turns, with pi/2 in
+// parts, and two polynomials give sine and cosine of the rest.
+template <bool careful> FUNCTION void sines(real x, real *sine, real *cosine, real *size)
+{{
+    if (careful) {{
+        *sine = sin{suffix}(x);
+        *cosine = cos{suffix}(x);
+        return;
+    }}
+    const real shifted = {fma("x", number(2 / math.pi), magic)};
+    const unsigned quadrant = low_bits(shifted);
+    const real k = shifted - {magic};
+    const real r = {rest};
+    const real z = r * r;
+    const real s = {fma("z * r", polynomial(own.sine), "r")};
+    const real c = {fma("z * z", polynomial(own.cosine), fma("z", number(-0.5), number(1.0)))};
+    *sine = turned(quadrant & 1u ? c : s, quadrant);
+    *cosine = turned(quadrant & 1u ? s : c, quadrant + 1u);
+    *size = {fma("x", "x", "*size")};
+}}
+"""

@@ -1,0 +1,66 @@
+"""Numbers of many rollouts, column by column, so that what is one number for all of them never is an array.
+
+A column is a number, an array (rollouts,), or drawn by counter (`draws.Drawn`), which is an array only where it is
+used: in the memory of a card if the rollouts are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from armwright.algebra import Array
+from armwright.simulation.draws import Drawn
+
+Column: TypeAlias = "float | Array | Drawn"
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Some columns of `count` rollouts, of which the first is number `first` of all."""
+
+    columns: tuple[Column, ...]
+    count: int
+    first: int = 0
+
+    def __len__(self) -> int:
+        """Of rollouts, as of an array of rows."""
+        return self.count
+
+    @property
+    def own(self) -> tuple[bool, ...]:
+        """Which differ from rollout to rollout."""
+        return tuple(not isinstance(x, float) for x in self.columns)
+
+    def some(self, chosen: Sequence[bool]) -> Columns:
+        """Some of the columns."""
+        return replace(self, columns=tuple(x for x, taken in zip(self.columns, chosen, strict=True) if taken))
+
+    def part(self, begin: int, end: int) -> Columns:
+        """Some of the rollouts."""
+        columns = tuple(x[begin:end] if isinstance(x, np.ndarray) else x for x in self.columns)
+        return Columns(columns, end - begin, self.first + begin)
+
+    def laid(self, arrays: Any, dtype: Any, room: int) -> Any:
+        """An array (columns, room) of a module like NumPy; after the last rollout it is repeated."""
+        out = arrays.empty((len(self.columns), room), dtype)
+        shared = np.array([0.0 if mine else x for x, mine in zip(self.columns, self.own, strict=True)], dtype)
+        out[...] = arrays.asarray(shared)[:, None]
+        for k, column in enumerate(self.columns):
+            if isinstance(column, Drawn):
+                out[k, : self.count] = column.numbers(self.first, self.count, arrays)
+            elif isinstance(column, np.ndarray):
+                out[k, : self.count] = arrays.asarray(np.ascontiguousarray(column, dtype))
+            out[k, self.count :] = out[k, self.count - 1]
+        return out
+
+
+def laid(rows: Array | Columns, arrays: Any, dtype: Any, room: int) -> Any:
+    """An array (columns, room) of a module like NumPy, also from an array (rollouts, columns)."""
+    if isinstance(rows, Columns):
+        return rows.laid(arrays, dtype, room)
+    spare = np.minimum(np.arange(room), len(rows) - 1)
+    return arrays.asarray(np.ascontiguousarray(rows[spare].T, dtype=dtype))

@@ -1,0 +1,193 @@
+"""Random numbers by counter: that of rollout i depends on the seed, on its name and on i, and on nothing else.
+
+    draws = aw.draws(seed=1)
+    aw.simulate_batch(arm, law, rollouts=1000, q0=draws.normal(q, 0.01), vary={"payload.mass": draws.uniform(0, 2)})
+
+Philox4x32-10 (Salmon, Moraes, Dror and Shaw 2011, Parallel random numbers: as easy as 1, 2, 3) makes four words of a
+counter and a key. Everything after it is sums, products, quotients and square roots, which are rounded alike
+everywhere: a rollout has the same numbers, bit by bit, on a CPU and on a card, and however many go with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from armwright.algebra import Array
+from armwright.arrays import numbers as checked
+from armwright.arrays import whole_number
+from armwright.errors import InputError
+
+MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
+WEYL = (0x9E3779B9, 0xBB67AE85)
+ROUNDS = 10
+LOW = 0xFFFFFFFF
+
+BLOCK = 1 << 14
+"""Numbers that a CPU draws at a time, while all that they are made of is near it."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One random number of each rollout: its kind and two numbers that say which, the key, and which column it is."""
+
+    kind: str
+    first: float
+    second: float
+    key: tuple[int, int]
+    column: int
+
+    def numbers(self, begin: int, count: int, arrays: Any = np) -> Any:
+        """Those of rollouts from `begin` on, an array of a module like NumPy."""
+        if arrays is np and count > BLOCK:
+            ends = range(begin, begin + count, BLOCK)
+            return np.concatenate([self.numbers(k, min(BLOCK, begin + count - k)) for k in ends])
+        share = _shares(self.key, self.column, begin, count, arrays)
+        if self.kind == "uniform":
+            return self.first + (self.second - self.first) * share
+        return self.first + self.second * _normal(share, arrays)
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Numbers to be drawn for a name; `first` and `second` are one number, or one for each of its entries."""
+
+    seed: int
+    kind: str
+    first: Array
+    second: Array
+
+    def columns(self, name: str, size: int) -> tuple[Drawn, ...]:
+        """The entries of what is called so."""
+        for array in (self.first, self.second):
+            if array.shape not in ((), (1,), (size,)):
+                raise InputError(f"{name} is drawn with {array.shape[-1]} numbers; expected one, or {size}")
+        pairs = zip(*(np.broadcast_to(x, size).tolist() for x in (self.first, self.second)), strict=True)
+        digest = hashlib.sha256(f"{self.seed} {name}".encode()).digest()
+        key = (int.from_bytes(digest[:4], "little"), int.from_bytes(digest[4:8], "little"))
+        return tuple(Drawn(self.kind, a, b, key, k) for k, (a, b) in enumerate(pairs))
+
+    @property
+    def least(self) -> float:
+        """Below which no number is."""
+        return float(self.first.min()) if self.kind == "uniform" else -math.inf
+
+
+@dataclass(frozen=True)
+class Draws:
+    """What can be drawn with a seed."""
+
+    seed: int
+
+    def uniform(self, low: ArrayLike, high: ArrayLike) -> Draw:
+        """Evenly from low to high: one number for all entries of what is drawn, or one for each."""
+        draw = Draw(self.seed, "uniform", _numbers("low", low), _numbers("high", high))
+        if (draw.first > draw.second).any():
+            raise InputError(f"uniform from {low!r} to {high!r}: expected low not above high")
+        return draw
+
+    def normal(self, mean: ArrayLike, std: ArrayLike) -> Draw:
+        """Normally distributed, with this mean and standard deviation."""
+        draw = Draw(self.seed, "normal", _numbers("mean", mean), _numbers("std", std))
+        if (draw.second < 0).any():
+            raise InputError(f"std = {std!r}: expected zero or more")
+        return draw
+
+
+def draws(seed: int) -> Draws:
+    """Random numbers for `simulate_batch`, the same for the same seed wherever they are computed."""
+    return Draws(whole_number("seed", seed, 0))
+
+
+def _numbers(name: str, value: ArrayLike) -> Array:
+    array = checked(name, value, "expected a number, or one for each entry").astype(float)
+    if array.ndim > 1 or not array.size or not np.isfinite(array).all():
+        raise InputError(f"{name} = {value!r}: expected a finite number, or one for each entry")
+    return array
+
+
+def philox(counter: tuple[Any, ...], key: tuple[int, int]) -> tuple[Any, ...]:
+    """Four words of 32 bits from four and a key of two, each an array of 64-bit integers or a number."""
+    a, b, c, d = counter
+    for k in range(ROUNDS):
+        first, second = ((x + k * step) & LOW for x, step in zip(key, WEYL, strict=True))
+        x, y = a * MULTIPLIERS[0], c * MULTIPLIERS[1]
+        a, b, c, d = (y >> 32) ^ b ^ first, y & LOW, (x >> 32) ^ d ^ second, x & LOW
+    return a, b, c, d
+
+
+def _shares(key: tuple[int, int], column: int, begin: int, count: int, arrays: Any) -> Any:
+    """Numbers between zero and one, of 52 bits and a half: neither of the ends is among them."""
+    index = arrays.arange(begin, begin + count, dtype=np.uint64)
+    zero = index * np.uint64(0)
+    words = philox((index & np.uint64(LOW), index >> np.uint64(32), zero + np.uint64(column), zero), key)
+    bits = (words[0] << np.uint64(20)) | (words[1] >> np.uint64(12))
+    return (bits.astype(np.float64) + 0.5) * 2.0**-52
+
+
+def _normal(share: Any, arrays: Any) -> Any:
+    """The number below which a normally distributed one is with this probability (Wichura 1988, algorithm AS 241)."""
+    q = share - 0.5
+    middle = q * _ratio(0.180625 - q * q, CENTRAL)
+    r = arrays.sqrt(-_logarithm(arrays.minimum(share, 1.0 - share), arrays))
+    tail = arrays.where(r <= 5.0, _ratio(r - 1.6, NEAR), _ratio(r - 5.0, FAR))
+    return arrays.where(arrays.abs(q) <= 0.425, middle, arrays.where(q < 0, -tail, tail))
+
+
+def _ratio(x: Any, both: tuple[tuple[float, ...], tuple[float, ...]]) -> Any:
+    above, below = (_polynomial(x, coefficients) for coefficients in both)
+    return above / below
+
+
+def _polynomial(x: Any, coefficients: tuple[float, ...]) -> Any:
+    value = x * 0.0 + coefficients[-1]
+    for c in coefficients[-2::-1]:
+        value = value * x + c
+    return value
+
+
+def _logarithm(x: Any, arrays: Any) -> Any:
+    """ln x of a number above zero, by sums and products alone: libraries differ in the last bit."""
+    mantissa, exponent = arrays.frexp(x)
+    low = mantissa < math.sqrt(0.5)
+    mantissa = arrays.where(low, mantissa * 2.0, mantissa)
+    exponent = exponent - low
+    s = (mantissa - 1.0) / (mantissa + 1.0)
+    return exponent * math.log(2.0) + s * _polynomial(s * s, tuple(2.0 / (2 * k + 1) for k in range(12)))
+
+
+CENTRAL = (
+    (
+        3.3871328727963666080, 1.3314166789178437745e2, 1.9715909503065514427e3, 1.3731693765509461125e4,
+        4.5921953931549871457e4, 6.7265770927008700853e4, 3.3430575583588128105e4, 2.5090809287301226727e3,
+    ),
+    (
+        1.0, 4.2313330701600911252e1, 6.8718700749205790830e2, 5.3941960214247511077e3,
+        2.1213794301586595867e4, 3.9307895800092710610e4, 2.8729085735721942674e4, 5.2264952788528545610e3,
+    ),
+)  # fmt: skip
+NEAR = (
+    (
+        1.42343711074968357734, 4.63033784615654529590, 5.76949722146069140550, 3.64784832476320460504,
+        1.27045825245236838258, 2.41780725177450611770e-1, 2.27238449892691845833e-2, 7.74545014278341407640e-4,
+    ),
+    (
+        1.0, 2.05319162663775882187, 1.67638483018380384940, 6.89767334985100004550e-1,
+        1.48103976427480074590e-1, 1.51986665636164571966e-2, 5.47593808499534494600e-4, 1.05075007164441684324e-9,
+    ),
+)  # fmt: skip
+FAR = (
+    (
+        6.65790464350110377720, 5.46378491116411436990, 1.78482653991729133580, 2.96560571828504891230e-1,
+        2.65321895265761230930e-2, 1.24266094738807843860e-3, 2.71155556874348757815e-5, 2.01033439929228813265e-7,
+    ),
+    (
+        1.0, 5.99832206555887937690e-1, 1.36929880922735805310e-1, 1.48753612908506148525e-2,
+        7.86869131145613259100e-4, 1.84631831751005468180e-5, 1.42151175831644588870e-7, 2.04426310338993978564e-15,
+    ),
+)  # fmt: skip

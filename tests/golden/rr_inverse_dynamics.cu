@@ -1,0 +1,312 @@
+typedef float real;
+// What every kernel begins with, after `real`: float or double. The same text is C++ for a CPU, so that its arithmetic
+// can be tested where there is no card.
+
+#ifdef __CUDACC__
+#define FUNCTION __device__ __forceinline__
+#define MEMBER __device__ __forceinline__
+#define APART __device__ __noinline__
+#define TABLE static __constant__ const
+#define EACH(e, count) _Pragma("unroll") for (int e = 0; e < (count); ++e)
+#define TURNS(s, count) _Pragma("unroll 1") for (int s = 0; s < (count); ++s)
+#else
+#include <math.h>
+#include <string.h>
+#define FUNCTION static inline
+#define MEMBER inline
+#define APART static
+#define TABLE static const
+#define EACH(e, count) for (int e = 0; e < (count); ++e)
+#define TURNS EACH
+#endif
+
+#ifdef __CUDACC__
+FUNCTION float turned(float x, unsigned quadrant)
+{
+    return __int_as_float(__float_as_int(x) ^ ((quadrant & 2u) << 30));
+}
+FUNCTION double turned(double x, unsigned quadrant)
+{
+    return __hiloint2double(__double2hiint(x) ^ ((quadrant & 2u) << 30), __double2loint(x));
+}
+FUNCTION unsigned low_bits(float x)
+{
+    return __float_as_uint(x);
+}
+FUNCTION unsigned low_bits(double x)
+{
+    return (unsigned)__double2loint(x);
+}
+#else
+template <class T> FUNCTION T turned(T x, unsigned quadrant)
+{
+    return quadrant & 2u ? -x : x;
+}
+FUNCTION unsigned low_bits(float x)
+{
+    unsigned bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+FUNCTION unsigned low_bits(double x)
+{
+    unsigned long long bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (unsigned)bits;
+}
+#endif
+
+// 1 / x and x / y. The compiler's own have a branch for what is below the smallest normal number, which keeps
+// registers; here its reciprocal is not a number, as that of zero.
+#ifdef __CUDACC__
+FUNCTION float reciprocal(float x)
+{
+    float r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return fmaf(r, fmaf(-x, r, 1.0f), r);
+}
+FUNCTION double reciprocal(double x)
+{
+    double r;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(x));
+    r = fma(r, fma(-x, r, 1.0), r);
+    return fma(r, fma(-x, r, 1.0), r);
+}
+FUNCTION real divided(real x, real y)
+{
+    const real r = reciprocal(y), q = x * r;
+    return fma(r, fma(-y, q, x), q);
+}
+#else
+FUNCTION real reciprocal(real x)
+{
+    return 1 / x;
+}
+FUNCTION real divided(real x, real y)
+{
+    return x / y;
+}
+#endif
+
+// Numbers of a state in registers.
+struct Kept {
+    real *at;
+    MEMBER void put(int k, real x)
+    {
+        at[k] = x;
+    }
+};
+
+// Sine and cosine; the squares of angles are summed up. The angle is reduced by whole quarter turns, with pi/2 in
+// parts, and two polynomials give sine and cosine of the rest.
+template <bool careful> FUNCTION void sines(real x, real *sine, real *cosine, real *size)
+{
+    if (careful) {
+        *sine = sinf(x);
+        *cosine = cosf(x);
+        return;
+    }
+    const real shifted = fmaf(x, 0.6366197466850281f, 12582912.0f);
+    const unsigned quadrant = low_bits(shifted);
+    const real k = shifted - 12582912.0f;
+    const real r = fmaf(k, 1.7151245100058819e-15f, fmaf(k, 4.371138828673793e-08f, fmaf(k, (-1.5707963705062866f), x)));
+    const real z = r * r;
+    const real s = fmaf(z * r, fmaf(z, fmaf(z, (-0.00019515295571181923f), 0.008332161232829094f), (-0.16666655242443085f)), r);
+    const real c = fmaf(z * z, fmaf(z, fmaf(z, 2.44331567955669e-05f, (-0.0013887316454201937f)), 0.04166664555668831f), fmaf(z, (-0.5f), 1.0f));
+    *sine = turned(quadrant & 1u ? c : s, quadrant);
+    *cosine = turned(quadrant & 1u ? s : c, quadrant + 1u);
+    *size = fmaf(x, x, *size);
+}
+
+#ifndef __CUDACC__
+#define __restrict__ __restrict
+#endif
+
+typedef long long whole;
+
+// Arrays of many states, `state` and `entry` numbers apart, and one state of them as functions read and write it.
+struct Array {
+    real *at;
+    whole state, entry;
+};
+
+struct Input {
+    const real *__restrict__ at;
+    whole entry;
+    MEMBER real operator[](int k) const
+    {
+#ifdef __CUDACC__
+        return __ldcs(at + k * entry);
+#else
+        return at[k * entry];
+#endif
+    }
+};
+
+struct Output {
+    real *__restrict__ at;
+    whole entry;
+    real sum;  // nan once a result is not finite
+    MEMBER void put(int k, real x)
+    {
+#ifdef __CUDACC__
+        __stcs(at + k * entry, x);
+#else
+        at[k * entry] = x;
+#endif
+        sum = fma(x, (real)0, sum);
+    }
+};
+
+// Results of a state in registers or shared memory, and whether all of them are finite.
+struct Checked {
+    real *at;
+    real sum;
+    MEMBER void put(int k, real x)
+    {
+        at[k] = x;
+        sum = fma(x, (real)0, sum);
+    }
+};
+
+// One of states that lie side by side in arrays of fewer than 2^32 numbers.
+struct Side {
+    const real *__restrict__ at;
+    unsigned i, apart;
+    MEMBER real operator[](int k) const
+    {
+#ifdef __CUDACC__
+        return __ldcs(at + (i + k * apart));
+#else
+        return at[i + k * apart];
+#endif
+    }
+};
+
+struct SideOutput {
+    real *__restrict__ at;
+    unsigned i, apart;
+    real sum;
+    MEMBER void put(int k, real x)
+    {
+#ifdef __CUDACC__
+        __stcs(at + (i + k * apart), x);
+#else
+        at[i + k * apart] = x;
+#endif
+        sum = fma(x, (real)0, sum);
+    }
+};
+
+FUNCTION Input state_of(const Array &array, whole i)
+{
+    Input input = {array.at + i * array.state, array.entry};
+    return input;
+}
+
+template <bool careful, class A0, class A1, class A2, class Out> FUNCTION bool body(const A0 &q, const A1 &qd, const A2 &qdd, Out &out)
+{
+    real size = 0;
+    real q_0 = q[0];
+    real s1, c1;
+    sines<careful>(q_0, &s1, &c1, &size);
+    real q_1 = q[1];
+    real s2, c2;
+    sines<careful>(q_1, &s2, &c2, &size);
+    real qd_0 = qd[0];
+    real t1 = qd_0 * qd_0;
+    real t2 = 66.21749877929688f * c1;
+    real qdd_0 = qdd[0];
+    real t3 = fmaf(6.75f, qdd_0, t2);
+    real t4 = fmaf(9.8100004196167f, s1, -t1);
+    real t5 = fmaf(9.8100004196167f, c1, qdd_0);
+    real t6 = s2 * t4;
+    real t7 = fmaf(c2, t5, -t6);
+    real qdd_1 = qdd[1];
+    real t8 = qdd_0 + qdd_1;
+    real qd_1 = qd[1];
+    real t9 = qd_0 + qd_1;
+    real t10 = t9 * t9;
+    real t11 = 5.0f * t10;
+    real t12 = 5.0f * t8;
+    real t13 = 5.0f * t7;
+    real t14 = fmaf(4.0f, t8, t13);
+    real t15 = c2 * t12;
+    real t16 = fmaf(s2, t11, -t15);
+    real t17 = t14 - t16;
+    real t18 = t3 + t17;
+    real t19 = qdd_0 + t18;
+    out.put(0, t19);
+    real t20 = qdd_1 + t14;
+    out.put(1, t20);
+    return careful || size <= 999999995904.0f;
+}
+
+// Which states are good is written to `good`, if it is given; the first that is not, to `bad`. States to be done again
+// are in `marked`, the last of them at `last`.
+struct Call {
+    Array q, qd, qdd, out;
+    unsigned char *good;
+    unsigned long long *bad;
+    whole *last, *marked;
+    whole states, entry;  // of entries of all arrays in which states are side by side
+};
+
+FUNCTION void judge(const Call &call, whole i, real sum)
+{
+    const bool finite = sum == 0;
+    if (call.good)
+        call.good[i] = finite;
+    if (!finite) {
+        for (int k = 0; k < 2; ++k)
+            call.out.at[i * call.out.state + k * call.out.entry] = sum;
+#ifdef __CUDACC__
+        atomicMin(call.bad, (unsigned long long)i);
+#else
+        *call.bad = (unsigned long long)i < *call.bad ? (unsigned long long)i : *call.bad;
+#endif
+    }
+}
+
+// One state, in whatever layout; false where it has to be done again.
+template <bool careful> FUNCTION bool one(const Call &call, whole i)
+{
+    const Input q = state_of(call.q, i); const Input qd = state_of(call.qd, i); const Input qdd = state_of(call.qdd, i);
+    Output out = {call.out.at + i * call.out.state, call.out.entry, 0};
+    const bool done = body<careful>(q, qd, qdd, out);
+    if (done)
+        judge(call, i, out.sum);
+    return done;
+}
+
+#ifdef __CUDACC__
+// A call of anything careful, even one that never happens, would cost a third: so there is another kernel for that.
+FUNCTION void mark(const Call &call, whole i)
+{
+    call.marked[1 + (whole)atomicAdd((unsigned long long *)call.last, 1ull)] = i;
+}
+
+extern "C" __global__ void __launch_bounds__(128) again(const __grid_constant__ Call call)
+{
+    for (whole k = blockIdx.x * (whole)128 + threadIdx.x; k <= *call.last; k += gridDim.x * (whole)128)
+        one<true>(call, call.marked[k]);
+}
+#endif
+
+#ifdef __CUDACC__
+extern "C" __global__ void __launch_bounds__(128) run(const __grid_constant__ Call call)
+{
+    const whole i = blockIdx.x * (whole)blockDim.x + threadIdx.x;
+    if (i < call.states && !one<false>(call, i))
+        mark(call, i);
+}
+
+#else
+extern "C" void run(Call call)
+{
+    for (whole i = 0; i < call.states; ++i)
+        if (!one<false>(call, i))
+            one<true>(call, i);
+}
+
+#endif

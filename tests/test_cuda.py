@@ -1,0 +1,199 @@
+"""States on a card: what the interpreter says, whichever way arrays lie and of whichever package they are.
+
+They need CuPy and an NVIDIA card; `test_cuda_text` holds the same text to the interpreter on any machine.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import armwright as aw
+from armwright.backends.cuda.device import cupy
+from armwright.errors import ArmwrightError
+
+try:
+    cp = cupy()
+except ArmwrightError as missing:
+    pytest.skip(str(missing), allow_module_level=True)
+
+PANDA = aw.load("panda")
+PROBLEMS = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "forward_kinematics", "jacobian", "kinetic_energy")
+WITHIN = {"float64": 1e-13, "float32": 1e-5}
+
+
+def arrays(sizes: dict[str, int], states: int, dtype: str, seed: int = 0) -> list[np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return [rng.uniform(-1, 1, (states, n)).astype(dtype) for n in sizes.values()]
+
+
+def given(robot: aw.Robot, problem: str, states: int, dtype: str) -> list[np.ndarray]:
+    function = aw.compile(robot, problem, target="python")
+    made = arrays({name: robot.nq if name == "q" else robot.n for name in function.arguments}, states, dtype)
+    made[0] = robot.neutral + 0.5 * made[0] if not robot.balls else np.tile(robot.neutral, (states, 1))
+    return [x.astype(dtype) for x in made]
+
+
+def agrees(robot: aw.Robot, problem: str, dtype: str, host: list[np.ndarray], there: Any) -> None:
+    meant = aw.compile(robot, problem, target="python")(*(x.astype(float) for x in host))
+    got = cp.asnumpy(there)
+    assert got.shape == meant.shape
+    assert np.abs(got - meant).max() <= WITHIN[dtype] * np.abs(meant).max() * 10
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("states", [1, 2, 33, 1000, 1024])
+@pytest.mark.parametrize("problem", ["inverse_dynamics", "mass_matrix"])
+def test_rows_columns_and_anything_between(problem: str, states: int, dtype: str) -> None:
+    function = aw.compile(PANDA, problem, target="cuda", dtype=dtype)
+    host = given(PANDA, problem, states, dtype)
+    rows = [cp.asarray(x) for x in host]
+    columns = [cp.asfortranarray(x) for x in rows]
+    apart = [cp.repeat(x, 2, axis=0)[::2] for x in rows]
+    for there in (rows, columns, apart, [rows[0], *columns[1:]]):
+        agrees(PANDA, problem, dtype, host, function(*there))
+    out = cp.empty(function(*rows).shape, dtype)
+    assert function(*rows, out=out) is out
+    agrees(PANDA, problem, dtype, host, out)
+    agrees(PANDA, problem, dtype, host, cp.asarray(function(*host)))
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_problems_of_robots(problem: str) -> None:
+    for robot in (aw.load("stanford"), PANDA, aw.load("anymal_c")):
+        if robot.balls and problem in ("forward_kinematics", "jacobian"):
+            continue
+        function, host = aw.compile(robot, problem, target="cuda"), given(robot, problem, 50, "float64")
+        agrees(robot, problem, "float64", host, function(*map(cp.asarray, host)))
+
+
+@pytest.mark.parametrize("problem", ["inverse_dynamics_derivatives", "forward_dynamics_derivatives"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_derivatives(problem: str, dtype: str) -> None:
+    function, host = aw.compile(PANDA, problem, target="cuda", dtype=dtype), given(PANDA, problem, 100, dtype)
+    for order in ("C", "F"):
+        agrees(PANDA, problem, dtype, host, function(*(cp.asarray(x, order=order) for x in host)))
+
+
+def test_long_chains_go_along_their_joints() -> None:
+    robot = aw.random_robot(40, 1)
+    host = given(robot, "inverse_dynamics", 20, "float64")
+    function = aw.compile(robot, "inverse_dynamics", target="cuda")
+    agrees(robot, "inverse_dynamics", "float64", host, cp.asarray(function(*host)))
+
+
+def test_large_angles_are_right() -> None:
+    for dtype in ("float64", "float32"):
+        host = given(PANDA, "inverse_dynamics", 200, dtype)
+        host[0][::7, :6] *= 1e6  # the last joint has an offset, in which single precision would round
+        host[0][::11, :6] *= 1e9
+        function = aw.compile(PANDA, "inverse_dynamics", target="cuda", dtype=dtype)
+        for order in ("C", "F"):
+            agrees(PANDA, "inverse_dynamics", dtype, host, function(*(cp.asarray(x, order=order) for x in host)))
+
+
+def test_wrenches_and_what_varies() -> None:
+    host = given(PANDA, "inverse_dynamics", 40, "float64")
+    masses, wrench = np.linspace(0, 3, 40), np.random.default_rng(1).normal(size=(40, 6))
+    reference, function = (
+        aw.compile(PANDA, "inverse_dynamics", target=target, vary=["payload.mass"]) for target in ("python", "cuda")
+    )
+    meant = reference(*host, masses, tip_wrench=wrench)
+    got = function(*map(cp.asarray, host), cp.asarray(masses), tip_wrench=cp.asarray(wrench))
+    assert np.allclose(got.get(), meant, rtol=1e-12)
+    held = aw.compile(PANDA.with_payload(1.5), "inverse_dynamics", target="python")(*host)
+    assert np.allclose(function(*map(cp.asarray, host), 1.5).get(), held, rtol=1e-12)
+
+
+def test_a_bad_state_is_named() -> None:
+    host = given(PANDA, "inverse_dynamics", 100, "float64")
+    host[1][37, 3] = np.nan
+    there = [cp.asarray(x) for x in host]
+    function = aw.compile(PANDA, "inverse_dynamics", target="cuda")
+    with pytest.raises(aw.InputError, match=r"qd\[37, 3\] is nan"):
+        function(*there)
+    result, good = function(*there, raises=False)
+    assert np.flatnonzero(~good.get()).tolist() == [37]
+    assert np.isnan(result[37].get()).all()
+    huge = [cp.full((10, 7), 1e200) for _ in range(3)]
+    with pytest.raises(aw.InputError, match="overflows for state 0"):
+        function(*huge)
+
+
+def test_what_is_wrong_is_told() -> None:
+    function, x = aw.compile(PANDA, "inverse_dynamics", target="cuda"), cp.zeros((5, 7))
+    with pytest.raises(aw.InputError, match="q has shape"):
+        function(x[:, :6], x, x)
+    with pytest.raises(aw.InputError, match="batch shapes do not fit"):
+        function(x, x[:3], x)
+    with pytest.raises(aw.InputError, match="expected an array on the card"):
+        function(x, x, x, out=np.zeros((5, 7)))
+    with pytest.raises(aw.InputError, match="on a graphics card"):
+        PANDA.inverse_dynamics(x, x, x)
+
+
+# Steps
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_stepper_steps_there(dtype: str) -> None:
+    here, there = (aw.stepper(PANDA, dt=1e-2, substeps=2, dtype=dtype, target=t) for t in ("python", "cuda"))
+    q, qd, tau = arrays({"q": 7, "qd": 7, "tau": 7}, 50, dtype)
+    on_card = [cp.asarray(x) for x in (q, qd, tau)]
+    within = 100 * WITHIN[dtype]
+    for name in ("step", "linearised"):
+        for got, meant in zip(getattr(there, name)(*on_card), getattr(here, name)(q, qd, tau), strict=True):
+            assert np.allclose(got.get(), meant, rtol=within, atol=within), name
+    torques = np.repeat(tau[:, None], 4, axis=1)
+    meant = here.rollout(q, qd, torques)
+    states = there.rollout(*on_card[:2], cp.asarray(torques))
+    assert all(np.allclose(a.get(), b, rtol=within, atol=within) for a, b in zip(states, meant, strict=True))
+    back = there.gradient(*on_card[:2], cp.asarray(torques), states[0], states[1])
+    expected = here.gradient(q, qd, torques, meant[0], meant[1])
+    for a, b in zip(back, expected, strict=True):
+        assert np.allclose(a.get(), b, rtol=100 * within, atol=100 * within)
+
+
+# Arrays of other packages
+
+
+def test_torch_takes_and_gets_tensors() -> None:
+    torch = pytest.importorskip("torch")
+    robots = pytest.importorskip("armwright.learn.torch")
+    q, qd, x = (torch.rand(6, 7, device="cuda", dtype=torch.float64, requires_grad=True) for _ in range(3))
+    function = aw.compile(PANDA, "inverse_dynamics", target="cuda")
+    tau = function(q.detach(), qd.detach(), x.detach())
+    assert tau.is_cuda
+    with torch.cuda.stream(torch.cuda.Stream()):
+        assert torch.equal(function(q.detach(), qd.detach(), x.detach()), tau)
+    stepper = aw.stepper(PANDA, dt=1e-2, target="cuda")
+    assert torch.autograd.gradcheck(lambda *a: robots.inverse_dynamics(PANDA, *a), (q, qd, x))
+    assert torch.autograd.gradcheck(lambda *a: robots.forward_dynamics(PANDA, *a), (q, qd, x))
+    assert torch.autograd.gradcheck(lambda *a: robots.step(stepper, *a), (q, qd, x))
+    mapped = torch.func.vmap(lambda *a: robots.forward_dynamics(PANDA, *a))(q, qd, x)
+    assert torch.allclose(mapped, robots.forward_dynamics(PANDA, q, qd, x))
+    with pytest.raises(aw.InputError, match="target='cuda'"):
+        robots.step(aw.stepper(PANDA, target="python"), q, qd, x)
+
+
+def test_jax_compiles_and_differentiates() -> None:
+    jax = pytest.importorskip("jax")
+    robots = pytest.importorskip("armwright.learn.jax")
+    if jax.default_backend() != "gpu":
+        pytest.skip("JAX has no card here")
+    host = arrays({"q": 7, "qd": 7, "tau": 7}, 9, "float32")
+    q, qd, tau = (jax.numpy.asarray(x) for x in host)
+    meant = aw.compile(PANDA, "forward_dynamics", target="python")(*(x.astype(float) for x in host))
+    plain = aw.compile(PANDA, "forward_dynamics", target="cuda", dtype="float32")(q, qd, tau)
+    assert isinstance(plain, jax.Array)
+    call = jax.jit(lambda *a: robots.forward_dynamics(PANDA, *a))
+    for got in (plain, call(q, qd, tau), jax.vmap(call)(q, qd, tau)):
+        assert np.allclose(got, meant, rtol=1e-3, atol=1e-3)
+    slope = jax.jit(jax.grad(lambda q, qd, tau: (call(q, qd, tau) ** 2).sum(), argnums=2))(q, qd, tau)
+    inverse = np.linalg.inv(aw.compile(PANDA, "mass_matrix", target="python")(host[0].astype(float)))
+    assert np.allclose(slope, 2 * np.einsum("sij,si->sj", inverse, meant), rtol=1e-2, atol=1e-2)
+    stepper = aw.stepper(PANDA, dt=1e-2, dtype="float32", target="cuda")
+    ends = jax.jit(lambda *a: robots.step(stepper, *a))(q, qd, tau)
+    assert np.allclose(ends[1], stepper.step(*host)[1], rtol=1e-4, atol=1e-4)

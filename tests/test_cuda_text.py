@@ -1,0 +1,208 @@
+"""Programs as CUDA, compiled as C++ for this CPU, compute what the interpreter does."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import on_cpu
+import pytest
+
+import armwright as aw
+from armwright.backends.cuda import kernel, loop, split
+from armwright.backends.cuda.backend import NONE, Looped, Straight
+from armwright.backends.cuda.device import Array
+from armwright.backends.interpreter import Interpreted, Swept
+from armwright.graph.angles import written_out
+from armwright.graph.program import Program
+from armwright.integrate import method
+from armwright.simulation.motion import linearising, pulling, stepping
+from armwright.trace.choose import cheapest
+from armwright.trace.loops import LONG_MECHANISMS
+from armwright.trace.tracing import Request
+
+STATES = 5
+GOLDEN = Path(__file__).parent / "golden" / "rr_inverse_dynamics.cu"
+
+pytestmark = on_cpu.needs_compiler
+
+
+def states_of(program: Program, dtype: str, last: tuple[float, float] | None = None) -> list[np.ndarray]:
+    """Any states, with unit vectors where they must be; of programs that advance, the length and number of steps."""
+    rng = np.random.default_rng(3)
+    arrays = [rng.uniform(0.1, 1.0, (STATES, size)) for size in program.sizes]
+    for argument, first, end in program.units:
+        arrays[argument][:, first : end + 1] /= np.linalg.norm(
+            arrays[argument][:, first : end + 1], axis=1, keepdims=True
+        )
+    if last is not None:
+        arrays[-1][:] = last
+    return [x.astype(dtype) for x in arrays]
+
+
+def held_to_interpreter(program: Program, dtype: str, folder: Path, last: tuple[float, float] | None = None) -> None:
+    arrays = states_of(program, dtype, last)
+    expected = np.empty((STATES, program.results), dtype)
+    assert Interpreted(program, dtype).run(arrays, expected)
+    found, code = np.empty_like(expected), Straight(program, dtype)
+    assert on_cpu.computed(code, code.source, folder, arrays, found).all()
+    scale = np.abs(expected).max(axis=1, keepdims=True)
+    assert (np.abs(found - expected) <= 2e4 * np.finfo(dtype).eps * scale).all()
+
+
+# Plain programs
+
+TREE = aw.robot.random_tree(4, 5)
+PLAIN = {
+    "chain, prismatic": Request("inverse_dynamics", aw.load("stanford")),
+    "tree": Request("forward_dynamics", TREE),
+    "free base": Request("inverse_dynamics", aw.robot.random_tree(2, 4, floating=True)),
+    "wrenches": Request("inverse_dynamics", aw.load("rr"), ("tip_wrench", "link_wrenches")),
+    "vary": Request("forward_dynamics", aw.load("rr"), (), ("payload.mass", "gravity")),
+    "a number that no state changes": Request("mass_matrix", aw.load("rr")),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("case", PLAIN)
+def test_plain_programs(case: str, dtype: str, tmp_path: Path) -> None:
+    held_to_interpreter(written_out(cheapest(PLAIN[case]).program), dtype, tmp_path)
+
+
+def test_large_angles_are_done_again_and_what_is_not_finite_is_told(tmp_path: Path) -> None:
+    program = cheapest(Request("inverse_dynamics", aw.load("rr"))).program
+    arrays = states_of(program, "float64")
+    arrays[0][1] = 3e6, -2e9
+    arrays[1][3] = np.nan
+    expected, code = np.empty((STATES, program.results)), Straight(program, "float64")
+    found = np.empty_like(expected)
+    with np.errstate(all="ignore"):
+        Interpreted(program, "float64").run(arrays, expected)
+    good = on_cpu.computed(code, code.source, tmp_path, arrays, found)
+    assert good.tolist() == [True, True, True, False, True]
+    assert np.isnan(found[3]).all()
+    assert np.allclose(found[good], expected[good], rtol=1e-12)
+
+
+def test_the_text_of_a_kernel_is_what_it_was() -> None:
+    """Run with ARMWRIGHT_GOLDEN=update to write it anew, and look at what has changed."""
+    made = Straight(written_out(cheapest(Request("inverse_dynamics", aw.load("rr"))).program), "float32").source
+    if os.environ.get("ARMWRIGHT_GOLDEN") == "update":
+        GOLDEN.write_text(made, encoding="utf-8")
+    assert made == GOLDEN.read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc on this machine")
+@pytest.mark.parametrize("rows", [False, True])
+def test_nvcc_compiles_kernels_without_spilling(rows: bool, tmp_path: Path) -> None:
+    """In parts: the derivatives of seven joints as a whole would spill two kilobytes."""
+    program = written_out(cheapest(Request("inverse_dynamics_derivatives", aw.load("panda"))).program)
+    text = kernel.text(
+        program, kernel.Layout((kernel.ROW if rows else kernel.ANY,) * len(program.sizes), kernel.ANY), double=True
+    )
+    (tmp_path / "kernel.cu").write_text(text)
+    command = ["nvcc", "-arch=sm_90", "-std=c++17", "-fmad=false", "--cubin", "-Xptxas", "-v"]
+    done = subprocess.run(
+        [*command, "-o", os.devnull, str(tmp_path / "kernel.cu")],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    spilled = [int(x) for x in re.findall(r"(\d+) bytes spill stores", done.stderr)]
+    assert spilled
+    assert max(spilled) < 200
+
+
+# Steps
+
+
+def advancing(robot: aw.Robot, kind: str, integrator: str) -> Program:
+    program = stepping(robot, method(integrator))
+    return {
+        "forward": lambda: program,
+        "back": lambda: pulling(program),
+        "slopes": lambda: linearising(robot, program, looped=robot.n > 2),
+    }[kind]()
+
+
+@pytest.mark.parametrize("kind", ["forward", "back", "slopes"])
+@pytest.mark.parametrize(
+    ("integrator", "dtype", "steps"), [("rk1", "float32", 1), ("rk4", "float64", 3), ("rk5", "float64", 19)]
+)
+def test_steps_of_a_chain(kind: str, integrator: str, dtype: str, steps: int, tmp_path: Path) -> None:
+    held_to_interpreter(
+        advancing(aw.load("stanford" if steps == 3 else "rr"), kind, integrator), dtype, tmp_path, (0.004, steps)
+    )
+
+
+@pytest.mark.parametrize("kind", ["forward", "back"])
+def test_steps_leave_quaternions_at_unit_length(kind: str, tmp_path: Path) -> None:
+    robot = aw.robot.random_tree(3, 4, floating=True)
+    held_to_interpreter(advancing(robot, kind, "rk4"), "float64", tmp_path, (0.01, 2))
+
+
+# Equations, and programs in parts
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("name", "problem"), [("stanford", "forward_dynamics_derivatives"), ("tree", "forward_dynamics_derivatives")]
+)
+def test_equations_are_solved(name: str, problem: str, dtype: str, tmp_path: Path) -> None:
+    robot = aw.robot.random_tree(2, 6, floating=True) if name == "tree" else aw.load(name)
+    program = cheapest(Request(problem, robot, looped=True)).program
+    assert program.equations is not None
+    held_to_interpreter(program, dtype, tmp_path)
+
+
+def test_what_keeps_too_much_is_computed_in_parts(tmp_path: Path) -> None:
+    program = cheapest(Request("inverse_dynamics_derivatives", aw.load("panda"))).program
+    whole = split.part(program, range(len(program.outputs)))
+    ((_, parts),) = split.stages(program, double=True)
+    assert len(parts) > 1
+    assert max(part.order.most for part in parts) <= split.ROOM[True] < whole.order.most
+    assert sorted(k for part in parts for k, _ in part.outputs) == list(range(len(program.outputs)))
+    assert sum(part.operations for part in parts) < 1.3 * whole.operations
+    held_to_interpreter(program, "float64", tmp_path)
+
+
+# Long chains
+
+
+@pytest.mark.parametrize(
+    ("problem", "loaded", "dtype"),
+    [
+        ("inverse_dynamics", True, "float64"),
+        ("forward_dynamics", False, "float64"),
+        ("forward_dynamics", True, "float32"),
+    ],
+)
+def test_sweeps_along_a_chain(problem: str, loaded: bool, dtype: str, tmp_path: Path) -> None:
+    robot = aw.load("stanford")  # with a prismatic joint
+    sweeps = LONG_MECHANISMS[problem]
+    rolled, tables = sweeps.steps(loaded), sweeps.tables(robot, dtype)
+    rng = np.random.default_rng(5)
+    arrays = [rng.uniform(-1, 1, (STATES, size * robot.n)).astype(dtype) for size in rolled.inputs.values()]
+    expected, found = np.empty((STATES, robot.n), dtype), np.empty((STATES, robot.n), dtype)
+    arrays[0][1] = 2e6  # an angle that is done again
+    arrays[1][2] = np.inf
+    with np.errstate(all="ignore"):
+        assert not Swept(rolled, tables, dtype).run(arrays, expected)
+    code = Looped(rolled, tables, dtype)
+    threads, good, bad = 2, np.zeros(STATES, np.uint8), np.full(1, NONE, np.uint64)
+    records = np.empty(loop.width(rolled) * robot.n * threads, dtype)
+    places = [x.ctypes.data for x in (tables.parameters, tables.starts, tables.kinds, records)]
+    told = (good.ctypes.data, bad.ctypes.data, None, None, STATES)
+    call = code._call(*map(Array.of, (*arrays, found)), *told, *places, threads, robot.n)
+    on_cpu.compiled(code.source, tmp_path)(call)
+    fine = np.arange(STATES) != 2
+    assert (good.astype(bool) == fine).all()
+    assert bad[0] == 2
+    assert np.isnan(found[2]).all()
+    scale = np.abs(expected[fine]).max(axis=1, keepdims=True)
+    assert (np.abs(found - expected)[fine] <= 2e4 * np.finfo(dtype).eps * scale).all()
