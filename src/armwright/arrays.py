@@ -25,12 +25,13 @@ def numbers(name: str, value: ArrayLike, wanted: str, card: bool = False) -> Arr
     """
     if masked(value):
         raise InputError(f"{name} has masked entries; fill them first")
-    if not card and on_card(value):
+    there = on_card(value)
+    if there and not card:
         raise InputError(
             f"{name} is on a graphics card; expected an array of NumPy, or target='cuda' where there is one"
         )
     try:
-        array: Array = value if on_card(value) else np.asarray(value)  # type: ignore[assignment]
+        array: Array = value if there else np.asarray(value)  # type: ignore[assignment]
     except (TypeError, ValueError) as error:
         why = "its rows differ in length" if "inhomogeneous" in str(error) else str(error)
         raise InputError(f"{name} is not an array of numbers: {why}; {wanted}") from None

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.arrays import by_state, check_finite, check_out, direct, empty, scalars, stacked, viewed, wrench
-from armwright.arrays import on_card as arrays_on_card
+from armwright.arrays import by_state, check_finite, check_out, direct, empty, on_card, scalars, stacked, viewed, wrench
 from armwright.backends.interface import Backend, Kernel
 from armwright.errors import ArmwrightError, InputError, SingularError
 from armwright.formulations import Formulation, Problem
@@ -74,7 +73,7 @@ def by_kernel(kernel: Kernel, subject: Subject) -> Evaluate:
     return evaluate
 
 
-def on_card(kernel: Any, subject: Subject) -> Evaluate:
+def by_card(card: Any, kernel: Any, subject: Subject) -> Evaluate:
     """One kernel for every state, all of them on the card; unless it raises, with which states are good."""
     shape, dtype = kernel.shape, subject.dtype
     entries = math.prod(shape)
@@ -82,13 +81,13 @@ def on_card(kernel: Any, subject: Subject) -> Evaluate:
     def evaluate(call: Call) -> Any:
         arrays, shapes, batch, given, _, raises = call
         out: Any = given
-        states, xp = math.prod(batch), kernel.arrays
-        there = {name: kernel.placed(array) for name, array in arrays.items()}
+        states, xp = math.prod(batch), card.cupy()
+        there = {name: card.copied(array) for name, array in arrays.items()}
         columns = [
             xp.broadcast_to(array, (*batch, *shapes[name])).reshape(states, math.prod(shapes[name]))
             for name, array in there.items()
         ]
-        if out is not None and (not arrays_on_card(out) or out.shape != (*batch, *shape) or out.dtype != dtype):
+        if out is not None and (not on_card(out) or out.shape != (*batch, *shape) or out.dtype != dtype):
             raise InputError(
                 f"out is {type(out).__name__} {getattr(out, 'dtype', '')} {getattr(out, 'shape', '')}; expected an "
                 f"array on the card of {dtype} with shape {(*batch, *shape)}"
@@ -101,8 +100,8 @@ def on_card(kernel: Any, subject: Subject) -> Evaluate:
         bad = kernel.launch(columns, target, good)
         result = target.reshape((*batch, *shape)) if not beside or len(shape) == 1 else _unfolded(target, shape)
         if raises and kernel.first(bad) is not None:
-            told = {name: kernel.fetched(array) for name, array in there.items()}
-            raise not_finite(subject, call._replace(arrays=told), kernel.fetched(result))
+            told = {name: card.fetched(array) for name, array in there.items()}
+            raise not_finite(subject, call._replace(arrays=told), card.fetched(result))
         if out is not None and not xp.may_share_memory(out, target):
             out[...] = result
         result = out if out is not None else result

@@ -18,8 +18,17 @@ from armwright.algebra import Array
 from armwright.arrays import checked, common_shape, direct, empty, on_card, viewed, whole_number
 from armwright.backends.interface import Kernel, backend
 from armwright.errors import InputError, SingularError, unknown
-from armwright.evaluate import Call, Evaluate, Subject, as_written, by_columns, by_kernel, by_loop, loop_kernel
-from armwright.evaluate import on_card as by_card
+from armwright.evaluate import (
+    Call,
+    Evaluate,
+    Subject,
+    as_written,
+    by_card,
+    by_columns,
+    by_kernel,
+    by_loop,
+    loop_kernel,
+)
 from armwright.formulations import PROBLEMS, Formulation, default_for, find, problem_of
 from armwright.formulations.problem import MEANING, numbered
 from armwright.graph import OperationCount, count
@@ -113,15 +122,12 @@ class Function:
         which states are good.
         """
         if self._card is not None and any(map(on_card, (*state, tip_wrench, link_wrenches, out))):
-            wrenches = {"tip_wrench": tip_wrench, "link_wrenches": link_wrenches}
-            there: Array = self._there(state, {k: v for k, v in wrenches.items() if v is not None}, out, raises)
+            there: Array = self._there(state, _loads(tip_wrench, link_wrenches), out, raises)
             return there
         if not raises:
-            wrenches = {"tip_wrench": tip_wrench, "link_wrenches": link_wrenches}
-            return self._masked(state, {k: v for k, v in wrenches.items() if v is not None}, out, threads)
+            return self._masked(state, _loads(tip_wrench, link_wrenches), out, threads)
         if tip_wrench is not None or link_wrenches is not None:
-            wrenches = {"tip_wrench": tip_wrench, "link_wrenches": link_wrenches}
-            return self._checked(state, {k: v for k, v in wrenches.items() if v is not None}, out, threads)
+            return self._checked(state, _loads(tip_wrench, link_wrenches), out, threads)
         if out is None and threads is None:
             return self.single(*state)
         return self._any_layout(*state, out=out, threads=threads)
@@ -274,7 +280,7 @@ class Function:
         with card.stream(kind):
             taken = {name: card.taken(value) for name, value in wrenches.items()}
             call = self._call(tuple(map(card.taken, state)), taken, card.taken(out), None, card=True)
-            done = by_card(self._kernel(tuple(wrenches)), self._subject)(call._replace(raises=raises))
+            done = by_card(card, self._kernel(tuple(wrenches)), self._subject)(call._replace(raises=raises))
             if raises:
                 return out if out is not None else card.given(done, kind)
             return out if out is not None else card.given(done[0], kind), card.given(done[1], kind)
@@ -328,6 +334,12 @@ class Function:
         if self.formulation.traced:
             raise InputError(too_long(self.robot, "derivatives are"))
         return as_written(self.formulation, self._subject)
+
+
+def _loads(tip_wrench: ArrayLike | None, link_wrenches: Wrenches | None) -> dict[str, Any]:
+    """The wrenches that are given, by name."""
+    given = {"tip_wrench": tip_wrench, "link_wrenches": link_wrenches}
+    return {name: wrench for name, wrench in given.items() if wrench is not None}
 
 
 def _default_threads(batch: tuple[int, ...]) -> int:

@@ -132,6 +132,7 @@ class Stepper:
     ) -> None:
         self.robot, self.integrator, self.dtype, self.target = robot, integrator, dtype, target
         self._dt, self._substeps = dt, substeps
+        self._card = backend(target).card  # where arrays may be besides NumPy's, if anywhere
         self.parameters: Mapping[str, Array] = MappingProxyType(held)
         self._asked = code, integrator, tuple(held), dtype.name, target
         self._kernel = _forward(*self._asked)
@@ -307,11 +308,6 @@ class Stepper:
     def code(self) -> Code:
         """The kernels and the numbers they are given beside a state, for who calls them without this object."""
         return Code(self._kernel, lambda: _back(*self._asked), self._held, self._plan)
-
-    @property
-    def _card(self) -> Any:
-        """Where arrays may be besides NumPy's, if anywhere."""
-        return backend(self.target).card
 
     def _elsewhere(self, *arrays: Any) -> bool:
         """Whether some are arrays of another package on the card, and not yet CuPy's."""

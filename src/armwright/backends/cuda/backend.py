@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from armwright.arrays import on_card
 from armwright.backends.cuda import device, kernel, loop
 from armwright.backends.cuda.device import Array, Code, copied, cupy, full, memory
 from armwright.backends.cuda.rows import BLOCK, WIDEST
@@ -28,8 +30,72 @@ AGAIN = 1 << 16
 """Threads that do states again whose angles are large: there may be many, and mostly there is none."""
 
 
-class Straight(Repeated):
-    """One program, for states on the card; those of NumPy are copied there and back."""
+class Resident(Repeated):
+    """What computes states on the card; those of NumPy are copied there and back."""
+
+    @abstractmethod
+    def launch(self, arrays: Sequence[Any], out: Any, good: Any = None) -> Any:
+        """Fill `out` and, if it is given, `good` (states,), on the current stream; returns two numbers, of which the
+        first is that of the first state that is not good, `NONE` if all are."""
+
+    def first(self, told: Any) -> int | None:
+        """The first state that is not good; waits until all are computed."""
+        found = int(told[0])
+        return None if found == NONE else found
+
+    def single(self, ask: Callable[..., Any]) -> Callable[..., Any]:
+        return ask
+
+    def run(self, arrays: Sequence[Any], out: Any, threads: int = 1) -> bool:
+        del threads
+        if on_card(out):
+            return self.first(self.launch(arrays, out)) is None
+        try:
+            there = cupy().empty(out.shape, out.dtype)
+            finite = self.run([copied(x) for x in arrays], there)
+            out[...] = there.get()
+        except full():
+            return self._in_pieces(arrays, out)
+        return finite
+
+    def series(self, arrays: Sequence[Any], out: Any, threads: int = 1) -> bool:
+        if not on_card(out):
+            return super().series(arrays, out, threads)
+        told = [self.launch([x[k] for x in arrays], out[k]) for k in range(len(out))]
+        return all(self.first(x) is None for x in told)
+
+    def _in_pieces(self, arrays: Sequence[Any], out: Any) -> bool:
+        """What is too much for the memory of the card, one half after the other."""
+        states = len(out)
+        if states < 2:
+            raise ArmwrightError(f"the memory of the card is full: {memory()}") from None
+        halves = slice(None, states // 2), slice(states // 2, None)
+        done = [self.run([x[half] for x in arrays], out[half]) for half in halves]
+        return all(done)
+
+
+def _call(names: Sequence[str], further: Sequence[tuple[str, Any]]) -> type[ctypes.Structure]:
+    """What a kernel of these arguments is given, in the order of its `Call`."""
+    fields = [
+        *((f"{name}_", Array) for name in (*names, "out")),
+        *((name, ctypes.c_void_p) for name in ("good", "bad", "last", "marked")),
+        ("states", ctypes.c_longlong),
+    ]
+    return type("Call", (ctypes.Structure,), {"_fields_": [*fields, *further]})
+
+
+def _given(arrays: Sequence[Any], out: Any, good: Any, marked: Any) -> tuple[Any, list[Any]]:
+    """Room for the first state that is not good and for the last that is marked, none of either; and what every `Call`
+    begins with."""
+    told = cupy().empty(2, np.uint64)
+    told.data.memset_async(0xFF, told.nbytes)
+    where = 0 if good is None else good.data.ptr
+    places = (told.data.ptr, told.data.ptr + told.itemsize, marked.data.ptr)
+    return told, [*map(Array.of, (*arrays, out)), where, *places, len(out)]
+
+
+class Straight(Resident):
+    """One program."""
 
     def __init__(self, program: Program, dtype: str) -> None:
         self.shape, self.dtype, self._program = program.shape, np.dtype(dtype), program
@@ -97,45 +163,13 @@ class Straight(Repeated):
 
     @cached_property
     def _call(self) -> type[ctypes.Structure]:
-        names = [*(name for name, _ in self._program.arguments), "out"]
-        fields = [
-            *((f"{name}_", Array) for name in names),
-            ("good", ctypes.c_void_p),
-            *((name, ctypes.c_void_p) for name in ("bad", "last", "marked")),
-        ]
-        last = [(name, ctypes.c_longlong) for name in ("states", "entry")]
-        return type("Call", (ctypes.Structure,), {"_fields_": [*fields, *last]})
-
-    @property
-    def arrays(self) -> Any:
-        """The package of arrays that this takes."""
-        return cupy()
-
-    def placed(self, array: Any) -> Any:
-        return copied(array)
-
-    def fetched(self, array: Any) -> Any:
-        return cupy().asnumpy(array)
-
-    def first(self, bad: Any) -> int | None:
-        """The first state that is not good; waits until all are computed."""
-        found = int(bad[0])
-        return None if found == NONE else found
-
-    def single(self, ask: Callable[..., Any]) -> Callable[..., Any]:
-        return ask
+        return _call([name for name, _ in self._program.arguments], [("entry", ctypes.c_longlong)])
 
     def launch(self, arrays: Sequence[Any], out: Any, good: Any = None) -> Any:
-        """Fill `out` and, if it is given, `good` (states,), on the current stream; returns the first that is not good,
-        an array of one number, `NONE` if all are."""
-        told = cupy().empty(2, np.uint64)
-        told.data.memset_async(0xFF, told.nbytes)
         marked = cupy().empty(len(out) if self._turns else 0, np.int64)
+        told, given = _given(arrays, out, good, marked)
         layout = self.layout(arrays, out)
-        where = 0 if good is None else good.data.ptr
-        places = (told.data.ptr, told.data.ptr + told.itemsize, marked.data.ptr)
-        apart = out.strides[1] // out.itemsize
-        call = self._call(*map(Array.of, (*arrays, out)), where, *places, len(out), apart)
+        call = self._call(*given, out.strides[1] // out.itemsize)
         code = self.code(layout)
         code.launch(call, len(out) // 2 if layout.pairs else len(out))
         if self._turns:
@@ -151,33 +185,6 @@ class Straight(Repeated):
         """Whether there are angles, which may be too large."""
         return bool(rounds(self._program))
 
-    def run(self, arrays: Sequence[Any], out: Any, threads: int = 1) -> bool:
-        del threads
-        if not isinstance(out, np.ndarray):
-            return self.first(self.launch(arrays, out)) is None
-        try:
-            there = cupy().empty(out.shape, out.dtype)
-            finite = self.run([copied(x) for x in arrays], there)
-            out[...] = there.get()
-        except full():
-            return self._in_pieces(arrays, out)
-        return finite
-
-    def series(self, arrays: Sequence[Any], out: Any, threads: int = 1) -> bool:
-        if isinstance(out, np.ndarray):
-            return super().series(arrays, out, threads)
-        told = [self.launch([x[k] for x in arrays], out[k]) for k in range(len(out))]
-        return all(self.first(x) is None for x in told)
-
-    def _in_pieces(self, arrays: Sequence[Any], out: Any) -> bool:
-        """What is too much for the memory of the card, one half after the other."""
-        states = len(out)
-        if states < 2:
-            raise ArmwrightError(f"the memory of the card is full: {memory()}") from None
-        halves = slice(None, states // 2), slice(states // 2, None)
-        done = [self.run([x[half] for x in arrays], out[half]) for half in halves]
-        return all(done)
-
 
 def _row(array: Any) -> bool:
     """Whether states are rows that a warp can fetch: one after the other, at a multiple of 16 bytes."""
@@ -185,14 +192,11 @@ def _row(array: Any) -> bool:
     return bool(array.strides == (n * size, size) and array.data.ptr % 16 == 0 and n > 1 and states > 1)
 
 
-class Looped(Straight):
+class Looped(Resident):
     """Sweeps over the joints of a chain."""
-
-    _turns = True
 
     def __init__(self, rolled: Rolled, tables: Tables, dtype: str) -> None:
         self.shape, self.dtype, self._rolled, self._tables = (len(tables.kinds),), np.dtype(dtype), rolled, tables
-        self._codes, self._layouts = {}, {}
 
     @property
     def source(self) -> str:
@@ -210,26 +214,16 @@ class Looped(Straight):
 
     @cached_property
     def _call(self) -> type[ctypes.Structure]:
-        fields = [
-            *((f"{name}_", Array) for name in (*self._rolled.inputs, "out")),
-            *((name, ctypes.c_void_p) for name in ("good", "bad", "last", "marked")),
-            ("states", ctypes.c_longlong),
-            *((name, ctypes.c_void_p) for name in ("parameters", "starts", "kinds", "records")),
-            ("threads", ctypes.c_longlong),
-            ("joints", ctypes.c_int),
-        ]
-        return type("Call", (ctypes.Structure,), {"_fields_": fields})
+        tables = [(name, ctypes.c_void_p) for name in ("parameters", "starts", "kinds", "records")]
+        return _call(list(self._rolled.inputs), [*tables, ("threads", ctypes.c_longlong), ("joints", ctypes.c_int)])
 
     def launch(self, arrays: Sequence[Any], out: Any, good: Any = None) -> Any:
-        told = cupy().empty(2, np.uint64)
-        told.data.memset_async(0xFF, told.nbytes)
-        (joints,), threads = self.shape, min(len(out), loop.THREADS)
         marked = cupy().empty(len(out), np.int64)
+        told, given = _given(arrays, out, good, marked)
+        (joints,), threads = self.shape, min(len(out), loop.THREADS)
         records = cupy().empty(max(1, joints * loop.width(self._rolled) * threads), self.dtype)
-        where = 0 if good is None else good.data.ptr
-        places = (told.data.ptr, told.data.ptr + told.itemsize, marked.data.ptr, len(out))
         tables = [x.data.ptr for x in (*self._placed, records)]
-        call = self._call(*map(Array.of, (*arrays, out)), where, *places, *tables, threads, joints)
+        call = self._call(*given, *tables, threads, joints)
         self._code.launch(call, threads)
         self._code.launch(call, threads, name="again")
         return told

@@ -67,10 +67,10 @@ class Code:
         """Bytes of a thread that are in memory because no register is left."""
         return int(self.kernel().local_size_bytes)
 
-    def launch(self, call: ctypes.Structure, threads: int, groups: int = 1, name: str = "run") -> None:
+    def launch(self, call: ctypes.Structure, threads: int, name: str = "run") -> None:
         """Run on the current stream, with a structure for all threads."""
         if threads:
-            grid = (-(-threads // self.block), groups)
+            grid = (-(-threads // self.block),)
             self.kernel(name)(grid, (self.block,), (np.frombuffer(bytes(call), f"V{ctypes.sizeof(call)}"),))
 
 
