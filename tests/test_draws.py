@@ -60,3 +60,5 @@ def test_what_cannot_be_drawn_is_an_error() -> None:
         draws.uniform(1, 0)
     with pytest.raises(InputError, match="zero or more"):
         draws.normal(0, -1)
+    with pytest.raises(InputError, match="holds Python objects, not numbers"):
+        aw.stepper(RR, vary={"payload.mass": draws.uniform(0, 1)})

@@ -119,7 +119,7 @@ def simulate_batch(
     _check_target(target, dtype, threads)
     begin = _start(planned, q0, qd0)
     planned = replace(planned, events=started(_ending(on_robot(robot, events)), begin[0][0]))
-    names, values = parameters(vary)
+    names, values = parameters(vary, drawn=True)
     shared = planned.family(names) if target == TARGET else Family(planned.robot)
     y, p = _batch(planned, begin, values, shared, rollouts)
     kernel = rollout_of(
@@ -211,13 +211,13 @@ def _check_target(target: Any, dtype: Any, threads: Any) -> None:
         raise InputError(f"threads = {threads} are those of a CPU; expected target='cpu', or leave threads= out")
 
 
-def parameters(vary: Any) -> tuple[tuple[str, ...], dict[str, Array | Draw]]:
-    """The open parameters as arrays of numbers, or to be drawn."""
+def parameters(vary: Any, drawn: bool = False) -> tuple[tuple[str, ...], dict[str, Array | Draw]]:
+    """The open parameters as arrays of numbers, or, where they may be `drawn`, to be so."""
     if vary is not None and not isinstance(vary, Mapping):
         raise InputError(f"vary = {vary!r}: expected a mapping, such as {{'payload.mass': masses}}")
     values: dict[str, Array | Draw] = {}
     for name, value in (vary or {}).items():
-        if isinstance(value, Draw):
+        if drawn and isinstance(value, Draw):
             if str(name).endswith(".mass") and value.least < 0:
                 raise InputError(f"vary[{name!r}] may be drawn below zero; expected a uniform draw from zero or more")
             values[name] = value
