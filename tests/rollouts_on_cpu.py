@@ -36,12 +36,11 @@ class Travelling(Near):
 
     def run(self, fields: Any, rollouts: int, threads: int = 1) -> None:
         further = {"marked": np.zeros(rollouts, np.uint8), "any": np.zeros(1, np.uint32)}
-        known(self.source)(rollout.call({**fields, **further}, rollouts, self.own, lambda array: array.ctypes.data))
+        _known(self.source)(rollout.call({**fields, **further}, rollouts, self.own, lambda array: array.ctypes.data))
 
 
 @cache
-def known(text: str) -> Any:
-    """The function of a text, compiled once."""
+def _known(text: str) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         return compiled(text, Path(folder))
 

@@ -734,7 +734,8 @@ class Robot(Description):
     def _solver(
         self, orientation: str | tuple[str, ...], path: bool, frames: tuple[str, ...] = (), target: str = "cpu"
     ) -> Solver:
-        key = (orientation if isinstance(orientation, (str, tuple)) else repr(orientation), bool(path), frames, target)
+        known = orientation if isinstance(orientation, (str, tuple)) else repr(orientation)
+        key = (known, bool(path), frames, target if isinstance(target, str) else repr(target))
         if key not in self._solvers:
             self._solvers[key] = Solver(self, *key)
         return self._solvers[key]

@@ -342,7 +342,7 @@ def _check_whole(robot: Description, target: str, path: bool) -> None:
             "give q0 for each pose"
         )
     if not straight(robot):
-        raise InputError(f"{too_long(robot, f'inverse kinematics is for target={target!r}')}; leave target out")
+        raise InputError(f"{too_long(robot, f'with target={target!r} inverse kinematics is')}; leave target out")
 
 
 def _wanted(T: Array) -> Array:

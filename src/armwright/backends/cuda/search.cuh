@@ -407,10 +407,6 @@ extern "C" __global__ void __launch_bounds__(BOUNDS) run(const __grid_constant__
 #else
 extern "C" void run(Call call)
 {
-    search<false>(call);
-    call.chosen = call.marked;
-    call.targets = (whole)call.counts[MARKS];
-    call.counts[NEXT] = 0;
-    search<true>(call);
+    search<CAREFUL>(call);
 }
 #endif
