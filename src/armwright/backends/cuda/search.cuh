@@ -41,6 +41,10 @@ FUNCTION int lowest(unsigned bits)
 {
     return __ffs((int)bits) - 1;
 }
+FUNCTION void together()
+{
+    __syncwarp();
+}
 FUNCTION whole counted(unsigned long long *count)
 {
     return (whole)atomicAdd(count, 1ull);
@@ -64,6 +68,7 @@ FUNCTION int lowest(unsigned)
 {
     return 0;
 }
+FUNCTION void together() {}
 FUNCTION whole counted(unsigned long long *count)
 {
     return (whole)(*count)++;
@@ -377,6 +382,7 @@ template <bool careful> FUNCTION void search(const Call &call)
             if (!those(hunt.doing != OVER))
                 break;
         }
+        together();
         real next[PLACES + 2 * FRAMES];
         Kept out = {next};
         const Wanted wanted = {hunt};
