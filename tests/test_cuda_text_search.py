@@ -10,16 +10,18 @@ import os
 import re
 import shutil
 import subprocess
+import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 from card_on_cpu import Far, card, far  # noqa: F401  (card is a fixture)
-from on_cpu import needs_compiler
+from on_cpu import compiled, needs_compiler
 from test_kinematics import misses
 
 import armwright as aw
 from armwright.backends.cuda import search, searching
+from armwright.kinematics.search import Options
 from armwright.robot import random_tree
 
 pytestmark = [needs_compiler, pytest.mark.usefixtures("card")]
@@ -141,11 +143,13 @@ def test_what_is_no_pose_is_told_as_on_the_cpu() -> None:
     for T in cases:
         with pytest.raises(aw.InputError) as here:
             RR.inverse_kinematics(T)
-        with pytest.raises(aw.InputError) as there:
-            RR.inverse_kinematics(far(T), target="cuda")
-        assert str(here.value) == str(there.value)
-    with pytest.raises(aw.InputError, match=r"q0\[1\] is nan"):
-        RR.inverse_kinematics(far(good), far([0.0, np.nan]), target="cuda")
+        for given in (T, far(T)):
+            with pytest.raises(aw.InputError) as there:
+                RR.inverse_kinematics(given, target="cuda")
+            assert str(here.value) == str(there.value)
+    for start in ([0.0, np.nan], far([0.0, np.nan])):
+        with pytest.raises(aw.InputError, match=r"q0\[1\] is nan"):
+            RR.inverse_kinematics(good, start, target="cuda")
 
 
 def test_what_a_card_cannot_do_is_told() -> None:
@@ -172,6 +176,29 @@ def test_what_is_too_much_for_its_memory_goes_in_pieces(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(searching.Searching, "_there", full)
     assert np.array_equal(RR.inverse_kinematics(T, target="cuda"), whole)
+
+
+def test_the_threads_of_a_warp_find_what_one_finds(tmp_path: Path) -> None:
+    """They look for starts together, which one thread does not show: here 32 of the CPU are a warp."""
+    solver = RR._solver("free", False, (), "cuda")
+    T = RR.forward_kinematics(positions(RR, 70)).reshape(-1, 16)
+    T[7, 3] = 9
+    whole, options = solver.whole, Options(1e-10, 3, 0)
+    alone = solver.search_whole(T, None, options)
+    text = f"{(Path(__file__).parent / 'warp.h').read_text()}\n{whole.source}"
+    fields = {"target": T, "q": np.zeros((70, 2)), "error": np.zeros((70, 2)), "solved": np.zeros(70, bool)}
+    fields |= {"marked": np.zeros(70, np.int64), "counts": np.zeros(search.COUNTS, np.uint64)}
+    call = search.call({**fields, **solver._tables(0, 256)}, whole._sought, 70, options.tolerance, options.attempts)
+    run = compiled(text, tmp_path)
+    threads = [threading.Thread(target=run, args=(call,), daemon=True) for _ in range(32)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in threads)
+    assert fields["counts"][search.MISSED] == alone.missed > 0
+    for name in ("q", "error", "solved"):
+        assert np.array_equal(fields[name], getattr(alone, name))
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc on this machine")

@@ -82,11 +82,11 @@ def inverse_kinematics(
 
 
 def _answer(solver: Solver, T: Targets, q0: ArrayLike | None, path: bool, options: Options, card: Any = None) -> Answer:
-    poses, n = _targets(T, card), solver.nq
+    poses, n = _targets(T, card, solver.whole is not None), solver.nq
     batch = poses.shape[:-3]
     if path and not batch:
         raise InputError("path=True got a single pose; expected poses (targets, 4, 4) or (targets, ..., 4, 4)")
-    start = _start(q0, solver.robot, batch[1:] if path else batch, card)
+    start = _start(q0, solver.robot, batch[1:] if path else batch, card, solver.whole is not None)
     if solver.whole is not None:
         return _by_whole(solver, T, q0, poses, start, options, card)
     if not poses.size:
@@ -103,7 +103,7 @@ def _answer(solver: Solver, T: Targets, q0: ArrayLike | None, path: bool, option
 def _by_whole(
     solver: Solver, T: Targets, q0: ArrayLike | None, poses: Array, start: Array | None, options: Options, card: Any
 ) -> Answer:
-    """By what makes whole searches, which tells what it counts."""
+    """By what makes whole searches, which looks at what it is given, and counts."""
     batch = poses.shape[:-3]
     hits = solver.search_whole(poses.reshape(math.prod(batch), 16 * poses.shape[-3]), start, options)
     if hits.wrong:
@@ -114,7 +114,7 @@ def _by_whole(
 
 
 def _check_again(solver: Solver, T: Targets, q0: Any, batch: tuple[int, ...], card: Any) -> None:
-    """Say what is wrong with arrays on a card."""
+    """Say what is wrong with what was given."""
     _targets({name: _here(x, card) for name, x in T.items()} if isinstance(T, Mapping) else _here(T, card))
     _start(_here(q0, card), solver.robot, batch)
 
@@ -124,21 +124,20 @@ def _here(array: Any, card: Any) -> Any:
     return card.fetched(array) if on_card(array) else array
 
 
-def _targets(T: Targets, card: Any = None) -> Array:
-    """Poses (..., frames, 4, 4)."""
+def _targets(T: Targets, card: Any = None, later: bool = False) -> Array:
+    """Poses (..., frames, 4, 4); their numbers may be looked at later, by who searches."""
     if not isinstance(T, Mapping):
-        return _poses("T", T, "the tool frame", card)[..., None, :, :]
-    poses = {f"T[{name!r}]": _poses(f"T[{name!r}]", x, f"frame {name!r}", card) for name, x in T.items()}
+        return _poses("T", T, "the tool frame", card, later)[..., None, :, :]
+    poses = {f"T[{name!r}]": _poses(f"T[{name!r}]", x, f"frame {name!r}", card, later) for name, x in T.items()}
     batch = common_shape({name: (array, 2) for name, array in poses.items()})
     xp = package(*poses.values())
     every: Array = xp.stack([xp.broadcast_to(xp.asarray(x), (*batch, 4, 4)) for x in poses.values()], axis=-3)
     return every
 
 
-def _poses(name: str, T: ArrayLike, what: str, card: Any) -> Array:
-    """Poses as they are; those on a card are checked there, where they are looked at first."""
+def _poses(name: str, T: ArrayLike, what: str, card: Any, later: bool) -> Array:
     poses = checked(name, T, (4, 4), _FLOAT, f"poses of {what}, seen from the world", card is not None)
-    if on_card(poses):
+    if later:
         return poses
     _check_finite(name, poses)
     R = poses[..., :3, :3]
@@ -180,12 +179,14 @@ def _options(tolerance: float, attempts: int, seed: int) -> Options:
     return Options(float(tolerance), attempts, whole_number("seed", seed, 0))
 
 
-def _start(q0: ArrayLike | None, robot: Description, batch: tuple[int, ...], card: Any = None) -> Array | None:
+def _start(
+    q0: ArrayLike | None, robot: Description, batch: tuple[int, ...], card: Any = None, later: bool = False
+) -> Array | None:
     if q0 is None:
         return None
     n = robot.nq
     start = checked("q0", q0, (n,), _FLOAT, "the position to start from", card is not None)
-    if not on_card(start):
+    if not later:
         _check_finite("q0", start)
         start = checked_unit(robot, "q0", start)
     try:

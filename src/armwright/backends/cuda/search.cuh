@@ -49,7 +49,7 @@ FUNCTION whole counted(unsigned long long *count)
 {
     return (whole)atomicAdd(count, 1ull);
 }
-#else
+#elif !defined(LANES)
 #define LANES 1
 #define LANE 0
 FUNCTION unsigned those(bool x)
