@@ -21,6 +21,7 @@ from test_kinematics import misses
 
 import armwright as aw
 from armwright.backends.cuda import search, searching
+from armwright.backends.interface import BACKENDS
 from armwright.kinematics.search import Options
 from armwright.robot import random_tree
 
@@ -163,6 +164,15 @@ def test_what_a_card_cannot_do_is_told() -> None:
         long.inverse_kinematics(np.eye(4), target="cuda")
     with pytest.raises(aw.ArmwrightError, match="unknown target 'gpu'"):
         RR.inverse_kinematics(T, target="gpu")
+
+
+def test_a_card_needs_no_compiler_of_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(BACKENDS, "cpu", "a.module.that.is.not.there")
+    T = aw.compile(aw.load("rr"), "forward_kinematics", target="cuda")(np.array([[0.3, 0.4]]))
+    assert aw.load("rr").inverse_kinematics(T, orientation="free", target="cuda").shape == (1, 2)
+    T[0, 0, 3] += 5
+    with pytest.raises(aw.UnreachableError):
+        aw.load("rr").inverse_kinematics(T, orientation="free", target="cuda")
 
 
 def test_what_is_too_much_for_its_memory_goes_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:

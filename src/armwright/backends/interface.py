@@ -4,8 +4,9 @@ A backend makes three things, each for a dtype: a kernel (a program, computed fo
 steps of a recursion, run along chains of any length) and a rollout (the derivative of a state, integrated in time for
 many rollouts at once, until events end them; a layout says which entries of the state count in its error and which are
 quaternions, that every step leaves at unit length and whose derivative is as many times as long as they are). The
-interpreter (`interpreter`) is the definition of all three; every other backend is tested against it. `BACKENDS` is the
-one list of them: a new one is an entry here and a module that has a `BACKEND`.
+interpreter (`interpreter`) is the definition of all three; every other backend is tested against it. One may make whole
+searches of inverse kinematics as well, which `kinematics.search` defines. `BACKENDS` is the one list of backends: a new
+one is an entry here and a module that has a `BACKEND`.
 """
 
 from __future__ import annotations

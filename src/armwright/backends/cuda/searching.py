@@ -17,7 +17,6 @@ from armwright.lazy import cached_property
 THREADS = 1 << 17
 """About as many as a large card has running at a time; each goes on as long as targets are left."""
 
-
 FEWER, NEARLY, BLOCKS = 168, 200, 6
 """Registers with which so many blocks are on a processor, and up to which it is tried whether so few are enough."""
 
