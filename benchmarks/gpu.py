@@ -5,7 +5,7 @@
 Bytes are those that must be read and written; the copy bandwidth and the arithmetic peak are measured first. Every
 figure is the best of several turns of ten launches each. Peers that are installed (frax, adam-robotics, bard) are run,
 cuRobo's kernel is compiled from the checkout that CUROBO_SOURCE names; of the others it is said why not. With a name of
-a section (`limits`, `states`, `rollouts`, `robots`, `peers`) only that is measured.
+a section (`limits`, `states`, `rollouts`, `kinematics`, `robots`, `peers`) only that is measured.
 """
 
 from __future__ import annotations
@@ -142,6 +142,32 @@ def rollouts() -> Iterator[Line]:
         took = time.perf_counter() - begin
     memory = cp.get_default_memory_pool().total_bytes() / 1e9
     yield ("10 million rollouts of 1 s, random payloads", "float32", f"{took:.2f} s, {memory:.1f} GB of the card")
+
+
+def kinematics() -> Iterator[Line]:
+    """Inverse kinematics, for poses on the card, from no start and from one nearby; and by all cores."""
+    arm, count = aw.load("panda"), 1_000_000
+    low, high = np.array([joint.limits for joint in arm.joints]).T
+    q = cp.asarray(np.random.default_rng(0).uniform(low, high, (count, arm.n)))
+    T = aw.compile(arm, "forward_kinematics", target="cuda")(q)
+    kernel: Any = arm._solver("full", False, (), "cuda").whole
+    for what, start in (("from anywhere", None), ("from 0.1 rad away", q + 0.1)):
+        for targets in (1000, count, count):
+            begin = time.perf_counter()
+            given = None if start is None else start[:targets]
+            _, solved = arm.inverse_kinematics(T[:targets], given, raises=False, target="cuda")
+            took = time.perf_counter() - begin
+        share = f"{100 * float(solved.mean()):.3f} % solved"
+        said = f"{kernel.code.registers} registers, {kernel.code.spilled} B spilled"
+        yield ("inverse kinematics", what, "float64", f"{count / took / 1e6:.2f} M targets/s", share, said)
+    try:
+        few = T[: count // 20].get()
+        arm.inverse_kinematics(few[:1000], raises=False)
+        begin = time.perf_counter()
+        arm.inverse_kinematics(few, raises=False)
+        yield ("our CPU", "from anywhere", f"{len(few) / (time.perf_counter() - begin) / 1e6:.3f} M targets/s")
+    except ImportError as error:
+        yield ("our CPU", "not run", str(error))
 
 
 def robots() -> Iterator[Line]:
@@ -344,7 +370,14 @@ PEERS: dict[str, Callable[[aw.Robot, Any], Functions]] = {
 }
 
 
-SECTIONS = {"limits": limits, "states": states, "rollouts": rollouts, "robots": robots, "peers": peers}
+SECTIONS = {
+    "limits": limits,
+    "states": states,
+    "rollouts": rollouts,
+    "kinematics": kinematics,
+    "robots": robots,
+    "peers": peers,
+}
 
 
 def main() -> None:
