@@ -60,7 +60,7 @@ class Kernel:
     def __init__(self, text: str, name: str) -> None:
         self._run = _compiled(text) if name == "run" else None
 
-    def __call__(self, grid: Any, block: Any, given: tuple[np.ndarray]) -> None:
+    def __call__(self, grid: Any, block: Any, given: tuple[np.ndarray], shared_mem: int = 0) -> None:
         (call,) = given
         fields = [("words", ctypes.c_longlong * (call.nbytes // 8))]
         kind: Any = type("Call", (ctypes.Structure,), {"_fields_": fields})
@@ -94,8 +94,12 @@ class _Card(ModuleType):
     )
     cuda = SimpleNamespace(
         runtime=SimpleNamespace(
-            getDeviceCount=lambda: 1, memGetInfo=lambda: (10**9, 10**10), CUDARuntimeError=RuntimeError
+            getDeviceCount=lambda: 1,
+            getDeviceProperties=lambda _: {"sharedMemPerMultiprocessor": 228 << 10},
+            memGetInfo=lambda: (10**9, 10**10),
+            CUDARuntimeError=RuntimeError,
         ),
+        Device=lambda: SimpleNamespace(compute_capability="90", id=0),
         memory=SimpleNamespace(OutOfMemoryError=MemoryError),
     )
     get_default_memory_pool = staticmethod(lambda: SimpleNamespace(free_bytes=lambda: 0))

@@ -312,7 +312,8 @@ FUNCTION void mark(const Call &call, whole i)
 
 extern "C" __global__ void __launch_bounds__(128) again(const __grid_constant__ Call call)
 {
-    for (whole k = blockIdx.x * (whole)128 + threadIdx.x; k <= *call.last; k += gridDim.x * (whole)128)
+    const whole threads = gridDim.x * (whole)blockDim.x;
+    for (whole k = blockIdx.x * (whole)blockDim.x + threadIdx.x; k <= *call.last; k += threads)
         one<true>(call, call.marked[k]);
 }
 #endif

@@ -47,14 +47,16 @@ def cupy() -> Any:
 class Code:
     """Kernels that are compiled; CuPy keeps them on disk for other processes."""
 
-    def __init__(self, source: str, block: int) -> None:
-        self.block = block
+    def __init__(self, source: str, block: int, shared: int = 0) -> None:
+        self.block, self._shared = block, shared
         self._module = cupy().RawModule(code=source, options=OPTIONS)
         self._kernels: dict[str, Any] = {}
 
     def kernel(self, name: str = "run") -> Any:
         if name not in self._kernels:
             self._kernels[name] = self._module.get_function(name)
+            if self._shared:
+                self._kernels[name].max_dynamic_shared_size_bytes = self._shared
         return self._kernels[name]
 
     @property
@@ -71,7 +73,8 @@ class Code:
         """Run on the current stream, with a structure for all threads."""
         if threads:
             grid = (-(-threads // self.block),)
-            self.kernel(name)(grid, (self.block,), (np.frombuffer(bytes(call), f"V{ctypes.sizeof(call)}"),))
+            given = (np.frombuffer(bytes(call), f"V{ctypes.sizeof(call)}"),)
+            self.kernel(name)(grid, (self.block,), given, shared_mem=self._shared)
 
 
 class Array(ctypes.Structure):
@@ -170,6 +173,17 @@ def spread(array: Any, batch: Sequence[int]) -> Any:
 def fetched(array: Any) -> Any:
     """An array of CuPy as one of NumPy."""
     return cupy().asnumpy(array)
+
+
+def capability() -> int:
+    """The compute capability of the card, times ten."""
+    return int(cupy().cuda.Device().compute_capability)
+
+
+def near() -> int:
+    """Bytes of shared memory that a processor of the card has; every block takes a kilobyte of it for itself."""
+    properties = cupy().cuda.runtime.getDeviceProperties(cupy().cuda.Device().id)
+    return int(properties["sharedMemPerMultiprocessor"]) - (6 << 10)
 
 
 def full() -> type[Exception]:

@@ -51,7 +51,7 @@ def staged(program: Program, rows: Sequence[bool], double: bool, bounds: str, un
     result, deliver = _results(program.results, place * 32) if out else (_ELSEWHERE, "")
     warps = threads(program, rows, double) // 32
     limits = bounds if warps * 32 == BLOCK else str(warps * 32)
-    return f"""{_PARTS.format(vector="double2" if double else "float4", beside=2 if double else 4)}
+    return f"""{ROW}{_PARTS.format(vector="double2" if double else "float4", beside=2 if double else 4)}
 extern "C" __global__ void __launch_bounds__({limits}) run(const __grid_constant__ Call call)
 {{
     __shared__ __align__(16) real all[{warps}][{_room(program, rows)}];
@@ -107,15 +107,17 @@ def _results(m: int, place: int) -> tuple[str, str]:
     )
 
 
-_PARTS = """// A row in shared memory.
-struct Row {{
+ROW = """// A row in shared memory.
+struct Row {
     const real *at;
     MEMBER real operator[](int k) const
-    {{
+    {
         return at[k];
-    }}
-}};
+    }
+};
+"""
 
+_PARTS = """
 // What a lane fetches of the rows of a warp, n numbers each, {beside} neighbours at a time; of the last rows some
 // single numbers may be left, which go straight to shared memory.
 template <int n> struct Part {{

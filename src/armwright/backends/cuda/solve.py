@@ -1,8 +1,8 @@
 """Systems of equations that a program leaves, solved in a loop over their columns.
 
-What the program computes lies in local memory; a column is taken from there into registers, goes forward through L and
-back through L^T, and is a result. Where the inverse of the matrix is a result and few registers hold it, it is computed
-first and every column is multiplied by it: its products do not wait for one another.
+What the program computes lies in local memory, or near, in shared memory; a column is taken from there into registers,
+goes forward through L and back through L^T, and is a result. Where the inverse of the matrix is a result and few
+registers hold it, it is computed first and every column is multiplied by it: its products do not wait for one another.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
+from typing import NamedTuple
 
 from armwright.backends.cuda.order import depends
 from armwright.backends.cuda.writer import function, given, head
@@ -29,15 +30,37 @@ INVERSE = 10
 Way = tuple[tuple[int, ...], tuple[int, ...]]
 
 
-def solving(program: Program, left: Equations, name: str, double: bool) -> str:
+class Tile(NamedTuple):
+    """How many of its numbers a thread has in shared memory, the others being in local memory, and how many threads
+    have theirs beside them."""
+
+    near: int = 0
+    threads: int = 1
+
+
+LOCAL = Tile()
+"""All is in local memory."""
+
+
+def near(program: Program, left: Equations, double: bool, room: int) -> int:
+    """How many numbers to have in shared memory, where a thread has room for so many: all matrices, or none at all."""
+    text = _solution(program, left, "", double, LOCAL)
+    return min(room, text.size) if text.matrices <= room else 0
+
+
+def _solution(program: Program, left: Equations, name: str, double: bool, tile: Tile) -> _Columns:
+    return (_ByInverse if _inverts(program, left) else _Columns)(program, left, name, double, tile)
+
+
+def solving(program: Program, left: Equations, name: str, double: bool, tile: Tile = LOCAL) -> str:
     """What `writer.function` is of other programs."""
-    text = (_ByInverse if _inverts(program, left) else _Columns)(program, left, name, double)
+    text = _solution(program, left, name, double, tile)
     return "\n".join(
         [
             function(replace(program, equations=None), f"{name}_outputs", double),
             *text.tables(),
-            f"{text.tile()}\n{head(program, name)}\n{{",
-            f"    real tile[{text.size}];\n    {name}_Tile kept = {{tile}};",
+            f"{text.kept()}\n{head(program, name)}\n{{",
+            *(f"    {line}" for line in text.room()),
             f"    const bool good = {name}_outputs<careful>({given(program)}, kept);",
             *(f"    {line}" for line in text.lines()),
             "    return good;\n}",
@@ -56,8 +79,8 @@ def _inverts(program: Program, left: Equations) -> bool:
 class _Columns:
     """The statements that solve. A matrix of numbers, as the last one may be, is no part of the tile."""
 
-    def __init__(self, program: Program, left: Equations, name: str, double: bool) -> None:
-        self._program, self._left, self._name = program, left, name
+    def __init__(self, program: Program, left: Equations, name: str, double: bool, tile: Tile) -> None:
+        self._program, self._left, self._name, self._tile = program, left, name, tile
         self._fma, self._number = f"fma{'' if double else 'f'}", notation(double)["constant"]
         size = left.n * left.n
         self._together = left.matrices * left.n <= BESIDE[double]
@@ -65,17 +88,42 @@ class _Columns:
         self._constant = self._together and not any(map(depends, last))
         self._numbers = [x.value if isinstance(x, Expr) else float(x) for x in last] if self._constant else []
         self._gone = size if self._constant else 0
-        self.size = len(program.outputs) - self._gone
+        self.size, self.matrices = len(program.outputs) - self._gone, left.inverse - self._gone
 
-    def tile(self) -> str:
-        """Where outputs go."""
-        end = self._left.inverse
-        place = f"if (k < {end - self._gone} || k >= {end})\n            at[k < {end} ? k : k - {self._gone}] = x;"
+    def _at(self, place: int) -> str:
+        """A number that is no entry of a matrix."""
+        near, threads = self._tile
+        if not near:
+            return f"tile[{place}]"
+        return f"tile[{place * threads}]" if place < near else f"far[{place - near}]"
+
+    def _entry(self, place: str) -> str:
+        return f"tile[({place}) * {self._tile.threads}]" if self._tile.near else f"tile[{place}]"
+
+    def room(self) -> list[str]:
+        """What is kept, and where."""
+        if not self._tile.near:
+            return [f"real tile[{self.size}];", f"{self._name}_Tile kept = {{tile}};"]
+        return [
+            "extern __shared__ real near[];",
+            f"real *const tile = near + threadIdx.x, far[{max(1, self.size - self._tile.near)}];",
+            f"{self._name}_Tile kept = {{tile, far}};",
+        ]
+
+    def kept(self) -> str:
+        """Where outputs go; a matrix of numbers is left out."""
+        end, gone, (near, threads) = self._left.inverse, self._gone, self._tile
+        here = f"if (k < {end - gone} || k >= {end})" if gone else ""
+        place = f"(k < {end} ? k : k - {gone})" if gone else "k"
+        put = f"at[{place}] = x;"
+        if near:
+            put = f"({place} < {near} ? at[{place} * {threads}] : far[{place} - {near}]) = x;"
         return f"""struct {self._name}_Tile {{
-    real *at;
+    real *at{", *far" if near else ""};
     MEMBER void put(int k, real x)
     {{
-        {place if self._gone else "at[k] = x;"}
+        {here}
+            {put}
     }}
     MEMBER void check(real, real)
     {{
@@ -121,13 +169,13 @@ class _Columns:
                 elif self._constant and m == left.matrices - 1:
                     value = f"{self._name}_last[{place}]"
                 else:
-                    value = f"tile[{self._matrix(m)} + {place}]"
+                    value = self._entry(f"{self._matrix(m)} + {place}")
                 yield f"real x{m}_{j} = {value};"
         for j in forward:
             yield from self._less(matrices, j, ((k, lower[j, k]) for k in left.rows[j] if k in forward))
         below = left.below
         for j in reversed(back):
-            yield f"real d{j} = tile[{left.inverse - self._gone + j}];"
+            yield f"real d{j} = {self._at(left.inverse - self._gone + j)};"
             yield from (f"x{m}_{j} = x{m}_{j} * d{j};" for m in matrices)
             yield from self._less(matrices, j, ((k, lower[k, j]) for k in below[j] if k in back))
         for m in matrices:
@@ -142,7 +190,7 @@ class _Columns:
 
     def _less(self, matrices: Sequence[int], j: int, entries: Iterable[tuple[int, int]]) -> Iterator[str]:
         for k, place in entries:
-            yield f"{{ real l = -tile[{place}];"
+            yield f"{{ real l = -{self._at(place)};"
             yield from (f"x{m}_{j} = {self._fma}(l, x{m}_{k}, x{m}_{j});" for m in matrices)
             yield "}"
 
@@ -159,7 +207,8 @@ class _ByInverse(_Columns):
         yield from self._inverse()
         n, others = self._left.n, range(self._left.matrices - 1)
         yield f"TURNS(column, {n}) {{"
-        yield from (f"    real b{m}_{j} = tile[{m * n * n + j * n} + column];" for m in others for j in range(n))
+        for m in others:
+            yield from (f"    real b{m}_{j} = {self._entry(f'{m * n * n + j * n} + column')};" for j in range(n))
         for m in others:
             for j in range(n):
                 yield f"    real x{m}_{j} = {self._product(m, j)};"
@@ -181,7 +230,7 @@ class _ByInverse(_Columns):
         order, terms = list(left.rows), dict[tuple[int, int], list[str]]()
         inverse = dict[tuple[int, int], str]()
         for j in order:
-            row = {k: f"-tile[{left.lower[j, k] - self._gone}]" for k in left.rows[j]}
+            row = {k: f"-{self._at(left.lower[j, k] - self._gone)}" for k in left.rows[j]}
             for c in order[: order.index(j)]:
                 parts = [(row[k], f"g{k}_{c}") for k in row if (k, c) in terms]
                 text = row.get(c, "")
@@ -190,7 +239,7 @@ class _ByInverse(_Columns):
                 if text:
                     terms[j, c] = []
                     yield f"real g{j}_{c} = {text};"
-            yield f"real d{j} = -tile[{left.inverse - self._gone + j}];"
+            yield f"real d{j} = -{self._at(left.inverse - self._gone + j)};"
             involved = [c for c in order[: order.index(j)] if (j, c) in terms]
             yield from (f"real e{j}_{c} = d{j} * g{j}_{c};" for c in involved)
             for at, a in enumerate([*involved, j]):

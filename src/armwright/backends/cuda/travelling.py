@@ -22,7 +22,7 @@ SHARED = 2048
 ROOM = 0.7
 """The share of the free memory that rollouts may take: what is found at their ends takes some, too."""
 
-BLOCKS, FEW = {"float32": 10, "float64": 6}, 96
+BLOCKS, FEW = {"float32": 7, "float64": 4}, 96
 """Blocks that should have room beside each other, and the bytes of memory that this may cost a thread."""
 
 LARGE = 3000
