@@ -11,9 +11,10 @@ import pytest
 
 import armwright as aw
 from armwright.backends.cuda.device import cupy
+from armwright.backends.cuda.drawing import fill
+from armwright.draws import ONCE, draws
 from armwright.errors import ArmwrightError
 from armwright.robot import random_tree
-from armwright.simulation.draws import draws
 from armwright.simulation.rollouts import stop_all
 
 try:
@@ -69,10 +70,14 @@ def test_numbers_of_law_and_payload() -> None:
     there(PANDA, law, q0=HOME, duration=0.05, vary=vary, measure=["peak_torque", "energy"])
 
 
-def test_drawn_numbers_are_the_same_bit_by_bit() -> None:
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_drawn_numbers_are_the_same_bit_by_bit(dtype: str) -> None:
+    count = 100_000
     for drawn in (draws(5).uniform(-1, 2), draws(5).normal(0.5, 3.0)):
-        (column,) = drawn.columns("x", 1)
-        np.testing.assert_array_equal(cupy().asnumpy(column.numbers(7, 100_000, cupy())), column.numbers(7, 100_000))
+        (column,), out = drawn.columns("x", 1), cupy().empty(count, dtype)
+        for turns in (ONCE, np.arange(count) // 7 - 3):
+            fill(out, column, 7, turns)
+            np.testing.assert_array_equal(cupy().asnumpy(out), column.numbers(7, count, turns).astype(dtype))
 
 
 def test_parts_have_the_rollouts_of_all(monkeypatch: pytest.MonkeyPatch) -> None:

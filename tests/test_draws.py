@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from on_cpu import compiled, needs_compiler
 from scipy.stats import kstest, norm
 
 import armwright as aw
+from armwright.backends.cuda import drawing
+from armwright.draws import ONCE, _normal, philox
 from armwright.errors import InputError
-from armwright.simulation.draws import _normal, philox
 
 RR = aw.load("rr")
 
@@ -32,7 +36,18 @@ def test_draws_have_the_distribution_they_claim() -> None:
     normal = draws.normal(1, 2).columns("x", 1)[0].numbers(0, 20000)
     assert kstest((uniform + 2) / 5, "uniform").pvalue > 0.01 and kstest((normal - 1) / 2, "norm").pvalue > 0.01
     shares = np.array([1e-300, 2.0**-53, 1e-3, 0.1, 0.5, 0.9, 1 - 2.0**-53])
-    np.testing.assert_allclose(_normal(shares, np), norm.ppf(shares), rtol=1e-14, atol=1e-15)
+    np.testing.assert_allclose(_normal(shares), norm.ppf(shares), rtol=1e-14, atol=1e-15)
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_what_is_written_for_a_card_draws_the_same_numbers_bit_by_bit(dtype: str, tmp_path: Path) -> None:
+    run, count, begin = compiled(drawing.text(dtype == "float64"), tmp_path), 40_000, 2**32 - 7
+    for drawn in (aw.draws(5).uniform(-1, [2, 3]), aw.draws(6).normal(0.5, 3.0)):
+        column, out = drawn.columns("x", 2)[1], np.empty(count, dtype)
+        for turns in (ONCE, np.arange(count) // 7 - 3):
+            run(drawing.Call.of(column, begin, count, turns, out.ctypes.data, turns.ctypes.data))
+            np.testing.assert_array_equal(out, column.numbers(begin, count, turns).astype(dtype))
 
 
 def test_a_rollout_has_its_numbers_however_many_go_with_it() -> None:

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armwright.algebra import Array
+from armwright.draws import Drawn
 from armwright.errors import unknown
 from armwright.graph.program import Program
 from armwright.integrate.control import Gains
@@ -103,6 +104,9 @@ class Rollout(Protocol):
     def most(self, numbers: int) -> int:
         """How many rollouts there is memory for at a time, if each takes so many numbers."""
 
+    def draw(self, out: Any, drawn: Drawn, begin: int, turns: Array) -> None:
+        """Fill `out` (rollouts,), of which the first is number `begin`, with what is drawn for it at its turn."""
+
     def run(self, fields: Mapping[str, Any], rollouts: int, threads: int = 1) -> None:
         """Go on to the times of the records; arrays are changed in place (see `FIELDS`)."""
 
@@ -120,6 +124,10 @@ class Near:
     def most(self, numbers: int) -> int:
         del numbers
         return sys.maxsize
+
+    @staticmethod
+    def draw(out: Array, drawn: Drawn, begin: int, turns: Array) -> None:
+        out[...] = drawn.numbers(begin, len(out), turns)
 
 
 @dataclass(frozen=True)

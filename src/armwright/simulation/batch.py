@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Array
 from armwright.arrays import numbers, whole_number
 from armwright.backends.interface import LANES, Rollout, backend
+from armwright.draws import Draw
 from armwright.errors import InputError, Interrupted, SimulationWarning, unknown
 from armwright.integrate import Event as PythonEvent
 from armwright.integrate import method, methods
@@ -22,7 +23,6 @@ from armwright.model.family import Family
 from armwright.model.vary import check
 from armwright.robot import Robot
 from armwright.simulation.columns import Column, Columns
-from armwright.simulation.draws import Draw
 from armwright.simulation.events import Event, Watched, on_robot, started
 from armwright.simulation.kernels import TARGET, rollout_of, view_of
 from armwright.simulation.measures import LOST, MEASURES, WITHIN, Totals, chosen, split, way_to

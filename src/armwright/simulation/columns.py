@@ -6,16 +6,19 @@ used: in the memory of a card if the rollouts are there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.simulation.draws import Drawn
+from armwright.backends.interface import Near, Rollout
+from armwright.draws import ONCE, Drawn
 
 Column: TypeAlias = "float | Array | Drawn"
+Draw: TypeAlias = Callable[[Any, Drawn, int, Array], None]
+"""What fills an array with drawn numbers, as `backends.interface.Rollout.draw`."""
 
 
 @dataclass(frozen=True)
@@ -44,23 +47,26 @@ class Columns:
         columns = tuple(x[begin:end] if isinstance(x, np.ndarray) else x for x in self.columns)
         return Columns(columns, end - begin, self.first + begin)
 
-    def laid(self, arrays: Any, dtype: Any, room: int) -> Any:
-        """An array (columns, room) of a module like NumPy; after the last rollout it is repeated."""
+    def laid(self, arrays: Any, dtype: Any, room: int, draw: Draw = Near.draw) -> Any:
+        """An array (columns, room) of a module like NumPy; after the last rollout it is repeated.
+
+        What is drawn anew in time is nan until somebody says for which turn.
+        """
         out = arrays.empty((len(self.columns), room), dtype)
-        shared = np.array([0.0 if mine else x for x, mine in zip(self.columns, self.own, strict=True)], dtype)
+        shared = np.array([np.nan if mine else x for x, mine in zip(self.columns, self.own, strict=True)], dtype)
         out[...] = arrays.asarray(shared)[:, None]
         for k, column in enumerate(self.columns):
-            if isinstance(column, Drawn):
-                out[k, : self.count] = column.numbers(self.first, self.count, arrays)
+            if isinstance(column, Drawn) and not column.hold:
+                draw(out[k, : self.count], column, self.first, ONCE)
             elif isinstance(column, np.ndarray):
                 out[k, : self.count] = arrays.asarray(np.ascontiguousarray(column, dtype))
             out[k, self.count :] = out[k, self.count - 1]
         return out
 
 
-def laid(rows: Array | Columns, arrays: Any, dtype: Any, room: int) -> Any:
-    """An array (columns, room) of a module like NumPy, also from an array (rollouts, columns)."""
+def laid(rows: Array | Columns, kernel: Rollout, room: int) -> Any:
+    """An array (columns, room) where a kernel computes, also from an array (rollouts, columns)."""
     if isinstance(rows, Columns):
-        return rows.laid(arrays, dtype, room)
+        return rows.laid(kernel.arrays, kernel.dtype, room, kernel.draw)
     spare = np.minimum(np.arange(room), len(rows) - 1)
-    return arrays.asarray(np.ascontiguousarray(rows[spare].T, dtype=dtype))
+    return kernel.arrays.asarray(np.ascontiguousarray(rows[spare].T, dtype=kernel.dtype))

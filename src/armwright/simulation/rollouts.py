@@ -91,7 +91,7 @@ class Rollouts:
         if isinstance(p, Columns) and kernel.own is not None:
             p, others = p.some(kernel.own), p.some([not mine for mine in kernel.own])
             self.shared = np.array(others.columns, dtype)
-        self.y, self.p = (laid(x, arrays, dtype, self.room) for x in (y, p))
+        self.y, self.p = (laid(x, kernel, self.room) for x in (y, p))
         t = plan.times[0] + plan.late
         late, begin = (float(x[0]) if len(x) == 1 else x for x in (plan.late, t))
         first = {"t": begin, "h": plan.first_step, "previous": FORGIVEN, "late": late}
