@@ -86,6 +86,11 @@ class Draw:
         return tuple(Drawn(self.kind, a, b, key, k, self.hold) for k, (a, b) in enumerate(pairs))
 
     @property
+    def size(self) -> int | None:
+        """For how many entries there are numbers; None for any."""
+        return max((len(x) for x in (self.first, self.second) if x.ndim and len(x) > 1), default=None)
+
+    @property
     def least(self) -> float:
         """Below which no number is."""
         return float(self.first.min()) if self.kind == "uniform" else -math.inf

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Array
 from armwright.arrays import numbers, whole_number
 from armwright.backends.interface import LANES, Rollout, backend
-from armwright.draws import Draw
+from armwright.draws import Draw, Drawn
 from armwright.errors import InputError, Interrupted, SimulationWarning, unknown
 from armwright.integrate import Event as PythonEvent
 from armwright.integrate import method, methods
@@ -187,7 +187,7 @@ def _together(plan: Plan, laws: Sequence[Law], whole: bool, stops: Stops | bool 
         )
     for law, wait in zip(laws, np.broadcast_to(late, len(laws)).tolist(), strict=True):
         check_span(law_for(law, plan.robot), begin + wait, end + wait)
-    return replace(plan, each=tuple(stopped(law, plan.robot, stops) for law in laws))
+    return replace(plan, each=tuple(stopped(law_for(law, plan.robot), plan.robot, stops) for law in laws))
 
 
 Start: TypeAlias = "tuple[Array, Draw | None]"
@@ -250,13 +250,14 @@ def _batch(
     for name, count in counts.items():
         if count not in (1, many) or (name == "rollouts=" and count != many):
             raise InputError(f"{name} is for {count} rollouts, others are for {many}; expected equal, or one for all")
-    if wanted is None and not counts and any(drawn is not None for _, drawn in given.values()):
+    drawn = law.drawn or any(draw is not None for _, draw in given.values())
+    if wanted is None and not counts and drawn:
         raise InputError("numbers are drawn, and nothing says for how many rollouts; expected rollouts=")
     q, qd, *rows = (_columns(name, *one) for name, one in given.items())
     memory = tuple(map(float, plan.law.start(plan.robot.n)))
     carried = (0.0,) * sum(size for _, size in plan.layout.carried)
     opened = [*law.numbers, *watched.numbers, *gauged.numbers]
-    known = (*shared.numbers, *(x if isinstance(x, np.ndarray) else float(x) for x in opened))
+    known = (*shared.numbers, *(x if isinstance(x, (np.ndarray, Drawn)) else float(x) for x in opened))
     p = (*(x for row in rows for x in row), *known)
     return Columns((*q, *qd, *memory, *carried), many), Columns(_whole(p, many), many)
 
@@ -375,7 +376,6 @@ def _viewed(
     arrays = [times.reshape(-1, 1).astype(dtype), states.reshape(times.size, -1)]
     if names or shared.names or plan.numbers.numbers:
         seen = len(p.columns) - len(plan.watched.numbers) - len(plan.gauged.numbers)
-        opened = replace(p, columns=p.columns[:seen]).laid(np, dtype, len(p)).T
-        arrays.append(np.repeat(opened, states.shape[1], axis=0))
+        arrays.append(replace(p, columns=p.columns[:seen]).along(plan.turns, found.times, dtype))
     out = looked_up(view_of(shared.robot, plan.numbers.form, names, shared.names, dtype.name, target), arrays)
     return View.of(out.reshape(*times.shape, -1), n, shared.lifted)

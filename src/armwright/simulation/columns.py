@@ -15,6 +15,7 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.backends.interface import Near, Rollout
 from armwright.draws import ONCE, Drawn
+from armwright.simulation.turns import Turns
 
 Column: TypeAlias = "float | Array | Drawn"
 Draw: TypeAlias = Callable[[Any, Drawn, int, Array], None]
@@ -62,6 +63,16 @@ class Columns:
                 out[k, : self.count] = arrays.asarray(np.ascontiguousarray(column, dtype))
             out[k, self.count :] = out[k, self.count - 1]
         return out
+
+    def along(self, turns: Turns, times: Array, dtype: Any) -> Array:
+        """All columns of every rollout at some times (rollouts * times, columns)."""
+        rows = np.repeat(self.laid(np, dtype, self.count).T, len(times), axis=0)
+        rollouts = np.arange(self.first, self.first + self.count)[:, None]
+        for k, column in enumerate(self.columns):
+            if isinstance(column, Drawn) and column.hold:
+                found = column.at(rollouts, turns.of(column.hold, times))
+                rows[:, k] = np.broadcast_to(found, (self.count, len(times))).ravel()
+        return rows
 
 
 def laid(rows: Array | Columns, kernel: Rollout, room: int) -> Any:
