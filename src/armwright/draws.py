@@ -152,10 +152,12 @@ def _shares(key: tuple[int, int], column: int, rollouts: Array, turns: Array) ->
 def _normal(share: Array) -> Array:
     """The number below which a normally distributed one is with this probability (Wichura 1988, algorithm AS 241)."""
     q = share - 0.5
-    middle = q * _ratio(0.180625 - q * q, CENTRAL)
-    r = np.sqrt(-_logarithm(np.minimum(share, 1.0 - share)))
+    found: Array = q * _ratio(0.180625 - q * q, CENTRAL)
+    out = np.abs(q) > 0.425
+    r = np.sqrt(-_logarithm(np.minimum(share[out], 1.0 - share[out])))
     tail = np.where(r <= 5.0, _ratio(r - 1.6, NEAR), _ratio(r - 5.0, FAR))
-    return np.where(np.abs(q) <= 0.425, middle, np.where(q < 0, -tail, tail))
+    found[out] = np.where(q[out] < 0, -tail, tail)
+    return found
 
 
 def _ratio(x: Array, both: tuple[tuple[float, ...], tuple[float, ...]]) -> Array:
