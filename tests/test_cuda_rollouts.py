@@ -80,8 +80,23 @@ def test_drawn_numbers_are_the_same_bit_by_bit(dtype: str) -> None:
             np.testing.assert_array_equal(cupy().asnumpy(out), column.numbers(7, count, turns).astype(dtype))
 
 
+@pytest.mark.parametrize(
+    ("options", "within"),
+    [({"step": 0.005}, 1e-9), ({"integrator": "rkdp54"}, 1e-9), ({"step": 0.005, "dtype": "float32"}, 2e-3)],
+    ids=["fixed", "chosen", "single"],
+)
+def test_noise_is_that_of_the_interpreter(options: dict, within: float) -> None:
+    noise = aw.torque.noise(aw.draws(4).normal(0, 0.5), hold=0.02)
+    there(
+        aw.load("rr"), aw.torque.pd([0.5, -0.3], kp=20, kd=2) + noise, q0=[[0, 0], [0.1, 0.2], [0.05, 0]],
+        start=[0.0, 0.31, 0.1], duration=0.1, every=0.03, measure=["peak_torque", "energy"], keep=True, within=within,
+        events=[aw.events.position("joint1", 0.045)] if within < 1e-6 else (), **options,
+    )  # fmt: skip
+
+
 def test_parts_have_the_rollouts_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
     options = {"q0": aw.draws(1).uniform(-1, 1), "rollouts": 1000, "duration": 0.02, "measure": "peak_speed"}
+    options["torque"] = aw.torque.noise(aw.draws(2).normal(0, 1), hold=0.01)
     whole = aw.simulate_batch(PANDA, target="cuda", **options)
     monkeypatch.setattr("armwright.backends.cuda.travelling.Travelling.most", lambda self, numbers: 300)
     parts = aw.simulate_batch(PANDA, target="cuda", **options)

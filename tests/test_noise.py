@@ -11,6 +11,7 @@ from on_cpu import needs_compiler
 import armwright as aw
 from armwright.backends.interface import BACKENDS
 from armwright.errors import InputError
+from armwright.simulation.rollouts import Rollouts
 from armwright.simulation.turns import Turns
 
 RR = aw.load("rr")
@@ -103,6 +104,23 @@ def test_a_rollout_that_ends_changes_no_other_and_measures_change_nothing() -> N
     np.testing.assert_array_equal(ended.q[on], free.q[on])
     measured = aw.simulate_batch(RR, LAW, measure="rms_torque", **options)
     np.testing.assert_array_equal(measured.q[:, -1], free.q[:, -1])
+
+
+def test_who_is_stopped_keeps_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = {"q0": [0.1, 0.2], "rollouts": 3, "duration": 0.2, "every": 0.03, "step": 0.01}
+    whole, draw = aw.simulate_batch(RR, LAW, **options), Rollouts._draw
+
+    def stopped(self: Rollouts, here: int) -> None:
+        draw(self, here)
+        self.stop[0] = self.plan.ends[here] > 0.07
+
+    monkeypatch.setattr(Rollouts, "_draw", stopped)
+    with pytest.raises(aw.errors.Interrupted) as told:
+        aw.simulate_batch(RR, LAW, **options)
+    run = told.value.result
+    np.testing.assert_allclose(run.reached, 0.06)
+    for name in ("q", "qd", "tau"):
+        np.testing.assert_array_equal(getattr(run, name), getattr(whole, name)[:, :3], err_msg=name)
 
 
 def test_what_is_measured_jumps_with_the_torques() -> None:
