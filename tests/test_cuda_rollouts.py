@@ -72,12 +72,12 @@ def test_numbers_of_law_and_payload() -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_drawn_numbers_are_the_same_bit_by_bit(dtype: str) -> None:
-    count = 100_000
+    count, index = 100_000, np.arange(100_000)
     for drawn in (draws(5).uniform(-1, 2), draws(5).normal(0.5, 3.0)):
         (column,), out = drawn.columns("x", 1), cupy().empty(count, dtype)
-        for turns in (ONCE, np.arange(count) // 7 - 3):
-            fill(out, column, 7, turns)
-            np.testing.assert_array_equal(cupy().asnumpy(out), column.numbers(7, count, turns).astype(dtype))
+        for which, turns in ((7, ONCE), (7, index // 7 - 3), (index[::-1] ** 3, index)):
+            fill(out, column, which, turns)
+            np.testing.assert_array_equal(cupy().asnumpy(out), column.numbers(which, count, turns).astype(dtype))
 
 
 @pytest.mark.parametrize(

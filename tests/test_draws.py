@@ -43,11 +43,12 @@ def test_draws_have_the_distribution_they_claim() -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_what_is_written_for_a_card_draws_the_same_numbers_bit_by_bit(dtype: str, tmp_path: Path) -> None:
     run, count, begin = compiled(drawing.text(dtype == "float64"), tmp_path), 40_000, 2**32 - 7
+    index = np.arange(count)
     for drawn in (aw.draws(5).uniform(-1, [2, 3]), aw.draws(6).normal(0.5, 3.0)):
         column, out = drawn.columns("x", 2)[1], np.empty(count, dtype)
-        for turns in (ONCE, np.arange(count) // 7 - 3):
-            run(drawing.Call.of(column, begin, count, turns, out.ctypes.data, turns.ctypes.data))
-            np.testing.assert_array_equal(out, column.numbers(begin, count, turns).astype(dtype))
+        for which, turns in ((begin, ONCE), (begin, index // 7 - 3), (index[::-1] ** 3, index)):
+            run(drawing.Call.of(column, which, turns, out, lambda array: array.ctypes.data))
+            np.testing.assert_array_equal(out, column.numbers(which, count, turns).astype(dtype))
 
 
 def test_a_rollout_has_its_numbers_however_many_go_with_it() -> None:
@@ -57,6 +58,7 @@ def test_a_rollout_has_its_numbers_however_many_go_with_it() -> None:
     few, many = (aw.simulate_batch(RR, rollouts=count, vary=vary, **options) for count in (3, 8))
     np.testing.assert_array_equal(few.q, many.q[:3])
     assert len(np.unique(many.q[:, 0])) == 16 and len(np.unique(many.qd[:, 0])) == 16
+    np.testing.assert_array_equal(aw.simulate_batch(RR, rollouts=[7, 2], vary=vary, **options).q, many.q[[7, 2]])
     other = aw.simulate_batch(RR, rollouts=3, vary=vary, **{**options, "q0": aw.draws(4).normal([0.1, -0.2], 0.3)})
     assert (other.q[:, 0] != few.q[:, 0]).all() and (other.qd[:, 0] == few.qd[:, 0]).all()
 
@@ -67,6 +69,9 @@ def test_what_cannot_be_drawn_is_an_error() -> None:
         ({"q0": draws.uniform(0, 1)}, "expected rollouts="),
         ({"q0": draws.uniform([0, 0, 0], 1), "rollouts": 2}, "expected one, or 2"),
         ({"vary": {"payload.mass": draws.normal(1, 1)}, "rollouts": 2}, "below zero"),
+        ({"rollouts": [[1]]}, "a list of their numbers"),
+        ({"rollouts": [-1]}, "from zero on"),
+        ({"rollouts": [0.5]}, "from zero on"),
         ({"qd0": np.zeros((3, 2)), "rollouts": 2}, "rollouts= is for 2 rollouts, others are for 3"),
     ):
         with pytest.raises(InputError, match=match):

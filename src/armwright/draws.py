@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,6 +32,9 @@ LOW = 0xFFFFFFFF
 BLOCK = 1 << 14
 """Numbers that are drawn at a time, while all that they are made of is near the processor."""
 
+Which: TypeAlias = "int | Array"
+"""Rollouts: the number of the first of some, or those of all (rollouts,)."""
+
 ONCE = np.zeros(1, np.int64)
 """The turn of what is drawn once."""
 
@@ -48,12 +51,13 @@ class Drawn:
     hold: float = 0.0
     """Seconds after which it is drawn anew; zero for never."""
 
-    def numbers(self, begin: int, count: int, turns: Array = ONCE) -> Array:
-        """Those of rollouts from `begin` on, when they are drawn for the `turns`-th time (1,) or (count,)."""
+    def numbers(self, which: Which, count: int, turns: Array = ONCE) -> Array:
+        """Those of so many rollouts, when they are drawn for the `turns`-th time (1,) or (count,)."""
         blocks = []
         for k in range(0, count, BLOCK):
-            rollouts = np.arange(begin + k, begin + min(k + BLOCK, count))
-            blocks.append(self.at(rollouts, turns if len(turns) == 1 else turns[k : k + BLOCK]))
+            some = slice(k, min(k + BLOCK, count))
+            rollouts = np.arange(which + some.start, which + some.stop) if isinstance(which, int) else which[some]
+            blocks.append(self.at(rollouts, turns if len(turns) == 1 else turns[some]))
         return np.concatenate(blocks)
 
     def at(self, rollouts: Array, turns: Array) -> Array:

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armwright.algebra import Array
-from armwright.draws import Drawn
+from armwright.draws import Drawn, Which
 from armwright.errors import unknown
 from armwright.graph.program import Program
 from armwright.integrate.control import Gains
@@ -104,8 +104,8 @@ class Rollout(Protocol):
     def most(self, numbers: int) -> int:
         """How many rollouts there is memory for at a time, if each takes so many numbers."""
 
-    def draw(self, out: Any, drawn: Drawn, begin: int, turns: Array) -> None:
-        """Fill `out` (rollouts,), of which the first is number `begin`, with what is drawn for it at its turn."""
+    def draw(self, out: Any, drawn: Drawn, which: Which, turns: Array) -> None:
+        """Fill `out` (rollouts,) with what is drawn for each of them at its turn."""
 
     def run(self, fields: Mapping[str, Any], rollouts: int, threads: int = 1) -> None:
         """Go on to the times of the records; arrays are changed in place (see `FIELDS`)."""
@@ -126,8 +126,8 @@ class Near:
         return sys.maxsize
 
     @staticmethod
-    def draw(out: Array, drawn: Drawn, begin: int, turns: Array) -> None:
-        out[...] = drawn.numbers(begin, len(out), turns)
+    def draw(out: Array, drawn: Drawn, which: Which, turns: Array) -> None:
+        out[...] = drawn.numbers(which, len(out), turns)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Array
 from armwright.arrays import numbers, whole_number
 from armwright.backends.interface import LANES, Rollout, backend
-from armwright.draws import Draw, Drawn
+from armwright.draws import Draw, Drawn, Which
 from armwright.errors import InputError, Interrupted, SimulationWarning, unknown
 from armwright.integrate import Event as PythonEvent
 from armwright.integrate import method, methods
@@ -72,7 +72,7 @@ def simulate_batch(
     within: float = WITHIN,
     keep: bool | None = None,
     target: str = TARGET,
-    rollouts: int | None = None,
+    rollouts: int | Sequence[int] | Array | None = None,
 ) -> BatchRun:
     """Many motions at once, compiled whole: `q0` is (rollouts, nq) and `qd0` (rollouts, n), or one row for all.
 
@@ -95,7 +95,8 @@ def simulate_batch(
     target      "cpu"; "cuda" for a card, on which this robot's own code is compiled (docs/gpu.md), whatever of it does
                 not vary folded in; "python" for the interpreter, which defines what the others compute
     rollouts    how many, where no array says so: q0, qd0 and vary may be drawn, by `aw.draws(seed).uniform(low, high)`
-                or `.normal(mean, std)`, where rollout i has its numbers of seed, name and i alone
+                or `.normal(mean, std)`, where rollout i has its numbers of seed, name and i alone; or which, a list of
+                such i: [503] is that one of a thousand, alone
 
     Ctrl-C raises `errors.Interrupted`, a KeyboardInterrupt whose `result` has what there is of the rollouts: `finished`
     says which came to their end, `reached` where the others are, and records they did not come to are nan.
@@ -232,7 +233,7 @@ def parameters(vary: Any, drawn: bool = False) -> tuple[tuple[str, ...], dict[st
 
 
 def _batch(
-    plan: Plan, begin: tuple[Start, Start], values: Mapping[str, Array | Draw], shared: Family, wanted: int | None
+    plan: Plan, begin: tuple[Start, Start], values: Mapping[str, Array | Draw], shared: Family, wanted: Any
 ) -> tuple[Columns, Columns]:
     """States and open parameters to begin with."""
     given = dict(zip(("q0", "qd0"), begin, strict=True))
@@ -244,8 +245,9 @@ def _batch(
     counts |= {name: many for name, many in told.items() if many is not None}
     if len(plan.late) > 1:
         counts["start"] = len(plan.late)
+    which = _which(wanted)
     if wanted is not None:
-        counts["rollouts="] = whole_number("rollouts", wanted, 1)
+        counts["rollouts="] = which if isinstance(which, int) else len(which)
     many = max(counts.values(), default=1)
     for name, count in counts.items():
         if count not in (1, many) or (name == "rollouts=" and count != many):
@@ -259,7 +261,20 @@ def _batch(
     opened = [*law.numbers, *watched.numbers, *gauged.numbers]
     known = (*shared.numbers, *(x if isinstance(x, (np.ndarray, Drawn)) else float(x) for x in opened))
     p = (*(x for row in rows for x in row), *known)
-    return Columns((*q, *qd, *memory, *carried), many), Columns(_whole(p, many), many)
+    some = which if isinstance(which, np.ndarray) else 0
+    return Columns((*q, *qd, *memory, *carried), many, some), Columns(_whole(p, many), many, some)
+
+
+def _which(rollouts: Any) -> Which:
+    """How many rollouts, or the numbers of some."""
+    if rollouts is None:
+        return 1
+    if np.ndim(rollouts) == 0:
+        return whole_number("rollouts", rollouts, 1)
+    which = numbers("rollouts", rollouts, "expected how many, or a list of their numbers")
+    if which.ndim != 1 or not which.size or which.dtype.kind not in "iu" or which.min() < 0:
+        raise InputError(f"rollouts = {rollouts!r}: expected how many, or a list of their numbers, from zero on")
+    return which.astype(np.int64)
 
 
 def _row(name: str, value: Array | Draw, size: int) -> Start:

@@ -14,21 +14,21 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.backends.interface import Near, Rollout
-from armwright.draws import ONCE, Drawn
+from armwright.draws import ONCE, Drawn, Which
 from armwright.simulation.turns import Turns
 
 Column: TypeAlias = "float | Array | Drawn"
-Draw: TypeAlias = Callable[[Any, Drawn, int, Array], None]
+Draw: TypeAlias = Callable[[Any, Drawn, Which, Array], None]
 """What fills an array with drawn numbers, as `backends.interface.Rollout.draw`."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Some columns of `count` rollouts, of which the first is number `first` of all."""
+    """Some columns of `count` rollouts, and which of all these are."""
 
     columns: tuple[Column, ...]
     count: int
-    first: int = 0
+    which: Which = 0
 
     def __len__(self) -> int:
         """Of rollouts, as of an array of rows."""
@@ -46,7 +46,8 @@ class Columns:
     def part(self, begin: int, end: int) -> Columns:
         """Some of the rollouts."""
         columns = tuple(x[begin:end] if isinstance(x, np.ndarray) else x for x in self.columns)
-        return Columns(columns, end - begin, self.first + begin)
+        which = self.which + begin if isinstance(self.which, int) else self.which[begin:end]
+        return Columns(columns, end - begin, which)
 
     def laid(self, arrays: Any, dtype: Any, room: int, draw: Draw = Near.draw) -> Any:
         """An array (columns, room) of a module like NumPy; after the last rollout it is repeated.
@@ -58,7 +59,7 @@ class Columns:
         out[...] = arrays.asarray(shared)[:, None]
         for k, column in enumerate(self.columns):
             if isinstance(column, Drawn) and not column.hold:
-                draw(out[k, : self.count], column, self.first, ONCE)
+                draw(out[k, : self.count], column, self.which, ONCE)
             elif isinstance(column, np.ndarray):
                 out[k, : self.count] = arrays.asarray(np.ascontiguousarray(column, dtype))
             out[k, self.count :] = out[k, self.count - 1]
@@ -67,10 +68,10 @@ class Columns:
     def along(self, turns: Turns, times: Array, dtype: Any) -> Array:
         """All columns of every rollout at some times (rollouts * times, columns)."""
         rows = np.repeat(self.laid(np, dtype, self.count).T, len(times), axis=0)
-        rollouts = np.arange(self.first, self.first + self.count)[:, None]
+        which = np.arange(self.which, self.which + self.count) if isinstance(self.which, int) else self.which
         for k, column in enumerate(self.columns):
             if isinstance(column, Drawn) and column.hold:
-                found = column.at(rollouts, turns.of(column.hold, times))
+                found = column.at(which[:, None], turns.of(column.hold, times))
                 rows[:, k] = np.broadcast_to(found, (self.count, len(times))).ravel()
         return rows
 

@@ -147,7 +147,7 @@ class Rollouts:
                 continue
             gone = int(turns.gone(column.hold, now)[0])
             if self._turns.get(row) != gone:
-                self.kernel.draw(self.p[row, : own.count], column, own.first, turns.of(column.hold, now)[:, 0])
+                self.kernel.draw(self.p[row, : own.count], column, own.which, turns.of(column.hold, now)[:, 0])
                 self.p[row, own.count :] = self.p[row, own.count - 1]
                 self._turns[row] = gone
 

@@ -3,7 +3,8 @@
 
 struct Call {
     real *out;
-    const whole *turns;  // of each rollout; none if they all have the same
+    const whole *turns;     // of each rollout; none if they all have the same
+    const whole *rollouts;  // their numbers; none if they follow each other
     whole begin, count;
     unsigned turn, column, first_key, second_key, normal;
     double first, second;
@@ -66,7 +67,8 @@ FUNCTION double normal(double share)
 FUNCTION void draw(const Call &call, whole i)
 {
     const unsigned turn = call.turns ? (unsigned)call.turns[i] : call.turn;
-    const double found = share((word)(call.begin + i), call.column, turn, call.first_key, call.second_key);
+    const whole rollout = call.rollouts ? call.rollouts[i] : call.begin + i;
+    const double found = share((word)rollout, call.column, turn, call.first_key, call.second_key);
     if (call.normal)
         call.out[i] = (real)(call.first + call.second * normal(found));
     else

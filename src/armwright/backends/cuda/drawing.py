@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -22,6 +23,7 @@ from armwright.draws import (
     SPLIT,
     WEYL,
     Drawn,
+    Which,
 )
 
 BLOCK = 256
@@ -29,22 +31,22 @@ BLOCK = 256
 
 
 class Call(ctypes.Structure):
-    """What the kernel is given: `turns` is nowhere where all rollouts have the same `turn`."""
+    """What the kernel is given: arrays of turns and rollouts are nowhere where `turn` and `begin` say which."""
 
     _fields_ = (
-        ("out", ctypes.c_void_p),
-        ("turns", ctypes.c_void_p),
+        *((name, ctypes.c_void_p) for name in ("out", "turns", "rollouts")),
         *((name, ctypes.c_longlong) for name in ("begin", "count")),
         *((name, ctypes.c_uint) for name in ("turn", "column", "first_key", "second_key", "normal")),
         *((name, ctypes.c_double) for name in ("first", "second")),
     )
 
     @classmethod
-    def of(cls, drawn: Drawn, begin: int, count: int, turns: Array, out: int, each: int) -> Call:
-        """For rollouts from `begin` on, with the addresses of what is filled and of the turns of `each`."""
-        turn = int(turns[0]) & LOW
-        numbers = (turn, drawn.column, *drawn.key, int(drawn.kind == "normal"), drawn.first, drawn.second)
-        return cls(out, each if len(turns) > 1 else None, begin, count, *numbers)
+    def of(cls, drawn: Drawn, which: Which, turns: Array, out: Any, address: Callable[[Any], int]) -> Call:
+        """For an array to be filled; `address` is where an array is, and keeps it there."""
+        each = address(turns) if len(turns) > 1 else None
+        begin, listed = (which, None) if isinstance(which, int) else (0, address(which))
+        numbers = (int(turns[0]) & LOW, drawn.column, *drawn.key, int(drawn.kind == "normal"))
+        return cls(address(out), each, listed, begin, len(out), *numbers, drawn.first, drawn.second)
 
 
 def text(double: bool) -> str:
@@ -70,8 +72,12 @@ def code(double: bool) -> Code:
     return Code(text(double), BLOCK)
 
 
-def fill(out: Any, drawn: Drawn, begin: int, turns: Array) -> None:
+def fill(out: Any, drawn: Drawn, which: Which, turns: Array) -> None:
     """Fill an array on the card (rollouts,), on the current stream."""
-    each = copied(turns) if len(turns) > 1 else None
-    call = Call.of(drawn, begin, len(out), turns, out.data.ptr, 0 if each is None else each.data.ptr)
-    code(out.dtype.itemsize == 8).launch(call, len(out))
+    there = []
+
+    def address(array: Any) -> int:
+        there.append(copied(array))
+        return int(there[-1].data.ptr)
+
+    code(out.dtype.itemsize == 8).launch(Call.of(drawn, which, turns, out, address), len(out))
