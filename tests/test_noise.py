@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from on_cpu import needs_compiler
 
 import armwright as aw
+from armwright.algebra import dot
 from armwright.backends.interface import BACKENDS
 from armwright.errors import InputError
 from armwright.simulation.rollouts import Rollouts
@@ -171,6 +173,35 @@ def test_numbers_that_are_drawn_once_and_laws_that_hold_others() -> None:
     both = aw.simulate_batch(RR, each, duration=0.05, step=0.01)
     alone = aw.simulate_batch(RR, LAW, rollouts=2, duration=0.05, step=0.01)
     np.testing.assert_array_equal(both.q[1], alone.q[1])
+
+
+@dataclass(frozen=True)
+class Pushed(aw.torque.Law):
+    """A random force on the tip, along the axes of the world."""
+
+    force: aw.torque.Noise
+
+    def torques(self, at: aw.torque.Moment) -> list[Any]:
+        return [dot(column, self.force.now) for column in zip(*at.compute("jacobian")[:3], strict=True)]
+
+    def shared(self, at: aw.torque.Moment) -> tuple[list[Any], list[Any]]:
+        return [0] * at.n, self.torques(at)
+
+
+def test_a_law_of_ones_own_draws_as_many_numbers_as_it_wants() -> None:
+    arm = RR.with_tool(np.array([[1, 0, 0, 0.2], [0, 1, 0, 0], [0, 0, 1, 0.1], [0, 0, 0, 1.0]]))
+    law = Pushed(aw.torque.noise(aw.draws(5).normal(0, [3.0, 2.0, 1.0]), hold=0.02))
+    run = aw.simulate(arm, HELD + law, q0=[0.1, 0.2], duration=0.1, every=0.01, rtol=1e-9)
+    force = np.array([x.at(np.zeros(1), np.arange(11) // 2) for x in law.sized(2).force.now])
+    needed = arm.inverse_dynamics(run.q, run.qd, run.qdd, tip_wrench=felt(arm, run.q, force.T))
+    np.testing.assert_allclose(run.tau, needed, rtol=0, atol=1e-9)
+    assert run.audit.energy_error < 1e-9
+
+
+def felt(arm: aw.Robot, q: np.ndarray, force: np.ndarray) -> np.ndarray:
+    """Forces in axes of the world as wrenches in those of the tool."""
+    turned = np.einsum("kji,kj->ki", arm.forward_kinematics(q)[:, :3, :3], force)
+    return np.concatenate([turned, np.zeros_like(turned)], axis=1)
 
 
 def test_numbers_and_seeds_compile_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

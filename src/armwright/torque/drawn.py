@@ -15,7 +15,10 @@ from armwright.torque.law import Law, Moment
 
 @dataclass(frozen=True)
 class Noise(Law):
-    """A random torque for each joint; `now` are those of this moment, which rollouts draw when it is their turn."""
+    """A random torque for each joint; `now` are those of this moment, which rollouts draw when it is their turn.
+
+    As a field of another law it has as many numbers as there are in `draw`, or one for each freedom.
+    """
 
     draw: Draw
     now: tuple[Drawn, ...] = field(default=(), repr=False)
@@ -30,7 +33,7 @@ class Noise(Law):
         return self.draw.size
 
     def sized(self, n: int) -> Law:
-        return replace(self, now=self.draw.columns("the noise of the torques", n))
+        return replace(self, now=self.draw.columns("the noise of the torques", self.draw.size or n))
 
 
 REFUSED = (

@@ -163,9 +163,10 @@ class Law:
 
     def sized(self, n: int) -> Law:
         """The same law for n freedoms, where it has a number for each that nobody has given."""
-        if not is_dataclass(self) or all(law.sized(n) is law for law in self.made_of):
-            return self
-        return replace(self, **{field.name: _sized(getattr(self, field.name), n) for field in fields(self)})
+        declared: tuple[Field[Any], ...] = fields(self) if is_dataclass(self) else ()
+        found = {field.name: _sized(getattr(self, field.name), n) for field in declared}
+        other = {name: x for name, x in found.items() if x is not getattr(self, name)}
+        return replace(self, **other) if other else self  # type: ignore[type-var]
 
     @property
     def span(self) -> tuple[float, float] | None:
@@ -203,7 +204,8 @@ class Law:
 def _sized(value: Any, n: int) -> Any:
     """What a field of a law holds, the laws in it for n freedoms."""
     if isinstance(value, tuple):
-        return tuple(_sized(x, n) for x in value)
+        sized = [_sized(x, n) for x in value]
+        return value if all(a is b for a, b in zip(sized, value, strict=True)) else tuple(sized)
     return value.sized(n) if isinstance(value, Law) else value
 
 
