@@ -305,7 +305,7 @@ def _travelled(
     plan: Plan, kernel: Rollout, y: Columns, p: Columns, threads: int, progress: bool | None
 ) -> tuple[Outcome, float, str]:
     """All rollouts at their ends, in as many parts as there is memory for; how long it took, and why it stopped."""
-    records = len(plan.times) if plan.keep else 2
+    records = len(plan.times) + (len(plan.ends) > len(plan.times)) if plan.keep else 2
     numbers = (
         len(y.columns) * (1 + records) + len(p.columns) + len(LANES) + len(plan.gauged.form.of.gauges) * plan.robot.n
     )
