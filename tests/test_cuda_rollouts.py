@@ -75,9 +75,9 @@ def test_drawn_numbers_are_the_same_bit_by_bit(dtype: str) -> None:
     count, index = 100_000, np.arange(100_000)
     for drawn in (draws(5).uniform(-1, 2), draws(5).normal(0.5, 3.0)):
         (column,), out = drawn.columns("x", 1), cupy().empty(count, dtype)
-        for which, turns in ((7, ONCE), (7, index // 7 - 3), (index[::-1] ** 3, index)):
-            fill(out, column, which, turns)
-            np.testing.assert_array_equal(cupy().asnumpy(out), column.numbers(which, count, turns).astype(dtype))
+        for which, turns in ((7, ONCE), (7, index[None] // 7 - 3), (index[::-1] ** 3, index[None])):
+            fill(out[None], column, which, turns)
+            np.testing.assert_array_equal(cupy().asnumpy(out), column.numbers(which, count, turns)[0].astype(dtype))
 
 
 @pytest.mark.parametrize(

@@ -32,8 +32,8 @@ def test_philox_gives_the_words_of_its_authors(word: int, key: int, expected: tu
 
 def test_draws_have_the_distribution_they_claim() -> None:
     draws = aw.draws(7)
-    uniform = draws.uniform(-2, 3).columns("x", 1)[0].numbers(0, 20000)
-    normal = draws.normal(1, 2).columns("x", 1)[0].numbers(0, 20000)
+    uniform = draws.uniform(-2, 3).columns("x", 1)[0].numbers(0, 20000)[0]
+    normal = draws.normal(1, 2).columns("x", 1)[0].numbers(0, 20000)[0]
     assert kstest((uniform + 2) / 5, "uniform").pvalue > 0.01 and kstest((normal - 1) / 2, "norm").pvalue > 0.01
     shares = np.array([1e-300, 2.0**-53, 1e-3, 0.1, 0.5, 0.9, 1 - 2.0**-53])
     np.testing.assert_allclose(_normal(shares), norm.ppf(shares), rtol=1e-14, atol=1e-15)
@@ -46,9 +46,9 @@ def test_what_is_written_for_a_card_draws_the_same_numbers_bit_by_bit(dtype: str
     index = np.arange(count)
     for drawn in (aw.draws(5).uniform(-1, [2, 3]), aw.draws(6).normal(0.5, 3.0)):
         column, out = drawn.columns("x", 2)[1], np.empty(count, dtype)
-        for which, turns in ((begin, ONCE), (begin, index // 7 - 3), (index[::-1] ** 3, index)):
-            run(drawing.Call.of(column, which, turns, out, lambda array: array.ctypes.data))
-            np.testing.assert_array_equal(out, column.numbers(which, count, turns).astype(dtype))
+        for which, turns in ((begin, ONCE), (begin, index[None] // 7 - 3), (index[::-1] ** 3, index[None])):
+            run(drawing.Call.of(column, which, turns[0], out, lambda array: array.ctypes.data))
+            np.testing.assert_array_equal(out, column.numbers(which, count, turns)[0].astype(dtype))
 
 
 def test_a_rollout_has_its_numbers_however_many_go_with_it() -> None:

@@ -35,7 +35,7 @@ BLOCK = 1 << 14
 Which: TypeAlias = "int | Array"
 """Rollouts: the number of the first of some, or those of all (rollouts,)."""
 
-ONCE = np.zeros(1, np.int64)
+ONCE = np.zeros((1, 1), np.int64)
 """The turn of what is drawn once."""
 
 
@@ -52,13 +52,13 @@ class Drawn:
     """Seconds after which it is drawn anew; zero for never."""
 
     def numbers(self, which: Which, count: int, turns: Array = ONCE) -> Array:
-        """Those of so many rollouts, when they are drawn for the `turns`-th time (1,) or (count,)."""
-        blocks = []
-        for k in range(0, count, BLOCK):
-            some = slice(k, min(k + BLOCK, count))
+        """Those of so many rollouts (turns, rollouts), at turns (turns, 1) or (turns, rollouts)."""
+        blocks, size = [], max(1, BLOCK // len(turns))
+        for k in range(0, count, size):
+            some = slice(k, min(k + size, count))
             rollouts = np.arange(which + some.start, which + some.stop) if isinstance(which, int) else which[some]
-            blocks.append(self.at(rollouts, turns if len(turns) == 1 else turns[some]))
-        return np.concatenate(blocks)
+            blocks.append(self.at(rollouts, turns if turns.shape[1] == 1 else turns[:, some]))
+        return np.concatenate(blocks, axis=1)
 
     def at(self, rollouts: Array, turns: Array) -> Array:
         """Those of some rollouts at some turns, whole numbers in arrays that are broadcast."""

@@ -105,7 +105,7 @@ class Rollout(Protocol):
         """How many rollouts there is memory for at a time, if each takes so many numbers."""
 
     def draw(self, out: Any, drawn: Drawn, which: Which, turns: Array) -> None:
-        """Fill `out` (rollouts,) with what is drawn for each of them at its turn."""
+        """Fill `out` (turns, rollouts) with what is drawn for each of them at its turns, (turns, 1) or one for each."""
 
     def run(self, fields: Mapping[str, Any], rollouts: int, threads: int = 1) -> None:
         """Go on to the times of the records; arrays are changed in place (see `FIELDS`)."""
@@ -127,7 +127,7 @@ class Near:
 
     @staticmethod
     def draw(out: Array, drawn: Drawn, which: Which, turns: Array) -> None:
-        out[...] = drawn.numbers(which, len(out), turns)
+        out[...] = drawn.numbers(which, out.shape[1], turns)
 
 
 @dataclass(frozen=True)

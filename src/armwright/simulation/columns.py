@@ -59,7 +59,7 @@ class Columns:
         out[...] = arrays.asarray(shared)[:, None]
         for k, column in enumerate(self.columns):
             if isinstance(column, Drawn) and not column.hold:
-                draw(out[k, : self.count], column, self.which, ONCE)
+                draw(out[k : k + 1, : self.count], column, self.which, ONCE)
             elif isinstance(column, np.ndarray):
                 out[k, : self.count] = arrays.asarray(np.ascontiguousarray(column, dtype))
             out[k, self.count :] = out[k, self.count - 1]

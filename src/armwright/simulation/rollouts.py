@@ -33,6 +33,9 @@ WINDOW = 0.1
 USUAL, BRIEF = 1e-3, 1000
 """Seconds of a step, and steps of as many rollouts as go together, that take so short that Ctrl-C can wait for them."""
 
+AHEAD = 1 << 14
+"""Random numbers of a column that are drawn at a time at least, some of them for later."""
+
 MANY_STEPS = 300_000
 """Chosen steps of one rollout after which it is said that they are many, and what helps."""
 
@@ -95,6 +98,7 @@ class Rollouts:
         self.y, self.p = (laid(x, kernel, self.room) for x in (y, p))
         self._own = p if isinstance(p, Columns) else Columns((), self.count)
         self._turns: dict[int, int] = {}
+        self._tables: dict[int, tuple[int, Any]] = {}
         self._places, self._stops = _stretches(plan)
         t = plan.times[0] + plan.late
         late, begin = (float(x[0]) if len(x) == 1 else x for x in (plan.late, t))
@@ -141,15 +145,30 @@ class Rollouts:
 
     def _draw(self, here: int) -> None:
         """Draw what is held from here on, one of the `ends` of the plan, where it is not what it was."""
-        own, turns, now = self._own, self.plan.turns, self.plan.ends[here : here + 1]
-        for row, column in enumerate(own.columns):
+        turns, count, now = self.plan.turns, self._own.count, self.plan.ends[here : here + 1]
+        for row, column in enumerate(self._own.columns):
             if not isinstance(column, Drawn) or not column.hold:
                 continue
             gone = int(turns.gone(column.hold, now)[0])
             if self._turns.get(row) != gone:
-                self.kernel.draw(self.p[row, : own.count], column, own.which, turns.of(column.hold, now)[:, 0])
-                self.p[row, own.count :] = self.p[row, own.count - 1]
+                first, table = self._tables.get(row, (gone, ()))
+                if gone - first >= len(table):
+                    first, table = self._tables[row] = gone, self._table(row, column, gone)
+                self.p[row, :count] = table[gone - first]
+                self.p[row, count:] = self.p[row, count - 1]
                 self._turns[row] = gone
+
+    def _table(self, row: int, column: Drawn, gone: int) -> Any:
+        """What is drawn after so many turns, (turns, rollouts): of few rollouts many turns at once, of many rollouts
+        one, where it belongs."""
+        own, turns = self._own, self.plan.turns
+        end = int(turns.gone(column.hold, self.plan.ends[-1:])[0]) + 1
+        ahead = np.arange(gone, min(gone + max(1, AHEAD // own.count), end))
+        table = self.p[row : row + 1, : own.count]
+        if len(ahead) > 1:
+            table = self.arrays.empty((len(ahead), own.count), self.kernel.dtype)
+        self.kernel.draw(table, column, own.which, turns.first(column.hold) + ahead[:, None])
+        return table
 
     def _fields(self, here: int, stop: int) -> dict[str, Any]:
         """What the kernel is given for the way from one of the `ends` of the plan to another."""

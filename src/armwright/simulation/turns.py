@@ -45,9 +45,12 @@ class Turns:
     def of(self, hold: float, t: Array) -> NDArray[np.int64]:
         """The numbers of the intervals that begin or go on then (late, times): the same in a run that goes on with
         another, if that began at a multiple of `hold`."""
-        first = np.floor((self.begin + self.late) / hold + self._slack(hold)).astype(np.int64)
-        found: NDArray[np.int64] = first[:, None] + self.gone(hold, t)
+        found: NDArray[np.int64] = self.first(hold)[:, None] + self.gone(hold, t)
         return found
+
+    def first(self, hold: float) -> NDArray[np.int64]:
+        """The number of the interval with which each rollout begins (late,)."""
+        return np.floor((self.begin + self.late) / hold + self._slack(hold)).astype(np.int64)
 
     def among(self, times: Array) -> Array:
         """These times, and between them those at which something is drawn anew."""

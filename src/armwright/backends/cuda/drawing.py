@@ -42,7 +42,10 @@ class Call(ctypes.Structure):
 
     @classmethod
     def of(cls, drawn: Drawn, which: Which, turns: Array, out: Any, address: Callable[[Any], int]) -> Call:
-        """For an array to be filled; `address` is where an array is, and keeps it there."""
+        """For an array (rollouts,) to be filled at turns (1,) or (rollouts,).
+
+        `address` says where an array is, and keeps it there.
+        """
         each = address(turns) if len(turns) > 1 else None
         begin, listed = (which, None) if isinstance(which, int) else (0, address(which))
         numbers = (int(turns[0]) & LOW, drawn.column, *drawn.key, int(drawn.kind == "normal"))
@@ -73,11 +76,12 @@ def code(double: bool) -> Code:
 
 
 def fill(out: Any, drawn: Drawn, which: Which, turns: Array) -> None:
-    """Fill an array on the card (rollouts,), on the current stream."""
+    """Fill an array on the card (turns, rollouts), at turns (turns, 1) or one for each, on the current stream."""
     there = []
 
     def address(array: Any) -> int:
         there.append(copied(array))
         return int(there[-1].data.ptr)
 
-    code(out.dtype.itemsize == 8).launch(Call.of(drawn, which, turns, out, address), len(out))
+    for row, turn in zip(out, turns, strict=True):
+        code(out.dtype.itemsize == 8).launch(Call.of(drawn, which, turn, row, address), len(row))
