@@ -13,6 +13,7 @@ from armwright.arrays import on_card
 from armwright.backends.cuda import device, kernel, loop
 from armwright.backends.cuda.device import Array, Code, copied, cupy, full, memory
 from armwright.backends.cuda.rows import BLOCK, WIDEST
+from armwright.backends.cuda.searching import Searching
 from armwright.backends.cuda.travelling import Travelling
 from armwright.backends.interface import Backend, Repeated, Rolled, Tables
 from armwright.errors import ArmwrightError
@@ -229,5 +230,5 @@ class Looped(Resident):
         return told
 
 
-BACKEND = Backend(kernel=Straight, loop=Looped, rollout=Travelling, card=device, solves=5)
+BACKEND = Backend(kernel=Straight, loop=Looped, rollout=Travelling, card=device, search=Searching, solves=5)
 """The backend of NVIDIA's cards."""

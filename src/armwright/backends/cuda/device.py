@@ -82,8 +82,12 @@ class Array(ctypes.Structure):
     @classmethod
     def of(cls, array: Any) -> Array:
         """An array (states, entries)."""
-        address = array.data.ptr if hasattr(array.data, "ptr") else array.ctypes.data
-        return cls(address, *(stride // array.itemsize for stride in array.strides))
+        return cls(address(array), *(stride // array.itemsize for stride in array.strides))
+
+
+def address(array: Any) -> int:
+    """Where an array lies, of CuPy or of NumPy."""
+    return int(array.data.ptr if hasattr(array.data, "ptr") else array.ctypes.data)
 
 
 # Arrays of other packages

@@ -80,26 +80,33 @@ def body(program: Program, name: str, double: bool) -> str:
 
 
 def _call(program: Program) -> str:
-    names = ", ".join(name for name, _ in program.arguments)
+    names = [name for name, _ in program.arguments]
+    unused = "".join(f"\n        good &= is_finite(state_of(call.{names[a]}, i)[{k}]);" for a, k in idle(program))
     return f"""
 // Which states are good is written to `good`, if it is given; the first that is not, to `bad`. States to be done again
 // are in `marked`, the last of them at `last`.
 struct Call {{
-    Array {names}, out;
+    Array {", ".join(names)}, out;
     unsigned char *good;
     unsigned long long *bad;
     whole *last, *marked;
     whole states, entry;  // of entries of all arrays in which states are side by side
 }};
 
+// What to do with a state of which this is the sum of what was checked.
 FUNCTION void judge(const Call &call, whole i, real sum)
 {{
-    const bool finite = sum == 0;
+    bool good = is_finite(sum);
+    if (!good) {{
+        good = true;
+        TURNS(k, {program.results})
+            good &= is_finite(call.out.at[i * call.out.state + k * call.out.entry]);{unused}
+    }}
     if (call.good)
-        call.good[i] = finite;
-    if (!finite) {{
-        for (int k = 0; k < {program.results}; ++k)
-            call.out.at[i * call.out.state + k * call.out.entry] = sum;
+        call.good[i] = good;
+    if (!good) {{
+        TURNS(k, {program.results})
+            call.out.at[i * call.out.state + k * call.out.entry] = sum - sum;
 #ifdef __CUDACC__
         atomicMin(call.bad, (unsigned long long)i);
 #else
@@ -238,11 +245,11 @@ extern "C" __global__ void __launch_bounds__({BLOCK}) run(const __grid_constant_
     }}
     if (!done0)
         mark(call, i);
-    else if (!(out0.sum == 0) || call.good)
+    else if (!is_finite(out0.sum) || call.good)
         judge(call, i, out0.sum);
     if (!done1)
         mark(call, i + 1);
-    else if (!(out1.sum == 0) || call.good)
+    else if (!is_finite(out1.sum) || call.good)
         judge(call, i + 1, out1.sum);
 }}
 """

@@ -47,7 +47,7 @@ def _sweep(rolled: Rolled, k: int) -> str:
     calls = " : ".join(f"sweep{k}_{kind}<careful>({', '.join([*given, 'made'])})" for kind in reversed(KINDS))
     size = sweep.carry + sweep.record
     if last:
-        keep = f"out.put(j, next[{sweep.carry}]);"
+        keep = f"out.put(j, next[{sweep.carry}]);\n            out.check(next[{sweep.carry}], 0);"
     else:
         keep = (
             f"Record record = record_of(call, thread, j * {width(rolled)} + {places[k]});\n"
@@ -107,6 +107,9 @@ struct Record {{
     MEMBER void put(int k, real x)
     {{
         at[k * entry] = x;
+    }}
+    MEMBER void check(real, real)
+    {{
     }}
 }};
 

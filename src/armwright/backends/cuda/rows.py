@@ -72,7 +72,7 @@ extern "C" __global__ void __launch_bounds__({limits}) run(const __grid_constant
     if (lane < rows) {{
         if (!done)
             mark(call, i);
-        else if (!(out.sum == 0) || call.good)
+        else if (!is_finite(out.sum) || call.good)
             judge(call, i, out.sum);
     }}
 }}

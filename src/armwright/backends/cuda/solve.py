@@ -1,13 +1,15 @@
 """Systems of equations that a program leaves, solved in a loop over their columns.
 
 What the program computes lies in local memory; a column is taken from there into registers, goes forward through L and
-back through L^T, and is a result.
+back through L^T, and is a result. Where the inverse of the matrix is a result and few registers hold it, it is computed
+first and every column is multiplied by it: its products do not wait for one another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 
 from armwright.backends.cuda.order import depends
 from armwright.backends.cuda.writer import function, given, head
@@ -21,12 +23,15 @@ BESIDE = {False: 120, True: 60}
 STATEMENTS = 6000
 """More than that are not written for columns with zeros in different places: all are then treated alike."""
 
+INVERSE = 10
+"""Unknowns up to which the inverse of a matrix is kept in registers."""
+
 Way = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 def solving(program: Program, left: Equations, name: str, double: bool) -> str:
     """What `writer.function` is of other programs."""
-    text = _Columns(program, left, name, double)
+    text = (_ByInverse if _inverts(program, left) else _Columns)(program, left, name, double)
     return "\n".join(
         [
             function(replace(program, equations=None), f"{name}_outputs", double),
@@ -38,6 +43,14 @@ def solving(program: Program, left: Equations, name: str, double: bool) -> str:
             "    return good;\n}",
         ]
     )
+
+
+def _inverts(program: Program, left: Equations) -> bool:
+    """Whether the last matrix is -1, so that the inverse is a result, and there is room for that."""
+    n = left.n
+    last = program.outputs[left.inverse - n * n : left.inverse]
+    unit = [-1.0 if k % (n + 1) == 0 else 0.0 for k in range(n * n)]
+    return n <= INVERSE and [x.value if isinstance(x, Expr) else float(x) for x in last] == unit
 
 
 class _Columns:
@@ -63,6 +76,9 @@ class _Columns:
     MEMBER void put(int k, real x)
     {{
         {place if self._gone else "at[k] = x;"}
+    }}
+    MEMBER void check(real, real)
+    {{
     }}
 }};"""
 
@@ -118,6 +134,7 @@ class _Columns:
             for j in range(n):
                 value = f"x{m}_{j}" if j in back else "0"
                 yield f"out.put({self._matrix(m)} + {j * n} + column, {value});"
+        yield from _checks([f"x{m}_{j}" for m in matrices for j in back])
 
     def _matrix(self, m: int) -> str:
         size = self._left.n * self._left.n
@@ -128,3 +145,81 @@ class _Columns:
             yield f"{{ real l = -tile[{place}];"
             yield from (f"x{m}_{j} = {self._fma}(l, x{m}_{k}, x{m}_{j});" for m in matrices)
             yield "}"
+
+
+class _ByInverse(_Columns):
+    """The statements that invert, then multiply: with G = L^-1 the inverse is G^T 1/D G, and X = -inverse B."""
+
+    _known: Mapping[str, str]
+
+    def tables(self) -> Iterator[str]:
+        return iter(())
+
+    def lines(self) -> Iterator[str]:
+        yield from self._inverse()
+        n, others = self._left.n, range(self._left.matrices - 1)
+        yield f"TURNS(column, {n}) {{"
+        yield from (f"    real b{m}_{j} = tile[{m * n * n + j * n} + column];" for m in others for j in range(n))
+        for m in others:
+            for j in range(n):
+                yield f"    real x{m}_{j} = {self._product(m, j)};"
+        yield from (f"    out.put({m * n * n + j * n} + column, x{m}_{j});" for m in others for j in range(n))
+        yield from (f"    {line}" for line in _checks([f"x{m}_{j}" for m in others for j in range(n)]))
+        yield "}"
+
+    def _product(self, m: int, j: int) -> str:
+        """A row of the inverse times a column of a matrix."""
+        text = ""
+        for k in range(self._left.n):
+            if _pair(j, k) in self._known:
+                text = _term(self._fma, f"-v{_pair(j, k)}", f"b{m}_{k}", text)
+        return text
+
+    def _inverse(self) -> Iterator[str]:
+        """Row by row of G, each times its number of -1/D, then entries of the inverse, which are results."""
+        left, fma = self._left, self._fma
+        order, terms = list(left.rows), dict[tuple[int, int], list[str]]()
+        inverse = dict[tuple[int, int], str]()
+        for j in order:
+            row = {k: f"-tile[{left.lower[j, k] - self._gone}]" for k in left.rows[j]}
+            for c in order[: order.index(j)]:
+                parts = [(row[k], f"g{k}_{c}") for k in row if (k, c) in terms]
+                text = row.get(c, "")
+                for x, y in parts:
+                    text = f"{fma}({x}, {y}, {text})" if text else f"{x} * {y}"
+                if text:
+                    terms[j, c] = []
+                    yield f"real g{j}_{c} = {text};"
+            yield f"real d{j} = -tile[{left.inverse - self._gone + j}];"
+            involved = [c for c in order[: order.index(j)] if (j, c) in terms]
+            yield from (f"real e{j}_{c} = d{j} * g{j}_{c};" for c in involved)
+            for at, a in enumerate([*involved, j]):
+                for b in [*involved, j][at:]:
+                    scaled = f"d{j}" if a == j else f"e{j}_{a}"
+                    other = "" if b == j else f"g{j}_{b}"
+                    before = inverse.get((a, b), "")
+                    inverse[a, b] = _term(fma, scaled, other, before)
+        self._known = {_pair(*entry): text for entry, text in inverse.items()}
+        yield from (f"real v{entry} = {text};" for entry, text in self._known.items())
+        for k in range(left.n**2):
+            entry = _pair(*divmod(k, left.n))
+            yield f"out.put({left.inverse - left.n**2 + k}, {f'v{entry}' if entry in self._known else '0'});"
+        yield from _checks([f"v{entry}" for entry in self._known])
+
+
+def _pair(a: int, b: int) -> str:
+    """The name of an entry of a symmetric matrix."""
+    return f"{min(a, b)}_{max(a, b)}"
+
+
+def _term(fma: str, scaled: str, other: str, before: str) -> str:
+    """scaled * other + before, without what is one or zero."""
+    if not other:
+        return f"{scaled} + {before}" if before else scaled
+    return f"{fma}({scaled}, {other}, {before})" if before else f"{scaled} * {other}"
+
+
+def _checks(values: Sequence[str]) -> Iterator[str]:
+    """Two at a time."""
+    for x, y in zip_longest(values[::2], values[1::2], fillvalue="1"):
+        yield f"out.check({x}, {y});"
