@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armwright.algebra import Array
+from armwright.draws import Drawn, Which
 from armwright.errors import unknown
 from armwright.graph.program import Program
 from armwright.integrate.control import Gains
@@ -104,6 +105,9 @@ class Rollout(Protocol):
     def most(self, numbers: int) -> int:
         """How many rollouts there is memory for at a time, if each takes so many numbers."""
 
+    def draw(self, out: Any, drawn: Drawn, which: Which, turns: Array) -> None:
+        """Fill `out` (turns, rollouts) with what is drawn for each of them at its turns, (turns, 1) or one for each."""
+
     def run(self, fields: Mapping[str, Any], rollouts: int, threads: int = 1) -> None:
         """Go on to the times of the records; arrays are changed in place (see `FIELDS`)."""
 
@@ -121,6 +125,10 @@ class Near:
     def most(self, numbers: int) -> int:
         del numbers
         return sys.maxsize
+
+    @staticmethod
+    def draw(out: Array, drawn: Drawn, which: Which, turns: Array) -> None:
+        out[...] = drawn.numbers(which, out.shape[1], turns)
 
 
 @dataclass(frozen=True)

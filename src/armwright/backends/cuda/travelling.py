@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from armwright.backends.cuda import rollout
+from armwright.algebra import Array
+from armwright.backends.cuda import drawing, rollout
 from armwright.backends.cuda.device import Code, cupy, free
 from armwright.backends.interface import Gauge, Watch
+from armwright.draws import Drawn, Which
 from armwright.graph.program import Program
 from armwright.integrate.tableaus import Steps
 from armwright.layout import Layout
@@ -90,6 +92,10 @@ class Travelling:
 
     def most(self, numbers: int) -> int:
         return int(ROOM * free() / (numbers * self.dtype.itemsize + 1))
+
+    def draw(self, out: Any, drawn: Drawn, which: Which, turns: Array) -> None:
+        with out.device:
+            drawing.fill(out, drawn, which, turns)
 
     def run(self, fields: Mapping[str, Any], rollouts: int, threads: int = 1) -> None:
         """As the interface has it; the arrays of rollouts are on the card, all others are of NumPy."""
