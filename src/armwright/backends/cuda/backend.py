@@ -12,6 +12,7 @@ import numpy as np
 from armwright.arrays import on_card
 from armwright.backends.cuda import device, kernel, loop
 from armwright.backends.cuda.device import Array, Code, copied, cupy, full, memory
+from armwright.backends.cuda.rollout import Motion
 from armwright.backends.cuda.rows import BLOCK, WIDEST
 from armwright.backends.cuda.travelling import Travelling
 from armwright.backends.interface import Backend, Repeated, Rolled, Tables
@@ -229,5 +230,10 @@ class Looped(Resident):
         return told
 
 
-BACKEND = Backend(kernel=Straight, loop=Looped, rollout=Travelling, card=device, solves=5)
+def _travelling(*parts: Any) -> Travelling:
+    *motion, dtype = parts
+    return Travelling(Motion(*motion), dtype)
+
+
+BACKEND = Backend(kernel=Straight, loop=Looped, rollout=_travelling, card=device, solves=5)
 """The backend of NVIDIA's cards."""
