@@ -235,9 +235,9 @@ class Function:
 
     @property
     def kernel(self) -> Kernel:
-        """Straight code of the state alone, for who calls it without this object."""
-        if self._form is not Form.STRAIGHT:
-            raise InputError(too_long(self.robot, f"{self.problem} is straight code"))
+        """What computes states from the arguments alone, for who calls it without this object."""
+        if not self._one_kernel:
+            raise InputError(too_long(self.robot, f"{self.problem} is one kernel"))
         return self._kernel(())
 
     def _kernel(self, loads: tuple[str, ...]) -> Kernel:

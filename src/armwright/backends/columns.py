@@ -38,6 +38,16 @@ class Columns(Repeated):
         finite = [self._kernel.run(given, part, threads) for given, part in self._parts(arrays, out)]
         return all(finite)
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many entries its argument has."""
+        return self.shape[:1]
+
+    def code(self, arrays: Sequence[Any], out: Any) -> Any:
+        """What is launched for every column, on a card."""
+        given, part = next(self._parts(arrays, out))
+        return self._kernel.code(given, part)
+
     def launch(self, arrays: Sequence[Any], out: Any, good: Any = None) -> Any:
         """As a kernel on a card has it, of which this then is one."""
         xp, (n, _), made = package(out), self.shape, list[Any]()

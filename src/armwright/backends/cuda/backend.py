@@ -34,6 +34,15 @@ AGAIN = 1 << 16
 class Resident(Repeated):
     """What computes states on the card; those of NumPy are copied there and back."""
 
+    @property
+    @abstractmethod
+    def sizes(self) -> tuple[int, ...]:
+        """How many entries each argument has."""
+
+    @abstractmethod
+    def code(self, arrays: Sequence[Any], out: Any) -> Code:
+        """What is launched for arrays that lie so: it knows its registers."""
+
     @abstractmethod
     def launch(self, arrays: Sequence[Any], out: Any, good: Any = None) -> Any:
         """Fill `out` and, if it is given, `good` (states,), on the current stream; returns two numbers, of which the
@@ -115,8 +124,15 @@ class Straight(Resident):
     def _text(self, layout: kernel.Layout) -> str:
         return kernel.text(self._program, layout, self.double)
 
-    def code(self, layout: kernel.Layout) -> Code:
-        """The kernel for arrays that lie so, by what the compiler says of its registers."""
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return tuple(self._program.sizes)
+
+    def code(self, arrays: Sequence[Any], out: Any) -> Code:
+        return self._code(self.layout(arrays, out))
+
+    def _code(self, layout: kernel.Layout) -> Code:
+        """The kernel of a layout, by what the compiler says of its registers."""
         if layout not in self._codes:
             self._codes[layout] = self._made(layout)
         return self._codes[layout]
@@ -171,7 +187,7 @@ class Straight(Resident):
         told, given = _given(arrays, out, good, marked)
         layout = self.layout(arrays, out)
         call = self._call(*given, out.strides[1] // out.itemsize)
-        code = self.code(layout)
+        code = self._code(layout)
         code.launch(call, len(out) // 2 if layout.pairs else len(out))
         if self._turns:
             code.launch(call, min(len(out), AGAIN), name="again")
@@ -202,6 +218,15 @@ class Looped(Resident):
     @property
     def source(self) -> str:
         return loop.text(self._rolled, self.dtype == np.float64)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        (joints,) = self.shape
+        return tuple(entries * joints for entries in self._rolled.inputs.values())
+
+    def code(self, arrays: Sequence[Any], out: Any) -> Code:
+        del arrays, out  # it is the same for all
+        return self._code
 
     @cached_property
     def _code(self) -> Code:
