@@ -20,6 +20,10 @@ LONG, LONGEST, BESIDE = 1500, 5500, 3
 Of longer ones the compiler would spill what it then has no register for.
 """
 
+FEWEST = 2
+"""Blocks of longer programs, which take all registers there are: not told so, the compiler may keep to 32 of them and
+have all else in memory, ten times what must be there."""
+
 PAIRS = 16
 """Results of one state, up to which a thread may have two."""
 
@@ -61,7 +65,9 @@ def _kernel(program: Program, layout: Layout, double: bool) -> str:
 
 def bounds(program: Program, double: bool) -> str:
     """Launch bounds: a long program, left to itself, takes all 255 registers for latencies that more threads hide."""
-    many = program.advance is None and LONG < len(program.nodes) < LONGEST and not double
+    if len(program.nodes) >= LONGEST:
+        return f"{BLOCK}, {FEWEST}"
+    many = program.advance is None and len(program.nodes) > LONG and not double
     return f"{BLOCK}, {BESIDE}" if many else str(BLOCK)
 
 
@@ -115,6 +121,7 @@ def _state(program: Program) -> dict[str, str]:
     unused = [f"{names[a]}[{k}] * 0" for a, k in idle(program)]
     return {
         "block": str(BLOCK),
+        "bounds": f"{BLOCK}, {FEWEST}" if len(program.nodes) >= LONGEST else str(BLOCK),
         "load": " ".join(f"const Input {name} = state_of(call.{name}, i);" for name in names),
         "given": ", ".join(names),
         "unused": f"\n    out.sum += {' + '.join(unused)};" if unused else "",
@@ -139,7 +146,7 @@ FUNCTION void mark(const Call &call, whole i)
     call.marked[1 + (whole)atomicAdd((unsigned long long *)call.last, 1ull)] = i;
 }}
 
-extern "C" __global__ void __launch_bounds__({block}) again(const __grid_constant__ Call call)
+extern "C" __global__ void __launch_bounds__({bounds}) again(const __grid_constant__ Call call)
 {{
     for (whole k = blockIdx.x * (whole){block} + threadIdx.x; k <= *call.last; k += gridDim.x * (whole){block})
         one<true>(call, call.marked[k]);
