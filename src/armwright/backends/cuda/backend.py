@@ -246,7 +246,7 @@ class Looped(Resident):
     def launch(self, arrays: Sequence[Any], out: Any, good: Any = None) -> Any:
         marked = cupy().empty(len(out), np.int64)
         told, given = _given(arrays, out, good, marked)
-        (joints,), threads = self.shape, min(len(out), loop.THREADS)
+        (joints,), threads = self.shape, min(len(out), self._code.resident)
         records = cupy().empty(max(1, joints * loop.width(self._rolled) * threads), self.dtype)
         tables = [x.data.ptr for x in (*self._placed, records)]
         call = self._call(*given, *tables, threads, joints)
