@@ -10,6 +10,7 @@ a section (`limits`, `states`, `rollouts`, `kinematics`, `robots`, `peers`) only
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import time
@@ -94,14 +95,14 @@ def batch(sizes: tuple[int, ...], states: int, dtype: str, columns: bool) -> lis
 def rate(arm: aw.Robot, problem: str, dtype: str, columns: bool, states: int) -> tuple[float, float, str]:
     """States a second, bytes a second, and what the compiler says."""
     kernel: Any = aw.compile(arm, problem, target="cuda", dtype=dtype).kernel
-    program = kernel._program
-    arrays = batch(program.sizes, states, dtype, columns)
+    sizes, results = kernel.sizes, math.prod(kernel.shape)
+    arrays = batch(sizes, states, dtype, columns)
     if arm.balls:
         arrays[0][...] = cp.asarray(arm.neutral, dtype)
-    (out,) = batch((program.results,), states, dtype, columns)
+    (out,) = batch((results,), states, dtype, columns)
     took = seconds(lambda: kernel.launch(arrays, out))
-    code = kernel.code(kernel.layout(arrays, out))
-    size = np.dtype(dtype).itemsize * (sum(program.sizes) + program.results)
+    code = kernel.code(arrays, out)
+    size = np.dtype(dtype).itemsize * (sum(sizes) + results)
     cp.get_default_memory_pool().free_all_blocks()
     return states / took, size * states / took, f"{code.registers} registers, {code.spilled} B spilled"
 
@@ -176,8 +177,10 @@ def robots() -> Iterator[Line]:
         "puma560, 6 joints": aw.load("puma560"),
         "panda, 7 joints": aw.load("panda"),
         "a chain of 12 joints": aw.random_robot(12, 1),
-        "a chain of 24 joints": aw.random_robot(24, 1),
+        "a chain of 24 joints, straight code": aw.random_robot(24, 1),
+        "a chain of 30 joints, in a loop": aw.random_robot(30, 1),
         "anymal_c, 12 joints and a free base": aw.load("anymal_c"),
+        "g1, 29 joints and a free base": aw.load("g1"),
     }
     for name, arm in arms.items():
         for problem in ("inverse_dynamics", "forward_dynamics"):

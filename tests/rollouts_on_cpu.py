@@ -22,11 +22,12 @@ class Travelling(Near):
     width, room = 1, sys.maxsize
 
     def __init__(self, *of: Any, own: tuple[bool, ...] | None = None):
-        *given, dtype = of
-        program = given[0]
+        *parts, dtype = of
+        motion = rollout.Motion(*parts)
+        program = motion.program
         self.entries, self.dtype, self._of = len(program.outputs), np.dtype(dtype), of
         self.own = (True,) * sum(program.sizes[2:]) if own is None else own
-        self.source = rollout.text(*given, self.own, self.dtype == np.float64)
+        self.source = rollout.text(motion, self.own, self.dtype == np.float64)
 
     def sharing(self, own: tuple[bool, ...]) -> Travelling:
         return Travelling(*self._of, own=own[: len(self.own)])

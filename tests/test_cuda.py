@@ -77,11 +77,72 @@ def test_derivatives(problem: str, dtype: str) -> None:
         agrees(PANDA, problem, dtype, host, function(*(cp.asarray(x, order=order) for x in host)))
 
 
-def test_long_chains_go_along_their_joints() -> None:
-    robot = aw.random_robot(40, 1)
-    host = given(robot, "inverse_dynamics", 20, "float64")
-    function = aw.compile(robot, "inverse_dynamics", target="cuda")
-    agrees(robot, "inverse_dynamics", "float64", host, cp.asarray(function(*host)))
+LONG = aw.random_robot(30, 1)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("problem", ["inverse_dynamics", "forward_dynamics", "mass_matrix", "bias", "gravity_torque"])
+def test_long_chains_go_along_their_joints(problem: str, dtype: str) -> None:
+    function, host = aw.compile(LONG, problem, target="cuda", dtype=dtype), given(LONG, problem, 70, dtype)
+    there = [cp.asarray(x) for x in host]
+    meant = aw.compile(LONG, problem, target="python")(*(x.astype(float) for x in host))
+    within = {"float64": 1e-10, "float32": 1e-3}[dtype] * np.abs(meant).max()
+    for arrays in (there, [cp.asfortranarray(x) for x in there], [there[0], *host[1:]]):
+        got = function(*arrays)
+        assert isinstance(got, cp.ndarray) and got.dtype == dtype
+        assert np.abs(got.get() - meant).max() <= within
+    assert np.abs(function(*host) - meant).max() <= within
+    out = cp.empty(meant.shape, dtype)
+    assert function(*there, out=out) is out
+    there[-1][37, 3] = np.nan
+    with pytest.raises(aw.InputError, match=r"\[37, 3\] is nan"):
+        function(*there)
+    result, good = function(*there, raises=False)
+    assert np.flatnonzero(~good.get()).tolist() == [37]
+    assert np.isnan(result[37].get()).all()
+    assert (result[:37] == out[:37]).all()
+
+
+def test_a_long_chain_feels_wrenches() -> None:
+    tip, links = np.random.default_rng(1).normal(size=(20, 6)), np.random.default_rng(2).normal(size=(30, 6))
+    for problem in ("inverse_dynamics", "forward_dynamics"):
+        host = given(LONG, problem, 20, "float64")
+        meant = aw.compile(LONG, problem, target="python")(*host, tip_wrench=tip, link_wrenches=links)
+        function = aw.compile(LONG, problem, target="cuda")
+        got = function(*map(cp.asarray, host), tip_wrench=cp.asarray(tip), link_wrenches=cp.asarray(links))
+        assert np.abs(got.get() - meant).max() <= 1e-10 * np.abs(meant).max()
+
+
+@pytest.mark.parametrize("problem", ["forward_kinematics", "jacobian", "kinetic_energy", "coriolis_matrix"])
+def test_what_has_no_loop_is_computed_there_as_it_is_written(problem: str) -> None:
+    function, host = aw.compile(LONG, problem, target="cuda"), given(LONG, problem, 5, "float64")
+    there = [cp.asarray(x) for x in host]
+    agrees(LONG, problem, "float64", host, function(*there))
+    single = function(*(x[1] for x in there))
+    assert isinstance(single, cp.ndarray)
+    assert np.allclose(single.get(), function(*host)[1], rtol=1e-12)
+    there[0][3, 4] = np.inf
+    result, good = function(*there, raises=False)
+    assert good.get().tolist() == [True, True, True, False, True]
+    assert np.isnan(result[3].get()).all()
+
+
+def test_long_chains_take_tensors_and_what_is_not_there_is_said() -> None:
+    host = given(LONG, "inverse_dynamics", 8, "float32")
+    function = aw.compile(LONG, "inverse_dynamics", target="cuda", dtype="float32")
+    meant = function(*host)
+    there = [cp.asarray(x) for x in host]
+    with pytest.raises(aw.InputError, match="derivatives are for up to 24 joints"):
+        aw.compile(LONG, "gibbs_gradient", target="cuda")(*there)
+    with pytest.raises(aw.InputError, match="parameters can vary for up to 24 joints"):
+        aw.compile(LONG, "inverse_dynamics", target="cuda", vary=["gravity"])(*there, cp.zeros(3))
+    torch = pytest.importorskip("torch")
+    tensors = [torch.from_numpy(x).cuda() for x in host]
+    assert np.array_equal(function(*tensors).cpu().numpy(), meant)
+    jax = pytest.importorskip("jax")
+    if jax.default_backend() == "gpu":
+        got = function(*map(jax.numpy.asarray, host))
+        assert isinstance(got, jax.Array) and np.array_equal(got, meant)
 
 
 def test_large_angles_are_right() -> None:

@@ -13,7 +13,7 @@ import on_cpu
 import pytest
 
 import armwright as aw
-from armwright.backends.cuda import kernel, loop, split
+from armwright.backends.cuda import chapters, kernel, loop, split
 from armwright.backends.cuda.backend import NONE, Looped, Straight
 from armwright.backends.cuda.device import Array
 from armwright.backends.interpreter import Interpreted, Swept
@@ -169,6 +169,22 @@ def test_what_keeps_too_much_is_computed_in_parts(tmp_path: Path) -> None:
     assert sorted(k for part in parts for k, _ in part.outputs) == list(range(len(program.outputs)))
     assert sum(part.operations for part in parts) < 1.3 * whole.operations
     held_to_interpreter(program, "float64", tmp_path)
+
+
+def test_what_is_too_long_for_one_function_is_written_in_chapters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, number in (("LONGEST", 100), ("CROWDED", 100), ("LENGTH", 60)):
+        monkeypatch.setattr(chapters, name, number)
+    monkeypatch.setattr("armwright.backends.cuda.writer.MANY", 4)
+    program = cheapest(Request("mass_matrix", TREE)).program
+    ((_, (whole,)),) = split.stages(program, double=True)
+    made, room = chapters.chapters(whole, double=True)
+    assert len(made) > 2
+    assert [node for chapter in made for node in chapter.nodes] == whole.order.nodes
+    assert max(place for chapter in made for place in chapter.left.values()) == room - 1
+    held_to_interpreter(program, "float64", tmp_path)
+    held_to_interpreter(cheapest(Request("forward_dynamics", TREE)).program, "float32", tmp_path)
 
 
 # Long chains

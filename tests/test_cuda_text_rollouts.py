@@ -159,7 +159,8 @@ def test_a_card_keeps_the_state_in_registers(double: bool, tmp_path: Path) -> No
     arm, dtype = aw.load("panda"), "float64" if double else "float32"
     law = torque.Free()
     program, steps = derivative(motion_of(arm, law)), method("rk4").steps(fixed=True)
-    text = rollout.text(program, steps, layout_of(arm, law), None, None, (), double, blocks=travelling.BLOCKS[dtype])
+    motion = rollout.Motion(program, steps, layout_of(arm, law), None, None)
+    text = rollout.text(motion, (), double, blocks=travelling.BLOCKS[dtype])
     (tmp_path / "kernel.cu").write_text(text)
     command = ["nvcc", "-arch=sm_90", "-std=c++17", "-fmad=false", "--cubin", "-Xptxas", "-v", "-o", os.devnull]
     done = subprocess.run(

@@ -239,6 +239,11 @@ def test_a_long_chain_has_every_problem(problem_name: str, target: str) -> None:
     close(alone, got[2], 0.0 if target in COMPILED else 1e-12)
     out = np.empty_like(got)
     assert f(*state, out=out) is out and np.array_equal(out, got)
+    state[-1][1, 4] = np.nan
+    with pytest.raises(aw.InputError, match=rf"{problem_of(problem_name).arguments[-1]}\[1, 4\] is nan"):
+        f(*state)
+    some, good = f(*state, raises=False)
+    assert good.tolist() == [True, False, True] and np.isnan(some[1]).all() and np.array_equal(some[good], got[good])
     if problem_of(problem_name).loop is None:
         with pytest.raises(aw.InputError, match=f"{re.escape(problem_name)} is compiled for up to .*it has no source"):
             _ = f.source

@@ -23,7 +23,10 @@ Array: TypeAlias = NDArray[Any]
 
 
 def elementary(name: str) -> Callable[[Scalar], Scalar]:
-    """The function `name` for any scalar: its own method, its own context (mpmath), NumPy's or math's."""
+    """The function `name` for any scalar: math's, NumPy's, its own context (mpmath) or its own method.
+
+    NumPy's hands an array of a package like it, such as CuPy, over to that.
+    """
     of_array: Callable[[Scalar], Scalar] = getattr(np, name)
     of_float: Callable[[Scalar], Scalar] = getattr(math, name, of_array)
 
@@ -36,7 +39,7 @@ def elementary(name: str) -> Callable[[Scalar], Scalar]:
             return of_array(x)
         if hasattr(x, "context"):
             return getattr(x.context, name)(x)
-        return getattr(x, name)()
+        return getattr(x, name)() if hasattr(x, name) else of_array(x)
 
     apply.__name__ = name
     apply.__doc__ = f"{name}(x) for any scalar."

@@ -122,13 +122,13 @@ def wrench(array: Array, batch: tuple[int, ...]) -> Wrench:
     return Wrench(Vector(fx, fy, fz), Vector(mx, my, mz))
 
 
-def stacked(values: Any, batch: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """A scalar, a list or a list of lists of scalars as one array with the batch axes first."""
+def stacked(values: Any, batch: tuple[int, ...], dtype: np.dtype[Any], xp: Any = np) -> Array:
+    """A scalar, a list or a list of lists of scalars as one array of a package, with the batch axes first."""
     shape: tuple[int, ...] = ()
     probe = values
     while isinstance(probe, Sequence):
         shape, probe = (*shape, len(probe)), probe[0]
-    result = np.empty((*batch, *shape), dtype=dtype)
+    result: Array = xp.empty((*batch, *shape), dtype=dtype)
     for place in np.ndindex(*shape):
         entry = values
         for i in place:

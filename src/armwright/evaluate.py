@@ -9,12 +9,26 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from armwright.algebra import Array
-from armwright.arrays import by_state, check_finite, check_out, direct, empty, on_card, scalars, stacked, viewed, wrench
+from armwright.algebra import Array, Vector
+from armwright.arrays import (
+    by_state,
+    check_finite,
+    check_out,
+    direct,
+    empty,
+    on_card,
+    package,
+    scalars,
+    stacked,
+    viewed,
+    wrench,
+)
+from armwright.backends.columns import Columns
 from armwright.backends.interface import Backend, Kernel
 from armwright.errors import ArmwrightError, InputError, SingularError
 from armwright.formulations import Formulation, Problem
 from armwright.formulations.problem import Loop
+from armwright.mechanism import Wrench
 from armwright.model.description import Description
 from armwright.model.loop import apart
 from armwright.model.unit import not_unit
@@ -26,7 +40,7 @@ from armwright.trace.solvable import check_solvable
 class Call(NamedTuple):
     """One call, checked: arrays by name, the shape of an entry of each, the batch, where to, on how many threads.
 
-    Unless it `raises`, what is not finite is in the result as it is.
+    Unless it `raises`, states without a finite result are nan, and beside the result it is said which are good.
     """
 
     arrays: dict[str, Array]
@@ -45,18 +59,27 @@ class Subject(NamedTuple):
     dtype: np.dtype[Any]
 
 
-Evaluate: TypeAlias = Callable[[Call], Array]
+Evaluate: TypeAlias = Callable[[Call], Any]
+"""A result, and unless the call raises, which states are good."""
+
+Sources: TypeAlias = Callable[[Call], list[tuple[Array, tuple[int, ...]]]]
+"""What a kernel is given of a call: arrays, each with the shape of what one state has of it."""
 
 
-def by_kernel(kernel: Kernel, subject: Subject) -> Evaluate:
+def as_given(call: Call) -> list[tuple[Array, tuple[int, ...]]]:
+    """The arrays themselves."""
+    return [(array, call.shapes[name]) for name, array in call.arrays.items()]
+
+
+def by_kernel(kernel: Kernel, subject: Subject, sources: Sources = as_given) -> Evaluate:
     """One kernel for every state, in whatever layout it lies."""
     shape, dtype = kernel.shape, subject.dtype
     entries = math.prod(shape)
 
-    def evaluate(call: Call) -> Array:
-        arrays, shapes, batch, out, threads, raises = call
+    def evaluate(call: Call) -> Any:
+        batch, out = call.batch, call.out
         states = math.prod(batch)
-        columns = [by_state(array, batch, shapes[name]) for name, array in arrays.items()]
+        columns = [by_state(array, batch, own) for array, own in sources(call)]
         beside = bool(batch) and states > 1 and all(c.strides[0] in (0, c.itemsize) for c in columns)
         result = out if out is not None else empty((*batch, *shape), dtype, beside and len(batch) == 1)
         if out is not None:
@@ -64,34 +87,27 @@ def by_kernel(kernel: Kernel, subject: Subject) -> Evaluate:
         apart = out is None or direct(out, dtype, columns)
         view = viewed(result, (states, entries)) if apart else None
         target = view if view is not None else np.empty((states, entries), dtype)
-        if not kernel.run(columns, target, threads) and raises:
+        if not kernel.run(columns, target, call.threads) and call.raises:
             raise not_finite(subject, call, target.reshape((*batch, *shape)))
         if view is None:
             result[...] = target.reshape(result.shape)
-        return result
+        return result if call.raises else (result, _good(call, result))
 
     return evaluate
 
 
-def by_card(card: Any, kernel: Any, subject: Subject) -> Evaluate:
-    """One kernel for every state, all of them on the card; unless it raises, with which states are good."""
+def by_card(card: Any, kernel: Any, subject: Subject, sources: Sources = as_given) -> Evaluate:
+    """One kernel for every state, all of them on the card."""
     shape, dtype = kernel.shape, subject.dtype
     entries = math.prod(shape)
 
     def evaluate(call: Call) -> Any:
-        arrays, shapes, batch, given, _, raises = call
-        out: Any = given
+        there = call._replace(arrays={name: card.copied(array) for name, array in call.arrays.items()})
+        batch, raises, out = call.batch, call.raises, _fits(call.out, (*call.batch, *shape), dtype)
         states, xp = math.prod(batch), card.cupy()
-        there = {name: card.copied(array) for name, array in arrays.items()}
         columns = [
-            xp.broadcast_to(array, (*batch, *shapes[name])).reshape(states, math.prod(shapes[name]))
-            for name, array in there.items()
+            xp.broadcast_to(array, (*batch, *own)).reshape(states, math.prod(own)) for array, own in sources(there)
         ]
-        if out is not None and (not on_card(out) or out.shape != (*batch, *shape) or out.dtype != dtype):
-            raise InputError(
-                f"out is {type(out).__name__} {getattr(out, 'dtype', '')} {getattr(out, 'shape', '')}; expected an "
-                f"array on the card of {dtype} with shape {(*batch, *shape)}"
-            )
         beside = len(batch) == 1 and states > 1 and all(c.strides[0] in (0, c.itemsize) for c in columns)
         target = xp.empty((entries, states), dtype).T if beside else xp.empty((states, entries), dtype)
         if out is not None and out.flags.c_contiguous and not any(xp.may_share_memory(out, c) for c in columns):
@@ -100,14 +116,40 @@ def by_card(card: Any, kernel: Any, subject: Subject) -> Evaluate:
         bad = kernel.launch(columns, target, good)
         result = target.reshape((*batch, *shape)) if not beside or len(shape) == 1 else _unfolded(target, shape)
         if raises and kernel.first(bad) is not None:
-            told = {name: card.fetched(array) for name, array in there.items()}
-            raise not_finite(subject, call._replace(arrays=told), card.fetched(result))
+            raise _fetched_error(card, subject, there, result)
         if out is not None and not xp.may_share_memory(out, target):
             out[...] = result
         result = out if out is not None else result
         return result if raises else (result, good.reshape(batch))
 
     return evaluate
+
+
+def _fits(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    """What is to be filled on the card, if anything, or an error."""
+    if out is not None and (not on_card(out) or out.shape != shape or out.dtype != dtype):
+        raise InputError(
+            f"out is {type(out).__name__} {getattr(out, 'dtype', '')} {getattr(out, 'shape', '')}; expected an "
+            f"array on the card of {dtype} with shape {shape}"
+        )
+    return out
+
+
+def _fetched_error(card: Any, subject: Subject, call: Call, result: Any) -> ArmwrightError:
+    """Why a result on the card is not finite."""
+    arrays = {name: card.fetched(array) for name, array in call.arrays.items()}
+    return not_finite(subject, call._replace(arrays=arrays), card.fetched(result))
+
+
+def _good(call: Call, result: Any) -> Any:
+    """Which states have a finite result of finite numbers; the others become nan."""
+    xp, batch = package(result), len(call.batch)
+    good = xp.isfinite(result).all(axis=tuple(range(batch, result.ndim)))
+    for name, array in call.arrays.items():
+        own = tuple(range(array.ndim - len(call.shapes[name]), array.ndim))
+        good = xp.logical_and(good, xp.isfinite(array).all(axis=own))
+    xp.copyto(result, xp.nan, where=xp.logical_not(good).reshape((*call.batch, *(1,) * (result.ndim - batch))))
+    return xp.asarray(good)
 
 
 def _unfolded(columns: Any, shape: tuple[int, ...]) -> Any:
@@ -123,67 +165,50 @@ def loop_kernel(backend: Backend, loop: Loop, subject: Subject, loads: tuple[str
     check_solvable(subject.problem, robot)
     still = replace(robot, gravity=(0.0, 0.0, 0.0)) if loop.columns else robot
     sweeps = LONG_MECHANISMS[loop.sweeps]
-    return backend.loop(sweeps.steps(bool(loads)), sweeps.tables(still, dtype), dtype)
+    made = backend.loop(sweeps.steps(bool(loads)), sweeps.tables(still, dtype), dtype)
+    return Columns(made) if loop.columns else made
 
 
-def by_loop(kernel: Kernel, subject: Subject) -> Evaluate:
+def along_chain(subject: Subject) -> Sources:
     """A loop takes q, qd and a third array, zeros where the problem has none, and one wrench per link."""
-    n, dtype = subject.robot.n, subject.dtype
-    names = subject.problem.arguments
-    direct_evaluate = by_kernel(kernel, subject)
+    n, dtype, names = subject.robot.n, subject.dtype, subject.problem.arguments
 
-    def evaluate(call: Call) -> Array:
-        rest = np.broadcast_to(np.zeros(1, dtype), (n,))
-        given = dict(zip(("q", "qd", "x"), (call.arrays[name] for name in names), strict=False))
-        columns = {name: given.get(name, rest) for name in ("q", "qd", "x")}
-        if len(call.arrays) > len(names):
-            columns["load"] = _loads(subject, call)
-        shapes: dict[str, tuple[int, ...]] = {name: (6 * n if name == "load" else n,) for name in columns}
-        return direct_evaluate(call._replace(arrays=columns, shapes=shapes))
+    def sources(call: Call) -> list[tuple[Array, tuple[int, ...]]]:
+        given = [call.arrays[name] for name in names]
+        rest = package(*given).zeros(1, dtype)
+        loads = [(_loads(subject, call), (n, 6))] if len(call.arrays) > len(names) else []
+        return [*((array, (n,)) for array in (*given, *(rest,) * (3 - len(given)))), *loads]
 
-    return evaluate
+    return sources
 
 
 def _loads(subject: Subject, call: Call) -> Array:
     """The wrenches on the tool and on the links as one per link, in the link frames."""
-    n, arrays, batch = subject.robot.n, call.arrays, call.batch
-    loads = np.zeros((*batch, n, 6), subject.dtype)
+    arrays, batch, mechanism = call.arrays, call.batch, subject.robot.mechanism()
+    loads = package(*arrays.values()).zeros((*batch, subject.robot.n, 6), subject.dtype)
     if "link_wrenches" in arrays:
         loads += arrays["link_wrenches"]
-    mechanism = subject.robot.mechanism()
     if "tip_wrench" in arrays and mechanism.tool_link >= 0:
-        at_tip = wrench(arrays["tip_wrench"], batch).seen_through(mechanism.tool)
-        loads[..., mechanism.tool_link, :] += np.stack(np.broadcast_arrays(*at_tip.force, *at_tip.moment), axis=-1)
-    return loads.reshape(*batch, 6 * n)
+        fx, fy, fz, mx, my, mz = (arrays["tip_wrench"][..., k] for k in range(6))
+        at_tip = Wrench(Vector(fx, fy, fz), Vector(mx, my, mz)).seen_through(mechanism.tool)
+        for k, entry in enumerate((*at_tip.force, *at_tip.moment)):
+            loads[..., mechanism.tool_link, k] += entry
+    made: Array = loads
+    return made
 
 
-def by_columns(kernel: Kernel, subject: Subject) -> Evaluate:
-    """Column j of the mass matrix: the torques of a unit acceleration of joint j, at rest and without gravity."""
-    n, dtype = subject.robot.n, subject.dtype
-
-    def evaluate(call: Call) -> Array:
-        batch = call.batch
-        states = math.prod(batch)
-        result = np.empty((n, n, states), dtype)
-        q = by_state(call.arrays["q"], batch, (n,))
-        rest, unit = np.zeros(n, dtype), np.eye(n, dtype=dtype)
-        for j in range(n):
-            columns = (q, *(np.broadcast_to(x, (states, n)) for x in (rest, unit[j])))
-            if not kernel.run(columns, result[j].T, call.threads):
-                raise not_finite(subject, call, np.full(batch, np.nan))
-        return _filled(call.out, np.moveaxis(result, -1, 0).reshape(*batch, n, n))
-
-    return evaluate
-
-
-def as_written(formulation: Formulation, subject: Subject) -> Evaluate:
-    """The formulation itself, with arrays as scalars."""
+def as_written(formulation: Formulation, subject: Subject, card: Any = None) -> Evaluate:
+    """The formulation itself, with arrays as scalars: those of NumPy, or on a card those of CuPy."""
     robot, problem, dtype = subject
     check_solvable(problem, robot)
     mechanism = robot.mechanism(float if dtype == np.float64 else np.float32)
 
-    def evaluate(call: Call) -> Array:
-        arrays, batch = call.arrays, call.batch
+    def evaluate(call: Call) -> Any:
+        batch = call.batch
+        if card is not None:  # a single state is numbers, as it is anywhere
+            move = card.copied if batch else card.fetched
+            call = call._replace(arrays={name: move(array) for name, array in call.arrays.items()})
+        arrays = call.arrays
         tip = wrench(arrays["tip_wrench"], batch) if "tip_wrench" in arrays else None
         links = None
         if "link_wrenches" in arrays:
@@ -192,22 +217,30 @@ def as_written(formulation: Formulation, subject: Subject) -> Evaluate:
         try:
             with np.errstate(all="ignore"):  # what overflows or divides by zero is told below
                 values = formulation(mechanism, *columns, loads=mechanism.wrenches(tip, links))
-                result = stacked(values, batch, dtype)
+                result = stacked(values, batch, dtype, package(*arrays.values()))
         except (ZeroDivisionError, OverflowError):
-            raise not_finite(subject, call, np.full(batch, np.nan)) from None
-        if not np.isfinite(result).all():
-            raise not_finite(subject, call, result)
-        return _filled(call.out, result)
+            result = np.full(problem.sizes(mechanism), np.nan, dtype)
+        if call.raises and not np.isfinite(result).all():
+            raise not_finite(subject, call, result) if card is None else _fetched_error(card, subject, call, result)
+        good = None if call.raises else _good(call, result)
+        if card is not None:
+            result, good = card.copied(result), None if good is None else card.copied(good)
+        result = _filled(call.out, result, card is not None)
+        return result if call.raises else (result, good)
 
     return evaluate
 
 
-def _filled(out: Array | None, result: Array) -> Array:
+def _filled(out: Any, result: Array, there: bool) -> Array:
     if out is None:
         return result
-    check_out(out, result.shape, result.dtype)
+    if there:
+        _fits(out, result.shape, result.dtype)
+    else:
+        check_out(out, result.shape, result.dtype)
     out[...] = result
-    return out
+    filled: Array = out
+    return filled
 
 
 def not_finite(subject: Subject, call: Call, result: Array) -> ArmwrightError:

@@ -22,11 +22,11 @@ from armwright.evaluate import (
     Call,
     Evaluate,
     Subject,
+    along_chain,
+    as_given,
     as_written,
     by_card,
-    by_columns,
     by_kernel,
-    by_loop,
     loop_kernel,
 )
 from armwright.formulations import PROBLEMS, Formulation, default_for, find, problem_of
@@ -70,7 +70,7 @@ class Function:
         self._shapes: dict[str, tuple[int, ...]] = {n: sizes.get(n, lengths.get(n, ())) for n in self.arguments}
         self._lengths = [lengths[name][0] for name in record.arguments]
         self._kernels: dict[tuple[str, ...], Kernel] = {}
-        self._evaluators: dict[tuple[str, ...], Evaluate] = {}
+        self._evaluators: dict[tuple[tuple[str, ...], bool], Evaluate] = {}
 
     def __repr__(self) -> str:
         try:
@@ -124,10 +124,9 @@ class Function:
         if self._card is not None and any(map(on_card, (*state, tip_wrench, link_wrenches, out))):
             there: Array = self._there(state, _loads(tip_wrench, link_wrenches), out, raises)
             return there
-        if not raises:
-            return self._masked(state, _loads(tip_wrench, link_wrenches), out, threads)
-        if tip_wrench is not None or link_wrenches is not None:
-            return self._checked(state, _loads(tip_wrench, link_wrenches), out, threads)
+        if not raises or tip_wrench is not None or link_wrenches is not None:
+            made: Array = self._checked(state, _loads(tip_wrench, link_wrenches), out, threads, raises)
+            return made
         if out is None and threads is None:
             return self.single(*state)
         return self._any_layout(*state, out=out, threads=threads)
@@ -176,11 +175,9 @@ class Function:
 
     @cached_property
     def _one_kernel(self) -> bool:
-        """Whether one kernel has all arguments of the problem and all of its result."""
-        loop = self._record.loop
-        return self._form is Form.STRAIGHT or (
-            self._form is Form.LOOP and loop is not None and loop.sweeps == self._record.name
-        )
+        """Whether a kernel has the arguments of the problem for its own."""
+        loop = self._record.loop if self._form is Form.LOOP else None
+        return self._form is Form.STRAIGHT or (loop is not None and (loop.columns or loop.sweeps == self._record.name))
 
     @cached_property
     def _plain(self) -> Traced:
@@ -238,9 +235,9 @@ class Function:
 
     @property
     def kernel(self) -> Kernel:
-        """Straight code of the state alone, for who calls it without this object."""
-        if self._form is not Form.STRAIGHT:
-            raise InputError(too_long(self.robot, f"{self.problem} is straight code"))
+        """What computes states from the arguments alone, for who calls it without this object."""
+        if not self._one_kernel:
+            raise InputError(too_long(self.robot, f"{self.problem} is one kernel"))
         return self._kernel(())
 
     def _kernel(self, loads: tuple[str, ...]) -> Kernel:
@@ -254,33 +251,15 @@ class Function:
                 self._kernels[loads] = loop_kernel(made, self._record.loop, self._subject, loads)
         return self._kernels[loads]
 
-    def _masked(
-        self, state: tuple[ArrayLike, ...], wrenches: dict[str, Any], out: Array | None, threads: int | None
-    ) -> tuple[Array, Array]:
-        """The result, nan where it is not finite, and which states are good."""
-        if self._form is not Form.STRAIGHT:
-            raise InputError(f"{too_long(self.robot, 'raises=False is')}; leave it out")
-        call = self._call(state, wrenches, out, threads)._replace(raises=False)
-        result = self._evaluator(tuple(wrenches))(call)
-        axes = tuple(range(len(call.batch), result.ndim))
-        good: Array = np.asarray(np.isfinite(result).all(axis=axes))
-        for name, array in call.arrays.items():
-            own = tuple(range(array.ndim - len(call.shapes[name]), array.ndim))
-            good = np.logical_and(good, np.isfinite(array).all(axis=own))
-        result[~good] = np.nan
-        return result, good
-
     def _there(self, state: tuple[Any, ...], wrenches: dict[str, Any], out: Any, raises: bool) -> Any:
         """A call with arrays on the card: its result is there, too, as one of the package they are of."""
         card = self._card
         assert card is not None
         kind = card.package([*state, *wrenches.values(), out])
-        if self._form is not Form.STRAIGHT:
-            raise InputError(f"{too_long(self.robot, 'arrays on the card are')}; give arrays of NumPy")
         with card.stream(kind):
             taken = {name: card.taken(value) for name, value in wrenches.items()}
             call = self._call(tuple(map(card.taken, state)), taken, card.taken(out), None, card=True)
-            done = by_card(card, self._kernel(tuple(wrenches)), self._subject)(call._replace(raises=raises))
+            done = self._evaluator(tuple(wrenches), there=True)(call._replace(raises=raises))
             if raises:
                 return out if out is not None else card.given(done, kind)
             return out if out is not None else card.given(done[0], kind), card.given(done[1], kind)
@@ -291,10 +270,15 @@ class Function:
         return backend(self.target).card
 
     def _checked(
-        self, state: tuple[ArrayLike, ...], wrenches: dict[str, Any], out: Array | None, threads: int | None
-    ) -> Array:
+        self,
+        state: tuple[ArrayLike, ...],
+        wrenches: dict[str, Any],
+        out: Array | None,
+        threads: int | None,
+        raises: bool = True,
+    ) -> Any:
         call = self._call(state, wrenches, out, threads)
-        return self._evaluator(tuple(wrenches))(call)
+        return self._evaluator(tuple(wrenches))(call._replace(raises=raises))
 
     def _call(
         self,
@@ -319,21 +303,23 @@ class Function:
         shares = whole_number("threads", threads, 1) if threads is not None else _default_threads(batch)
         return Call(arrays, shapes, batch, out, shares)
 
-    def _evaluator(self, loads: tuple[str, ...]) -> Evaluate:
-        if loads not in self._evaluators:
-            self._evaluators[loads] = self._made_evaluator(loads)
-        return self._evaluators[loads]
+    def _evaluator(self, loads: tuple[str, ...], there: bool = False) -> Evaluate:
+        if (loads, there) not in self._evaluators:
+            self._evaluators[loads, there] = self._made_evaluator(loads, self._card if there else None)
+        return self._evaluators[loads, there]
 
-    def _made_evaluator(self, loads: tuple[str, ...]) -> Evaluate:
-        if self._form is Form.STRAIGHT:
-            return by_kernel(self._kernel(loads), self._subject)
-        if self._form is Form.LOOP and self._record.loop is not None:
-            return (by_columns if self._record.loop.columns else by_loop)(self._kernel(loads), self._subject)
-        if self.vary:
-            raise InputError(too_long(self.robot, "parameters can vary"))
-        if self.formulation.traced:
-            raise InputError(too_long(self.robot, "derivatives are"))
-        return as_written(self.formulation, self._subject)
+    def _made_evaluator(self, loads: tuple[str, ...], card: Any) -> Evaluate:
+        """How a call is evaluated; one with arrays on a card, there."""
+        if self._form is Form.WRITTEN:
+            if self.vary:
+                raise InputError(too_long(self.robot, "parameters can vary"))
+            if self.formulation.traced:
+                raise InputError(too_long(self.robot, "derivatives are"))
+            return as_written(self.formulation, self._subject, card)
+        kernel, subject, loop = self._kernel(loads), self._subject, self._record.loop
+        columns = loop is not None and loop.columns
+        sources = as_given if self._form is Form.STRAIGHT or columns else along_chain(subject)
+        return by_kernel(kernel, subject, sources) if card is None else by_card(card, kernel, subject, sources)
 
 
 def _loads(tip_wrench: ArrayLike | None, link_wrenches: Wrenches | None) -> dict[str, Any]:

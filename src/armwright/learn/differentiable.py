@@ -143,12 +143,16 @@ class Dynamics:
 
     @property
     def code(self) -> Code:
+        self._check_straight(f"{self.problem} is straight code")
         return Code(self.function.kernel, lambda: self._back)
+
+    def _check_straight(self, what: str) -> None:
+        if not straight(self.robot):
+            raise InputError(too_long(self.robot, what))
 
     @cached_property
     def _back(self) -> Kernel:
-        if not straight(self.robot):
-            raise InputError(too_long(self.robot, "gradients are compiled"))
+        self._check_straight("gradients are compiled")
         program = written_out(cheapest(Request(self.problem, self.robot)).program)
         return backend(self.target).kernel(_along_units(pullback(program)), self.dtype.name)
 

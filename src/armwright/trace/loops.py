@@ -1,6 +1,7 @@
 """Long chains: the steps of two O(n) formulations, traced once for any joint, and the tables they run over.
 
-Inverse dynamics is the Cartesian-tensor formulation, forward dynamics the articulated-body one.
+Inverse dynamics is the Cartesian-tensor formulation, forward dynamics the articulated-body one. A sweep leaves as
+little for later ones as they cannot easily find again: on a card that is what takes the time.
 """
 
 from __future__ import annotations
@@ -11,10 +12,16 @@ from functools import cache
 
 import numpy as np
 
-from armwright.algebra import ZERO, Matrix, Rotation, Scalar, Symmetric, Vector
+from armwright.algebra import ZERO, Matrix, Rotation, Scalar, Symmetric, Vector, Z, acceleration_tensor
 from armwright.backends.interface import KINDS, Rolled, Sweep, Tables
-from armwright.formulations import articulated_body
-from armwright.formulations.articulated_body import Articulated, Solved, accelerate_step, articulate_step, motion_step
+from armwright.formulations.articulated_body import (
+    Articulated,
+    Solved,
+    Velocity,
+    accelerate_step,
+    articulate_step,
+    motion_step,
+)
 from armwright.formulations.cartesian_tensor import Augmented, Carried, Loaded, augmented, force_step, load_step
 from armwright.formulations.parts.actuators import rubbing
 from armwright.formulations.parts.motion import TensorMotion, base_motion
@@ -98,8 +105,8 @@ def _inverse_steps(loaded: bool) -> Rolled:
     reads = ("q", "qd", "x", *(("load",) if loaded else ()))
     return Rolled(
         sweeps=(
-            Sweep(True, {kind: _load(kind, loaded) for kind in KINDS}, carry=18, record=15, reads=reads),
-            Sweep(False, {kind: _force(kind) for kind in KINDS}, carry=6, record=1),
+            Sweep(True, {kind: _load(kind, loaded) for kind in KINDS}, carry=18, record=9, reads=reads),
+            Sweep(False, {kind: _force(kind) for kind in KINDS}, carry=6, record=1, reads=("q",)),
         ),
         inputs={name: 6 if name == "load" else 1 for name in reads},
         parameters=PARAMETERS,
@@ -118,19 +125,22 @@ def _load(kind: str, loaded: bool) -> Program:
     last = Loaded(TensorMotion(Rotation(1, 0, 1, 0), ZERO, w, wd, Matrix(x, y, z), sdd), ZERO, ZERO)
     link = load_step(last, joint, _body(body), q, qd, qdd, step.load(loaded))
     m = link.motion
+    eta = link.eta + m.sdd * body[0] if joint.prismatic else link.eta
     actuator = joint.armature * qdd + rubbing(joint, qd)
-    return step.program(*_moving(m), m.R.ct, m.R.st, *m.s, *m.sdd, *link.eta, *link.mu, actuator)
+    return step.program(*_moving(m), m.R.ct, m.R.st, *eta, *link.mu, actuator)
 
 
 def _force(kind: str) -> Program:
+    """What was left has the acceleration of a prismatic joint in its force, where `force_step` would add it."""
     step = _Step(kind)
     eta, mu = _vectors(step.take("carry", 6))
     joint, body = step.joint()
-    ct, st, *vectors, actuator = step.take("record", 15)
-    s, sdd, own_eta, own_mu = _vectors(tuple(vectors))
+    (q,) = step.take("q", 1)
+    ct, st, *vectors, actuator = step.take("record", 9)
+    own_eta, own_mu = _vectors(tuple(vectors))
     R = Rotation(joint.ca, joint.sa, ct, st)
-    link = Loaded(TensorMotion(R, s, ZERO, ZERO, Matrix(ZERO, ZERO, ZERO), sdd), own_eta, own_mu)
-    handed, tau = force_step(Carried(eta, mu), joint, _body(body), link)
+    motion = TensorMotion(R, joint.offset(q), ZERO, ZERO, Matrix(ZERO, ZERO, ZERO), ZERO)
+    handed, tau = force_step(Carried(eta, mu), joint, _body(body), Loaded(motion, own_eta, own_mu))
     return step.program(*handed.eta, *handed.mu, tau + actuator)
 
 
@@ -140,7 +150,7 @@ def _force(kind: str) -> Program:
 def _forward_tables(robot: Description, dtype: str) -> Tables:
     mechanism = robot.mechanism()
     bodies = [(link.mass, *link.moment, *link.origin_inertia) for link in mechanism.links]
-    starts = [*[0.0] * 9, *[0.0] * 27, *(-mechanism.gravity), *[0.0] * 3]
+    starts = [*[0.0] * 3, *[0.0] * 27, *(-mechanism.gravity), *[0.0] * 3]
     return _tables(robot, mechanism, bodies, starts, dtype)
 
 
@@ -149,63 +159,47 @@ def _forward_steps(loaded: bool) -> Rolled:
     loads = ("load",) if loaded else ()
     return Rolled(
         sweeps=(
-            Sweep(True, {kind: _velocity(kind) for kind in KINDS}, carry=9, record=14, reads=("q", "qd")),
+            Sweep(True, {kind: _velocity(kind) for kind in KINDS}, carry=3, record=8, reads=("q", "qd")),
             Sweep(
                 False,
                 {kind: _articulated(kind, loaded) for kind in KINDS},
                 carry=27,
                 record=7,
-                reads=("qd", "x", *loads),
+                reads=("q", "qd", "x", *loads),
             ),
-            Sweep(True, {kind: _acceleration(kind) for kind in KINDS}, carry=6, record=1),
+            Sweep(True, {kind: _acceleration(kind) for kind in KINDS}, carry=6, record=1, reads=("q", "qd")),
         ),
         inputs={"q": 1, "qd": 1, "x": 1, **dict.fromkeys(loads, 6)},
         parameters=PARAMETERS,
     )
 
 
-def _symmetric(m: Matrix) -> tuple[Scalar, ...]:
-    return m.x.x, m.y.y, m.z.z, m.x.y, m.x.z, m.y.z
-
-
-def _full(entries: tuple[Expr, ...]) -> Matrix:
-    xx, yy, zz, xy, xz, yz = entries
-    return Matrix(Vector(xx, xy, xz), Vector(xy, yy, yz), Vector(xz, yz, zz))
-
-
 def _velocity(kind: str) -> Program:
     step = _Step(kind)
-    carry = step.take("carry", 9)
+    w = Vector(*step.take("carry", 3))
     joint, _ = step.joint()
     (q,), (qd,) = step.take("q", 1), step.take("qd", 1)
-    last = articulated_body.Velocity(
-        Screw(Rotation(1, 0, 1, 0), 0, 0), Vector(*carry[:3]), _full(carry[3:]), ZERO, NOTHING
-    )
-    m = motion_step(last, joint, q, qd)
-    centripetal = _symmetric(m.centripetal)
-    c = m.c.linear if joint.prismatic else m.c.angular
-    return step.program(*m.w, *centripetal, m.X.R.ct, m.X.R.st, m.X.d, *centripetal, *m.zeta, c.x, c.y)
+    inner = Velocity(Screw(Rotation(1, 0, 1, 0), 0, 0), w, acceleration_tensor(w, ZERO), ZERO, NOTHING)
+    m = motion_step(inner, joint, q, qd)
+    return step.program(*m.w, m.X.R.ct, m.X.R.st, *m.w, *m.zeta)
 
 
-def _recorded(joint: Joint, record: tuple[Expr, ...]) -> articulated_body.Velocity:
-    """The motion of a link from what `_velocity` left."""
-    ct, st, d, *rest = record
-    c = Vector(rest[9], rest[10], 0)
-    return articulated_body.Velocity(
-        Screw(Rotation(joint.ca, joint.sa, ct, st), joint.a, d),
-        ZERO,
-        _full(tuple(rest[:6])),
-        Vector(*rest[6:9]),
-        Pair(c, ZERO) if joint.prismatic else Pair(ZERO, c),
-    )
+def _recorded(joint: Joint, q: Scalar, qd: Scalar, record: tuple[Expr, ...]) -> Velocity:
+    """The motion of a link from what `_velocity` left; turning about z changes nothing of what is across z."""
+    ct, st, *rest = record
+    w, zeta = _vectors(tuple(rest))
+    X = Screw(Rotation(joint.ca, joint.sa, ct, st), joint.a, joint.extension(q))
+    across = w.cross(Z * qd)
+    c = Pair(2 * across, ZERO) if joint.prismatic else Pair(ZERO, across)
+    return Velocity(X, w, acceleration_tensor(w, ZERO), zeta, c)
 
 
 def _articulated(kind: str, loaded: bool) -> Program:
     step = _Step(kind)
     A, B, C, pA = (carry := step.take("carry", 27))[:6], carry[6:15], carry[15:21], carry[21:]
     joint, body = step.joint()
-    (qd,), (tau,), load = step.take("qd", 1), step.take("x", 1), step.load(loaded)
-    motion = _recorded(joint, step.take("record", 14))
+    (q,), (qd,), (tau,), load = (*(step.take(name, 1) for name in ("q", "qd", "x")), step.load(loaded))
+    motion = _recorded(joint, q, qd, step.take("record", 8))
     link = MomentLink(body[0], Vector(*body[1:4]), Symmetric(*body[4:]))
     outer = Articulated(Inertia(Symmetric(*A), Matrix(*_vectors(B)), Symmetric(*C)), Pair(*_vectors(pA)))
     inner, solved = articulate_step(outer, joint, link, motion, tau - rubbing(joint, qd), load)
@@ -219,7 +213,8 @@ def _acceleration(kind: str) -> Program:
     step = _Step(kind)
     v, w = _vectors(step.take("carry", 6))
     joint, _ = step.joint()
-    motion = _recorded(joint, step.take("velocity", 14))
+    (q,), (qd,) = step.take("q", 1), step.take("qd", 1)
+    motion = _recorded(joint, q, qd, step.take("velocity", 8))
     *psi, u = step.take("solved", 7)
     solved = Solved(motion, Pair(*_vectors(tuple(psi))), u)
     a, qdd = accelerate_step((Pair(v, w), 0), joint, solved)

@@ -12,6 +12,7 @@ import numpy as np
 from armwright.arrays import on_card
 from armwright.backends.cuda import beside, bulk, device, kernel, loop
 from armwright.backends.cuda.device import Array, Code, capability, copied, cupy, full, memory, near
+from armwright.backends.cuda.rollout import Motion
 from armwright.backends.cuda.rows import BLOCK, WIDEST
 from armwright.backends.cuda.searching import Searching
 from armwright.backends.cuda.travelling import Travelling
@@ -34,6 +35,15 @@ AGAIN = 1 << 16
 
 class Resident(Repeated):
     """What computes states on the card; those of NumPy are copied there and back."""
+
+    @property
+    @abstractmethod
+    def sizes(self) -> tuple[int, ...]:
+        """How many entries each argument has."""
+
+    @abstractmethod
+    def code(self, arrays: Sequence[Any], out: Any) -> Code:
+        """What is launched for arrays that lie so: it knows its registers."""
 
     @abstractmethod
     def launch(self, arrays: Sequence[Any], out: Any, good: Any = None) -> Any:
@@ -116,8 +126,15 @@ class Straight(Resident):
     def _text(self, layout: kernel.Layout) -> str:
         return kernel.text(self._program, layout, self.double)
 
-    def code(self, layout: kernel.Layout) -> Code:
-        """The kernel for arrays that lie so, by what the compiler says of its registers."""
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return tuple(self._program.sizes)
+
+    def code(self, arrays: Sequence[Any], out: Any) -> Code:
+        return self._code(self.layout(arrays, out))
+
+    def _code(self, layout: kernel.Layout) -> Code:
+        """The kernel of a layout, by what the compiler says of its registers."""
         if layout not in self._codes:
             self._codes[layout] = self._made(layout)
         return self._codes[layout]
@@ -182,7 +199,7 @@ class Straight(Resident):
         marked = cupy().empty(len(out) if again else 0, np.int64)
         told, given = _given(arrays, out, good, marked)
         call = self._call(*given, out.strides[1] // out.itemsize)
-        code = self.code(layout)
+        code = self._code(layout)
         code.launch(call, -(-len(out) // 2) if layout.pairs else len(out))
         if again:
             code.launch(call, min(len(out), AGAIN), name="again")
@@ -214,6 +231,15 @@ class Looped(Resident):
     def source(self) -> str:
         return loop.text(self._rolled, self.dtype == np.float64)
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        (joints,) = self.shape
+        return tuple(entries * joints for entries in self._rolled.inputs.values())
+
+    def code(self, arrays: Sequence[Any], out: Any) -> Code:
+        del arrays, out  # it is the same for all
+        return self._code
+
     @cached_property
     def _code(self) -> Code:
         return Code(self.source, BLOCK)
@@ -232,7 +258,7 @@ class Looped(Resident):
     def launch(self, arrays: Sequence[Any], out: Any, good: Any = None) -> Any:
         marked = cupy().empty(len(out), np.int64)
         told, given = _given(arrays, out, good, marked)
-        (joints,), threads = self.shape, min(len(out), loop.THREADS)
+        (joints,), threads = self.shape, min(len(out), self._code.resident)
         records = cupy().empty(max(1, joints * loop.width(self._rolled) * threads), self.dtype)
         tables = [x.data.ptr for x in (*self._placed, records)]
         call = self._call(*given, *tables, threads, joints)
@@ -241,5 +267,10 @@ class Looped(Resident):
         return told
 
 
-BACKEND = Backend(kernel=Straight, loop=Looped, rollout=Travelling, card=device, search=Searching, solves=5)
+def _travelling(*parts: Any) -> Travelling:
+    *motion, dtype = parts
+    return Travelling(Motion(*motion), dtype)
+
+
+BACKEND = Backend(kernel=Straight, loop=Looped, rollout=_travelling, card=device, search=Searching, solves=5)
 """The backend of NVIDIA's cards."""

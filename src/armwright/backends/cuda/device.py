@@ -17,6 +17,7 @@ import numpy as np
 
 from armwright.arrays import on_card
 from armwright.errors import ArmwrightError, InputError
+from armwright.lazy import cached_property
 
 OPTIONS = ("--std=c++17", "--fmad=false")
 """How kernels are compiled: which products are fused into sums is said in their text."""
@@ -68,6 +69,15 @@ class Code:
     def spilled(self) -> int:
         """Bytes of a thread that are in memory because no register is left."""
         return int(self.kernel().local_size_bytes)
+
+    @cached_property
+    def resident(self) -> int:
+        """Threads that the card has running at a time: as many blocks on every processor as have registers."""
+        limits = cupy().cuda.Device().attributes
+        registers = self.block * -(-self.registers // 8) * 8
+        threads = limits["MaxThreadsPerMultiProcessor"] // self.block
+        blocks = max(1, min(threads, limits["MaxRegistersPerMultiprocessor"] // registers))
+        return int(limits["MultiProcessorCount"] * blocks * self.block)
 
     def launch(self, call: ctypes.Structure, threads: int, name: str = "run") -> None:
         """Run on the current stream, with a structure for all threads."""

@@ -20,6 +20,10 @@ LONG, LONGEST, SMALL, BESIDE = 1500, 5500, 64, 6
 Of longer ones the compiler would spill what it then has no register for.
 """
 
+FEWEST = 2
+"""Blocks of longer programs, which take all registers there are: not told so, the compiler may keep to 32 of them and
+have all else in memory, ten times what must be there."""
+
 ANY, SIDE, ROW = "any", "side", "row"
 """How an array lies: anyhow; states side by side, with entries as far apart as those of all others; rows."""
 
@@ -85,6 +89,8 @@ def _kernel(program: Program, layout: Layout, double: bool) -> str:
 def bounds(program: Program, layout: Layout, double: bool) -> str:
     """Launch bounds: a long program, left to itself, takes all 255 registers for latencies that more threads hide."""
     threads = block(program, layout, double)
+    if len(program.nodes) >= LONGEST and threads == BLOCK:
+        return f"{BLOCK}, {FEWEST}"
     return f"{threads}, {BESIDE * SMALL // threads}" if threads and _many(program, double) else str(threads)
 
 
@@ -148,6 +154,7 @@ def _state(program: Program) -> dict[str, str]:
     names = [name for name, _ in program.arguments]
     return {
         "block": str(BLOCK),
+        "bounds": f"{BLOCK}, {FEWEST}" if len(program.nodes) >= LONGEST else str(BLOCK),
         "load": " ".join(f"const Input {name} = state_of(call.{name}, i);" for name in names),
         "given": ", ".join(names),
         "unused": _unused(program),
@@ -179,7 +186,7 @@ FUNCTION void mark(const Call &call, whole i)
     call.marked[1 + (whole)atomicAdd((unsigned long long *)call.last, 1ull)] = i;
 }}
 
-extern "C" __global__ void __launch_bounds__({block}) again(const __grid_constant__ Call call)
+extern "C" __global__ void __launch_bounds__({bounds}) again(const __grid_constant__ Call call)
 {{
     const whole threads = gridDim.x * (whole)blockDim.x;
     for (whole k = blockIdx.x * (whole)blockDim.x + threadIdx.x; k <= *call.last; k += threads)

@@ -1,7 +1,8 @@
 """Long chains as loops: the text of a kernel whose threads go along the joints, each with states of its own.
 
-What a sweep leaves for later ones lies in memory, joint by joint, side by side for all threads; there are no more of
-these than keep a card busy, so that it does not grow with the batch.
+What a sweep leaves for later ones lies in memory, joint by joint, side by side for all threads; there are as many of
+these as a card has running at a time, so that it does not grow with the batch. What is read is kept in caches: of a
+row, the numbers of the next joints come with that of the first.
 """
 
 from __future__ import annotations
@@ -11,9 +12,6 @@ from collections.abc import Iterator
 from armwright.backends.cuda.rows import BLOCK
 from armwright.backends.cuda.writer import function, prelude
 from armwright.backends.interface import KINDS, Rolled
-
-THREADS = 1 << 17
-"""Of which each has records: about what a large card has running at a time."""
 
 
 def text(rolled: Rolled, double: bool) -> str:
@@ -40,14 +38,14 @@ def _sweep(rolled: Rolled, k: int) -> str:
     places = list(_places(rolled))
     given = [
         "carry",
-        f"call.parameters + j * {rolled.parameters}",
+        f"table(call.parameters + j * {rolled.parameters})",
         *(f"entries_of(call.{name}, i, j * {rolled.inputs[name]})" for name in sweep.reads),
         *(f"record_of(call, thread, j * {width(rolled)} + {place})" for place in places[:k]),
     ]
     calls = " : ".join(f"sweep{k}_{kind}<careful>({', '.join([*given, 'made'])})" for kind in reversed(KINDS))
     size = sweep.carry + sweep.record
     if last:
-        keep = f"out.put(j, next[{sweep.carry}]);\n            out.check(next[{sweep.carry}], 0);"
+        keep = f"out.put(j, next[{sweep.carry}]);"
     else:
         keep = (
             f"Record record = record_of(call, thread, j * {width(rolled)} + {places[k]});\n"
@@ -90,11 +88,43 @@ struct Call {{
     int joints;
 }};
 
-FUNCTION Input entries_of(const Array &array, whole i, whole first)
+// What nobody writes, and may be read again.
+struct Table {{
+    const real *at;
+    whole entry;
+    MEMBER real operator[](int k) const
+    {{
+#ifdef __CUDACC__
+        return __ldg(at + k * entry);
+#else
+        return at[k * entry];
+#endif
+    }}
+}};
+
+FUNCTION Table table(const real *at)
 {{
-    Input input = {{array.at + i * array.state + first * array.entry, array.entry}};
-    return input;
+    Table made = {{at, 1}};
+    return made;
 }}
+
+FUNCTION Table entries_of(const Array &array, whole i, whole first)
+{{
+    Table made = {{array.at + i * array.state + first * array.entry, array.entry}};
+    return made;
+}}
+
+// The results of a state, which may lie beside one another and are then written to memory together.
+struct Results {{
+    real *at;
+    whole entry;
+    real sum;  // nan once a result is not finite
+    MEMBER void put(int k, real x)
+    {{
+        at[k * entry] = x;
+        sum = fma(x, (real)0, sum);
+    }}
+}};
 
 // What a thread keeps of a joint.
 struct Record {{
@@ -107,9 +137,6 @@ struct Record {{
     MEMBER void put(int k, real x)
     {{
         at[k * entry] = x;
-    }}
-    MEMBER void check(real, real)
-    {{
     }}
 }};
 
@@ -124,7 +151,7 @@ _ONE = """// One state; false where it has to be done again.
 template <bool careful> FUNCTION bool one(const Call &call, whole i, whole thread)
 {{
     bool good = true;
-    Output out = {{call.out.at + i * call.out.state, call.out.entry, 0}};
+    Results out = {{call.out.at + i * call.out.state, call.out.entry, 0}};
 {sweeps}    if (!good)
         return false;
     const bool finite = out.sum == 0;

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,30 +49,43 @@ HALVINGS, MOST_GUESSES, JUST_AFTER = 4, 200, 2.0**-20
 """How an instant is found: one in so many guesses halves what is left; the most guesses; what is just after a start."""
 
 
-def text(
-    program: Program,
-    steps: Steps,
-    layout: Layout,
-    watch: Watch | None,
-    gauge: Gauge | None,
-    own: Sequence[bool],
-    double: bool,
-    careful: bool = False,
-    blocks: int = 0,
-) -> str:
+class Motion(NamedTuple):
+    """What is computed: a derivative, the method, which entries are what, what ends it and what is measured."""
+
+    program: Program
+    steps: Steps
+    layout: Layout
+    watch: Watch | None
+    gauge: Gauge | None
+
+    @property
+    def chained(self) -> bool:
+        """Whether no stage of a fixed step needs any derivative but the one before."""
+        steps = self.steps
+        return steps.error is None and all(not any(row[:-1]) for row in steps.a[: steps.stages])
+
+    @property
+    def memory(self) -> int:
+        """How many numbers of a thread are in memory by design."""
+        entries, watch = len(self.program.outputs), self.watch
+        slopes = 0 if self.chained else (self.steps.stages + 2) * entries
+        return slopes if watch is None else 2 * slopes + 3 * (entries + len(watch.directions))
+
+
+def text(motion: Motion, own: Sequence[bool], double: bool, careful: bool = False, blocks: int = 0) -> str:
     """`run(Call)`, a kernel of one thread for each rollout, on a CPU a loop over them.
 
     Of the open numbers those that are `own` differ from rollout to rollout; the others come with the call. So many
     `blocks` at least are to have room beside each other, which bounds their registers; if none, the compiler knows.
     """
-    parts = [prelude(double), function(program, "body", double)]
-    for beside, name in ((watch, "watch"), (gauge, "gauge")):
+    parts = [prelude(double), function(motion.program, "body", double)]
+    for beside, name in ((motion.watch, "watch"), (motion.gauge, "gauge")):
         if beside is not None:
             parts.append(function(beside.program, name, double))
-    parts += [_sizes(program, steps, layout, watch, gauge, own, double), _constants(double)]
+    parts += [_sizes(motion, own, double), _constants(double)]
     bounds = f"{BLOCK}, {blocks}" if blocks else f"{BLOCK}"
     parts.append(f"#define CAREFUL {int(careful)}\n#define BOUNDS {bounds}")
-    parts += [_weights(steps, double), _places(program, layout, watch), _rest()]
+    parts += [_weights(motion, double), _places(motion), _rest()]
     return "\n".join(parts)
 
 
@@ -103,37 +116,19 @@ def call(
     return made
 
 
-def chained(steps: Steps) -> bool:
-    """Whether no stage of a fixed step needs any derivative but the one before."""
-    return steps.error is None and all(not any(row[:-1]) for row in steps.a[: steps.stages])
-
-
-def memory(steps: Steps, entries: int, watch: Watch | None) -> int:
-    """How many numbers of a thread are in memory by design."""
-    slopes = 0 if chained(steps) else (steps.stages + 2) * entries
-    return slopes if watch is None else 2 * slopes + 3 * (entries + len(watch.directions))
-
-
 @cache
 def _rest() -> str:
     return (files(__package__) / "rollout.cuh").read_text("utf-8")
 
 
-def _sizes(
-    program: Program,
-    steps: Steps,
-    layout: Layout,
-    watch: Watch | None,
-    gauge: Gauge | None,
-    own: Sequence[bool],
-    double: bool,
-) -> str:
+def _sizes(motion: Motion, own: Sequence[bool], double: bool) -> str:
     """How many there are of everything."""
+    program, steps, layout, watch, gauge = motion
     mine = sum(own)
     numbers = {
         "ENTRIES": len(program.outputs),
         "STAGES": steps.stages,
-        "CHAIN": int(chained(steps)),
+        "CHAIN": int(motion.chained),
         "ADAPTIVE": int(steps.error is not None),
         "ESTIMATES": 2 if steps.error2 is not None else 1,
         "SAME_AS_LAST": int(steps.fsal),
@@ -192,10 +187,10 @@ def _constants(double: bool) -> str:
     return "\n".join(f"#define {name} {real(float(number))}" for name, number in numbers.items())
 
 
-def _weights(steps: Steps, double: bool) -> str:
+def _weights(motion: Motion, double: bool) -> str:
     """The numbers of the method as tables: of one in a chain, the weight with which a derivative leads on."""
-    s = steps.stages
-    rows = [*(row[-1] for row in steps.a[1:s]), 0.0] if chained(steps) else [x for row in steps.a[1:s] for x in row]
+    steps, s = motion.steps, motion.steps.stages
+    rows = [*(row[-1] for row in steps.a[1:s]), 0.0] if motion.chained else [x for row in steps.a[1:s] for x in row]
     tables = {"A": rows or [0.0], "B": steps.b[:s], "C": steps.c[:s]}
     for name, weights in (("ERROR", steps.error), ("ERROR2", steps.error2)):
         if steps.error is not None:
@@ -208,8 +203,9 @@ def _weights(steps: Steps, double: bool) -> str:
     return "\n".join(table(name, numbers) for name, numbers in tables.items())
 
 
-def _places(program: Program, layout: Layout, watch: Watch | None) -> str:
+def _places(motion: Motion) -> str:
     """Which entries move, which are of a quaternion, and which way events are crossed."""
+    program, _, layout, watch, _ = motion
     still = [f"e != {e}" for e, x in enumerate(program.outputs) if known(x) == 0]
     circles = [f"(c == {c} && e >= {a} && e < {b})" for c, (a, b) in enumerate(layout.circles)]
     ways = [] if watch is None else [f"e == {e} ? {way} : " for e, way in enumerate(watch.directions) if way]

@@ -24,8 +24,9 @@ HANDED = "handed"
 WORTH = 2
 """How many times what is computed at once parts may cost that do not spill."""
 
-LONG = 8000
-"""Operations from which on only one way to split a program is tried."""
+LONG, LONGEST = 8000, 14000
+"""Operations from which on only one way to split a program is tried, and from which on none: that would take a minute,
+and what is so long spills in any case."""
 
 
 class Part(NamedTuple):
@@ -55,7 +56,7 @@ def stages(program: Program, double: bool) -> list[Stage]:
     """What is computed first and handed over, if that is cheaper, and the rest; the first has it as further outputs."""
     numbers = range(len(program.outputs))
     whole = Stage(program, [part(program, numbers)])
-    if whole.parts[0].order.most <= ROOM[double]:
+    if whole.parts[0].order.most <= ROOM[double] or whole.parts[0].operations > LONGEST:
         return [whole]
     if narrow := waist(program):
         early = sorted({*within(program, narrow), *numbers[program.results :]})

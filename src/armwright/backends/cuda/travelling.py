@@ -11,11 +11,8 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.backends.cuda import drawing, rollout
 from armwright.backends.cuda.device import Code, cupy, free
-from armwright.backends.interface import Gauge, Watch
+from armwright.backends.cuda.rollout import Motion
 from armwright.draws import Drawn, Which
-from armwright.graph.program import Program
-from armwright.integrate.tableaus import Steps
-from armwright.layout import Layout
 from armwright.lazy import cached_property
 
 SHARED = 2048
@@ -39,19 +36,9 @@ class Travelling:
 
     width = 1
 
-    def __init__(
-        self,
-        program: Program,
-        steps: Steps,
-        layout: Layout,
-        watch: Watch | None,
-        gauge: Gauge | None,
-        dtype: str,
-        own: tuple[bool, ...] | None = None,
-    ) -> None:
-        self.entries, self.dtype = len(program.outputs), np.dtype(dtype)
-        self.own = (True,) * sum(program.sizes[2:]) if own is None else own
-        self._of = (program, steps, layout, watch, gauge)
+    def __init__(self, motion: Motion, dtype: str, own: tuple[bool, ...] | None = None) -> None:
+        self.entries, self.dtype, self._motion = len(motion.program.outputs), np.dtype(dtype), motion
+        self.own = (True,) * sum(motion.program.sizes[2:]) if own is None else own
         self._sharing = dict[tuple[bool, ...], Travelling]()
 
     @property
@@ -63,15 +50,14 @@ class Travelling:
         return self._text()
 
     def _text(self, careful: bool = False, blocks: int = 0) -> str:
-        return rollout.text(*self._of, self.own, self.dtype == np.float64, careful, blocks)
+        return rollout.text(self._motion, self.own, self.dtype == np.float64, careful, blocks)
 
     @cached_property
     def code(self) -> Code:
         """The kernel of all rollouts, compiled: with room for many threads, unless that is bought with memory."""
-        program, steps, _, watch, _ = self._of
-        if len(program.nodes) < LARGE:
+        if len(self._motion.program.nodes) < LARGE:
             many = Code(self._text(blocks=BLOCKS[self.dtype.name]), rollout.BLOCK)
-            if many.spilled <= rollout.memory(steps, self.entries, watch) * self.dtype.itemsize + FEW:
+            if many.spilled <= self._motion.memory * self.dtype.itemsize + FEW:
                 return many
         return Code(self.source, rollout.BLOCK)
 
@@ -85,7 +71,7 @@ class Travelling:
         few = np.cumsum(~np.array(own[: len(self.own)], bool)) <= SHARED
         mine = tuple(bool(x or not y) for x, y in zip(own, few.tolist(), strict=False))
         if mine not in self._sharing:
-            made = Travelling(*self._of, self.dtype.name, mine)
+            made = Travelling(self._motion, self.dtype.name, mine)
             made.code.kernel()
             self._sharing[mine] = made
         return self._sharing[mine]

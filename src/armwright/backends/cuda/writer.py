@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 
+from armwright.backends.cuda.chapters import Chapter, chapters
 from armwright.backends.cuda.order import depends
-from armwright.backends.cuda.split import HANDED, Part, Stage, stages
+from armwright.backends.cuda.split import HANDED, LONG, Part, Stage, stages
 from armwright.backends.cuda.sums import chained
 from armwright.backends.sines import LARGEST, sines
 from armwright.backends.text.c import notation
@@ -26,6 +27,13 @@ PAIR = ("sin", "cos")
 
 PASSED_ON = {"add": 2, "sub": 2, "mul": 2, "neg": 1, "sqrt": 1, "sin": 1, "cos": 1, "div": 1}
 """How many operands, the first ones, make a result that is not finite if they are not."""
+
+LEFT = "left"
+"""The name of an argument: what earlier chapters have computed."""
+
+MANY = 64
+"""Outputs of the same number from which on they are written in a loop: a humanoid has thousands of zeros, and compilers
+take minutes for so many statements."""
 
 
 @cache
@@ -51,7 +59,8 @@ def function(program: Program, name: str, double: bool) -> str:
     if an angle was too large for sines that are not careful: then the results are wrong. What keeps too many numbers
     for the registers of a thread is computed in parts.
     """
-    ways = [stages(way, double) for way in (chained(program), program)]
+    brief = len(program.nodes) <= LONG
+    ways = [stages(way, double) for way in (chained(program), program)[: 1 + brief]]
     first, *rest = min(ways, key=lambda way: sum(stage.cost(double) for stage in way))
     if not rest:
         return _in_parts(first, name, double)
@@ -102,33 +111,64 @@ def _in_parts(stage: Stage, name: str, double: bool, kind: str = "FUNCTION") -> 
 
 
 def _part(program: Program, part: Part, name: str, double: bool, kind: str = "FUNCTION") -> str:
-    """A function of some outputs. One that stands apart is given addresses, and has a copy of `out` while it works."""
+    """A function of some outputs; where it would be too long, one that calls its chapters."""
+    written, room = chapters(part, double)
+    if len(written) == 1:
+        return "\n".join([*_tables(part, name), *_statements(program, part, name, double, kind, written[0])])
+    calls = [f"    good &= {name}_{LEFT}{c}<careful>({given(program, (LEFT,))}, out);" for c in range(len(written))]
+    texts = [
+        line
+        for c, chapter in enumerate(written)
+        for line in _statements(program, part, f"{name}_{LEFT}{c}", double, "APART", chapter, (LEFT,))
+    ]
+    main = f"{head(program, name)}\n{{\n    real {LEFT}[{max(1, room)}];\n    bool good = true;"
+    return "\n".join([*_tables(part, f"{name}_{LEFT}0"), *texts, main, *calls, "    return good;\n}"])
+
+
+def _statements(
+    program: Program, part: Part, name: str, double: bool, kind: str, chapter: Chapter, further: Sequence[str] = ()
+) -> Iterator[str]:
+    """A function. One that stands apart is given addresses, and has a copy of `out` while it works."""
     limit = notation(double)["constant"](LARGEST**2)
-    apart, numbers = kind == "APART", Numbers(f"{name}_numbers", double)
-    lines = _Body(program, part, double, numbers).lines()
-    return "\n".join(
-        [
-            *numbers.table(),
-            f"{head(program, name, kind)}\n{{",
-            *(["    Out out = results;"] if apart else []),
-            *(f"    (void){argument};" for argument in _unused(program, part)),
-            "    real size = 0;",
-            *lines,
-            *(["    results = out;"] if apart else []),
-            f"    return careful || size <= {limit};\n}}",
-        ]
-    )
+    numbers = Numbers(f"{name}_numbers", double)
+    lines = _Body(program, part, name, double, chapter, numbers).lines()
+    yield from numbers.table()
+    yield f"{head(program, name, kind, further)}\n{{"
+    if kind == "APART":
+        yield "    Out out = results;"
+    yield from (f"    (void){argument};" for argument in (*_unused(program, chapter), *further))
+    yield "    real size = 0;"
+    yield from lines
+    if kind == "APART":
+        yield "    results = out;"
+    yield f"    return careful || size <= {limit};\n}}"
 
 
-def _unused(program: Program, part: Part) -> list[str]:
-    """Arguments that these outputs do not depend on."""
-    used = {node.index for node in part.order.nodes}
+def known_outputs(part: Part) -> dict[float, list[int]]:
+    """Outputs that are one number in every state: which ones are what."""
+    found = dict[float, list[int]]()
+    for k, x in part.outputs:
+        if (number := known(x)) is not None:
+            found.setdefault(number, []).append(k)
+    return found
+
+
+def _tables(part: Part, name: str) -> Iterator[str]:
+    """The places of numbers of which there are many."""
+    for n, places in enumerate(known_outputs(part).values()):
+        if len(places) >= MANY:
+            yield f"TABLE unsigned short {name}_places{n}[] = {{{', '.join(map(str, places))}}};"
+
+
+def _unused(program: Program, chapter: Chapter) -> list[str]:
+    """Arguments that this does not depend on."""
+    used = {node.index for node in chapter.nodes}
     return [argument for argument, inputs in program.arguments if not any(x.index in used for x in inputs)]
 
 
-def given(program: Program) -> str:
-    """The arguments, handed on."""
-    return ", ".join(name for name, _ in program.arguments)
+def given(program: Program, further: Sequence[str] = ()) -> str:
+    """The arguments, handed on, and what else is."""
+    return ", ".join([*(name for name, _ in program.arguments), *further])
 
 
 class Numbers:
@@ -149,11 +189,12 @@ class Numbers:
         return [f"NUMBERS real {self._name}[{len(self._places)}] = {{{numbers}}};"] if self._places else []
 
 
-def head(program: Program, name: str, kind: str = "FUNCTION") -> str:
-    """The first line of a function."""
-    kinds = ", ".join(["bool careful", *(f"class A{a}" for a in range(len(program.arguments))), "class Out"])
+def head(program: Program, name: str, kind: str = "FUNCTION", further: Sequence[str] = ()) -> str:
+    """The first line of a function; what it is given `further` comes after all arguments."""
+    names = [*(argument for argument, _ in program.arguments), *further]
+    kinds = ", ".join(["bool careful", *(f"class A{a}" for a in range(len(names))), "class Out"])
     pattern, out = ("A{} {}", "results") if kind == "APART" else ("const A{} &{}", "out")
-    taken = ", ".join(pattern.format(a, argument) for a, (argument, _) in enumerate(program.arguments))
+    taken = ", ".join(pattern.format(a, argument) for a, argument in enumerate(names))
     return f"template <{kinds}> {kind} bool {name}({taken}, Out &{out})"
 
 
@@ -165,9 +206,11 @@ class _Body:
     already, and of those it depends on, along every path, which takes it for ever.
     """
 
-    def __init__(self, program: Program, part: Part, double: bool, numbers: Numbers) -> None:
+    def __init__(
+        self, program: Program, part: Part, name: str, double: bool, chapter: Chapter, numbers: Numbers
+    ) -> None:
         self._part, self._notation, self._fma = part, notation(double), f"fma{'' if double else 'f'}"
-        self._number = numbers.text
+        self._name, self._chapter, self._number = name, chapter, numbers.text
         self._places = {x: (program.arguments[a][0], k) for x, (a, k) in program.places().items()}
         self._names = dict[int, str]()
         self._lines = list[str]()
@@ -180,19 +223,28 @@ class _Body:
         self._telling = telling([x for k, x in part.outputs if k < program.results and depends(x)])
 
     def lines(self) -> list[str]:
-        for node in self._part.order.nodes:
+        for node in self._chapter.nodes:
             if node.index not in self._names and node.op not in LEAVES:
                 self._write(node)
+            if node.index in self._chapter.left:
+                self._lines.append(f"    {LEFT}[{self._chapter.left[node.index]}] = {self._value(node)};")
             for k in self._outputs.get(node.index, ()):
                 self._lines.append(f"    out.put({k}, {self._value(node)});")
             if node.index in self._telling:
                 self._check(self._value(node))
         if self._unchecked:
             self._check("1")
-        for k, x in self._part.outputs:
-            if (number := known(x)) is not None:
-                self._lines.append(f"    out.put({k}, {self._notation['constant'](number)});")
-        return self._lines
+        first = self._chapter.nodes[:1] == self._part.order.nodes[:1]
+        return [*self._lines, *(self._numbers() if first else ())]
+
+    def _numbers(self) -> Iterator[str]:
+        """Outputs that are one number in every state, those of which there are many in a loop over their places."""
+        for n, (number, places) in enumerate(known_outputs(self._part).items()):
+            value = self._notation["constant"](number)
+            if len(places) < MANY:
+                yield from (f"    out.put({k}, {value});" for k in places)
+            else:
+                yield f"    TURNS(k, {len(places)}) out.put({self._name}_places{n}[k], {value});"
 
     def _check(self, value: str) -> None:
         """Two at a time."""
@@ -203,6 +255,10 @@ class _Body:
     def _value(self, x: Expr) -> str:
         if x.value is not None:
             return self._number(x.value)
+        if x.index in self._chapter.taken and x.index not in self._names:
+            place = self._chapter.taken[x.index]
+            self._names[x.index] = f"{LEFT}_{place}"
+            self._lines.append(f"    real {LEFT}_{place} = {LEFT}[{place}];")
         if x.index not in self._names:
             argument, k = self._places[x.index]
             self._names[x.index] = f"{argument}_{k}"
