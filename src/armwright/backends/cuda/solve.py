@@ -104,9 +104,10 @@ class _Columns:
         """What is kept, and where."""
         if not self._tile.near:
             return [f"real tile[{self.size}];", f"{self._name}_Tile kept = {{tile}};"]
+        near, threads = self._tile
         return [
-            "extern __shared__ real near[];",
-            f"real *const tile = near + threadIdx.x, far[{max(1, self.size - self._tile.near)}];",
+            f"NEAR(tile, {near * threads});",
+            f"real far[{max(1, self.size - near)}];",
             f"{self._name}_Tile kept = {{tile, far}};",
         ]
 
