@@ -73,6 +73,8 @@ def test_problems_of_robots(problem: str) -> None:
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_derivatives(problem: str, dtype: str) -> None:
     function, host = aw.compile(PANDA, problem, target="cuda", dtype=dtype), given(PANDA, problem, 100, dtype)
+    if dtype == "float64":
+        host[0][::9, :6] *= 1e8
     for order in ("C", "F"):
         agrees(PANDA, problem, dtype, host, function(*(cp.asarray(x, order=order) for x in host)))
 
@@ -168,10 +170,25 @@ def test_wrenches_and_what_varies() -> None:
     assert np.allclose(function(*map(cp.asarray, host), 1.5).get(), held, rtol=1e-12)
 
 
-def test_a_bad_state_is_named() -> None:
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_large_results_are_no_bad_ones(dtype: str, order: str) -> None:
+    """Results are checked by their products, which overflow before they do."""
+    host = given(PANDA, "inverse_dynamics", 100, dtype)
+    host[2][50] *= 1e25 if dtype == "float32" else 1e200
+    function = aw.compile(PANDA, "inverse_dynamics", target="cuda", dtype=dtype)
+    result, good = function(*(cp.asarray(x, order=order) for x in host), raises=False)
+    assert good.all() and cp.isfinite(result).all()
+    host[0][70, 0] = np.inf  # on which nothing depends
+    _, good = function(*(cp.asarray(x, order=order) for x in host), raises=False)
+    assert np.flatnonzero(~good.get()).tolist() == [70]
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_bad_state_is_named(order: str) -> None:
     host = given(PANDA, "inverse_dynamics", 100, "float64")
     host[1][37, 3] = np.nan
-    there = [cp.asarray(x) for x in host]
+    there = [cp.asarray(x, order=order) for x in host]
     function = aw.compile(PANDA, "inverse_dynamics", target="cuda")
     with pytest.raises(aw.InputError, match=r"qd\[37, 3\] is nan"):
         function(*there)

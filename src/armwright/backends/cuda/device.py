@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -157,14 +157,25 @@ def stream(kind: str) -> Iterator[None]:
     if kind != "torch":
         yield
         return
-    current = sys.modules["torch"].cuda.current_stream()
-    with cupy().cuda.ExternalStream(current.cuda_stream, current.device_index):
+    with stream_at(sys.modules["torch"].cuda.current_stream().cuda_stream):
         yield
 
 
 def stream_at(address: int) -> Any:
     """The stream at an address, while somebody computes there."""
-    return cupy().cuda.ExternalStream(address)
+    streams = cupy().cuda
+    known = hasattr(streams.Stream, "from_external")
+    return streams.Stream.from_external(_Foreign(address)) if known else streams.ExternalStream(address)
+
+
+class _Foreign(NamedTuple):
+    """A stream of somebody else, as CuPy asks for it since version 14."""
+
+    address: int
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        """The version of this protocol, and the stream."""
+        return 0, self.address
 
 
 def seen(buffer: Any) -> Any:
