@@ -54,7 +54,8 @@ def block(program: Program, layout: Layout, double: bool) -> int:
 
 
 def _kernel(program: Program, layout: Layout, double: bool) -> str:
-    limits = bounds(program, double) if not layout.blocks else f"{BLOCK}, {layout.blocks}"
+    each = block(program, layout, double)
+    limits = f"{each}, {layout.blocks}" if layout.blocks else bounds(program, double, each)
     rows = tuple(kind == ROW for kind in (*layout.arguments, layout.out))
     if any(rows):
         return staged(program, rows, double, limits, _state(program)["unused"])
@@ -63,12 +64,16 @@ def _kernel(program: Program, layout: Layout, double: bool) -> str:
     return _side(program, layout, limits) if layout.out == SIDE else _ALONE.format(bounds=limits)
 
 
-def bounds(program: Program, double: bool) -> str:
-    """Launch bounds: a long program, left to itself, takes all 255 registers for latencies that more threads hide."""
-    if len(program.nodes) >= LONGEST:
-        return f"{BLOCK}, {FEWEST}"
-    many = program.advance is None and len(program.nodes) > LONG and not double
-    return f"{BLOCK}, {BESIDE}" if many else str(BLOCK)
+def bounds(program: Program, double: bool, each: int = BLOCK) -> str:
+    """Launch bounds for blocks of so many threads.
+
+    A long program, left to itself, takes all 255 registers for latencies that more threads hide.
+    """
+    length = len(program.nodes)
+    if length >= LONGEST:
+        return f"{each}, {FEWEST * BLOCK // each}"
+    many = program.advance is None and length > LONG and not double and each == BLOCK
+    return f"{each}, {BESIDE}" if many else str(each)
 
 
 def long(program: Program) -> bool:
@@ -121,7 +126,7 @@ def _state(program: Program) -> dict[str, str]:
     unused = [f"{names[a]}[{k}] * 0" for a, k in idle(program)]
     return {
         "block": str(BLOCK),
-        "bounds": f"{BLOCK}, {FEWEST}" if len(program.nodes) >= LONGEST else str(BLOCK),
+        "bounds": bounds(program, double=True),
         "load": " ".join(f"const Input {name} = state_of(call.{name}, i);" for name in names),
         "given": ", ".join(names),
         "unused": f"\n    out.sum += {' + '.join(unused)};" if unused else "",
