@@ -181,10 +181,14 @@ def test_what_is_too_long_for_one_function_is_written_in_chapters(
     ((_, (whole,)),) = split.stages(program, double=True)
     made, room = chapters.chapters(whole, double=True)
     assert len(made) > 2
-    assert [node for chapter in made for node in chapter.nodes] == whole.order.nodes
+    assert {node for chapter in made for node in chapter.nodes} == set(whole.order.nodes)
+    assert [chapter.turns for chapter in made] == [True, *[False] * (len(made) - 1)]
     assert max(place for chapter in made for place in chapter.left.values()) == room - 1
     held_to_interpreter(program, "float64", tmp_path)
     held_to_interpreter(cheapest(Request("forward_dynamics", TREE)).program, "float32", tmp_path)
+    monkeypatch.setattr(kernel, "LONGEST", 100)
+    text = Straight(program, "float64").source
+    assert all(f"__launch_bounds__(128, 2) {name}(" in text for name in ("run", "again"))  # or 32 registers are taken
 
 
 # Long chains

@@ -8,6 +8,9 @@ typedef float real;
 #define APART __device__ __noinline__
 #define TABLE static __constant__ const
 #define NUMBERS static __constant__
+#define NEAR(name, count)           \
+    extern __shared__ real shared[]; \
+    real *const name = shared + threadIdx.x
 #define EACH(e, count) _Pragma("unroll") for (int e = 0; e < (count); ++e)
 #define TURNS(s, count) _Pragma("unroll 1") for (int s = 0; s < (count); ++s)
 #else
@@ -18,6 +21,7 @@ typedef float real;
 #define APART static
 #define TABLE static const
 #define NUMBERS static const
+#define NEAR(name, count) real name[count]
 #define EACH(e, count) for (int e = 0; e < (count); ++e)
 #define TURNS EACH
 #endif

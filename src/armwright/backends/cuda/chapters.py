@@ -1,7 +1,8 @@
 """A part of a program that is too long for one function, as several that follow one another.
 
 For twice as many statements compilers take more than twice as long: of the derivatives of a humanoid, three minutes.
-What a chapter leaves for later ones lies in memory, and each reads of it what it needs.
+What a chapter leaves for later ones lies in memory, and each reads of it what it needs. The first has all sines, so
+that no other has to be compiled again for those of large angles.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ humanoid in double precision twice as much.
 """
 
 
+SINES = ("sin", "cos")
+
+
 class Chapter(NamedTuple):
     """What is computed, in this order; where what it takes and what it leaves lies, by the numbers of nodes."""
 
@@ -27,13 +31,15 @@ class Chapter(NamedTuple):
     taken: dict[int, int]
     left: dict[int, int]
 
+    @property
+    def turns(self) -> bool:
+        """Whether there are angles in it."""
+        return any(node.op in SINES for node in self.nodes)
+
 
 def chapters(part: Part, double: bool) -> tuple[list[Chapter], int]:
     """All of a part, and how many numbers they need room for."""
-    nodes = part.order.nodes
-    whole = len(nodes) <= (LONGEST if part.order.most <= ROOM[double] else CROWDED)
-    length = len(nodes) if whole else -(-len(nodes) // -(-len(nodes) // LENGTH))
-    pieces = [nodes[k : k + length] for k in range(0, max(1, len(nodes)), max(1, length))]
+    pieces = _pieces(part.order.nodes, LONGEST if part.order.most <= ROOM[double] else CROWDED)
     home = {node.index: c for c, piece in enumerate(pieces) for node in piece if node.op not in LEAVES}
     last = dict[int, int]()
     for c, piece in enumerate(pieces):
@@ -45,6 +51,23 @@ def chapters(part: Part, double: bool) -> tuple[list[Chapter], int]:
         taken = {i: places[i] for i in used if home.get(i, c) < c}
         made.append(Chapter(piece, taken, {x.index: places[x.index] for x in piece if x.index in places}))
     return made, size
+
+
+def _pieces(nodes: Sequence[Expr], longest: int) -> list[Sequence[Expr]]:
+    """All of them at once, or the sines of plain angles and then so many at a time."""
+    if len(nodes) <= longest:
+        return [nodes]
+    first = {x.index for node in nodes if node.op in SINES and (found := _plain(node.args[0])) for x in (node, *found)}
+    rest = [node for node in nodes if node.index not in first]
+    length = -(-len(rest) // -(-len(rest) // LENGTH))
+    early = [node for node in nodes if node.index in first]
+    return [*([early] if early else []), *(rest[k : k + length] for k in range(0, len(rest), length))]
+
+
+def _plain(angle: Expr) -> list[Expr]:
+    """An angle and what it is computed from, if that is nothing but what is given."""
+    known = all(x.op in LEAVES for x in angle.args)
+    return [angle, *angle.args] if known else []
 
 
 def _operands(node: Expr, fused: set[int]) -> Iterable[int]:

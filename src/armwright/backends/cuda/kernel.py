@@ -72,7 +72,8 @@ def shared(program: Program, layout: Layout, double: bool) -> int:
 
 
 def _kernel(program: Program, layout: Layout, double: bool) -> str:
-    limits = bounds(program, layout, double) if not layout.blocks else f"{BLOCK}, {layout.blocks}"
+    each = block(program, layout, double)
+    limits = f"{each}, {layout.blocks}" if layout.blocks else bounds(program, double, each)
     rows = tuple(kind == ROW for kind in (*layout.arguments, layout.out))
     if layout.bulk:
         return bulk.copied(program, rows[:-1], double, limits, lambda s: _unused(program, s))
@@ -86,12 +87,14 @@ def _kernel(program: Program, layout: Layout, double: bool) -> str:
     return beside.fetched(program, side, layout.pairs, double, limits, lambda s: _unused(program, s))
 
 
-def bounds(program: Program, layout: Layout, double: bool) -> str:
-    """Launch bounds: a long program, left to itself, takes all 255 registers for latencies that more threads hide."""
-    threads = block(program, layout, double)
-    if len(program.nodes) >= LONGEST and threads == BLOCK:
-        return f"{BLOCK}, {FEWEST}"
-    return f"{threads}, {BESIDE * SMALL // threads}" if threads and _many(program, double) else str(threads)
+def bounds(program: Program, double: bool, each: int = BLOCK) -> str:
+    """Launch bounds for blocks of so many threads.
+
+    A long program, left to itself, takes all 255 registers for latencies that more threads hide.
+    """
+    if len(program.nodes) >= LONGEST:
+        return f"{each}, {FEWEST * BLOCK // each}"
+    return f"{each}, {BESIDE * SMALL // each}" if each and _many(program, double) else str(each)
 
 
 def _many(program: Program, double: bool) -> bool:
@@ -153,8 +156,7 @@ FUNCTION void judge(const Call &call, whole i, real sum)
 def _state(program: Program) -> dict[str, str]:
     names = [name for name, _ in program.arguments]
     return {
-        "block": str(BLOCK),
-        "bounds": f"{BLOCK}, {FEWEST}" if len(program.nodes) >= LONGEST else str(BLOCK),
+        "bounds": bounds(program, double=True),
         "load": " ".join(f"const Input {name} = state_of(call.{name}, i);" for name in names),
         "given": ", ".join(names),
         "unused": _unused(program),

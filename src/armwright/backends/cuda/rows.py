@@ -50,9 +50,8 @@ def staged(program: Program, rows: Sequence[bool], double: bool, bounds: str, un
     names = ", ".join(name for name, _ in program.arguments)
     result, deliver = _results(program.results, place * 32) if out else (_ELSEWHERE, "")
     warps = threads(program, rows, double) // 32
-    limits = bounds if warps * 32 == BLOCK else str(warps * 32)
     return f"""{ROW}{_PARTS.format(vector="double2" if double else "float4", beside=2 if double else 4)}
-extern "C" __global__ void __launch_bounds__({limits}) run(const __grid_constant__ Call call)
+extern "C" __global__ void __launch_bounds__({bounds}) run(const __grid_constant__ Call call)
 {{
     __shared__ __align__(16) real all[{warps}][{_room(program, rows)}];
     real *const shared = all[threadIdx.x / 32];

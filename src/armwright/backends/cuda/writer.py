@@ -112,26 +112,34 @@ def _in_parts(stage: Stage, name: str, double: bool, kind: str = "FUNCTION") -> 
 
 def _part(program: Program, part: Part, name: str, double: bool, kind: str = "FUNCTION") -> str:
     """A function of some outputs; where it would be too long, one that calls its chapters."""
-    written, room = chapters(part, double)
-    if len(written) == 1:
-        return "\n".join([*_tables(part, name), *_statements(program, part, name, double, kind, written[0])])
-    calls = [f"    good &= {name}_{LEFT}{c}<careful>({given(program, (LEFT,))}, out);" for c in range(len(written))]
-    texts = [
-        line
-        for c, chapter in enumerate(written)
-        for line in _statements(program, part, f"{name}_{LEFT}{c}", double, "APART", chapter, (LEFT,))
-    ]
-    main = f"{head(program, name)}\n{{\n    real {LEFT}[{max(1, room)}];\n    bool good = true;"
-    return "\n".join([*_tables(part, f"{name}_{LEFT}0"), *texts, main, *calls, "    return good;\n}"])
+    (first, *rest), room = chapters(part, double)
+    tables, last = _numbers(part, name, double)
+    if not rest:
+        return "\n".join([*tables, *_statements(program, part, name, double, kind, first, last)])
+    texts, calls = list[str](), list[str]()
+    for c, chapter in enumerate((first, *rest)):
+        own = f"{name}_{LEFT}{c}"
+        texts += _statements(program, part, own, double, "APART", chapter, further=(LEFT,))
+        sines = "careful" if chapter.turns else "false"
+        calls.append(f"    good &= {own}<{sines}>({given(program, (LEFT,))}, out);")
+    begin = f"{head(program, name)}\n{{\n    real {LEFT}[{max(1, room)}];\n    bool good = true;"
+    return "\n".join([*tables, *texts, begin, *calls, *last, "    return good;\n}"])
 
 
 def _statements(
-    program: Program, part: Part, name: str, double: bool, kind: str, chapter: Chapter, further: Sequence[str] = ()
+    program: Program,
+    part: Part,
+    name: str,
+    double: bool,
+    kind: str,
+    chapter: Chapter,
+    last: Sequence[str] = (),
+    further: Sequence[str] = (),
 ) -> Iterator[str]:
     """A function. One that stands apart is given addresses, and has a copy of `out` while it works."""
     limit = notation(double)["constant"](LARGEST**2)
     numbers = Numbers(f"{name}_numbers", double)
-    lines = _Body(program, part, name, double, chapter, numbers).lines()
+    lines = _Body(program, part, double, chapter, numbers).lines()
     yield from numbers.table()
     yield f"{head(program, name, kind, further)}\n{{"
     if kind == "APART":
@@ -139,25 +147,26 @@ def _statements(
     yield from (f"    (void){argument};" for argument in (*_unused(program, chapter), *further))
     yield "    real size = 0;"
     yield from lines
+    yield from last
     if kind == "APART":
         yield "    results = out;"
     yield f"    return careful || size <= {limit};\n}}"
 
 
-def known_outputs(part: Part) -> dict[float, list[int]]:
-    """Outputs that are one number in every state: which ones are what."""
-    found = dict[float, list[int]]()
+def _numbers(part: Part, name: str, double: bool) -> tuple[list[str], list[str]]:
+    """Outputs that are one number in every state; of those of which there are many, the places first, as a table."""
+    found, tables, lines = dict[float, list[int]](), list[str](), list[str]()
     for k, x in part.outputs:
         if (number := known(x)) is not None:
             found.setdefault(number, []).append(k)
-    return found
-
-
-def _tables(part: Part, name: str) -> Iterator[str]:
-    """The places of numbers of which there are many."""
-    for n, places in enumerate(known_outputs(part).values()):
-        if len(places) >= MANY:
-            yield f"TABLE unsigned short {name}_places{n}[] = {{{', '.join(map(str, places))}}};"
+    for n, (number, places) in enumerate(found.items()):
+        value = notation(double)["constant"](number)
+        if len(places) < MANY:
+            lines += [f"    out.put({k}, {value});" for k in places]
+        else:
+            tables.append(f"TABLE unsigned short {name}_places{n}[] = {{{', '.join(map(str, places))}}};")
+            lines.append(f"    TURNS(k, {len(places)}) out.put({name}_places{n}[k], {value});")
+    return tables, lines
 
 
 def _unused(program: Program, chapter: Chapter) -> list[str]:
@@ -206,11 +215,9 @@ class _Body:
     already, and of those it depends on, along every path, which takes it for ever.
     """
 
-    def __init__(
-        self, program: Program, part: Part, name: str, double: bool, chapter: Chapter, numbers: Numbers
-    ) -> None:
+    def __init__(self, program: Program, part: Part, double: bool, chapter: Chapter, numbers: Numbers) -> None:
         self._part, self._notation, self._fma = part, notation(double), f"fma{'' if double else 'f'}"
-        self._name, self._chapter, self._number = name, chapter, numbers.text
+        self._chapter, self._number = chapter, numbers.text
         self._places = {x: (program.arguments[a][0], k) for x, (a, k) in program.places().items()}
         self._names = dict[int, str]()
         self._lines = list[str]()
@@ -234,17 +241,7 @@ class _Body:
                 self._check(self._value(node))
         if self._unchecked:
             self._check("1")
-        first = self._chapter.nodes[:1] == self._part.order.nodes[:1]
-        return [*self._lines, *(self._numbers() if first else ())]
-
-    def _numbers(self) -> Iterator[str]:
-        """Outputs that are one number in every state, those of which there are many in a loop over their places."""
-        for n, (number, places) in enumerate(known_outputs(self._part).items()):
-            value = self._notation["constant"](number)
-            if len(places) < MANY:
-                yield from (f"    out.put({k}, {value});" for k in places)
-            else:
-                yield f"    TURNS(k, {len(places)}) out.put({self._name}_places{n}[k], {value});"
+        return self._lines
 
     def _check(self, value: str) -> None:
         """Two at a time."""
