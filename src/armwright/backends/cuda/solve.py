@@ -24,17 +24,19 @@ STATEMENTS = 6000
 Way = tuple[tuple[int, ...], tuple[int, ...]]
 
 
-def solving(program: Program, left: Equations, name: str, double: bool) -> str:
-    """What `writer.function` is of other programs."""
-    text = _Columns(program, left, name, double)
+def solving(program: Program, left: Equations, name: str, double: bool, kind: str = "FUNCTION") -> str:
+    """What `writer.function` is of other programs; one that stands apart has a copy of `out` while it works."""
+    text, apart = _Columns(program, left, name, double), kind == "APART"
     return "\n".join(
         [
             function(replace(program, equations=None), f"{name}_outputs", double),
             *text.tables(),
-            f"{text.tile()}\n{head(program, name)}\n{{",
+            f"{text.tile()}\n{head(program, name, kind)}\n{{",
+            *(["    Out out = results;"] if apart else []),
             f"    real tile[{text.size}];\n    {name}_Tile kept = {{tile}};",
             f"    const bool good = {name}_outputs<careful>({given(program)}, kept);",
             *(f"    {line}" for line in text.lines()),
+            *(["    results = out;"] if apart else []),
             "    return good;\n}",
         ]
     )
