@@ -25,6 +25,9 @@ import cupy as cp
 import numpy as np
 
 import armwright as aw
+from armwright.backends.interface import backend
+from armwright.evaluate import Subject, loop_kernel
+from armwright.formulations.problem import PROBLEMS as TABLE
 from armwright.model.urdf import at_zero, text
 
 STATES = 8_000_000
@@ -93,9 +96,18 @@ def batch(sizes: tuple[int, ...], states: int, dtype: str, columns: bool) -> lis
     return [x.T for x in made] if columns else made
 
 
-def rate(arm: aw.Robot, problem: str, dtype: str, columns: bool, states: int) -> tuple[float, float, str]:
-    """States a second, bytes a second, and what the compiler says."""
-    kernel: Any = aw.compile(arm, problem, target="cuda", dtype=dtype).kernel
+def looped(arm: aw.Robot, problem: str, dtype: str) -> Any:
+    """The kernel of a chain that goes along its joints, however short it is."""
+    record = TABLE[problem]
+    assert record.loop is not None
+    return loop_kernel(backend("cuda"), record.loop, Subject(arm, record, np.dtype(dtype)), ())
+
+
+def rate(
+    arm: aw.Robot, problem: str, dtype: str, columns: bool, states: int, kernel: Any = None
+) -> tuple[float, float, str]:
+    """States a second, bytes a second, and what the compiler says; of a kernel, or the one that a user has."""
+    kernel = kernel or aw.compile(arm, problem, target="cuda", dtype=dtype).kernel
     sizes, results = kernel.sizes, math.prod(kernel.shape)
     arrays = batch(sizes, states, dtype, columns)
     if arm.balls:
@@ -174,25 +186,24 @@ def kinematics() -> Iterator[Line]:
 
 
 def robots() -> Iterator[Line]:
-    copy = bandwidth()
+    copy, chain = bandwidth(), aw.random_robot(30, 1)
     arms = {
         "puma560, 6 joints": aw.load("puma560"),
         "panda, 7 joints": aw.load("panda"),
         "a chain of 12 joints": aw.random_robot(12, 1),
-        "a chain of 24 joints, straight code": aw.random_robot(24, 1),
-        "a chain of 30 joints, in a loop": aw.random_robot(30, 1),
+        "a chain of 30 joints": chain,
+        "a chain of 30 joints, in a loop": chain,
         "anymal_c, 12 joints and a free base": aw.load("anymal_c"),
         "g1, 29 joints and a free base": aw.load("g1"),
     }
     for name, arm in arms.items():
-        for problem in ("inverse_dynamics", "forward_dynamics"):
+        for problem in PROBLEMS[:3]:
             for dtype in ("float32", "float64"):
-                try:
-                    each, moved, said = rate(arm, problem, dtype, True, 2_000_000)
-                except aw.ArmwrightError as error:
-                    yield (name, problem, dtype, str(error))
-                    continue
-                yield (name, problem, dtype, f"{each / 1e9:.3f} G/s", f"{100 * moved / copy:.1f} % of copy", said)
+                kernel = looped(arm, problem, dtype) if "loop" in name else None
+                for columns in (True, False):
+                    each, moved, said = rate(arm, problem, dtype, columns, 1_000_000, kernel)
+                    lie, share = "columns" if columns else "rows", f"{100 * moved / copy:.1f} % of copy"
+                    yield (name, problem, dtype, lie, f"{each / 1e9:.3f} G/s", share, said)
 
 
 def peers() -> Iterator[Line]:

@@ -146,6 +146,11 @@ def test_steps_leave_quaternions_at_unit_length(kind: str, tmp_path: Path) -> No
     held_to_interpreter(advancing(robot, kind, "rk4"), "float64", tmp_path, (0.01, 2))
 
 
+def test_derivatives_of_large_robots_stand_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("armwright.backends.cuda.advance.LARGE", 0)
+    held_to_interpreter(advancing(aw.load("stanford"), "slopes", "rk1"), "float64", tmp_path, (0.004, 2))
+
+
 # Equations, and programs in parts
 
 

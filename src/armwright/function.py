@@ -61,7 +61,7 @@ class Function:
         self._record = record = problem_of(problem)
         if record.of_frame:
             _ = robot.end
-        self._form = form_of(record, robot, formulation is not None, vary)
+        self._form = form_of(record, robot, formulation is not None, vary, backend(target).unrolled)
         self._subject = Subject(robot, record, self.dtype)
         self.arguments = (*record.arguments, *vary)
         # a varied parameter of one number has no axis of its own
@@ -230,15 +230,18 @@ class Function:
     def source(self) -> str:
         """The generated code: LLVM IR for the CPU."""
         if self._form is Form.WRITTEN:
-            raise InputError(f"{too_long(self.robot, f'{self.problem} is compiled')}: it has no source")
+            raise InputError(f"{self._too_long(f'{self.problem} is compiled')}: it has no source")
         return self._kernel(()).source
 
     @property
     def kernel(self) -> Kernel:
         """What computes states from the arguments alone, for who calls it without this object."""
         if not self._one_kernel:
-            raise InputError(too_long(self.robot, f"{self.problem} is one kernel"))
+            raise InputError(self._too_long(f"{self.problem} is one kernel"))
         return self._kernel(())
+
+    def _too_long(self, what: str) -> str:
+        return too_long(self.robot, what, longest=backend(self.target).unrolled)
 
     def _kernel(self, loads: tuple[str, ...]) -> Kernel:
         if loads not in self._kernels:
@@ -312,9 +315,9 @@ class Function:
         """How a call is evaluated; one with arrays on a card, there."""
         if self._form is Form.WRITTEN:
             if self.vary:
-                raise InputError(too_long(self.robot, "parameters can vary"))
+                raise InputError(self._too_long("parameters can vary"))
             if self.formulation.traced:
-                raise InputError(too_long(self.robot, "derivatives are"))
+                raise InputError(self._too_long("derivatives are"))
             return as_written(self.formulation, self._subject, card)
         kernel, subject, loop = self._kernel(loads), self._subject, self._record.loop
         columns = loop is not None and loop.columns

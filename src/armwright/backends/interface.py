@@ -146,6 +146,9 @@ class Backend:
     thirds as long, in a quarter of the time. Of smaller robots straight code is up to 1.6 times as fast.
     """
 
+    unrolled: int | None = None
+    """Joints of the longest chain whose problems are straight code, if not as many as anywhere."""
+
     card: Any = None
     """What takes arrays of other packages that lie where it computes, and gives them back."""
 

@@ -27,24 +27,30 @@ class Form(Enum):
     WRITTEN = "the formulation as it is written, with arrays as scalars"
 
 
-def unrolled(problem: Problem | None = None) -> int:
-    """Links of the largest robot that has straight code: of one problem, or of anything else that is traced."""
-    return UNROLLED if problem is None or problem.unrolled is None else min(UNROLLED, problem.unrolled)
+def unrolled(problem: Problem | None = None, longest: int | None = None) -> int:
+    """Joints of the longest chain that has straight code: of one problem, or of anything else that is traced.
+
+    A backend may have a `longest` of its own.
+    """
+    limits = [UNROLLED if longest is None else longest, problem.unrolled if problem else None]
+    return min(limit for limit in limits if limit is not None)
 
 
-def most_links(robot: Description, problem: Problem | None = None) -> int:
+def most_links(robot: Description, problem: Problem | None = None, longest: int | None = None) -> int:
     """How many links a robot of this shape may have for straight code."""
-    return unrolled(problem) if robot.mechanism().serial else int(BRANCHED * unrolled(problem))
+    return unrolled(problem, longest) if robot.mechanism().serial else int(BRANCHED * unrolled(problem))
 
 
-def straight(robot: Description, problem: Problem | None = None) -> bool:
+def straight(robot: Description, problem: Problem | None = None, longest: int | None = None) -> bool:
     """Whether a robot is short enough for straight code."""
-    return len(robot.links) <= most_links(robot, problem)
+    return len(robot.links) <= most_links(robot, problem, longest)
 
 
-def form_of(problem: Problem, robot: Description, chosen: bool = False, vary: tuple[str, ...] = ()) -> Form:
+def form_of(
+    problem: Problem, robot: Description, chosen: bool = False, vary: tuple[str, ...] = (), longest: int | None = None
+) -> Form:
     """How to compute a problem; `chosen` says that a formulation was asked for by name, of which no loop exists."""
-    if straight(robot, problem):
+    if straight(robot, problem, longest):
         return Form.STRAIGHT
     plain = (
         robot.mechanism().serial
@@ -55,6 +61,6 @@ def form_of(problem: Problem, robot: Description, chosen: bool = False, vary: tu
     return Form.LOOP if problem.loop is not None and plain and not chosen and not vary else Form.WRITTEN
 
 
-def too_long(robot: Description, what: str, problem: Problem | None = None) -> str:
+def too_long(robot: Description, what: str, problem: Problem | None = None, longest: int | None = None) -> str:
     """What is said where only straight code would do."""
-    return f"{what} for up to {most_links(robot, problem)} joints; {robot.name} has {len(robot.links)}"
+    return f"{what} for up to {most_links(robot, problem, longest)} joints; {robot.name} has {len(robot.links)}"

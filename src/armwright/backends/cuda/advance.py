@@ -20,6 +20,9 @@ from armwright.graph.program import Advance, Program
 MARKS = 16
 """States that are kept on the way to a gradient. Of more steps, those between are computed again on the way back."""
 
+LARGE = 5500
+"""Operations from which on derivatives of rates stand apart: within a step compilers take twice as long for them."""
+
 
 def composed(program: Program, advance: Advance, name: str, double: bool) -> str:
     """What `writer.function` is of other programs: where rates lead, derivatives of that, or the gradient back."""
@@ -39,7 +42,8 @@ def _others(program: Program, advance: Advance, name: str, double: bool) -> str:
         return function(inner, name, double)
     inner = replace(inner, shape=(3, n, n))
     left = inner.equations
-    return function(inner, name, double) if left is None else solving(inner, left, name, double)
+    kind = "APART" if len(inner.nodes) > LARGE else "FUNCTION"
+    return function(inner, name, double) if left is None else solving(inner, left, name, double, kind=kind)
 
 
 class _Combined(NamedTuple):

@@ -52,17 +52,21 @@ def _solution(program: Program, left: Equations, name: str, double: bool, tile: 
     return (_ByInverse if _inverts(program, left) else _Columns)(program, left, name, double, tile)
 
 
-def solving(program: Program, left: Equations, name: str, double: bool, tile: Tile = LOCAL) -> str:
-    """What `writer.function` is of other programs."""
-    text = _solution(program, left, name, double, tile)
+def solving(
+    program: Program, left: Equations, name: str, double: bool, tile: Tile = LOCAL, kind: str = "FUNCTION"
+) -> str:
+    """What `writer.function` is of other programs; one that stands apart has a copy of `out` while it works."""
+    text, apart = _solution(program, left, name, double, tile), kind == "APART"
     return "\n".join(
         [
             function(replace(program, equations=None), f"{name}_outputs", double),
             *text.tables(),
-            f"{text.kept()}\n{head(program, name)}\n{{",
+            f"{text.kept()}\n{head(program, name, kind)}\n{{",
+            *(["    Out out = results;"] if apart else []),
             *(f"    {line}" for line in text.room()),
             f"    const bool good = {name}_outputs<careful>({given(program)}, kept);",
             *(f"    {line}" for line in text.lines()),
+            *(["    results = out;"] if apart else []),
             "    return good;\n}",
         ]
     )
