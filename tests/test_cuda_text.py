@@ -13,7 +13,7 @@ import on_cpu
 import pytest
 
 import armwright as aw
-from armwright.backends.cuda import chapters, kernel, loop, split
+from armwright.backends.cuda import bulk, chapters, kernel, loop, split
 from armwright.backends.cuda.backend import NONE, Looped, Straight
 from armwright.backends.cuda.device import Array
 from armwright.backends.interpreter import Interpreted, Swept
@@ -44,12 +44,14 @@ def states_of(program: Program, dtype: str, last: tuple[float, float] | None = N
     return [x.astype(dtype) for x in arrays]
 
 
-def held_to_interpreter(program: Program, dtype: str, folder: Path, last: tuple[float, float] | None = None) -> None:
+def held_to_interpreter(
+    program: Program, dtype: str, folder: Path, last: tuple[float, float] | None = None, text: str = ""
+) -> None:
     arrays = states_of(program, dtype, last)
     expected = np.empty((STATES, program.results), dtype)
     assert Interpreted(program, dtype).run(arrays, expected)
     found, code = np.empty_like(expected), Straight(program, dtype)
-    assert on_cpu.computed(code, code.source, folder, arrays, found).all()
+    assert on_cpu.computed(code, text or code.source, folder, arrays, found).all()
     scale = np.abs(expected).max(axis=1, keepdims=True)
     assert (np.abs(found - expected) <= 2e4 * np.finfo(dtype).eps * scale).all()
 
@@ -96,26 +98,51 @@ def test_the_text_of_a_kernel_is_what_it_was() -> None:
     assert made == GOLDEN.read_text(encoding="utf-8")
 
 
-@pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc on this machine")
+def spilled(text: str, folder: Path) -> int:
+    """Bytes that nvcc has no registers for, in the worst of the kernels of a text."""
+    (folder / "kernel.cu").write_text(text)
+    command = ["nvcc", "-arch=sm_90", "-std=c++17", "-fmad=false", "--cubin", "-Xptxas", "-v", "-o", os.devnull]
+    command.append(str(folder / "kernel.cu"))
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300)
+    return max(int(x) for x in re.findall(r"(\d+) bytes spill stores", done.stderr))
+
+
+needs_nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc on this machine")
+
+
+@needs_nvcc
 @pytest.mark.parametrize("rows", [False, True])
 def test_nvcc_compiles_kernels_without_spilling(rows: bool, tmp_path: Path) -> None:
     """In parts: the derivatives of seven joints as a whole would spill two kilobytes."""
     program = written_out(cheapest(Request("inverse_dynamics_derivatives", aw.load("panda"))).program)
-    text = kernel.text(
-        program, kernel.Layout((kernel.ROW if rows else kernel.ANY,) * len(program.sizes), kernel.ANY), double=True
+    layout = kernel.Layout((kernel.ROW if rows else kernel.ANY,) * len(program.sizes), kernel.ANY)
+    text = kernel.text(program, layout, double=True)
+    assert spilled(text, tmp_path) < 200
+
+
+@needs_nvcc
+@pytest.mark.parametrize("double", [False, True])
+@pytest.mark.parametrize("way", ["fetched at once", "copied in bulk", "staged by warps"])
+def test_nvcc_compiles_every_way_to_read_states(way: str, double: bool, tmp_path: Path) -> None:
+    program = written_out(cheapest(Request("inverse_dynamics", aw.load("rr"))).program)
+    side, row = ((kind,) * len(program.sizes) for kind in (kernel.SIDE, kernel.ROW))
+    layout = {
+        "fetched at once": kernel.Layout(side, kernel.SIDE, pairs=not double),
+        "copied in bulk": kernel.Layout(row, kernel.ROW, pairs=not double, bulk=True),
+        "staged by warps": kernel.Layout(row, kernel.ROW),
+    }[way]
+    text, room = kernel.text(program, layout, double), bulk.fits(program, [True] * len(row), double)
+    assert room and not spilled(text, tmp_path)
+
+
+@needs_nvcc
+def test_nvcc_compiles_equations_in_shared_memory(tmp_path: Path) -> None:
+    program = cheapest(Request("forward_dynamics_derivatives", aw.load("puma560"), looped=True)).program
+    layout = kernel.Layout(
+        (kernel.SIDE,) * len(program.sizes), kernel.SIDE, tile=kernel.tile(program, False, 222 << 10)
     )
-    (tmp_path / "kernel.cu").write_text(text)
-    command = ["nvcc", "-arch=sm_90", "-std=c++17", "-fmad=false", "--cubin", "-Xptxas", "-v"]
-    done = subprocess.run(
-        [*command, "-o", os.devnull, str(tmp_path / "kernel.cu")],
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    spilled = [int(x) for x in re.findall(r"(\d+) bytes spill stores", done.stderr)]
-    assert spilled
-    assert max(spilled) < 200
+    text = kernel.text(program, layout, double=False)
+    assert layout.tile and spilled(text, tmp_path) < 100
 
 
 # Steps
@@ -163,6 +190,11 @@ def test_equations_are_solved(name: str, problem: str, dtype: str, tmp_path: Pat
     program = cheapest(Request(problem, robot, looped=True)).program
     assert program.equations is not None
     held_to_interpreter(program, dtype, tmp_path)
+    double = dtype == "float64"
+    all_of_it = kernel.tile(program, double, 1 << 30)
+    for tile in (all_of_it, all_of_it - 5):  # in shared memory, but for the last five numbers
+        layout = kernel.Layout((kernel.SIDE,) * 3, kernel.SIDE, tile=tile)
+        held_to_interpreter(program, dtype, tmp_path, text=kernel.text(program, layout, double))
 
 
 def test_what_keeps_too_much_is_computed_in_parts(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from armwright.graph.expression import Expr, Operand, schedule
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)  # an expression written out is longer than anybody reads
 class Program:
     """`arguments` are arrays of inputs, such as q = (q1, ..., qn); `outputs` fill an array of the given shape.
 
