@@ -3,17 +3,22 @@
     pip install ".[cuda]" && python benchmarks/gpu.py
 
 Bytes are those that must be read and written; the copy bandwidth and the arithmetic peak are measured first. Every
-figure is the best of several turns of ten launches each. Peers that are installed are run, of the others it is said why
-not. With a name of a section (`limits`, `states`, `rollouts`, `robots`, `peers`) only that is measured.
+figure is the best of several turns of ten launches each. Peers that are installed (frax, adam-robotics, bard) are run,
+cuRobo's kernel is compiled from the checkout that CUROBO_SOURCE names; of the others it is said why not. With a name of
+a section (`limits`, `states`, `rollouts`, `kinematics`, `robots`, `peers`) only that is measured.
 """
 
 from __future__ import annotations
 
 import math
+import os
+import subprocess
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import cupy as cp
@@ -23,6 +28,7 @@ import armwright as aw
 from armwright.backends.interface import backend
 from armwright.evaluate import Subject, loop_kernel
 from armwright.formulations.problem import PROBLEMS as TABLE
+from armwright.model.urdf import at_zero, text
 
 STATES = 8_000_000
 PROBLEMS = (
@@ -33,6 +39,7 @@ PROBLEMS = (
     "forward_dynamics_derivatives",
 )
 Line = tuple[str, ...]
+Functions = dict[str, Callable[[], Any]]
 
 FLOPS = """extern "C" __global__ void run(real *out, int turns) {
     const real x = (real)0.999, y = (real)0.1;
@@ -135,6 +142,7 @@ def rollouts() -> Iterator[Line]:
         ]
         yield ("RK4 in registers, 100 steps", dtype, f"{rolls[-1].steps_per_second / 1e9:.2f} G steps/s")
     for count in (1000, 10_000_000):
+        cp.get_default_memory_pool().free_all_blocks()
         begin = time.perf_counter()
         aw.simulate_batch(
             arm,
@@ -149,6 +157,32 @@ def rollouts() -> Iterator[Line]:
         took = time.perf_counter() - begin
     memory = cp.get_default_memory_pool().total_bytes() / 1e9
     yield ("10 million rollouts of 1 s, random payloads", "float32", f"{took:.2f} s, {memory:.1f} GB of the card")
+
+
+def kinematics() -> Iterator[Line]:
+    """Inverse kinematics, for poses on the card, from no start and from one nearby; and by all cores."""
+    arm, count = aw.load("panda"), 1_000_000
+    low, high = np.array([joint.limits for joint in arm.joints]).T
+    q = cp.asarray(np.random.default_rng(0).uniform(low, high, (count, arm.n)))
+    T = aw.compile(arm, "forward_kinematics", target="cuda")(q)
+    kernel: Any = arm._solver("full", False, (), "cuda").whole
+    for what, start in (("from anywhere", None), ("from 0.1 rad away", q + 0.1)):
+        for targets in (1000, count, count):
+            begin = time.perf_counter()
+            given = None if start is None else start[:targets]
+            _, solved = arm.inverse_kinematics(T[:targets], given, raises=False, target="cuda")
+            took = time.perf_counter() - begin
+        share = f"{100 * float(solved.mean()):.3f} % solved"
+        said = f"{kernel.code.registers} registers, {kernel.code.spilled} B spilled"
+        yield ("inverse kinematics", what, "float64", f"{count / took / 1e6:.2f} M targets/s", share, said)
+    try:
+        few = T[: count // 20].get()
+        arm.inverse_kinematics(few[:1000], raises=False)
+        begin = time.perf_counter()
+        arm.inverse_kinematics(few, raises=False)
+        yield ("our CPU", "from anywhere", f"{len(few) / (time.perf_counter() - begin) / 1e6:.3f} M targets/s")
+    except ImportError as error:
+        yield ("our CPU", "not run", str(error))
 
 
 def robots() -> Iterator[Line]:
@@ -173,72 +207,209 @@ def robots() -> Iterator[Line]:
 
 
 def peers() -> Iterator[Line]:
-    """The same robot, card and batch."""
-    arm, count = aw.load("panda"), 1_000_000
-    own = {p: rate(arm, p, "float32", False, count)[0] for p in PROBLEMS[:2]}
-    for problem, each in own.items():
-        yield ("armwright", problem, "float32", f"{each / 1e9:.2f} G/s")
-    for name, made in (("frax", _frax), ("our function exported to JAX", _exported)):
+    """The same robot, card and batch, each in a process of its own: what ends badly there ends nothing here."""
+    for name in ("armwright", *PEERS):
+        done = subprocess.run(
+            [sys.executable, __file__, name], check=False, capture_output=True, text=True, timeout=600
+        )
+        yield from (tuple(line.split(" | ")) for line in done.stdout.splitlines())
+        if done.returncode:
+            yield (name, "ended badly", " ".join(done.stderr.split())[:200])
+
+
+def _peer(name: str) -> Iterator[Line]:
+    """In the whole batch, or in a smaller one where that is too much for it; without friction, which peers have not."""
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # or JAX takes the card for itself
+    arm, count = aw.load("panda").with_friction(viscous=0, coulomb=0), 1_000_000
+    given = cp.random.RandomState(1).uniform(-1, 1, (3, count, arm.n)).astype(cp.float32)
+    own = {problem: rate(arm, problem, "float32", False, count)[0] for problem in PROBLEMS[:2]}
+    if name == "armwright":
+        yield from (("armwright", problem, "float32", f"{each / 1e9:.2f} G/s") for problem, each in own.items())
+        yield from _cpu(arm, cp.asnumpy(given))
+        return
+    ours = {problem: aw.compile(arm, problem, target="cuda", dtype="float32")(*given) for problem in own}
+    for some in (count, 2**16):
+        problem = "dynamics"
         try:
-            functions = made(arm)
+            for problem, function in PEERS[name](arm, given[:, :some]).items():
+                yield (name, problem, f"{some} states", *_beside(function, ours[problem][:some], own[problem]))
+            return
         except Exception as error:
-            yield (name, "not run", f"{type(error).__name__}: {str(error)[:100]}")
-            continue
-        for problem, function in functions.items():
-            yield _beside(name, problem, function, own[problem], count)
-    for name in ("curobo", "adam", "bard"):
-        try:
-            __import__(name)
-            yield (name, "not run", "installed, without an inverse dynamics of batches that could be called here")
-        except Exception as error:
-            yield (name, "not run", f"{type(error).__name__}: {str(error)[:100]}")
+            yield (name, problem, "not run", f"{type(error).__name__}: {' '.join(str(error).split())[:200]}")
+            if isinstance(error, ImportError):
+                return
+
+
+def _cpu(arm: aw.Robot, states: Any) -> Iterator[Line]:
     try:
-        given = np.random.default_rng(0).uniform(-1, 1, (3, count, arm.n)).astype(np.float32)
         function = aw.compile(arm, "inverse_dynamics", dtype="float32")
-        function(*given)
-        begin = time.perf_counter()
-        function(*given)
-        yield ("our CPU, all cores", "inverse_dynamics", f"{count / (time.perf_counter() - begin) / 1e9:.3f} G/s")
     except ImportError as error:
         yield ("our CPU", "not run", str(error))
+        return
+    function(*states)
+    begin = time.perf_counter()
+    function(*states)
+    each = states.shape[1] / (time.perf_counter() - begin)
+    yield ("our CPU, all cores", "inverse_dynamics", f"{each / 1e9:.3f} G/s")
 
 
-def _beside(name: str, problem: str, function: Callable[..., Any], own: float, count: int) -> Line:
-    import jax  # noqa: PLC0415
-
-    given = [jax.numpy.asarray(x) for x in np.random.default_rng(0).uniform(-1, 1, (3, count, 7)).astype(np.float32)]
-    jax.block_until_ready(function(*given))
+def _beside(function: Callable[[], Any], ours: Any, own: float) -> Line:
+    """Timed where it gives what ours gives: what is wrong is not worth its time."""
+    error = float(cp.abs(cp.asarray(_done(function())) - ours).max() / cp.abs(ours).max())
+    if not error <= 1e-3:
+        raise ArithmeticError(f"its results are {error:.1e} of the largest away from ours")
     best = np.inf
-    for _ in range(5):
+    for _ in range(6):  # the first turn finds the compiler still at work
         begin = time.perf_counter()
         for _ in range(5):
-            last = function(*given)
-        jax.block_until_ready(last)
+            last = function()
+        _done(last)
         best = min(best, (time.perf_counter() - begin) / 5)
-    return (name, problem, f"{count / best / 1e9:.3f} G/s", f"{own * best / count:.0f} times slower than ours")
+    each = len(ours) / best
+    return f"{each / 1e9:.3g} G/s", f"{own / each:.1f} times slower than ours", f"{error:.0e} away"
 
 
-def _frax(arm: aw.Robot) -> dict[str, Callable[..., Any]]:
-    from armwright.study.peers.frax import Frax  # noqa: PLC0415
+def _done(result: Any) -> Any:
+    """The same when it is there: JAX has threads of its own, which the card knows nothing of."""
+    if hasattr(result, "block_until_ready"):
+        result.block_until_ready()
+    cp.cuda.Device().synchronize()
+    return result
 
-    theirs = Frax(arm)
-    return {"inverse_dynamics": theirs.inverse_dynamics, "forward_dynamics": theirs.forward_dynamics}
+
+def _in_jax(given: Any) -> list[Any]:
+    import jax  # noqa: PLC0415
+
+    jax.config.update("jax_default_matmul_precision", "highest")  # or factors are rounded to the ten bits of TF32
+    return [jax.dlpack.from_dlpack(x) for x in given]
 
 
-def _exported(arm: aw.Robot) -> dict[str, Callable[..., Any]]:
+def _exported(arm: aw.Robot, given: Any) -> Functions:
     import jax  # noqa: PLC0415
 
     made = aw.export(arm, to="jax", functions=PROBLEMS[:2])
-    return {name: jax.jit(jax.vmap(made[name])) for name in PROBLEMS[:2]}
+    return {name: partial(jax.jit(jax.vmap(made[name])), *_in_jax(given)) for name in PROBLEMS[:2]}
 
 
-SECTIONS = {"limits": limits, "states": states, "rollouts": rollouts, "robots": robots, "peers": peers}
+def _frax(arm: aw.Robot, given: Any) -> Functions:
+    from armwright.study.peers.frax import Frax  # noqa: PLC0415
+
+    theirs = Frax(arm)
+    return {name: partial(getattr(theirs, name), *_in_jax(given)) for name in PROBLEMS[:2]}
+
+
+def _adam(arm: aw.Robot, given: Any) -> Functions:
+    """Batches as it takes them, compiled by XLA; its bases float, and ours is held by leaving out their six rows."""
+    import jax  # noqa: PLC0415
+    import jax.numpy as jnp  # noqa: PLC0415
+    from adam.jax import KinDynComputations  # noqa: PLC0415
+
+    names, gravity = [joint.name for joint in arm.joints], jnp.array([*arm.gravity, 0, 0, 0])
+    theirs = KinDynComputations(text(arm), names, jnp.float32, gravity=gravity)
+
+    def equation(q: Any, qd: Any) -> tuple[Any, Any]:
+        base, still = jnp.broadcast_to(jnp.eye(4, dtype=q.dtype), (len(q), 4, 4)), jnp.zeros((len(q), 6), q.dtype)
+        return theirs.mass_matrix(base, q)[:, 6:, 6:], theirs.bias_force(base, q, still, qd)[:, 6:]
+
+    def inverse_dynamics(q: Any, qd: Any, qdd: Any) -> Any:
+        M, h = equation(q, qd)
+        return (M @ qdd[..., None])[..., 0] + h
+
+    def forward_dynamics(q: Any, qd: Any, tau: Any) -> Any:
+        M, h = equation(q, qd)
+        return jnp.linalg.solve(M, (tau - h)[..., None])[..., 0]
+
+    return {f.__name__: partial(jax.jit(f), *_in_jax(given)) for f in (inverse_dynamics, forward_dynamics)}
+
+
+def _bard(arm: aw.Robot, given: Any, compiled: bool) -> Functions:
+    """Kinematics and dynamics in one call, as its own benchmark has them."""
+    import bard  # noqa: PLC0415
+    import torch  # noqa: PLC0415
+
+    model = bard.build_model_from_urdf(text(arm)).to(dtype=torch.float32, device="cuda")
+    model.enable_compilation(compiled)
+    data = bard.create_data(model, max_batch_size=given.shape[1])
+    q, qd, x = (torch.from_dlpack(x) for x in given)
+    gravity = torch.tensor(arm.gravity, dtype=torch.float32, device="cuda")
+
+    def run(algorithm: Callable[..., Any]) -> Any:
+        bard.update_kinematics(model, data, q, qd)
+        return algorithm(model, data, x, gravity=gravity)
+
+    return {"inverse_dynamics": partial(run, bard.rnea), "forward_dynamics": partial(run, bard.aba)}
+
+
+def _curobo(arm: aw.Robot, given: Any) -> Functions:
+    """Its kernel alone, compiled and launched as its backend of cuda.core does it, on the links that move."""
+    if not (source := os.environ.get("CUROBO_SOURCE")):
+        raise ImportError("CUROBO_SOURCE does not name a checkout of cuRobo v2")
+    n, count = arm.n, given.shape[1]
+    folder = Path(source).resolve() / "curobo/_src/curobolib/kernels/dynamics"
+    name = f"curobo::dynamics::rnea_forward_kernel<{n}, {n}, 1, false>"
+    code = 'typedef signed char int8_t;\ntypedef short int16_t;\n#include "rnea_forward_kernel.cuh"'
+    options = ("-std=c++17", f"-I{folder}", "--prec-div=false", "--prec-sqrt=false")
+    kernel = cp.RawModule(code=code, options=options, name_expressions=[name]).get_function(name)
+    tables, cache = _curobo_tables(arm), cp.empty((count, n, 20), cp.float32)
+    share = 4 * 12 * n  # bytes of shared memory for a state, of which its DynamicsLaunchCfg makes a block
+    most = min(48 * 1024 // share, 256) // 32 * 32
+    block = max((most, most - 32), key=lambda states: 100 * 1024 // (states * share) * states)
+    tau = cp.empty((count, n), cp.float32)
+    arguments = (tau, *given, *tables, cache, np.intp(0), np.int32(count), np.int32(n))
+
+    def inverse_dynamics() -> Any:
+        kernel((-(-count // block),), (block,), arguments, shared_mem=block * share)
+        return tau
+
+    return {"inverse_dynamics": inverse_dynamics}
+
+
+def _curobo_tables(arm: aw.Robot) -> list[Any]:
+    """The robot as its KinematicsParams hold it: a chain of joints that turn about z."""
+    frames = [at_zero(joint) for joint in arm.joints]
+    frames[0] = np.asarray(arm.base) @ frames[0]
+    bodies = [np.asarray(link.inertia) for link in arm.links]
+    rows, columns = [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]
+    links = np.arange(arm.n, dtype=np.int16)
+    tables = (
+        np.float32([T[:3] for T in frames]),
+        np.float32([(*link.com, link.mass) for link in arm.links]),
+        np.float32([(*body[rows, columns], 0, 0) for body in bodies]),
+        np.full(arm.n, 5, np.int8),
+        links,
+        links - np.int16(1),
+        np.float32([(1, 0)] * arm.n),
+        np.float32([0, 0, 0, *(-np.array(arm.gravity))]),
+        np.arange(arm.n + 1, dtype=np.int16),
+        links,
+    )
+    return [cp.asarray(table) for table in tables]
+
+
+PEERS: dict[str, Callable[[aw.Robot, Any], Functions]] = {
+    "our function exported to JAX": _exported,
+    "frax": _frax,
+    "adam in JAX": _adam,
+    "curobo, its kernel alone": _curobo,
+    "bard": partial(_bard, compiled=False),
+    "bard, compiled": partial(_bard, compiled=True),
+}
+
+
+SECTIONS = {
+    "limits": limits,
+    "states": states,
+    "rollouts": rollouts,
+    "kinematics": kinematics,
+    "robots": robots,
+    "peers": peers,
+}
 
 
 def main() -> None:
     warnings.simplefilter("ignore")
     for name in sys.argv[1:] or SECTIONS:
-        for line in SECTIONS[name]():
+        for line in SECTIONS[name]() if name in SECTIONS else _peer(name):
             print(" | ".join(line), flush=True)
 
 

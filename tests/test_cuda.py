@@ -73,6 +73,8 @@ def test_problems_of_robots(problem: str) -> None:
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_derivatives(problem: str, dtype: str) -> None:
     function, host = aw.compile(PANDA, problem, target="cuda", dtype=dtype), given(PANDA, problem, 100, dtype)
+    if dtype == "float64":
+        host[0][::9, :6] *= 1e8
     for order in ("C", "F"):
         agrees(PANDA, problem, dtype, host, function(*(cp.asarray(x, order=order) for x in host)))
 
@@ -185,10 +187,25 @@ def test_wrenches_and_what_varies() -> None:
     assert np.allclose(function(*map(cp.asarray, host), 1.5).get(), held, rtol=1e-12)
 
 
-def test_a_bad_state_is_named() -> None:
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_large_results_are_no_bad_ones(dtype: str, order: str) -> None:
+    """Results are checked by their products, which overflow before they do."""
+    host = given(PANDA, "inverse_dynamics", 100, dtype)
+    host[2][50] *= 1e25 if dtype == "float32" else 1e200
+    function = aw.compile(PANDA, "inverse_dynamics", target="cuda", dtype=dtype)
+    result, good = function(*(cp.asarray(x, order=order) for x in host), raises=False)
+    assert good.all() and cp.isfinite(result).all()
+    host[0][70, 0] = np.inf  # on which nothing depends
+    _, good = function(*(cp.asarray(x, order=order) for x in host), raises=False)
+    assert np.flatnonzero(~good.get()).tolist() == [70]
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_bad_state_is_named(order: str) -> None:
     host = given(PANDA, "inverse_dynamics", 100, "float64")
     host[1][37, 3] = np.nan
-    there = [cp.asarray(x) for x in host]
+    there = [cp.asarray(x, order=order) for x in host]
     function = aw.compile(PANDA, "inverse_dynamics", target="cuda")
     with pytest.raises(aw.InputError, match=r"qd\[37, 3\] is nan"):
         function(*there)
@@ -234,6 +251,58 @@ def test_a_stepper_steps_there(dtype: str) -> None:
         assert np.allclose(a.get(), b, rtol=100 * within, atol=100 * within)
 
 
+# Inverse kinematics
+
+
+def reached(arm: aw.Robot, T: np.ndarray, **options: Any) -> None:
+    """What is found there is what is found here, but for a few targets on whose way rounding decides."""
+    meant, known = arm.inverse_kinematics(T, raises=False, target="python", **options)
+    there = {name: cp.asarray(x) if isinstance(x, np.ndarray) else x for name, x in options.items()}
+    q, solved = arm.inverse_kinematics(cp.asarray(T), raises=False, target="cuda", **there)
+    copied, _ = arm.inverse_kinematics(T, raises=False, target="cuda", **options)
+    assert isinstance(q, cp.ndarray) and isinstance(solved, cp.ndarray)
+    q, solved = q.get(), solved.get()
+    assert np.array_equal(q, copied) and q.shape == meant.shape
+    few = 2 + len(T) // 50
+    assert np.count_nonzero(solved != known) <= few
+    assert np.count_nonzero(np.abs(q - meant).max(axis=-1)[solved & known] > 1e-6) <= few
+    found = aw.compile(arm, "forward_kinematics", target="python")(q[solved])
+    assert np.abs(found - T[solved]).max() < 1e-9 or "orientation" in options
+
+
+@pytest.mark.parametrize("name", ["panda", "puma560", "stanford"])
+def test_inverse_kinematics_finds_what_it_finds_here(name: str) -> None:
+    arm = aw.load(name)
+    low, high = np.array([joint.limits or (-3, 3) for joint in arm.joints]).T
+    q = np.random.default_rng(1).uniform(low, high, (300, arm.n))
+    T = aw.compile(arm, "forward_kinematics", target="python")(q)
+    T[::60, :3, 3] *= 4
+    for options in ({}, {"q0": q + 0.2}, {"orientation": "axis"}, {"orientation": "free"}, {"attempts": 3}):
+        reached(arm, T, **options)
+    many = cp.asarray(np.tile(T[1:60], (3000, 1, 1)))
+    found, solved = arm.inverse_kinematics(many, raises=False, target="cuda")
+    assert bool((found.reshape(3000, 59, -1) == found[:59]).all()) and bool(
+        (solved.reshape(3000, 59) == solved[:59]).all()
+    )
+
+
+def test_targets_out_of_reach_and_what_is_no_pose() -> None:
+    T = aw.compile(PANDA, "forward_kinematics", target="python")(np.tile(np.linspace(-0.5, 0.4, 7), (40, 1)))
+    T[21, 0, 3] += 5
+    with pytest.raises(aw.UnreachableError, match=r"1 of 40 targets, the first T\[21\]") as told:
+        PANDA.inverse_kinematics(cp.asarray(T), target="cuda")
+    assert isinstance(told.value.q, cp.ndarray) and told.value.q.shape == (40, 7)
+    T[3, 0, 1] += 1e-6
+    with pytest.raises(aw.InputError, match=r"T\[3\] is not a pose: its upper left 3x3 block is not a rotation"):
+        PANDA.inverse_kinematics(cp.asarray(T), target="cuda")
+
+
+def test_turns_far_away() -> None:
+    arm = aw.load("rr")
+    q0 = np.array([0.2, 0.3]) + 2 * np.pi * 10**6
+    reached(arm, aw.compile(arm, "forward_kinematics", target="python")([[0.3, 0.4], [1.0, -2.0]]), q0=q0)
+
+
 # Arrays of other packages
 
 
@@ -246,6 +315,9 @@ def test_torch_takes_and_gets_tensors() -> None:
     assert tau.is_cuda
     with torch.cuda.stream(torch.cuda.Stream()):
         assert torch.equal(function(q.detach(), qd.detach(), x.detach()), tau)
+    T = aw.compile(PANDA, "forward_kinematics", target="cuda")(q.detach())
+    found, solved = PANDA.inverse_kinematics(T, q.detach() + 0.1, raises=False, target="cuda")
+    assert found.is_cuda and solved.is_cuda and solved.dtype == torch.bool and found.shape == q.shape
     stepper = aw.stepper(PANDA, dt=1e-2, target="cuda")
     assert torch.autograd.gradcheck(lambda *a: robots.inverse_dynamics(PANDA, *a), (q, qd, x))
     assert torch.autograd.gradcheck(lambda *a: robots.forward_dynamics(PANDA, *a), (q, qd, x))

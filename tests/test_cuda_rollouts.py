@@ -11,9 +11,10 @@ import pytest
 
 import armwright as aw
 from armwright.backends.cuda.device import cupy
+from armwright.backends.cuda.drawing import fill
+from armwright.draws import ONCE, draws
 from armwright.errors import ArmwrightError
 from armwright.robot import random_tree
-from armwright.simulation.draws import draws
 from armwright.simulation.rollouts import stop_all
 
 try:
@@ -69,14 +70,33 @@ def test_numbers_of_law_and_payload() -> None:
     there(PANDA, law, q0=HOME, duration=0.05, vary=vary, measure=["peak_torque", "energy"])
 
 
-def test_drawn_numbers_are_the_same_bit_by_bit() -> None:
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_drawn_numbers_are_the_same_bit_by_bit(dtype: str) -> None:
+    count, index = 100_000, np.arange(100_000)
     for drawn in (draws(5).uniform(-1, 2), draws(5).normal(0.5, 3.0)):
-        (column,) = drawn.columns("x", 1)
-        np.testing.assert_array_equal(cupy().asnumpy(column.numbers(7, 100_000, cupy())), column.numbers(7, 100_000))
+        (column,), out = drawn.columns("x", 1), cupy().empty(count, dtype)
+        for which, turns in ((7, ONCE), (7, index[None] // 7 - 3), (index[::-1] ** 3, index[None])):
+            fill(out[None], column, which, turns)
+            np.testing.assert_array_equal(cupy().asnumpy(out), column.numbers(which, count, turns)[0].astype(dtype))
+
+
+@pytest.mark.parametrize(
+    ("options", "within"),
+    [({"step": 0.005}, 1e-9), ({"integrator": "rkdp54"}, 1e-9), ({"step": 0.005, "dtype": "float32"}, 2e-3)],
+    ids=["fixed", "chosen", "single"],
+)
+def test_noise_is_that_of_the_interpreter(options: dict, within: float) -> None:
+    noise = aw.torque.noise(aw.draws(4).normal(0, 0.5), hold=0.02)
+    there(
+        aw.load("rr"), aw.torque.pd([0.5, -0.3], kp=20, kd=2) + noise, q0=[[0, 0], [0.1, 0.2], [0.05, 0]],
+        start=[0.0, 0.31, 0.1], duration=0.1, every=0.03, measure=["peak_torque", "energy"], keep=True, within=within,
+        events=[aw.events.position("joint1", 0.045)] if within < 1e-6 else (), **options,
+    )  # fmt: skip
 
 
 def test_parts_have_the_rollouts_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
     options = {"q0": aw.draws(1).uniform(-1, 1), "rollouts": 1000, "duration": 0.02, "measure": "peak_speed"}
+    options["torque"] = aw.torque.noise(aw.draws(2).normal(0, 1), hold=0.01)
     whole = aw.simulate_batch(PANDA, target="cuda", **options)
     monkeypatch.setattr("armwright.backends.cuda.travelling.Travelling.most", lambda self, numbers: 300)
     parts = aw.simulate_batch(PANDA, target="cuda", **options)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from on_cpu import compiled, needs_compiler
 from scipy.stats import kstest, norm
 
 import armwright as aw
+from armwright.backends.cuda import drawing
+from armwright.draws import ONCE, _normal, philox
 from armwright.errors import InputError
-from armwright.simulation.draws import _normal, philox
 
 RR = aw.load("rr")
 
@@ -28,11 +32,23 @@ def test_philox_gives_the_words_of_its_authors(word: int, key: int, expected: tu
 
 def test_draws_have_the_distribution_they_claim() -> None:
     draws = aw.draws(7)
-    uniform = draws.uniform(-2, 3).columns("x", 1)[0].numbers(0, 20000)
-    normal = draws.normal(1, 2).columns("x", 1)[0].numbers(0, 20000)
+    uniform = draws.uniform(-2, 3).columns("x", 1)[0].numbers(0, 20000)[0]
+    normal = draws.normal(1, 2).columns("x", 1)[0].numbers(0, 20000)[0]
     assert kstest((uniform + 2) / 5, "uniform").pvalue > 0.01 and kstest((normal - 1) / 2, "norm").pvalue > 0.01
     shares = np.array([1e-300, 2.0**-53, 1e-3, 0.1, 0.5, 0.9, 1 - 2.0**-53])
-    np.testing.assert_allclose(_normal(shares, np), norm.ppf(shares), rtol=1e-14, atol=1e-15)
+    np.testing.assert_allclose(_normal(shares), norm.ppf(shares), rtol=1e-14, atol=1e-15)
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_what_is_written_for_a_card_draws_the_same_numbers_bit_by_bit(dtype: str, tmp_path: Path) -> None:
+    run, count, begin = compiled(drawing.text(dtype == "float64"), tmp_path), 40_000, 2**32 - 7
+    index = np.arange(count)
+    for drawn in (aw.draws(5).uniform(-1, [2, 3]), aw.draws(6).normal(0.5, 3.0)):
+        column, out = drawn.columns("x", 2)[1], np.empty(count, dtype)
+        for which, turns in ((begin, ONCE), (begin, index[None] // 7 - 3), (index[::-1] ** 3, index[None])):
+            run(drawing.Call.of(column, which, turns[0], out, lambda array: array.ctypes.data))
+            np.testing.assert_array_equal(out, column.numbers(which, count, turns)[0].astype(dtype))
 
 
 def test_a_rollout_has_its_numbers_however_many_go_with_it() -> None:
@@ -42,6 +58,7 @@ def test_a_rollout_has_its_numbers_however_many_go_with_it() -> None:
     few, many = (aw.simulate_batch(RR, rollouts=count, vary=vary, **options) for count in (3, 8))
     np.testing.assert_array_equal(few.q, many.q[:3])
     assert len(np.unique(many.q[:, 0])) == 16 and len(np.unique(many.qd[:, 0])) == 16
+    np.testing.assert_array_equal(aw.simulate_batch(RR, rollouts=[7, 2], vary=vary, **options).q, many.q[[7, 2]])
     other = aw.simulate_batch(RR, rollouts=3, vary=vary, **{**options, "q0": aw.draws(4).normal([0.1, -0.2], 0.3)})
     assert (other.q[:, 0] != few.q[:, 0]).all() and (other.qd[:, 0] == few.qd[:, 0]).all()
 
@@ -52,6 +69,9 @@ def test_what_cannot_be_drawn_is_an_error() -> None:
         ({"q0": draws.uniform(0, 1)}, "expected rollouts="),
         ({"q0": draws.uniform([0, 0, 0], 1), "rollouts": 2}, "expected one, or 2"),
         ({"vary": {"payload.mass": draws.normal(1, 1)}, "rollouts": 2}, "below zero"),
+        ({"rollouts": [[1]]}, "a list of their numbers"),
+        ({"rollouts": [-1]}, "from zero on"),
+        ({"rollouts": [0.5]}, "from zero on"),
         ({"qd0": np.zeros((3, 2)), "rollouts": 2}, "rollouts= is for 2 rollouts, others are for 3"),
     ):
         with pytest.raises(InputError, match=match):

@@ -97,7 +97,7 @@ def test_every_backend_ends_every_rollout_by_its_own_event(integrator: str, targ
     qd = np.zeros((3, robot.n))
     qd[:, place] = [1.0, -1.0, 1.0]
     y = planned.layout.joined({"q": np.tile(q0, (3, 1)), "qd": qd}, (3,))
-    rollouts = Rollouts(planned, kernel, y, planned.watched.rows(3))
+    rollouts = Rollouts(planned, kernel, y, levels[:, None])
     rollouts.travel(1, False)
     assert rollouts.lanes["state"][:3].tolist() == [ENDED, ENDED, 0] and rollouts.lanes["event"][:3].tolist() == [
         1,

@@ -73,6 +73,17 @@ def test_every_law_can_be_written_in_a_file(name: str) -> None:
             )
 
 
+def test_torques_with_noise_can_be_written_in_a_file() -> None:
+    made = parse(FULL.replace("limit = 200", "noise = {std = [0.5, 0.2], hold = 0.02, seed = 3}"))
+    drive, friction, noise = made.law.made_of
+    assert noise.draw.hold == 0.02 and noise.draw.seed == 3
+    plain, shaken = (aw.simulate(made.robot, law, **made.options) for law in (drive + friction, made.law))
+    assert 1e-6 < np.abs(shaken.q - plain.q).max() < 0.1
+    for wrong in ("{hold = 0.02}", "{std = 1, held = 1}", "0.5"):
+        with pytest.raises(aw.ModelError, match=r"expected \{std = \.\.\., hold = seconds, seed = 1\}"):
+            parse(FULL.replace("limit = 200", f"noise = {wrong}"))
+
+
 def test_a_scenario_says_everything() -> None:
     made = parse(FULL)
     assert made.robot.name == "rr"

@@ -79,6 +79,7 @@ def test_every_packaged_robot_fits_its_schema(robot_name: str) -> None:
         "duration = 0",
         "payload = {mass = -1}",
         'torque = {law = "free", friction = {visc = 1}}',
+        'torque = {law = "free", noise = {sigma = 1}}',
         "duration = 1\nphase = [{duration = 1}]",
     ],
 )
@@ -91,7 +92,7 @@ def test_what_no_scenario_may_say_is_marked(text: str) -> None:
 SAID: dict = {
     "duration": 0.05, "every": 0.01, "q0": [0.1, 0.2], "qd0": [0.0, 0.0], "smooth": 0.01, "gravity": [0, 0, -9.81],
     "payload": {"mass": 1.0, "com": [0, 0, 0.1]}, "integrator": {"method": "rk4", "step": 0.001},
-    "torque": {"law": "pd", "kp": 10, "kd": 1, "target": [0, 0], "limit": 9, "friction": {"viscous": 0.1, "smooth": 1}},
+    "torque": {"law": "pd", "kp": 10, "kd": 1, "target": [0, 0], "limit": 9, "friction": {"viscous": 0.1, "smooth": 1}, "noise": {"std": 0.1, "hold": 0.01, "seed": 1}},
     "event": [{"type": "plane", "normal": [0, 0, 1], "distance": -50.0, "direction": 1, "name": "floor"}],
 }  # fmt: skip
 IN_PHASES: dict = {

@@ -178,7 +178,9 @@ def test_each_row_is_the_simulation_with_its_numbers(study: aw.Study) -> None:
         )
 
 
-def test_a_row_alone_has_the_bits_of_its_chunk(study: aw.Study) -> None:
+@pytest.mark.parametrize("noise", ["", "noise = {std = 0.5, hold = 0.03}"])
+def test_a_row_alone_has_the_bits_of_its_chunk(noise: str) -> None:
+    study = replace(aw.Study.parse(TEXT.replace('law = "pd"', f'law = "pd"\n{noise}')), chunk=16)
     found = readied(study)
     rows = pyarrow.parquet.read_table(pyarrow.BufferReader(compute(study, 2).rows)).to_pylist()
     alone, history = one(found, 37)
@@ -644,7 +646,7 @@ def test_a_quaternion_does_not_vary_entry_by_entry() -> None:
     with pytest.raises(ModelError, match="an entry of a quaternion"):
         readied(aw.Study(dog, {"q0.4": [0.0, 0.1]}, duration=0.1))
     found = readied(aw.Study(dog, {"q0.3": [0.0, 0.1], "qd0.4": [0.0, 0.1], "base.mass": [10.0, 20.0]}, duration=0.01))
-    assert found.run(found.design.draw(0, 8)).run.finished.all()
+    assert found.run(found.design.draw(0, 8), np.arange(8)).run.finished.all()
 
 
 def test_a_study_in_which_nothing_comes_to_its_end_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

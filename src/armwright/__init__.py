@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from armwright import errors, integrate, sizing, torque, trajectory
+    from armwright.draws import draws
     from armwright.errors import (
         ArmwrightError,
         InfeasibleError,
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from armwright.robot import Robot, random_robot
     from armwright.rules import problems
     from armwright.simulation import BatchRun, Phase, Run, events, simulate_batch, simulate_phases, torques_along
-    from armwright.simulation.draws import draws
     from armwright.simulation.simulate import simulate
     from armwright.simulation.stepper import stepper
     from armwright.sizing.size import size
@@ -82,6 +82,7 @@ __all__ = [
 ]
 
 _ROOMS = {
+    "draws": ["draws"],
     "errors": [name for name in __all__ if name.endswith(("Error", "Warning"))],
     "export": ["export"],
     "formulations": ["formulations"],
@@ -91,7 +92,7 @@ _ROOMS = {
     "robot": ["Robot", "random_robot"],
     "rules": ["problems"],
     "simulation": [
-        *("BatchRun", "Phase", "Run", "draws", "events", "simulate", "simulate_batch", "simulate_phases"),
+        *("BatchRun", "Phase", "Run", "events", "simulate", "simulate_batch", "simulate_phases"),
         *("stepper", "torques_along"),
     ],
     "sizing": ["size"],

@@ -652,6 +652,7 @@ class Robot(Description):
         attempts: int = 100,
         seed: int = 0,
         raises: Literal[True] = True,
+        target: str = "cpu",
     ) -> Array: ...
 
     @overload
@@ -667,6 +668,7 @@ class Robot(Description):
         attempts: int = 100,
         seed: int = 0,
         raises: Literal[False],
+        target: str = "cpu",
     ) -> tuple[Array, Array]: ...
 
     def inverse_kinematics(
@@ -681,6 +683,7 @@ class Robot(Description):
         attempts: int = 100,
         seed: int = 0,
         raises: bool = True,
+        target: str = "cpu",
     ) -> Array | tuple[Array, Array]:
         """Joint positions (..., nq) within the limits that bring the tool frame to the poses T (..., 4, 4).
 
@@ -695,10 +698,12 @@ class Robot(Description):
         attempts     starts before a target counts as unreachable; `seed` chooses them
         raises       if False, the result is (q, solved), q being nearest to the target where solved is False;
                      if True, such a target is an `UnreachableError`
+        target       "cpu"; or "cuda", an NVIDIA card: what is found is the same but for rounding. Poses and q0 of CuPy,
+                     PyTorch or JAX are read where they are, and the result is one of theirs; no path
         """
         targets = by_frame(T, frame)
         counts, frames = each_orientation(orientation, targets), tuple(targets) if isinstance(targets, Mapping) else ()
-        solver = self._solver(counts, path, frames)
+        solver = self._solver(counts, path, frames, target)
         found = inverse_kinematics(solver, targets, q0, path, tolerance, attempts, seed)
         if not raises:
             return found.q, found.solved
@@ -723,11 +728,14 @@ class Robot(Description):
         return {}
 
     @cached_property
-    def _solvers(self) -> dict[tuple[str | tuple[str, ...], bool, tuple[str, ...]], Solver]:
+    def _solvers(self) -> dict[tuple[str | tuple[str, ...], bool, tuple[str, ...], str], Solver]:
         return {}
 
-    def _solver(self, orientation: str | tuple[str, ...], path: bool, frames: tuple[str, ...] = ()) -> Solver:
-        key = (orientation if isinstance(orientation, (str, tuple)) else repr(orientation), bool(path), frames)
+    def _solver(
+        self, orientation: str | tuple[str, ...], path: bool, frames: tuple[str, ...] = (), target: str = "cpu"
+    ) -> Solver:
+        known = orientation if isinstance(orientation, (str, tuple)) else repr(orientation)
+        key = (known, bool(path), frames, target if isinstance(target, str) else repr(target))
         if key not in self._solvers:
             self._solvers[key] = Solver(self, *key)
         return self._solvers[key]

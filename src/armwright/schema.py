@@ -22,7 +22,7 @@ from armwright.model.rows import DRIVE, KEYS, MIMIC, VARIABLE
 from armwright.model.toml import FRAME_KEYS, PAYLOAD_KEYS, TOP_KEYS
 from armwright.model.visual import KEYS as VISUAL_KEYS
 from armwright.scenario.events import EVENTS, event_keys
-from armwright.scenario.laws import law_keys
+from armwright.scenario.laws import BESIDE, law_keys
 from armwright.scenario.motions import MOTIONS
 from armwright.scenario.parse import INTEGRATOR, LOADED, OF_PHASES, TOP
 from armwright.scenario.phases import PHASE
@@ -93,9 +93,13 @@ DRIVEN: dict[str, tuple[Json, str]] = {
     "ki": (EACH, "Gain on the integral of the position."),
     "kd": (EACH, "Gain on the velocity; of computed_torque in 1/s."),
     "target": (NUMBERS, "A position to hold in place of a trajectory."),
-    "limit": (EACH, "The largest torque of every drive, or of each; friction is not limited."),
+    "limit": (EACH, "The largest torque of every drive, or of each; friction and noise are not limited."),
+    "std": (EACH, "Standard deviation of random torques, N m or N."),
+    "hold": (POSITIVE, "Seconds after which they are drawn anew; without it they are drawn once."),
+    "seed": ({"type": "integer"}, "Another one draws others."),
 }
 RUBBING = ("viscous", "coulomb", "smooth")
+SHAKING = ("std", "hold", "seed")
 HAPPENING: dict[str, tuple[Json, str]] = {
     "joints": (TEXTS, "Joints whose limits are watched; by default all that have some."),
     "joint": (TEXT, "The name of a joint."),
@@ -207,8 +211,9 @@ def torque() -> Json:
         for name, keys in law_keys().items()
     }
     rubbed = (_table(RUBBING, DRIVEN), "{viscous, coulomb, smooth}, which the drives must overcome.")
-    about = {**DRIVEN, "friction": rubbed}
-    return _kinds("law", "What drives it (docs/simulation.md).", kinds, about, ("limit", "friction"))
+    shaken = (_table(SHAKING, DRIVEN), "{std, hold, seed}: random torques that are held for a while.")
+    about = {**DRIVEN, "friction": rubbed, "noise": shaken}
+    return _kinds("law", "What drives it (docs/simulation.md).", kinds, about, BESIDE)
 
 
 def event() -> Json:

@@ -7,6 +7,10 @@ typedef float real;
 #define MEMBER __device__ __forceinline__
 #define APART __device__ __noinline__
 #define TABLE static __constant__ const
+#define NUMBERS static __constant__
+#define NEAR(name, count)           \
+    extern __shared__ real shared[]; \
+    real *const name = shared + threadIdx.x
 #define EACH(e, count) _Pragma("unroll") for (int e = 0; e < (count); ++e)
 #define TURNS(s, count) _Pragma("unroll 1") for (int s = 0; s < (count); ++s)
 #else
@@ -16,18 +20,20 @@ typedef float real;
 #define MEMBER inline
 #define APART static
 #define TABLE static const
+#define NUMBERS static const
+#define NEAR(name, count) real name[count]
 #define EACH(e, count) for (int e = 0; e < (count); ++e)
 #define TURNS EACH
 #endif
 
 #ifdef __CUDACC__
-FUNCTION float turned(float x, unsigned quadrant)
+FUNCTION float turned(float x, unsigned sign)
 {
-    return __int_as_float(__float_as_int(x) ^ ((quadrant & 2u) << 30));
+    return __int_as_float(__float_as_int(x) ^ (sign & 0x80000000u));
 }
-FUNCTION double turned(double x, unsigned quadrant)
+FUNCTION double turned(double x, unsigned sign)
 {
-    return __hiloint2double(__double2hiint(x) ^ ((quadrant & 2u) << 30), __double2loint(x));
+    return __hiloint2double(__double2hiint(x) ^ (sign & 0x80000000u), __double2loint(x));
 }
 FUNCTION unsigned low_bits(float x)
 {
@@ -38,9 +44,9 @@ FUNCTION unsigned low_bits(double x)
     return (unsigned)__double2loint(x);
 }
 #else
-template <class T> FUNCTION T turned(T x, unsigned quadrant)
+template <class T> FUNCTION T turned(T x, unsigned sign)
 {
-    return quadrant & 2u ? -x : x;
+    return sign & 0x80000000u ? -x : x;
 }
 FUNCTION unsigned low_bits(float x)
 {
@@ -88,12 +94,15 @@ FUNCTION real divided(real x, real y)
 }
 #endif
 
-// Numbers of a state in registers.
+// Numbers of a state in registers, of which nobody asks whether they are finite.
 struct Kept {
     real *at;
     MEMBER void put(int k, real x)
     {
         at[k] = x;
+    }
+    MEMBER void check(real, real)
+    {
     }
 };
 
@@ -109,12 +118,12 @@ template <bool careful> FUNCTION void sines(real x, real *sine, real *cosine, re
     const real shifted = fmaf(x, 0.6366197466850281f, 12582912.0f);
     const unsigned quadrant = low_bits(shifted);
     const real k = shifted - 12582912.0f;
-    const real r = fmaf(k, 1.7151245100058819e-15f, fmaf(k, 4.371138828673793e-08f, fmaf(k, (-1.5707963705062866f), x)));
+    const real r = fmaf(k, 4.371138828673793e-08f, fmaf(k, (-1.5707963705062866f), x));
     const real z = r * r;
     const real s = fmaf(z * r, fmaf(z, fmaf(z, (-0.00019515295571181923f), 0.008332161232829094f), (-0.16666655242443085f)), r);
-    const real c = fmaf(z * z, fmaf(z, fmaf(z, 2.44331567955669e-05f, (-0.0013887316454201937f)), 0.04166664555668831f), fmaf(z, (-0.5f), 1.0f));
-    *sine = turned(quadrant & 1u ? c : s, quadrant);
-    *cosine = turned(quadrant & 1u ? s : c, quadrant + 1u);
+    const real c = fmaf(z, fmaf(z, fmaf(z, fmaf(z, 2.44331567955669e-05f, (-0.0013887316454201937f)), 0.04166664555668831f), (-0.5f)), 1.0f);
+    *sine = turned(quadrant & 1u ? c : s, quadrant << 30);
+    *cosine = turned(quadrant & 1u ? -s : c, quadrant << 30);
     *size = fmaf(x, x, *size);
 }
 
@@ -123,6 +132,11 @@ template <bool careful> FUNCTION void sines(real x, real *sine, real *cosine, re
 #endif
 
 typedef long long whole;
+
+FUNCTION bool is_finite(real x)
+{
+    return x - x == 0;
+}
 
 // Arrays of many states, `state` and `entry` numbers apart, and one state of them as functions read and write it.
 struct Array {
@@ -146,7 +160,7 @@ struct Input {
 struct Output {
     real *__restrict__ at;
     whole entry;
-    real sum;  // nan once a result is not finite
+    real sum;  // not finite once a result is not, or if results are so large that their product is not
     MEMBER void put(int k, real x)
     {
 #ifdef __CUDACC__
@@ -154,7 +168,10 @@ struct Output {
 #else
         at[k * entry] = x;
 #endif
-        sum = fma(x, (real)0, sum);
+    }
+    MEMBER void check(real x, real y)
+    {
+        sum = fma(x, y, sum);
     }
 };
 
@@ -165,7 +182,10 @@ struct Checked {
     MEMBER void put(int k, real x)
     {
         at[k] = x;
-        sum = fma(x, (real)0, sum);
+    }
+    MEMBER void check(real x, real y)
+    {
+        sum = fma(x, y, sum);
     }
 };
 
@@ -194,7 +214,10 @@ struct SideOutput {
 #else
         at[i + k * apart] = x;
 #endif
-        sum = fma(x, (real)0, sum);
+    }
+    MEMBER void check(real x, real y)
+    {
+        sum = fma(x, y, sum);
     }
 };
 
@@ -215,30 +238,29 @@ template <bool careful, class A0, class A1, class A2, class Out> FUNCTION bool b
     sines<careful>(q_1, &s2, &c2, &size);
     real qd_0 = qd[0];
     real t1 = qd_0 * qd_0;
-    real t2 = 66.21749877929688f * c1;
+    real t2 = fmaf(9.8100004196167f, s1, -t1);
     real qdd_0 = qdd[0];
-    real t3 = fmaf(6.75f, qdd_0, t2);
-    real t4 = fmaf(9.8100004196167f, s1, -t1);
-    real t5 = fmaf(9.8100004196167f, c1, qdd_0);
-    real t6 = s2 * t4;
-    real t7 = fmaf(c2, t5, -t6);
+    real t3 = fmaf(9.8100004196167f, c1, qdd_0);
+    real t4 = s2 * t2;
+    real t5 = fmaf(c2, t3, -t4);
     real qdd_1 = qdd[1];
-    real t8 = qdd_0 + qdd_1;
+    real t6 = qdd_0 + qdd_1;
     real qd_1 = qd[1];
-    real t9 = qd_0 + qd_1;
-    real t10 = t9 * t9;
-    real t11 = 5.0f * t10;
-    real t12 = 5.0f * t8;
-    real t13 = 5.0f * t7;
-    real t14 = fmaf(4.0f, t8, t13);
-    real t15 = c2 * t12;
-    real t16 = fmaf(s2, t11, -t15);
-    real t17 = t14 - t16;
-    real t18 = t3 + t17;
-    real t19 = qdd_0 + t18;
-    out.put(0, t19);
-    real t20 = qdd_1 + t14;
-    out.put(1, t20);
+    real t7 = qd_0 + qd_1;
+    real t8 = t7 * t7;
+    real t9 = 5.0f * t8;
+    real t10 = 5.0f * t6;
+    real t11 = 5.0f * t5;
+    real t12 = fmaf(4.0f, t6, t11);
+    real t13 = fmaf(6.75f, qdd_0, qdd_0);
+    real t14 = fmaf(66.21749877929688f, c1, t13);
+    real t15 = t14 + t12;
+    real t16 = fmaf(-s2, t9, t15);
+    real t17 = fmaf(c2, t10, t16);
+    out.put(0, t17);
+    real t18 = qdd_1 + t12;
+    out.put(1, t18);
+    out.check(t17, t18);
     return careful || size <= 999999995904.0f;
 }
 
@@ -252,14 +274,20 @@ struct Call {
     whole states, entry;  // of entries of all arrays in which states are side by side
 };
 
+// What to do with a state of which this is the sum of what was checked.
 FUNCTION void judge(const Call &call, whole i, real sum)
 {
-    const bool finite = sum == 0;
+    bool good = is_finite(sum);
+    if (!good) {
+        good = true;
+        TURNS(k, 2)
+            good &= is_finite(call.out.at[i * call.out.state + k * call.out.entry]);
+    }
     if (call.good)
-        call.good[i] = finite;
-    if (!finite) {
-        for (int k = 0; k < 2; ++k)
-            call.out.at[i * call.out.state + k * call.out.entry] = sum;
+        call.good[i] = good;
+    if (!good) {
+        TURNS(k, 2)
+            call.out.at[i * call.out.state + k * call.out.entry] = sum - sum;
 #ifdef __CUDACC__
         atomicMin(call.bad, (unsigned long long)i);
 #else
@@ -288,7 +316,8 @@ FUNCTION void mark(const Call &call, whole i)
 
 extern "C" __global__ void __launch_bounds__(128) again(const __grid_constant__ Call call)
 {
-    for (whole k = blockIdx.x * (whole)128 + threadIdx.x; k <= *call.last; k += gridDim.x * (whole)128)
+    const whole threads = gridDim.x * (whole)blockDim.x;
+    for (whole k = blockIdx.x * (whole)blockDim.x + threadIdx.x; k <= *call.last; k += threads)
         one<true>(call, call.marked[k]);
 }
 #endif

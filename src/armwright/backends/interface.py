@@ -4,8 +4,9 @@ A backend makes three things, each for a dtype: a kernel (a program, computed fo
 steps of a recursion, run along chains of any length) and a rollout (the derivative of a state, integrated in time for
 many rollouts at once, until events end them; a layout says which entries of the state count in its error and which are
 quaternions, that every step leaves at unit length and whose derivative is as many times as long as they are). The
-interpreter (`interpreter`) is the definition of all three; every other backend is tested against it. `BACKENDS` is the
-one list of them: a new one is an entry here and a module that has a `BACKEND`.
+interpreter (`interpreter`) is the definition of all three; every other backend is tested against it. One may make whole
+searches of inverse kinematics as well, which `kinematics.search` defines. `BACKENDS` is the one list of backends: a new
+one is an entry here and a module that has a `BACKEND`.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armwright.algebra import Array
+from armwright.draws import Drawn, Which
 from armwright.errors import unknown
 from armwright.graph.program import Program
 from armwright.integrate.control import Gains
@@ -103,6 +105,9 @@ class Rollout(Protocol):
     def most(self, numbers: int) -> int:
         """How many rollouts there is memory for at a time, if each takes so many numbers."""
 
+    def draw(self, out: Any, drawn: Drawn, which: Which, turns: Array) -> None:
+        """Fill `out` (turns, rollouts) with what is drawn for each of them at its turns, (turns, 1) or one for each."""
+
     def run(self, fields: Mapping[str, Any], rollouts: int, threads: int = 1) -> None:
         """Go on to the times of the records; arrays are changed in place (see `FIELDS`)."""
 
@@ -120,6 +125,10 @@ class Near:
     def most(self, numbers: int) -> int:
         del numbers
         return sys.maxsize
+
+    @staticmethod
+    def draw(out: Array, drawn: Drawn, which: Which, turns: Array) -> None:
+        out[...] = drawn.numbers(which, out.shape[1], turns)
 
 
 @dataclass(frozen=True)
@@ -142,6 +151,9 @@ class Backend:
 
     card: Any = None
     """What takes arrays of other packages that lie where it computes, and gives them back."""
+
+    search: Callable[[Program, Sought, Rules, str], Search] | None = None
+    """Whole searches for positions; without, `kinematics.search` goes on by kernels of single steps."""
 
 
 def backend(target: str) -> Backend:
@@ -268,3 +280,62 @@ class Gauge(NamedTuple):
 
     def digest(self) -> str:
         return f"{self.program.digest()}|{self.largest}|{self.integrals}"
+
+
+# Searches for positions
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How positions are searched for: `kinematics.search` has the numbers, and says what they mean."""
+
+    steps: int
+    undisturbed: int
+    longest: int
+    stuck: float
+    approaches: int
+    descent: int
+    damping: float
+    less: float
+    more: float
+    rotation: float
+
+
+@dataclass(frozen=True)
+class Sought:
+    """What is known of each entry of q: its limits, whether whole turns change nothing, and which are quaternions.
+
+    `length` makes metres of the errors of positions.
+    """
+
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    turning: tuple[bool, ...]
+    circles: tuple[tuple[int, int], ...]
+    length: float
+
+
+class Hits(NamedTuple):
+    """Positions (targets, nq), their errors (targets, 2) in metres and radians, and which are solutions (targets,).
+
+    And how many are not, and whether some of what was given is no pose, or no position.
+    """
+
+    q: Any
+    error: Any
+    solved: Any
+    missed: int
+    wrong: bool
+
+
+class Search(Protocol):
+    """Whole searches, by a program of one step: of q and `wanted`, poses and the damping, to q and squared errors."""
+
+    def table(self, q: Array, far: Array) -> Any:
+        """Positions (starts, nq) to start from, and (starts, 1 + 12 frames) by which they are chosen, for `run`.
+
+        How far a start is from poses is the first number less the product of the others with those of the poses.
+        """
+
+    def run(self, T: Any, q0: Any, table: Any, tolerance: float, attempts: int) -> Hits:
+        """For poses T (targets, 16 frames), from q0 (targets, nq), if it is not None, and then from the table."""

@@ -21,6 +21,7 @@ from armwright.integrate import STIFF, methods
 from armwright.names import shown
 from armwright.robot import Robot
 from armwright.scenario import Scenario, is_scenario, made, read_data, scenarios_in
+from armwright.scenario.laws import BESIDE
 from armwright.scenario.parse import MOVING, merged
 from armwright.scenario.picking import FALL, home, lasting, picked_and_placed
 from armwright.simulation.plan import CHOSEN, honoured_by
@@ -302,7 +303,7 @@ def _changed(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, A
     integrator those that have a meaning for it."""
     kept, old, new = dict(data), _table(data, "torque"), _table(changes, "torque")
     if "law" in new and new["law"] != old.get("law"):
-        kept["torque"] = {key: x for key, x in old.items() if key in ("limit", "friction")}
+        kept["torque"] = {key: x for key, x in old.items() if key in BESIDE}
     if new := _table(changes, "integrator"):
         kept["integrator"] = _stepped(_table(data, "integrator"), new)
     return merged(kept, changes)

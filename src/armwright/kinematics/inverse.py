@@ -5,20 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from numbers import Real
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.arrays import checked, common_shape, whole_number
+from armwright.arrays import checked, common_shape, on_card, package, whole_number
+from armwright.backends.interface import backend
 from armwright.errors import InputError, SingularError, UnreachableError, unknown
-from armwright.kinematics.search import Options, Solutions, Solver
+from armwright.kinematics.search import ROTATION, Options, Solutions, Solver
 from armwright.model.description import Description
 from armwright.model.unit import checked_unit
 
 _FLOAT = np.dtype("float64")
-_ROTATION = 1e-9  # by which R R^T of a pose may differ from 1
 _RANK = 1e-10  # of the largest singular value, below which a singular value is zero
 _MISS = 1e-9  # of a twist, above which it is missed
 
@@ -65,12 +65,30 @@ def each_orientation(orientation: Orientation, targets: Targets) -> str | tuple[
 def inverse_kinematics(
     solver: Solver, T: Targets, q0: ArrayLike | None, path: bool, tolerance: float, attempts: int, seed: int
 ) -> Answer:
-    """The answer for poses T (..., 4, 4), or a mapping with some for each frame of the solver."""
-    poses, options, n = _targets(T), _options(tolerance, attempts, seed), solver.nq
+    """The answer for poses T (..., 4, 4), or a mapping with some for each frame of the solver.
+
+    Where these or q0 are on a card, and the target of the solver is one, it is there, too, as arrays of their package.
+    """
+    card, options = backend(solver.target).card, _options(tolerance, attempts, seed)
+    kind = card.package([*(T.values() if isinstance(T, Mapping) else [T]), q0]) if card else ""
+    if not kind:
+        return _answer(solver, T, q0, path, options)
+    with card.stream(kind):
+        taken = {name: card.taken(x) for name, x in T.items()} if isinstance(T, Mapping) else card.taken(T)
+        q, solved, failure = _answer(solver, taken, card.taken(q0), path, options, card)
+        if failure is not None:
+            failure.q, failure.error = (card.given(x, kind) for x in (failure.q, failure.error))
+        return Answer(card.given(q, kind), card.given(solved, kind), failure)
+
+
+def _answer(solver: Solver, T: Targets, q0: ArrayLike | None, path: bool, options: Options, card: Any = None) -> Answer:
+    poses, n = _targets(T, card, solver.whole is not None), solver.nq
     batch = poses.shape[:-3]
     if path and not batch:
         raise InputError("path=True got a single pose; expected poses (targets, 4, 4) or (targets, ..., 4, 4)")
-    start = _start(q0, solver.robot, batch[1:] if path else batch)
+    start = _start(q0, solver.robot, batch[1:] if path else batch, card, solver.whole is not None)
+    if solver.whole is not None:
+        return _by_whole(solver, T, q0, poses, start, options, card)
     if not poses.size:
         found = Solutions.nothing(0, n)
     elif path:
@@ -78,28 +96,56 @@ def inverse_kinematics(
     else:
         found = solver.solve(poses.reshape(-1, *poses.shape[-3:]), start, options)
     found = Solutions(found.q.reshape(*batch, n), found.error.reshape(*batch, 2), found.solved.reshape(batch))
-    failure = None if found.solved.all() else _unreachable(solver, found, poses, path, attempts)
+    failure = None if found.solved.all() else _unreachable(solver, found, poses, path, options)
     return Answer(found.q, found.solved, failure)
 
 
-def _targets(T: Targets) -> Array:
-    """Poses (..., frames, 4, 4)."""
+def _by_whole(
+    solver: Solver, T: Targets, q0: ArrayLike | None, poses: Array, start: Array | None, options: Options, card: Any
+) -> Answer:
+    """By what makes whole searches, which looks at what it is given, and counts."""
+    batch = poses.shape[:-3]
+    hits = solver.search_whole(poses.reshape(math.prod(batch), 16 * poses.shape[-3]), start, options)
+    if hits.wrong:
+        _check_again(solver, T, q0, batch, card)
+    found = Solutions(hits.q.reshape(*batch, solver.nq), hits.error.reshape(*batch, 2), hits.solved.reshape(batch))
+    failure = _unreachable(solver, found, poses, False, options, card) if hits.missed else None
+    return Answer(found.q, found.solved, failure)
+
+
+def _check_again(solver: Solver, T: Targets, q0: Any, batch: tuple[int, ...], card: Any) -> None:
+    """Say what is wrong with what was given."""
+    _targets({name: _here(x, card) for name, x in T.items()} if isinstance(T, Mapping) else _here(T, card))
+    _start(_here(q0, card), solver.robot, batch)
+
+
+def _here(array: Any, card: Any) -> Any:
+    """What is on a card as an array of NumPy; all else as it is."""
+    return card.fetched(array) if on_card(array) else array
+
+
+def _targets(T: Targets, card: Any = None, later: bool = False) -> Array:
+    """Poses (..., frames, 4, 4); their numbers may be looked at later, by who searches."""
     if not isinstance(T, Mapping):
-        return _poses("T", T, "the tool frame")[..., None, :, :]
-    poses = {f"T[{name!r}]": _poses(f"T[{name!r}]", x, f"frame {name!r}") for name, x in T.items()}
+        return _poses("T", T, "the tool frame", card, later)[..., None, :, :]
+    poses = {f"T[{name!r}]": _poses(f"T[{name!r}]", x, f"frame {name!r}", card, later) for name, x in T.items()}
     batch = common_shape({name: (array, 2) for name, array in poses.items()})
-    return np.stack([np.broadcast_to(array, (*batch, 4, 4)) for array in poses.values()], axis=-3)
+    xp = package(*poses.values())
+    every: Array = xp.stack([xp.broadcast_to(xp.asarray(x), (*batch, 4, 4)) for x in poses.values()], axis=-3)
+    return every
 
 
-def _poses(name: str, T: ArrayLike, what: str) -> Array:
-    poses = checked(name, T, (4, 4), _FLOAT, f"poses of {what}, seen from the world")
+def _poses(name: str, T: ArrayLike, what: str, card: Any, later: bool) -> Array:
+    poses = checked(name, T, (4, 4), _FLOAT, f"poses of {what}, seen from the world", card is not None)
+    if later:
+        return poses
     _check_finite(name, poses)
     R = poses[..., :3, :3]
     off = np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)).max(axis=(-1, -2))
     block = "its upper left 3x3 block is"
     faults = {
         "its last row is not 0 0 0 1": (poses[..., 3, :] != (0, 0, 0, 1)).any(axis=-1),
-        f"{block} not a rotation, R R^T is not 1 to {_ROTATION:g}; make its columns orthonormal": off > _ROTATION,
+        f"{block} not a rotation, R R^T is not 1 to {ROTATION:g}; make its columns orthonormal": off > ROTATION,
         f"{block} a reflection, its determinant is -1": np.linalg.det(R) < 0,
     }
     for meaning, fault in faults.items():
@@ -133,23 +179,29 @@ def _options(tolerance: float, attempts: int, seed: int) -> Options:
     return Options(float(tolerance), attempts, whole_number("seed", seed, 0))
 
 
-def _start(q0: ArrayLike | None, robot: Description, batch: tuple[int, ...]) -> Array | None:
+def _start(
+    q0: ArrayLike | None, robot: Description, batch: tuple[int, ...], card: Any = None, later: bool = False
+) -> Array | None:
     if q0 is None:
         return None
     n = robot.nq
-    start = checked("q0", q0, (n,), _FLOAT, "the position to start from")
-    _check_finite("q0", start)
-    start = checked_unit(robot, "q0", start)
+    start = checked("q0", q0, (n,), _FLOAT, "the position to start from", card is not None)
+    if not later:
+        _check_finite("q0", start)
+        start = checked_unit(robot, "q0", start)
     try:
-        return np.broadcast_to(start, (*batch, n)).reshape(-1, n)
+        there: Array = package(start).broadcast_to(start, (*batch, n))
     except ValueError:
         raise InputError(f"q0 has shape {start.shape}; expected ({n},), or one position for each target") from None
+    return there.reshape(-1, n)
 
 
-def _unreachable(solver: Solver, found: Solutions, T: Array, path: bool, attempts: int) -> UnreachableError:
-    missed, name = ~found.solved, solver.robot.name
+def _unreachable(
+    solver: Solver, found: Solutions, T: Array, path: bool, options: Options, card: Any = None
+) -> UnreachableError:
+    missed, name = ~_here(found.solved, card), solver.robot.name
     place = tuple(np.argwhere(missed)[0])
-    worst, (distance, angle) = solver.farthest(found.q[place], T[place])
+    worst, (distance, angle) = solver.farthest(_here(found.q[place], card), _here(T[place], card))
     miss = f"{distance:.3g} m"
     miss += "" if solver.task.orientations[worst] == "free" else f" and {math.degrees(angle):.3g} deg"
     miss += f" away, {solver.frames[worst]} farthest" if len(solver.frames) > 1 else " away"
@@ -161,8 +213,9 @@ def _unreachable(solver: Solver, found: Solutions, T: Array, path: bool, attempt
     else:
         which = f"{int(missed.sum())} of {missed.size} targets, the first T{first(missed)}" if missed.ndim else "T"
         message = (
-            f"{name} does not reach {which}: the nearest pose found is {miss}, after {attempts} attempts. Check "
-            "units and limits, or ask for less with orientation='axis' or 'free'; raises=False returns what was found"
+            f"{name} does not reach {which}: the nearest pose found is {miss}, after {options.attempts} attempts. "
+            "Check units and limits, or ask for less with orientation='axis' or 'free'; raises=False returns what was "
+            "found"
         )
     return UnreachableError(message, found.q, found.error)
 

@@ -3,6 +3,8 @@
 A target starts where the user says, or from that entry of a table of random positions whose pose is nearest; where it
 gets stuck, from the next nearest. So what is found for a target depends on the robot, the target and the seed, not on
 the other targets. Along a path every position starts from the one before.
+
+A backend that makes whole searches (`backends.cuda.search`) goes by the same rules, `RULES`, target by target.
 """
 
 from __future__ import annotations
@@ -16,11 +18,13 @@ from typing import Any
 import numpy as np
 
 from armwright.algebra import Array
+from armwright.backends.interface import Hits, Rules, Search, Sought, backend
 from armwright.errors import InputError, ModelError, unknown
 from armwright.function import compile as compile_function
-from armwright.kinematics.step import DAMPING, ROWS, Range, Task, as_written, compiled
+from armwright.kinematics.step import DAMPING, ROWS, Range, Run, Task, as_written, compiled, traced
+from armwright.lazy import cached_property
 from armwright.model.description import Description, Frame, JointModel, as_pose
-from armwright.trace.form import straight
+from armwright.trace.form import straight, too_long
 
 _AT_ONCE = 4096  # targets whose numbers fit in the cache
 _TABLE = 256  # random positions to start from
@@ -30,10 +34,16 @@ _LONGEST = 60  # steps from one start
 _STUCK = 0.5  # of E must be gone from look to look
 _APPROACHES = 8  # starts from which to approach what cannot be reached
 _DESCENT = 64  # steps of each
+_LESS, _MORE = 1 / 3, 4.0  # of the damping, after a step that led nearer and after one that did not
 _STRIDE = 0.1  # radians, or lengths of the arm, a joint may move from one target of a path to the next
 _HALVINGS = 12  # of the way between two targets of a path, before it counts as a jump
 _WHOLE_TURN = 6.28  # a joint with so wide limits may turn all the way round
 _CLOSENESS = 2  # weight of positions when choosing starts: two poses seldom lie as far apart as the arm is long
+ROTATION = 1e-9  # by which R R^T of a pose may differ from 1
+
+RULES = Rules(
+    _STEPS, _UNDISTURBED, _LONGEST, _STUCK, _APPROACHES, _DESCENT, DAMPING, _LESS, _MORE, ROTATION
+)  # for who makes whole searches
 
 
 @dataclass
@@ -104,6 +114,7 @@ class Solver:
         orientation: str | tuple[str, ...],
         path: bool = False,
         frames: tuple[str, ...] = (),
+        target: str = "cpu",
     ) -> None:
         orientations = (orientation,) * max(len(frames), 1) if isinstance(orientation, str) else orientation
         for each in orientations:
@@ -111,6 +122,8 @@ class Solver:
                 raise unknown("orientation", each, ROWS)
         if robot.mechanism().ties:
             raise InputError(f"inverse kinematics of {robot.name} would open its loops, which forces hold")
+        if backend(target).search is not None:
+            _check_whole(robot, target, path)
         ends = [_moving(robot.frame(name)) for name in frames] or [robot.end]
         self.robot, self.nq, self.frames = robot, robot.nq, frames
         self.length = max(_reach(robot, end) for end in ends)
@@ -121,9 +134,46 @@ class Solver:
         self.low, self.high = _by_entry(robot, [(joint.low, joint.high) for joint in ranges], (-math.inf, math.inf)).T
         self.turning = _by_entry(robot, turning, False)
         self.unit = _by_entry(robot, [self.length if joint.prismatic else 1.0 for joint in robot.joints], 1.0)
-        self._poses = [compile_function(robot, "forward_kinematics", frame=name) for name in frames or (None,)]
-        self.run = (compiled if straight(robot) else as_written)(robot.mechanism(), self.task)
+        self._poses = [
+            compile_function(robot, "forward_kinematics", frame=name, target=target) for name in frames or (None,)
+        ]
+        self.target = target
         self.starts = lru_cache(maxsize=4)(self._starts)
+        self._tables = lru_cache(maxsize=4)(self._table)
+
+    @cached_property
+    def run(self) -> Run:
+        """One step of all states."""
+        mechanism = self.robot.mechanism()
+        if not straight(self.robot):
+            return as_written(mechanism, self.task)
+        return compiled(mechanism, self.task, self.target)
+
+    @cached_property
+    def whole(self) -> Search | None:
+        """What makes whole searches, where the target has that."""
+        make = backend(self.target).search
+        if make is None:
+            return None
+        circles = tuple((ball.circle.start, ball.circle.stop) for ball in self.robot.balls)
+        low, high, turning = (tuple(array.tolist()) for array in (self.low, self.high, self.turning))
+        program = traced(self.robot.mechanism(), self.task)
+        return make(program, Sought(low, high, turning, circles, self.length), RULES, "float64")
+
+    def search_whole(self, T: Any, q0: Any, options: Options) -> Hits:
+        """As `solve`, by what makes whole searches, on arrays that it takes: poses (count, 16 frames)."""
+        assert self.whole is not None
+        table = self._tables(options.seed, max(options.attempts, _TABLE))
+        return self.whole.run(T, q0, table, options.tolerance, options.attempts)
+
+    def _table(self, seed: int, count: int) -> Any:
+        """Starts and how far they are: as points are sums of entries of poses, so are the distances of points."""
+        assert self.whole is not None
+        starts, entries = self.starts(seed, count), 12 * self.task.targets
+        each = np.zeros((entries, self.task.targets, 4, 4))
+        each[:, :, :3] = np.eye(entries).reshape(entries, -1, 3, 4)
+        half = (starts.points**2).sum(axis=1, keepdims=True) / 2
+        return self.whole.table(starts.q, np.concatenate([half, starts.points @ self._points(each).T], axis=1))
 
     def forward_kinematics(self, q: Array) -> Array:
         """The poses (count, frames, 4, 4) at positions (count, nq)."""
@@ -233,7 +283,7 @@ class Solver:
             _, now, E = self._steps(q, wanted, 0.0)
             better = least > E
             found[better], least[better] = now[better], E[better]
-            wanted[:, -1] *= np.where(better, 1 / 3, 4.0)
+            wanted[:, -1] *= np.where(better, _LESS, _MORE)
             q, _, _ = self._steps(found.q, wanted, 0.0)
         return found, least
 
@@ -282,6 +332,17 @@ class Solver:
         """Whole turns taken off or added to be near the reference, where limits allow."""
         near = q - math.tau * np.where(self.turning, np.round((q - reference) / math.tau), 0.0)
         return np.where((near >= self.low) & (near <= self.high), near, q)
+
+
+def _check_whole(robot: Description, target: str, path: bool) -> None:
+    """That searches can be made whole."""
+    if path:
+        raise InputError(
+            f"path=True goes from pose to pose, and target={target!r} takes all poses at once; leave target out, or "
+            "give q0 for each pose"
+        )
+    if not straight(robot):
+        raise InputError(f"{too_long(robot, f'with target={target!r} inverse kinematics is')}; leave target out")
 
 
 def _wanted(T: Array) -> Array:

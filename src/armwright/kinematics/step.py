@@ -237,17 +237,22 @@ Run = Callable[[tuple[Array, Array], Array], object]
 """run((q, wanted), out): arrays (states, nq) and (states, 12 k + 1) fill (states, nq + 2 k), with k frames."""
 
 
-def compiled(mechanism: Mechanism, task: Task) -> Run:
-    """The step as machine code."""
+def traced(mechanism: Mechanism, task: Task) -> Program:
+    """The step as a program of q and `wanted`."""
     graph = Graph()
     q = tuple(graph.input(f"q{i + 1}") for i in range(mechanism.places))
     wanted = tuple(graph.input(f"wanted{k}") for k in range(12 * task.targets + 1))
     values = step(mechanism, task, q, wanted)
-    program = Program((("q", q), ("wanted", wanted)), tuple(values), (len(values),))
-    kernel = backend("cpu").kernel(written_out(program), "float64")
+    return written_out(Program((("q", q), ("wanted", wanted)), tuple(values), (len(values),)))
+
+
+def compiled(mechanism: Mechanism, task: Task, target: str = "cpu") -> Run:
+    """The step as machine code, or what it is for another target."""
+    program = traced(mechanism, task)
+    kernel = backend(target).kernel(program, "float64")
 
     def one(*state: Array) -> Array:
-        out: Array = np.empty(len(values))
+        out: Array = np.empty(len(program.outputs))
         kernel.run([x[None] for x in state], out[None])
         return out
 

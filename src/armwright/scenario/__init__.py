@@ -25,6 +25,7 @@ kp = 100                               # target = [...] in place of a trajectory
 kd = 20
 limit = 200                            # of every torque, or one per joint
 friction = {viscous = 0.1, coulomb = 0.0, smooth = 0.0}
+noise = {std = 0.5, hold = 0.01, seed = 1}  # random torques, drawn anew after so many seconds
 
 [[event]]                              # what ends it: any of `events.EVENTS`, with its arguments
 type = "limits"

@@ -1,10 +1,11 @@
-"""The [torque] of a scenario: any law of `armwright.torque` by its name, with its numbers; limits, friction."""
+"""The [torque] of a scenario: any law of `armwright.torque` by its name, with its numbers; limits, friction, noise."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from armwright import torque
+from armwright.draws import draws
 from armwright.errors import InputError
 from armwright.model.values import Reader
 from armwright.scenario.motions import choice, followed
@@ -25,7 +26,7 @@ def law_of(part: Reader, motion: Trajectory | None) -> torque.Law:
 
 
 def _law(part: Reader, motion: Trajectory | None) -> torque.Law:
-    name = choice(part, "law", law_keys(), ("limit", "friction"))
+    name = choice(part, "law", law_keys(), BESIDE)
     kind = torque.LAWS[name]
     given = {key: part.data[key] for key in kind.parameters if key in part.data}
     for key in (key for key, needed in kind.parameters.items() if needed):
@@ -37,17 +38,31 @@ def _law(part: Reader, motion: Trajectory | None) -> torque.Law:
         part.fail("law", f"{name} follows a trajectory: add [trajectory], or target =")
     law = kind.make(*((target,) if kind.follows else ()), **given)
     driving: torque.Law = law.limited(part.data["limit"]) if "limit" in part.data else law
-    return driving + friction if (friction := _friction(part)) is not None else driving
+    for made in (_friction(part), _noise(part)):
+        driving = driving if made is None else driving + made
+    return driving
+
+
+BESIDE = ("limit", "friction", "noise")
+"""What any law may have besides; a limit is of the drives, and limits neither friction nor noise."""
 
 
 def _friction(part: Reader) -> torque.Friction | None:
-    """What a limit of the drives does not limit."""
     if "friction" not in part.data:
         return None
     given = part.data["friction"]
     if not isinstance(given, Mapping) or set(given) - {"viscous", "coulomb", "smooth"}:
         part.fail("friction", f"friction = {given!r}: expected {{viscous = ..., coulomb = ..., smooth = ...}}")
     return torque.friction(**given)
+
+
+def _noise(part: Reader) -> torque.Noise | None:
+    if "noise" not in part.data:
+        return None
+    given = part.data["noise"]
+    if not isinstance(given, Mapping) or set(given) - {"std", "hold", "seed"} or "std" not in given:
+        part.fail("noise", f"noise = {given!r}: expected {{std = ..., hold = seconds, seed = 1}}")
+    return torque.noise(draws(given.get("seed", 1)).normal(0.0, given["std"]), given.get("hold"))
 
 
 def default_law(motion: Trajectory | None) -> torque.Law:

@@ -11,7 +11,6 @@ from armwright.simulation import events
 from armwright.simulation.along import torques_along
 from armwright.simulation.audit import Audit, Deviation, Doubt
 from armwright.simulation.batch import simulate_batch
-from armwright.simulation.draws import draws
 from armwright.simulation.phases import Phase, simulate_phases
 from armwright.simulation.run import BatchRun, Found, Run, Statistics
 from armwright.simulation.simulate import simulate
@@ -30,7 +29,6 @@ __all__ = [
     "Stepper",
     "Use",
     "Utilisation",
-    "draws",
     "events",
     "simulate",
     "simulate_batch",

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Array
 from armwright.arrays import numbers, whole_number
 from armwright.backends.interface import LANES, Rollout, backend
+from armwright.draws import Draw, Drawn, Which
 from armwright.errors import InputError, Interrupted, SimulationWarning, unknown
 from armwright.integrate import Event as PythonEvent
 from armwright.integrate import method, methods
@@ -22,7 +23,6 @@ from armwright.model.family import Family
 from armwright.model.vary import check
 from armwright.robot import Robot
 from armwright.simulation.columns import Column, Columns
-from armwright.simulation.draws import Draw
 from armwright.simulation.events import Event, Watched, on_robot, started
 from armwright.simulation.kernels import TARGET, rollout_of, view_of
 from armwright.simulation.measures import LOST, MEASURES, WITHIN, Totals, chosen, split, way_to
@@ -72,7 +72,7 @@ def simulate_batch(
     within: float = WITHIN,
     keep: bool | None = None,
     target: str = TARGET,
-    rollouts: int | None = None,
+    rollouts: int | Sequence[int] | Array | None = None,
 ) -> BatchRun:
     """Many motions at once, compiled whole: `q0` is (rollouts, nq) and `qd0` (rollouts, n), or one row for all.
 
@@ -95,7 +95,8 @@ def simulate_batch(
     target      "cpu"; "cuda" for a card, on which this robot's own code is compiled (docs/gpu.md), whatever of it does
                 not vary folded in; "python" for the interpreter, which defines what the others compute
     rollouts    how many, where no array says so: q0, qd0 and vary may be drawn, by `aw.draws(seed).uniform(low, high)`
-                or `.normal(mean, std)`, where rollout i has its numbers of seed, name and i alone
+                or `.normal(mean, std)`, where rollout i has its numbers of seed, name and i alone; or which, a list of
+                such i: [503] is that one of a thousand, alone
 
     Ctrl-C raises `errors.Interrupted`, a KeyboardInterrupt whose `result` has what there is of the rollouts: `finished`
     says which came to their end, `reached` where the others are, and records they did not come to are nan.
@@ -187,7 +188,7 @@ def _together(plan: Plan, laws: Sequence[Law], whole: bool, stops: Stops | bool 
         )
     for law, wait in zip(laws, np.broadcast_to(late, len(laws)).tolist(), strict=True):
         check_span(law_for(law, plan.robot), begin + wait, end + wait)
-    return replace(plan, each=tuple(stopped(law, plan.robot, stops) for law in laws))
+    return replace(plan, each=tuple(stopped(law_for(law, plan.robot), plan.robot, stops) for law in laws))
 
 
 Start: TypeAlias = "tuple[Array, Draw | None]"
@@ -232,7 +233,7 @@ def parameters(vary: Any, drawn: bool = False) -> tuple[tuple[str, ...], dict[st
 
 
 def _batch(
-    plan: Plan, begin: tuple[Start, Start], values: Mapping[str, Array | Draw], shared: Family, wanted: int | None
+    plan: Plan, begin: tuple[Start, Start], values: Mapping[str, Array | Draw], shared: Family, wanted: Any
 ) -> tuple[Columns, Columns]:
     """States and open parameters to begin with."""
     given = dict(zip(("q0", "qd0"), begin, strict=True))
@@ -244,21 +245,36 @@ def _batch(
     counts |= {name: many for name, many in told.items() if many is not None}
     if len(plan.late) > 1:
         counts["start"] = len(plan.late)
+    which = _which(wanted)
     if wanted is not None:
-        counts["rollouts="] = whole_number("rollouts", wanted, 1)
+        counts["rollouts="] = which if isinstance(which, int) else len(which)
     many = max(counts.values(), default=1)
     for name, count in counts.items():
         if count not in (1, many) or (name == "rollouts=" and count != many):
             raise InputError(f"{name} is for {count} rollouts, others are for {many}; expected equal, or one for all")
-    if wanted is None and not counts and any(drawn is not None for _, drawn in given.values()):
+    drawn = law.drawn or any(draw is not None for _, draw in given.values())
+    if wanted is None and not counts and drawn:
         raise InputError("numbers are drawn, and nothing says for how many rollouts; expected rollouts=")
     q, qd, *rows = (_columns(name, *one) for name, one in given.items())
     memory = tuple(map(float, plan.law.start(plan.robot.n)))
     carried = (0.0,) * sum(size for _, size in plan.layout.carried)
     opened = [*law.numbers, *watched.numbers, *gauged.numbers]
-    known = (*shared.numbers, *(x if isinstance(x, np.ndarray) else float(x) for x in opened))
+    known = (*shared.numbers, *(x if isinstance(x, (np.ndarray, Drawn)) else float(x) for x in opened))
     p = (*(x for row in rows for x in row), *known)
-    return Columns((*q, *qd, *memory, *carried), many), Columns(_whole(p, many), many)
+    some = which if isinstance(which, np.ndarray) else 0
+    return Columns((*q, *qd, *memory, *carried), many, some), Columns(_whole(p, many), many, some)
+
+
+def _which(rollouts: Any) -> Which:
+    """How many rollouts, or the numbers of some."""
+    if rollouts is None:
+        return 1
+    if np.ndim(rollouts) == 0:
+        return whole_number("rollouts", rollouts, 1)
+    which = numbers("rollouts", rollouts, "expected how many, or a list of their numbers")
+    if which.ndim != 1 or not which.size or which.dtype.kind not in "iu" or which.min() < 0:
+        raise InputError(f"rollouts = {rollouts!r}: expected how many, or a list of their numbers, from zero on")
+    return which.astype(np.int64)
 
 
 def _row(name: str, value: Array | Draw, size: int) -> Start:
@@ -289,7 +305,7 @@ def _travelled(
     plan: Plan, kernel: Rollout, y: Columns, p: Columns, threads: int, progress: bool | None
 ) -> tuple[Outcome, float, str]:
     """All rollouts at their ends, in as many parts as there is memory for; how long it took, and why it stopped."""
-    records = len(plan.times) if plan.keep else 2
+    records = len(plan.times) + (len(plan.ends) > len(plan.times)) if plan.keep else 2
     numbers = (
         len(y.columns) * (1 + records) + len(p.columns) + len(LANES) + len(plan.gauged.form.of.gauges) * plan.robot.n
     )
@@ -375,7 +391,6 @@ def _viewed(
     arrays = [times.reshape(-1, 1).astype(dtype), states.reshape(times.size, -1)]
     if names or shared.names or plan.numbers.numbers:
         seen = len(p.columns) - len(plan.watched.numbers) - len(plan.gauged.numbers)
-        opened = replace(p, columns=p.columns[:seen]).laid(np, dtype, len(p)).T
-        arrays.append(np.repeat(opened, states.shape[1], axis=0))
+        arrays.append(replace(p, columns=p.columns[:seen]).along(plan.turns, found.times, dtype))
     out = looked_up(view_of(shared.robot, plan.numbers.form, names, shared.names, dtype.name, target), arrays)
     return View.of(out.reshape(*times.shape, -1), n, shared.lifted)

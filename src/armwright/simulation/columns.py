@@ -6,25 +6,29 @@ used: in the memory of a card if the rollouts are there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.simulation.draws import Drawn
+from armwright.backends.interface import Near, Rollout
+from armwright.draws import ONCE, Drawn, Which
+from armwright.simulation.turns import Turns
 
 Column: TypeAlias = "float | Array | Drawn"
+Draw: TypeAlias = Callable[[Any, Drawn, Which, Array], None]
+"""What fills an array with drawn numbers, as `backends.interface.Rollout.draw`."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Some columns of `count` rollouts, of which the first is number `first` of all."""
+    """Some columns of `count` rollouts, and which of all these are."""
 
     columns: tuple[Column, ...]
     count: int
-    first: int = 0
+    which: Which = 0
 
     def __len__(self) -> int:
         """Of rollouts, as of an array of rows."""
@@ -42,25 +46,39 @@ class Columns:
     def part(self, begin: int, end: int) -> Columns:
         """Some of the rollouts."""
         columns = tuple(x[begin:end] if isinstance(x, np.ndarray) else x for x in self.columns)
-        return Columns(columns, end - begin, self.first + begin)
+        which = self.which + begin if isinstance(self.which, int) else self.which[begin:end]
+        return Columns(columns, end - begin, which)
 
-    def laid(self, arrays: Any, dtype: Any, room: int) -> Any:
-        """An array (columns, room) of a module like NumPy; after the last rollout it is repeated."""
+    def laid(self, arrays: Any, dtype: Any, room: int, draw: Draw = Near.draw) -> Any:
+        """An array (columns, room) of a module like NumPy; after the last rollout it is repeated.
+
+        What is drawn anew in time is nan until somebody says for which turn.
+        """
         out = arrays.empty((len(self.columns), room), dtype)
-        shared = np.array([0.0 if mine else x for x, mine in zip(self.columns, self.own, strict=True)], dtype)
+        shared = np.array([np.nan if mine else x for x, mine in zip(self.columns, self.own, strict=True)], dtype)
         out[...] = arrays.asarray(shared)[:, None]
         for k, column in enumerate(self.columns):
-            if isinstance(column, Drawn):
-                out[k, : self.count] = column.numbers(self.first, self.count, arrays)
+            if isinstance(column, Drawn) and not column.hold:
+                draw(out[k : k + 1, : self.count], column, self.which, ONCE)
             elif isinstance(column, np.ndarray):
                 out[k, : self.count] = arrays.asarray(np.ascontiguousarray(column, dtype))
             out[k, self.count :] = out[k, self.count - 1]
         return out
 
+    def along(self, turns: Turns, times: Array, dtype: Any) -> Array:
+        """All columns of every rollout at some times (rollouts * times, columns)."""
+        rows = np.repeat(self.laid(np, dtype, self.count).T, len(times), axis=0)
+        which = np.arange(self.which, self.which + self.count) if isinstance(self.which, int) else self.which
+        for k, column in enumerate(self.columns):
+            if isinstance(column, Drawn) and column.hold:
+                found = column.at(which[:, None], turns.of(column.hold, times))
+                rows[:, k] = np.broadcast_to(found, (self.count, len(times))).ravel()
+        return rows
 
-def laid(rows: Array | Columns, arrays: Any, dtype: Any, room: int) -> Any:
-    """An array (columns, room) of a module like NumPy, also from an array (rollouts, columns)."""
+
+def laid(rows: Array | Columns, kernel: Rollout, room: int) -> Any:
+    """An array (columns, room) where a kernel computes, also from an array (rollouts, columns)."""
     if isinstance(rows, Columns):
-        return rows.laid(arrays, dtype, room)
+        return rows.laid(kernel.arrays, kernel.dtype, room, kernel.draw)
     spare = np.minimum(np.arange(room), len(rows) - 1)
-    return arrays.asarray(np.ascontiguousarray(rows[spare].T, dtype=dtype))
+    return kernel.arrays.asarray(np.ascontiguousarray(rows[spare].T, dtype=kernel.dtype))

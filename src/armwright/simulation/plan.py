@@ -21,9 +21,11 @@ from armwright.lazy import cached_property
 from armwright.model.family import Family, family
 from armwright.model.unit import checked_unit
 from armwright.robot import Robot
+from armwright.simulation.columns import Columns
 from armwright.simulation.events import Quantity, Watched
 from armwright.simulation.measures import TO_GOAL, WITHIN, Asked, gauges_of
 from armwright.simulation.motion import layout_of
+from armwright.simulation.turns import Turns
 from armwright.torque import Law, Opened, Reference, Stops, built_in, law_for, numbers_of, opened, together
 from armwright.torque import stops as stops_of
 from armwright.trace.form import straight
@@ -154,9 +156,30 @@ class Plan:
         return self.family()
 
     @cached_property
+    def opens(self) -> Columns:
+        """The open numbers of robot, law and events, of one rollout."""
+        return Columns((*self.shared.numbers, *self.numbers.one, *self.watched.one), 1)
+
+    @cached_property
     def inputs(self) -> Array:
-        """The open numbers of robot and law (1, numbers)."""
-        return np.array([[*self.shared.numbers, *self.numbers.one]])
+        """Those of robot and law (1, numbers)."""
+        return self.inputs_at(self.times[:1])
+
+    def inputs_at(self, times: Array) -> Array:
+        """Those of robot and law at some times (times, numbers), of the first rollout."""
+        seen = len(self.opens.columns) - len(self.watched.numbers)
+        return replace(self.opens, columns=self.opens.columns[:seen]).along(self.turns, times, np.dtype(float))
+
+    @cached_property
+    def turns(self) -> Turns:
+        """When numbers are drawn anew."""
+        holds = sorted({drawn.hold for drawn in self.numbers.drawn if drawn.hold})
+        return Turns(float(self.times[0]), float(self.times[-1]), self.late, tuple(holds))
+
+    @cached_property
+    def ends(self) -> Array:
+        """Where steps end: at the records, and where numbers are drawn anew."""
+        return self.turns.among(self.times)
 
     @property
     def first_step(self) -> float:
@@ -164,14 +187,14 @@ class Plan:
 
     @property
     def substeps(self) -> Array:
-        """Between two records as many equal steps as make none longer than `step`; one if the steps are chosen."""
-        counts = np.ceil(np.diff(self.times) / (self.how.step or np.inf) - 1e-9)
+        """Between two `ends` as many equal steps as make none longer than `step`; one if the steps are chosen."""
+        counts = np.ceil(np.diff(self.ends) / (self.how.step or np.inf) - 1e-9)
         return np.maximum(1, counts).astype(np.int64)
 
     @property
     def stops(self) -> Array:
         """Where fixed steps end."""
-        gaps = zip(self.times[:-1], self.times[1:], self.substeps, strict=True)
+        gaps = zip(self.ends[:-1], self.ends[1:], self.substeps, strict=True)
         ends = [[*(a + np.arange(1, k) * ((b - a) / k)), b] for a, b, k in gaps]
         return np.array([t for part in ends for t in part])
 

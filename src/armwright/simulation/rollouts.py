@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from armwright.algebra import Array
 from armwright.backends.interface import ENDED, LANES, Rollout, options_of
+from armwright.draws import Drawn
 from armwright.errors import SlowWarning
 from armwright.integrate import method
 from armwright.integrate.control import FORGIVEN, Gains
@@ -31,6 +32,9 @@ WINDOW = 0.1
 
 USUAL, BRIEF = 1e-3, 1000
 """Seconds of a step, and steps of as many rollouts as go together, that take so short that Ctrl-C can wait for them."""
+
+AHEAD = 1 << 14
+"""Random numbers of a column that are drawn at a time at least, some of them for later."""
 
 MANY_STEPS = 300_000
 """Chosen steps of one rollout after which it is said that they are many, and what helps."""
@@ -91,7 +95,11 @@ class Rollouts:
         if isinstance(p, Columns) and kernel.own is not None:
             p, others = p.some(kernel.own), p.some([not mine for mine in kernel.own])
             self.shared = np.array(others.columns, dtype)
-        self.y, self.p = (laid(x, arrays, dtype, self.room) for x in (y, p))
+        self.y, self.p = (laid(x, kernel, self.room) for x in (y, p))
+        self._own = p if isinstance(p, Columns) else Columns((), self.count)
+        self._turns: dict[int, int] = {}
+        self._tables: dict[int, tuple[int, Any]] = {}
+        self._places, self._stops = _stretches(plan)
         t = plan.times[0] + plan.late
         late, begin = (float(x[0]) if len(x) == 1 else x for x in (plan.late, t))
         first = {"t": begin, "h": plan.first_step, "previous": FORGIVEN, "late": late}
@@ -99,6 +107,8 @@ class Rollouts:
         self.lanes = dict(zip(LANES, lanes.laid(arrays, dtype, self.room), strict=True))
         self.records = arrays.zeros((len(plan.times) if plan.keep else 2, kernel.entries, self.room), dtype=dtype)
         self.records[0] = self.y
+        between = plan.keep and len(plan.ends) > len(plan.times)
+        self._between = arrays.zeros((1, kernel.entries, self.room), dtype=dtype) if between else None
         found = beginnings(plan.gauged.form.of.gauges, plan.robot.n)
         self.totals = Columns(tuple(found.tolist()), self.count).laid(arrays, dtype, self.room)
         self.done = 1
@@ -110,34 +120,78 @@ class Rollouts:
             self.options = options_of(chosen, how.rtol or 0.0, how.atol or 0.0, how.longest, dtype.name)
         self.substeps = plan.substeps
         self.stop = np.zeros(1, np.int64)
-        steps = self.substeps[0] if how.step is not None else (plan.times[1] - plan.times[0]) / USUAL
+        first_steps = self.substeps[: self._places[1]].sum()
+        steps = first_steps if how.step is not None else (plan.times[1] - plan.times[0]) / USUAL
         self.pace = 0.0 if self.room // width * steps <= BRIEF else np.inf
 
     def advance(self, count: int, threads: int = 1) -> None:
         """Go on for so many records; Ctrl-C ends that after the steps under way."""
-        begin, end = self.done, min(self.done + count, len(self.plan.times))
-        fields: dict[str, Any] = {
+        end = min(self.done + count, len(self.plan.times))
+        before, records = time.perf_counter(), end - self.done
+        if records * self.pace <= WINDOW / 5:
+            self._travel(end, threads)
+        else:
+            _heard(lambda: self._travel(end, threads), self.stop)
+        self.done, self.pace = end, (time.perf_counter() - before) / max(records, 1)
+
+    def _travel(self, end: int, threads: int) -> None:
+        """Go on to a record, in stretches within which no number is drawn anew."""
+        here, there = (int(self._places[k - 1]) for k in (self.done, end))
+        while here < there and not self.stop[0]:
+            self._draw(here)
+            stop = min(int(self._stops[np.searchsorted(self._stops, here, side="right")]), there)
+            self.kernel.run(self._fields(here, stop), self.room, threads)
+            here = stop
+
+    def _draw(self, here: int) -> None:
+        """Draw what is held from here on, one of the `ends` of the plan, where it is not what it was."""
+        turns, count, now = self.plan.turns, self._own.count, self.plan.ends[here : here + 1]
+        for row, column in enumerate(self._own.columns):
+            if not isinstance(column, Drawn) or not column.hold:
+                continue
+            gone = int(turns.gone(column.hold, now)[0])
+            if self._turns.get(row) != gone:
+                first, table = self._tables.get(row, (gone, ()))
+                if gone - first >= len(table):
+                    first, table = self._tables[row] = gone, self._table(row, column, gone)
+                self.p[row, :count] = table[gone - first]
+                self.p[row, count:] = self.p[row, count - 1]
+                self._turns[row] = gone
+
+    def _table(self, row: int, column: Drawn, gone: int) -> Any:
+        """What is drawn after so many turns, (turns, rollouts): of few rollouts many turns at once, of many rollouts
+        one, where it belongs."""
+        own, turns = self._own, self.plan.turns
+        end = int(turns.gone(column.hold, self.plan.ends[-1:])[0]) + 1
+        ahead = np.arange(gone, min(gone + max(1, AHEAD // own.count), end))
+        table = self.p[row : row + 1, : own.count]
+        if len(ahead) > 1:
+            table = self.arrays.empty((len(ahead), own.count), self.kernel.dtype)
+        self.kernel.draw(table, column, own.which, turns.first(column.hold) + ahead[:, None])
+        return table
+
+    def _fields(self, here: int, stop: int) -> dict[str, Any]:
+        """What the kernel is given for the way from one of the `ends` of the plan to another."""
+        plan, first = self.plan, int(np.searchsorted(self._places, here, side="right"))
+        records = self.records[first : first + stop - here] if plan.keep else self.records[1:]
+        if self._between is not None and self._places[np.searchsorted(self._places, stop)] != stop:
+            records = self._between
+        return {
             "y": self.y,
             "p": self.p,
             "shared": self.shared,
             **self.lanes,
-            "records": self.records[begin:end] if self.plan.keep else self.records[1:],
+            "records": records,
             "totals": self.totals,
-            "rows": self.kernel.entries if self.plan.keep else 0,
-            "times": np.ascontiguousarray(self.plan.times[begin:end], dtype=self.kernel.dtype),
-            "count": end - begin,
+            "rows": self.kernel.entries if plan.keep else 0,
+            "times": np.ascontiguousarray(plan.ends[here + 1 : stop + 1], dtype=self.kernel.dtype),
+            "count": stop - here,
             "stride": self.room,
-            "substeps": self.substeps[begin - 1 : end - 1],
+            "substeps": self.substeps[here:stop],
             "limit": MOST_STEPS,
             "options": self.options,
             "stop": self.stop,
         }
-        before = time.perf_counter()
-        if (end - begin) * self.pace <= WINDOW / 5:
-            self.kernel.run(fields, self.room, threads)
-        else:
-            _heard(lambda: self.kernel.run(fields, self.room, threads), self.stop)
-        self.done, self.pace = end, (time.perf_counter() - before) / max(end - begin, 1)
 
     def cut(self) -> None:
         """Make this all there is: records to which some rollouts have come, nan for the others."""
@@ -152,7 +206,11 @@ class Rollouts:
     @property
     def last(self) -> Array:
         """The last record to which each rollout has come."""
-        times, late = self.arrays.asarray(self.plan.times.astype(self.y.dtype)), self.lanes["late"][: self.count]
+        return self._come_to(self.plan.times)
+
+    def _come_to(self, ends: Array) -> Array:
+        """The last of some times to which each rollout has come."""
+        times, late = self.arrays.asarray(ends.astype(self.y.dtype)), self.lanes["late"][: self.count]
         rounding = 4 * np.finfo(times.dtype).eps * abs(late)
         reached: Array = self.arrays.searchsorted(times, self.gone + rounding, side="right") - 1
         return reached
@@ -199,10 +257,10 @@ class Rollouts:
         if self.plan.how.step is None:
             accepted: Array = self.lanes["accepted"][: self.count].astype(np.int64)
             return accepted
-        arrays, last, ended = self.arrays, self.last, self.ended
-        times, substeps = arrays.asarray(self.plan.times), arrays.asarray(self.substeps)
+        arrays, last, ended = self.arrays, self._come_to(self.plan.ends), self.ended
+        times, substeps = arrays.asarray(self.plan.ends), arrays.asarray(self.substeps)
         steps: Array = arrays.asarray(np.append(0, np.cumsum(self.substeps)))[last]
-        if ended.any():  # within the steps to the next record
+        if ended.any():  # within the steps to the next end
             short = arrays.flatnonzero(ended & (last < len(substeps)))
             at = last[short]
             length = (times[at + 1] - times[at]) / substeps[at]
@@ -269,6 +327,17 @@ class Rollouts:
             helps.append(f"a loop at a dead point ({', '.join(loop.name for loop in robot.loops)}: start elsewhere)")
         end = self.plan.times[-1]
         return f"more than {MANY_STEPS} steps, and at t = {t:g} of {end:g} s so far; it may be {', or '.join(helps)}"
+
+
+def _stretches(plan: Plan) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Which of the `ends` of a plan are its records, and at which a stretch is over: where numbers are drawn anew, and
+    before one that is no record, if records are kept."""
+    ends, places = plan.ends, np.searchsorted(plan.ends, plan.times)
+    over = plan.turns.anew(ends)
+    if plan.keep:
+        over[:-1] |= ~np.isin(np.arange(1, len(ends)), places)
+    over[-1] = True
+    return places, np.flatnonzero(over)
 
 
 def _near(array: Any) -> Array:

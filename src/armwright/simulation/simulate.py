@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
 from armwright.backends.interface import BROKEN, TOO_MANY, TOO_SMALL, UNSEEN
-from armwright.errors import SimulationError, SlowWarning
+from armwright.errors import InputError, SimulationError, SlowWarning
 from armwright.integrate import Event as PythonEvent
 from armwright.integrate import method, methods
 from armwright.robot import Robot
@@ -31,7 +31,7 @@ from armwright.simulation.rollouts import Rollouts
 from armwright.simulation.run import Found, Run, Statistics
 from armwright.simulation.stepwise import stepwise
 from armwright.simulation.view import run_of
-from armwright.torque import Stops
+from armwright.torque import REFUSED, Stops
 
 
 def simulate(
@@ -77,14 +77,17 @@ def simulate(
     watched = on_robot(robot, listed)
     layout, (q, qd) = planned.layout, start_of(planned, q0, qd0)
     y0 = layout.joined({"q": q, "qd": qd, "memory": np.array(planned.law.start(robot.n))})
+    ending = tuple(event for event in watched if isinstance(event, Watched) and int(event.terminal) == 1)
+    compiled = planned.traced and integrator in methods()
+    if planned.numbers.drawn and not (compiled and len(ending) == len(watched)):
+        raise InputError(REFUSED)
     if not planned.law.traceable:
         warnings.warn(
             f"the torque law is called from Python at every evaluation, which is slower: {planned.law!r}",
             SlowWarning,
             stacklevel=2,
         )
-    ending = tuple(event for event in watched if isinstance(event, Watched) and int(event.terminal) == 1)
-    if planned.traced and integrator in methods():
+    if compiled:
         if len(ending) == len(watched):
             run = _compiled(replace(planned, events=started(ending, q)), y0, progress)
             return replace(run, again=Repeated(planned, run.q[0], run.qd[0], listed))
@@ -177,8 +180,7 @@ def _compiled(plan: Plan, y0: Array, progress: bool | None) -> Run:
     parts = plan.layout.split(y0)
     nudges = {name: nudged(plan, parts[name]) for name in ("q", "qd")}
     beside = plan.layout.unit(plan.layout.joined({**parts, **nudges}))
-    inputs = np.array([[*plan.inputs[0], *plan.watched.one]])
-    rollouts = Rollouts(plan, kernel, np.stack([y0, beside]), np.tile(inputs, (2, 1)))
+    rollouts = Rollouts(plan, kernel, np.stack([y0, beside]), plan.opens)
     rollouts.lanes["event"][1:] = -1  # the neighbour goes on
     seconds, message = rollouts.travel(1, progress, lambda: bool(rollouts.lanes["state"][0]), stacklevel=4)
     states, others = rollouts.states

@@ -28,7 +28,7 @@ def viewed(plan: Plan, times: Array, states: Array) -> View:
     """What there is to see of states (k, entries) at some times."""
     robot, n = plan.robot, plan.robot.n
     if plan.traced or (plan.opened is not None and plan.law.reference is not None):
-        shared, opened = plan.shared, np.tile(plan.inputs, (len(times), 1))
+        shared, opened = plan.shared, plan.inputs_at(times)
         if not plan.traced:
             opened = np.concatenate([opened, *plan.law.reference(times)], axis=-1)  # type: ignore[misc]
         arrays = (times[:, None], states, opened) if opened.size else (times[:, None], states)

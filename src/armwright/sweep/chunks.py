@@ -90,7 +90,7 @@ def measured(
     told: list[dict[str, Array]] = []
     kept = ("q", "qd", "qdd", "tau") if whole else found.histories
     for places in _alike(values):
-        seen = found.run({name: x[places] for name, x in values.items()}, whole=whole)
+        seen = found.run({name: x[places] for name, x in values.items()}, rows[places], whole=whole)
         for name, column in _numbers(found, seen, rows[places], {n: x[places] for n, x in values.items()}, columns):
             numbers.setdefault(name, np.full(len(rows), np.nan))[places] = column
         columns["ok"][places] &= seen.run.finished

@@ -144,21 +144,21 @@ class Ready:
         for first in range(0, self.design.rows, BLOCK):
             yield first, self.design.draw(first, min(BLOCK, self.design.rows - first))
 
-    def run(self, values: Mapping[str, Array], threads: int = 1, whole: bool = False) -> Seen:
-        """The rollouts with these numbers, all of which last as long; `whole` if their records are wanted anyway."""
+    def run(self, values: Mapping[str, Array], rows: Array, threads: int = 1, whole: bool = False) -> Seen:
+        """The rollouts of some rows with these numbers, all of which last as long; `whole` if their records are wanted
+        anyway."""
         options = dict(self.options)
         if self.compiled:
             options |= {"measure": self.compiled, "keep": self.records or whole}
         elif whole:
             options.setdefault("every", self.scenario.options.get("every", options["duration"] / 100))
-        count = len(next(iter(values.values())))
         start = values.get("start", np.full(1, float(self.study.start)))
         law = self._law(values)
         options |= {"vary": self._vary(values), "start": start, "threads": threads, "progress": False}
-        options |= {"target": self.study.target or TARGET}
+        options |= {"target": self.study.target or TARGET, "rollouts": rows}
         if "duration" in values:
             options["duration"] = float(values["duration"][0])
-        options |= self._begin(values, law, np.broadcast_to(start, count))
+        options |= self._begin(values, law, np.broadcast_to(start, len(rows)))
         if "every" in options:
             options["every"] = min(options["every"], options["duration"])
         run = simulate_batch(self.robot, law, **options)
@@ -437,7 +437,7 @@ def _try(found: Ready) -> Ready:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SimulationWarning)
         try:
-            seen = found.run(values)
+            seen = found.run(values, np.arange(len(next(iter(values.values())))))
         except ArmwrightError as error:
             raise InputError(f"{found.study.file}: {error}") from None
     part, good, tried = found.study.reader("want"), np.flatnonzero(seen.run.finished), len(values[next(iter(values))])

@@ -7,6 +7,7 @@ files and documents run over.
 | here       | which laws                                     |
 |------------|------------------------------------------------|
 | `given`    | none, numbers, a table, a Python function      |
+| `drawn`    | random torques                                 |
 | `passive`  | springs, dampers, friction, stops              |
 | `tracking` | controllers that follow a position or a motion |
 | `combined` | sums and limits                                |
@@ -27,6 +28,7 @@ from armwright.lazy import cached_property
 from armwright.model.description import Description
 from armwright.model.unit import checked_unit
 from armwright.torque.combined import Limited, Sum
+from armwright.torque.drawn import REFUSED, Noise, noise
 from armwright.torque.given import MOST_PIECES, Called, Constant, Free, Table, constant, interpolated, table
 from armwright.torque.law import Law, Moment, Reference, rates_of
 from armwright.torque.opening import Form, Opened, built_in, numbers_of, together
@@ -54,6 +56,7 @@ __all__ = [
     "MOST_PIECES",
     "PD",
     "PID",
+    "REFUSED",
     "Called",
     "ComputedTorque",
     "Constant",
@@ -65,6 +68,7 @@ __all__ = [
     "Law",
     "Limited",
     "Moment",
+    "Noise",
     "OpenMotion",
     "Opened",
     "PDGravity",
@@ -82,6 +86,7 @@ __all__ = [
     "friction",
     "interpolated",
     "law_for",
+    "noise",
     "numbers_of",
     "opened",
     "pd",
@@ -133,7 +138,7 @@ def law_for(torque: Any, robot: Description) -> Law:
     law.check(robot)
     for name, position in law.positions.items():
         checked_unit(robot, name, np.stack(np.broadcast_arrays(*position), axis=-1))
-    return law
+    return law.sized(robot.n)
 
 
 def as_law(torque: Any, n: int, nq: int | None = None) -> Law:

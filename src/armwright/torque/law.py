@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import Field, fields, is_dataclass
+from dataclasses import Field, fields, is_dataclass, replace
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
@@ -161,6 +161,13 @@ class Law:
         """The same law with another motion to follow, where it follows any."""
         return self
 
+    def sized(self, n: int) -> Law:
+        """The same law for n freedoms, where it has a number for each that nobody has given."""
+        declared: tuple[Field[Any], ...] = fields(self) if is_dataclass(self) else ()
+        found = {field.name: _sized(getattr(self, field.name), n) for field in declared}
+        other = {name: x for name, x in found.items() if x is not getattr(self, name)}
+        return replace(self, **other) if other else self  # type: ignore[type-var]
+
     @property
     def span(self) -> tuple[float, float] | None:
         """The times it is defined for; None for all."""
@@ -192,6 +199,14 @@ class Law:
         from armwright.torque.combined import Limited  # noqa: PLC0415
 
         return Limited(self, numbers("limit", limit))
+
+
+def _sized(value: Any, n: int) -> Any:
+    """What a field of a law holds, the laws in it for n freedoms."""
+    if isinstance(value, tuple):
+        sized = [_sized(x, n) for x in value]
+        return value if all(a is b for a, b in zip(sized, value, strict=True)) else tuple(sized)
+    return value.sized(n) if isinstance(value, Law) else value
 
 
 def torques_of(law: Law, at: Moment) -> list[Scalar]:

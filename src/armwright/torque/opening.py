@@ -17,13 +17,14 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 
 from armwright.algebra import Array
+from armwright.draws import Draw, Drawn
 from armwright.errors import InputError
 from armwright.graph.expression import Expr, Graph
 from armwright.model.description import Description
 from armwright.torque.law import FLOAT, Law
 
-Number: TypeAlias = "float | Array"
-"""One for all rollouts, or one for each (rollouts,)."""
+Number: TypeAlias = "float | Array | Drawn"
+"""One for all rollouts, or one for each (rollouts,), or drawn for each."""
 
 Take: TypeAlias = Callable[[Any], Any]
 T = TypeVar("T")
@@ -71,17 +72,16 @@ class Opened(NamedTuple, Generic[T]):
         return sizes.pop() if sizes else None
 
     @property
-    def one(self) -> list[float]:
+    def one(self) -> list[float | Drawn]:
         """Its numbers, for one rollout."""
         if self.many is not None:
             raise InputError(f"{self.name}: numbers for {self.many} rollouts; expected one, or use simulate_batch")
-        return [float(x) for x in self.numbers]
+        return [x if isinstance(x, Drawn) else float(x) for x in self.numbers]
 
-    def rows(self, rollouts: int) -> Array:
-        """Its numbers (rollouts, numbers)."""
-        if self.many is None:
-            return np.broadcast_to(np.array(self.numbers, dtype=float), (rollouts, len(self.numbers)))
-        return np.stack([np.broadcast_to(x, rollouts) for x in self.numbers], axis=1)
+    @property
+    def drawn(self) -> list[Drawn]:
+        """Those that are drawn."""
+        return [x for x in self.numbers if isinstance(x, Drawn)]
 
 
 def numbers_of(law: T, name: str = "the torque law") -> Opened[T]:
@@ -103,7 +103,7 @@ def built_in(law: Law) -> bool:
 
 def together(laws: Sequence[Law]) -> Opened[Law]:
     """Laws of one form, one for each rollout, as one; a zero of some is a number where others have one."""
-    rows, keys = [], []
+    rows, keys = list[list[Number]](), []
     for k, law in enumerate(laws):
         found: list[Number] = []
         keys.append(_rebuilt(law, found.append, zeros=True)[1])
@@ -115,10 +115,21 @@ def together(laws: Sequence[Law]) -> Opened[Law]:
         if (many := Opened(Form(law, keys[k], len(found)), found).many) is not None:
             raise InputError(f"torque law {k} of the list is for {many} rollouts itself; expected one")
         rows.append(found)
-    columns = np.array([[0.0, *row] for row in rows]).T
+    drawn = _drawn_alike(rows)
+    columns = np.array([[0.0, *(1.0 if isinstance(x, Drawn) else x for x in row)] for row in rows]).T
     places = iter(np.where(columns.any(axis=1), np.arange(float(len(columns))), 0.0)[1:].tolist())  # zeros are alike
     all_of_them = numbers_of(_rebuilt(laws[0], lambda _: next(places), zeros=True)[0])
-    return all_of_them._replace(numbers=[columns[int(place)] for place in all_of_them.one])
+    taken = [int(place) for place in all_of_them.numbers if isinstance(place, float)]
+    return all_of_them._replace(numbers=[drawn.get(place, columns[place]) for place in taken])
+
+
+def _drawn_alike(rows: Sequence[Sequence[Number]]) -> dict[int, Drawn]:
+    """What laws of one form draw, by the place of the number, from one on: what a rollout has follows from its own."""
+    drawn = {k: x for k, x in enumerate(rows[0], 1) if isinstance(x, Drawn)}
+    for row in rows:
+        if any(row[k - 1] != x for k, x in drawn.items()):
+            raise InputError("the laws of the list draw differently; expected the same draws and hold for all rollouts")
+    return drawn
 
 
 def _rebuilt(x: Any, take: Take, zeros: bool = False) -> tuple[Any, Hashable]:
@@ -126,7 +137,7 @@ def _rebuilt(x: Any, take: Take, zeros: bool = False) -> tuple[Any, Hashable]:
 
     Zeros that belong to the structure are left alone, unless they are wanted too.
     """
-    if isinstance(x, (float, Slot)):
+    if isinstance(x, (float, Slot, Drawn)):
         return _number(x, take, zeros)
     if isinstance(x, np.ndarray):
         return _array(x, take, zeros)
@@ -135,7 +146,7 @@ def _rebuilt(x: Any, take: Take, zeros: bool = False) -> tuple[Any, Hashable]:
         return (made, key) if isinstance(x, tuple) else (list(made), ("list", key))
     if isinstance(x, FunctionType):
         return x, _read(x)
-    if is_dataclass(x) and not isinstance(x, (type, Description)):
+    if is_dataclass(x) and not isinstance(x, (type, Description, Draw)):
         return _fields(x, take, zeros)
     return x, _known(x)
 
@@ -159,7 +170,7 @@ def _number(x: Any, take: Take, zeros: bool) -> tuple[Any, Hashable]:
 
 
 def _several(x: tuple[Any, ...], take: Take, zeros: bool) -> tuple[Any, Hashable]:
-    if not x or not all(isinstance(entry, (float, np.ndarray, Slot)) for entry in x):
+    if not x or not all(isinstance(entry, (float, np.ndarray, Slot, Drawn)) for entry in x):
         made, keys = zip(*(_rebuilt(entry, take, zeros) for entry in x), strict=True) if x else ((), ())
         return tuple(made), tuple(keys)
     if len(x) == 1 and isinstance(x[0], float) and x[0] == 0 and not zeros:
@@ -169,8 +180,8 @@ def _several(x: tuple[Any, ...], take: Take, zeros: bool) -> tuple[Any, Hashable
     return tuple(map(take, x)), ("open", len(x))
 
 
-def _finite(x: Array | Slot) -> bool:
-    return isinstance(x, Slot) or bool(np.isfinite(x).all())
+def _finite(x: Array | Slot | Drawn) -> bool:
+    return isinstance(x, (Slot, Drawn)) or bool(np.isfinite(x).all())
 
 
 def _array(x: Array, take: Take, zeros: bool) -> tuple[Any, Hashable]:
@@ -200,7 +211,9 @@ class Itself:
 
 
 def _known(x: Any) -> Hashable:
-    """By what a thing that is no number of a law is known."""
+    """By what a thing that is no number of a law is known; what is to be drawn has its numbers in what is drawn."""
+    if isinstance(x, Draw):
+        return Draw
     try:
         hash(x)
     except TypeError:

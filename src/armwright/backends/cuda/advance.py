@@ -43,7 +43,7 @@ def _others(program: Program, advance: Advance, name: str, double: bool) -> str:
     inner = replace(inner, shape=(3, n, n))
     left = inner.equations
     kind = "APART" if len(inner.nodes) > LARGE else "FUNCTION"
-    return function(inner, name, double) if left is None else solving(inner, left, name, double, kind)
+    return function(inner, name, double) if left is None else solving(inner, left, name, double, kind=kind)
 
 
 class _Combined(NamedTuple):
@@ -153,7 +153,8 @@ EACH(e, {self.m}) {{
 }}"""
 
     def deliver(self, source: str) -> str:
-        return f"EACH(e, {self.results}) out.put(e, {source}[e]);\nreturn good;"
+        each = f"EACH(e, {self.results})"
+        return f"{each} out.put(e, {source}[e]);\n{each} out.check({source}[e], 0);\nreturn good;"
 
 
 def _inset(text: str, by: int = 1) -> str:
@@ -293,8 +294,10 @@ TURNS(step, count) {{
         }}
     }}
 }}
-for (int e = 0; e < {3 * size}; ++e)
+for (int e = 0; e < {3 * size}; ++e) {{
     out.put(e, dq[e]);
+    out.check(dq[e], dv[e]);
+}}
 for (int e = 0; e < {3 * size}; ++e)
     out.put({3 * size} + e, dv[e]);
 return good;"""

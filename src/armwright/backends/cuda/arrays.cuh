@@ -4,6 +4,11 @@
 
 typedef long long whole;
 
+FUNCTION bool is_finite(real x)
+{
+    return x - x == 0;
+}
+
 // Arrays of many states, `state` and `entry` numbers apart, and one state of them as functions read and write it.
 struct Array {
     real *at;
@@ -26,7 +31,7 @@ struct Input {
 struct Output {
     real *__restrict__ at;
     whole entry;
-    real sum;  // nan once a result is not finite
+    real sum;  // not finite once a result is not, or if results are so large that their product is not
     MEMBER void put(int k, real x)
     {
 #ifdef __CUDACC__
@@ -34,7 +39,10 @@ struct Output {
 #else
         at[k * entry] = x;
 #endif
-        sum = fma(x, (real)0, sum);
+    }
+    MEMBER void check(real x, real y)
+    {
+        sum = fma(x, y, sum);
     }
 };
 
@@ -45,7 +53,10 @@ struct Checked {
     MEMBER void put(int k, real x)
     {
         at[k] = x;
-        sum = fma(x, (real)0, sum);
+    }
+    MEMBER void check(real x, real y)
+    {
+        sum = fma(x, y, sum);
     }
 };
 
@@ -74,7 +85,10 @@ struct SideOutput {
 #else
         at[i + k * apart] = x;
 #endif
-        sum = fma(x, (real)0, sum);
+    }
+    MEMBER void check(real x, real y)
+    {
+        sum = fma(x, y, sum);
     }
 };
 

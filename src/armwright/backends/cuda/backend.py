@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from armwright.arrays import on_card
-from armwright.backends.cuda import device, kernel, loop
-from armwright.backends.cuda.device import Array, Code, copied, cupy, full, memory
+from armwright.backends.cuda import beside, bulk, device, kernel, loop
+from armwright.backends.cuda.device import Array, Code, capability, copied, cupy, full, memory, near
 from armwright.backends.cuda.rollout import Motion
 from armwright.backends.cuda.rows import BLOCK, WIDEST
+from armwright.backends.cuda.searching import Searching
 from armwright.backends.cuda.travelling import Travelling
 from armwright.backends.interface import Backend, Repeated, Rolled, Tables
 from armwright.errors import ArmwrightError
@@ -24,8 +25,9 @@ from armwright.lazy import cached_property
 NONE = 2**64 - 1
 """The first state that is not good, where all are."""
 
-FEWER, NEARLY = 128, 170
-"""Registers with which four blocks are on a processor, and up to which it is tried whether so few are enough."""
+CROWDED = {True: (4, 128, 170), False: (5, 102, 140)}
+"""Of double precision, and of pairs in single precision: so many blocks are on a processor with so many registers, and
+up to how many it is tried whether these are enough."""
 
 AGAIN = 1 << 16
 """Threads that do states again whose angles are large: there may be many, and mostly there is none."""
@@ -138,11 +140,16 @@ class Straight(Resident):
         return self._codes[layout]
 
     def _made(self, layout: kernel.Layout) -> Code:
-        code = Code(self._text(layout), kernel.block(self._program, layout, self.double))
-        if self.double and FEWER < code.registers <= NEARLY and code.block == BLOCK:
-            tighter = Code(self._text(layout._replace(blocks=4)), code.block)
+        code = self._compiled(layout)
+        blocks, few, nearly = CROWDED[self.double]
+        if (self.double or layout.pairs) and few < code.registers <= nearly and code.block == BLOCK:
+            tighter = self._compiled(layout._replace(blocks=blocks))
             return code if tighter.spilled else tighter
         return code
+
+    def _compiled(self, layout: kernel.Layout) -> Code:
+        of = self._program, layout, self.double
+        return Code(self._text(layout), kernel.block(*of), kernel.shared(*of))
 
     def layout(self, arrays: Sequence[Any], out: Any) -> kernel.Layout:
         """How arrays lie, as far as a kernel makes use of it."""
@@ -156,7 +163,9 @@ class Straight(Resident):
         if side is not None:
             return side
         kinds = tuple(kernel.ROW if _row(x) and x.shape[1] <= WIDEST else kernel.ANY for x in arrays)
-        layout = kernel.Layout(kinds, kernel.ROW if _row(out) else kernel.ANY)
+        layout, rows = kernel.Layout(kinds, kernel.ROW if _row(out) else kernel.ANY), [k == kernel.ROW for k in kinds]
+        if _row(out) and any(rows) and capability() >= bulk.SINCE and bulk.fits(self._program, rows, self.double):
+            return layout._replace(bulk=True, pairs=bulk.pairs(self._program, self.double))
         return layout if kernel.block(self._program, layout, self.double) else kernel.Layout(kinds, kernel.ANY)
 
     def _side(self, arrays: Sequence[Any], out: Any) -> kernel.Layout | None:
@@ -164,32 +173,35 @@ class Straight(Resident):
 
         Of short programs in single precision a thread then has two; of long ones all entries are found alike.
         """
-        size, (states, entries) = out.itemsize, out.shape
-        beside = [x.strides[0] == size for x in arrays]
-        together = [out, *(x for x, side in zip(arrays, beside, strict=True) if side)]
+        size, states = out.itemsize, len(out)
+        sided = [x.strides[0] == size for x in arrays]
+        together = [out, *(x for x, side in zip(arrays, sided, strict=True) if side)]
         if out.strides[0] != size or states < 2 or any(x.strides[0] not in (0, size) for x in arrays):
             return None
-        kinds = tuple(kernel.SIDE if side else kernel.ANY for side in beside)
+        kinds = tuple(kernel.SIDE if side else kernel.ANY for side in sided)
         if not self._long:
             even = states % 2 == 0 and all(x.data.ptr % (2 * size) == x.strides[1] % (2 * size) == 0 for x in together)
-            pairs = even and not self.double and entries <= kernel.PAIRS
-            return kernel.Layout(kinds, kernel.SIDE, pairs=True) if pairs else None
+            room = beside.fits(self._program, sided, not self.double, self.double)
+            return kernel.Layout(kinds, kernel.SIDE, pairs=not self.double) if room and (even or self.double) else None
         alike = all(x.strides == out.strides or x.shape[1] == 1 for x in together)
         few = max(x.shape[1] for x in together) * out.strides[1] < 2**32 * size
-        return kernel.Layout(kinds, kernel.SIDE) if alike and few and states * size <= out.strides[1] else None
+        if not (alike and few and states * size <= out.strides[1]):
+            return None
+        return kernel.Layout(kinds, kernel.SIDE, tile=kernel.tile(self._program, self.double, near()))
 
     @cached_property
     def _call(self) -> type[ctypes.Structure]:
         return _call([name for name, _ in self._program.arguments], [("entry", ctypes.c_longlong)])
 
     def launch(self, arrays: Sequence[Any], out: Any, good: Any = None) -> Any:
-        marked = cupy().empty(len(out) if self._turns else 0, np.int64)
-        told, given = _given(arrays, out, good, marked)
         layout = self.layout(arrays, out)
+        again = self._turns or layout.bulk
+        marked = cupy().empty(len(out) if again else 0, np.int64)
+        told, given = _given(arrays, out, good, marked)
         call = self._call(*given, out.strides[1] // out.itemsize)
         code = self._code(layout)
-        code.launch(call, len(out) // 2 if layout.pairs else len(out))
-        if self._turns:
+        code.launch(call, -(-len(out) // 2) if layout.pairs else len(out))
+        if again:
             code.launch(call, min(len(out), AGAIN), name="again")
         return told
 
@@ -264,5 +276,7 @@ UNROLLED = 32
 """Joints of the longest chain that is straight code: inverse dynamics of 30 joints then has a quarter as much in memory
 as the loop that goes along them, and what has no loop need not be computed operation by operation."""
 
-BACKEND = Backend(kernel=Straight, loop=Looped, rollout=_travelling, card=device, solves=5, unrolled=UNROLLED)
+BACKEND = Backend(
+    kernel=Straight, loop=Looped, rollout=_travelling, card=device, search=Searching, solves=5, unrolled=UNROLLED
+)
 """The backend of NVIDIA's cards."""

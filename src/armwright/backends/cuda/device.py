@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -48,14 +48,16 @@ def cupy() -> Any:
 class Code:
     """Kernels that are compiled; CuPy keeps them on disk for other processes."""
 
-    def __init__(self, source: str, block: int) -> None:
-        self.block = block
+    def __init__(self, source: str, block: int, shared: int = 0) -> None:
+        self.block, self._shared = block, shared
         self._module = cupy().RawModule(code=source, options=OPTIONS)
         self._kernels: dict[str, Any] = {}
 
     def kernel(self, name: str = "run") -> Any:
         if name not in self._kernels:
             self._kernels[name] = self._module.get_function(name)
+            if self._shared:
+                self._kernels[name].max_dynamic_shared_size_bytes = self._shared
         return self._kernels[name]
 
     @property
@@ -81,7 +83,8 @@ class Code:
         """Run on the current stream, with a structure for all threads."""
         if threads:
             grid = (-(-threads // self.block),)
-            self.kernel(name)(grid, (self.block,), (np.frombuffer(bytes(call), f"V{ctypes.sizeof(call)}"),))
+            given = (np.frombuffer(bytes(call), f"V{ctypes.sizeof(call)}"),)
+            self.kernel(name)(grid, (self.block,), given, shared_mem=self._shared)
 
 
 class Array(ctypes.Structure):
@@ -92,8 +95,12 @@ class Array(ctypes.Structure):
     @classmethod
     def of(cls, array: Any) -> Array:
         """An array (states, entries)."""
-        address = array.data.ptr if hasattr(array.data, "ptr") else array.ctypes.data
-        return cls(address, *(stride // array.itemsize for stride in array.strides))
+        return cls(address(array), *(stride // array.itemsize for stride in array.strides))
+
+
+def address(array: Any) -> int:
+    """Where an array lies, of CuPy or of NumPy."""
+    return int(array.data.ptr if hasattr(array.data, "ptr") else array.ctypes.data)
 
 
 # Arrays of other packages
@@ -150,14 +157,25 @@ def stream(kind: str) -> Iterator[None]:
     if kind != "torch":
         yield
         return
-    current = sys.modules["torch"].cuda.current_stream()
-    with cupy().cuda.ExternalStream(current.cuda_stream, current.device_index):
+    with stream_at(sys.modules["torch"].cuda.current_stream().cuda_stream):
         yield
 
 
 def stream_at(address: int) -> Any:
     """The stream at an address, while somebody computes there."""
-    return cupy().cuda.ExternalStream(address)
+    streams = cupy().cuda
+    known = hasattr(streams.Stream, "from_external")
+    return streams.Stream.from_external(_Foreign(address)) if known else streams.ExternalStream(address)
+
+
+class _Foreign(NamedTuple):
+    """A stream of somebody else, as CuPy asks for it since version 14."""
+
+    address: int
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        """The version of this protocol, and the stream."""
+        return 0, self.address
 
 
 def seen(buffer: Any) -> Any:
@@ -176,6 +194,17 @@ def spread(array: Any, batch: Sequence[int]) -> Any:
 def fetched(array: Any) -> Any:
     """An array of CuPy as one of NumPy."""
     return cupy().asnumpy(array)
+
+
+def capability() -> int:
+    """The compute capability of the card, times ten."""
+    return int(cupy().cuda.Device().compute_capability)
+
+
+def near() -> int:
+    """Bytes of shared memory that a processor of the card has; every block takes a kilobyte of it for itself."""
+    properties = cupy().cuda.runtime.getDeviceProperties(cupy().cuda.Device().id)
+    return int(properties["sharedMemPerMultiprocessor"]) - (6 << 10)
 
 
 def full() -> type[Exception]:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from armwright.backends.cuda import beside, bulk, solve
 from armwright.backends.cuda.advance import composed
 from armwright.backends.cuda.rows import BLOCK, staged, threads
-from armwright.backends.cuda.solve import solving
 from armwright.backends.cuda.writer import function, idle, plain, prelude
 from armwright.graph.program import Program
 
-LONG, LONGEST, BESIDE = 1500, 5500, 3
-"""Of programs of so many operations, in single precision, so many blocks are to be computed at once.
+LONG, LONGEST, SMALL, BESIDE = 1500, 5500, 64, 6
+"""Of programs of so many operations, in single precision, blocks are small and so many are to be computed at once.
 
 Of longer ones the compiler would spill what it then has no register for.
 """
@@ -24,44 +24,67 @@ FEWEST = 2
 """Blocks of longer programs, which take all registers there are: not told so, the compiler may keep to 32 of them and
 have all else in memory, ten times what must be there."""
 
-PAIRS = 16
-"""Results of one state, up to which a thread may have two."""
-
 ANY, SIDE, ROW = "any", "side", "row"
 """How an array lies: anyhow; states side by side, with entries as far apart as those of all others; rows."""
 
 
 class Layout(NamedTuple):
-    """How arguments and result lie, whether a thread has two states, and how many blocks are to be on a processor."""
+    """How arguments and result lie, whether a thread has two states, how many blocks are to be on a processor, whether
+    rows are copied in bulk, and how many numbers of equations a thread has in shared memory."""
 
     arguments: tuple[str, ...]
     out: str
     pairs: bool = False
     blocks: int = 0
+    bulk: bool = False
+    tile: int = 0
 
 
 def text(program: Program, layout: Layout, double: bool) -> str:
     """`run(Call)`, a kernel: of as many blocks as there are states, on a CPU a loop over them."""
     program = plain(program)
-    parts = [prelude(double), body(program, "body", double), _call(program), _STATE.format(**_state(program))]
+    again = "if (!one<false>(call, call.marked[k])) " if layout.bulk else ""
+    tile = solve.Tile(layout.tile, block(program, layout, double))
+    state = _STATE.format(**_state(program), first=again)
+    parts = [prelude(double), body(program, "body", double, tile), _call(program), state]
     return "\n".join([*parts, "#ifdef __CUDACC__", _kernel(program, layout, double), "#else", _ON_CPU, "#endif\n"])
 
 
 def block(program: Program, layout: Layout, double: bool) -> int:
     """Threads of a block; none if there is no room for rows."""
     rows = tuple(kind == ROW for kind in (*layout.arguments, layout.out))
-    return threads(plain(program), rows, double) if any(rows) else BLOCK
+    if any(rows) and not layout.bulk:
+        return threads(plain(program), rows, double)
+    return SMALL if layout.out == SIDE and _many(program, double) else BLOCK
+
+
+def tile(program: Program, double: bool, room: int) -> int:
+    """Numbers of its equations that a thread has in shared memory, of which a processor has so many bytes."""
+    if program.equations is None:
+        return 0
+    threads = SMALL * BESIDE if _many(program, double) else 2 * BLOCK
+    return solve.near(program, program.equations, double, room // (threads * (8 if double else 4)))
+
+
+def shared(program: Program, layout: Layout, double: bool) -> int:
+    """Bytes of shared memory that a block is given beside what its text asks for."""
+    return layout.tile * block(program, layout, double) * (8 if double else 4)
 
 
 def _kernel(program: Program, layout: Layout, double: bool) -> str:
     each = block(program, layout, double)
     limits = f"{each}, {layout.blocks}" if layout.blocks else bounds(program, double, each)
     rows = tuple(kind == ROW for kind in (*layout.arguments, layout.out))
+    if layout.bulk:
+        return bulk.copied(program, rows[:-1], double, limits, lambda s: _unused(program, s))
     if any(rows):
-        return staged(program, rows, double, limits, _state(program)["unused"])
-    if layout.pairs:
-        return _paired(program, layout, double)
-    return _side(program, layout, limits) if layout.out == SIDE else _ALONE.format(bounds=limits)
+        return staged(program, rows, double, limits, _unused(program))
+    if layout.out != SIDE:
+        return _ALONE.format(bounds=limits)
+    if long(program):
+        return _side(program, layout, limits)
+    side = [kind == SIDE for kind in layout.arguments]
+    return beside.fetched(program, side, layout.pairs, double, limits, lambda s: _unused(program, s))
 
 
 def bounds(program: Program, double: bool, each: int = BLOCK) -> str:
@@ -69,11 +92,13 @@ def bounds(program: Program, double: bool, each: int = BLOCK) -> str:
 
     A long program, left to itself, takes all 255 registers for latencies that more threads hide.
     """
-    length = len(program.nodes)
-    if length >= LONGEST:
+    if len(program.nodes) >= LONGEST:
         return f"{each}, {FEWEST * BLOCK // each}"
-    many = program.advance is None and length > LONG and not double and each == BLOCK
-    return f"{each}, {BESIDE}" if many else str(each)
+    return f"{each}, {BESIDE * SMALL // each}" if each and _many(program, double) else str(each)
+
+
+def _many(program: Program, double: bool) -> bool:
+    return program.advance is None and LONG < len(program.nodes) < LONGEST and not double
 
 
 def long(program: Program) -> bool:
@@ -81,36 +106,43 @@ def long(program: Program) -> bool:
     return program.advance is not None or len(program.nodes) > LONG
 
 
-def body(program: Program, name: str, double: bool) -> str:
+def body(program: Program, name: str, double: bool, tile: solve.Tile = solve.LOCAL) -> str:
     """A function of a program of any kind."""
     if program.advance is not None:
         return composed(program, program.advance, name, double)
     if program.equations is not None:
-        return solving(program, program.equations, name, double)
+        return solve.solving(program, program.equations, name, double, tile)
     return function(program, name, double)
 
 
 def _call(program: Program) -> str:
-    names = ", ".join(name for name, _ in program.arguments)
+    names = [name for name, _ in program.arguments]
+    unused = "".join(f"\n        good &= is_finite(state_of(call.{names[a]}, i)[{k}]);" for a, k in idle(program))
     return f"""
 // Which states are good is written to `good`, if it is given; the first that is not, to `bad`. States to be done again
 // are in `marked`, the last of them at `last`.
 struct Call {{
-    Array {names}, out;
+    Array {", ".join(names)}, out;
     unsigned char *good;
     unsigned long long *bad;
     whole *last, *marked;
     whole states, entry;  // of entries of all arrays in which states are side by side
 }};
 
+// What to do with a state of which this is the sum of what was checked.
 FUNCTION void judge(const Call &call, whole i, real sum)
 {{
-    const bool finite = sum == 0;
+    bool good = is_finite(sum);
+    if (!good) {{
+        good = true;
+        TURNS(k, {program.results})
+            good &= is_finite(call.out.at[i * call.out.state + k * call.out.entry]);{unused}
+    }}
     if (call.good)
-        call.good[i] = finite;
-    if (!finite) {{
-        for (int k = 0; k < {program.results}; ++k)
-            call.out.at[i * call.out.state + k * call.out.entry] = sum;
+        call.good[i] = good;
+    if (!good) {{
+        TURNS(k, {program.results})
+            call.out.at[i * call.out.state + k * call.out.entry] = sum - sum;
 #ifdef __CUDACC__
         atomicMin(call.bad, (unsigned long long)i);
 #else
@@ -123,14 +155,19 @@ FUNCTION void judge(const Call &call, whole i, real sum)
 
 def _state(program: Program) -> dict[str, str]:
     names = [name for name, _ in program.arguments]
-    unused = [f"{names[a]}[{k}] * 0" for a, k in idle(program)]
     return {
-        "block": str(BLOCK),
         "bounds": bounds(program, double=True),
         "load": " ".join(f"const Input {name} = state_of(call.{name}, i);" for name in names),
         "given": ", ".join(names),
-        "unused": f"\n    out.sum += {' + '.join(unused)};" if unused else "",
+        "unused": _unused(program),
     }
+
+
+def _unused(program: Program, s: str = "") -> str:
+    """Entries of a state that nothing depends on must be finite, too."""
+    names = [f"{name}{s}" for name, _ in program.arguments]
+    entries = [f"{names[a]}[{k}] * 0" for a, k in idle(program)]
+    return f"\n    out{s}.sum += {' + '.join(entries)};" if entries else ""
 
 
 _STATE = """// One state, in whatever layout; false where it has to be done again.
@@ -153,8 +190,9 @@ FUNCTION void mark(const Call &call, whole i)
 
 extern "C" __global__ void __launch_bounds__({bounds}) again(const __grid_constant__ Call call)
 {{
-    for (whole k = blockIdx.x * (whole){block} + threadIdx.x; k <= *call.last; k += gridDim.x * (whole){block})
-        one<true>(call, call.marked[k]);
+    const whole threads = gridDim.x * (whole)blockDim.x;
+    for (whole k = blockIdx.x * (whole)blockDim.x + threadIdx.x; k <= *call.last; k += threads)
+        {first}one<true>(call, call.marked[k]);
 }}
 #endif
 """
@@ -204,57 +242,3 @@ def _reader(name: str, kind: str) -> str:
     if kind == SIDE:
         return f"const Side {name} = {{call.{name}.at, i, apart}};"
     return f"const Input {name} = state_of(call.{name}, i);"
-
-
-def _paired(program: Program, layout: Layout, double: bool) -> str:
-    """The kernel for states side by side of which a thread has two: half the accesses, of twice the length."""
-    vector, names, m = "double2" if double else "float2", [name for name, _ in program.arguments], program.results
-    load = list[str]()
-    for (name, kind), n in zip(_kinds(program, layout), program.sizes, strict=True):
-        if kind == SIDE:
-            load.append(f"real {name}0[{n}], {name}1[{n}];")
-            load.append(
-                f"EACH(k, {n})\n        two(call.{name}.at + i + k * call.{name}.entry, &{name}0[k], &{name}1[k]);"
-            )
-        else:
-            load.append(f"const Input {name}0 = state_of(call.{name}, i), {name}1 = state_of(call.{name}, i + 1);")
-    unused = _state(program)["unused"].replace("    out.sum += ", "    {}.sum += ")
-
-    def own(text: str, which: str) -> str:
-        for name in names:
-            text = text.replace(f"{name}[", f"{name}{which}[")
-        return text.replace("{}", f"out{which}")
-
-    return f"""FUNCTION void two(const real *__restrict__ at, real *first, real *second)
-{{
-    const {vector} both = __ldcs((const {vector} *)at);
-    *first = both.x;
-    *second = both.y;
-}}
-
-extern "C" __global__ void __launch_bounds__({BLOCK}) run(const __grid_constant__ Call call)
-{{
-    const whole i = 2 * (blockIdx.x * (whole)blockDim.x + threadIdx.x);
-    if (i >= call.states)
-        return;
-    {chr(10).join(load).replace(chr(10), chr(10) + "    ")}
-    real kept0[{m}], kept1[{m}];
-    Checked out0 = {{kept0, 0}}, out1 = {{kept1, 0}};{own(unused, "0")}{own(unused, "1")}
-    const bool done0 = body<false>({", ".join(f"{name}0" for name in names)}, out0);
-    const bool done1 = body<false>({", ".join(f"{name}1" for name in names)}, out1);
-    EACH(k, {m}) {{
-        {vector} both;
-        both.x = kept0[k];
-        both.y = kept1[k];
-        __stcs(({vector} *)(call.out.at + i + k * call.out.entry), both);
-    }}
-    if (!done0)
-        mark(call, i);
-    else if (!(out0.sum == 0) || call.good)
-        judge(call, i, out0.sum);
-    if (!done1)
-        mark(call, i + 1);
-    else if (!(out1.sum == 0) || call.good)
-        judge(call, i + 1, out1.sum);
-}}
-"""

@@ -6,6 +6,10 @@
 #define MEMBER __device__ __forceinline__
 #define APART __device__ __noinline__
 #define TABLE static __constant__ const
+#define NUMBERS static __constant__
+#define NEAR(name, count)           \
+    extern __shared__ real shared[]; \
+    real *const name = shared + threadIdx.x
 #define EACH(e, count) _Pragma("unroll") for (int e = 0; e < (count); ++e)
 #define TURNS(s, count) _Pragma("unroll 1") for (int s = 0; s < (count); ++s)
 #else
@@ -15,18 +19,20 @@
 #define MEMBER inline
 #define APART static
 #define TABLE static const
+#define NUMBERS static const
+#define NEAR(name, count) real name[count]
 #define EACH(e, count) for (int e = 0; e < (count); ++e)
 #define TURNS EACH
 #endif
 
 #ifdef __CUDACC__
-FUNCTION float turned(float x, unsigned quadrant)
+FUNCTION float turned(float x, unsigned sign)
 {
-    return __int_as_float(__float_as_int(x) ^ ((quadrant & 2u) << 30));
+    return __int_as_float(__float_as_int(x) ^ (sign & 0x80000000u));
 }
-FUNCTION double turned(double x, unsigned quadrant)
+FUNCTION double turned(double x, unsigned sign)
 {
-    return __hiloint2double(__double2hiint(x) ^ ((quadrant & 2u) << 30), __double2loint(x));
+    return __hiloint2double(__double2hiint(x) ^ (sign & 0x80000000u), __double2loint(x));
 }
 FUNCTION unsigned low_bits(float x)
 {
@@ -37,9 +43,9 @@ FUNCTION unsigned low_bits(double x)
     return (unsigned)__double2loint(x);
 }
 #else
-template <class T> FUNCTION T turned(T x, unsigned quadrant)
+template <class T> FUNCTION T turned(T x, unsigned sign)
 {
-    return quadrant & 2u ? -x : x;
+    return sign & 0x80000000u ? -x : x;
 }
 FUNCTION unsigned low_bits(float x)
 {
@@ -87,11 +93,14 @@ FUNCTION real divided(real x, real y)
 }
 #endif
 
-// Numbers of a state in registers.
+// Numbers of a state in registers, of which nobody asks whether they are finite.
 struct Kept {
     real *at;
     MEMBER void put(int k, real x)
     {
         at[k] = x;
+    }
+    MEMBER void check(real, real)
+    {
     }
 };

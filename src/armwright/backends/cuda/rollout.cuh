@@ -75,32 +75,17 @@ FUNCTION void unit(real *y, real *slope)
 #if CHAIN
 
 // A step of which every stage needs the derivative of the one before and no other: these are summed up on the way.
-// Start and sum lie aside while the derivative is computed, in the memory that a block shares, which leaves registers
-// for half as many threads again; the lanes of a warp wait for each other, so that none of it is fetched before.
 struct Slopes {};
-
-#if ASIDE
-#define LAY_ASIDE                                \
-    __shared__ real aside[2 * ENTRIES * BLOCK]; \
-    real *const start = aside + threadIdx.x, *const sum = start + ENTRIES * BLOCK;
-#define AT(e) [(e) * BLOCK]
-#define WAIT __syncwarp(__activemask())
-#else
-#define LAY_ASIDE real start[ENTRIES], sum[ENTRIES];
-#define AT(e) [e]
-#define WAIT
-#endif
 
 template <bool careful> FUNCTION bool step(Open &p, Slopes &, real t, real h, const real *y, real *end)
 {
-    LAY_ASIDE
-    real place[ENTRIES];
+    real start[ENTRIES], sum[ENTRIES], place[ENTRIES];
     bool fine = true;
 #pragma unroll
     for (int e = 0; e < ENTRIES; ++e) {
         place[e] = y[e];
-        start AT(e) = y[e];
-        sum AT(e) = 0;
+        start[e] = y[e];
+        sum[e] = 0;
     }
 #pragma unroll 1
     for (int j = 0; j < STAGES; ++j) {
@@ -110,17 +95,16 @@ template <bool careful> FUNCTION bool step(Open &p, Slopes &, real t, real h, co
         p.forget();
         fine = body<careful>(at, place AND_OPEN, out) && fine;
         const real weight = B[j], next = h * A[j];
-        WAIT;
 #pragma unroll
         for (int e = 0; e < ENTRIES; ++e)
             if (moves(e)) {
-                sum AT(e) = OF(fma)(weight, k[e], sum AT(e));
-                place[e] = OF(fma)(next, k[e], start AT(e));
+                sum[e] = OF(fma)(weight, k[e], sum[e]);
+                place[e] = OF(fma)(next, k[e], start[e]);
             }
     }
 #pragma unroll
     for (int e = 0; e < ENTRIES; ++e)
-        end[e] = moves(e) ? OF(fma)(h, sum AT(e), start AT(e)) : start AT(e);
+        end[e] = moves(e) ? OF(fma)(h, sum[e], start[e]) : start[e];
     return fine;
 }
 

@@ -145,11 +145,9 @@ def _sizes(motion: Motion, own: Sequence[bool], double: bool) -> str:
         "BLOCK": BLOCK,
     }
     lines = [f"#define {name} {number}" for name, number in numbers.items()]
-    aside = 2 * numbers["ENTRIES"] * numbers["CHAIN"]
     beside = numbers["GAUGES"] + numbers["INTEGRALS"]
     room = MEMORY // (BLOCK * (8 if double else 4))
-    for name, fits in (("ASIDE", aside <= room), ("BESIDE", aside * (aside <= room) + beside <= room)):
-        lines.append(f"#if defined(__CUDACC__)\n#define {name} {int(fits)}\n#else\n#define {name} 0\n#endif")
+    lines.append(f"#if defined(__CUDACC__)\n#define BESIDE {int(beside <= room)}\n#else\n#define BESIDE 0\n#endif")
     lines.append(f"#define OF(name) name{'' if double else '##f'}")
     lines.append(f'#define REGISTER(x) "+{"d" if double else "f"}"(x)')
     read = ", ".join(f"call.p[{k} * call.stride + i]" for k in range(mine))

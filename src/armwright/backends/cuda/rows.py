@@ -50,7 +50,7 @@ def staged(program: Program, rows: Sequence[bool], double: bool, bounds: str, un
     names = ", ".join(name for name, _ in program.arguments)
     result, deliver = _results(program.results, place * 32) if out else (_ELSEWHERE, "")
     warps = threads(program, rows, double) // 32
-    return f"""{_PARTS.format(vector="double2" if double else "float4", beside=2 if double else 4)}
+    return f"""{ROW}{_PARTS.format(vector="double2" if double else "float4", beside=2 if double else 4)}
 extern "C" __global__ void __launch_bounds__({bounds}) run(const __grid_constant__ Call call)
 {{
     __shared__ __align__(16) real all[{warps}][{_room(program, rows)}];
@@ -71,7 +71,7 @@ extern "C" __global__ void __launch_bounds__({bounds}) run(const __grid_constant
     if (lane < rows) {{
         if (!done)
             mark(call, i);
-        else if (!(out.sum == 0) || call.good)
+        else if (!is_finite(out.sum) || call.good)
             judge(call, i, out.sum);
     }}
 }}
@@ -106,15 +106,17 @@ def _results(m: int, place: int) -> tuple[str, str]:
     )
 
 
-_PARTS = """// A row in shared memory.
-struct Row {{
+ROW = """// A row in shared memory.
+struct Row {
     const real *at;
     MEMBER real operator[](int k) const
-    {{
+    {
         return at[k];
-    }}
-}};
+    }
+};
+"""
 
+_PARTS = """
 // What a lane fetches of the rows of a warp, n numbers each, {beside} neighbours at a time; of the last rows some
 // single numbers may be left, which go straight to shared memory.
 template <int n> struct Part {{

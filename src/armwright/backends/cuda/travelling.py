@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from armwright.backends.cuda import rollout
+from armwright.algebra import Array
+from armwright.backends.cuda import drawing, rollout
 from armwright.backends.cuda.device import Code, cupy, free
 from armwright.backends.cuda.rollout import Motion
+from armwright.draws import Drawn, Which
 from armwright.lazy import cached_property
 
 SHARED = 2048
@@ -19,7 +21,7 @@ SHARED = 2048
 ROOM = 0.7
 """The share of the free memory that rollouts may take: what is found at their ends takes some, too."""
 
-BLOCKS, FEW = {"float32": 10, "float64": 6}, 96
+BLOCKS, FEW = {"float32": 7, "float64": 4}, 96
 """Blocks that should have room beside each other, and the bytes of memory that this may cost a thread."""
 
 LARGE = 3000
@@ -76,6 +78,10 @@ class Travelling:
 
     def most(self, numbers: int) -> int:
         return int(ROOM * free() / (numbers * self.dtype.itemsize + 1))
+
+    def draw(self, out: Any, drawn: Drawn, which: Which, turns: Array) -> None:
+        with out.device:
+            drawing.fill(out, drawn, which, turns)
 
     def run(self, fields: Mapping[str, Any], rollouts: int, threads: int = 1) -> None:
         """As the interface has it; the arrays of rollouts are on the card, all others are of NumPy."""

@@ -8,6 +8,7 @@ whoever calls it does a state of the others again, with `careful` sines.
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
@@ -15,13 +16,17 @@ from importlib.resources import files
 
 from armwright.backends.cuda.chapters import Chapter, chapters
 from armwright.backends.cuda.order import depends
-from armwright.backends.cuda.split import HANDED, Part, Stage, stages
+from armwright.backends.cuda.split import HANDED, LONG, Part, Stage, stages
+from armwright.backends.cuda.sums import chained
 from armwright.backends.sines import LARGEST, sines
 from armwright.backends.text.c import notation
-from armwright.graph.expression import LEAVES, Expr
+from armwright.graph.expression import LEAVES, Expr, schedule
 from armwright.graph.program import Program
 
 PAIR = ("sin", "cos")
+
+PASSED_ON = {"add": 2, "sub": 2, "mul": 2, "neg": 1, "sqrt": 1, "sin": 1, "cos": 1, "div": 1}
+"""How many operands, the first ones, make a result that is not finite if they are not."""
 
 LEFT = "left"
 """The name of an argument: what earlier chapters have computed."""
@@ -50,10 +55,13 @@ def _text(name: str) -> str:
 def function(program: Program, name: str, double: bool) -> str:
     """`bool name<careful>(arguments, out)`: entries of arguments are asked for by [k], results given by out.put(k, x).
 
-    Each as soon as it is wanted and known. It is false if an angle was too large for sines that are not careful: then
-    the results are wrong. What keeps too many numbers for the registers of a thread is computed in parts.
+    Each as soon as it is wanted and known; out.check(x, y) is told two that must be finite for all to be. It is false
+    if an angle was too large for sines that are not careful: then the results are wrong. What keeps too many numbers
+    for the registers of a thread is computed in parts.
     """
-    first, *rest = stages(program, double)
+    brief = len(program.nodes) <= LONG
+    ways = [stages(way, double) for way in (chained(program), program)[: 1 + brief]]
+    first, *rest = min(ways, key=lambda way: sum(stage.cost(double) for stage in way))
     if not rest:
         return _in_parts(first, name, double)
     (then,) = rest
@@ -69,6 +77,10 @@ template <class Out> struct {name}_Both {{
             at[k - {begin}] = x;
         else
             out.put(k, x);
+    }}
+    MEMBER void check(real x, real y)
+    {{
+        out.check(x, y);
     }}
 }};
 {head(program, name)}
@@ -126,12 +138,15 @@ def _statements(
 ) -> Iterator[str]:
     """A function. One that stands apart is given addresses, and has a copy of `out` while it works."""
     limit = notation(double)["constant"](LARGEST**2)
+    numbers = Numbers(f"{name}_numbers", double)
+    lines = _Body(program, part, double, chapter, numbers).lines()
+    yield from numbers.table()
     yield f"{head(program, name, kind, further)}\n{{"
     if kind == "APART":
         yield "    Out out = results;"
     yield from (f"    (void){argument};" for argument in (*_unused(program, chapter), *further))
     yield "    real size = 0;"
-    yield from _Body(program, part, double, chapter).lines()
+    yield from lines
     yield from last
     if kind == "APART":
         yield "    results = out;"
@@ -165,6 +180,24 @@ def given(program: Program, further: Sequence[str] = ()) -> str:
     return ", ".join([*(name for name, _ in program.arguments), *further])
 
 
+class Numbers:
+    """Constants in a text. Those of double precision that no instruction can have within it are in a table: an
+    instruction takes them from there, but would wait for two others that put them together."""
+
+    def __init__(self, name: str, double: bool) -> None:
+        self._name, self._double, self._write = name, double, notation(double)["constant"]
+        self._places = dict[float, int]()
+
+    def text(self, value: float) -> str:
+        if not self._double or struct.pack("<d", value)[:4] == bytes(4):
+            return self._write(value)
+        return f"{self._name}[{self._places.setdefault(value, len(self._places))}]"
+
+    def table(self) -> list[str]:
+        numbers = ", ".join(map(self._write, self._places))
+        return [f"NUMBERS real {self._name}[{len(self._places)}] = {{{numbers}}};"] if self._places else []
+
+
 def head(program: Program, name: str, kind: str = "FUNCTION", further: Sequence[str] = ()) -> str:
     """The first line of a function; what it is given `further` comes after all arguments."""
     names = [*(argument for argument, _ in program.arguments), *further]
@@ -182,17 +215,19 @@ class _Body:
     already, and of those it depends on, along every path, which takes it for ever.
     """
 
-    def __init__(self, program: Program, part: Part, double: bool, chapter: Chapter) -> None:
+    def __init__(self, program: Program, part: Part, double: bool, chapter: Chapter, numbers: Numbers) -> None:
         self._part, self._notation, self._fma = part, notation(double), f"fma{'' if double else 'f'}"
-        self._chapter = chapter
+        self._chapter, self._number = chapter, numbers.text
         self._places = {x: (program.arguments[a][0], k) for x, (a, k) in program.places().items()}
         self._names = dict[int, str]()
         self._lines = list[str]()
         self._count = self._angles = 0
+        self._unchecked = ""
         self._outputs = dict[int, list[int]]()
         for k, x in part.outputs:
             if depends(x):
                 self._outputs.setdefault(x.index, []).append(k)
+        self._telling = telling([x for k, x in part.outputs if k < program.results and depends(x)])
 
     def lines(self) -> list[str]:
         for node in self._chapter.nodes:
@@ -202,11 +237,21 @@ class _Body:
                 self._lines.append(f"    {LEFT}[{self._chapter.left[node.index]}] = {self._value(node)};")
             for k in self._outputs.get(node.index, ()):
                 self._lines.append(f"    out.put({k}, {self._value(node)});")
+            if node.index in self._telling:
+                self._check(self._value(node))
+        if self._unchecked:
+            self._check("1")
         return self._lines
+
+    def _check(self, value: str) -> None:
+        """Two at a time."""
+        if self._unchecked:
+            self._lines.append(f"    out.check({self._unchecked}, {value});")
+        self._unchecked = "" if self._unchecked else value
 
     def _value(self, x: Expr) -> str:
         if x.value is not None:
-            return self._notation["constant"](x.value)
+            return self._number(x.value)
         if x.index in self._chapter.taken and x.index not in self._names:
             place = self._chapter.taken[x.index]
             self._names[x.index] = f"{LEFT}_{place}"
@@ -252,6 +297,20 @@ class _Body:
             self._names[angle.graph.node(op, angle).index] = name
 
 
+def telling(outputs: Sequence[Expr]) -> set[int]:
+    """Those that are not finite if any is: what others are computed from shows in them.
+
+    What is not finite stays so in sums, products, roots and sines, and in a quotient if it is above the line.
+    """
+    wanted, found, shown = {x.index for x in outputs}, set[int](), set[int]()
+    for node in reversed(schedule(outputs)):
+        if node.index in wanted and node.index not in shown:
+            found.add(node.index)
+        if node.index in wanted or node.index in shown:
+            shown.update(x.index for x in node.args[: PASSED_ON.get(node.op, 0)])
+    return found
+
+
 def plain(program: Program) -> Program:
     """The same with arguments that can be called so: "payload.mass" cannot."""
     names = [name if name.isidentifier() else f"given{a}" for a, (name, _) in enumerate(program.arguments)]
@@ -276,22 +335,23 @@ def known(x: Expr | float) -> float | None:
 def _sines(double: bool) -> str:
     """Sine and cosine of an angle."""
     own, suffix = sines(double), "" if double else "f"
-    number = notation(double)["constant"]
-    magic = number(6755399441055744.0 if double else 12582912.0)  # adding it rounds to a whole number
+    numbers = Numbers("sine_numbers", double)
+    magic = numbers.text(6755399441055744.0 if double else 12582912.0)  # adding it rounds to a whole number
 
     def fma(x: str, y: str, z: str) -> str:
         return f"fma{suffix}({x}, {y}, {z})"
 
     def polynomial(coefficients: Sequence[float]) -> str:
-        text = number(coefficients[-1])
+        text = numbers.text(coefficients[-1])
         for c in reversed(coefficients[:-1]):
-            text = fma("z", text, number(c))
+            text = fma("z", text, numbers.text(c))
         return text
 
     rest = "x"
-    for part in own.parts:
-        rest = fma("k", number(-part), rest)
-    return f"""\
+    for part in own.parts[:2]:
+        rest = fma("k", numbers.text(-part), rest)
+    cosine = fma("z * z", polynomial(own.cosine), fma("z", "(real)-0.5", "(real)1"))
+    text = f"""\
 // Sine and cosine; the squares of angles are summed up. The angle is reduced by whole quarter turns, with pi/2 in
 // parts, and two polynomials give sine and cosine of the rest.
 template <bool careful> FUNCTION void sines(real x, real *sine, real *cosine, real *size)
@@ -301,15 +361,16 @@ template <bool careful> FUNCTION void sines(real x, real *sine, real *cosine, re
         *cosine = cos{suffix}(x);
         return;
     }}
-    const real shifted = {fma("x", number(2 / math.pi), magic)};
+    const real shifted = {fma("x", numbers.text(2 / math.pi), magic)};
     const unsigned quadrant = low_bits(shifted);
     const real k = shifted - {magic};
     const real r = {rest};
     const real z = r * r;
     const real s = {fma("z * r", polynomial(own.sine), "r")};
-    const real c = {fma("z * z", polynomial(own.cosine), fma("z", number(-0.5), number(1.0)))};
-    *sine = turned(quadrant & 1u ? c : s, quadrant);
-    *cosine = turned(quadrant & 1u ? s : c, quadrant + 1u);
+    const real c = {cosine if double else polynomial((1.0, -0.5, *own.cosine))};
+    *sine = turned(quadrant & 1u ? c : s, quadrant << 30);
+    *cosine = turned(quadrant & 1u ? -s : c, quadrant << 30);
     *size = {fma("x", "x", "*size")};
 }}
 """
+    return "\n".join([*numbers.table(), text])

@@ -38,6 +38,9 @@ template <class Out> struct Into {{
     {{
         (*at)[k] = x;
     }}
+    MEMBER void check(real, real)
+    {{
+    }}
 }};
 template <class Out> FUNCTION Into<Out> into(Out &out)
 {{

@@ -5,7 +5,8 @@
 
 Philox4x32-10 (Salmon, Moraes, Dror and Shaw 2011, Parallel random numbers: as easy as 1, 2, 3) makes four words of a
 counter and a key. Everything after it is sums, products, quotients and square roots, which are rounded alike
-everywhere: a rollout has the same numbers, bit by bit, on a CPU and on a card, and however many go with it.
+everywhere: a rollout has the same numbers, bit by bit, on a CPU and on a card (`backends.cuda.drawing`), and however
+many go with it. What is drawn anew in time has the number of its turn in the counter.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,7 +30,13 @@ ROUNDS = 10
 LOW = 0xFFFFFFFF
 
 BLOCK = 1 << 14
-"""Numbers that a CPU draws at a time, while all that they are made of is near it."""
+"""Numbers that are drawn at a time, while all that they are made of is near the processor."""
+
+Which: TypeAlias = "int | Array"
+"""Rollouts: the number of the first of some, or those of all (rollouts,)."""
+
+ONCE = np.zeros((1, 1), np.int64)
+"""The turn of what is drawn once."""
 
 
 @dataclass(frozen=True)
@@ -41,16 +48,24 @@ class Drawn:
     second: float
     key: tuple[int, int]
     column: int
+    hold: float = 0.0
+    """Seconds after which it is drawn anew; zero for never."""
 
-    def numbers(self, begin: int, count: int, arrays: Any = np) -> Any:
-        """Those of rollouts from `begin` on, an array of a module like NumPy."""
-        if arrays is np and count > BLOCK:
-            ends = range(begin, begin + count, BLOCK)
-            return np.concatenate([self.numbers(k, min(BLOCK, begin + count - k)) for k in ends])
-        share = _shares(self.key, self.column, begin, count, arrays)
+    def numbers(self, which: Which, count: int, turns: Array = ONCE) -> Array:
+        """Those of so many rollouts (turns, rollouts), at turns (turns, 1) or (turns, rollouts)."""
+        blocks, size = [], max(1, BLOCK // len(turns))
+        for k in range(0, count, size):
+            some = slice(k, min(k + size, count))
+            rollouts = np.arange(which + some.start, which + some.stop) if isinstance(which, int) else which[some]
+            blocks.append(self.at(rollouts, turns if turns.shape[1] == 1 else turns[:, some]))
+        return np.concatenate(blocks, axis=1)
+
+    def at(self, rollouts: Array, turns: Array) -> Array:
+        """Those of some rollouts at some turns, whole numbers in arrays that are broadcast."""
+        share = _shares(self.key, self.column, rollouts, turns)
         if self.kind == "uniform":
             return self.first + (self.second - self.first) * share
-        return self.first + self.second * _normal(share, arrays)
+        return self.first + self.second * _normal(share)
 
 
 @dataclass(frozen=True)
@@ -61,6 +76,8 @@ class Draw:
     kind: str
     first: Array
     second: Array
+    hold: float = 0.0
+    """Seconds after which they are drawn anew; zero for never."""
 
     def columns(self, name: str, size: int) -> tuple[Drawn, ...]:
         """The entries of what is called so."""
@@ -70,7 +87,12 @@ class Draw:
         pairs = zip(*(np.broadcast_to(x, size).tolist() for x in (self.first, self.second)), strict=True)
         digest = hashlib.sha256(f"{self.seed} {name}".encode()).digest()
         key = (int.from_bytes(digest[:4], "little"), int.from_bytes(digest[4:8], "little"))
-        return tuple(Drawn(self.kind, a, b, key, k) for k, (a, b) in enumerate(pairs))
+        return tuple(Drawn(self.kind, a, b, key, k, self.hold) for k, (a, b) in enumerate(pairs))
+
+    @property
+    def size(self) -> int | None:
+        """For how many entries there are numbers; None for any."""
+        return max((len(x) for x in (self.first, self.second) if x.ndim and len(x) > 1), default=None)
 
     @property
     def least(self) -> float:
@@ -121,45 +143,53 @@ def philox(counter: tuple[Any, ...], key: tuple[int, int]) -> tuple[Any, ...]:
     return a, b, c, d
 
 
-def _shares(key: tuple[int, int], column: int, begin: int, count: int, arrays: Any) -> Any:
+def _shares(key: tuple[int, int], column: int, rollouts: Array, turns: Array) -> Array:
     """Numbers between zero and one, of 52 bits and a half: neither of the ends is among them."""
-    index = arrays.arange(begin, begin + count, dtype=np.uint64)
-    zero = index * np.uint64(0)
-    words = philox((index & np.uint64(LOW), index >> np.uint64(32), zero + np.uint64(column), zero), key)
+    index, turn = (np.atleast_1d(x).astype(np.uint64) for x in (rollouts, turns))
+    entry = np.full(1, column, np.uint64)
+    words = philox((index & np.uint64(LOW), index >> np.uint64(32), entry, turn & np.uint64(LOW)), key)
     bits = (words[0] << np.uint64(20)) | (words[1] >> np.uint64(12))
-    return (bits.astype(np.float64) + 0.5) * 2.0**-52
+    shares: Array = (bits.astype(np.float64) + 0.5) * 2.0**-52
+    return shares
 
 
-def _normal(share: Any, arrays: Any) -> Any:
+def _normal(share: Array) -> Array:
     """The number below which a normally distributed one is with this probability (Wichura 1988, algorithm AS 241)."""
     q = share - 0.5
-    middle = q * _ratio(0.180625 - q * q, CENTRAL)
-    r = arrays.sqrt(-_logarithm(arrays.minimum(share, 1.0 - share), arrays))
-    tail = arrays.where(r <= 5.0, _ratio(r - 1.6, NEAR), _ratio(r - 5.0, FAR))
-    return arrays.where(arrays.abs(q) <= 0.425, middle, arrays.where(q < 0, -tail, tail))
+    found: Array = q * _ratio(0.180625 - q * q, CENTRAL)
+    out = np.abs(q) > 0.425
+    r = np.sqrt(-_logarithm(np.minimum(share[out], 1.0 - share[out])))
+    tail = np.where(r <= 5.0, _ratio(r - 1.6, NEAR), _ratio(r - 5.0, FAR))
+    found[out] = np.where(q[out] < 0, -tail, tail)
+    return found
 
 
-def _ratio(x: Any, both: tuple[tuple[float, ...], tuple[float, ...]]) -> Any:
+def _ratio(x: Array, both: tuple[tuple[float, ...], tuple[float, ...]]) -> Array:
     above, below = (_polynomial(x, coefficients) for coefficients in both)
-    return above / below
+    ratio: Array = above / below
+    return ratio
 
 
-def _polynomial(x: Any, coefficients: tuple[float, ...]) -> Any:
-    value = x * 0.0 + coefficients[-1]
+def _polynomial(x: Array, coefficients: tuple[float, ...]) -> Array:
+    value = np.full_like(x, coefficients[-1])
     for c in coefficients[-2::-1]:
         value = value * x + c
     return value
 
 
-def _logarithm(x: Any, arrays: Any) -> Any:
+def _logarithm(x: Array) -> Array:
     """ln x of a number above zero, by sums and products alone: libraries differ in the last bit."""
-    mantissa, exponent = arrays.frexp(x)
-    low = mantissa < math.sqrt(0.5)
-    mantissa = arrays.where(low, mantissa * 2.0, mantissa)
-    exponent = exponent - low
+    mantissa, exponent = np.frexp(x)
+    low = mantissa < SPLIT
+    mantissa = np.where(low, mantissa * 2.0, mantissa)
     s = (mantissa - 1.0) / (mantissa + 1.0)
-    return exponent * math.log(2.0) + s * _polynomial(s * s, tuple(2.0 / (2 * k + 1) for k in range(12)))
+    logarithm: Array = (exponent - low) * LN2 + s * _polynomial(s * s, AREA)
+    return logarithm
 
+
+SPLIT, LN2 = math.sqrt(0.5), math.log(2.0)
+AREA = tuple(2.0 / (2 * k + 1) for k in range(12))
+"""Of the series of 2 artanh s."""
 
 CENTRAL = (
     (

@@ -1,0 +1,63 @@
+"""Torques that are drawn at random, by counter, and held for a while: what nobody has planned."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from numbers import Real
+from typing import Any
+
+from armwright.algebra import Scalar
+from armwright.draws import Draw, Drawn
+from armwright.errors import InputError
+from armwright.torque.law import Law, Moment
+
+
+@dataclass(frozen=True)
+class Noise(Law):
+    """A random torque for each joint; `now` are those of this moment, which rollouts draw when it is their turn.
+
+    As a field of another law it has as many numbers as there are in `draw`, or one for each freedom.
+    """
+
+    draw: Draw
+    now: tuple[Drawn, ...] = field(default=(), repr=False)
+
+    def torques(self, at: Moment) -> list[Scalar]:
+        if not self.now or any(isinstance(x, Drawn) for x in self.now):
+            raise InputError(REFUSED)
+        return list(self.now)
+
+    @property
+    def n(self) -> int | None:
+        return self.draw.size
+
+    def sized(self, n: int) -> Law:
+        return replace(self, now=self.draw.columns("the noise of the torques", self.draw.size or n))
+
+
+REFUSED = (
+    "noise is drawn by compiled rollouts: expected laws and events that compile and a Runge-Kutta method, or leave the "
+    "noise out"
+)
+
+
+def noise(draw: Draw, hold: float | None = None) -> Noise:
+    """Random torques, such as `noise(aw.draws(seed=1).normal(0, 0.5), hold=0.01)`: one number, or one per joint.
+
+    Each joint of each rollout has its own, which are drawn anew every `hold` seconds from its start on; without it,
+    once. The numbers depend on the seed, the joint, the number of the rollout and that of the interval alone, which
+    counts from time zero; `simulate` has those of rollout 0. Two laws of noise want two seeds.
+    """
+    if not isinstance(draw, Draw):
+        raise InputError(f"noise of {draw!r}; expected what is drawn, such as armwright.draws(seed=1).normal(0, 0.5)")
+    return Noise(replace(draw, hold=0.0 if hold is None else _seconds(hold)))
+
+
+def _seconds(hold: Any) -> float:
+    if isinstance(hold, bool) or not isinstance(hold, Real) or not SHORTEST <= float(hold) < math.inf:
+        raise InputError(f"hold = {hold!r}: expected seconds, {SHORTEST:g} or more")
+    return float(hold)
+
+
+SHORTEST = 1e-9
