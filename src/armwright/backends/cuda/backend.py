@@ -277,6 +277,12 @@ UNROLLED = 32
 as the loop that goes along them, and what has no loop need not be computed operation by operation."""
 
 BACKEND = Backend(
-    kernel=Straight, loop=Looped, rollout=_travelling, card=device, search=Searching, solves=5, unrolled=UNROLLED
+    kernel=Straight,
+    loop=Looped,
+    rollout=_travelling,
+    card=device,
+    search=Searching,
+    solves=5,
+    unrolled=UNROLLED,
 )
 """The backend of NVIDIA's cards."""
