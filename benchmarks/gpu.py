@@ -197,11 +197,12 @@ def robots() -> Iterator[Line]:
         "g1, 29 joints and a free base": aw.load("g1"),
     }
     for name, arm in arms.items():
+        count = STATES if arm.n <= 12 else STATES // 8
         for problem in PROBLEMS[:3]:
             for dtype in ("float32", "float64"):
                 kernel = looped(arm, problem, dtype) if "loop" in name else None
                 for columns in (True, False):
-                    each, moved, said = rate(arm, problem, dtype, columns, 1_000_000, kernel)
+                    each, moved, said = rate(arm, problem, dtype, columns, count, kernel)
                     lie, share = "columns" if columns else "rows", f"{100 * moved / copy:.1f} % of copy"
                     yield (name, problem, dtype, lie, f"{each / 1e9:.3f} G/s", share, said)
 

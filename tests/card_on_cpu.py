@@ -55,7 +55,7 @@ class Far(np.ndarray):
 class Kernel:
     """A kernel as a function of the CPU; what it does with large angles is part of its first."""
 
-    num_regs, local_size_bytes = 100, 0
+    num_regs, local_size_bytes, max_dynamic_shared_size_bytes = 100, 0, 48 << 10
 
     def __init__(self, text: str, name: str) -> None:
         self._run = _compiled(text) if name == "run" else None
@@ -89,6 +89,7 @@ class _Card(ModuleType):
     zeros = staticmethod(lambda shape, dtype: np.zeros(shape, dtype).view(Far))
     broadcast_to = staticmethod(lambda value, shape: np.broadcast_to(value, shape, subok=True))
     stack = staticmethod(lambda values, axis: np.stack([x.view(np.ndarray) for x in values], axis).view(Far))
+    where = staticmethod(lambda which, x, y: np.where(*(a.view(np.ndarray) for a in (which, x, y))).view(Far))
     RawModule = staticmethod(
         lambda code, options: SimpleNamespace(get_function=lambda name: Kernel(code, name), options=options)
     )

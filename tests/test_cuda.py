@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import armwright as aw
+from armwright.backends.cuda import across
 from armwright.backends.cuda.device import cupy
 from armwright.errors import ArmwrightError
 
@@ -87,6 +88,7 @@ def test_robots_too_large_for_registers(dtype: str) -> None:
         (g1, "forward_dynamics"),
         (g1, "mass_matrix"),
         (chain, "inverse_dynamics"),
+        (chain, "forward_dynamics"),
         (chain, "jacobian"),
     ):
         function, host = aw.compile(robot, problem, target="cuda", dtype=dtype), given(robot, problem, 100, dtype)
@@ -94,6 +96,22 @@ def test_robots_too_large_for_registers(dtype: str) -> None:
         within = {"float64": 1e-9, "float32": 1e-2}[dtype] * np.abs(meant).max()
         for order in ("C", "F"):
             assert np.abs(function(*(cp.asarray(x, order=order) for x in host)).get() - meant).max() <= within
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_rows_too_long_for_shared_memory(dtype: str) -> None:
+    """They are computed side by side, in parts, and laid as rows; the first state without a result is found in any."""
+    g1 = aw.load("g1")
+    function, rng = aw.compile(g1, "mass_matrix", target="cuda", dtype=dtype), np.random.default_rng(1)
+    q = (g1.neutral + np.pad(rng.uniform(-1, 1, (6001, g1.n - 6)), ((0, 0), (7, 0)))).astype(dtype)
+    rows, columns = function(cp.asarray(q)), function(cp.asarray(q, order="F"))
+    assert rows.nbytes > across.LEAST
+    assert (rows == columns).all()
+    q[5000, 20] = np.nan
+    with pytest.raises(ArmwrightError, match="5000"):
+        function(cp.asarray(q))
+    _, good = function(cp.asarray(q), raises=False)
+    assert cp.flatnonzero(~good).tolist() == [5000]
 
 
 LONG = aw.random_robot(40, 1)

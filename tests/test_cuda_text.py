@@ -11,13 +11,15 @@ from pathlib import Path
 import numpy as np
 import on_cpu
 import pytest
+from card_on_cpu import card, far  # noqa: F401  (card is a fixture)
 
 import armwright as aw
-from armwright.backends.cuda import bulk, chapters, kernel, loop, split
+from armwright.backends.cuda import across, bulk, chapters, kernel, limits, loop, split
 from armwright.backends.cuda.backend import NONE, Looped, Straight
 from armwright.backends.cuda.device import Array
 from armwright.backends.interpreter import Interpreted, Swept
 from armwright.graph.angles import written_out
+from armwright.graph.expression import Graph
 from armwright.graph.program import Program
 from armwright.integrate import method
 from armwright.simulation.motion import linearising, pulling, stepping
@@ -131,8 +133,47 @@ def test_nvcc_compiles_every_way_to_read_states(way: str, double: bool, tmp_path
         "copied in bulk": kernel.Layout(row, kernel.ROW, pairs=not double, bulk=True),
         "staged by warps": kernel.Layout(row, kernel.ROW),
     }[way]
-    text, room = kernel.text(program, layout, double), bulk.fits(program, [True] * len(row), double)
+    text, room = kernel.text(program, layout, double), bulk.threads(program, [True] * len(row), double)
     assert room and not spilled(text, tmp_path)
+
+
+def test_what_is_copied_in_bulk_has_room_beside_its_gates() -> None:
+    """Of 32 joints, the rows of four warps in single precision take all the memory that they may share."""
+    graph = Graph()
+    x = tuple(graph.input(str(k)) for k in range(96))
+    program = Program((("q", x[:32]), ("qd", x[32:64]), ("qdd", x[64:])), x[:32], (32,))
+    layout = kernel.Layout((kernel.ROW,) * 3, kernel.ROW, bulk=True)
+    assert kernel.block(program, layout, double=False) == 64
+
+
+@needs_nvcc
+@pytest.mark.parametrize("double", [False, True])
+def test_nvcc_compiles_long_programs_that_fetch_what_they_read(
+    double: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernel, "LONG", 10)
+    program = written_out(cheapest(Request("inverse_dynamics", aw.load("rr"))).program)
+    layout = kernel.Layout((kernel.SIDE,) * len(program.sizes), kernel.SIDE, fetched=True)
+    assert not spilled(kernel.text(program, layout, double), tmp_path)
+    assert not spilled(across.text(double), tmp_path)
+
+
+@pytest.mark.usefixtures("card")
+def test_rows_too_long_for_shared_memory_are_laid_after_they_are_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = written_out(cheapest(Request("mass_matrix", aw.load("rr"))).program)
+    monkeypatch.setattr(limits, "SHARED", 0)
+    monkeypatch.setattr(across, "LEAST", 0)
+    monkeypatch.setattr(across, "MOST", 2 * 8 * program.results)  # two states at a time
+    (q,), made = states_of(program, "float64"), Straight(program, "float64")
+    expected, good = np.empty((STATES, program.results)), far(np.zeros(STATES, bool))
+    Interpreted(program, "float64").run([q], expected)
+    found = far(np.zeros_like(expected))
+    assert made.first(made.launch([far(q)], found)) is None
+    assert np.allclose(found.get(), expected, rtol=1e-14)
+    q[3] = np.nan
+    assert made.first(made.launch([far(q)], found, good)) == 3
+    assert good.get().tolist() == [True, True, True, False, True]
+    assert np.isnan(found.get()[3]).all()
 
 
 @needs_nvcc
@@ -255,7 +296,7 @@ def test_sweeps_along_a_chain(problem: str, loaded: bool, dtype: str, tmp_path: 
     records = np.empty(loop.width(rolled) * robot.n * threads, dtype)
     places = [x.ctypes.data for x in (tables.parameters, tables.starts, tables.kinds, records)]
     told = (good.ctypes.data, bad.ctypes.data, None, None, STATES)
-    call = code._call(*map(Array.of, (*arrays, found)), *told, *places, threads, robot.n)
+    call = code._call(*map(Array.of, (*arrays, found)), *told, *places, threads, robot.n, 0)
     on_cpu.compiled(code.source, tmp_path)(call)
     fine = np.arange(STATES) != 2
     assert (good.astype(bool) == fine).all()

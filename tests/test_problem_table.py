@@ -216,6 +216,11 @@ def test_the_form_follows_from_the_record(problem_name: str) -> None:
     assert form_of(record, longer, chosen=True) == form_of(record, longer, vary=("gravity",)) == Form.WRITTEN
     smooth = longer.each_joint(lambda joint: replace(joint, smooth=0.1))
     assert form_of(record, smooth) == form_of(record, led(1, links=longest + 1)) == Form.WRITTEN
+    sooner = Form.STRAIGHT if record.loop is None else Form.LOOP
+    assert [form_of(record, short, slower=n) for n in (longest, longest + 1)] == [sooner, Form.STRAIGHT]
+    assert (
+        form_of(record, short, vary=("gravity",), slower=2) == form_of(record, short, True, slower=2) == Form.STRAIGHT
+    )
 
 
 def test_a_tree_is_never_sent_into_the_loop_of_a_chain(problem_name: str) -> None:

@@ -61,7 +61,8 @@ class Function:
         self._record = record = problem_of(problem)
         if record.of_frame:
             _ = robot.end
-        self._form = form_of(record, robot, formulation is not None, vary, backend(target).unrolled)
+        made = backend(target)
+        self._form = form_of(record, robot, formulation is not None, vary, made.unrolled, made.slower.get(record.name))
         self._subject = Subject(robot, record, self.dtype)
         self.arguments = (*record.arguments, *vary)
         # a varied parameter of one number has no axis of its own

@@ -17,7 +17,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, NamedTuple, Protocol, Self
 
@@ -148,6 +148,9 @@ class Backend:
 
     unrolled: int | None = None
     """Joints of the longest chain whose problems are straight code, if not as many as anywhere."""
+
+    slower: Mapping[str, int] = field(default_factory=dict)
+    """Problems whose straight code is slower, from so many joints on, than a loop along a chain."""
 
     card: Any = None
     """What takes arrays of other packages that lie where it computes, and gives them back."""

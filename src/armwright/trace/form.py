@@ -47,18 +47,29 @@ def straight(robot: Description, problem: Problem | None = None, longest: int | 
 
 
 def form_of(
-    problem: Problem, robot: Description, chosen: bool = False, vary: tuple[str, ...] = (), longest: int | None = None
+    problem: Problem,
+    robot: Description,
+    chosen: bool = False,
+    vary: tuple[str, ...] = (),
+    longest: int | None = None,
+    slower: int | None = None,
 ) -> Form:
-    """How to compute a problem; `chosen` says that a formulation was asked for by name, of which no loop exists."""
-    if straight(robot, problem, longest):
-        return Form.STRAIGHT
-    plain = (
-        robot.mechanism().serial
+    """How to compute a problem; `chosen` says that a formulation was asked for by name, of which no loop exists.
+
+    From `slower` joints on straight code is no choice where there is a loop.
+    """
+    looped = (
+        problem.loop is not None
+        and not chosen
+        and not vary
+        and robot.mechanism().serial
         and not robot.followers
         and not robot.loops
         and not any(joint.smooth for joint in robot.joints)
     )
-    return Form.LOOP if problem.loop is not None and plain and not chosen and not vary else Form.WRITTEN
+    if straight(robot, problem, longest) and not (looped and slower is not None and len(robot.links) >= slower):
+        return Form.STRAIGHT
+    return Form.LOOP if looped else Form.WRITTEN
 
 
 def too_long(robot: Description, what: str, problem: Problem | None = None, longest: int | None = None) -> str:

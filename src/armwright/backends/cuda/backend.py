@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from armwright.arrays import on_card
-from armwright.backends.cuda import beside, bulk, device, kernel, loop
+from armwright.backends.cuda import across, beside, bulk, device, kernel, loop
 from armwright.backends.cuda.device import Array, Code, capability, copied, cupy, full, memory, near
+from armwright.backends.cuda.limits import BLOCK
 from armwright.backends.cuda.rollout import Motion
-from armwright.backends.cuda.rows import BLOCK, WIDEST
+from armwright.backends.cuda.rows import WIDEST
 from armwright.backends.cuda.searching import Searching
 from armwright.backends.cuda.travelling import Travelling
 from armwright.backends.interface import Backend, Repeated, Rolled, Tables
@@ -121,7 +122,11 @@ class Straight(Resident):
     @property
     def source(self) -> str:
         """The text for arrays in any layout."""
-        return self._text(kernel.Layout((kernel.ANY,) * len(self._program.sizes), kernel.ANY))
+        return self._text(self._anyhow)
+
+    @property
+    def _anyhow(self) -> kernel.Layout:
+        return kernel.Layout((kernel.ANY,) * len(self._program.sizes), kernel.ANY)
 
     def _text(self, layout: kernel.Layout) -> str:
         return kernel.text(self._program, layout, self.double)
@@ -162,11 +167,13 @@ class Straight(Resident):
         side = self._side(arrays, out)
         if side is not None:
             return side
-        kinds = tuple(kernel.ROW if _row(x) and x.shape[1] <= WIDEST else kernel.ANY for x in arrays)
-        layout, rows = kernel.Layout(kinds, kernel.ROW if _row(out) else kernel.ANY), [k == kernel.ROW for k in kinds]
-        if _row(out) and any(rows) and capability() >= bulk.SINCE and bulk.fits(self._program, rows, self.double):
-            return layout._replace(bulk=True, pairs=bulk.pairs(self._program, self.double))
-        return layout if kernel.block(self._program, layout, self.double) else kernel.Layout(kinds, kernel.ANY)
+        rows, ends = [_row(x) for x in arrays], _row(out)
+        if ends and any(rows) and capability() >= bulk.SINCE and bulk.threads(self._program, rows, self.double):
+            pairs = bulk.pairs(self._program, self.double)
+            return kernel.Layout(tuple(map(_kind, rows)), kernel.ROW, pairs=pairs, bulk=True)
+        kinds = tuple(_kind(row and x.shape[1] <= WIDEST) for row, x in zip(rows, arrays, strict=True))
+        layouts = kernel.Layout(kinds, _kind(ends)), kernel.Layout(kinds, kernel.ANY), self._anyhow
+        return next(layout for layout in layouts if kernel.block(self._program, layout, self.double))
 
     def _side(self, arrays: Sequence[Any], out: Any) -> kernel.Layout | None:
         """States side by side; what is not may be the same for all of them.
@@ -187,7 +194,8 @@ class Straight(Resident):
         few = max(x.shape[1] for x in together) * out.strides[1] < 2**32 * size
         if not (alike and few and states * size <= out.strides[1]):
             return None
-        return kernel.Layout(kinds, kernel.SIDE, tile=kernel.tile(self._program, self.double, near()))
+        tile, fetched = kernel.tile(self._program, self.double, near()), kernel.ahead(self._program, self.double)
+        return kernel.Layout(kinds, kernel.SIDE, tile=tile, fetched=fetched)
 
     @cached_property
     def _call(self) -> type[ctypes.Structure]:
@@ -195,6 +203,8 @@ class Straight(Resident):
 
     def launch(self, arrays: Sequence[Any], out: Any, good: Any = None) -> Any:
         layout = self.layout(arrays, out)
+        if layout.out == kernel.ANY and _row(out) and out.nbytes > across.LEAST:
+            return self._laid(arrays, out, good)
         again = self._turns or layout.bulk
         marked = cupy().empty(len(out) if again else 0, np.int64)
         told, given = _given(arrays, out, good, marked)
@@ -205,6 +215,18 @@ class Straight(Resident):
             code.launch(call, min(len(out), AGAIN), name="again")
         return told
 
+    def _laid(self, arrays: Sequence[Any], out: Any, good: Any) -> Any:
+        """`launch` for long rows: as many of them at a time as there is room for, computed side by side."""
+        told, xp, each = list[Any](), cupy(), across.at_a_time(out)
+        for begin in range(0, len(out), each):
+            part = slice(begin, begin + each)
+            given, rows = [_beside(x[part]) for x in arrays], out[part]
+            found = across.beside(rows)
+            first = self.launch(given, found, None if good is None else good[part])[:1]
+            told.append(xp.where(first == np.uint64(NONE), first, first + np.uint64(begin)))
+            across.lay(found, rows)
+        return xp.stack(told, 0).min(axis=0)
+
     @cached_property
     def _long(self) -> bool:
         return kernel.long(self._program)
@@ -213,6 +235,19 @@ class Straight(Resident):
     def _turns(self) -> bool:
         """Whether there are angles, which may be too large."""
         return bool(rounds(self._program))
+
+
+def _beside(array: Any) -> Any:
+    """A copy in which states are side by side; what is the same for all of them as it is."""
+    if array.strides[0] == 0:
+        return array
+    made = across.beside(array)
+    made[...] = array
+    return made
+
+
+def _kind(row: bool) -> str:
+    return kernel.ROW if row else kernel.ANY
 
 
 def _row(array: Any) -> bool:
@@ -242,7 +277,19 @@ class Looped(Resident):
 
     @cached_property
     def _code(self) -> Code:
-        return Code(self.source, BLOCK)
+        """With as much shared memory as there is for the blocks of a processor, of which registers say how many."""
+        code, (joints,) = Code(self.source, BLOCK), self.shape
+        return Code(self.source, BLOCK, self._each * min(joints, near() // code.blocks // self._each))
+
+    @property
+    def _each(self) -> int:
+        """Bytes that a block keeps for every joint."""
+        return loop.width(self._rolled) * BLOCK * self.dtype.itemsize
+
+    @property
+    def _near(self) -> int:
+        """Joints for which they are kept in shared memory."""
+        return self._code.shared // self._each
 
     @cached_property
     def _placed(self) -> list[Any]:
@@ -253,15 +300,16 @@ class Looped(Resident):
     @cached_property
     def _call(self) -> type[ctypes.Structure]:
         tables = [(name, ctypes.c_void_p) for name in ("parameters", "starts", "kinds", "records")]
-        return _call(list(self._rolled.inputs), [*tables, ("threads", ctypes.c_longlong), ("joints", ctypes.c_int)])
+        joints = [(name, ctypes.c_int) for name in ("joints", "near")]
+        return _call(list(self._rolled.inputs), [*tables, ("threads", ctypes.c_longlong), *joints])
 
     def launch(self, arrays: Sequence[Any], out: Any, good: Any = None) -> Any:
         marked = cupy().empty(len(out), np.int64)
         told, given = _given(arrays, out, good, marked)
         (joints,), threads = self.shape, min(len(out), self._code.resident)
-        records = cupy().empty(max(1, joints * loop.width(self._rolled) * threads), self.dtype)
+        records = cupy().empty(max(1, (joints - self._near) * loop.width(self._rolled) * threads), self.dtype)
         tables = [x.data.ptr for x in (*self._placed, records)]
-        call = self._call(*given, *tables, threads, joints)
+        call = self._call(*given, *tables, threads, joints, self._near)
         self._code.launch(call, threads)
         self._code.launch(call, threads, name="again")
         return told
@@ -284,5 +332,6 @@ BACKEND = Backend(
     search=Searching,
     solves=5,
     unrolled=UNROLLED,
+    slower={"forward_dynamics": 22},
 )
 """The backend of NVIDIA's cards."""

@@ -1,29 +1,63 @@
-"""States side by side, of short programs: a thread has all that it reads of them fetched at once, to memory that its
-block shares, and takes it from there when it is wanted.
+"""States side by side: a thread has all that it reads of them fetched at once, to memory that its block shares, and
+takes it from there when it is wanted.
 
-So it waits once, and registers are for what is computed. In single precision a thread has two neighbours: half the
-accesses, of twice the length.
+So it waits once, and registers are for what is computed. Of short programs in single precision a thread has two
+neighbours: half the accesses, of twice the length. Results of long ones are written as soon as they are known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from armwright.backends.cuda.own import ONE, TWO, Unused, computed, judged, lines
-from armwright.backends.cuda.rows import BLOCK, SHARED
+from armwright.backends.cuda import limits
+from armwright.backends.cuda.limits import BLOCK, SHARED, size
+from armwright.backends.cuda.own import FEW, ONE, TWO, Unused, computed, judged, lines
 from armwright.graph.program import Program
-
-MOST = 16
-"""Results of a state, up to which they are kept in registers until all are known."""
 
 
 def fits(program: Program, beside: Sequence[bool], pairs: bool, double: bool) -> bool:
     """Whether there is room for what is read, of arguments whose states lie side by side, and for what is computed."""
     numbers = sum(n for n, side in zip(program.sizes, beside, strict=True) if side)
-    return program.results <= MOST and numbers * BLOCK * (1 + pairs) * (8 if double else 4) <= SHARED
+    return program.results <= FEW and numbers * BLOCK * (1 + pairs) * size(double) <= SHARED
 
 
-def fetched(program: Program, beside: Sequence[bool], pairs: bool, double: bool, limits: str, unused: Unused) -> str:
+def threads(program: Program, beside: Sequence[bool], double: bool) -> int:
+    """Of a block of a long program, as many as have room for what is read; none if not even a warp has."""
+    numbers = sum(n for n, side in zip(program.sizes, beside, strict=True) if side)
+    return limits.threads(numbers * size(double))
+
+
+def long(program: Program, beside: Sequence[bool], block: int, bounds: str, unused: str) -> str:
+    """The kernel `run` of a long program, whose entries of all arrays are as far apart, found by sums of 32 bits."""
+    fetch, given, place = list[str](), list[str](), 0
+    for (name, inputs), side in zip(program.arguments, beside, strict=True):
+        if not side:
+            given.append(f"const Input {name} = state_of(call.{name}, i);")
+            continue
+        here, there = f"own + ({place} + k) * {block}", f"call.{name}.at + (i + k * apart)"
+        fetch.append(f"EACH(k, {len(inputs)}) fetch({here}, {there});")
+        given.append(f"const Near {name} = {{own + {place * block}}};")
+        place += len(inputs)
+    names = ", ".join(name for name, _ in program.arguments)
+    return f"""{_FETCH}{_NEAR.format(block=block)}
+extern "C" __global__ void __launch_bounds__({bounds}) run(const __grid_constant__ Call call)
+{{
+    __shared__ real all[{max(1, place) * block}];
+    real *const own = all + threadIdx.x;
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x, apart = (unsigned)call.entry;
+    if (i >= call.states)
+        return;
+    {lines([*fetch, "arrived();", *given])}
+    SideOutput out = {{call.out.at, i, apart, 0}};{unused}
+    if (body<false>({names}, out))
+        judge(call, i, out.sum);
+    else
+        mark(call, i);
+}}
+"""
+
+
+def fetched(program: Program, beside: Sequence[bool], pairs: bool, double: bool, bounds: str, unused: Unused) -> str:
     """The kernel `run`."""
     states, each = TWO if pairs else ONE, 1 + pairs
     taken = f"{'double' if double else 'float'}{'2' if pairs else ''}"
@@ -40,8 +74,8 @@ def fetched(program: Program, beside: Sequence[bool], pairs: bool, double: bool,
         place += n
     done = judged(states, [f"i + {s or 0}" for s in states])
     body = [*fetch, "arrived();", *given, *computed(states, names, m, unused), _stored(m, pairs), *done]
-    return f"""{_FETCH.format(taken=taken)}
-extern "C" __global__ void __launch_bounds__({limits}) run(const __grid_constant__ Call call)
+    return f"""{_FETCH}typedef {taken} Taken;
+extern "C" __global__ void __launch_bounds__({bounds}) run(const __grid_constant__ Call call)
 {{
     __shared__ Taken all[{max(1, place) * BLOCK}];
     Taken *const own = all + threadIdx.x;
@@ -64,22 +98,31 @@ def _stored(m: int, pairs: bool) -> str:
     return f"EACH(k, {m}) {{ Taken both; {kept} __stcs((Taken *)(call.out.at + i + k * call.out.entry), both); }}"
 
 
-_FETCH = """typedef {taken} Taken;
-
-// Begin to copy to shared memory, and wait for all that this thread has begun.
-FUNCTION void fetch(Taken *to, const Taken *from)
-{{
+_FETCH = """// Begin to copy to shared memory, and wait for all that this thread has begun.
+template <class Taken> FUNCTION void fetch(Taken *to, const Taken *from)
+{
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from),
                  "n"(sizeof(Taken)) : "memory");
 #else
     *to = *from;
 #endif
-}}
+}
 FUNCTION void arrived()
-{{
+{
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.wait_all;" ::: "memory");
 #endif
-}}
+}
+"""
+
+_NEAR = """
+// A state in shared memory, beside those of the other threads.
+struct Near {{
+    const real *at;
+    MEMBER real operator[](int k) const
+    {{
+        return at[k * {block}];
+    }}
+}};
 """

@@ -8,33 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from armwright.backends.cuda.own import ONE, TWO, Unused, computed, judged, lines
-from armwright.backends.cuda.rows import BLOCK, ROW, SHARED
+from armwright.backends.cuda import limits
+from armwright.backends.cuda.limits import size
+from armwright.backends.cuda.own import FEW, ONE, TWO, Unused, computed, judged, lines
+from armwright.backends.cuda.rows import ROW
 from armwright.graph.program import Program
 
 SINCE = 90
 """The compute capability of cards that copy so, times ten."""
 
-MOST = 16
-"""Results of one state, up to which a lane has two."""
-
 WIDEST = 64
 """Results of one state, up to which they are kept in registers until all are known."""
 
-CROWDED = 6
-"""Blocks that a processor is to have at once where a lane has two states, which are short."""
-
 
 def pairs(program: Program, double: bool) -> bool:
-    return not double and program.results <= MOST
+    return not double and program.results <= FEW
 
 
-def fits(program: Program, rows: Sequence[bool], double: bool) -> bool:
-    """Whether there is room for the rows, of the arguments that are given as such, and of the result."""
-    group = 32 * (1 + pairs(program, double))
-    room = BLOCK // 32 * group * _room(program, rows) * (8 if double else 4)
-    whole = all(group * n * (8 if double else 4) % 16 == 0 for n in (*program.sizes, program.results))
-    return whole and program.results <= WIDEST and room <= SHARED
+def threads(program: Program, rows: Sequence[bool], double: bool) -> int:
+    """Of a block, as many as have room for the rows, of the arguments that are given as such and of the result; none if
+    not even a warp has."""
+    each = (1 + pairs(program, double)) * _room(program, rows) * size(double) + 1  # as a warp has a gate of 8 bytes
+    return limits.threads(each) if program.results <= WIDEST else 0
 
 
 def _room(program: Program, rows: Sequence[bool]) -> int:
@@ -42,10 +37,11 @@ def _room(program: Program, rows: Sequence[bool]) -> int:
     return max(program.results, sum(n for n, row in zip(program.sizes, rows, strict=True) if row))
 
 
-def copied(program: Program, rows: Sequence[bool], double: bool, limits: str, unused: Unused) -> str:
+def copied(program: Program, rows: Sequence[bool], double: bool, bounds: str, unused: Unused) -> str:
     """The kernel `run`."""
     states = TWO if pairs(program, double) else ONE
-    group, size, m = 32 * len(states), 8 if double else 4, program.results
+    group, m, warps = 32 * len(states), program.results, threads(program, rows, double) // 32
+    number = group * size(double)  # bytes of one number of each state
     names, place, copies, given = [name for name, _ in program.arguments], 0, list[str](), list[str]()
     for name, n, row in zip(names, program.sizes, rows, strict=True):
         for s in states:
@@ -54,25 +50,25 @@ def copied(program: Program, rows: Sequence[bool], double: bool, limits: str, un
             else:
                 given.append(f"const Input {name}{s} = state_of(call.{name}, first + {_own(s)});")
         if row:
-            copies.append(f"fetch(shared + {place * group}, call.{name}.at + first * {n}, {group * n * size}, gate);")
+            copies.append(f"fetch(shared + {place * group}, call.{name}.at + first * {n}, {n * number}, gate);")
             place += n
     laid = [f"EACH(k, {m}) shared[{_own(s)} * {m} + k] = kept{s}[k];" for s in states]
     return f"""{ROW}{_COPIES}
-extern "C" __global__ void __launch_bounds__({limits}) run(const __grid_constant__ Call call)
+extern "C" __global__ void __launch_bounds__({bounds}) run(const __grid_constant__ Call call)
 {{
-    __shared__ __align__(128) real all[{BLOCK // 32}][{_room(program, rows) * group}];
-    __shared__ unsigned long long gates[{BLOCK // 32}];
+    __shared__ __align__(128) real all[{warps}][{_room(program, rows) * group}];
+    __shared__ unsigned long long gates[{warps}];
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     real *const shared = all[warp];
     unsigned long long *const gate = gates + warp;
-    const whole first = (blockIdx.x * (whole){BLOCK // 32} + warp) * {group};
+    const whole first = (blockIdx.x * (whole){warps} + warp) * {group};
     if (call.states - first < {group}) {{
         for (whole i = first + lane; i < call.states; i += 32)
             mark(call, i);
         return;
     }}
     if (lane == 0) {{
-        open(gate, {place * group * size});
+        open(gate, {place * number});
         {lines(copies, 8)}
     }}
     __syncwarp();
@@ -83,7 +79,7 @@ extern "C" __global__ void __launch_bounds__({limits}) run(const __grid_constant
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     __syncwarp();
     if (lane == 0)
-        deliver(call.out.at + first * {m}, shared, {group * m * size});
+        deliver(call.out.at + first * {m}, shared, {m * number});
     __syncwarp();
     {lines(judged(states, [f"first + {_own(s)}" for s in states]))}
 }}

@@ -49,16 +49,19 @@ class Code:
     """Kernels that are compiled; CuPy keeps them on disk for other processes."""
 
     def __init__(self, source: str, block: int, shared: int = 0) -> None:
-        self.block, self._shared = block, shared
+        self.block, self.shared = block, shared
         self._module = cupy().RawModule(code=source, options=OPTIONS)
         self._kernels: dict[str, Any] = {}
 
     def kernel(self, name: str = "run") -> Any:
         if name not in self._kernels:
             self._kernels[name] = self._module.get_function(name)
-            if self._shared:
-                self._kernels[name].max_dynamic_shared_size_bytes = self._shared
+            self._allow(self._kernels[name])
         return self._kernels[name]
+
+    def _allow(self, kernel: Any) -> None:
+        """As much shared memory as is needed, and no less: somebody else of the same text has the same kernel."""
+        kernel.max_dynamic_shared_size_bytes = max(kernel.max_dynamic_shared_size_bytes, self.shared)
 
     @property
     def registers(self) -> int:
@@ -71,20 +74,24 @@ class Code:
         return int(self.kernel().local_size_bytes)
 
     @cached_property
-    def resident(self) -> int:
-        """Threads that the card has running at a time: as many blocks on every processor as have registers."""
+    def blocks(self) -> int:
+        """As many as have registers on a processor."""
         limits = cupy().cuda.Device().attributes
         registers = self.block * -(-self.registers // 8) * 8
         threads = limits["MaxThreadsPerMultiProcessor"] // self.block
-        blocks = max(1, min(threads, limits["MaxRegistersPerMultiprocessor"] // registers))
-        return int(limits["MultiProcessorCount"] * blocks * self.block)
+        return int(max(1, min(threads, limits["MaxRegistersPerMultiprocessor"] // registers)))
+
+    @property
+    def resident(self) -> int:
+        """Threads that the card has running at a time."""
+        return int(cupy().cuda.Device().attributes["MultiProcessorCount"]) * self.blocks * self.block
 
     def launch(self, call: ctypes.Structure, threads: int, name: str = "run") -> None:
         """Run on the current stream, with a structure for all threads."""
         if threads:
             grid = (-(-threads // self.block),)
             given = (np.frombuffer(bytes(call), f"V{ctypes.sizeof(call)}"),)
-            self.kernel(name)(grid, (self.block,), given, shared_mem=self._shared)
+            self.kernel(name)(grid, (self.block,), given, shared_mem=self.shared)
 
 
 class Array(ctypes.Structure):

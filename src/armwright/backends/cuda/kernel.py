@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from armwright.backends.cuda import beside, bulk, solve
 from armwright.backends.cuda.advance import composed
-from armwright.backends.cuda.rows import BLOCK, staged, threads
+from armwright.backends.cuda.limits import BLOCK, size
+from armwright.backends.cuda.rows import staged, threads
 from armwright.backends.cuda.writer import function, idle, plain, prelude
 from armwright.graph.program import Program
 
@@ -24,13 +25,18 @@ FEWEST = 2
 """Blocks of longer programs, which take all registers there are: not told so, the compiler may keep to 32 of them and
 have all else in memory, ten times what must be there."""
 
+AHEAD = 112 << 10
+"""Bytes of shared memory of a processor, up to which programs that take all registers have what they read fetched
+there: with more, too little would be left as a cache of what is spilled."""
+
 ANY, SIDE, ROW = "any", "side", "row"
 """How an array lies: anyhow; states side by side, with entries as far apart as those of all others; rows."""
 
 
 class Layout(NamedTuple):
     """How arguments and result lie, whether a thread has two states, how many blocks are to be on a processor, whether
-    rows are copied in bulk, and how many numbers of equations a thread has in shared memory."""
+    rows are copied in bulk, how many numbers of equations a thread has in shared memory, and whether a long program has
+    what it reads fetched there."""
 
     arguments: tuple[str, ...]
     out: str
@@ -38,6 +44,7 @@ class Layout(NamedTuple):
     blocks: int = 0
     bulk: bool = False
     tile: int = 0
+    fetched: bool = False
 
 
 def text(program: Program, layout: Layout, double: bool) -> str:
@@ -53,22 +60,33 @@ def text(program: Program, layout: Layout, double: bool) -> str:
 def block(program: Program, layout: Layout, double: bool) -> int:
     """Threads of a block; none if there is no room for rows."""
     rows = tuple(kind == ROW for kind in (*layout.arguments, layout.out))
-    if any(rows) and not layout.bulk:
+    if layout.bulk:
+        return bulk.threads(program, rows[:-1], double)
+    if any(rows):
         return threads(plain(program), rows, double)
-    return SMALL if layout.out == SIDE and _many(program, double) else BLOCK
+    most = SMALL if layout.out == SIDE and _many(program, double) else BLOCK
+    return min(most, beside.threads(program, _sided(layout), double)) if layout.fetched else most
 
 
 def tile(program: Program, double: bool, room: int) -> int:
     """Numbers of its equations that a thread has in shared memory, of which a processor has so many bytes."""
     if program.equations is None:
         return 0
-    threads = SMALL * BESIDE if _many(program, double) else 2 * BLOCK
-    return solve.near(program, program.equations, double, room // (threads * (8 if double else 4)))
+    threads = SMALL * BESIDE if _many(program, double) else FEWEST * BLOCK
+    taken = sum(program.sizes) if ahead(program, double) else 0
+    return solve.near(program, program.equations, double, room // (threads * size(double)) - taken)
+
+
+def ahead(program: Program, double: bool) -> bool:
+    """Whether a long program has what it reads fetched at once, where states lie side by side."""
+    room = sum(program.sizes) * size(double) * FEWEST * BLOCK
+    solving = double and program.equations is not None
+    return program.advance is None and len(program.nodes) < LONGEST and not solving and room <= AHEAD
 
 
 def shared(program: Program, layout: Layout, double: bool) -> int:
     """Bytes of shared memory that a block is given beside what its text asks for."""
-    return layout.tile * block(program, layout, double) * (8 if double else 4)
+    return layout.tile * block(program, layout, double) * size(double)
 
 
 def _kernel(program: Program, layout: Layout, double: bool) -> str:
@@ -81,10 +99,16 @@ def _kernel(program: Program, layout: Layout, double: bool) -> str:
         return staged(program, rows, double, limits, _unused(program))
     if layout.out != SIDE:
         return _ALONE.format(bounds=limits)
-    if long(program):
-        return _side(program, layout, limits)
-    side = [kind == SIDE for kind in layout.arguments]
-    return beside.fetched(program, side, layout.pairs, double, limits, lambda s: _unused(program, s))
+    side = _sided(layout)
+    if not long(program):
+        return beside.fetched(program, side, layout.pairs, double, limits, lambda s: _unused(program, s))
+    if layout.fetched:
+        return beside.long(program, side, each, limits, _unused(program))
+    return _side(program, layout, limits)
+
+
+def _sided(layout: Layout) -> list[bool]:
+    return [kind == SIDE for kind in layout.arguments]
 
 
 def bounds(program: Program, double: bool, each: int = BLOCK) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from armwright.backends.cuda.rows import BLOCK
+from armwright.backends.cuda.limits import BLOCK
 from armwright.backends.cuda.writer import function, prelude
 from armwright.backends.interface import KINDS, Rolled
 
@@ -22,8 +22,8 @@ def text(rolled: Rolled, double: bool) -> str:
         for kind in KINDS
     ]
     sweeps = "".join(_sweep(rolled, k) for k in range(len(rolled.sweeps)))
-    names = ", ".join(rolled.inputs)
-    return "\n".join([prelude(double), *steps, _CALL.format(names=names), _ONE.format(sweeps=sweeps), _RUN])
+    call = _CALL.format(names=", ".join(rolled.inputs), block=BLOCK)
+    return "\n".join([prelude(double), *steps, call, _ONE.format(sweeps=sweeps), _RUN])
 
 
 def width(rolled: Rolled) -> int:
@@ -40,7 +40,7 @@ def _sweep(rolled: Rolled, k: int) -> str:
         "carry",
         f"table(call.parameters + j * {rolled.parameters})",
         *(f"entries_of(call.{name}, i, j * {rolled.inputs[name]})" for name in sweep.reads),
-        *(f"record_of(call, thread, j * {width(rolled)} + {place})" for place in places[:k]),
+        *(f"record_of(call, thread, j, {width(rolled)}, {place})" for place in places[:k]),
     ]
     calls = " : ".join(f"sweep{k}_{kind}<careful>({', '.join([*given, 'made'])})" for kind in reversed(KINDS))
     size = sweep.carry + sweep.record
@@ -48,7 +48,7 @@ def _sweep(rolled: Rolled, k: int) -> str:
         keep = f"out.put(j, next[{sweep.carry}]);"
     else:
         keep = (
-            f"Record record = record_of(call, thread, j * {width(rolled)} + {places[k]});\n"
+            f"Record record = record_of(call, thread, j, {width(rolled)}, {places[k]});\n"
             f"            EACH(e, {sweep.record}) record.put(e, next[{sweep.carry} + e]);"
         )
     return f"""    {{
@@ -85,7 +85,7 @@ struct Call {{
     const unsigned char *kinds;
     real *records;
     whole threads;
-    int joints;
+    int joints, near;  // of the near ones the records are in shared memory
 }};
 
 // What nobody writes, and may be read again.
@@ -140,9 +140,16 @@ struct Record {{
     }}
 }};
 
-FUNCTION Record record_of(const Call &call, whole thread, whole first)
+FUNCTION Record record_of(const Call &call, whole thread, whole joint, int width, int place)
 {{
-    Record record = {{call.records + first * call.threads + thread, call.threads}};
+#ifdef __CUDACC__
+    if (joint < call.near) {{
+        extern __shared__ real shared[];
+        Record record = {{shared + (joint * width + place) * {block} + threadIdx.x, {block}}};
+        return record;
+    }}
+#endif
+    Record record = {{call.records + ((joint - call.near) * width + place) * call.threads + thread, call.threads}};
     return record;
 }}
 """

@@ -7,6 +7,9 @@ from collections.abc import Callable, Sequence
 ONE, TWO = ("",), ("0", "1")
 """States of a thread."""
 
+FEW = 16
+"""Results of a state, up to which a thread keeps them in registers until all are known, and may have two states."""
+
 Unused = Callable[[str], str]
 """What to do with entries of a state that nothing depends on."""
 

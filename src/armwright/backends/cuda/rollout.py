@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from armwright.backends.cuda.limits import SHARED, size
 from armwright.backends.cuda.writer import function, known, prelude
 from armwright.backends.interface import (
     BROKEN,
@@ -41,9 +42,6 @@ BLOCK = 64
 
 OWN = 32
 """So many open numbers of a rollout are kept in registers; if it has more they stay in memory."""
-
-MEMORY = 48 << 10
-"""Bytes that the threads of a block share."""
 
 HALVINGS, MOST_GUESSES, JUST_AFTER = 4, 200, 2.0**-20
 """How an instant is found: one in so many guesses halves what is left; the most guesses; what is just after a start."""
@@ -146,7 +144,7 @@ def _sizes(motion: Motion, own: Sequence[bool], double: bool) -> str:
     }
     lines = [f"#define {name} {number}" for name, number in numbers.items()]
     beside = numbers["GAUGES"] + numbers["INTEGRALS"]
-    room = MEMORY // (BLOCK * (8 if double else 4))
+    room = SHARED // (BLOCK * size(double))
     lines.append(f"#if defined(__CUDACC__)\n#define BESIDE {int(beside <= room)}\n#else\n#define BESIDE 0\n#endif")
     lines.append(f"#define OF(name) name{'' if double else '##f'}")
     lines.append(f'#define REGISTER(x) "+{"d" if double else "f"}"(x)')

@@ -8,29 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from armwright.backends.cuda import limits
+from armwright.backends.cuda.limits import size
 from armwright.graph.program import Program
-
-BLOCK = 128
-"""Threads of a block, at most."""
 
 WIDEST = 32
 """Entries of a row of an argument, up to which it is handed out, and of a result, up to which it is in registers."""
 
-SHARED = 48 * 1024
-"""Bytes of shared memory that a block may have."""
-
 
 def _room(program: Program, rows: Sequence[bool]) -> int:
-    """Numbers of shared memory that a warp needs: which arguments are rows, and whether the result is."""
+    """Numbers of shared memory that a state needs: which arguments are rows, and whether the result is."""
     *given, out = rows
     m = program.results
     widths = [n for n, row in zip(program.sizes, given, strict=True) if row]
-    return 32 * (sum(widths) + (0 if not out else m if m <= WIDEST else m | 1))
+    return sum(widths) + (0 if not out else m if m <= WIDEST else m | 1)
 
 
 def threads(program: Program, rows: Sequence[bool], double: bool) -> int:
     """Of a block, as many as have room; none if not even a warp has."""
-    return 32 * min(BLOCK // 32, SHARED // (_room(program, rows) * (8 if double else 4)))
+    return limits.threads(_room(program, rows) * size(double))
 
 
 def staged(program: Program, rows: Sequence[bool], double: bool, bounds: str, unused: str) -> str:
@@ -53,7 +49,7 @@ def staged(program: Program, rows: Sequence[bool], double: bool, bounds: str, un
     return f"""{ROW}{_PARTS.format(vector="double2" if double else "float4", beside=2 if double else 4)}
 extern "C" __global__ void __launch_bounds__({bounds}) run(const __grid_constant__ Call call)
 {{
-    __shared__ __align__(16) real all[{warps}][{_room(program, rows)}];
+    __shared__ __align__(16) real all[{warps}][{32 * _room(program, rows)}];
     real *const shared = all[threadIdx.x / 32];
     const int lane = threadIdx.x % 32;
     const whole first = blockIdx.x * (whole){32 * warps} + (threadIdx.x & ~31);

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from armwright.backends.cuda.device import Array, address
-from armwright.backends.cuda.rollout import MEMORY
+from armwright.backends.cuda.limits import SHARED, size
 from armwright.backends.cuda.writer import function, prelude
 from armwright.backends.interface import Rules, Sought
 from armwright.backends.text.c import notation
@@ -45,7 +45,7 @@ def text(program: Program, sought: Sought, rules: Rules, double: bool, careful: 
         "APPROACHES": rules.approaches,
         "DESCENT": rules.descent,
         "BLOCK": BLOCK,
-        "SHARED": int(aside * BLOCK * (8 if double else 4) <= MEMORY),
+        "SHARED": int(aside * BLOCK * size(double) <= SHARED),
         "STUCK": real(rules.stuck),
         "DAMPING": real(rules.damping),
         "LESS": real(rules.less),
