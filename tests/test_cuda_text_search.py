@@ -215,11 +215,12 @@ def test_the_threads_of_a_warp_find_what_one_finds(tmp_path: Path) -> None:
 def test_a_card_keeps_the_step_in_registers(tmp_path: Path) -> None:
     """As many blocks as `searching` wants have room beside each other, and no number of a thread leaves its registers."""
     whole = PANDA._solver("full", False, (), "cuda").whole
-    (tmp_path / "kernel.cu").write_text(search.text(*whole._of, True, blocks=searching.BLOCKS))
+    blocks, _, _ = searching.CROWDED
+    (tmp_path / "kernel.cu").write_text(search.text(*whole._of, True, blocks=blocks))
     command = ["nvcc", "-arch=sm_90", "-std=c++17", "-fmad=false", "--cubin", "-Xptxas", "-v", "-o", os.devnull]
     done = subprocess.run(
         [*command, str(tmp_path / "kernel.cu")], check=True, capture_output=True, text=True, timeout=120
     )
     (registers,) = map(int, re.findall(r"Used (\d+) registers", done.stderr))
-    assert registers <= 65536 // (searching.BLOCKS * search.BLOCK)
+    assert registers <= 65536 // (blocks * search.BLOCK)
     assert "0 bytes spill stores, 0 bytes spill loads" in done.stderr

@@ -11,14 +11,13 @@ import numpy as np
 
 from armwright.arrays import on_card
 from armwright.backends.cuda import across, beside, bulk, device, kernel, loop
-from armwright.backends.cuda.device import Array, Code, capability, copied, cupy, full, memory, near
+from armwright.backends.cuda.device import Array, Code, capability, copied, crowded, cupy, full, halves, near
 from armwright.backends.cuda.limits import BLOCK
 from armwright.backends.cuda.rollout import Motion
 from armwright.backends.cuda.rows import WIDEST
 from armwright.backends.cuda.searching import Searching
 from armwright.backends.cuda.travelling import Travelling
 from armwright.backends.interface import Backend, Repeated, Rolled, Tables
-from armwright.errors import ArmwrightError
 from armwright.graph.angles import rounds
 from armwright.graph.program import Program
 from armwright.lazy import cached_property
@@ -79,11 +78,7 @@ class Resident(Repeated):
 
     def _in_pieces(self, arrays: Sequence[Any], out: Any) -> bool:
         """What is too much for the memory of the card, one half after the other."""
-        states = len(out)
-        if states < 2:
-            raise ArmwrightError(f"the memory of the card is full: {memory()}") from None
-        halves = slice(None, states // 2), slice(states // 2, None)
-        done = [self.run([x[half] for x in arrays], out[half]) for half in halves]
+        done = [self.run([x[half] for x in arrays], out[half]) for half in halves(len(out))]
         return all(done)
 
 
@@ -145,12 +140,9 @@ class Straight(Resident):
         return self._codes[layout]
 
     def _made(self, layout: kernel.Layout) -> Code:
-        code = self._compiled(layout)
-        blocks, few, nearly = CROWDED[self.double]
-        if (self.double or layout.pairs) and few < code.registers <= nearly and code.block == BLOCK:
-            tighter = self._compiled(layout._replace(blocks=blocks))
-            return code if tighter.spilled else tighter
-        return code
+        if not (self.double or layout.pairs) or kernel.block(self._program, layout, self.double) != BLOCK:
+            return self._compiled(layout)
+        return crowded(lambda blocks: self._compiled(layout._replace(blocks=blocks)), *CROWDED[self.double])
 
     def _compiled(self, layout: kernel.Layout) -> Code:
         of = self._program, layout, self.double

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, NamedTuple
@@ -92,6 +92,18 @@ class Code:
             grid = (-(-threads // self.block),)
             given = (np.frombuffer(bytes(call), f"V{ctypes.sizeof(call)}"),)
             self.kernel(name)(grid, (self.block,), given, shared_mem=self.shared)
+
+
+def crowded(make: Callable[[int], Code], blocks: int, few: int, nearly: int) -> Code:
+    """Code for so many blocks on a processor, if it takes nearly as few registers by itself and then spills nothing.
+
+    `make(blocks)` compiles it, and leaves the registers to the compiler for none.
+    """
+    code = make(0)
+    if not few < code.registers <= nearly:
+        return code
+    tighter = make(blocks)
+    return code if tighter.spilled else tighter
 
 
 class Array(ctypes.Structure):
@@ -218,6 +230,13 @@ def full() -> type[Exception]:
     """What is raised where the memory of the card is full."""
     kind: type[Exception] = cupy().cuda.memory.OutOfMemoryError
     return kind
+
+
+def halves(states: int) -> tuple[slice, slice]:
+    """Of what is too much for it; an error if that is a single state."""
+    if states < 2:
+        raise ArmwrightError(f"the memory of the card is full: {memory()}") from None
+    return slice(None, states // 2), slice(states // 2, None)
 
 
 def free() -> int:

@@ -1,7 +1,7 @@
 """A program for every state of a batch: the text of its kernels.
 
 One thread has one state, or two neighbours. Where states lie side by side, neighbouring threads read neighbouring
-numbers; where each state is a row, `rows` says how a warp fetches them.
+numbers, which `beside` has fetched at once; where each state is a row, `bulk` and `rows` say how a warp fetches them.
 """
 
 from __future__ import annotations

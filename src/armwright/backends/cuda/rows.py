@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from armwright.backends.cuda import limits
 from armwright.backends.cuda.limits import size
+from armwright.backends.cuda.own import ONE, judged, lines
 from armwright.graph.program import Program
 
 WIDEST = 32
@@ -65,10 +66,7 @@ extern "C" __global__ void __launch_bounds__({bounds}) run(const __grid_constant
     const bool done = body<false>({names}, out);
 {deliver}
     if (lane < rows) {{
-        if (!done)
-            mark(call, i);
-        else if (!is_finite(out.sum) || call.good)
-            judge(call, i, out.sum);
+    {lines(judged(ONE, ["i"]))}
     }}
 }}
 """

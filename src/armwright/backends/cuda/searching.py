@@ -8,17 +8,16 @@ import numpy as np
 
 from armwright.arrays import on_card
 from armwright.backends.cuda import search
-from armwright.backends.cuda.device import Code, copied, cupy, fetched, full, memory
+from armwright.backends.cuda.device import Code, copied, crowded, cupy, fetched, full, halves
 from armwright.backends.interface import Hits, Rules, Sought
-from armwright.errors import ArmwrightError
 from armwright.graph.program import Program
 from armwright.lazy import cached_property
 
 THREADS = 1 << 17
 """About as many as a large card has running at a time; each goes on as long as targets are left."""
 
-FEWER, NEARLY, BLOCKS = 168, 200, 6
-"""Registers with which so many blocks are on a processor, and up to which it is tried whether so few are enough."""
+CROWDED = 6, 168, 200
+"""So many blocks are on a processor with so many registers, and up to how many it is tried whether these are enough."""
 
 
 class Searching:
@@ -35,29 +34,29 @@ class Searching:
     @cached_property
     def code(self) -> Code:
         """By what the compiler says of its registers."""
-        code = Code(self.source, search.BLOCK)
-        if FEWER < code.registers <= NEARLY:
-            tighter = Code(search.text(*self._of, self.dtype == np.float64, blocks=BLOCKS), search.BLOCK)
-            return code if tighter.spilled else tighter
-        return code
+        return crowded(lambda blocks: self._compiled(blocks=blocks), *CROWDED)
 
     @cached_property
     def _again(self) -> Code:
         """That of targets on whose way angles are large."""
-        return Code(search.text(*self._of, self.dtype == np.float64, careful=True), search.BLOCK)
+        return self._compiled(careful=True)
+
+    def _compiled(self, careful: bool = False, blocks: int = 0) -> Code:
+        return Code(search.text(*self._of, self.dtype == np.float64, careful, blocks), search.BLOCK)
 
     def table(self, q: Any, far: Any) -> dict[str, Any]:
         return {name: copied(np.ascontiguousarray(x.T, self.dtype)) for name, x in (("places", q), ("far", far))}
 
     def run(self, T: Any, q0: Any, table: dict[str, Any], tolerance: float, attempts: int) -> Hits:
-        if on_card(T) or on_card(q0):
-            return self._there(copied(T), None if q0 is None else copied(q0), table, tolerance, attempts)
+        here = not (on_card(T) or on_card(q0))
         try:
             there = self._there(copied(T), None if q0 is None else copied(q0), table, tolerance, attempts)
-            q, error, solved = map(fetched, there[:3])
-            return Hits(q, error, solved, there.missed, there.wrong)
         except full():
+            if not here:
+                raise
             return self._in_pieces(T, q0, table, tolerance, attempts)
+        q, error, solved = map(fetched, there[:3]) if here else there[:3]
+        return there._replace(q=q, error=error, solved=solved)
 
     def _there(self, T: Any, q0: Any, table: dict[str, Any], tolerance: float, attempts: int) -> Hits:
         targets, xp = len(T), cupy()
@@ -78,9 +77,6 @@ class Searching:
 
     def _in_pieces(self, T: Any, q0: Any, table: dict[str, Any], tolerance: float, attempts: int) -> Hits:
         """What is too much for the memory of the card, one half after the other."""
-        if len(T) < 2:
-            raise ArmwrightError(f"the memory of the card is full: {memory()}") from None
-        halves = slice(None, len(T) // 2), slice(len(T) // 2, None)
-        done = [self.run(T[x], None if q0 is None else q0[x], table, tolerance, attempts) for x in halves]
+        done = [self.run(T[x], None if q0 is None else q0[x], table, tolerance, attempts) for x in halves(len(T))]
         q, error, solved = (np.concatenate([part[k] for part in done]) for k in range(3))
         return Hits(q, error, solved, sum(part.missed for part in done), any(part.wrong for part in done))
