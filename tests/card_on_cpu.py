@@ -79,6 +79,13 @@ def far(value: Any, dtype: Any = None, order: str = "K") -> Far:
     return np.array(value, dtype=dtype, order=order).view(Far)  # type: ignore[call-overload]
 
 
+ATTRIBUTES = {
+    "MultiProcessorCount": 2,
+    "MaxThreadsPerMultiProcessor": 2048,
+    "MaxRegistersPerMultiprocessor": 65536,
+}
+
+
 class _Card(ModuleType):
     """What of CuPy is used."""
 
@@ -100,7 +107,7 @@ class _Card(ModuleType):
             memGetInfo=lambda: (10**9, 10**10),
             CUDARuntimeError=RuntimeError,
         ),
-        Device=lambda: SimpleNamespace(compute_capability="90", id=0),
+        Device=lambda: SimpleNamespace(compute_capability="90", id=0, attributes=ATTRIBUTES),
         memory=SimpleNamespace(OutOfMemoryError=MemoryError),
     )
     get_default_memory_pool = staticmethod(lambda: SimpleNamespace(free_bytes=lambda: 0))

@@ -119,7 +119,13 @@ LONG = aw.random_robot(40, 1)
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("problem", ["inverse_dynamics", "forward_dynamics", "mass_matrix", "bias", "gravity_torque"])
-def test_long_chains_go_along_their_joints(problem: str, dtype: str) -> None:
+@pytest.mark.parametrize("many", [False, True])
+def test_long_chains_go_along_their_joints(
+    problem: str, dtype: str, many: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows, if they are many, side by side."""
+    if many:
+        monkeypatch.setattr(across, "LEAST", 0)
     function, host = aw.compile(LONG, problem, target="cuda", dtype=dtype), given(LONG, problem, 70, dtype)
     there = [cp.asarray(x) for x in host]
     meant = aw.compile(LONG, problem, target="python")(*(x.astype(float) for x in host))

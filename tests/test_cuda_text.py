@@ -168,8 +168,11 @@ def test_rows_too_long_for_shared_memory_are_laid_after_they_are_computed(monkey
     expected, good = np.empty((STATES, program.results)), far(np.zeros(STATES, bool))
     Interpreted(program, "float64").run([q], expected)
     found = far(np.zeros_like(expected))
-    assert made.first(made.launch([far(q)], found)) is None
-    assert np.allclose(found.get(), expected, rtol=1e-14)
+    apart = far(np.repeat(q, 2, axis=1))[:, ::2]
+    for given in (far(q), far(q, order="F"), apart):
+        found[...] = 0
+        assert made.first(made.launch([given], found)) is None
+        assert np.allclose(found.get(), expected, rtol=1e-14)
     q[3] = np.nan
     assert made.first(made.launch([far(q)], found, good)) == 3
     assert good.get().tolist() == [True, True, True, False, True]
@@ -304,3 +307,24 @@ def test_sweeps_along_a_chain(problem: str, loaded: bool, dtype: str, tmp_path: 
     assert np.isnan(found[2]).all()
     scale = np.abs(expected[fine]).max(axis=1, keepdims=True)
     assert (np.abs(found - expected)[fine] <= 2e4 * np.finfo(dtype).eps * scale).all()
+
+
+@pytest.mark.usefixtures("card")
+def test_many_rows_of_a_long_chain_are_computed_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    robot, sweeps = aw.load("stanford"), LONG_MECHANISMS["forward_dynamics"]
+    rolled, tables = sweeps.steps(False), sweeps.tables(robot, "float64")
+    rng = np.random.default_rng(5)
+    arrays = [rng.uniform(-1, 1, (STATES, size * robot.n)) for size in rolled.inputs.values()]
+    expected, found = np.empty((STATES, robot.n)), far(np.zeros((STATES, robot.n)))
+    Swept(rolled, tables, "float64").run(arrays, expected)
+    made = Looped(rolled, tables, "float64")
+    monkeypatch.setattr(Looped, "_near", 0)  # joints in the memory that threads share, which a CPU has not
+    monkeypatch.setattr(across, "LEAST", 0)
+    monkeypatch.setattr(across, "MOST", 3 * 8 * robot.n)  # three states at a time
+    assert made.first(made.launch([far(x) for x in arrays], found)) is None
+    assert np.allclose(found.get(), expected, rtol=1e-10)
+    arrays[-1][:] = arrays[-1][0]
+    Swept(rolled, tables, "float64").run(arrays, expected)
+    same = np.broadcast_to(far(arrays[-1][:1]), arrays[-1].shape, subok=True)
+    assert made.first(made.launch([*map(far, arrays[:-1]), same], found)) is None
+    assert np.allclose(found.get(), expected, rtol=1e-10)

@@ -2,8 +2,8 @@
 
 The angle is reduced by k quarter turns, k = round(x 2/pi), with pi/2 in three parts, of which a card takes two:
 x - k P1 is exact for |x| <= 1e6 (both are multiples of the last bit of P1 and their difference is below one), so what
-follows rounds only the small rest. Two polynomials give sine and cosine of the rest, and k mod 4 says which is which and
-with what sign.
+follows rounds only the small rest. Two polynomials give sine and cosine of the rest, and k mod 4 says which is which
+and with what sign.
 """
 
 from __future__ import annotations

@@ -45,6 +45,18 @@ def lay(beside: Any, rows: Any) -> None:
     _code(rows.dtype.itemsize == 8).launch(Call(beside.data.ptr, rows.data.ptr, states, entries), tiles * BLOCK)
 
 
+def taken(rows: Any) -> Any:
+    """A copy of an array in which states are side by side; what is the same for all of them as it is."""
+    if rows.strides[0] == 0:
+        return rows
+    made = beside(rows)
+    if rows.flags.c_contiguous:
+        lay(rows.T, made.T)  # entries change places with states
+    else:
+        made[...] = rows
+    return made
+
+
 @cache
 def _code(double: bool) -> Code:
     return Code(text(double), BLOCK)
@@ -69,20 +81,21 @@ extern "C" __global__ void __launch_bounds__({BLOCK}) run(const __grid_constant_
     __shared__ real tile[{ENTRIES}][{STATES} + 1];
     const unsigned across = (unsigned)((call.entries + {ENTRIES} - 1) / {ENTRIES});
     const whole state = (whole)(blockIdx.x / across) * {STATES};
-    const int entry = blockIdx.x % across * {ENTRIES};
+    const whole entry = (whole)(blockIdx.x % across) * {ENTRIES};
+    const whole states = call.states - state;
+    const int entries = (int)(call.entries - entry < {ENTRIES} ? call.entries - entry : {ENTRIES});
+    const int s = threadIdx.x % {STATES}, e = threadIdx.x % {ENTRIES};
+    const real *from = call.beside + entry * call.states + state + s;
     #pragma unroll
-    for (int k = threadIdx.x; k < {ENTRIES * STATES}; k += {BLOCK}) {{
-        const int e = k / {STATES}, s = k % {STATES};
-        if (state + s < call.states && entry + e < call.entries)
-            tile[e][s] = __ldcs(call.beside + (entry + e) * call.states + state + s);
-    }}
+    for (int k = threadIdx.x / {STATES}; k < {ENTRIES}; k += {BLOCK // STATES})
+        if (s < states && k < entries)
+            tile[k][s] = __ldcs(from + k * call.states);
     __syncthreads();
+    real *to = call.rows + state * call.entries + entry + e;
     #pragma unroll
-    for (int k = threadIdx.x; k < {ENTRIES * STATES}; k += {BLOCK}) {{
-        const int e = k % {ENTRIES}, s = k / {ENTRIES};
-        if (state + s < call.states && entry + e < call.entries)
-            call.rows[(state + s) * call.entries + entry + e] = tile[e][s];
-    }}
+    for (int k = threadIdx.x / {ENTRIES}; k < {STATES}; k += {BLOCK // ENTRIES})
+        if (k < states && e < entries)
+            to[k * call.entries] = tile[e][k];
 }}
 #else
 extern "C" void run(Call call)

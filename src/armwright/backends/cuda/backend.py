@@ -76,6 +76,20 @@ class Resident(Repeated):
         told = [self.launch([x[k] for x in arrays], out[k]) for k in range(len(out))]
         return all(self.first(x) is None for x in told)
 
+    def _laid(self, arrays: Sequence[Any], out: Any, good: Any, taken: Callable[[Any], Any]) -> Any:
+        """`launch` for rows whose results are computed side by side, from what is `taken` of the arrays: as many at a
+        time as there is room for."""
+        told, xp, each = list[Any](), cupy(), across.at_a_time(out)
+        for begin in range(0, len(out), each):
+            part = slice(begin, begin + each)
+            given, rows = [taken(x[part]) for x in arrays], out[part]
+            found = across.beside(rows)
+            first = self.launch(given, found, None if good is None else good[part])[:1]
+            told.append(xp.where(first == np.uint64(NONE), first, first + np.uint64(begin)))
+            across.lay(found, rows)
+            del given, found  # which the next part has room for, then
+        return xp.stack(told, 0).min(axis=0)
+
     def _in_pieces(self, arrays: Sequence[Any], out: Any) -> bool:
         """What is too much for the memory of the card, one half after the other."""
         done = [self.run([x[half] for x in arrays], out[half]) for half in halves(len(out))]
@@ -134,12 +148,19 @@ class Straight(Resident):
         return self._code(self.layout(arrays, out))
 
     def _code(self, layout: kernel.Layout) -> Code:
-        """The kernel of a layout, by what the compiler says of its registers."""
+        """The kernel of a layout, by what the compiler says of its registers.
+
+        In double precision a long program is the faster for having fetched what it reads; in single precision if that
+        spares registers.
+        """
         if layout not in self._codes:
             self._codes[layout] = self._made(layout)
         return self._codes[layout]
 
     def _made(self, layout: kernel.Layout) -> Code:
+        if layout.fetched and not self.double:
+            both = [self._compiled(layout._replace(fetched=fetched)) for fetched in (False, True)]
+            return min(both, key=lambda code: (code.spilled, code.registers))
         if not (self.double or layout.pairs) or kernel.block(self._program, layout, self.double) != BLOCK:
             return self._compiled(layout)
         return crowded(lambda blocks: self._compiled(layout._replace(blocks=blocks)), *CROWDED[self.double])
@@ -195,8 +216,8 @@ class Straight(Resident):
 
     def launch(self, arrays: Sequence[Any], out: Any, good: Any = None) -> Any:
         layout = self.layout(arrays, out)
-        if layout.out == kernel.ANY and _row(out) and out.nbytes > across.LEAST:
-            return self._laid(arrays, out, good)
+        if layout.out == kernel.ANY and _long_rows(out):
+            return self._laid(arrays, out, good, taken=lambda rows: rows)
         again = self._turns or layout.bulk
         marked = cupy().empty(len(out) if again else 0, np.int64)
         told, given = _given(arrays, out, good, marked)
@@ -206,18 +227,6 @@ class Straight(Resident):
         if again:
             code.launch(call, min(len(out), AGAIN), name="again")
         return told
-
-    def _laid(self, arrays: Sequence[Any], out: Any, good: Any) -> Any:
-        """`launch` for long rows: as many of them at a time as there is room for, computed side by side."""
-        told, xp, each = list[Any](), cupy(), across.at_a_time(out)
-        for begin in range(0, len(out), each):
-            part = slice(begin, begin + each)
-            given, rows = [_beside(x[part]) for x in arrays], out[part]
-            found = across.beside(rows)
-            first = self.launch(given, found, None if good is None else good[part])[:1]
-            told.append(xp.where(first == np.uint64(NONE), first, first + np.uint64(begin)))
-            across.lay(found, rows)
-        return xp.stack(told, 0).min(axis=0)
 
     @cached_property
     def _long(self) -> bool:
@@ -229,13 +238,9 @@ class Straight(Resident):
         return bool(rounds(self._program))
 
 
-def _beside(array: Any) -> Any:
-    """A copy in which states are side by side; what is the same for all of them as it is."""
-    if array.strides[0] == 0:
-        return array
-    made = across.beside(array)
-    made[...] = array
-    return made
+def _long_rows(out: Any) -> bool:
+    """Whether results are rows, and too many to be gathered by the caches of a card."""
+    return _row(out) and bool(out.nbytes > across.LEAST)
 
 
 def _kind(row: bool) -> str:
@@ -296,6 +301,8 @@ class Looped(Resident):
         return _call(list(self._rolled.inputs), [*tables, ("threads", ctypes.c_longlong), *joints])
 
     def launch(self, arrays: Sequence[Any], out: Any, good: Any = None) -> Any:
+        if _long_rows(out):
+            return self._laid(arrays, out, good, across.taken)
         marked = cupy().empty(len(out), np.int64)
         told, given = _given(arrays, out, good, marked)
         (joints,), threads = self.shape, min(len(out), self._code.resident)
