@@ -600,7 +600,7 @@ def test_a_motion_that_cannot_go_on_is_told_and_kept() -> None:
         ({"duration": 1.0, "rtol": "1"}, "rtol = '1': expected a number"),
         ({"duration": 1.0, "rtol": 1e-20}, "which is rounding"),
         ({"duration": 1.0, "start": np.nan}, "start = nan"),
-        ({"duration": 1.0, "q0": "abc"}, "q0 holds str96 values, not numbers"),
+        ({"duration": 1.0, "q0": "abc"}, "q0 holds text, not numbers"),
         ({"duration": 1.0, "every": 0.0}, "every = 0.0"),
         ({"duration": 1.0, "q0": [0, 0]}, r"q0 has shape \(2,\); expected \(3,\)"),
         ({"duration": 1.0, "qd0": [0, 0, np.nan]}, r"qd0\[2\] is nan; expected finite numbers"),

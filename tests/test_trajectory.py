@@ -692,7 +692,7 @@ ERRORS = {
         lambda: tr.cubic([0.0, math.inf], [0, 1]),
         r"times\[1\] = inf is not finite; expected times in seconds",
     ),
-    "texts": (lambda: tr.cubic([0.0, 1.0], ["a", "b"]), "points holds str.* values, not numbers"),
+    "texts": (lambda: tr.cubic([0.0, 1.0], ["a", "b"]), "points holds text, not numbers"),
     "velocity of other joints": (
         lambda: tr.cubic([0, 1], [[0, 1], [1, 2]], [1, 2, 3]),
         r"start_velocity has shape \(3,\); expected \(2,\): one number for each joint",
@@ -722,7 +722,7 @@ ERRORS = {
     ),
     "before": (lambda: CUBIC(-1), r"t = -1.0 s lies outside"),
     "t not finite": (lambda: CUBIC(math.nan), "t = nan is not finite; expected a time in seconds"),
-    "t a text": (lambda: CUBIC("now"), "t holds str.* values, not numbers"),
+    "t a text": (lambda: CUBIC("now"), "t holds text, not numbers"),
     "coefficients": (
         lambda: tr.PiecewisePolynomial([0, 1, 2], [[[1.0]]]),
         r"coefficients have shape \(1, 1, 1\); expected \(2, n, powers\) for 3 breaks",

@@ -35,10 +35,20 @@ def numbers(name: str, value: ArrayLike, wanted: str, card: bool = False) -> Arr
     except (TypeError, ValueError) as error:
         why = "its rows differ in length" if "inhomogeneous" in str(error) else str(error)
         raise InputError(f"{name} is not an array of numbers: {why}; {wanted}") from None
-    if array.dtype.kind not in "fiu":
-        held = "Python objects" if array.dtype.kind == "O" else f"{array.dtype.name} values"
-        raise InputError(f"{name} holds {held}, not numbers; {wanted}")
+    kind = "b" if not there and _yes_or_no(value) else array.dtype.kind
+    if kind not in "fiu":
+        raise InputError(f"{name} holds {_HELD.get(kind, f'{array.dtype.name} values')}, not numbers; {wanted}")
     return array
+
+
+_HELD = {"b": "true or false", "O": "Python objects", "U": "text", "S": "text"}
+
+
+def _yes_or_no(value: object) -> bool:
+    """Whether a list has a truth value somewhere, which NumPy would take for a number among others."""
+    if isinstance(value, (list, tuple)):
+        return any(isinstance(x, bool) or _yes_or_no(x) for x in value)
+    return False
 
 
 def on_card(value: object) -> bool:

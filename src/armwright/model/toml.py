@@ -128,6 +128,11 @@ def parse(
     if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
         raise ModelError(f"{line('', 0, 'link')}robot: the links must be written as [[link]] tables, one per link")
     if not rows and "base_link" not in data:
+        if "robot" in data:
+            raise ModelError(
+                f"{file} is a scenario or a study, not a robot: it has one, robot = {data['robot']!r}, which is asked "
+                "for here; armwright simulate and sweep run such a file"
+            )
         raise ModelError(f"{file}: the robot is empty; expected one [[link]] table per joint")
     check_count(rows, file)
     entries = [entry for entry in (data, data.get("base_link"), *rows) if isinstance(entry, dict)]
