@@ -435,7 +435,7 @@ BROKEN = np.stack([EYE, np.diag([1.0, 1, 1, 2])])
     ("call", "message"),
     [
         (lambda: PUMA.inverse_kinematics(np.eye(3)), r"T has shape \(3, 3\); expected shape \(4, 4\) or \(..., 4, 4\): poses"),
-        (lambda: PUMA.inverse_kinematics("here"), "T holds str"),
+        (lambda: PUMA.inverse_kinematics("here"), "T holds text"),
         (lambda: PUMA.inverse_kinematics(TILTED), "T is not a pose: its upper left 3x3 block is not a rotation.*make its columns orthonormal"),
         (lambda: PUMA.inverse_kinematics(np.diag([1.0, 1, -1, 1])), "T is not a pose: its upper left 3x3 block is a reflection"),
         (lambda: PUMA.inverse_kinematics(BROKEN), r"T\[1\] is not a pose: its last row is not 0 0 0 1"),
