@@ -86,14 +86,6 @@ def test_formulations_lists_every_formulation() -> None:
     assert all(f.name in output for f in aw.formulations())
 
 
-def test_count_sets_ours_beside_the_published_ones() -> None:
-    output = run("count", "6")
-    assert "96n-104" in output
-    line = next(line for line in output.splitlines() if "substitution" in line)
-    assert line.split()[-6:-1] == ["36", "30", "36", "30", "equal"]
-    assert "Brandl et al." in output
-
-
 def test_count_of_a_robot_sets_it_beside_a_general_one() -> None:
     output = run("count", "stanford")
     assert "stanford (RRPRRR)" in output

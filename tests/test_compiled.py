@@ -23,6 +23,7 @@ from armwright.formulations import problem_of
 from armwright.graph import Graph
 from armwright.graph.program import Program
 from armwright.model import description
+from armwright.robot import random_tree
 from armwright.trace import choose
 
 PUMA = aw.load("puma560")
@@ -162,21 +163,30 @@ def test_states_side_by_side_stay_side_by_side(states: tuple[np.ndarray, ...]) -
 
 
 def test_wrenches_are_compiled_too() -> None:
-    case = random_case(5, 4, actuators=True)
+    case = random_case(3, 4, prismatic=0.5, actuators=True)
     loads = {"tip_wrench": case.tip_wrench, "link_wrenches": case.link_wrenches}
+    tau = aw.compile(case.arm, "inverse_dynamics")(*case.state, **loads)
     for f in FORMULATIONS:
         if f.problem in ("inverse_dynamics", "forward_dynamics"):
-            tau = aw.compile(case.arm, "inverse_dynamics")(*case.state, **loads)
             got = aw.compile(case.arm, f.problem, f.name)(
                 case.q, case.qd, case.qdd if f.problem[0] == "i" else tau, **loads
             )
             close(got, tau if f.problem[0] == "i" else case.qdd, 1e-10)
 
 
-def test_the_default_takes_the_fewest_operations(robot_name: str) -> None:
-    if robot_name == "g1":
-        pytest.skip("takes half a minute; trees are tried on anymal_c, baxter and allegro_hand")
-    arm = aw.load(robot_name)
+SHAPES = {
+    **{name: name for name in ("rr", "stanford", "puma560", "puma560_geared", "ur5e", "thomas_tesar", "iiwa14")},
+    **{name: name for name in ("five_bar", "palletiser")},
+    "tree": random_tree(6, 5, kinds=("revolute", "prismatic")),
+    "floating": random_tree(5, 5, kinds=("revolute",), floating=True),
+}
+"""Chains with and without slides and rotors, six joints and seven, loops, followers and branches."""
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_default_takes_the_fewest_operations(shape: str) -> None:
+    given = SHAPES[shape]
+    arm = aw.load(given) if isinstance(given, str) else given
     for problem in ("inverse_dynamics", "mass_matrix", "forward_dynamics", "bias"):
         default = aw.compile(arm, problem)
         assert default.operations.total <= min(

@@ -14,6 +14,7 @@ import armwright as aw
 from armwright import check, identify
 from armwright.formulations import Formulation
 from armwright.model.description import Mimic
+from armwright.trace import form
 
 STATES = 8
 
@@ -70,26 +71,42 @@ def test_every_formulation_feels_the_followers(pair: Coupled, formulation: Formu
         close(arm.forward_dynamics(q, qd, torques, **loads, **name), qdd, 1e-9)
 
 
-def test_compiled_quantities_are_those_of_the_free_chain(pair: Coupled) -> None:
-    arm, free, G = pair.arm, pair.free, pair.G
+def test_compiled_quantities_are_those_of_the_free_chain(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_quantities(Coupled(led(1), 1), monkeypatch)
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_quantities_are_those_of_the_free_chain(pair: Coupled, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_quantities(pair, monkeypatch)
+
+
+def check_quantities(pair: Coupled, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the free chain are taken as they are written."""
+    arm, G = pair.arm, pair.G
     q, qd, qdd = pair.state
     Q, Qd, Qdd = pair.all
+
+    def free(name: str, *arguments: object) -> np.ndarray:
+        with monkeypatch.context() as patch:
+            patch.setattr(form, "UNROLLED", 0)
+            return getattr(pair.free, name)(*arguments)
+
     tau = arm.inverse_dynamics(q, qd, qdd)
-    close(tau, free.inverse_dynamics(Q, Qd, Qdd) @ G, 1e-12)
+    close(tau, free("inverse_dynamics", Q, Qd, Qdd) @ G, 1e-12)
     close(arm.forward_dynamics(q, qd, tau), qdd, 1e-9)
-    close(arm.coriolis_matrix(q, qd), G.T @ free.coriolis_matrix(Q, Qd) @ G, 1e-12)
-    close(arm.gravity_torque(q), free.gravity_torque(Q) @ G, 1e-12)
-    close(arm.kinetic_energy(q, qd), free.kinetic_energy(Q, Qd), 1e-12)
-    close(arm.potential_energy(q), free.potential_energy(Q), 1e-12)
-    close(arm.forward_kinematics(q), free.forward_kinematics(Q), 1e-12)
-    close(arm.link_poses(q), free.link_poses(Q), 1e-12)
+    close(arm.coriolis_matrix(q, qd), G.T @ free("coriolis_matrix", Q, Qd) @ G, 1e-12)
+    close(arm.gravity_torque(q), free("gravity_torque", Q) @ G, 1e-12)
+    close(arm.kinetic_energy(q, qd), free("kinetic_energy", Q, Qd), 1e-12)
+    close(arm.potential_energy(q), free("potential_energy", Q), 1e-12)
+    close(arm.forward_kinematics(q), free("forward_kinematics", Q), 1e-12)
+    close(arm.link_poses(q), free("link_poses", Q), 1e-12)
     for frame in ("base", "tip"):
-        close(arm.jacobian(q, frame), free.jacobian(Q, frame) @ G, 1e-12)
-        close(arm.jacobian_derivative(q, qd, frame), free.jacobian_derivative(Q, Qd, frame) @ G, 1e-12)
+        close(arm.jacobian(q, frame), free("jacobian", Q, frame) @ G, 1e-12)
+        close(arm.jacobian_derivative(q, qd, frame), free("jacobian_derivative", Q, Qd, frame) @ G, 1e-12)
     for i in range(arm.n):
         close(arm.joint_torque(i, q, qd, qdd), tau[:, i], 1e-11)
     for ours, theirs in zip(
-        arm.inverse_dynamics_derivatives(q, qd, qdd), free.inverse_dynamics_derivatives(Q, Qd, Qdd), strict=True
+        arm.inverse_dynamics_derivatives(q, qd, qdd), free("inverse_dynamics_derivatives", Q, Qd, Qdd), strict=True
     ):
         close(ours, G.T @ theirs @ G, 1e-12)
     inverse = arm.forward_dynamics_derivatives(q, qd, tau)[2]

@@ -16,6 +16,8 @@ from armwright.check.report import KINDS as FINDINGS
 from armwright.cli import app
 from armwright.errors import ModelWarning
 from armwright.rules import KINDS, RULES, SEVERITIES, Rule, book
+from armwright.rules.facts import AngleFacts
+from armwright.rules.joints import angle_in_degrees
 
 CLEAN = aw.load("puma560")
 NAMES = [rule.name for rule in RULES]
@@ -194,7 +196,9 @@ def test_the_last_angles_of_a_table_are_judged_too(
 def test_an_angle_that_is_meant_is_none_of_degrees() -> None:
     rng = np.random.default_rng(0)
     angles = [*rng.uniform(-np.pi, np.pi, 3000), *np.round(rng.uniform(-np.pi, np.pi, 3000), 3), *np.arange(-6, 7)]
-    for angle in map(float, angles):
+    facts = AngleFacts("joint2", "alpha", tuple(map(float, angles)), tuple(map(str, angles)))
+    assert [doubt.text for doubt in angle_in_degrees(facts)] == []
+    for angle in facts.values[::40]:
         assert "degrees" not in {p.kind for p in aw.problems(joint(1, alpha=angle))}
 
 

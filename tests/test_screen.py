@@ -2,17 +2,19 @@
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 import armwright as aw
-from armwright.cli import app
+from armwright.cli import app, count
 from armwright.cli.app import COMMANDS
 from armwright.cli.output import BREAKS, Screen, _broken, plain, table
 from armwright.identify import Measurement
 from armwright.names import tidy
+from armwright.study import crossing
 
 TERMINAL = {"COLUMNS": "80", "FORCE_COLOR": "1", "TERM": "xterm-256color"}
 NOISE = re.compile(r"\d(e-1[3-9]|e-[2-9]\d) ?(rad|m\b|m\d|N)|0\.0?0?e\+00")
@@ -21,7 +23,7 @@ EXAMPLES = {
     "robots": [[]],
     "show": [["panda"], ["stanford"], ["g1", "--frames"]],
     "formulations": [[]],
-    "count": [["RRP"], ["6"], ["rr"]],
+    "count": [["RRP"], ["rr"]],
     "export": [["rr"]],
     "bench": [["rr", "--batch", "8", "--rounds", "1"]],
     "simulate": [["rr"]],
@@ -38,6 +40,15 @@ EXAMPLES = {
     "compare": [["ur5", "ur5e"]],
 }
 """Of every command a call or more, but for `reproduce`, which takes minutes, and `view`, which waits for a browser."""
+
+
+@pytest.fixture(autouse=True)
+def raced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `crossing` counts is counted once."""
+    monkeypatch.setattr(crossing, "race", RACE)
+
+
+RACE = cache(crossing.race)
 
 
 @pytest.fixture(autouse=True)
@@ -72,6 +83,18 @@ def test_a_command_fits_eighty_columns_and_prints_no_noise(words: list[str]) -> 
     if words[0] not in ("torques", "simulate"):  # the balances of an audit, and errors that are asked for, are so small
         assert NOISE.findall(text) == []
     assert "counted from 0" not in text
+
+
+def test_count_sets_ours_beside_the_published_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(count, "_general", cache(count._general))
+    text = seen("count", "6")
+    assert [line for line in text.splitlines() if len(line.rstrip()) > 80] == []
+    assert NOISE.findall(text) == []
+    wide = CliRunner().invoke(app, ["count", "6"]).output
+    assert "96n-104" in wide
+    line = next(line for line in wide.splitlines() if "substitution" in line)
+    assert line.split()[-6:-1] == ["36", "30", "36", "30", "equal"]
+    assert "Brandl et al." in wide
 
 
 def test_every_packaged_robot_fits_eighty_columns(robot_name: str) -> None:
