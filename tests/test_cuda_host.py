@@ -323,11 +323,11 @@ def test_blocks_of_threads_and_registers() -> None:
     """A thread takes them by eights; a block that is not whole is launched, too, and none for nothing."""
     asked = list[Any]()
     code = device.Code("", 128, 1 << 16)
-    taken = SimpleNamespace(num_regs=129, local_size_bytes=8, max_dynamic_shared_size_bytes=1 << 17)
+    taken = SimpleNamespace(num_regs=170, local_size_bytes=8, max_dynamic_shared_size_bytes=1 << 17)
     code._module = SimpleNamespace(get_function=lambda name: taken)
     assert code.kernel() is taken and taken.max_dynamic_shared_size_bytes == 1 << 17
-    assert (code.registers, code.spilled, code.blocks) == (129, 8, 3)  # 65536 // (128 * 136)
-    assert code.resident == 2 * 3 * 128
+    assert (code.registers, code.spilled, code.blocks) == (170, 8, 2)  # 65536 // (128 * 176)
+    assert code.resident == 2 * 2 * 128
     code._kernels["run"] = lambda grid, block, given, shared_mem: asked.append((grid, block, shared_mem))
     for threads in (0, 1, 128, 129):
         code.launch(across.Call(), threads)
@@ -428,6 +428,7 @@ def test_every_state_of_a_batch_has_a_row() -> None:
     one, many = far(np.arange(3.0)), far(np.arange(6.0).reshape(2, 1, 3))
     assert device.spread(one, (2, 4)).shape == (8, 3) and device.spread(one, (2, 4)).strides[0] == 0
     assert device.spread(one, ()).shape == (1, 3)
+    assert np.array_equal(device.spread(many[:, 0], (4, 2)).get(), np.tile(many[:, 0].get(), (4, 1)))
     assert np.array_equal(device.spread(many, (2, 4)).get(), np.repeat(np.arange(6.0).reshape(2, 3), 4, axis=0))
 
 
