@@ -90,6 +90,9 @@ def test_turns_and_limits() -> None:
         q0 = np.array([0.2, 0.3]) + math.tau * turns
         q, _ = agrees(RR, T, q0=q0)
         assert (np.abs(q - q0)[0] < 0.2).all() and np.abs(RR.forward_kinematics(q) - T).max() < 1e-9
+    T[1, 0, 3] += 9
+    with pytest.raises(aw.UnreachableError, match=r"1 of 2 targets, the first T\[1\]"):
+        RR.inverse_kinematics(T, q0, target="cuda")
     q = positions(PANDA, 50)
     low, high = np.array([joint.limits for joint in PANDA.joints]).T
     found, _ = agrees(PANDA, PANDA.forward_kinematics(q), q0=3 * q)
@@ -176,8 +179,10 @@ def test_a_card_needs_no_compiler_of_the_cpu(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_what_is_too_much_for_its_memory_goes_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    T = RR.forward_kinematics(positions(RR, 50))
-    whole, there = RR.inverse_kinematics(T, target="cuda"), searching.Searching._there
+    q0 = positions(RR, 50)
+    T, there = RR.forward_kinematics(q0), searching.Searching._there
+    starts = (None, q0 + 0.1)
+    whole = [RR.inverse_kinematics(T, start, target="cuda") for start in starts]
 
     def full(self: searching.Searching, T: Far, *rest: object) -> object:
         if len(T) > 20:
@@ -185,7 +190,17 @@ def test_what_is_too_much_for_its_memory_goes_in_pieces(monkeypatch: pytest.Monk
         return there(self, T, *rest)
 
     monkeypatch.setattr(searching.Searching, "_there", full)
-    assert np.array_equal(RR.inverse_kinematics(T, target="cuda"), whole)
+    for start, meant in zip(starts, whole, strict=True):
+        assert np.array_equal(RR.inverse_kinematics(T, start, target="cuda"), meant)
+    with pytest.raises(MemoryError):
+        RR.inverse_kinematics(far(T), target="cuda")
+    for k in (3, 40):
+        T[k, 0, 3] += 9
+    with pytest.raises(aw.UnreachableError, match=r"2 of 50 targets, the first T\[3\]"):
+        RR.inverse_kinematics(T, orientation="free", target="cuda")
+    T[40, 0, 1] += 1e-6
+    with pytest.raises(aw.InputError, match=r"T\[40\] is not a pose"):
+        RR.inverse_kinematics(T, orientation="free", target="cuda")
 
 
 def test_the_threads_of_a_warp_find_what_one_finds(tmp_path: Path) -> None:

@@ -223,6 +223,21 @@ def test_the_form_follows_from_the_record(problem_name: str) -> None:
     )
 
 
+def test_a_backend_may_have_longer_chains_and_no_larger_trees() -> None:
+    chain, tree = aw.random_robot(30, 1), random_tree(61, 3, kinds=["revolute"])
+    assert [form.straight(chain, longest=n) for n in (None, 29, 30)] == [False, False, True]
+    assert form.most_links(tree, longest=32) == form.most_links(tree) == 60
+    assert form.too_long(chain, "it is", longest=29) == f"it is for up to 29 joints; {chain.name} has 30"
+
+
+def test_a_chain_that_is_held_has_no_loop_over_its_joints() -> None:
+    chain = aw.random_robot(26, 1)
+    held = chain.with_loop((chain.links[3].name, chain.links[25].name), ((0, 0, 0), (0, 0, 0)), dependent=())
+    record = problem_of("inverse_dynamics")
+    assert form_of(record, chain) == Form.LOOP
+    assert form_of(record, held) == Form.WRITTEN
+
+
 def test_a_tree_is_never_sent_into_the_loop_of_a_chain(problem_name: str) -> None:
     record = problem_of(problem_name)
     for links in (unrolled(record) + 1, 61):

@@ -160,6 +160,8 @@ def test_the_caller_s_arrays_are_not_touched() -> None:
         (lambda: PUMA.mass_matrix([10**400] * 6), "q holds Python objects"),
         (lambda: PUMA.mass_matrix([True] * 6), "q holds true or false, not numbers"),
         (lambda: PUMA.mass_matrix([[0.1] * 5 + [True]]), "q holds true or false, not numbers"),
+        (lambda: PUMA.mass_matrix((0.1, 0.1, 0.1, 0.1, 0.1, True)), "q holds true or false, not numbers"),
+        (lambda: PUMA.mass_matrix([0.1] * 5 + [np.True_]), "q holds true or false, not numbers"),
         (lambda: PUMA.inverse_dynamics(ZERO, np.full(6, 1e300), ZERO), "overflows; check the size of the input"),
         (lambda: PUMA.with_payload(1, inertia=np.eye(3) * 1j), "is not a tensor"),
         (lambda: PUMA.with_payload(1, inertia=["1", "1", "1", "0", "0", "0"]), "is not a tensor"),
@@ -175,6 +177,11 @@ def test_the_caller_s_arrays_are_not_touched() -> None:
 def test_bad_input_is_told(call, message: str) -> None:
     with pytest.raises(aw.ArmwrightError, match=message):
         call()
+
+
+@pytest.mark.parametrize("kind", ["uint8", "int8", "int64", "float16"])
+def test_numbers_of_any_kind_are_taken(kind: str) -> None:
+    assert np.array_equal(PUMA.mass_matrix(np.ones(6, kind)), PUMA.mass_matrix(np.ones(6)))
 
 
 @pytest.mark.parametrize(

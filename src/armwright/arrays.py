@@ -47,7 +47,7 @@ _HELD = {"b": "true or false", "O": "Python objects", "U": "text", "S": "text"}
 def _yes_or_no(value: object) -> bool:
     """Whether a list has a truth value somewhere, which NumPy would take for a number among others."""
     if isinstance(value, (list, tuple)):
-        return any(isinstance(x, bool) or _yes_or_no(x) for x in value)
+        return any(isinstance(x, (bool, np.bool_)) or _yes_or_no(x) for x in value)
     return False
 
 
