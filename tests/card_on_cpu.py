@@ -48,8 +48,30 @@ class Far(np.ndarray):
         out = options.pop("out", None)
         if out is not None:
             options["out"] = tuple(x.view(np.ndarray) for x in out)
+        if method == "accumulate" and ufunc not in (np.add, np.multiply):
+            raise NotImplementedError(f"{ufunc.__name__}.{method} is not supported yet")
         found = getattr(ufunc, method)(*plain, **options)
         return np.asarray(found).view(Far)
+
+    def __array_function__(self, function: Any, types: Any, given: Any, options: Any) -> Any:
+        if any(type(x) is np.ndarray for x in _leaves(given)):
+            raise TypeError("an array of NumPy and one on the card")
+        found = function(*_plain(given), **{name: _plain(x) for name, x in options.items()})
+        return np.asarray(found).view(Far) if isinstance(found, (np.ndarray, np.generic)) else found
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.view(np.ndarray)[_plain(key)] = _plain(value)
+
+
+def _leaves(value: Any) -> list[Any]:
+    return [x for part in value for x in _leaves(part)] if isinstance(value, (list, tuple)) else [value]
+
+
+def _plain(value: Any) -> Any:
+    """What NumPy computes with in its place."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_plain, value))
+    return value.view(np.ndarray) if isinstance(value, Far) else value
 
 
 class Kernel:
@@ -90,10 +112,15 @@ class _Card(ModuleType):
     """What of CuPy is used."""
 
     ndarray = Far
-    asarray = staticmethod(lambda value, **options: value if isinstance(value, Far) else far(value, **options))
+    asarray = staticmethod(
+        lambda value, dtype=None, order="K": value if isinstance(value, Far) else far(value, dtype, order)
+    )
     asnumpy = staticmethod(lambda value, order="A": np.array(value.view(np.ndarray), order=order))
     empty = staticmethod(lambda shape, dtype: np.full(shape, 77, dtype).view(Far))
     zeros = staticmethod(lambda shape, dtype: np.zeros(shape, dtype).view(Far))
+    ones = staticmethod(lambda shape, dtype: np.ones(shape, dtype).view(Far))
+    eye = staticmethod(lambda size, dtype=float: np.eye(size, dtype=dtype).view(Far))
+    may_share_memory = staticmethod(np.may_share_memory)
     broadcast_to = staticmethod(lambda value, shape: np.broadcast_to(value, shape, subok=True))
     stack = staticmethod(lambda values, axis: np.stack([x.view(np.ndarray) for x in values], axis).view(Far))
     where = staticmethod(lambda which, x, y: np.where(*(a.view(np.ndarray) for a in (which, x, y))).view(Far))

@@ -28,7 +28,8 @@ def numbers(name: str, value: ArrayLike, wanted: str, card: bool = False) -> Arr
     there = on_card(value)
     if there and not card:
         raise InputError(
-            f"{name} is on a graphics card; expected an array of NumPy, or target='cuda' where there is one"
+            f"{name} is on a graphics card; expected an array of NumPy (`.get()` of CuPy's, `.cpu()` of PyTorch's), or "
+            "a function or stepper made with target='cuda' to give it to"
         )
     try:
         array: Array = value if there else np.asarray(value)  # type: ignore[assignment]
@@ -190,12 +191,12 @@ def direct(out: Array, dtype: np.dtype[Any], inputs: Sequence[ArrayLike]) -> boo
     size, flags = dtype.itemsize, out.flags
     if out.dtype != dtype or not flags.aligned or not flags.writeable:
         return False
-    if any(stride % size for stride in out.strides) or _repeats(out):
+    if any(stride % size for stride in out.strides) or repeats(out):
         return False
     return not any(isinstance(x, np.ndarray) and np.may_share_memory(out, x) for x in inputs)
 
 
-def _repeats(out: Array) -> bool:
+def repeats(out: Array) -> bool:
     """Whether several entries lie in one place; none do if every axis steps over all that the shorter ones reach."""
     reach, nested = out.itemsize, True
     for stride, size in sorted((abs(stride), size) for stride, size in zip(out.strides, out.shape, strict=True)):
@@ -213,7 +214,7 @@ def check_out(out: Array, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
     if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != dtype:
         got = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
         raise InputError(f"out is {got}; expected an array of {dtype} with shape {shape}")
-    if not out.flags.writeable or _repeats(out):
+    if not out.flags.writeable or repeats(out):
         raise InputError(
             "out cannot be written to: it is read-only, or several of its entries share one place in memory"
         )

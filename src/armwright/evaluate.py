@@ -18,6 +18,7 @@ from armwright.arrays import (
     empty,
     on_card,
     package,
+    repeats,
     scalars,
     stacked,
     viewed,
@@ -132,6 +133,8 @@ def _fits(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
             f"out is {type(out).__name__} {getattr(out, 'dtype', '')} {getattr(out, 'shape', '')}; expected an "
             f"array on the card of {dtype} with shape {shape}"
         )
+    if out is not None and repeats(out):
+        raise InputError("out cannot be written to: several of its entries share one place in memory")
     return out
 
 

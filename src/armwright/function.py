@@ -122,8 +122,8 @@ class Function:
         One that is not finite is an error that names the state; with `raises=False` it is nan, and a second array says
         which states are good.
         """
-        if self._card is not None and any(map(on_card, (*state, tip_wrench, link_wrenches, out))):
-            there: Array = self._there(state, _loads(tip_wrench, link_wrenches), out, raises)
+        if self._card is not None and any(map(on_card, (*state, tip_wrench, *_parts(link_wrenches), out))):
+            there: Array = self._there(state, _loads(tip_wrench, link_wrenches), out, threads, raises)
             return there
         if not raises or tip_wrench is not None or link_wrenches is not None:
             made: Array = self._checked(state, _loads(tip_wrench, link_wrenches), out, threads, raises)
@@ -255,14 +255,16 @@ class Function:
                 self._kernels[loads] = loop_kernel(made, self._record.loop, self._subject, loads)
         return self._kernels[loads]
 
-    def _there(self, state: tuple[Any, ...], wrenches: dict[str, Any], out: Any, raises: bool) -> Any:
+    def _there(
+        self, state: tuple[Any, ...], wrenches: dict[str, Any], out: Any, threads: int | None, raises: bool
+    ) -> Any:
         """A call with arrays on the card: its result is there, too, as one of the package they are of."""
         card = self._card
         assert card is not None
-        kind = card.package([*state, *wrenches.values(), out])
+        kind = card.package([*state, *(x for value in wrenches.values() for x in _parts(value)), out])
         with card.stream(kind):
-            taken = {name: card.taken(value) for name, value in wrenches.items()}
-            call = self._call(tuple(map(card.taken, state)), taken, card.taken(out), None, card=True)
+            taken = {name: _taken(card, value) for name, value in wrenches.items()}
+            call = self._call(tuple(map(card.taken, state)), taken, card.taken(out), threads, card=True)
             done = self._evaluator(tuple(wrenches), there=True)(call._replace(raises=raises))
             if raises:
                 return out if out is not None else card.given(done, kind)
@@ -296,7 +298,7 @@ class Function:
             raise InputError(f"{self!r} got {len(state)} arguments; expected {len(self.arguments)}")
         self._check_wrenches(tuple(wrenches))
         if isinstance(wrenches.get("link_wrenches"), Mapping):
-            wrenches["link_wrenches"] = on_links(self.robot, wrenches["link_wrenches"], self.dtype)
+            wrenches["link_wrenches"] = on_links(self.robot, wrenches["link_wrenches"], self.dtype, card)
         given = dict(zip(self.arguments, state, strict=True)) | wrenches
         shapes = {**self._shapes, "tip_wrench": (6,), "link_wrenches": (len(self.robot.links), 6)}
         arrays = {
@@ -330,6 +332,16 @@ def _loads(tip_wrench: ArrayLike | None, link_wrenches: Wrenches | None) -> dict
     """The wrenches that are given, by name."""
     given = {"tip_wrench": tip_wrench, "link_wrenches": link_wrenches}
     return {name: wrench for name, wrench in given.items() if wrench is not None}
+
+
+def _parts(wrench: Any) -> tuple[Any, ...]:
+    """The arrays of wrenches by name, or the one array that they are."""
+    return tuple(wrench.values()) if isinstance(wrench, Mapping) else (wrench,)
+
+
+def _taken(card: Any, wrench: Any) -> Any:
+    """Wrenches as arrays of CuPy, those that are on the card."""
+    return {name: card.taken(x) for name, x in wrench.items()} if isinstance(wrench, Mapping) else card.taken(wrench)
 
 
 def _default_threads(batch: tuple[int, ...]) -> int:

@@ -9,23 +9,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.arrays import checked, common_shape
+from armwright.arrays import checked, common_shape, package
 from armwright.model.description import Description, Frame
 
 
-def on_links(robot: Description, wrenches: Mapping[str, ArrayLike], dtype: np.dtype[Any]) -> Array:
+def on_links(robot: Description, wrenches: Mapping[str, ArrayLike], dtype: np.dtype[Any], card: bool = False) -> Array:
     """Forces and moments (..., 6) at the origins of named frames, in their axes, as one for each link (..., links, 6).
 
-    What acts on the base moves nothing.
+    What acts on the base moves nothing. On the `card` they are where one of them is.
     """
     meaning = "force and moment on that frame, in its axes"
-    given = {name: checked(f"link_wrenches[{name!r}]", x, (6,), dtype, meaning) for name, x in wrenches.items()}
+    given = {name: checked(f"link_wrenches[{name!r}]", x, (6,), dtype, meaning, card) for name, x in wrenches.items()}
     frames = {name: robot.frame(name) for name in given}
     batch = common_shape({f"link_wrenches[{name!r}]": (array, 1) for name, array in given.items()})
-    loads = np.zeros((*batch, len(robot.links), 6), dtype)
+    xp = package(*given.values())
+    loads: Array = xp.zeros((*batch, len(robot.links), 6), dtype)
     for name, array in given.items():
         if frames[name].link >= 0:
-            loads[..., frames[name].link, :] += array @ adjoint(frames[name]).T.astype(dtype)
+            loads[..., frames[name].link, :] += xp.asarray(array) @ xp.asarray(adjoint(frames[name]).T.astype(dtype))
     return loads
 
 

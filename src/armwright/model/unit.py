@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from armwright.algebra import Array
+from armwright.arrays import package
 from armwright.errors import InputError
 from armwright.formulations.parts.coordinates import NOT_UNIT
 from armwright.mechanism import Ball
@@ -20,7 +21,7 @@ def checked_unit(robot: Description, name: str, q: Array) -> Array:
 
 def of_unit_length(robot: Description, q: Array) -> Array:
     """In which of positions (..., nq) all quaternions are of unit length, as `not_unit` has it."""
-    good: Array = np.ones(q.shape[:-1], bool)
+    good: Array = package(q).ones(q.shape[:-1], bool)
     for ball in robot.balls:
         good &= ~_lengths(q, ball)[1]
     return good
@@ -28,8 +29,8 @@ def of_unit_length(robot: Description, q: Array) -> Array:
 
 def _lengths(q: Array, ball: Ball) -> tuple[Array, Array]:
     """The lengths of the quaternions of a joint, and which are wrong."""
-    lengths: Array = np.linalg.norm(np.asarray(q[..., ball.circle], float), axis=-1)
-    return lengths, np.asarray(~(np.abs(lengths * lengths - 1) <= NOT_UNIT))
+    lengths: Array = np.linalg.norm(q[..., ball.circle].astype(float, copy=False), axis=-1)
+    return lengths, ~(np.abs(lengths * lengths - 1) <= NOT_UNIT)
 
 
 def not_unit(robot: Description, name: str, q: Array) -> str:
@@ -46,7 +47,7 @@ def not_unit(robot: Description, name: str, q: Array) -> str:
             which = f"{name}[{', '.join(map(str, first))}]" if first else name
             return (
                 f"{which}: the {what} of {joint}, entries {ball.circle.start} to {ball.circle.stop - 1} of q, has the "
-                f"length {lengths[first]:.9g}; expected 1 to within {NOT_UNIT / 2:g}: divide it by its length, or give "
-                "robot.unit(q)"
+                f"length {float(lengths[first]):.9g}; expected 1 to within {NOT_UNIT / 2:g}: divide it by its "
+                "length, or give robot.unit(q)"
             )
     return ""

@@ -20,7 +20,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.arrays import by_state, check_finite, checked, common_shape, on_card, package, regular, whole_number
+from armwright.arrays import (
+    by_state,
+    check_finite,
+    checked,
+    common_shape,
+    on_card,
+    package,
+    regular,
+    repeats,
+    whole_number,
+)
 from armwright.backends.interface import Kernel, backend
 from armwright.errors import InputError, SimulationError, unknown
 from armwright.graph.program import Program
@@ -65,7 +75,9 @@ class Back(NamedTuple):
 
     @property
     def good(self) -> Array:
-        return np.asarray(np.isfinite(self.q0).all(axis=-1) & np.isfinite(self.qd0).all(axis=-1))
+        both: Any = self.q0, self.qd0
+        by_q0, by_qd0 = ((abs(x) < math.inf).all(axis=-1) for x in both)  # of whichever package they are
+        return by_q0 & by_qd0  # type: ignore[no-any-return]
 
 
 def stepper(
@@ -173,13 +185,17 @@ class Stepper:
         if self._plain and out is None and threads == 1 and raises and type(q) is np.ndarray and q.ndim == 1:
             y = self._one(q, qd, tau, *self._few, self._plan)
             return y[..., : self.robot.nq], y[..., self.robot.nq :]
-        if self._elsewhere(q, qd, tau):
-            return self._there(lambda a, b, c: self.step(a, b, c, out=out, raises=raises), q, qd, tau)
+        into = () if out is None else _pair(out)
+        if self._elsewhere(q, qd, tau, *into):
+            done = self._there(
+                lambda a, b, c, *into: self.step(a, b, c, into or None, raises=raises), *(q, qd, tau, *into)
+            )
+            return (*into, *done[len(into) :])
         arrays, batch = self._given({"q": q, "qd": qd, "tau": tau})
         y, good = self._run(self._kernel, arrays, batch, whole_number("threads", threads, 1), raises)
-        ends = y[..., : self.robot.nq], y[..., self.robot.nq :]
-        if out is not None:
-            ends = self._filled(out, ends)
+        ends: tuple[Array, ...] = (y[..., : self.robot.nq], y[..., self.robot.nq :])
+        if into:
+            ends = self._filled(into, ends)
         return ends if raises else (*ends, good)
 
     def rollout(
@@ -194,7 +210,7 @@ class Stepper:
             return self._there(lambda a, b, c: self.rollout(a, b, c, raises=raises), q0, qd0, tau)
         torques = self._torques(tau)
         (q, qd, _, *held), batch = self._given({"q": q0, "qd": qd0, "tau": torques[..., 0, :]})
-        q = self._unit(q, batch, raises)
+        q, torques = self._together(self._unit(q, batch, raises), torques)
         shares, nq, n, steps = whole_number("threads", threads, 1), self.robot.nq, self.robot.n, torques.shape[-2]
         y = package(q).empty((steps + 1, *batch, nq + n), self.dtype)
         y[0, ..., :nq], y[0, ..., nq:] = q, qd
@@ -249,10 +265,16 @@ class Stepper:
         cannot go on are nan, and `good` of the result says which are not.
         """
         every = whole_number("checkpoints", checkpoints, 1)
-        if self._elsewhere(q0, qd0, tau):
+        if self._elsewhere(q0, qd0, tau, by_q, by_qd):
+            kind = self._card.package((q0, qd0, tau, by_q, by_qd))
+
+            def asked(q: Array, qd: Array) -> tuple[Any, ...]:
+                both = by_q(*(self._card.given(x, kind) for x in (q, qd)))  # type: ignore[operator]
+                return tuple(map(self._card.taken, both)) if isinstance(both, (tuple, list)) else both
+
             back = self._there(
                 lambda q0, qd0, tau, by_q, by_qd: self.gradient(q0, qd0, tau, by_q, by_qd, every, raises=raises),
-                *(q0, qd0, tau, by_q, by_qd),
+                *(q0, qd0, tau, asked if callable(by_q) else by_q, by_qd),
             )
             return Back(*back)
         torques, nq = self._torques(tau), self.robot.nq
@@ -275,7 +297,9 @@ class Stepper:
                 ("by_qd", "qd", 0 * qd if by_qd is None else by_qd, self.robot.n, qd),
             )
         ]
-        batch, held = q.shape[:-2], self._held
+        batch = q.shape[:-2]
+        q, qd, torques, *rest = self._together(q, qd, torques, *grads, *self._held)
+        grads, held = rest[:2], rest[2:]
         total = np.concatenate([g[..., -1, :] for g in grads], axis=-1)
         by_tau = package(total).empty((*batch, torques.shape[-2], self.robot.n), self.dtype)
         kept = [(q[..., k, :], qd[..., k, :]) for k in range(0, torques.shape[-2], every)]
@@ -319,6 +343,10 @@ class Stepper:
         with self._card.stream(kind):
             return tuple(self._card.given(x, kind) for x in work(*map(self._card.taken, arrays)))
 
+    def _together(self, *arrays: Array) -> list[Array]:
+        """The same, all on the card if one of them is."""
+        return [self._card.copied(x) for x in arrays] if any(map(on_card, arrays)) else list(arrays)
+
     def _torques(self, tau: ArrayLike) -> Array:
         n = self.robot.n
         torques = checked("tau", tau, (n,), self.dtype, "the torques of every step", self._card is not None)
@@ -334,8 +362,7 @@ class Stepper:
             for name, value in state.items()
         }
         arrays |= dict(zip(self.parameters, self._held, strict=True))
-        if any(map(on_card, arrays.values())):
-            arrays = {name: self._card.copied(array) for name, array in arrays.items()}
+        arrays = dict(zip(arrays, self._together(*arrays.values()), strict=True))
         return list(arrays.values()), common_shape({name: (array, 1) for name, array in arrays.items()})
 
     @property
@@ -402,7 +429,7 @@ class Stepper:
             check_finite("tau", pushed)
             error = self.failure([x[k].reshape(*batch, x.shape[-1]) for x in columns], batch, good[k].reshape(batch))
             raise SimulationError(f"step {k}: {error}", t=k * self.dt)
-        good = np.logical_and.accumulate(good, axis=0)
+        good = np.cumsum(~good, axis=0) == 0  # CuPy accumulates nothing but sums and products
         y[~good] = np.nan
         to_the_end: Array = good[-1].reshape(batch)
         return to_the_end
@@ -424,17 +451,30 @@ class Stepper:
         arrays, batch = self._given({"q": q, "qd": qd, "tau": tau})
         return self._run(self._kernel, arrays, batch, 1, raises=True)[0]
 
-    def _filled(self, out: tuple[Array, Array], ends: tuple[Array, ...]) -> tuple[Array, Array]:
-        if not isinstance(out, (tuple, list)) or len(out) != 2 or not all(isinstance(x, np.ndarray) for x in out):
-            raise InputError(f"out is a {type(out).__name__}; expected a pair of arrays, one for q and one for qd")
-        if np.shares_memory(*out):
+    def _filled(self, out: tuple[Array, ...], ends: tuple[Array, ...]) -> tuple[Array, ...]:
+        there = on_card(ends[0])
+        if any(on_card(x) != there for x in out):
+            place = "on the card" if there else "of NumPy"
+            raise InputError(f"out is not where the states are; expected two arrays {place}")
+        if np.shares_memory(out[0], out[1]):
             raise InputError("out has the same memory for q and for qd; expected two arrays")
         for name, target, end in zip(("q", "qd"), out, ends, strict=True):
-            if target.shape != end.shape or target.dtype != self.dtype or not target.flags.writeable:
-                got = f"{target.dtype} {target.shape}{'' if target.flags.writeable else ', read-only'}"
+            writeable = getattr(target.flags, "writeable", True) and not repeats(target)
+            if target.shape != end.shape or target.dtype != self.dtype or not writeable:
+                got = f"{target.dtype} {target.shape}{'' if writeable else ', read-only'}"
                 raise InputError(f"out for {name} is {got}; expected {self.dtype} {end.shape}, writeable")
             target[...] = end
-        return out[0], out[1]
+        return out
+
+
+def _pair(out: Any) -> tuple[Array, ...]:
+    if (
+        not isinstance(out, (tuple, list))
+        or len(out) != 2
+        or not all(isinstance(x, np.ndarray) or on_card(x) for x in out)
+    ):
+        raise InputError(f"out is a {type(out).__name__}; expected a pair of arrays, one for q and one for qd")
+    return tuple(out)
 
 
 def _finite(arrays: Sequence[Array]) -> Array:
