@@ -14,6 +14,7 @@ import armwright as aw
 from armwright.backends.cuda import across
 from armwright.backends.cuda.device import cupy
 from armwright.errors import ArmwrightError
+from armwright.robot import random_tree
 
 try:
     cp = cupy()
@@ -273,6 +274,26 @@ def test_a_stepper_steps_there(dtype: str) -> None:
     expected = here.gradient(q, qd, torques, meant[0], meant[1])
     for a, b in zip(back, expected, strict=True):
         assert np.allclose(a.get(), b, rtol=100 * within, atol=100 * within)
+
+
+def test_a_stepper_of_a_free_base_steps_there() -> None:
+    """With states of NumPy among those on the card, and one that cannot go on."""
+    robot, rng = random_tree(3, 1, kinds=("revolute",), floating=True), np.random.default_rng(2)
+    here, there = (aw.stepper(robot, dt=1e-2, target=t) for t in ("python", "cuda"))
+    q = robot.unit(robot.neutral + rng.uniform(-0.5, 0.5, (20, robot.nq)))
+    qd, tau = rng.uniform(-1, 1, (2, 20, robot.n))
+    for name in ("step", "linearised"):
+        for got, meant in zip(
+            getattr(there, name)(cp.asarray(q), qd, tau), getattr(here, name)(q, qd, tau), strict=True
+        ):
+            assert np.allclose(got.get(), meant, rtol=1e-9, atol=1e-9), name
+    torques = np.repeat(tau[:, None], 3, axis=1)
+    torques[7, 1] = np.nan
+    *states, good = there.rollout(cp.asarray(q), cp.asarray(qd), torques, raises=False)
+    *meant, fine = here.rollout(q, qd, torques, raises=False)
+    assert good.get().tolist() == fine.tolist() == [k != 7 for k in range(20)]
+    for a, b in zip(states, meant, strict=True):
+        assert np.allclose(a.get(), b, rtol=1e-9, atol=1e-9, equal_nan=True)
 
 
 # Inverse kinematics

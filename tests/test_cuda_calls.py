@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,15 @@ def test_options_are_checked_for_arrays_on_the_card_as_well() -> None:
         function(*there, threads=0)
     with pytest.raises(aw.InputError, match="several of its entries share one place"):
         function(*there, out=np.broadcast_to(far(np.zeros(2)), (4, 2)))
+
+
+def test_arrays_of_jax_are_not_written_to() -> None:
+    there, device = [far(x) for x in state(RR, 4)], SimpleNamespace(platform="cuda")
+    out = type("ArrayImpl", (), {"__module__": "jaxlib", "devices": lambda _: [device]})()
+    with pytest.raises(aw.InputError, match="out is an array of JAX, which nobody may change"):
+        aw.compile(RR, "inverse_dynamics", target="cuda")(*there, out=out)
+    with pytest.raises(aw.InputError, match="out is an array of JAX, which nobody may change"):
+        aw.stepper(RR, dt=0.01, target="cuda").step(*there, out=(out, out))
 
 
 def test_what_is_on_a_card_where_it_cannot_be_is_told_with_what_to_do() -> None:

@@ -261,6 +261,7 @@ class Function:
         """A call with arrays on the card: its result is there, too, as one of the package they are of."""
         card = self._card
         assert card is not None
+        card.check_written(out)
         kind = card.package([*state, *(x for value in wrenches.values() for x in _parts(value)), out])
         with card.stream(kind):
             taken = {name: _taken(card, value) for name, value in wrenches.items()}

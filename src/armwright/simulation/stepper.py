@@ -186,6 +186,8 @@ class Stepper:
             y = self._one(q, qd, tau, *self._few, self._plan)
             return y[..., : self.robot.nq], y[..., self.robot.nq :]
         into = () if out is None else _pair(out)
+        if self._card is not None:
+            self._card.check_written(*into)
         if self._elsewhere(q, qd, tau, *into):
             done = self._there(
                 lambda a, b, c, *into: self.step(a, b, c, into or None, raises=raises), *(q, qd, tau, *into)

@@ -141,6 +141,12 @@ def _kind(value: Any) -> str:
     return {"torch": "torch", "jax": "jax", "jaxlib": "jax"}.get(name, "cupy")
 
 
+def check_written(*arrays: Any) -> None:
+    """Arrays of JAX are never changed: whoever has one may have given it to others."""
+    if any(on_card(array) and _kind(array) == "jax" for array in arrays):
+        raise InputError("out is an array of JAX, which nobody may change; leave out= away, and take the result")
+
+
 def taken(value: Any) -> Any:
     """What is on the card as an array of CuPy, in the same memory; anything else as it is."""
     if not on_card(value):
