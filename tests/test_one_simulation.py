@@ -10,7 +10,7 @@ from conftest import HERE, close
 
 import armwright as aw
 from armwright import integrate, torque, trajectory
-from armwright.errors import SlowWarning
+from armwright.errors import SimulationWarning, SlowWarning
 from armwright.layout import Layout
 from armwright.simulation import Run, simulate, simulate_batch
 from armwright.simulation import motion as programs
@@ -86,6 +86,18 @@ def test_every_backend_takes_the_steps_of_the_interpreter(name: str) -> None:
         close(got.states, meant.states, 1e-11)
         for lane in ("t", "h", "previous", "held", "state"):
             assert np.allclose(got.lanes[lane][:1], meant.lanes[lane][:1], rtol=1e-6, atol=0)
+
+
+@pytest.mark.parametrize("target", HERE)
+@pytest.mark.parametrize("every", [0.01, None])
+def test_a_rollout_that_diverges_is_nan_in_all_its_entries(target: str, every: float | None) -> None:
+    """Even in losses, of which a robot without friction has none."""
+    arm, fast = aw.load("rr").with_friction(viscous=0, coulomb=0), np.array([[0.0, 0.0], [1e160, 1e160]])
+    with pytest.warns(SimulationWarning, match="1 of 2 rollouts could not go on"):
+        run = simulate_batch(arm, qd0=fast, duration=0.05, step=0.01, every=every, integrator="rk4", target=target)
+    for values in (run.q, run.qd, run.work[..., None], run.losses[..., None]):
+        assert np.isfinite(values[:, 0]).all() and np.isfinite(values[0]).all()
+        assert np.isnan(values[1, 1:]).all()
 
 
 def test_fixed_steps_are_equal_between_records_and_never_longer() -> None:

@@ -278,8 +278,11 @@ class Rollouts:
         event = self.lanes["event"][: self.count].astype(np.int64)
         parts = (self.totals[:, : self.count], self.broken, self.ended, self.last, self.gone, self.steps)
         totals, *rest = map(_near, (*parts, self.rejected, event))
-        records = _near(self.records[: self.done if self.plan.keep else None])
-        return Outcome(self.times, np.moveaxis(records[:, :, : self.count], -1, 0), totals, *rest)
+        records = _near(self.records[: self.done if self.plan.keep else None])[:, :, : self.count]
+        if (broken := np.flatnonzero(rest[0])).size:  # compiled code leaves what never changes, such as no losses
+            states = records[:, :, broken]
+            records[:, :, broken] = np.where(np.isfinite(states).all(axis=1, keepdims=True), states, np.nan)
+        return Outcome(self.times, np.moveaxis(records, -1, 0), totals, *rest)
 
     def travel(
         self,
