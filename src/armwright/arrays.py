@@ -47,9 +47,11 @@ _HELD = {"b": "true or false", "O": "Python objects", "U": "text", "S": "text"}
 
 def _yes_or_no(value: object) -> bool:
     """Whether a list has a truth value somewhere, which NumPy would take for a number among others."""
-    if isinstance(value, (list, tuple)):
-        return any(isinstance(x, (bool, np.bool_)) or _yes_or_no(x) for x in value)
-    return False
+    if not isinstance(value, (list, tuple)):
+        return False
+    kinds = set(map(type, value))
+    lists = any(issubclass(kind, (list, tuple)) for kind in kinds)
+    return not kinds.isdisjoint((bool, np.bool_)) or (lists and any(map(_yes_or_no, value)))
 
 
 def on_card(value: object) -> bool:

@@ -145,7 +145,11 @@ class Straight(Resident):
         return tuple(self._program.sizes)
 
     def code(self, arrays: Sequence[Any], out: Any) -> Code:
-        return self._code(self.layout(arrays, out))
+        layout = self.layout(arrays, out)
+        if _later(layout, out):
+            part = slice(across.at_a_time(out))
+            layout = self.layout([x[part] for x in arrays], across.beside(out[part]))
+        return self._code(layout)
 
     def _code(self, layout: kernel.Layout) -> Code:
         """The kernel of a layout, by what the compiler says of its registers.
@@ -216,7 +220,7 @@ class Straight(Resident):
 
     def launch(self, arrays: Sequence[Any], out: Any, good: Any = None) -> Any:
         layout = self.layout(arrays, out)
-        if layout.out == kernel.ANY and _long_rows(out):
+        if _later(layout, out):
             return self._laid(arrays, out, good, taken=lambda rows: rows)
         again = self._turns or layout.bulk
         marked = cupy().empty(len(out) if again else 0, np.int64)
@@ -236,6 +240,11 @@ class Straight(Resident):
     def _turns(self) -> bool:
         """Whether there are angles, which may be too large."""
         return bool(rounds(self._program))
+
+
+def _later(layout: kernel.Layout, out: Any) -> bool:
+    """Whether results are laid as rows once they are computed, for which a thread has no room."""
+    return layout.out == kernel.ANY and _long_rows(out)
 
 
 def _long_rows(out: Any) -> bool:
@@ -323,6 +332,9 @@ UNROLLED = 32
 """Joints of the longest chain that is straight code: inverse dynamics of 30 joints then has a quarter as much in memory
 as the loop that goes along them, and what has no loop need not be computed operation by operation."""
 
+SLOWER = {"forward_dynamics": 22}
+"""Joints from which on a loop is the faster one, as straight code then has too much in memory; docs/gpu.md has both."""
+
 BACKEND = Backend(
     kernel=Straight,
     loop=Looped,
@@ -331,6 +343,6 @@ BACKEND = Backend(
     search=Searching,
     solves=5,
     unrolled=UNROLLED,
-    slower={"forward_dynamics": 22},
+    slower=SLOWER,
 )
 """The backend of NVIDIA's cards."""

@@ -10,25 +10,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from armwright.backends.cuda import limits
-from armwright.backends.cuda.limits import BLOCK, SHARED, size
+from armwright.backends.cuda.limits import BLOCK, size
 from armwright.backends.cuda.own import FEW, ONE, TWO, Unused, computed, judged, lines
 from armwright.graph.program import Program
 
 
 def fits(program: Program, beside: Sequence[bool], pairs: bool, double: bool) -> bool:
-    """Whether there is room for what is read, of arguments whose states lie side by side, and for what is computed."""
+    """Whether a whole block has room for what is read, of arguments whose states lie side by side, and for results."""
+    return program.results <= FEW and threads(program, beside, double, 1 + pairs) == BLOCK
+
+
+def threads(program: Program, beside: Sequence[bool], double: bool, states: int = 1) -> int:
+    """Of a block, as many as have room for what is read of so many states each; none if not even a warp has."""
     numbers = sum(n for n, side in zip(program.sizes, beside, strict=True) if side)
-    return program.results <= FEW and numbers * BLOCK * (1 + pairs) * size(double) <= SHARED
+    return limits.threads(states * numbers * size(double))
 
 
-def threads(program: Program, beside: Sequence[bool], double: bool) -> int:
-    """Of a block of a long program, as many as have room for what is read; none if not even a warp has."""
-    numbers = sum(n for n, side in zip(program.sizes, beside, strict=True) if side)
-    return limits.threads(numbers * size(double))
-
-
-def long(program: Program, beside: Sequence[bool], block: int, bounds: str, unused: str) -> str:
-    """The kernel `run` of a long program, whose entries of all arrays are as far apart, found by sums of 32 bits."""
+def ahead(program: Program, beside: Sequence[bool], block: int) -> tuple[str, list[str]]:
+    """What stands before the kernel of a long program that has what it reads fetched, and how it comes by it: entries
+    of all arrays are as far apart, and found by sums of 32 bits."""
     fetch, given, place = list[str](), list[str](), 0
     for (name, inputs), side in zip(program.arguments, beside, strict=True):
         if not side:
@@ -38,23 +38,8 @@ def long(program: Program, beside: Sequence[bool], block: int, bounds: str, unus
         fetch.append(f"EACH(k, {len(inputs)}) fetch({here}, {there});")
         given.append(f"const Near {name} = {{own + {place * block}}};")
         place += len(inputs)
-    names = ", ".join(name for name, _ in program.arguments)
-    return f"""{_FETCH}{_NEAR.format(block=block)}
-extern "C" __global__ void __launch_bounds__({bounds}) run(const __grid_constant__ Call call)
-{{
-    __shared__ real all[{max(1, place) * block}];
-    real *const own = all + threadIdx.x;
-    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x, apart = (unsigned)call.entry;
-    if (i >= call.states)
-        return;
-    {lines([*fetch, "arrived();", *given])}
-    SideOutput out = {{call.out.at, i, apart, 0}};{unused}
-    if (body<false>({names}, out))
-        judge(call, i, out.sum);
-    else
-        mark(call, i);
-}}
-"""
+    room = [f"__shared__ real all[{max(1, place) * block}];", "real *const own = all + threadIdx.x;"]
+    return f"{_FETCH}{_NEAR.format(block=block)}", [*room, *fetch, "arrived();", *given]
 
 
 def fetched(program: Program, beside: Sequence[bool], pairs: bool, double: bool, bounds: str, unused: Unused) -> str:

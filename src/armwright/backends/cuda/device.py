@@ -81,7 +81,7 @@ class Code:
         threads = limits["MaxThreadsPerMultiProcessor"] // self.block
         return int(max(1, min(threads, limits["MaxRegistersPerMultiprocessor"] // registers)))
 
-    @property
+    @cached_property
     def resident(self) -> int:
         """Threads that the card has running at a time."""
         return int(cupy().cuda.Device().attributes["MultiProcessorCount"]) * self.blocks * self.block

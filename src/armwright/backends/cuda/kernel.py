@@ -11,6 +11,7 @@ from typing import NamedTuple
 from armwright.backends.cuda import beside, bulk, solve
 from armwright.backends.cuda.advance import composed
 from armwright.backends.cuda.limits import BLOCK, size
+from armwright.backends.cuda.own import lines
 from armwright.backends.cuda.rows import staged, threads
 from armwright.backends.cuda.writer import function, idle, plain, prelude
 from armwright.graph.program import Program
@@ -99,12 +100,9 @@ def _kernel(program: Program, layout: Layout, double: bool) -> str:
         return staged(program, rows, double, limits, _unused(program))
     if layout.out != SIDE:
         return _ALONE.format(bounds=limits)
-    side = _sided(layout)
-    if not long(program):
-        return beside.fetched(program, side, layout.pairs, double, limits, lambda s: _unused(program, s))
-    if layout.fetched:
-        return beside.long(program, side, each, limits, _unused(program))
-    return _side(program, layout, limits)
+    if long(program):
+        return _side(program, layout, each, limits)
+    return beside.fetched(program, _sided(layout), layout.pairs, double, limits, lambda s: _unused(program, s))
 
 
 def _sided(layout: Layout) -> list[bool]:
@@ -239,16 +237,16 @@ _ON_CPU = """extern "C" void run(Call call)
 """
 
 
-def _side(program: Program, layout: Layout, bounds: str) -> str:
+def _side(program: Program, layout: Layout, each: int, bounds: str) -> str:
     """The kernel for states side by side: all entries are found by one sum of 32 bits, for every array."""
-    load = "\n    ".join(_reader(name, kind) for name, kind in _kinds(program, layout))
+    before, load = beside.ahead(program, _sided(layout), each) if layout.fetched else ("", _readers(program, layout))
     state = _state(program)
-    return f"""extern "C" __global__ void __launch_bounds__({bounds}) run(const __grid_constant__ Call call)
+    return f"""{before}extern "C" __global__ void __launch_bounds__({bounds}) run(const __grid_constant__ Call call)
 {{
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x, apart = (unsigned)call.entry;
     if (i >= call.states)
         return;
-    {load}
+    {lines(load)}
     SideOutput out = {{call.out.at, i, apart, 0}};{state["unused"]}
     if (body<false>({state["given"]}, out))
         judge(call, i, out.sum);
@@ -258,11 +256,10 @@ def _side(program: Program, layout: Layout, bounds: str) -> str:
 """
 
 
-def _kinds(program: Program, layout: Layout) -> list[tuple[str, str]]:
-    return [(name, kind) for (name, _), kind in zip(program.arguments, layout.arguments, strict=True)]
-
-
-def _reader(name: str, kind: str) -> str:
-    if kind == SIDE:
-        return f"const Side {name} = {{call.{name}.at, i, apart}};"
-    return f"const Input {name} = state_of(call.{name}, i);"
+def _readers(program: Program, layout: Layout) -> list[str]:
+    return [
+        f"const Side {name} = {{call.{name}.at, i, apart}};"
+        if kind == SIDE
+        else f"const Input {name} = state_of(call.{name}, i);"
+        for (name, _), kind in zip(program.arguments, layout.arguments, strict=True)
+    ]

@@ -1,8 +1,9 @@
 """Long chains as loops: the text of a kernel whose threads go along the joints, each with states of its own.
 
-What a sweep leaves for later ones lies in memory, joint by joint, side by side for all threads; there are as many of
-these as a card has running at a time, so that it does not grow with the batch. What is read is kept in caches: of a
-row, the numbers of the next joints come with that of the first.
+What a sweep leaves for later ones lies in memory, joint by joint, side by side for all threads: that of the first
+joints in what a block shares, as far as there is room. There are as many threads as a card has running at a time, so
+that it does not grow with the batch. What is read is kept in caches: of a row, the numbers of the next joints come with
+that of the first.
 """
 
 from __future__ import annotations
