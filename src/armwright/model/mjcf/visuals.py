@@ -18,6 +18,7 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.model.description import Triple, triple
 from armwright.model.meshes import Outside, Places
+from armwright.model.mjcf.engine import refusals, sentence
 from armwright.model.mjcf.pose import rotation, transform
 from armwright.model.mjcf.strip import compiler, mesh_name, written
 from armwright.model.visual import HALVES, SOLIDS, Colour, Mesh, Visual, as_pose
@@ -88,8 +89,8 @@ def visuals(mujoco: Any, root: Element, places: Places, like: Any) -> Shown:
         spec = mujoco.MjSpec.from_string("".join(written(_kept(root))))
         geoms, assets = _without_meshes(mujoco, spec, files)
         model = spec.compile()
-    except (ValueError, TypeError, RuntimeError, MemoryError, mujoco.FatalError) as error:
-        return Shown({}, [f"the shapes, which MuJoCo refuses ({'; '.join(str(error).split(chr(10))).strip('; ')})"])
+    except refusals(mujoco) as error:
+        return Shown({}, [f"the shapes, which MuJoCo refuses ({sentence(error)})"])
     if not np.array_equal(model.body_parentid, like.body_parentid):
         return Shown({}, ["the shapes, whose bodies are not those of the masses"])
     found: dict[int, list[tuple[bool, Visual]]] = {}

@@ -1,0 +1,47 @@
+"""What the actuators of an MJCF file add to its joints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass
+class Drive:
+    """What the actuators of a joint add to it, as the joint feels it."""
+
+    effort: float | None = None
+    armature: float = 0.0
+    viscous: float = 0.0
+
+
+def drives_of(mujoco: Any, spec: Any) -> dict[str, Drive]:
+    """The actuators, by joint. They are taken out of the model: some ask for as much memory as a file likes."""
+    drives: dict[str, Drive] = {}
+    for actuator in list(spec.actuators):
+        drive = drives.setdefault(actuator.target, Drive())
+        gear = float(actuator.gear[0])
+        drive.armature += float(np.ravel(getattr(actuator, "armature", 0.0))[0]) * gear**2
+        drive.viscous += float(np.ravel(getattr(actuator, "damping", 0.0))[0]) * gear**2
+        strongest = _strongest(mujoco, actuator)
+        if strongest is not None:
+            drive.effort = max(drive.effort or 0.0, strongest * abs(gear))
+        spec.delete(actuator)
+    return drives
+
+
+def _strongest(mujoco: Any, actuator: Any) -> float | None:
+    """The largest force of an actuator before its gear: its own limit, or what a motor makes of the largest control."""
+    bounds = []
+    if int(actuator.forcelimited):  # on, or automatic
+        bounds.append(float(np.abs(actuator.forcerange).max()))
+    motor = (
+        actuator.gaintype == mujoco.mjtGain.mjGAIN_FIXED
+        and actuator.biastype == mujoco.mjtBias.mjBIAS_NONE
+        and actuator.dyntype == mujoco.mjtDyn.mjDYN_NONE
+    )
+    if motor and int(actuator.ctrllimited):
+        bounds.append(float(np.abs(actuator.ctrlrange).max()) * abs(float(actuator.gainprm[0])))
+    return min((bound for bound in bounds if bound), default=None)

@@ -1,0 +1,151 @@
+"""The bodies, joints and sites of MuJoCo's compiled model as links and joints of a tree.
+
+A joint turns about its axis through `pos` in the body's frame by qpos - ref (slides by that along it), so q means qpos,
+but for the place of w in a quaternion. A free joint starts from the world's origin, wherever its body is drawn. Link
+frames are the bodies' frames moved to the last joint's `pos`; what has the name of a body is its own frame. Of several
+joints in one body all but the last move massless links. Sites become links, too, so that one can be the tip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from armwright.algebra import Array
+from armwright.model.description import NO_TENSOR, LinkModel, Tensor, six, tensor, triple
+from armwright.model.mjcf.actuators import Drive
+from armwright.model.mjcf.equations import couplings
+from armwright.model.mjcf.pose import moved, rotation, transform
+from armwright.model.tree import SEVERAL, TreeJoint
+from armwright.model.visual import Visual
+
+KINDS = {0: "floating", 1: "ball", 2: "prismatic", 3: "revolute"}
+"""mjtJoint: free, ball, slide, hinge."""
+
+
+@dataclass
+class Links:
+    """A compiled model being read, parents first as MuJoCo has them."""
+
+    mujoco: Any
+    model: Any
+    drives: dict[str, Drive]
+    links: dict[str, LinkModel] = field(default_factory=dict)
+    joints: list[TreeJoint] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    shifts: list[Array] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        named = [self.model.joint(j).name for j in range(self.model.njnt)]
+        self.taken = {name for name in named if name}
+        self.joint_names = [name or self._name_of(j) for j, name in enumerate(named)]
+        self.couplings = couplings(self.mujoco, self.model, self.joint_names)
+
+    def bodies(self) -> None:
+        """Every body becomes a link: `names` says which, `shifts` where its frame is in the body's."""
+        self.links["world"] = LinkModel("world", 0.0, (0.0, 0.0, 0.0), NO_TENSOR)
+        self.names, self.shifts = ["world"], [np.zeros(3)]
+        for i in range(1, self.model.nbody):
+            self._body(i)
+
+    def sites(self) -> None:
+        m = self.model
+        for i in range(m.nsite):
+            name, body = m.site(i).name, int(m.site_bodyid[i])
+            if name:
+                name = self._fresh(name if name not in self.links else f"{name}_site", self.links)
+                T = moved(-self.shifts[body]) @ transform(m.site_pos[i], m.site_quat[i])
+                self.links[name] = LinkModel(name, 0.0, (0.0, 0.0, 0.0), NO_TENSOR)
+                self._weld(self.names[body], name, T)
+
+    @property
+    def origins(self) -> dict[str, Array]:
+        """The frames of the bodies, seen from their links."""
+        return {name: moved(-shift) for name, shift in zip(self.names, self.shifts, strict=True) if shift.any()}
+
+    def show(self, visuals: Mapping[int, list[Visual]]) -> None:
+        """Visuals, in the frames of their bodies, on the links."""
+        for i, on_body in visuals.items():
+            name, T = self.names[i], moved(-self.shifts[i])
+            self.links[name] = replace(self.links[name], visuals=tuple(visual.moved(T) for visual in on_body))
+
+    def _body(self, i: int) -> None:
+        m = self.model
+        name = self._fresh(m.body(i).name or f"body{i}", self.links)
+        above = int(m.body_parentid[i])
+        parent, before = self.names[above], moved(-self.shifts[above]) @ transform(m.body_pos[i], m.body_quat[i])
+        first, count = int(m.body_jntadr[i]), int(m.body_jntnum[i])
+        shift: Array = np.zeros(3)
+        for j in range(first, first + count):
+            child = name if j == first + count - 1 else self._fresh(f"{name}/{self.joint_names[j]}", self.links)
+            kind = KINDS[int(m.jnt_type[j])]
+            shift = np.array(m.jnt_pos[j]) if kind in ("revolute", "ball") else np.zeros(3)
+            before = np.eye(4) if kind == "floating" else before
+            self.links[child] = LinkModel(child, 0.0, (0.0, 0.0, 0.0), NO_TENSOR)
+            self.joints.append(self._joint(j, parent, child, before @ moved(shift)))
+            parent, before = child, moved(-shift)
+        self.links[name] = self._link(i, name, shift)
+        if not count:
+            self._weld(parent, name, before)
+        self.names.append(name)
+        self.shifts.append(shift)
+
+    def _link(self, i: int, name: str, shift: Array) -> LinkModel:
+        m = self.model
+        R = rotation(m.body_iquat[i])
+        return LinkModel(name, float(m.body_mass[i]), triple(m.body_ipos[i] - shift), _tensor(R, m.body_inertia[i]))
+
+    def _joint(self, j: int, parent: str, child: str, placement: Array) -> TreeJoint:
+        m, name, kind = self.model, self.joint_names[j], KINDS[int(self.model.jnt_type[j])]
+        if kind in SEVERAL:
+            return TreeJoint(name, kind, parent, child, placement, np.array([0.0, 0.0, 1.0]))
+        dof, axis = int(m.jnt_dofadr[j]), np.array(m.jnt_axis[j])
+        drive = self.drives.get(name, Drive())
+        found = TreeJoint(
+            name, kind, parent, child, placement, axis,
+            limits=_pair(m.jnt_range[j]) if m.jnt_limited[j] else None,
+            effort=float(np.abs(m.jnt_actfrcrange[j]).max()) if m.jnt_actfrclimited[j] else drive.effort,
+            viscous=float(m.dof_damping[dof]) + drive.viscous,
+            coulomb=float(m.dof_frictionloss[dof]),
+            armature=float(m.dof_armature[dof]) + drive.armature,
+        )  # fmt: skip
+        found = replace(found, placement=found.at(-float(m.qpos0[m.jnt_qposadr[j]])))
+        if j not in self.couplings.by_joint:
+            return found
+        other, factor, offset = self.couplings.by_joint[j]
+        if other is None:
+            return TreeJoint(name, "fixed", parent, child, found.at(offset), axis)
+        return replace(found, mimic=(self.joint_names[other], factor, offset))
+
+    def _weld(self, parent: str, child: str, placement: Array) -> None:
+        name = self._fresh(f"{child}_weld", self.taken)
+        self.taken.add(name)
+        self.joints.append(TreeJoint(name, "fixed", parent, child, placement, np.array([0.0, 0.0, 1.0])))
+
+    def _name_of(self, j: int) -> str:
+        """For a joint that has none: after its body."""
+        body = int(self.model.jnt_bodyid[j])
+        name = self._fresh(f"{self.model.body(body).name or f'body{body}'}_joint", self.taken)
+        self.taken.add(name)
+        return name
+
+    @staticmethod
+    def _fresh(name: str, taken: Any) -> str:
+        """The name, or one like it that nothing has yet."""
+        found, i = name, 2
+        while found in taken:
+            found, i = f"{name}_{i}", i + 1
+        return found
+
+
+def _tensor(R: Array, principal: Array) -> Tensor:
+    turned = R @ np.diag(principal) @ R.T
+    return tensor(six((turned + turned.T) / 2))
+
+
+def _pair(values: Array) -> tuple[float, float]:
+    low, high = values.tolist()
+    return low, high
