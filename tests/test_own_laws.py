@@ -262,6 +262,58 @@ def test_fields_that_are_no_numbers_say_so() -> None:
     assert Spring(2.0, [0.1, 0.2, 0.3]) == Spring(2.0, (0.1, 0.2, 0.3))
 
 
+@dataclass(frozen=True)
+class Held(aw.torque.Law):
+    """PD feedback with gravity compensated, as a user writes it."""
+
+    where: tuple[float, ...]
+    kp: float
+    kd: float
+    model: aw.Robot | None = None
+
+    def torques(self, at: Moment) -> list:
+        weight = at.compute("gravity_torque")
+        rows = zip(at.way_to(self.where), at.qd, weight, strict=True)
+        return [self.kp * away - self.kd * qd + g for away, qd, g in rows]
+
+
+@pytest.mark.parametrize("around", [lambda law: law, lambda law: (aw.torque.constant(0.0) + law).limited(1e6)])
+def test_a_law_computes_with_its_own_model(around: Callable) -> None:
+    """It sags by what the model does not know of: kp (q_d - q) is the weight of the payload at the end."""
+    arm = aw.load("rr")
+    where, kp = (0.3, 0.4), 400.0
+    loaded = arm.with_payload(2.0)
+    law = around(Held(where, kp, 250.0, model=arm))
+    run = aw.simulate(loaded, law, where, duration=12.0, every=0.5, rtol=1e-9)
+    missing = loaded.gravity_torque(run.q[-1]) - arm.gravity_torque(run.q[-1])
+    assert np.abs(missing).min() > 1.0
+    close(kp * (np.array(where) - run.q[-1]), missing, 1e-5)
+    builtin = aw.simulate(
+        loaded, aw.torque.pd_gravity(where, kp, 250.0, model=arm), where, duration=12.0, every=0.5, rtol=1e-9
+    )
+    close(run.q, builtin.q, 1e-8)
+    event = aw.integrate.Event(lambda t, _y: t - 0.2, terminal=False, name="early")
+    with pytest.warns(SlowWarning):
+        stepwise = aw.simulate(loaded, law, where, duration=0.5, every=0.5, events=[event], rtol=1e-9)
+    close(stepwise.q[-1], run.q[1], 1e-7)
+
+
+def test_a_model_has_the_joints_of_the_robot() -> None:
+    with pytest.raises(
+        InputError, match=r"Held\.model is puma560 with 6 freedoms.*expected a robot with the joints of rr"
+    ):
+        aw.simulate(aw.load("rr"), Held((0.3, 0.4), 1.0, 1.0, model=aw.load("puma560")), duration=0.1)
+    with pytest.raises(InputError, match=r"Held\.model = 3: expected a Robot"):
+        aw.simulate(aw.load("rr"), Held((0.3, 0.4), 1.0, 1.0, model=3), duration=0.1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["reference", "parts", "start", "check", "n", "positions", "span"])
+def test_a_field_with_the_name_of_what_every_law_has_says_so(name: str) -> None:
+    members = {"__annotations__": {name: float}, "torques": lambda self, at: [0.0] * at.n}
+    with pytest.raises(InputError, match=f"Own has a field '{name}'.*Reserved names: check, .*torques.*, and model"):
+        type("Own", (aw.torque.Law,), members)
+
+
 def test_a_law_that_hides_its_numbers_is_refused() -> None:
     class Hidden(aw.torque.Law):
         def __init__(self, k: float) -> None:

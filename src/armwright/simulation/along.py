@@ -19,7 +19,7 @@ from armwright.formulations.parts.coordinates import placed
 from armwright.robot import Robot
 from armwright.simulation.plan import check_seconds, check_span
 from armwright.simulation.run import Run, Statistics
-from armwright.torque import Moment, law_for
+from armwright.torque import Moment, law_for, torques_of
 from armwright.trajectory import Trajectory
 from armwright.trajectory.base import settled
 from armwright.trajectory.inputs import check_numbers
@@ -113,4 +113,4 @@ def _besides(friction_law: Any, t: Array, q: Array, qd: Array, robot: Robot) -> 
         )
     check_span(law, float(t[0]), float(t[-1]))
     mechanism, rows = robot.mechanism(), zip(t.tolist(), q.tolist(), qd.tolist(), strict=True)
-    return np.array([law.torques(Moment(*row, mechanism)) for row in rows], dtype=float)
+    return np.array([torques_of(law, Moment(*row, mechanism)) for row in rows], dtype=float)

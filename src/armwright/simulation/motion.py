@@ -34,7 +34,7 @@ from armwright.simulation.events import Quantities
 from armwright.simulation.events import values as watched_values
 from armwright.simulation.measures import Gauged, gauged
 from armwright.simulation.momentum import impulse_rates, is_free
-from armwright.torque import Form, Law, Moment, OpenMotion, rates_of
+from armwright.torque import Form, Law, Moment, OpenMotion, rates_of, shared_of
 from armwright.trace.choose import cheapest
 from armwright.trace.tracing import Request
 
@@ -95,7 +95,7 @@ def driven(
     values = dict(opened)
     model = varied(robot, {name: values[name] for name in known}) if known else robot.mechanism()
     at = Moment(graph.input("t"), q, qd, model, memory)
-    torques, drag = law.shared(at)
+    torques, drag = shared_of(law, at)
     total = [a + b for a, b in zip(torques, drag, strict=True)]
     accelerations = replaced(program.outputs, dict(zip(tau, total, strict=True)))
     mechanism = varied(robot, values) if values else robot.mechanism()

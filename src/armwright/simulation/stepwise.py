@@ -36,7 +36,7 @@ from armwright.simulation.motion import flow
 from armwright.simulation.plan import MOST_STEPS, Plan
 from armwright.simulation.run import Found, Run, Statistics
 from armwright.simulation.view import run_of
-from armwright.torque import Moment
+from armwright.torque import Moment, rates_of, shared_of
 from armwright.trace.form import unrolled
 from armwright.trace.solvable import check_solvable
 
@@ -84,7 +84,7 @@ def _rate(plan: Plan) -> Callable[[float, Array], Array]:
         parts = layout.split(layout.unit(np.ascontiguousarray(y)))
         q, qd = parts["q"], parts["qd"]
         at = Moment(t, q.tolist(), qd.tolist(), mechanism, parts["memory"].tolist())
-        tau, drag = np.array(law.shared(at), dtype=float)
+        tau, drag = np.array(shared_of(law, at), dtype=float)
         rub = np.array(friction(placed(mechanism, at.q), at.qd)) - drag
         moving = flow(mechanism, y[layout["q"]].tolist(), at.q, at.qd) if layout.circles else qd
         outside = []
@@ -94,7 +94,7 @@ def _rate(plan: Plan) -> Callable[[float, Array], Array]:
             qdd = robot.forward_dynamics(q, qd, tau + drag)
         except SingularError as error:
             raise IntegrationError(str(error), t, y) from None
-        return np.concatenate([moving, qdd, law.rates(at), [tau @ qd, rub @ qd], outside])
+        return np.concatenate([moving, qdd, rates_of(law, at), [tau @ qd, rub @ qd], outside])
 
     return rate
 

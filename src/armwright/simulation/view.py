@@ -14,7 +14,7 @@ from armwright.simulation.kernels import view_of
 from armwright.simulation.motion import View
 from armwright.simulation.plan import Plan
 from armwright.simulation.run import Run, Statistics
-from armwright.torque import Moment
+from armwright.torque import Moment, shared_of
 
 
 def looked_up(kernel: Kernel, arrays: Sequence[Array]) -> Array:
@@ -37,7 +37,7 @@ def viewed(plan: Plan, times: Array, states: Array) -> View:
     parts = plan.layout.split(states)
     mechanism, q, qd = robot.mechanism(), parts["q"], parts["qd"]
     rows = zip(times.tolist(), q.tolist(), qd.tolist(), parts["memory"].tolist(), strict=True)
-    both = np.array([plan.law.shared(Moment(t, a, b, mechanism, m)) for t, a, b, m in rows], dtype=float)
+    both = np.array([shared_of(plan.law, Moment(t, a, b, mechanism, m)) for t, a, b, m in rows], dtype=float)
     tau, drag = both.reshape(len(times), 2, n).swapaxes(0, 1)
     qdd = _finite(robot.forward_dynamics, q, qd, tau + drag)
     return View(tau, qdd, drag, _finite(robot.kinetic_energy, q, qd), _finite(robot.potential_energy, q))

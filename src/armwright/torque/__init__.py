@@ -30,7 +30,7 @@ from armwright.model.unit import checked_unit
 from armwright.torque.combined import Limited, Sum
 from armwright.torque.drawn import REFUSED, Noise, noise
 from armwright.torque.given import MOST_PIECES, Called, Constant, Free, Table, constant, interpolated, table
-from armwright.torque.law import Law, Moment, Reference, rates_of
+from armwright.torque.law import Law, Moment, Reference, check_models, rates_of, shared_of, torques_of
 from armwright.torque.opening import Form, Opened, built_in, numbers_of, together
 from armwright.torque.passive import Friction, SpringDamper, Stops, friction, spring_damper, stops
 from armwright.torque.tracking import (
@@ -93,10 +93,12 @@ __all__ = [
     "pd_gravity",
     "pid",
     "rates_of",
+    "shared_of",
     "spring_damper",
     "stops",
     "table",
     "together",
+    "torques_of",
 ]
 
 
@@ -135,6 +137,7 @@ def law_for(torque: Any, robot: Description) -> Law:
     if isinstance(torque, Law) and torque.reference is not None:
         check_numbers(robot, "a law that follows a trajectory")
     law = as_law(torque, robot.n, robot.nq)
+    check_models(law, robot)
     law.check(robot)
     for name, position in law.positions.items():
         checked_unit(robot, name, np.stack(np.broadcast_arrays(*position), axis=-1))

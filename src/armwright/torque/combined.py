@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from armwright.algebra import Scalar, maximum, minimum, structural
 from armwright.errors import InputError
-from armwright.torque.law import Law, Moment, Reference, each, least, torques_of
+from armwright.torque.law import Law, Moment, Reference, each, least, shared_of, torques_of
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Sum(Law):
         return _added(torques_of(law, part) for law, part in self.each_part(at))
 
     def shared(self, at: Moment) -> tuple[list[Scalar], list[Scalar]]:
-        drives, drags = zip(*(law.shared(part) for law, part in self.each_part(at)), strict=True)
+        drives, drags = zip(*(shared_of(law, part) for law, part in self.each_part(at)), strict=True)
         return _added(drives), _added(drags)
 
     @property

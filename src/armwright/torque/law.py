@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import Field, fields, is_dataclass, replace
+from inspect import get_annotations
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
@@ -30,7 +31,8 @@ FEWEST = min(FREEDOMS.values())
 
 
 class Moment(NamedTuple):
-    """When and where the torques are asked for; `mechanism` is the controller's model of the robot.
+    """When and where the torques are asked for; `mechanism` is the controller's model of the robot: that of a law with
+    a field `model` is this model.
 
     `memory` are the states of the law itself, such as the integral of a PID controller.
     """
@@ -78,7 +80,7 @@ class Law:
     """Base of all laws. `n` is the number of freedoms, `nq` that of the entries of q, None for any.
 
     `reference` is the motion it is meant to produce. What a law does not say of itself is what the laws say that it is
-    made of, if it is.
+    made of, if it is. A law with a field `model`, a robot, computes with it in place of the robot that it drives.
     """
 
     model: Description | None = None
@@ -88,6 +90,18 @@ class Law:
     """The parameters that are one number, or one per entry of q."""
     forked: ClassVar[tuple[str, ...]] = ()
     """The parameters of which zero means another formula."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Raise an InputError if a field has a name that has a meaning for every law."""
+        super().__init_subclass__(**options)
+        reserved = sorted(name for name in dir(Law) if not name.startswith("_") and name != "model")
+        declared = [name for name, kind in get_annotations(cls).items() if "ClassVar" not in str(kind)]
+        taken = [name for name in declared if name in reserved]
+        if taken:
+            raise InputError(
+                f"torque law {cls.__name__} has a field {taken[0]!r}, a name that has a meaning for every law; "
+                f"expected another name. Reserved names: {', '.join(reserved)}, and model for the robot it assumes"
+            )
 
     def __post_init__(self) -> None:
         """Do its numbers and parts fit together? A whole number where a float is declared is one."""
@@ -209,15 +223,42 @@ def _sized(value: Any, n: int) -> Any:
     return value.sized(n) if isinstance(value, Law) else value
 
 
+def known_to(law: Law, at: Moment) -> Moment:
+    """Return the moment with the robot as the law knows it: its `model`, if it has one."""
+    return at if law.model is None else at._replace(mechanism=law.model.mechanism())
+
+
+def check_models(law: Law, robot: Description) -> None:
+    """Raise an InputError if a law, or one that it is made of, has a model with other joints than the robot."""
+    if law.model is not None:
+        name = f"{type(law).__name__}.model"
+        if not isinstance(law.model, Description):
+            raise InputError(f"{name} = {law.model!r}: expected a Robot that the law computes with, or another name")
+        several, expected = ([(b.kind, b.coordinate) for b in x.balls] for x in (law.model, robot))
+        if law.model.n != robot.n or several != expected:
+            raise InputError(
+                f"{name} is {law.model.name} with {law.model.n} freedoms, q of {law.model.nq} entries; expected a "
+                f"robot with the joints of {robot.name}: {robot.n} freedoms, q of {robot.nq} entries"
+            )
+    for part in law.made_of:
+        check_models(part, robot)
+
+
 def torques_of(law: Law, at: Moment) -> list[Scalar]:
     """The torques of a law, as many as there are freedoms, or an error that says what is wrong with it."""
-    return _listed(law, law.torques, at, at.n, "torques", f"one torque for each of {at.n} joints")
+    return _listed(law, law.torques, known_to(law, at), at.n, "torques", f"one torque for each of {at.n} joints")
+
+
+def shared_of(law: Law, at: Moment) -> tuple[list[Scalar], list[Scalar]]:
+    """The torques of a law as what the drives give and what friction laws take, by the robot as the law knows it."""
+    return law.shared(known_to(law, at))
 
 
 def rates_of(law: Law, at: Moment) -> list[Scalar]:
     """How fast what a law remembers changes, likewise."""
     count = len(at.memory)
-    return _listed(law, law.rates, at, count, "rates", f"one for each of {count} numbers that start(n) gives")
+    wanted = f"one for each of {count} numbers that start(n) gives"
+    return _listed(law, law.rates, known_to(law, at), count, "rates", wanted)
 
 
 def _listed(law: Law, asked: Callable[[Moment], Any], at: Moment, count: int, what: str, wanted: str) -> list[Scalar]:

@@ -20,7 +20,7 @@ from armwright.graph.expression import Expr, Graph
 from armwright.layout import IMPULSE
 from armwright.mechanism import Mechanism
 from armwright.model.description import Description
-from armwright.torque.law import Law, Moment, Reference, each, numbers
+from armwright.torque.law import Law, Moment, Reference, each, known_to, numbers
 from armwright.trace.regroup import regrouped
 from armwright.trajectory import Trajectory
 from armwright.trajectory.base import OneFormula, Traced
@@ -135,7 +135,7 @@ class Tracking(Law):
 
     def known(self, at: Moment) -> Mechanism:
         """The robot as the controller knows it."""
-        return at.mechanism if self.model is None else self.model.mechanism()
+        return known_to(self, at).mechanism
 
     def correction(self, at: Moment, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
         """kp (q_d - q) + kd (qd_d - qd)."""
