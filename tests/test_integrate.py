@@ -750,6 +750,26 @@ def test_taylor_series_to_machine_precision():
     assert np.diff(taylor.solve(0, [1.0, 0.3], 1, max_step=0.1).t).max() < 0.1 + EPS
 
 
+def test_taylor_steps_from_rest_where_the_last_coefficients_vanish():
+    """By symmetry every other coefficient of the motion of a level pendulum from rest is zero."""
+    pytest.importorskip("heyoka", reason="Taylor integration is heyoka's")
+    level = Taylor(traced(lambda t, q, qd: (qd, -q.cos()), 2))
+    reference = solve(lambda t, y: np.array([y[1], -np.cos(y[0])]), 0, [0.0, 0.0], 10, "vern9", rtol=1e-14, atol=1e-16)
+    assert np.abs(level.solve(0, [0.0, 0.0], 10).y[-1] - reference.y[-1]).max() < 200 * EPS
+    still = Taylor(traced(lambda t, x: (t**12,), 1))  # the first twelve coefficients vanish
+    assert still.solve(0, [0.0], 2).y[-1][0] == pytest.approx(2**13 / 13, rel=20 * EPS)
+
+
+def test_a_taylor_step_is_checked_by_its_remainder():
+    """A bend that no coefficient far from it sees: the slope at the end of a step is not the derivative there."""
+    pytest.importorskip("heyoka", reason="Taylor integration is heyoka's")
+    bend = Taylor(traced(lambda t, x: ((50 * (t - 5)).tanh(),), 1))
+    solution = bend.solve(0, [1.0], 7)
+    exact = 1 + (np.log(np.cosh(100.0)) - (250 - np.log(2))) / 50  # cosh(250) is exp(250) / 2
+    assert solution.y[-1][0] == pytest.approx(exact, abs=1e3 * EPS)
+    assert solution.statistics.rejected > 0
+
+
 def test_taylor_series_of_every_smooth_operation():
     pytest.importorskip("heyoka", reason="Taylor integration is heyoka's")
     program = traced(lambda t, x, y, z: (t.cos() * 2 - x / (2 + y * y), x.tanh() + (1 + x * x).sqrt(), 1.5), 3)

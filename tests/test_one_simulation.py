@@ -145,6 +145,15 @@ def test_a_series_does_not_look_at_what_is_carried_along() -> None:
     assert run.audit.energy_error < 1e-12
 
 
+def test_a_series_is_exact_from_a_level_rest_and_by_default() -> None:
+    pytest.importorskip("heyoka", reason="heyoka is not installed")
+    run = simulate(aw.load("rr"), q0=[0, 0], duration=1.0, integrator="taylor")
+    close(run.q[-1], [-2.21788658, 0.08126811], 1e-8)
+    assert run.settings["rtol"] == np.finfo(float).eps
+    close(run.q, simulate(aw.load("rr"), q0=[0, 0], duration=1.0, rtol=1e-13).q, 1e-11)
+    assert run.verify().largest < 1e-11 and run.audit.trustworthy
+
+
 @pytest.mark.parametrize("integrator", ["dop853", "rkdp54", "radau", "bdf", "lsoda", "taylor"])
 def test_the_longest_step_is_kept_by_all_that_choose_their_steps(integrator: str) -> None:
     if integrator == "taylor":

@@ -1,4 +1,4 @@
-"""Taylor series of any order, for a system that was traced: heyoka differentiates and compiles it.
+"""Taylor series of high order, for a system that was traced: heyoka compiles its coefficients.
 
     graph = Graph()
     t, q, qd = graph.input("t"), graph.input("q"), graph.input("qd")
@@ -7,6 +7,10 @@
 
 The order follows from the tolerance (about 20 for double precision), the steps are long, and the series itself is the
 dense output, so results at many times cost little. Compiling takes from tenths of a second to seconds.
+
+The length of a step follows from the last half of the coefficients, as those of one parity vanish where a motion is
+symmetric, and all of high order near some states of rest. Each step is checked by its remainder: the slope of the
+series at its end is compared with the derivative there.
 """
 
 from __future__ import annotations
@@ -36,6 +40,15 @@ EPS = float(np.finfo(float).eps)
 CARRIED = 2.0**-200
 """By which entries that do not count in the error are made smaller: a power of two, so that no digit is lost."""
 
+BLOCK, SLACK = 4, 2.0
+"""How many of the last coefficients choose the length of a step; it is at most so many times what others allow."""
+
+FIRST, GROWTH = 100, 8.0
+"""The first step is at most this part of the whole time; every other one at most so many times the one before."""
+
+REMAINDER = 1e3
+"""How many tolerances the slope at the end of a step may be off, times its length: rounding leaves some hundred."""
+
 COMPACT = 200
 """Programs with more operations than this are compiled with loops: unrolled, they would take minutes."""
 
@@ -54,7 +67,7 @@ class Taylor:
             raise InputError(f"tolerance = {tolerance!r}; expected a number from {EPS:.2e} to 1")
         self.size, self.open = len(program.outputs), sum(program.sizes[2:])
         heyoka = _heyoka()
-        self._outcome = heyoka.taylor_outcome
+        self._tolerance = float(tolerance)
         carried = np.arange(self.size) >= counting(self.size, controlled)
         self._scale = np.where(carried, CARRIED, 1.0)
         y, slopes = _replayed(program, heyoka, self._scale.tolist())
@@ -100,29 +113,79 @@ class Taylor:
     def _steps(
         self, t: float, y: Array, t1: float, longest: float, most: int, counts: Statistics, project: march.Project
     ) -> Iterator[Step]:
-        integrator, outcome = self._integrator, self._outcome
-
-        def within(time: Any) -> Array:
-            return project(integrator.update_d_output(float(time)) / self._scale)
-
-        integrator.time = t
+        sign, last = 1.0 if t1 > t else -1.0, 0.0
+        series = self._series(t, y)
+        counts.evaluations += 1
         while t != t1:
-            integrator.state[:] = y * self._scale
             if counts.accepted >= most:
                 raise IntegrationError(f"{most} steps were not enough: they led to t = {t}; raise max_steps", t, y)
-            left = t1 - t
-            result, _ = integrator.step(max_delta_t=float(np.clip(left, -longest, longest)), write_tc=True)
-            t_end, y_end = float(integrator.time), project(integrator.state / self._scale)
-            if result == outcome.err_nf_state or not np.isfinite(y_end).all():
-                raise IntegrationError(f"the series is not finite at t = {t}, y = {y}", t, y)
-            if result == outcome.time_limit and abs(left) <= longest:
-                t_end = t1  # and not a rounding beside it
-            if t_end == t:
-                raise IntegrationError(f"the step at t = {t} is below rounding: the solution is singular there", t, y)
+            bound = min(longest, abs(t1 - t), GROWTH * last if last else abs(t1 - t) / FIRST)
+            length = _length(series, self._tolerance, bound)
+            while True:
+                h = sign * length
+                t_end = t1 if abs(t + h - t1) <= abs(t1) * EPS else t + h
+                if t_end == t:
+                    raise IntegrationError(f"the step at t = {t} falls below rounding: no series holds there", t, y)
+                y_end = project(_value(series, h) / self._scale)
+                if np.isfinite(y_end).all():
+                    following = self._series(t_end, y_end)
+                    counts.evaluations += 1
+                    if self._holds(series, following, h):
+                        break
+                counts.rejected = (counts.rejected or 0) + 1
+                length /= 2
             counts.accepted += 1
-            counts.evaluations += 1
-            yield Step(t, y, t_end, y_end, within)
-            t, y = t_end, y_end
+            yield Step(t, y, t_end, y_end, partial(self._within, series, t, project))
+            t, y, series, last = t_end, y_end, following, length
+
+    def _series(self, t: float, y: Array) -> Array:
+        """The coefficients (order + 1, entries) of the scaled state from here on."""
+        integrator = self._integrator
+        integrator.time, integrator.state[:] = t, y * self._scale
+        integrator.step(max_delta_t=0.0, write_tc=True)
+        series: Array = integrator.tc.T.copy()
+        if not np.isfinite(series).all():
+            raise IntegrationError(f"the series is not finite at t = {t}, y = {y}", t, y)
+        return series
+
+    def _holds(self, series: Array, following: Array, h: float) -> bool:
+        """Whether a series still solves the equations after a time h: its slope is the derivative there."""
+        error = np.abs(h * (_slope(series, h) - following[1])).max()
+        size = max(_size(series), _size(following), float(np.abs(h * following[1]).max()))
+        return bool(error <= REMAINDER * self._tolerance * size)
+
+    def _within(self, series: Array, t: float, project: march.Project, time: Any) -> Array:
+        return project(_value(series, float(time) - t) / self._scale)
+
+
+def _size(series: Array) -> float:
+    """What an error is compared with: the largest entry, or one if all are smaller."""
+    return max(1.0, float(np.abs(series[0]).max()))
+
+
+def _length(series: Array, tolerance: float, bound: float) -> float:
+    """Return a length for the step: the estimated radius of convergence, times tolerance^(1/order).
+
+    The last half of the coefficients counts, as all of the last ones may vanish by symmetry.
+    """
+    order, largest = len(series) - 1, np.abs(series).max(axis=1)
+    orders = np.arange(order // 2 + 1, order + 1)[largest[order // 2 + 1 :] > 0]
+    radii = (_size(series) / largest[orders]) ** (1 / orders)
+    slack = np.where(orders > order - BLOCK, 1.0, SLACK)
+    return float(min(bound, tolerance ** (1 / order) * (slack * radii).min(initial=np.inf)))
+
+
+def _value(series: Array, h: float) -> Array:
+    """The polynomial after a time h, by Horner's rule."""
+    value: Array = series[-1]
+    for c in series[-2::-1]:
+        value = value * h + c
+    return value
+
+
+def _slope(series: Array, h: float) -> Array:
+    """Its derivative there."""
+    return _value(series[1:] * np.arange(1, len(series))[:, None], h)
 
 
 def _heyoka() -> Any:

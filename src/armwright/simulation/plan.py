@@ -35,10 +35,12 @@ MOST_STEPS = 1_000_000
 """Between two records: some seconds of computing in which nothing can be interrupted."""
 
 FINEST = 1e-16
+EPS = float(np.finfo(float).eps)
 LATEST = 1e9
 
 RTOL = 1e-9
-"""The error allowed per step, if nothing else is said."""
+DEFAULT_RTOL = {"taylor": EPS}
+"""The error allowed per step, if nothing else is said: for most integrators, and for those that promise more."""
 
 FIRST_STEP = 1e-3
 """Seconds to begin with; the step control finds the right length within a few steps."""
@@ -253,7 +255,7 @@ def settings(integrator: str, rtol: Any = None, atol: Any = None, step: Any = No
         check_seconds(name, given[name])
     if honoured == FIXED:
         return Settings(integrator, step=float(step))
-    relative = RTOL if rtol is None else float(rtol)
+    relative = DEFAULT_RTOL.get(integrator, RTOL) if rtol is None else float(rtol)
     absolute = relative / 1000 if atol is None else float(atol)
     longest = None if max_step is None else float(max_step)
     return Settings(integrator, relative, absolute if "atol" in honoured else None, None, longest)

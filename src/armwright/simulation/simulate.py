@@ -26,7 +26,7 @@ from armwright.simulation.ending import ended
 from armwright.simulation.events import Event, Watched, on_robot, started
 from armwright.simulation.events import called as event_called
 from armwright.simulation.kernels import TARGET, rollout_of
-from armwright.simulation.plan import MOST_STEPS, SMOOTH, Plan, Settings, plan, settings, start_of
+from armwright.simulation.plan import EPS, MOST_STEPS, SMOOTH, Plan, Settings, plan, settings, start_of
 from armwright.simulation.rollouts import Rollouts
 from armwright.simulation.run import Found, Run, Statistics
 from armwright.simulation.stepwise import stepwise
@@ -58,7 +58,8 @@ def simulate(
     q0, qd0     where it starts, nq and n numbers; by default where the law's trajectory does, else neutral and at rest
     duration    seconds; by default as long as the law's trajectory or table lasts
     integrator  a name of `armwright.integrate.methods()`, "radau", "bdf", "taylor" or "semi_implicit_euler"
-    rtol, atol  error of positions and velocities (and of what the law remembers) allowed per step: 1e-9, and rtol/1000
+    rtol, atol  error of positions and velocities (and of what the law remembers) allowed per step: 1e-9, and rtol/1000;
+                the Taylor series has 2.2e-16 by default, and no atol
     step        the length of fixed steps instead; between two records they are equal, and none is longer than this
     every       seconds between records
     events      of `armwright.events`, compiled with the motion, or `armwright.integrate.Event`s, Python functions of
@@ -167,7 +168,7 @@ def finer(how: Settings, factor: float, gap: float) -> Settings:
     if how.step is not None:
         return replace(how, step=how.step / factor)
     assert how.rtol is not None
-    finer = replace(how, rtol=how.rtol / factor, max_step=min(gap, how.longest) / 2)
+    finer = replace(how, rtol=max(how.rtol / factor, EPS), max_step=min(gap, how.longest) / 2)
     return finer if how.atol is None else replace(finer, atol=how.atol / factor)
 
 

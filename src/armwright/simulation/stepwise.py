@@ -33,7 +33,7 @@ from armwright.simulation.ending import ended
 from armwright.simulation.kernels import jacobian_of, slopes_of, taylor_of
 from armwright.simulation.momentum import impulse_rates
 from armwright.simulation.motion import flow
-from armwright.simulation.plan import MOST_STEPS, Plan
+from armwright.simulation.plan import EPS, MOST_STEPS, Plan
 from armwright.simulation.run import Found, Run, Statistics
 from armwright.simulation.view import run_of
 from armwright.torque import Moment, rates_of, shared_of
@@ -180,7 +180,7 @@ def _taylor(asked: Asked) -> Solution:
     if not plan.traced:
         raise InputError(f"the Taylor method needs a law that can be compiled, for up to {unrolled()} joints")
     assert plan.how.rtol is not None
-    series = taylor_of(plan.shared.robot, plan.numbers.form, plan.shared.names, max(plan.how.rtol, 2.3e-16))
+    series = taylor_of(plan.shared.robot, plan.numbers.form, plan.shared.names, max(plan.how.rtol, EPS))
     options = {"max_step": plan.how.max_step, "numbers": plan.inputs[0]}
     solution: Solution = series.solve(*asked.span, **options, **asked.output)
     return solution

@@ -255,13 +255,15 @@ class TimedMotion:
 
     def series(self, tolerance: float) -> Point | None:
         """heyoka's Taylor series of an order that follows from the tolerance."""
-        integrator = Taylor(self.program, tolerance)._integrator  # its own loop: that of Taylor.solve is Python
+        checked = Taylor(self.program, tolerance)
+        longest = np.diff(checked.solve(0.0, self.starts[0], self.duration).t).max()
+        integrator = checked._integrator  # its own loop: that of Taylor.solve is Python, and chooses safer steps
         times = np.linspace(0.0, self.duration, len(self.exact))
         best, spent, steps, found = np.inf, 0.0, 0, self.exact
         for _ in range(max(1, self.repeats)):
             integrator.time, integrator.state[:] = 0.0, self.starts[0]
             begin = clock()
-            *_, steps, _, states = integrator.propagate_grid(times)
+            *_, steps, _, states = integrator.propagate_grid(times, max_delta_t=longest)
             took = clock() - begin
             best, spent, found = min(best, took), spent + took, states[:, :, None]
             if spent > LONGEST or len(found) < len(times):
