@@ -358,6 +358,53 @@ def test_coupled_joints() -> None:
         )
 
 
+HAND = "".join(
+    f'<body name="{name}_b"><joint name="{name}" type="slide" axis="1 {i} 0" ref="0.{i}"/>{INERTIAL}</body>'
+    for i, name in enumerate("abcd", 1)
+)
+HELD_AT_ONCE = {
+    "two on one joint": ([("c", "a", 0.5, 2), ("c", "b", 0.1, -1)], 2),
+    "both ways of one joint": ([("b", "a", 0, 2), ("c", "b", 0, 3), ("c", "d", 0.2, 1.5)], 1),
+    "twice the same": ([("c", "a", 0.5, 2), ("c", "a", 0.5, 2), ("a", "c", -0.25, 0.5)], 3),
+    "two that meet in one point": ([("c", "a", 0.5, 2), ("c", "a", 0.1, -1)], 2),
+    "a ring that is held": ([("a", "b", 0, 2), ("b", "c", 0.1, 2), ("c", "a", 0, 2)], 1),
+    "held from its follower": ([("c", "a", 0.5, 2), ("b", "c", 0.1, 1), ("b", None, 0.3, 0)], 1),
+    "held first": ([("a", None, 0.3, 0), ("b", "a", 0, 2), ("c", "a", 0, 0)], 1),
+}
+
+
+@pytest.mark.parametrize("case", HELD_AT_ONCE)
+def test_equations_on_one_joint_all_hold(case: str) -> None:
+    """At any position of the robot, MuJoCo finds none of its equations violated."""
+    equations, freedoms = HELD_AT_ONCE[case]
+    rows = "".join(
+        f'<joint joint1="{one}" {two} polycoef="{at} {factor} 0 0 0"/>'
+        for one, two, at, factor in [(one, f'joint2="{two}"' if two else "", *rest) for one, two, *rest in equations]
+    )
+    path = write(HAND, f"<equality>{rows}</equality>")
+    arm = aw.Robot.from_description(pick(mjcf.read(path)).description)
+    assert arm.n == freedoms
+    model = mujoco.MjModel.from_xml_path(str(path))
+    standing = {joint.name: joint.placement for joint in mjcf.read(path).joints if joint.kind == "fixed"}
+    q = np.random.default_rng(0).normal(size=arm.n)
+    data = mujoco.MjData(model)
+    data.qpos[:] = state_there(arm, model, q, 0 * q, 0 * q)[0]
+    for name in set(standing) & set("abcd"):
+        joint = model.joint(name)
+        data.qpos[joint.qposadr[0]] = standing[name][:3, 3] @ joint.axis + joint.qpos0[0]
+    mujoco.mj_forward(model, data)
+    assert data.ne == len(equations)
+    assert np.abs(data.efc_pos[: data.ne]).max() < 1e-12
+
+
+def test_equations_that_contradict_each_other_are_refused() -> None:
+    for first, second in (("0.5 2", "0.6 2"), ("0.5 2", "0.5 2.0001")):
+        rows = "".join(f'<joint joint1="b" joint2="a" polycoef="{c} 0 0 0"/>' for c in (first, second))
+        rows += '<joint joint1="a" polycoef="1 0 0 0 0"/><joint joint1="a" polycoef="1 0 0 0 0"/>'
+        with pytest.raises(ModelError, match=r"robot.xml: the <equality> of joint .* contradicts those before it"):
+            read(FINGERS, f"<equality>{rows}</equality>")
+
+
 ACTING = {
     "the spring of joint a": ("", 'stiffness="3"', ""),
     "the gravity compensation of body f": ("", "", 'gravcomp="1"'),

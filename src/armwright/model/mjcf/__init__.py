@@ -1,17 +1,18 @@
 """MJCF, the XML of MuJoCo: a tree of links read from a file, and a robot written as one.
 
-| file        | does                                                                                  |
-|-------------|---------------------------------------------------------------------------------------|
-| `strip`     | what of a file MuJoCo gets to see: bodies, joints, masses; no textures                |
-| `read`      | MuJoCo's model to a `Tree`: its defaults and its inertias of shapes are MuJoCo's own  |
-| `links`     | bodies, joints and sites                                                              |
-| `actuators` | what actuators add to their joints                                                    |
-| `equations` | joints that follow others, and loops                                                  |
-| `left_out`  | what is not taken over                                                                |
-| `visuals`   | what a viewer shows: the shapes of the bodies, without opening a mesh                 |
-| `engine`    | MuJoCo itself                                                                         |
-| `pose`      | quaternions                                                                           |
-| `write`     | a robot as MJCF                                                                       |
+| file          | does                                                                                 |
+|---------------|--------------------------------------------------------------------------------------|
+| `strip`       | what of a file MuJoCo gets to see: bodies, joints, masses; no textures               |
+| `read`        | MuJoCo's model to a `Tree`: its defaults and its inertias of shapes are MuJoCo's own |
+| `links`       | bodies, joints and sites                                                             |
+| `actuators`   | what actuators add to their joints                                                   |
+| `equations`   | joints that follow others, and loops                                                 |
+| `elimination` | which joint follows which, where several equations name one                          |
+| `left_out`    | what is not taken over                                                               |
+| `visuals`     | what a viewer shows: the shapes of the bodies, without opening a mesh                |
+| `engine`      | MuJoCo itself                                                                        |
+| `pose`        | quaternions                                                                          |
+| `write`       | a robot as MJCF                                                                      |
 """
 
 from armwright.model.mjcf.read import read, tree_of

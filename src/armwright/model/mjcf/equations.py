@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from armwright.model.mjcf.elimination import Contradiction, Elimination
 from armwright.model.mjcf.pose import moved, transform
 from armwright.model.tree import TreeLoop
 
@@ -28,7 +29,7 @@ def couplings(mujoco: Any, model: Any, joint_names: Sequence[str]) -> Couplings:
 
     MuJoCo counts from the reference: q - ref = c0 + c1 (q_other - ref_other) + ...
     """
-    found: dict[int, tuple[int | None, float, float]] = {}
+    found = Elimination()
     left_out: list[str] = []
     for i in range(model.neq):
         if model.eq_type[i] != mujoco.mjtEq.mjEQ_JOINT or not model.eq_active0[i]:
@@ -40,8 +41,14 @@ def couplings(mujoco: Any, model: Any, joint_names: Sequence[str]) -> Couplings:
         ref = float(model.qpos0[model.jnt_qposadr[j]])
         factor = float(c[1]) if other >= 0 else 0.0
         start = float(model.qpos0[model.jnt_qposadr[other]]) if other >= 0 else 0.0
-        found[j] = (other if other >= 0 else None, factor, ref + float(c[0]) - factor * start)
-    return Couplings(found, tuple(left_out))
+        try:
+            found.add(j, other if other >= 0 else None, factor, ref + float(c[0]) - factor * start)
+        except Contradiction:
+            about = joint_names[j] + (f" and {joint_names[other]}" if other >= 0 else "")
+            raise Contradiction(
+                f"the <equality> of joint {about} contradicts those before it; expected equations that hold at once"
+            ) from None
+    return Couplings(found.solved(), tuple(left_out))
 
 
 def loops(mujoco: Any, model: Any, body_names: Sequence[str]) -> Iterator[TreeLoop]:

@@ -10,6 +10,7 @@ from armwright.model import xml
 from armwright.model.description import triple
 from armwright.model.meshes import Places
 from armwright.model.mjcf.actuators import drives_of
+from armwright.model.mjcf.elimination import Contradiction
 from armwright.model.mjcf.engine import engine, quiet, refusals, sentence
 from armwright.model.mjcf.equations import loops
 from armwright.model.mjcf.left_out import acting, tell
@@ -41,7 +42,10 @@ def tree_of(root: xml.Element, packages: Mapping[str, str | Path] | None = None,
             raise ModelError(f"{path}: MuJoCo refuses it: {sentence(error)}") from None
         shown = visuals_of(mujoco, root, Places.around(path, packages), model) if visuals else None
     name = spec.modelname if spec.modelname not in ("", "MuJoCo Model") else path.stem
-    links = Links(mujoco, model, drives)
+    try:
+        links = Links(mujoco, model, drives)
+    except Contradiction as error:
+        raise ModelError(f"{path}: {error}") from None
     links.bodies()
     links.sites()
     if shown is not None:
