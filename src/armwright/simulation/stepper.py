@@ -51,7 +51,10 @@ HOLDS = ("zero",)
 """How torques go on between two steps: as they are."""
 
 BRIEF = 2_000_000
-"""Steps of states that one compiled call takes, some tenths of a second: Ctrl-C is heard between two of them."""
+"""Substeps of states that a thread takes in one compiled call, tenths of a second: between calls Ctrl-C is heard."""
+
+CARD_THREADS = 1000
+"""What the threads of a card count for there."""
 
 Gradients: TypeAlias = ArrayLike | Callable[[Array, Array], tuple[ArrayLike, ArrayLike]]
 """The derivatives of a cost by the positions of a rollout, or a function of its states that gives both."""
@@ -145,6 +148,7 @@ class Stepper:
         self.robot, self.integrator, self.dtype, self.target = robot, integrator, dtype, target
         self._dt, self._substeps = dt, substeps
         self._card = backend(target).card  # where arrays may be besides NumPy's, if anywhere
+        self._brief = BRIEF if self._card is None else BRIEF * CARD_THREADS
         self.parameters: Mapping[str, Array] = MappingProxyType(held)
         self._asked = code, integrator, tuple(held), dtype.name, target
         self._kernel = _forward(*self._asked)
@@ -153,7 +157,7 @@ class Stepper:
         self._one = self._kernel.single(self._checked_one)
         self._few = tuple(np.atleast_1d(value) for value in held.values())
         fits = (value.shape == (self._sizes[name],) for name, value in zip(held, self._few, strict=True))
-        self._plain = not robot.balls and all(fits)
+        self._plain = not robot.balls and all(fits) and substeps <= self._brief
 
     @property
     def dt(self) -> float:
@@ -167,6 +171,11 @@ class Stepper:
     def __repr__(self) -> str:
         steps = f"{self.substeps} steps of {self.integrator}" if self.substeps > 1 else self.integrator
         return f"<stepper of {self.robot.name}: {self.dt:g} s by {steps}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        code, integrator, _, dtype, target = self._asked
+        held = dict(self.parameters)
+        return Stepper, (self.robot, code, self._dt, self._substeps, integrator, held, np.dtype(dtype), target)
 
     def step(
         self,
@@ -408,7 +417,7 @@ class Stepper:
         kernel: Kernel | None = None,
     ) -> Array:
         """Fill y (states, entries), and say which states of the batch are good."""
-        if not len(y) or (kernel or self._kernel).run(columns, y, threads):
+        if self._filled_in_parts(kernel or self._kernel, columns, y, threads):
             return package(y).ones(batch, bool)  # type: ignore[no-any-return]
         good = _finite((y, *columns))
         if raises:
@@ -416,12 +425,34 @@ class Stepper:
         y[~good] = np.nan
         return good.reshape(batch)
 
+    def _filled_in_parts(self, kernel: Kernel, columns: list[Array], y: Array, threads: int) -> bool:
+        """Fill y (states, entries) by calls that are brief, and return whether all of it is finite."""
+        most = max(1, self._brief * threads // self.substeps)
+        parts = [slice(k, k + most) for k in range(0, len(y), most)]
+        compute = self._in_stages if kernel is self._kernel and self.substeps > self._brief else kernel.run
+        finite = [compute([x[part] for x in columns], y[part], threads) for part in parts]
+        return all(finite)
+
+    def _in_stages(self, columns: list[Array], y: Array, threads: int) -> bool:
+        """Fill y by several calls for the same states, each of which takes some of the substeps."""
+        q, qd, *rest, plan = columns
+        finite = True
+        for done in range(0, self.substeps, self._brief):
+            plan = plan.copy()
+            plan[:, 1] = min(self._brief, self.substeps - done)
+            finite &= bool(self._kernel.run([q, qd, *rest, plan], y, threads))
+            q, qd = y[:, : self.robot.nq].copy(), y[:, self.robot.nq :].copy()
+        return finite
+
     def _along(self, y: Array, columns: list[Array], batch: tuple[int, ...], threads: int, raises: bool) -> Array:
         """Fill y (steps, states, entries), and say which rollouts are good to their end; others are nan from there."""
         steps, states = y.shape[:2]
-        stretch = max(1, BRIEF // max(1, states * self.substeps))
-        parts = [slice(k, k + stretch) for k in range(0, steps if states else 0, stretch)]
-        finite = [self._kernel.series([x[part] for x in columns], y[part], threads) for part in parts]
+        stretch = self._brief * threads // max(1, states * self.substeps)
+        if stretch:
+            parts = [slice(k, k + stretch) for k in range(0, steps if states else 0, stretch)]
+            finite = [self._kernel.series([x[part] for x in columns], y[part], threads) for part in parts]
+        else:
+            finite = [self._filled_in_parts(self._kernel, [x[k] for x in columns], y[k], threads) for k in range(steps)]
         if all(finite):
             return package(y).ones(batch, bool)  # type: ignore[no-any-return]
         good = _finite((y, *columns))
