@@ -122,8 +122,8 @@ class Robot(Description):
         check_rows(rows, convention)
         data = {
             "name": name, "convention": convention, "link": rows, "gravity": gravity, "base": base, "tool": tool,
-            "payload": payload, "source": source, "licence": licence, "accept": accept, "tip": tip, "frame": frames, "floating": floating,
-            "base_link": base_link,
+            "payload": payload, "source": source, "licence": licence, "accept": accept, "tip": tip,
+            "frame": frames, "floating": floating, "base_link": base_link,
         }  # fmt: skip
         read = toml.fields(data, lambda *_place: "", f"robot {name!r}")
         robot, table = cls.from_fields(read), read.table

@@ -52,10 +52,9 @@ class Catalogue:
         if not isinstance(other, Catalogue):
             return NotImplemented
         both = {f: getattr(self, f) + getattr(other, f) for f in ("motors", "gearboxes", "brakes", "cylinders")}
-        texts = {
-            key: "\n".join(filter(None, (getattr(self, key), getattr(other, key)))) for key in ("source", "licence")
-        }
-        return replace(self, name=f"{self.name} + {other.name}", **texts, **both)
+        source = "\n".join(filter(None, (self.source, other.source)))
+        licence = "\n".join(filter(None, (self.licence, other.licence)))
+        return replace(self, name=f"{self.name} + {other.name}", source=source, licence=licence, **both)
 
     def to_toml(self, path: str | Path | None = None) -> str:
         """The catalogue as TOML text, also written to `path` if given; what is not known is left out."""
