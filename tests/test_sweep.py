@@ -6,7 +6,6 @@ import json
 import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -27,9 +26,10 @@ from armwright.cli import app
 from armwright.errors import InputError, ModelError
 from armwright.sweep.chunks import compute, one, readied
 from armwright.sweep.design import DISTRIBUTIONS, DRAWN, design_of
-from armwright.sweep.engine import Progress, _in_turn, sweep
+from armwright.sweep.engine import sweep
 from armwright.sweep.measures import MEASURES
 from armwright.sweep.ready import ready
+from armwright.sweep.schedule import in_turn
 
 TEXT = """
 robot = "rr"
@@ -234,28 +234,6 @@ def test_threads_parts_and_processes_give_the_same_bits(
     assert contents(tmp_path / "parts") == undisturbed
 
 
-def test_a_cluster_gives_the_same_bits_and_outlives_a_worker(
-    study: aw.Study, undisturbed: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("armwright.sweep.engine.SECONDS", 2)
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
-    ) as cluster:
-        left = [cluster.workers[0].pid]
-
-        def kill(progress: Progress) -> None:
-            if progress.rows and left:
-                os.kill(left.pop(), signal.SIGKILL)
-
-        done = sweep(study, tmp_path / "cluster", cluster=cluster.scheduler_address, told=kill)
-        assert not left
-    assert done.rows == 100
-    assert contents(tmp_path / "cluster") == undisturbed
-    with pytest.raises(InputError, match="no Dask cluster answers"):
-        sweep(study, tmp_path / "none", cluster="tcp://127.0.0.1:9")
-
-
 def test_a_chunk_that_is_lost_with_its_worker_is_begun_again() -> None:
     """A few times, unless the cluster itself is gone."""
 
@@ -271,7 +249,7 @@ def test_a_chunk_that_is_lost_with_its_worker_is_begun_again() -> None:
                 future.set_result(number)
             return future
 
-        return list(_in_turn(submit, [0, 1, 2], 2, set, lambda error: alive and isinstance(error, ConnectionError)))
+        return list(in_turn(submit, [0, 1, 2], 2, set, lambda error: alive and isinstance(error, ConnectionError)))
 
     assert sorted(found(3, True)) == [0, 1, 2]
     for losses, alive in ((4, True), (1, False)):
