@@ -24,6 +24,7 @@ from typer.testing import CliRunner
 import armwright as aw
 from armwright.cli import app
 from armwright.errors import InputError, ModelError
+from armwright.files import Directory
 from armwright.sweep.chunks import compute, one, readied
 from armwright.sweep.design import DISTRIBUTIONS, DRAWN, design_of
 from armwright.sweep.engine import sweep
@@ -352,21 +353,19 @@ def test_a_second_process_on_a_folder_says_so_and_stops(study: aw.Study, tmp_pat
 def test_a_folder_that_cannot_be_written_is_told_and_keeps_what_it_has(
     study: aw.Study, undisturbed: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import armwright.sweep.folder as module  # noqa: PLC0415
+    sound, left = Directory.write, [9]
 
-    sound, left = module.write, [9]
-
-    def full(path: Path, data: bytes) -> Path:
+    def full(there: Directory, name: str, data: bytes) -> None:
         left[0] -= 1
         if left[0] < 0:
-            raise OSError(28, "No space left on device", str(path))
-        return sound(path, data)
+            raise OSError(28, "No space left on device", name)
+        sound(there, name, data)
 
-    monkeypatch.setattr(module, "write", full)
+    monkeypatch.setattr(Directory, "write", full)
     with pytest.raises(InputError, match=r"No space left on device; what was done before is kept"):
         sweep(study, tmp_path / "full", threads=1)
     assert 0 < len(contents(tmp_path / "full")) < 14
-    monkeypatch.setattr(module, "write", sound)
+    monkeypatch.setattr(Directory, "write", sound)
     sweep(study, tmp_path / "full", threads=1)
     assert contents(tmp_path / "full") == undisturbed
     (tmp_path / "file").write_text("")

@@ -21,6 +21,7 @@ from armwright.sweep.chunks import Chunk, compute, quietly, readied
 from armwright.sweep.cluster import computed_by_cluster
 from armwright.sweep.folder import Folder
 from armwright.sweep.schedule import AHEAD, RETRIES, in_turn
+from armwright.sweep.schema import columns_of
 from armwright.sweep.study import Study
 from armwright.sweep.workers import WorkerLostError, Workers
 
@@ -70,7 +71,7 @@ def sweep(
         kept.begin(found)
         if part is None:
             kept.tidy()
-        there = kept.done(numbers, mend=True)
+        there = kept.done(numbers, mend=True, columns=columns_of(found))
         sizes = {k: found.rows_of(k)[1] for k in numbers}
         before, total = sum(sizes[k] for k in there), sum(sizes.values())
         progress = Progress(before, total, before, 0)

@@ -22,6 +22,9 @@ WORST = 5
 MOST_TOLD = 12
 """Reasons for failures that are listed."""
 
+MOST_LETTERS = 300
+"""Of a reason."""
+
 TITLES = {
     INDICES: "Sobol indices: parts of the variance (Saltelli 2010, Jansen 1999), ± 95 %; base samples of which "
     "a rollout is missing or could not go on are left out whole",
@@ -46,15 +49,15 @@ def page(results: Results) -> str:
     if results.failed:
         tables.append(("Could not go on", [("row", "reason", "again"), *_failures(results)]))
     manifest = results.folder.manifest
-    title = manifest["name"] or f"Study of {results.robot.name}"
-    design = manifest["study"].get("design") or {}
+    title = manifest.name or f"Study of {results.robot.name}"
+    design = manifest.study.get("design", {})
     drawn = f", {design['method']}" if "method" in design else ""
     weak = [row[0] for row in used[1:] if row[-1].endswith(clouds.WEAK)]
     beyond = f"; beyond their limits: {', '.join(weak)}" if weak else ""
     introduction = (
         f"{results.count} of {results.of} rollouts of {results.robot.name}{drawn}, seed {design.get('seed', 0)}; "
-        f"{results.failed} could not go on{beyond}. armwright {manifest['identity']['armwright']}, study "
-        f"{manifest['digest'][:12]}."
+        f"{results.failed} could not go on{beyond}. armwright {manifest.identity['armwright']}, study "
+        f"{manifest.digest[:12]}."
     )
     return figures(title, introduction, [*clouds.plots(results), *_plots(good, names)], tables, "study")
 
@@ -128,9 +131,11 @@ def _worst(data: Mapping[str, Array], results: Results, names: tuple[str, ...]) 
 def _failures(results: Results) -> Iterator[tuple[str, ...]]:
     import pyarrow.dataset  # noqa: PLC0415
 
-    table = results.rows.scanner(columns=["row", "reason"], filter=~pyarrow.dataset.field("ok")).head(MOST_TOLD)
-    for entry in table.to_pylist():
-        yield str(entry["row"]), str(entry["reason"]), again(results, entry["row"])
+    with results.reading():
+        chosen = results.rows.scanner(columns=["row", "reason"], filter=~pyarrow.dataset.field("ok"))
+        listed = chosen.head(MOST_TOLD).to_pylist()
+    for entry in listed:
+        yield str(entry["row"]), str(entry["reason"])[:MOST_LETTERS], again(results, entry["row"])
 
 
 def again(results: Results, row: int) -> str:
@@ -148,5 +153,5 @@ def summary(results: Results) -> dict[str, Any]:
         "of_chunks": results.chunks,
         "failed": results.failed,
         "finished": results.finished,
-        "study": results.folder.manifest["digest"],
+        "study": results.folder.manifest.digest,
     }
