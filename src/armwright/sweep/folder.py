@@ -103,6 +103,7 @@ class Folder:
 
     def _same(self, found: Ready) -> None:
         if self.manifest.digest == found.digest:
+            self._same_rows(found)
             return
         differences = list(_differences(self.manifest.identity, found.identity))
         causes = [line for line in differences if not line.startswith("numbers:")]  # which follow from the others
@@ -113,6 +114,16 @@ class Folder:
             f"{self.path} has the results of another study:\n  {told}\nexpected the same; "
             "choose a new folder with -o, or take the change back"
         )
+
+    def _same_rows(self, found: Ready) -> None:
+        """Raise an InputError if the manifest has other rows than its study."""
+        said = self.manifest.rows, self.manifest.chunk, self.manifest.names
+        if said != (found.design.rows, found.chunk, found.design.names):
+            raise InputError(
+                f"{self.path / MANIFEST} says {said[0]} rows of {', '.join(said[2])}, and its study has "
+                f"{found.design.rows} of {', '.join(found.design.names)}; expected the same, so choose a new folder "
+                "with -o"
+            )
 
     @contextmanager
     def _part(self, part: str) -> Iterator[Directory | None]:

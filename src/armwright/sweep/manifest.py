@@ -114,6 +114,11 @@ class Manifest:
         table: Mapping[str, Any] = self.study.get("want", {})
         return table
 
+    @property
+    def every(self) -> int:
+        """Of every so many rollouts the histories are kept."""
+        return int(self.wanted.get("histories_every", 1))
+
     def _check(self) -> None:
         """Raise a ValueError unless its parts fit together."""
         _check_study(self.study)
@@ -182,8 +187,11 @@ def _check_study(study: Mapping[str, Any]) -> None:
             expected = " or ".join(kind.__name__ for kind in KINDS[key])
             raise ValueError(f"study {key} is a {type(value).__name__}; expected {expected}")
     _need(study, "vary", dict, "study ")
+    wanted = study.get("want", {})
+    if type(every := wanted.get("histories_every", 1)) is not int or every < 1:
+        raise ValueError(f"study want histories_every is {every!r}; expected a whole number, at least 1")
     for key in ("measures", "functions", "histories"):
-        names = study.get("want", {}).get(key, [])
+        names = wanted.get(key, [])
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             raise ValueError(f"study want {key}: expected a list of texts")
 

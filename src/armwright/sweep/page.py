@@ -75,8 +75,10 @@ def _plots(data: Mapping[str, Array], names: tuple[str, ...]) -> Iterator[Plot]:
         curves = []
         for name in columns:
             x = data[name][np.isfinite(data[name])]
-            if len(x) and x.min() < x.max():
-                counts, edges = np.histogram(x, BINS)
+            with np.errstate(all="ignore"):
+                edges = np.linspace(x.min(), x.max(), BINS + 1) if len(x) else np.zeros(2)
+            if np.isfinite(edges).all() and (np.diff(edges) > 0).all():  # else nothing varies, or by rounding
+                counts, _ = np.histogram(x, edges)
                 curves.append(Curve(name, ((edges[1:] + edges[:-1]) / 2).tolist(), (counts / len(x)).tolist()))
         if curves:
             yield Plot(f"{group}: distribution", group, "part of the rollouts", curves, height=300)
