@@ -524,6 +524,7 @@ WRONG = {
     "no deviation": ("[20, 0.1]", "[20, -1]", "deviation of the logarithm = -1 is not above zero"),
     "too few numbers": ("[20, 0.1]", "[20]", "expected 2 numbers"),
     "negative mass": ("{uniform = [0, 3]}", "{normal = [1, 1]}", r"row \d+ would have payload.mass = -.*expected zero or more everywhere"),
+    "lists in a list": ("[0.0, 0.1, 0.2]", "[[0.0, 0.1], [0.2]]", "no list of numbers"),
     "not finite": ("[0.0, 0.1, 0.2]", "[0.0, inf]", "inf is not finite"),
     "no list": ("[0.0, 0.1, 0.2]", '["a"]', "no list of numbers"),
     "unknown method": ("sobol", "sobel", "did you mean 'sobol'"),

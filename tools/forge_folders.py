@@ -83,6 +83,9 @@ measures = ["peak_torque"]
 """,
 }
 
+MANY = 20_000_000
+"""Rows that a small file may have."""
+
 JUNK: tuple[Any, ...] = (
     *(None, True, -1, 0, 1, 7, 1e12, 10**12, 10**18, 10**400, 1e308, -1e308, float("nan"), float("inf"), 0.5),
     *("", "x", "\0", "\ud800", "\x1b[31m", "<script>", "../../../etc/passwd", "a" * 100_000, "9" * 400),
@@ -248,11 +251,9 @@ def column(name: str, values: Any) -> Callable[[pyarrow.Table], pyarrow.Table]:
 
 
 def many(table: pyarrow.Table) -> pyarrow.Table:
-    """Twenty million rows in a small file."""
-    zeros = {
-        name: pyarrow.nulls(20_000_000, kind) for name, kind in zip(table.schema.names, table.schema.types, strict=True)
-    }
-    return pyarrow.table({**zeros, "row": np.zeros(20_000_000, np.int64)})
+    """Millions of rows in a small file."""
+    zeros = {name: pyarrow.nulls(MANY, kind) for name, kind in zip(table.schema.names, table.schema.types, strict=True)}
+    return pyarrow.table({**zeros, "row": np.zeros(MANY, np.int64)})
 
 
 def numbers(value: float) -> Callable[[pyarrow.Table], pyarrow.Table]:

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from armwright.errors import ModelError
 
@@ -50,15 +51,26 @@ def contents(path: str | Path, largest: int) -> bytes:
 
 def _all_of(handle: int, path: str | Path, largest: int) -> bytes:
     """What a handle reads, which is closed."""
+    with _regular(handle, path, largest) as file:
+        data = file.read(largest + 1)
+    _check_size(len(data), path, largest)
+    return data
+
+
+@contextmanager
+def _regular(handle: int, path: str | Path, largest: int) -> Iterator[BinaryIO]:
+    """A file by its handle, which is closed afterwards; an OSError if it is not regular, or too large."""
     with open(handle, "rb") as file:
         info = os.fstat(handle)
         _check(info.st_mode, path)
-        data = file.read(largest + 1) if info.st_size <= largest else b""
-    if max(info.st_size, len(data)) > largest:
+        _check_size(info.st_size, path, largest)
+        yield file
+
+
+def _check_size(size: int, path: str | Path, largest: int) -> None:
+    if size > largest:
         unit, shift = ("MB", 20) if largest >= 10 << 20 else ("kB", 10)
-        got = max(info.st_size, len(data)) >> shift
-        raise OSError(errno.EFBIG, f"it has {got} {unit}; expected at most {largest >> shift}", str(path))
-    return data
+        raise OSError(errno.EFBIG, f"it has {size >> shift} {unit}; expected at most {largest >> shift}", str(path))
 
 
 def write(path: str | Path, content: str | bytes) -> Path:
@@ -113,8 +125,15 @@ class Directory:
 
     def read(self, name: str, largest: int) -> bytes:
         """All of a regular file, as `contents` reads it."""
+        with self.reading(name, largest) as file:
+            return file.read(largest)
+
+    @contextmanager
+    def reading(self, name: str, largest: int) -> Iterator[BinaryIO]:
+        """A regular file to be read, of which there is no more than that."""
         _check(self.mode(name) or stat.S_IFREG, self.path / name)
-        return _all_of(self.open(name, os.O_RDONLY), self.path / name, largest)
+        with _regular(self.open(name, os.O_RDONLY), self.path / name, largest) as file:
+            yield file
 
     def write(self, name: str, data: bytes) -> None:
         """Write a file beside the old one and rename it, as `write` does."""

@@ -173,7 +173,11 @@ class Folder:
             if stat.S_ISLNK(there.mode(name) or 0):
                 raise InputError(f"{self.path / part / name}: {LINK}")
             try:
-                data = there.read(name, MOST_BYTES)
+                with there.reading(name, MOST_BYTES) as file:
+                    if not expected.promises(part == HISTORIES, number, file):
+                        return False
+                    file.seek(0)
+                    data = file.read(MOST_BYTES)
             except OSError:
                 return False
         return self._sum(part, number, data) == wanted and expected.holds(part == HISTORIES, number, data)
@@ -190,7 +194,7 @@ class Folder:
 
     @property
     def _parts(self) -> tuple[str, ...]:
-        return (HISTORIES, ROWS) if self.manifest.wanted.get("histories") else (ROWS,)
+        return (HISTORIES, ROWS) if self.manifest.histories else (ROWS,)
 
     def put(self, chunk: Chunk) -> None:
         """Keep the results of a chunk, its rows last: they say that it is done."""
@@ -277,6 +281,7 @@ def _written(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        path = Path(error.filename) if isinstance(error, NotADirectoryError) else path  # a part of it
         raise InputError(
             f"cannot write {path}: {error.strerror or error}; what was done before is kept, so mend that and run the "
             "same command again"

@@ -9,9 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
+from armwright.model import toml
+from armwright.robot import Robot
 from armwright.sweep.design import MOST_ROWS
+from armwright.sweep.measures import DEFAULT_MEASURES
 from armwright.sweep.ready import Ready
 from armwright.sweep.study import KEYS, digest_of
 
@@ -98,6 +102,11 @@ class Manifest:
         check_size(data)
         return data
 
+    @cached_property
+    def model(self) -> Robot:
+        """The robot, with its payload and gravity, and its actuators, the first where there are several."""
+        return robot_in(self.robot)
+
     @property
     def chunk(self) -> int:
         """Rows of a chunk; the last may have fewer."""
@@ -109,15 +118,26 @@ class Manifest:
         return first, min(self.chunk, self.rows - first)
 
     @property
-    def wanted(self) -> Mapping[str, Any]:
-        """What is wanted of each rollout."""
-        table: Mapping[str, Any] = self.study.get("want", {})
-        return table
+    def measures(self) -> tuple[str, ...]:
+        return tuple(self._wanted.get("measures", DEFAULT_MEASURES))
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        return tuple(self._wanted.get("functions", ()))
+
+    @property
+    def histories(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self._wanted.get("histories", ())))
 
     @property
     def every(self) -> int:
         """Of every so many rollouts the histories are kept."""
-        return int(self.wanted.get("histories_every", 1))
+        return int(self._wanted.get("histories_every", 1))
+
+    @property
+    def _wanted(self) -> Mapping[str, Any]:
+        table: Mapping[str, Any] = self.study.get("want", {})
+        return table
 
     def _check(self) -> None:
         """Raise a ValueError unless its parts fit together."""
@@ -143,6 +163,11 @@ class Manifest:
             raise ValueError("its robot and that of its identity differ")
         if digest_of(self.identity) != self.digest:
             raise ValueError("its digest is not that of its identity")
+
+
+def robot_in(text: str) -> Robot:
+    """The robot of a text in a manifest."""
+    return Robot.from_fields(toml.parse(text, "robot", visuals=False))
 
 
 def check_size(data: bytes) -> None:

@@ -36,7 +36,12 @@ HEADS = ("measure", "least", "5 %", "median", "95 %", "largest")
 
 
 def page(results: Results) -> str:
-    """The page of what there is of a study."""
+    """The page of what there is of a study, whatever its numbers."""
+    with np.errstate(all="ignore"):
+        return _page(results)
+
+
+def _page(results: Results) -> str:
     names = results.wanted
     data = results.columns(("row", "ok", *results.varied, *names))
     good = {name: x[data["ok"]] for name, x in data.items()}
@@ -75,8 +80,7 @@ def _plots(data: Mapping[str, Array], names: tuple[str, ...]) -> Iterator[Plot]:
         curves = []
         for name in columns:
             x = data[name][np.isfinite(data[name])]
-            with np.errstate(all="ignore"):
-                edges = np.linspace(x.min(), x.max(), BINS + 1) if len(x) else np.zeros(2)
+            edges = np.linspace(x.min(), x.max(), BINS + 1) if len(x) else np.zeros(2)
             if np.isfinite(edges).all() and (np.diff(edges) > 0).all():  # else nothing varies, or by rounding
                 counts, _ = np.histogram(x, edges)
                 curves.append(Curve(name, ((edges[1:] + edges[:-1]) / 2).tolist(), (counts / len(x)).tolist()))

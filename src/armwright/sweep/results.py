@@ -11,12 +11,12 @@ from typing import Any
 
 from armwright.algebra import Array
 from armwright.errors import InputError, unknown
-from armwright.model import toml
 from armwright.robot import Robot
 from armwright.sweep.chunks import arrow_of
 from armwright.sweep.design import Design, design_of
 from armwright.sweep.drives import Drives, drives_of
 from armwright.sweep.folder import HISTORIES, ROWS, Folder
+from armwright.sweep.manifest import robot_in
 from armwright.sweep.sensitivity import Indices, indices_of
 from armwright.sweep.study import Study
 
@@ -52,12 +52,12 @@ class Results:
         }
         if manifest.bare is None:
             return Study(robot=self.robot, **where, **said)
-        return Study(robot=_robot(manifest.bare), actuators=manifest.actuators, **where, **said)
+        return Study(robot=robot_in(manifest.bare), actuators=manifest.actuators, **where, **said)
 
     @property
     def robot(self) -> Robot:
         """As the study has it, with its payload and gravity, and its actuators, the first where there are several."""
-        return _robot(self.folder.manifest.robot)
+        return self.folder.manifest.model
 
     @cached_property
     def drives(self) -> Drives:
@@ -165,10 +165,6 @@ class Results:
             raise InputError(f"{self.folder.path} has no whole chunk yet; run the study first")
         with self.reading():
             return pyarrow.dataset.dataset(chosen, format="parquet")
-
-
-def _robot(text: str) -> Robot:
-    return Robot.from_fields(toml.parse(text, "robot", visuals=False))
 
 
 def open_study(folder: str | Path, allow_functions: bool = False) -> Results:

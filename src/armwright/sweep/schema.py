@@ -6,20 +6,28 @@ names and types of its columns, how many rows it has (before any is read), and w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from armwright.algebra import Array
+from armwright.robot import Robot
 from armwright.sweep.chunks import arrow_of
 from armwright.sweep.manifest import Manifest
-from armwright.sweep.measures import DEFAULT_MEASURES, MEASURES
+from armwright.sweep.measures import MEASURES
 from armwright.sweep.ready import Ready
 
 MOST_RECORDS = 1 << 27
 """Rows of a file of histories."""
+
+MOST_FOOTER_BYTES = 64 << 20
+"""Of the end of a file, which has its columns and the study."""
+
+SPARE = 1 << 20
+"""Bytes of a file besides its data: indices that other versions of pyarrow may write."""
 
 TEXTS, FLAGS, NUMBERS = ("reason",), ("ok",), ("row",)
 PHYSICAL = {"int64": "INT64", "bool": "BOOLEAN", "string": "BYTE_ARRAY", "double": "DOUBLE"}
@@ -27,12 +35,23 @@ PHYSICAL = {"int64": "INT64", "bool": "BOOLEAN", "string": "BYTE_ARRAY", "double
 
 def columns_of(found: Ready) -> tuple[str, ...]:
     """The columns of the rows of a study, in their order."""
-    robot, names = found.robot, list[str]()
-    for name in dict.fromkeys(found.measures):
-        count = robot.nq if name == "final_q" else robot.n
-        names += [name] if MEASURES[name].alone else [f"{name}{k + 1}" for k in range(count)]
     of_functions = [column for columns in found.columns for column in columns]
-    return tuple(dict.fromkeys(("row", *found.design.names, "ok", "reason", "reached", *names, *of_functions)))
+    return tuple(dict.fromkeys((*_measured(found.design.names, found.measures, found.robot), *of_functions)))
+
+
+def _measured(names: Iterable[str], measures: Iterable[str], robot: Robot) -> tuple[str, ...]:
+    """The columns of what varies and what is measured."""
+    numbers = [
+        column
+        for name in dict.fromkeys(measures)
+        for column in ([name] if name in MEASURES and MEASURES[name].alone else _numbered(name, robot))
+    ]
+    return ("row", *names, "ok", "reason", "reached", *numbers)
+
+
+def _numbered(name: str, robot: Robot) -> list[str]:
+    """A column for each joint, or for each entry of q."""
+    return [f"{name}{k + 1}" for k in range(robot.nq if name in ("q", "final_q") else robot.n)]
 
 
 @dataclass(frozen=True)
@@ -40,42 +59,52 @@ class Expected:
     """What the files of the chunks of a study must have."""
 
     manifest: Manifest
-    columns: dict[bool, tuple[str, ...]] = field(default_factory=dict)
-    """Those of histories and of rows, once they are known: all files have the same."""
+    columns: dict[bool, tuple[str, ...]]
+    """Those of histories and of rows, as far as they are known: all files have the same."""
 
     @classmethod
     def of(cls, manifest: Manifest, rows: tuple[str, ...] | None) -> Expected:
         """What a manifest expects; of its rows exactly these columns, if they are given."""
-        return cls(manifest, {} if rows is None else {False: rows})
+        histories = [column for name in manifest.histories for column in _numbered(name, manifest.model)]
+        columns = {True: ("row", "t", *histories)}
+        if rows is not None:
+            columns[False] = rows
+        elif not manifest.functions:
+            columns[False] = _measured(manifest.names, manifest.measures, manifest.model)
+        return cls(manifest, columns)
 
-    def holds(self, histories: bool, number: int, data: bytes) -> bool:
-        """Whether a file is of a chunk."""
-        arrow, parquet = arrow_of()
+    def promises(self, histories: bool, number: int, file: BinaryIO) -> bool:
+        """Whether the end of a file says that it is of a chunk, and no longer than its data; nothing else is read."""
         if not 0 <= number < self.manifest.chunks:
             return False
         try:
+            size = file.seek(-8, os.SEEK_END) + 8
+            if int.from_bytes(file.read(4), "little") > MOST_FOOTER_BYTES:
+                return False
+            found = arrow_of()[1].ParquetFile(file)
+            return self._fits(histories, _columns(found)) and size <= _size(found.metadata) + SPARE
+        except Exception:  # whatever a stranger's file does
+            return False
+
+    def holds(self, histories: bool, number: int, data: bytes) -> bool:
+        """Whether a file has the rows of a chunk."""
+        arrow, parquet = arrow_of()
+        try:
             file = parquet.ParquetFile(arrow.BufferReader(data))
-            names = _columns(file)
-            fits = self._fits(histories, names) and self._has_rows(histories, number, file)
+            fits = self._has_rows(histories, number, file)
         except Exception:  # whatever a stranger's file does
             return False
         if fits:
-            self.columns.setdefault(histories, names)
+            self.columns.setdefault(histories, tuple(file.schema_arrow.names))
         return fits
 
     def _fits(self, histories: bool, names: tuple[str, ...]) -> bool:
         if histories in self.columns:
             return names == self.columns[histories]
-        left = iter(names)
-        wanted = self.manifest.wanted
-        if histories:
-            begin: tuple[str, ...] = ("row", "t")
-            several = wanted.get("histories", [])
-            return _begins(left, begin) and _numbered(list(left), several, ())
-        begin = ("row", *self.manifest.names, "ok", "reason", "reached")
-        measures = wanted.get("measures", DEFAULT_MEASURES)
-        functions = [name.partition(":")[2] for name in wanted.get("functions", ())]
-        return _begins(left, begin) and _numbered(list(left), measures, functions)
+        begin = _measured(self.manifest.names, self.manifest.measures, self.manifest.model)
+        functions = [name.partition(":")[2] for name in self.manifest.functions]
+        own = [name.partition(".")[0] for name in names[len(begin) :]]  # a function may give several numbers by name
+        return names[: len(begin)] == begin and set(own) == {name.partition(".")[0] for name in functions}
 
     def _has_rows(self, histories: bool, number: int, file: Any) -> bool:
         first, count = self.manifest.rows_of(number)
@@ -85,6 +114,14 @@ class Expected:
         every = self.manifest.every
         expected = np.arange(-(-first // every) * every, first + count, every) if stored >= count // every else None
         return expected is not None and stored <= MOST_RECORDS and np.array_equal(np.unique(_rows(file)), expected)
+
+
+def _size(stored: Any) -> int:
+    """The bytes of a file, as its end has them."""
+    groups = [stored.row_group(k) for k in range(stored.num_row_groups)]
+    columns = (group.column(k) for group in groups for k in range(stored.num_columns))
+    size: int = stored.serialized_size + sum(column.total_compressed_size for column in columns)
+    return size
 
 
 def _rows(file: Any) -> Array:
@@ -107,28 +144,3 @@ def _columns(file: Any) -> tuple[str, ...]:
         if (str(kinds[k]), column.path, column.physical_type) != (kind, name, PHYSICAL[kind]):
             raise ValueError(f"{name} is no {kind}")
     return names
-
-
-def _begins(left: Iterator[str], begin: tuple[str, ...]) -> bool:
-    return all(next(left, None) == name for name in begin)
-
-
-def _numbered(names: list[str], measures: Any, functions: Any) -> bool:
-    """Whether names are those of measures, each with one column or one for each joint, and then those of functions."""
-    k = 0
-    for measure in dict.fromkeys(measures):
-        begin = k
-        if measure not in MEASURES or not MEASURES[measure].alone:
-            while k < len(names) and names[k] == f"{measure}{k - begin + 1}":
-                k += 1
-        elif names[k : k + 1] == [measure]:
-            k += 1
-        if k == begin:
-            return False
-    for function in dict.fromkeys(functions):
-        begin = k
-        while k < len(names) and (names[k] == function or names[k].startswith(f"{function}.")):
-            k += 1
-        if k == begin:
-            return False
-    return k == len(names)
