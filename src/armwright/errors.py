@@ -104,6 +104,10 @@ class CacheWarning(ArmwrightWarning):
     """What was kept on disk, or where, cannot be trusted and is not used."""
 
 
+class ClusterWarning(ArmwrightWarning):
+    """Others can run code as this user by way of a cluster."""
+
+
 class ModelWarning(ArmwrightWarning):
     """The robot can be computed with, but its description looks wrong."""
 
