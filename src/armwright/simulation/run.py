@@ -227,6 +227,26 @@ class Run:
         except (OSError, TypeError, ValueError) as error:
             raise InputError(f"cannot write the page to {path!r}: {error}") from None
 
+    def to_video(
+        self,
+        path: str | Path,
+        size: tuple[int, int] = (1280, 720),
+        rate: float = 25.0,
+        speed: float = 1.0,
+        azimuth: float = -55.0,
+        elevation: float = 18.0,
+    ) -> Path:
+        """Write the motion as a film for slides, GIF or MP4 (by ffmpeg); return its path.
+
+        size                pixels
+        rate                pictures a second
+        speed               seconds of the motion that go by in a second of the film
+        azimuth, elevation  degrees from which it is seen: around z, and above the floor
+        """
+        from armwright.simulation.film import film  # noqa: PLC0415  (Pillow is wanted by those who want films)
+
+        return film(self, path, size, rate, speed, (azimuth, elevation))
+
     def view(
         self, *others: Run, host: str = "127.0.0.1", port: int | None = None, browser: bool | None = None
     ) -> Viewer:
