@@ -218,7 +218,7 @@ class Robot(Description):
         size                pixels
         azimuth, elevation  degrees from which it is seen: around z, and above the floor
         """
-        from armwright.scene.raster import Camera, Stage, write_picture  # noqa: PLC0415  (as for `plot`)
+        from armwright.scene import Camera, Stage, write_picture  # noqa: PLC0415  (as for `plot`)
 
         at = self.neutral if q is None else checked("q", q, (self.nq,), np.dtype(float), "one pose")
         check_finite("q", at)

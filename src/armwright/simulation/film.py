@@ -10,7 +10,7 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.errors import InputError
 from armwright.progress import counted_off
-from armwright.scene.raster import Camera, Stage, write_film
+from armwright.scene import Camera, Stage, write_film
 
 if TYPE_CHECKING:
     from armwright.simulation.run import Run
