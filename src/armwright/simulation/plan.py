@@ -47,7 +47,7 @@ FIRST_STEP = 1e-3
 
 FIXED = ("step",)
 CHOSEN = ("rtol", "atol", "max_step")
-OTHERS = {**dict.fromkeys(STIFF, CHOSEN), "taylor": ("rtol", "max_step"), "semi_implicit_euler": FIXED}
+OTHERS = {**dict.fromkeys((*STIFF, "taylor"), CHOSEN), "semi_implicit_euler": FIXED}
 """Integrators besides the Runge-Kutta methods, and which options each can honour."""
 
 
@@ -246,7 +246,7 @@ def settings(integrator: str, rtol: Any = None, atol: Any = None, step: Any = No
     for name, value in given.items():
         if value is not None and name not in honoured:
             how = "with step= its steps are given" if pair else "its steps are given" if honoured == FIXED else ""
-            how = how or ("it chooses its steps; max_step= bounds them" if name == "step" else "rtol= is all it knows")
+            how = how or "it chooses its steps; max_step= bounds them"
             raise InputError(f"{name} = {value!r} has no meaning for {integrator}: {how}; leave {name}= out")
     if honoured == FIXED and step is None:
         raise InputError(f"{integrator} has no error estimate: give step=, such as step=0.001")

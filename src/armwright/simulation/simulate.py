@@ -59,7 +59,7 @@ def simulate(
     duration    seconds; by default as long as the law's trajectory or table lasts
     integrator  a name of `armwright.integrate.methods()`, "radau", "bdf", "taylor" or "semi_implicit_euler"
     rtol, atol  error of positions and velocities (and of what the law remembers) allowed per step: 1e-9, and rtol/1000;
-                the Taylor series has 2.2e-16 by default, and no atol
+                the Taylor series has an rtol of 2.2e-16 by default
     step        the length of fixed steps instead; between two records they are equal, and none is longer than this
     every       seconds between records
     events      of `armwright.events`, compiled with the motion, or `armwright.integrate.Event`s, Python functions of

@@ -181,7 +181,7 @@ def _taylor(asked: Asked) -> Solution:
         raise InputError(f"the Taylor method needs a law that can be compiled, for up to {unrolled()} joints")
     assert plan.how.rtol is not None
     series = taylor_of(plan.shared.robot, plan.numbers.form, plan.shared.names, max(plan.how.rtol, EPS))
-    options = {"max_step": plan.how.max_step, "numbers": plan.inputs[0]}
+    options = {"atol": plan.how.atol, "max_step": plan.how.max_step, "numbers": plan.inputs[0]}
     solution: Solution = series.solve(*asked.span, **options, **asked.output)
     return solution
 

@@ -190,13 +190,13 @@ class _Writer(Measuring):
         size, way = self.call("fabs", lane["h"]), self.call("fabs", left)
         arrives, short = self.ahead(size, way)
         whole = self.choose(short, self.of("fmul", left, t.splat(0.5)), self.call("copysign", size, left))
-        length = self.choose(active, self.choose(arrives, left, whole), t.splat(0.0))
+        end = self.choose(arrives, "%goal", self.of("fadd", lane["t"], whole))
+        length = self.choose(active, self.of("fsub", end, lane["t"]), t.splat(0.0))  # far from zero, t is coarse
         self.stages(lane["t"], length, self.first)
         err = self.error(length)
         accept = self.both(active, self.true("ole", err, t.splat(1.0)))
         reject = self.both(active, self.true("ugt", err, t.splat(1.0)))
         self.project()
-        end = self.choose(arrives, "%goal", self.of("fadd", lane["t"], length))
         if self.watch:
             self.passed(lane["t"], length, end, accept)
             end = self.load("%instant", "0")
