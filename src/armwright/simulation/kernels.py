@@ -9,7 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 from armwright.backends.interface import Gauge, Kernel, Rollout, Watch, backend
-from armwright.integrate import Taylor, method
+from armwright.errors import InputError
+from armwright.graph.program import Program
+from armwright.integrate import POLYNOMIALS, Taylor
+from armwright.integrate.jets import increment, steps_of
 from armwright.robot import Robot
 from armwright.simulation.events import Quantities
 from armwright.simulation.measures import INTEGRALS, LARGEST, Gauged, sizes_of
@@ -19,7 +22,7 @@ from armwright.torque import Form, Law
 KEPT = 32
 """How many of each are kept."""
 
-TARGET = "cpu"
+TARGET, CARD = "cpu", "cuda"
 
 
 def kept(make: Callable[..., Any]) -> Callable[..., Any]:
@@ -68,15 +71,32 @@ def rollout_of(
     gauges: Gauged | None = None,
 ) -> Rollout:
     """The whole motion as one loop, with events that end it and what is measured of it."""
+    if integrator in POLYNOMIALS and target == CARD:
+        raise InputError(f"{integrator} is compiled for CPUs; expected a Runge-Kutta method for target={target!r}")
     beside = {name: form for name, form in (("events", events), ("gauges", gauges)) if form is not None}
-    motion, steps = motion_of(robot, law, vary, known, **beside), method(integrator).steps(fixed)
+    motion, steps = motion_of(robot, law, vary, known, **beside), steps_of(integrator, fixed)
     watch = None if events is None else Watch(motion.program(*motion.watched), directions)
     gauge = None
     if gauges is not None:
         sizes = sizes_of(gauges.of.gauges, robot.n)
         largest, integrals = (sum(n for name, n in sizes.items() if name in some) for some in (LARGEST, INTEGRALS))
         gauge = Gauge(motion.program(*motion.gauged), largest, integrals)
-    return backend(target).rollout(derivative(motion), steps, layout_of(robot, law), watch, gauge, dtype)
+    program = increments(motion, integrator) if integrator in POLYNOMIALS else derivative(motion)
+    return backend(target).rollout(program, steps, layout_of(robot, law), watch, gauge, dtype)
+
+
+def increments(motion: Driven, integrator: str) -> Program:
+    """Return a step of Taylor polynomials, one order for positions and one for all else, over its length."""
+    of_positions, of_others = POLYNOMIALS[integrator]
+    layout = motion.layout
+    positions = layout["q"].stop
+    program = derivative(motion, fence=False)
+    return increment(program, [of_positions] * positions + [of_others] * (layout.size - positions))
+
+
+@kept
+def increments_of(robot: Robot, law: Form[Law], known: tuple[str, ...], integrator: str) -> Kernel:
+    return backend(TARGET).kernel(increments(motion_of(robot, law, (), known), integrator), "float64")
 
 
 @kept

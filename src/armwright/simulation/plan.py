@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Array
 from armwright.arrays import numbers
 from armwright.errors import InputError, unknown
-from armwright.integrate import STIFF, method, methods
+from armwright.integrate import POLYNOMIALS, STIFF, method, methods
 from armwright.layout import Layout
 from armwright.lazy import cached_property
 from armwright.model.family import Family, family
@@ -47,7 +47,13 @@ FIRST_STEP = 1e-3
 
 FIXED = ("step",)
 CHOSEN = ("rtol", "atol", "max_step")
-OTHERS = {**dict.fromkeys((*STIFF, "taylor"), CHOSEN), "semi_implicit_euler": FIXED}
+COMPILED = (*methods(), *POLYNOMIALS)
+"""Integrators that are compiled with the dynamics, where the torque law can be."""
+
+OTHERS = {
+    **dict.fromkeys((*STIFF, "taylor"), CHOSEN),
+    **dict.fromkeys((*POLYNOMIALS, "semi_implicit_euler"), FIXED),
+}
 """Integrators besides the Runge-Kutta methods, and which options each can honour."""
 
 
