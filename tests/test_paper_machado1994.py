@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from armwright.simulation.motion import derivative
 from armwright.study import papers
 from armwright.study.papers import machado1994
 from armwright.study.papers.finding import Verdict
+from armwright.study.papers.judgement import Against
 from armwright.study.work_precision import (
     MethodLine,
     Point,
@@ -130,10 +132,14 @@ def test_nothing_that_held_is_lost_and_every_verdict_could_be_another(monkeypatc
     assert_kept(study)
     findings = {finding.key: finding for finding in study.findings}
     assert len([key for key in findings if key.startswith("table 1")]) == 25
-    assert all(finding.verdict is Verdict.EQUAL for key, finding in findings.items() if key.startswith("table 1"))
+    for key, finding in findings.items():
+        if key.startswith("table 1"):  # stand-ins were chosen by their stages, which says nothing of Butcher's
+            assert finding.verdict is (Verdict.UNCHECKABLE if "RKB" in key else Verdict.EQUAL)
     slopes = [finding for key, finding in findings.items() if "order of convergence" in key]
     assert len(slopes) == 25 + 14
-    assert {f.verdict for f in slopes} == {Verdict.HOLDS} and {f.published for f in slopes} == {"-"}
+    assert {f.verdict for f in slopes} == {Verdict.HOLDS} and {f.against for f in slopes} == {Against.THEORY}
+    heyoka = [curve for plot in study.plots for curve in plot.curves if curve.name == "heyoka"]
+    assert not find_spec("heyoka") or [len(curve.x) for curve in heyoka] == [4] * len(heyoka) != []
     assert findings["equation (14): exponent of TOL/LTE"].verdict is Verdict.DIFFERS
     assert {plot.title.split(":")[0] for plot in study.plots} >= {f"Figure {k}" for k in range(2, 8)}
     assert study.page().count("<figure") == len(study.plots)
