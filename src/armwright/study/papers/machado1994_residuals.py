@@ -9,6 +9,7 @@ momentum of joint 1, about whose axis nothing acts.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ STEPS = (0.1, 0.05, 0.025)
 COMPARED = 0.05
 """The step with which all methods are compared."""
 
-START = {"q0": [0.3, 0.8], "qd0": [0.5, 1.5], "duration": 10.0, "every": 0.1}
+START: dict[str, Any] = {"q0": [0.3, 0.8], "qd0": [0.5, 1.5], "duration": 10.0, "every": 0.1}
 APART = 10.0
 """If an index told the error, error over index would be much the same for all methods."""
 
@@ -43,8 +44,8 @@ class Residuals:
 def measured(arm: Robot, exact: Run, integrator: str, step: float) -> Residuals:
     run = aw.simulate(arm, **START, integrator=integrator, step=step)
     energy, momentum = run.energy, momentum_1(run)
-    left = (float(np.abs(x / x[0] - 1).max()) for x in (energy, momentum))
-    return Residuals(*left, float(np.abs(run.q - exact.q).max()))
+    of_energy, of_momentum = (float(np.abs(x / x[0] - 1).max()) for x in (energy, momentum))
+    return Residuals(of_energy, of_momentum, float(np.abs(run.q - exact.q).max()))
 
 
 def momentum_1(run: Run) -> Array:
