@@ -128,6 +128,12 @@ def test_three_of_the_ten_printed_crossings_do_not_follow_from_the_printed_formu
     assert [found[f"{name} by the printed formulas"] for name in names] == ["16", "15", "18"]
 
 
+def test_walker_and_orins_count_and_our_form_of_it_stand_apart() -> None:
+    found = {f.what: f.obtained for f in (*mohan2007.recounted_rows(), mohan2007.own_form())}
+    assert found["Walker, Orin: n = 6, recounted"].startswith("604 M 487 A")
+    assert found["Walker, Orin beside composite_body: n = 6, recounted"].startswith("407 M 351 A")
+
+
 def test_slender_links_save_sums_but_no_products_per_link() -> None:
     slender = [mohan2007.count_slender(n) for n in (5, 6)]
     anyone = [count_without_bias("denoc", n) for n in (5, 6)]

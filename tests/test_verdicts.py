@@ -197,6 +197,8 @@ def assert_published_is_printed(finding: Finding) -> None:
         assert shown == pytest.approx(finding.judgement.value, rel=digits), finding.key
     if finding.against in (Against.NUMBER, Against.PRINT, Against.PROTOTYPE):
         assert finding.expected != "-", finding.key
+    if finding.against is Against.PRINT:
+        assert finding.row[COLUMNS.index("obtained")] == "-", finding.key
 
 
 def assert_kept(study: Study) -> None:
