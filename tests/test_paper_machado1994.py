@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -22,6 +21,7 @@ from armwright.study.papers import machado1994
 from armwright.study.papers.finding import Verdict
 from armwright.study.papers.judgement import Against
 from armwright.study.work_precision import (
+    SERIES_TOLERANCES,
     MethodLine,
     Point,
     TimedMotion,
@@ -29,6 +29,7 @@ from armwright.study.work_precision import (
     fixed_line,
     pair_line,
     polynomial_line,
+    series_line,
     work_precision,
 )
 from armwright.torque import as_law
@@ -105,6 +106,14 @@ def test_the_compiled_rule_is_rule_14(name, long):
         assert compiled.evaluations == pytest.approx(plain.statistics.evaluations, rel=0.15)
 
 
+def test_the_series_of_heyoka_has_a_point_for_every_tolerance(long):
+    """The arm falls from a level rest, where half of all coefficients vanish."""
+    pytest.importorskip("heyoka", reason="heyoka is not installed")
+    points = series_line(long).points
+    assert [point.setting for point in points] == list(SERIES_TOLERANCES)
+    assert all(point.error < max(point.setting, 1e-12) for point in points)
+
+
 def test_the_tenth_order_shows_with_50_digits():
     """In double precision rounding begins where the slope settles."""
     program = derivative(motion_of(aw.load("rr"), as_law(None, 2)))
@@ -138,8 +147,6 @@ def test_nothing_that_held_is_lost_and_every_verdict_could_be_another(monkeypatc
     slopes = [finding for key, finding in findings.items() if "order of convergence" in key]
     assert len(slopes) == 25 + 14
     assert {f.verdict for f in slopes} == {Verdict.HOLDS} and {f.against for f in slopes} == {Against.THEORY}
-    heyoka = [curve for plot in study.plots for curve in plot.curves if curve.name == "heyoka"]
-    assert not find_spec("heyoka") or [len(curve.x) for curve in heyoka] == [4] * len(heyoka) != []
     assert findings["equation (14): exponent of TOL/LTE"].verdict is Verdict.DIFFERS
     assert {plot.title.split(":")[0] for plot in study.plots} >= {f"Figure {k}" for k in range(2, 8)}
     assert study.page().count("<figure") == len(study.plots)

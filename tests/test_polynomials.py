@@ -96,6 +96,16 @@ def test_quaternions_stay_unit_and_lose_no_order(robot: aw.Robot) -> None:
         np.testing.assert_allclose(np.linalg.norm(run.q[:, ball.circle], axis=1), 1, rtol=0, atol=1e-15)
 
 
+def test_a_loop_that_is_stretched_ends_a_run() -> None:
+    arm = aw.load("five_bar")
+    asked = {"q0": arm.neutral, "qd0": [3.0, -3.0], "duration": 2.0}
+    with pytest.raises(aw.SimulationError, match="has reached the end of its range") as exact:
+        aw.simulate(arm, **asked)
+    with pytest.raises(aw.SimulationError, match=r"has reached the end of its range|diverges") as caught:
+        aw.simulate(arm, **asked, integrator="T4,4", step=0.001)
+    assert caught.value.run.t[-1] == pytest.approx(exact.value.t, abs=0.02)
+
+
 def called(t: float, q: Array, qd: Array) -> Array:
     return -qd
 

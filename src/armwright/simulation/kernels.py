@@ -6,14 +6,19 @@ A law comes without its numbers (`torque.Form`), which are further inputs of wha
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from armwright.backends.interface import Gauge, Kernel, Rollout, Watch, backend
 from armwright.errors import InputError
+from armwright.formulations.parts.coordinates import placed
+from armwright.graph.expression import Expr
 from armwright.graph.program import Program
+from armwright.graph.replay import replay
 from armwright.integrate import POLYNOMIALS, Taylor
 from armwright.integrate.jets import increment, steps_of
 from armwright.robot import Robot
+from armwright.simulation.ending import fenced
 from armwright.simulation.events import Quantities
 from armwright.simulation.measures import INTEGRALS, LARGEST, Gauged, sizes_of
 from armwright.simulation.motion import Driven, derivative, driven, jacobian, layout_of, view
@@ -86,12 +91,34 @@ def rollout_of(
 
 
 def increments(motion: Driven, integrator: str) -> Program:
-    """Return a step of Taylor polynomials, one order for positions and one for all else, over its length."""
+    """Return a step of Taylor polynomials, one order for positions and one for all else, over its length.
+
+    It is not finite where a loop is at its end when the step begins: within a step nothing jumps.
+    """
     of_positions, of_others = POLYNOMIALS[integrator]
     layout = motion.layout
     positions = layout["q"].stop
-    program = derivative(motion, fence=False)
-    return increment(program, [of_positions] * positions + [of_others] * (layout.size - positions))
+    orders = [of_positions] * positions + [of_others] * (layout.size - positions)
+    program = increment(derivative(motion, fence=False), orders)
+    (within,) = fenced(placed(motion.mechanism, motion.at.q), [1])
+    return _times(program, motion.program(within)) if isinstance(within, Expr) else program
+
+
+def _times(program: Program, factor: Program) -> Program:
+    """Return a program whose outputs are all multiplied by that of another one of the same inputs."""
+    places, graph = factor.places(), program.arguments[0][1][0].graph
+
+    def leaf(node: Expr) -> Any:
+        if node.op == "constant":
+            return node.value
+        argument, k = places[node.index]
+        return program.arguments[argument][1][k]
+
+    def operation(op: str, *operands: Any) -> Expr:
+        return graph.operation(op, *map(graph.lift, operands))
+
+    (one,) = replay(factor.outputs, leaf, operation)
+    return replace(program, outputs=tuple(one * x for x in program.outputs))
 
 
 @kept
