@@ -22,7 +22,7 @@ from armwright.robot import Robot
 from armwright.study.crossing import MOST_JOINTS, cheaper_from, fitted_formulas, general
 from armwright.study.operation_counts import VALID_FROM, count_at_rest, count_without_bias, products
 from armwright.study.operation_counts import compare as compare_counts
-from armwright.study.papers.finding import Against, Finding, Part, Study, below, claim, compare, same, unchecked
+from armwright.study.papers.finding import Against, Finding, Part, Study, below, claim, compare, rough, same, unchecked
 from armwright.study.papers.judgement import Formula, Printed, Worst
 from armwright.study.papers.mohan2007_claim import arithmetic, cause, many_digits
 from armwright.study.papers.mohan2007_runs import JOINTS, PERIOD, arm, joint_curve, simulations, wanted
@@ -274,4 +274,4 @@ def same_robot() -> Finding:
     rows = [(a, b, math.radians(alpha), *body) for a, b, alpha, *body in printed]
     off = float(np.max(np.abs(slender_robot(rows).mass_matrix(q) - arm().mass_matrix(q))))
     what, why = "mass matrix of the packaged robot", "the packaged data are not the printed ones"
-    return claim("Table 2", what, "30 numbers", f"off by {off:.0e}", below(off, 1e-13), why)
+    return claim("Table 2", what, "30 numbers", f"off by {rough(off)}", below(off, 1e-13), why, against=Against.NUMBER)
