@@ -1,7 +1,7 @@
 """Mata et al. (2002), section 5.1: figures 1 and 2 and table 5, an ill-conditioned arm in single precision.
 
 Joint 1 of two bars, 2 cm and 2 m long, by every method of the paper: composite bodies as Walker and Orin wrote them,
-and in this project's form; Gibbs-Appell; articulated bodies about three choices of points, since the paper does not say
+and in this project's form; Gibbs-Appell; articulated bodies about four choices of points, since the paper does not say
 in which frames its own are. Errors are those of rounding, so that one number is chance: every method is run with 201
 masses of the second bar. Averages are shown in both readings, of sizes and with signs, and only like is compared with
 like.
