@@ -100,8 +100,9 @@ def test_what_taylor_refuses():
         Taylor(rough)
     with pytest.raises(InputError, match=r"the arguments t \(1\), y \(1\) and 2 outputs; expected t \(1\), y \(m\)"):
         Taylor(traced(lambda t, x: (x, x), 1))
-    with pytest.raises(InputError, match=r"tolerance = 0; expected a number from 2.22e-16 to 1"):
-        Taylor(traced_pendulum(), tolerance=0)
+    for wrong in (0, 1, True, "1e-9", float("nan")):
+        with pytest.raises(InputError, match=rf"tolerance = {wrong!r}; expected a number from 2.22e-16 to 1"):
+            Taylor(traced_pendulum(), tolerance=wrong)
     with pytest.raises(InputError, match="the program has open parameters"):
         Taylor(traced(lambda t, x: (x * x.graph.parameter("m"),), 1))
     growing = Taylor(traced(lambda t, x: (x * x,), 1))

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from importlib import import_module
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,7 +68,7 @@ class Taylor:
 
     def __init__(self, program: Program, tolerance: float = EPS, controlled: int | None = None) -> None:
         _check(program)
-        if not EPS <= tolerance < 1:
+        if not isinstance(tolerance, Real) or isinstance(tolerance, bool) or not EPS <= tolerance < 1:
             raise InputError(f"tolerance = {tolerance!r}; expected a number from {EPS:.2e} to 1")
         self.size, self.open = len(program.outputs), sum(program.sizes[2:])
         heyoka = _heyoka()
