@@ -68,18 +68,16 @@ class Taylor:
 
     def __init__(self, program: Program, tolerance: float = EPS, controlled: int | None = None) -> None:
         _check(program)
-        if not isinstance(tolerance, Real) or isinstance(tolerance, bool) or not EPS <= tolerance < 1:
-            raise InputError(f"tolerance = {tolerance!r}; expected a number from {EPS:.2e} to 1")
+        self._tolerance = _checked_tolerance(tolerance)
         self.size, self.open = len(program.outputs), sum(program.sizes[2:])
         heyoka = _heyoka()
-        self._tolerance = float(tolerance)
         carried = np.arange(self.size) >= counting(self.size, controlled)
         self._scale = np.where(carried, CARRIED, 1.0)
         y, slopes = _replayed(program, heyoka, self._scale.tolist())
         self._integrator = heyoka.taylor_adaptive(
             sys=list(zip(y, slopes, strict=True)),
             state=[0.0] * self.size,
-            tol=float(tolerance),
+            tol=self._tolerance,
             compact_mode=len(program.nodes) > COMPACT,
         )
 
@@ -223,6 +221,12 @@ def _heyoka() -> Any:
         return import_module("heyoka")
     except ImportError:
         raise ArmwrightError("Taylor integration needs heyoka, which is not installed: pip install heyoka") from None
+
+
+def _checked_tolerance(given: Any) -> float:
+    if not isinstance(given, Real) or isinstance(given, bool) or not EPS <= float(given) < 1:
+        raise InputError(f"tolerance = {given!r}; expected a number from {EPS:.2e} to 1")
+    return float(given)
 
 
 def _check(program: Program) -> None:
