@@ -31,7 +31,7 @@ from armwright.graph.program import Advance, Equations, Program
 from armwright.integrate import events
 from armwright.integrate.control import Gains, Rule, mean_square
 from armwright.integrate.march import nowhere_else
-from armwright.integrate.runge_kutta import Adaptive, Scheme
+from armwright.integrate.runge_kutta import Adaptive, Increments, Scheme
 from armwright.integrate.scalars import state
 from armwright.integrate.solution import IntegrationError
 from armwright.integrate.tableaus import Steps
@@ -229,12 +229,13 @@ class Stepped(Near):
                 if not state and not fields["stop"][0]:
                     travel(self._scheme(fields, i), float(fields["t"][i]), fields["y"][:, i].copy(), fields, i)
 
-    def _of(self, program: Program, fields: Mapping[str, Any], i: int) -> Callable[[float, Array], Array]:
+    def _of(self, program: Program, fields: Mapping[str, Any], i: int) -> Callable[..., Array]:
         """A program as a function of time and state of one rollout."""
         opened = [fields["p"][None, :, i]] if len(program.sizes) > 2 else []
 
-        def call(t: float, y: Array) -> Array:
-            values = computed(program, [np.full((1, 1), t, self.dtype), y[None], *opened])
+        def call(*given: Any) -> Array:
+            *times, y = given  # with a time the length of the step, where the program is of it
+            values = computed(program, [np.array([times], self.dtype), y[None], *opened])
             return np.array([np.reshape(x, -1)[0] for x in values], self.dtype)
 
         return call
@@ -243,7 +244,8 @@ class Stepped(Near):
         """The method applied to the derivative of one rollout."""
         _, scalars = state("y", np.zeros(1, self.dtype))
         project = self._layout.unit if self._layout.circles else nowhere_else
-        return Scheme(self._of(self._program, fields, i), self._steps, scalars, self.entries, project)
+        made = Scheme if self._program.sizes[0] == 1 else Increments
+        return made(self._of(self._program, fields, i), self._steps, scalars, self.entries, project)
 
     def _watched(self, fields: Mapping[str, Any], i: int, t: float, y: Array) -> events.Watch | None:
         """Whoever looks for the events of one rollout."""

@@ -17,14 +17,14 @@ import typer
 from armwright.cli.command import RobotOptions, names_beginning, numbers_of, seen_robot_of
 from armwright.cli.output import page_name, report
 from armwright.errors import InputError
-from armwright.integrate import STIFF, methods
+from armwright.integrate import methods
 from armwright.names import shown
 from armwright.robot import Robot
 from armwright.scenario import Scenario, is_scenario, made, read_data, scenarios_in
 from armwright.scenario.laws import BESIDE
 from armwright.scenario.parse import MOVING, merged
 from armwright.scenario.picking import FALL, home, lasting, picked_and_placed
-from armwright.simulation.plan import CHOSEN, honoured_by
+from armwright.simulation.plan import CHOSEN, OTHERS, honoured_by
 from armwright.simulation.sticking import method_for
 from armwright.torque import LAWS
 from armwright.trajectory import quintic
@@ -60,7 +60,7 @@ Integrator: TypeAlias = Annotated[
     typer.Option(
         help="dop853, rk4, radau, ...",
         rich_help_panel=PANEL,
-        autocompletion=names_beginning(lambda: [*methods(), *STIFF]),
+        autocompletion=names_beginning(lambda: [*methods(), *OTHERS]),
     ),
 ]
 Rtol: TypeAlias = Annotated[float | None, typer.Option(help="Error allowed per step.", rich_help_panel=PANEL)]

@@ -22,6 +22,7 @@ from armwright.formulations import (
     denoc_stepwise,
     equilibrium,
     gibbs_appell,
+    gibbs_hessian,
     kane,
     khalil,
     lagrange,
@@ -156,6 +157,7 @@ _MATRICES = (
     Formulation(
         "natural_orthogonal_complement", "mass_matrix", _ANGELES_MA, "n^3", natural_orthogonal_complement.mass_matrix
     ),
+    Formulation("gibbs_hessian", "mass_matrix", f"{_MATA}, (21)", "n^3", gibbs_hessian.mass_matrix),
 )
 
 # The inverse dynamics that gives each mass matrix its bias: the one its authors use; for composite_body the cheapest.
@@ -166,6 +168,7 @@ _BIAS_FOR = {
     "equilibrium": equilibrium.inverse_dynamics,
     "denoc": denoc.inverse_dynamics,
     "natural_orthogonal_complement": kane.inverse_dynamics,
+    "gibbs_hessian": gibbs_appell.inverse_dynamics,
 }
 
 

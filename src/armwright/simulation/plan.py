@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Array
 from armwright.arrays import numbers
 from armwright.errors import InputError, unknown
-from armwright.integrate import STIFF, method, methods
+from armwright.integrate import POLYNOMIALS, STIFF, method, methods
 from armwright.layout import Layout
 from armwright.lazy import cached_property
 from armwright.model.family import Family, family
@@ -47,7 +47,13 @@ FIRST_STEP = 1e-3
 
 FIXED = ("step",)
 CHOSEN = ("rtol", "atol", "max_step")
-OTHERS = {**dict.fromkeys(STIFF, CHOSEN), "taylor": ("rtol", "max_step"), "semi_implicit_euler": FIXED}
+COMPILED = (*methods(), *POLYNOMIALS)
+"""Integrators that are compiled with the dynamics, where the torque law can be."""
+
+OTHERS = {
+    **dict.fromkeys((*STIFF, "taylor"), CHOSEN),
+    **dict.fromkeys((*POLYNOMIALS, "semi_implicit_euler"), FIXED),
+}
 """Integrators besides the Runge-Kutta methods, and which options each can honour."""
 
 
@@ -246,7 +252,7 @@ def settings(integrator: str, rtol: Any = None, atol: Any = None, step: Any = No
     for name, value in given.items():
         if value is not None and name not in honoured:
             how = "with step= its steps are given" if pair else "its steps are given" if honoured == FIXED else ""
-            how = how or ("it chooses its steps; max_step= bounds them" if name == "step" else "rtol= is all it knows")
+            how = how or "it chooses its steps; max_step= bounds them"
             raise InputError(f"{name} = {value!r} has no meaning for {integrator}: {how}; leave {name}= out")
     if honoured == FIXED and step is None:
         raise InputError(f"{integrator} has no error estimate: give step=, such as step=0.001")

@@ -20,6 +20,7 @@ from armwright.draws import Drawn
 from armwright.errors import SlowWarning
 from armwright.integrate import method
 from armwright.integrate.control import FORGIVEN, Gains
+from armwright.integrate.jets import steps_of
 from armwright.progress import heard
 from armwright.simulation.columns import Columns, laid
 from armwright.simulation.measures import beginnings
@@ -116,11 +117,11 @@ class Rollouts:
         found = beginnings(plan.gauged.form.of.gauges, plan.robot.n)
         self.totals = Columns(tuple(found.tolist()), self.count).laid(arrays, dtype, self.room)
         self.done = 1
-        tableau, how = method(plan.how.integrator), plan.how
-        self.stages = tableau.steps(how.step is not None).stages
+        how = plan.how
+        self.stages = steps_of(how.integrator, how.step is not None).stages
         self.options = np.zeros(0, dtype)
         if how.step is None:
-            chosen = gains or Gains.pi(tableau)
+            chosen = gains or Gains.pi(method(how.integrator))
             self.options = options_of(chosen, how.rtol or 0.0, how.atol or 0.0, how.longest, dtype.name)
         self.substeps = plan.substeps
         self.stop = np.zeros(1, np.int64)

@@ -19,14 +19,14 @@ from armwright.algebra import Array
 from armwright.backends.interface import BROKEN, TOO_MANY, TOO_SMALL, UNSEEN
 from armwright.errors import InputError, SimulationError, SlowWarning
 from armwright.integrate import Event as PythonEvent
-from armwright.integrate import method, methods
+from armwright.integrate import method
 from armwright.robot import Robot
 from armwright.simulation.audit import nudge
 from armwright.simulation.ending import ended
 from armwright.simulation.events import Event, Watched, on_robot, started
 from armwright.simulation.events import called as event_called
 from armwright.simulation.kernels import TARGET, rollout_of
-from armwright.simulation.plan import EPS, MOST_STEPS, SMOOTH, Plan, Settings, plan, settings, start_of
+from armwright.simulation.plan import COMPILED, EPS, MOST_STEPS, SMOOTH, Plan, Settings, plan, settings, start_of
 from armwright.simulation.rollouts import Rollouts
 from armwright.simulation.run import Found, Run, Statistics
 from armwright.simulation.stepwise import stepwise
@@ -57,9 +57,10 @@ def simulate(
     torque      None (it falls), numbers, a law of `armwright.torque`, or a function (t, q, qd) -> tau
     q0, qd0     where it starts, nq and n numbers; by default where the law's trajectory does, else neutral and at rest
     duration    seconds; by default as long as the law's trajectory or table lasts
-    integrator  a name of `armwright.integrate.methods()`, "radau", "bdf", "taylor" or "semi_implicit_euler"
+    integrator  a name of `armwright.integrate.methods()`, "radau", "bdf", "lsoda", "taylor", "semi_implicit_euler", or
+                "T6,5" and the like: Taylor polynomials of these orders for positions and velocities, in fixed steps
     rtol, atol  error of positions and velocities (and of what the law remembers) allowed per step: 1e-9, and rtol/1000;
-                the Taylor series has 2.2e-16 by default, and no atol
+                the Taylor series has an rtol of 2.2e-16 by default
     step        the length of fixed steps instead; between two records they are equal, and none is longer than this
     every       seconds between records
     events      of `armwright.events`, compiled with the motion, or `armwright.integrate.Event`s, Python functions of
@@ -79,7 +80,7 @@ def simulate(
     layout, (q, qd) = planned.layout, start_of(planned, q0, qd0)
     y0 = layout.joined({"q": q, "qd": qd, "memory": np.array(planned.law.start(robot.n))})
     ending = tuple(event for event in watched if isinstance(event, Watched) and int(event.terminal) == 1)
-    compiled = planned.traced and integrator in methods()
+    compiled = planned.traced and integrator in COMPILED
     if planned.numbers.drawn and not (compiled and len(ending) == len(watched)):
         raise InputError(REFUSED)
     if not planned.law.traceable:

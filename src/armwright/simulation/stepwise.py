@@ -19,6 +19,7 @@ from armwright.formulations import problem_of
 from armwright.formulations.parts.actuators import friction
 from armwright.formulations.parts.coordinates import placed
 from armwright.integrate import (
+    POLYNOMIALS,
     STIFF,
     Event,
     IntegrationError,
@@ -26,11 +27,12 @@ from armwright.integrate import (
     Stopped,
     semi_implicit_euler,
     solve,
+    solve_increments,
     solve_stiff,
 )
 from armwright.progress import heard
 from armwright.simulation.ending import ended
-from armwright.simulation.kernels import jacobian_of, slopes_of, taylor_of
+from armwright.simulation.kernels import increments_of, jacobian_of, slopes_of, taylor_of
 from armwright.simulation.momentum import impulse_rates
 from armwright.simulation.motion import flow
 from armwright.simulation.plan import EPS, MOST_STEPS, Plan
@@ -177,13 +179,34 @@ def _implicit(asked: Asked) -> Solution:
 
 def _taylor(asked: Asked) -> Solution:
     plan = asked.plan
-    if not plan.traced:
-        raise InputError(f"the Taylor method needs a law that can be compiled, for up to {unrolled()} joints")
+    _check_traced(plan)
     assert plan.how.rtol is not None
     series = taylor_of(plan.shared.robot, plan.numbers.form, plan.shared.names, max(plan.how.rtol, EPS))
-    options = {"max_step": plan.how.max_step, "numbers": plan.inputs[0]}
+    options = {"atol": plan.how.atol, "max_step": plan.how.max_step, "numbers": plan.inputs[0]}
     solution: Solution = series.solve(*asked.span, **options, **asked.output)
     return solution
+
+
+def _polynomials(asked: Asked) -> Solution:
+    plan = asked.plan
+    _check_traced(plan)
+    kernel = increments_of(plan.shared.robot, plan.numbers.form, plan.shared.names, plan.how.integrator)
+    numbers = [plan.inputs] if plan.inputs.size else []
+
+    def increment(t: float, h: float, y: Array) -> Array:
+        out = np.empty(y.shape)
+        kernel.run([np.array([[t, h]]), np.ascontiguousarray(y)[None, :], *numbers], out.reshape(1, -1))
+        return out
+
+    return solve_increments(increment, *asked.span, step=plan.stops, **asked.output)
+
+
+def _check_traced(plan: Plan) -> None:
+    if not plan.traced:
+        raise InputError(
+            f"{plan.how.integrator} needs the Taylor series of the motion: expected a law of armwright.torque that can "
+            f"be compiled, and up to {unrolled()} joints; a Runge-Kutta method takes any law"
+        )
 
 
 def _semi_implicit(asked: Asked) -> Solution:
@@ -203,5 +226,10 @@ def _semi_implicit(asked: Asked) -> Solution:
     return semi_implicit_euler(rates, t0, y0[q], y0[qd], t1, step=asked.plan.stops, **further, **asked.output)
 
 
-WAYS = {**dict.fromkeys(STIFF, _implicit), "taylor": _taylor, "semi_implicit_euler": _semi_implicit}
+WAYS = {
+    **dict.fromkeys(STIFF, _implicit),
+    **dict.fromkeys(POLYNOMIALS, _polynomials),
+    "taylor": _taylor,
+    "semi_implicit_euler": _semi_implicit,
+}
 """How integrators are called that are no Runge-Kutta method."""

@@ -431,14 +431,15 @@ template <bool careful> FUNCTION bool travel(const Call &call, Open &p, Lane &la
         const real left = goal - lane.t, way = OF(fabs)(left), size = OF(fabs)(lane.h), began = lane.t;
         const bool arrives = way <= OF(fmin)(size * STRETCH, call.options[LONGEST] * ROUNDED);
         const bool cut = arrives ? way < size : way < 2 * size;
-        const real length = arrives ? left : cut ? left * (real)0.5 : OF(copysign)(size, left);
+        const real reached = arrives ? goal : began + (cut ? left * (real)0.5 : OF(copysign)(size, left));
+        const real length = reached - began;  // far from zero, t is coarse
         real end[ENTRIES];
         bool fine = step<careful>(p, lane.slopes, began, length, lane.y, end);
         const real err = error_of(call, lane.slopes, length, lane.y, end);
         const bool accept = err <= 1;
         const real following = next_step(call, lane, err, length, cut, accept);
         if (accept) {
-            real time = arrives ? goal : began + length;
+            real time = reached;
             unit(end, SAME_AS_LAST ? lane.slopes.k[STAGES - 1] : 0);
 #if EVENTS
             fine = passed<careful>(p, lane, began, length, end, &time) && fine;

@@ -7,6 +7,8 @@ A step in which one does is taken again, from its start and with other lengths, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from armwright.backends.interface import ENDED, UNSEEN, Watch
 from armwright.backends.llvm.block import Lanes
 from armwright.backends.llvm.stages import Stages
@@ -24,9 +26,11 @@ JUST_AFTER = 2.0**-20
 class Watching(Stages):
     """Stages of a motion that may be watched."""
 
-    def __init__(self, lanes: Lanes, steps: Steps, entries: int, layout: Layout, parameters: bool, watch: Watch | None):
+    def __init__(
+        self, lanes: Lanes, steps: Steps, entries: int, layout: Layout, sizes: Sequence[int], watch: Watch | None
+    ) -> None:
         super().__init__(lanes, steps, entries, layout.circles)
-        self.open, self.watch = parameters, watch
+        self.open, self.by_length, self.watch = len(sizes) > 2, sizes[0] > 1, watch
         self.events = len(watch.directions) if watch else 0
         self.first = 1 if steps.error is not None and steps.fsal else 0
 
@@ -64,6 +68,8 @@ class Watching(Stages):
         """What a program makes of a time and a state."""
         w = self.t.width
         self.store("%moment", "0", time)
+        if self.by_length and body == "body":
+            self.store("%moment", "1", self.length)
         parameters = "ptr %p.here, i64 %stride, " if self.open else ""
         arguments = f"ptr %moment, i64 {w}, ptr {source}, i64 {w}, {parameters}ptr {target}, i64 {w}, ptr %status"
         self.put(f"call void @{body}({arguments})")
