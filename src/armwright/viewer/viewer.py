@@ -111,8 +111,8 @@ def view(
     """Show a robot, or a run and others beside it as ghosts, on a page; returns at once.
 
     It listens at `host`, this machine alone by default, at `port` or at a free one. `browser` opens the page in one; by
-    default unless a notebook shows it or there is no screen. `payloads` are the bodies that a robot's payload consists of,
-    shown apart.
+    default unless a notebook shows it or there is no screen. `payloads` are the bodies that make up a robot's payload,
+    which are shown apart.
     """
     runs = (shown, *others) if isinstance(shown, Run) else others
     if not isinstance(shown, (Robot, Run)) or not all(isinstance(run, Run) for run in runs):
