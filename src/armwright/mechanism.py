@@ -16,7 +16,7 @@ axes of the body itself, at zero, whatever its position: its rotation comes befo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from armwright.algebra import (
@@ -36,11 +36,18 @@ from armwright.algebra import (
 from armwright.errors import InputError
 
 
+def known_to_be(x: Scalar, value: Scalar) -> bool:
+    """Whether two scalars are numbers, and equal; what is traced, or an array, is not known yet."""
+    known = not any(hasattr(one, "select") or getattr(one, "shape", ()) for one in (x, value))
+    return known and bool(x == value)
+
+
 @dataclass(frozen=True)
 class Joint:
     """One joint and what its actuator adds: tau += armature qdd + viscous qd + coulomb sign(qd).
 
-    With a speed `smooth`, Coulomb friction is coulomb tanh(qd / smooth) instead.
+    With a speed `smooth`, Coulomb friction is coulomb tanh(qd / smooth) instead. A spring beside the joint adds
+    spring_stiffness x + spring_curve[0] x^2 + spring_curve[1] x^3 for x = q - spring_rest.
 
     `ca` and `sa` are cos and sin of alpha, `cg` and `sg` of gamma, and p is (a, y, z). The constant part of theta is
     `quarters` right angles plus `theta`, so that sin(q + pi/2) is exactly cos(q) in every scalar. `armature` is rotor
@@ -63,6 +70,19 @@ class Joint:
     cg: Scalar = 1
     sg: Scalar = 0
     stand: Pose | None = None
+    spring_stiffness: Scalar = 0
+    spring_rest: Scalar = 0
+    spring_curve: tuple[Scalar, ...] = ()
+
+    @property
+    def bare(self) -> bool:
+        """Whether it has neither friction nor a rotor."""
+        return all(known_to_be(x, 0) for x in (self.armature, self.viscous, self.coulomb))
+
+    @property
+    def sprung(self) -> bool:
+        """Whether a spring stands beside it."""
+        return bool(self.spring_curve) or not structural(self.spring_stiffness, 0)
 
     def rotation(self, q: Scalar) -> Rotation:
         """R: from the frame of the link to that of its parent."""
@@ -193,16 +213,23 @@ class Ball:
     Its freedoms are the joints from `joint` on, coordinates of qd from `coordinate` on; q has one entry more, from
     `place` on: for a ball a unit quaternion (x, y, z, w), for a free joint a position and such a quaternion, for a
     planar one x, y and cosine and sine of the angle. Velocities are those of the body in its own axes, linear first.
+    `at` has its entries of q, once the mechanism is placed, where something depends on them besides the placement.
     """
 
     kind: str
     joint: int
     coordinate: int
     place: int
+    at: tuple[Scalar, ...] = ()
 
     @property
     def freedoms(self) -> int:
         return FREEDOMS[self.kind]
+
+    @property
+    def slides(self) -> int:
+        """How many of its freedoms are of its translation, the first ones."""
+        return {"ball": 0, "planar": 2, "free": 3}[self.kind]
 
     @property
     def rows(self) -> range:
@@ -306,15 +333,39 @@ class Mechanism:
         return self.coordinates + len(self.balls)
 
     @property
-    def rubbing(self) -> list[int]:
-        """The joints that may have friction and a rotor: all but those of balls."""
+    def single(self) -> list[int]:
+        """The joints of one freedom: all but those of balls."""
         of_balls = self.of_balls
         return [i for i in range(self.n) if i not in of_balls]
+
+    @property
+    def rubbing(self) -> list[int]:
+        """Joints whose friction and rotor are parameters: those of one freedom, and of balls those that have any."""
+        of_balls = self.of_balls
+        return [i for i, joint in enumerate(self.joints) if i not in of_balls or not joint.bare]
+
+    def rubs_along_placement(self, ball: Ball) -> bool:
+        """Whether the friction of a translation depends on its direction; otherwise it is the same along any axes."""
+        own = self.joints[ball.joint : ball.joint + ball.slides]
+        alike = all(known_to_be(joint.viscous, own[0].viscous) for joint in own)
+        return not (alike and all(known_to_be(joint.coulomb, 0) for joint in own))
 
     @property
     def of_balls(self) -> set[int]:
         """The joints that are freedoms of balls."""
         return {i for ball in self.balls for i in ball.rows}
+
+    @property
+    def rubs_in_space(self) -> bool:
+        """Whether friction of the translation of a free or planar joint depends on how its body is turned."""
+        return any(map(self.rubs_along_placement, self.balls))
+
+    def unsprung(self) -> Mechanism:
+        """The same without springs."""
+        if not any(joint.sprung for joint in self.joints):
+            return self
+        joints = (replace(joint, spring_stiffness=0, spring_rest=0, spring_curve=()) for joint in self.joints)
+        return replace(self, joints=tuple(joints))
 
     @property
     def together(self) -> bool:

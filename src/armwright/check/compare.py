@@ -18,13 +18,15 @@ from armwright.check.align import Alignment, Shape, Skeleton, align, apart
 from armwright.check.numbers import evaluate, evaluated, states
 from armwright.check.report import columns
 from armwright.errors import InputError, ModelError, unknown
+from armwright.formulations.parts import passive
 from armwright.formulations.parts.actuators import friction, rotor_torque
+from armwright.formulations.parts.coordinates import placed, positions
 from armwright.formulations.parts.coordinates import rates as of_joints
 from armwright.formulations.parts.types import Coordinates
 from armwright.load import load
 from armwright.mechanism import Drive, Mechanism
 from armwright.model.change import in_order_of
-from armwright.model.description import Description, Frame
+from armwright.model.description import Description, Frame, JointModel
 from armwright.names import shown, tidy
 from armwright.report.plot import Table, figures, write
 from armwright.rules.whole import driven
@@ -45,6 +47,7 @@ KINDS = {
     "gravity": "another gravity",
     "coupling": "a joint follows another one here and not there, or in another way",
     "rotor": "another rotor inertia, as the joint feels it",
+    "spring": "another spring beside the joint",
     "friction": "another viscous or Coulomb friction, or speed at which it is smooth",
     "torque": "torques differ though nothing above does",
     "limits": "other limits of position, speed or effort; never counts",
@@ -57,6 +60,7 @@ IDLE = ", without effect on any torque"
 NO_LIMITS = (-math.inf, math.inf)
 
 DRIVES = (("rotor", "armature"), ("friction", "viscous"), ("friction", "coulomb"), ("friction", "smooth"))
+SPRINGS = ("spring_stiffness", "spring_rest", "spring_curve")
 
 
 @dataclass(frozen=True)
@@ -290,7 +294,7 @@ class _Pair:
         different = any(max(f.gravity, f.mass_matrix, f.torque) > self.tolerance for f in felt)
         couplings = dict(self._couplings())
         found = [*self._kinematics(couplings), *self._bodies(different), *couplings.values()]
-        found += [*self._coordinates(), *self._gravity(), *self._drives(different), *self._rest()]
+        found += [*self._coordinates(), *self._gravity(), *self._drives(different), *self._springs(), *self._rest()]
         moves = any(quantity.worst > quantity.allowed for quantity in quantities)
         if moves and not any(difference.matters for difference in found):
             worst = max(quantities, key=lambda quantity: quantity.worst / quantity.allowed)
@@ -384,7 +388,7 @@ class _Pair:
         """Friction and rotors. What a coordinate feels is a sum over its joints, and may differ in its parts only."""
         movers = list(zip(*map(driven, self.led), strict=True))
         speeds = self.qd * np.logspace(-4, 0, len(self.qd))[:, None]  # of every size; friction is the same both ways
-        felt = {"friction": self._differs(friction, speeds), "rotor": self._differs(_rotors, self.qdd) & different}
+        felt = {"friction": self._differs(_friction, speeds), "rotor": self._differs(_rotors, self.qdd) & different}
         for kind, name in DRIVES:
             for i, (x, y) in enumerate(zip(self.a.joints, self.b.joints, strict=True)):
                 one, two = getattr(x, name), getattr(y, name)
@@ -392,6 +396,15 @@ class _Pair:
                     matters = bool(felt[kind][list(movers[i])].any())
                     text = f"{name} is {one:g} here and {two:g} there" + ("" if matters else IDLE)
                     yield Difference(kind, self.joint(i), text, matters)
+
+    def _springs(self) -> Iterator[Difference]:
+        """Springs that pull another way at the same positions; where they are at rest goes with the zeros."""
+        ours, theirs = evaluated(_pulls, self.led[0], self.q), evaluated(_pulls, self.led[1], self.taken) * self.signs
+        off = _relative(ours, theirs, 0.0) > self.tolerance
+        for i, differs in zip(self.own, off, strict=True):
+            if differs:
+                here, there = (_spring(robot.rows[i]) for robot in (self.a, self.b))
+                yield Difference("spring", self.joint(i), f"{here} here and {there} there")
 
     def _differs(self, torque: Callable[..., object], rates: Array) -> Array:
         """Whether each coordinate feels another torque."""
@@ -524,6 +537,25 @@ def _relative(one: Array, two: Array, least: float = 1e-6) -> Array:
 
 def _vector(v: Array) -> str:
     return " ".join(f"{x:.5g}" for x in np.where(np.abs(v) > 1e-12, v, 0.0))
+
+
+def _spring(joint: JointModel) -> str:
+    """The numbers of a spring, as a file would have them."""
+    said = [f"{key} = {getattr(joint, key)}" for key in SPRINGS if getattr(joint, key)]
+    return ", ".join(said) if joint.sprung else "no spring"
+
+
+def _pulls(mechanism: Mechanism, q: Coordinates) -> list[Scalar]:
+    """The torques of the springs."""
+    there = placed(mechanism, q)
+    return passive.torques(there, positions(there, q))
+
+
+def _friction(mechanism: Mechanism, qd: Coordinates) -> list[Scalar]:
+    """That of a robot whose balls are not turned, without loops."""
+    level = {"ball": (0, 0, 0, 1), "planar": (0, 0, 1, 0), "free": (0, 0, 0, 0, 0, 0, 1)}
+    balls = tuple(replace(ball, at=level[ball.kind]) for ball in mechanism.balls)
+    return friction(replace(mechanism, balls=balls), qd)
 
 
 def _rotors(mechanism: Mechanism, qdd: Coordinates) -> list[Scalar]:

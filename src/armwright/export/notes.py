@@ -150,20 +150,27 @@ def _placed(pose: Transform) -> str:
 
 
 def _included(robot: Description) -> list[str]:
-    """Which of friction, rotors and payload are in the numbers."""
+    """Which of friction, rotors, springs and payload are in the numbers."""
     rows = robot.rows
     dry = any(row.viscous or row.coulomb for row in rows)
     rubbing = [f"{shown(row.name)} {row.viscous:g}, {row.coulomb:g}" for row in rows] if dry else []
     rotors = [f"{shown(row.name)} {row.armature:g}" for row in rows if row.armature]
     law = "coulomb * sign(qd)" if not any(row.smooth for row in rows) else "coulomb * tanh(qd / smooth)"
+    springs = [f"{shown(row.name)} {_spring(row)}" for row in rows if row.sprung]
     held = robot.payload
     return [
         f"Friction, viscous * qd + {law}, is included: {'; '.join(rubbing)}" if dry else "No friction.",
         "Rotor inertias as joints feel them are included: " + "; ".join(rotors) if rotors else "No rotor inertias.",
+        *([f"Springs beside joints are included: {'; '.join(springs)}"] if springs else []),
         f"A payload of {held.mass:g} kg at {_triple(held.com)} m in the tool frame is included."
         if held
         else "No payload.",
     ]
+
+
+def _spring(row: JointModel) -> str:
+    curve = "".join(f" + {k:g} x^{power}" for power, k in enumerate(row.spring_curve, start=2) if k)
+    return f"{row.spring_stiffness:g} x{curve}, x = q - {row.spring_rest:g}"
 
 
 def _open(robot: Description, vary: Sequence[str], wrenches: Sequence[str]) -> Iterator[str]:

@@ -95,7 +95,7 @@ class Assembly:
         joints, followers = parted([
             row
             for body, placed, place in zip(self.bodies, self.placed, table.rows, strict=True)
-            for row in rows_of(placed.kind, self._joint(body.joint, leaders, place))
+            for row in _driven(body.joint, rows_of(placed.kind, self._joint(body.joint, leaders, place)))
         ])  # fmt: skip
         own, base = [np.asarray(T) for T in table.own], inverse(np.asarray(table.base))
         with np.errstate(over="ignore", invalid="ignore"):
@@ -143,8 +143,23 @@ class Assembly:
         return replace(
             placed, name=joint.name, limits=joint.limits, viscous=joint.viscous, coulomb=joint.coulomb,
             rotor_inertia=joint.armature, max_velocity=joint.velocity, max_torque=joint.effort,
-            mimic=leaders.get(joint.name),
+            mimic=leaders.get(joint.name), spring_stiffness=joint.spring_stiffness, spring_rest=joint.spring_rest[0],
+            spring_curve=joint.spring_curve,
         )  # fmt: skip
+
+
+def _driven(joint: TreeJoint | None, freedoms: Sequence[JointModel]) -> Sequence[JointModel]:
+    """The freedoms of a joint that has several, each with its friction, rotor and spring."""
+    if joint is None or joint.kind not in FREEDOMS:
+        return freedoms
+    rest = joint.spring_rest if len(joint.spring_rest) > 1 else joint.spring_rest * len(freedoms)
+    return [
+        replace(
+            row, viscous=joint.viscous, coulomb=joint.coulomb, rotor_inertia=joint.armature,
+            spring_stiffness=joint.spring_stiffness, spring_rest=start,
+        )
+        for row, start in zip(freedoms, rest, strict=True)
+    ]  # fmt: skip
 
 
 def _carried(name: str, welded: list[tuple[LinkModel, Array]]) -> LinkModel:

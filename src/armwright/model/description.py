@@ -66,6 +66,10 @@ class JointModel:
     the parent; gamma, y and z are zero in a row of a DH table. A joint of several freedoms, such as a ball, is several
     of these one after the other: `kind` says what they are together, `freedom` counts them from 0, and the first has
     the placement.
+
+    A spring beside the joint pulls it to `spring_rest`: with x = q - spring_rest by the torque -spring_stiffness x -
+    spring_curve[0] x^2 - spring_curve[1] x^3. The rest of a ball is a rotation vector, that of a free joint a position
+    and a rotation vector, each entry with its freedom.
     """
 
     name: str
@@ -88,6 +92,9 @@ class JointModel:
     z: float = 0.0
     kind: str = ""
     freedom: int = 0
+    spring_stiffness: float = 0.0
+    spring_rest: float = 0.0
+    spring_curve: tuple[float, ...] = ()
 
     @property
     def prismatic(self) -> bool:
@@ -97,6 +104,11 @@ class JointModel:
     def armature(self) -> float:
         """Rotor inertia as the joint feels it."""
         return self.rotor_inertia * self.gear * self.gear
+
+    @property
+    def sprung(self) -> bool:
+        """Whether a spring stands beside it."""
+        return bool(self.spring_stiffness or any(self.spring_curve))
 
 
 @dataclass(frozen=True)
@@ -203,9 +215,11 @@ class Description:
             raise ModelError(f"robot {self.name!r} has {count} joints and {len(self.links)} links: expected equal")
         _check_tree(self)
         _check_mimics(self)
+        _check_springs(self)
         numbers = [
             *((j.alpha, j.a, j.d, j.theta, j.gamma, j.y, j.z) for j in self.rows),
             *((j.viscous, j.coulomb, j.smooth, j.rotor_inertia, j.gear) for j in self.rows),
+            *((j.spring_stiffness, j.spring_rest, *j.spring_curve) for j in self.rows),
             *((link.mass, *link.com, *itertools.chain(*link.inertia)) for link in self.links),
             self.gravity,
         ]
@@ -513,6 +527,23 @@ def _check_names(rows: Sequence[JointModel]) -> None:
         )
 
 
+def _check_springs(robot: Description) -> None:
+    """A ball has one spring for all of its rotation, which is straight."""
+    rows = robot.rows
+    for ball in robot.balls:
+        own = rows[ball.joint : ball.joint + ball.freedoms]
+        if any(any(row.spring_curve) for row in own):
+            raise ModelError(
+                f"robot {robot.name!r}: a spring with a curve is for joints of one freedom, not {ball.kind}"
+            )
+        turning = {row.spring_stiffness for row in own if not row.prismatic}
+        if len(turning) > 1:
+            raise ModelError(
+                f"robot {robot.name!r}: the freedoms of {own[0].name.rpartition('.')[0]} that turn have springs of "
+                f"{', '.join(f'{k:g}' for k in sorted(turning))}; expected one stiffness for all of them"
+            )
+
+
 def _check_mimics(robot: Description) -> None:
     leaders = {joint.name: joint for joint in robot.joints}
     if any(joint.mimic for joint in robot.joints):
@@ -572,7 +603,13 @@ def _drive(drive: Drive, number: Callable[[float], Scalar]) -> Drive:
 
 def _joint(joint: JointModel, number: Callable[[float], Scalar]) -> Joint:
     if joint.kind in FREEDOMS:
-        return replace(_TURNING, prismatic=joint.prismatic, stand=None if joint.freedom else _stand(joint, number))
+        return replace(
+            _TURNING,
+            prismatic=joint.prismatic,
+            stand=None if joint.freedom else _stand(joint, number),
+            **{name: number(x) for name in DRIVEN if (x := getattr(joint, name))},
+            **_spring(joint, number),
+        )
     ca, sa = cos_sin(joint.alpha, number)
     cg, sg = cos_sin(joint.gamma, number)
     quarters = right_angles(joint.theta)
@@ -592,8 +629,23 @@ def _joint(joint: JointModel, number: Callable[[float], Scalar]) -> Joint:
         z=number(joint.z) if joint.z else 0,
         cg=cg,
         sg=sg,
+        **_spring(joint, number),
     )
 
+
+def _spring(joint: JointModel, number: Callable[[float], Scalar]) -> dict[str, Any]:
+    """The fields of a spring; without one the integers 0, which cost nothing."""
+    if not joint.sprung:
+        return {}
+    return {
+        "spring_stiffness": number(joint.spring_stiffness) if joint.spring_stiffness else 0,
+        "spring_rest": number(joint.spring_rest) if joint.spring_rest else 0,
+        "spring_curve": tuple(number(k) if k else 0 for k in joint.spring_curve),
+    }
+
+
+DRIVEN = ("armature", "viscous", "coulomb", "smooth")
+"""What acts in a joint, which a freedom of a ball seldom has."""
 
 _TURNING = Joint(False, ca=0, sa=1, a=0, d=0, cg=0, sg=1)
 """A freedom of a ball: z of its frame is x of the one before, so that three are about x, y and z of the body."""

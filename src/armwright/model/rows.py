@@ -13,9 +13,10 @@ from armwright.model.description import JointModel, Mimic
 from armwright.model.freedoms import KINDS, PLAIN, rows_of
 from armwright.model.values import Reader
 
-DRIVE = ("limits", "max_velocity", "max_torque", "viscous", "coulomb", "smooth", "rotor_inertia", "gear")
-BALL_DRIVE = ("max_velocity", "max_torque")
-"""Of the freedoms of a joint whose position is a quaternion: it has no limits, and neither friction nor a rotor."""
+SPRING = ("spring_stiffness", "spring_rest", "spring_curve")
+DRIVE = ("limits", "max_velocity", "max_torque", "viscous", "coulomb", "smooth", "rotor_inertia", "gear", *SPRING)
+BALL_DRIVE = tuple(key for key in DRIVE if key not in ("limits", "spring_curve"))
+"""Of the freedoms of a joint whose position is a quaternion: it has no limits, and its spring no curve."""
 MIMIC = ("joint", "factor", "offset")
 FURTHER = ("parent", "gamma", "y", "z", "pitch", "freedoms")
 """Keys of the modified convention only: of trees, of general placements, and of joints of several freedoms."""
@@ -98,7 +99,7 @@ def _several(row: Reader, kind: str, placed: JointModel) -> tuple[JointModel, ..
     else:
         if given := [key for key in (*DRIVE, "mimic") if key in row.data]:
             what = "has none" if kind in FREEDOMS and given[0] not in BALL_DRIVE else "has several freedoms"
-            row.fail(given[0], f"{given[0]}: a {kind} joint {what}; {_ALTERNATIVE[kind in FREEDOMS]}")
+            row.fail(given[0], f"{given[0]}: a {kind} joint {what}; {_ALTERNATIVE}")
         made = rows_of(kind, placed)
     entries = row.data.get("freedoms", [{}] * len(made))
     if not isinstance(entries, Sequence) or not all(isinstance(entry, Mapping) for entry in entries):
@@ -108,17 +109,14 @@ def _several(row: Reader, kind: str, placed: JointModel) -> tuple[JointModel, ..
     return tuple(_freedom(row, entry, one) for entry, one in zip(entries, made, strict=True))
 
 
-_ALTERNATIVE = {
-    True: "expected freedoms = [{max_torque = 5.0}, ...], a table for each, with max_velocity and max_torque at most",
-    False: "expected freedoms = [{...}, {...}], a table for each",
-}
+_ALTERNATIVE = "expected freedoms = [{...}, {...}], a table for each"
 
 
 def _freedom(row: Reader, data: Mapping[str, Any], made: JointModel) -> JointModel:
     """One freedom of several, with what is written of it."""
     entry = Reader(data, lambda _key: row.where("freedoms"))
     if made.kind in FREEDOMS:
-        hint = f"a {made.kind} joint has no limits, no friction and no rotor; "
+        hint = f"a {made.kind} joint has no limits, and its spring no curve; "
         entry.check_keys(("joint", *BALL_DRIVE), hint if set(data) & {*DRIVE, "mimic"} else "")
     else:
         entry.check_keys(("joint", *DRIVE, "mimic"))
@@ -140,12 +138,27 @@ def _driven(row: Reader, joint: JointModel) -> JointModel:
         gear=row.number("gear", default=joint.gear),
         max_velocity=_most(row, "max_velocity", "rad/s or m/s", joint.max_velocity),
         max_torque=_most(row, "max_torque", "N m or N", joint.max_torque),
+        spring_stiffness=row.number("spring_stiffness", default=joint.spring_stiffness),
+        spring_rest=(row.angle if angles else row.number)("spring_rest", default=joint.spring_rest),
+        spring_curve=_curve(row) if "spring_curve" in row.data else joint.spring_curve,
         mimic=_mimic(row, joint) if row.data.get("mimic") is not None else joint.mimic,
     )
 
 
 def _most(row: Reader, key: str, unit: str, otherwise: float | None) -> float | None:
     return row.at_least_zero(key, unit) if key in row.data else otherwise
+
+
+def _curve(row: Reader) -> tuple[float, ...]:
+    """The factors of x^2 and x^3 in the torque of a spring."""
+    given = row.data["spring_curve"]
+    if isinstance(given, str) or not isinstance(given, Sequence) or len(given) > CURVE:
+        row.fail("spring_curve", f"spring_curve = {given!r}; expected {CURVE} numbers, the factors of x^2 and x^3")
+    return tuple(Reader({"spring_curve": factor}, row.where).number("spring_curve") for factor in given)
+
+
+CURVE = 2
+"""Powers of a spring beyond the first."""
 
 
 def _mimic(row: Reader, joint: JointModel) -> Mimic:

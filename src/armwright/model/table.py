@@ -16,7 +16,7 @@ WIDEST = 80
 
 
 def as_table(robot: Description) -> str:
-    """Title, what hangs on what, joints, limits, bodies, drives, what is held, transforms, loops, visuals, source."""
+    """Title, branches, joints, limits, bodies, drives, springs, payload, transforms, loops, visuals, source."""
     parts = [_title(robot)]
     if robot.parents != tuple(range(-1, len(robot.links) - 1)):
         parts.append("\n".join(_branches(robot)))
@@ -28,6 +28,8 @@ def as_table(robot: Description) -> str:
     parts += [_layout(_links(robot)), _layout(_tensors(robot))]
     if any(j.viscous or j.coulomb or j.rotor_inertia for j in robot.rows):
         parts += _fitting(_drives(robot), 2)
+    if any(j.sprung for j in robot.rows):
+        parts += _fitting(_springs(robot), 2)
     if (p := robot.payload) is not None:
         body = f"{p.mass:g} kg at {_vector(p.com)} m, inertia {_vector(six(p.inertia))} kg m^2"
         parts.append(_wrapped(f"payload in the tool frame: {body}"))
@@ -202,7 +204,7 @@ def _limits(robot: Description) -> list[list[str]]:
 
 
 def _alone(robot: Description) -> Iterator[tuple[int, JointModel]]:
-    """The rows with limits, friction and rotors of their own, which a ball has not, and their numbers."""
+    """The rows with limits of their own, which a ball has not, and their numbers."""
     return ((i, row) for i, row in enumerate(robot.rows, start=1) if row.kind not in FREEDOMS)
 
 
@@ -232,9 +234,22 @@ def _tensors(robot: Description) -> list[list[str]]:
 
 def _drives(robot: Description) -> list[list[str]]:
     rows = [["i", "joint", "rotor inertia", "gear", "at the joint", "viscous", "coulomb"]]
-    for i, j in _alone(robot):
-        numbers = (j.rotor_inertia, j.gear, j.armature, j.viscous, j.coulomb)
-        rows.append([str(i), shown(j.name), *map(_number, numbers)])
+    for i, j in enumerate(robot.rows, start=1):
+        if j.kind not in FREEDOMS or j.viscous or j.coulomb or j.rotor_inertia:
+            numbers = (j.rotor_inertia, j.gear, j.armature, j.viscous, j.coulomb)
+            rows.append([str(i), shown(j.name), *map(_number, numbers)])
+    return rows
+
+
+def _springs(robot: Description) -> list[list[str]]:
+    """Those of the joints that have one."""
+    rows = [["i", "joint", "spring", "x^2", "x^3", "at rest"]]
+    for i, j in enumerate(robot.rows, start=1):
+        if j.sprung:
+            force, way = ("N", "m") if j.prismatic else ("N m", "rad")
+            rest = f"{j.spring_rest:g} m" if j.prismatic else f"{_degrees(j.spring_rest)} deg"
+            curve = [_number(k) for k in (*j.spring_curve, 0.0, 0.0)[:2]]
+            rows.append([str(i), shown(j.name), f"{_number(j.spring_stiffness)} {force}/{way}", *curve, rest])
     return rows
 
 

@@ -42,7 +42,8 @@ class TreeJoint:
     """`placement` leads from the parent's frame to the child's at q = 0; the axis is in the child's frame.
 
     `mimic` is (joint, factor, offset): this one moves as factor q + offset of the other. `place` is the file and line
-    it is written in, if they are known.
+    it is written in, if they are known. `spring_rest` has a number for each freedom; friction, rotor and spring of a
+    joint with several freedoms are those of each.
     """
 
     name: str
@@ -59,6 +60,9 @@ class TreeJoint:
     armature: float = 0.0
     mimic: tuple[str, float, float] | None = None
     place: str = ""
+    spring_stiffness: float = 0.0
+    spring_rest: tuple[float, ...] = (0.0,)
+    spring_curve: tuple[float, ...] = ()
 
     @property
     def moves(self) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.errors import ModelError
+from armwright.errors import ModelError, ModelWarning, listed
 from armwright.mechanism import FREEDOMS
 from armwright.model import xml
 from armwright.model.canonical import inverse, moved
@@ -279,7 +280,12 @@ def _reflected(inertia: xml.Element, ratio: xml.Element | None) -> float:
 
 
 def text(robot: Description) -> str:
-    """The robot as URDF. Gravity has no place there; the payload is a fixed link."""
+    """The robot as URDF. Gravity has no place there, nor have springs; the payload is a fixed link."""
+    gone = [f"the spring of {row.name}" for row in robot.rows if row.sprung]
+    several = [row for row in robot.rows if row.kind in FREEDOMS]
+    gone += [f"friction and rotor of {row.name}" for row in several if row.viscous or row.coulomb or row.armature]
+    if gone:
+        warnings.warn(f"{robot.name}: URDF has no place for {listed(gone)}", ModelWarning, stacklevel=3)
     return written(_Writer(robot).root)
 
 
@@ -303,7 +309,7 @@ class _Writer:
             self._link(i)
         self._frames()
         for joint in self.joints:
-            if joint.armature:
+            if joint.armature and joint.kind not in FREEDOMS:
                 _transmission(self.root, joint)
 
     def _own(self, i: int) -> Array:

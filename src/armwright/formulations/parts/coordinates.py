@@ -22,10 +22,12 @@ from armwright.mechanism import Ball, Drive, Mechanism, Pose, entry
 def placed(mechanism: Mechanism, q: Coordinates) -> Mechanism:
     """The mechanism with the bodies of ball and free joints, and what loops move, where they are."""
     if mechanism.balls:
-        joints = list(mechanism.joints)
-        for ball in mechanism.balls:
+        joints, balls = list(mechanism.joints), list(mechanism.balls)
+        for k, ball in enumerate(balls):
             joints[ball.joint] = replace(joints[ball.joint], stand=_stand(joints[ball.joint].stand, ball, q))
-        mechanism = replace(mechanism, joints=tuple(joints))
+            if mechanism.rubs_along_placement(ball) or any(joints[i].sprung for i in ball.rows):
+                balls[k] = replace(ball, at=tuple(q[ball.entries]))
+        mechanism = replace(mechanism, joints=tuple(joints), balls=tuple(balls))
     return loops.closed(mechanism, list(positions(mechanism, q))) if mechanism.loops else mechanism
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from armwright.algebra import Array
+from armwright.manifold import way_between
 from armwright.model.description import NO_TENSOR, LinkModel, Tensor, six, tensor, triple
 from armwright.model.mjcf.actuators import Drive
 from armwright.model.mjcf.equations import couplings
@@ -100,10 +101,15 @@ class Links:
 
     def _joint(self, j: int, parent: str, child: str, placement: Array) -> TreeJoint:
         m, name, kind = self.model, self.joint_names[j], KINDS[int(self.model.jnt_type[j])]
-        if kind in SEVERAL:
-            return TreeJoint(name, kind, parent, child, placement, np.array([0.0, 0.0, 1.0]))
         dof, axis = int(m.jnt_dofadr[j]), np.array(m.jnt_axis[j])
         drive = self.drives.get(name, Drive())
+        if kind in SEVERAL:
+            return TreeJoint(
+                name, kind, parent, child, placement, np.array([0.0, 0.0, 1.0]),
+                viscous=float(m.dof_damping[dof]), coulomb=float(m.dof_frictionloss[dof]),
+                armature=float(m.dof_armature[dof]), spring_stiffness=float(m.jnt_stiffness[j]),
+                spring_rest=_rest(m.qpos_spring[m.jnt_qposadr[j] :], kind),
+            )  # fmt: skip
         found = TreeJoint(
             name, kind, parent, child, placement, axis,
             limits=_pair(m.jnt_range[j]) if m.jnt_limited[j] else None,
@@ -111,6 +117,9 @@ class Links:
             viscous=float(m.dof_damping[dof]) + drive.viscous,
             coulomb=float(m.dof_frictionloss[dof]),
             armature=float(m.dof_armature[dof]) + drive.armature,
+            spring_stiffness=float(m.jnt_stiffness[j]),
+            spring_rest=(float(m.qpos_spring[m.jnt_qposadr[j]]),),
+            spring_curve=curve_of(m, j),
         )  # fmt: skip
         found = replace(found, placement=found.at(-float(m.qpos0[m.jnt_qposadr[j]])))
         if j not in self.couplings.by_joint:
@@ -144,6 +153,20 @@ class Links:
 def _tensor(R: Array, principal: Array) -> Tensor:
     turned = R @ np.diag(principal) @ R.T
     return tensor(six((turned + turned.T) / 2))
+
+
+def curve_of(model: Any, j: int) -> tuple[float, ...]:
+    """The factors of the higher powers of a joint's spring, in MuJoCo from version 4."""
+    curve = getattr(model, "jnt_stiffnesspoly", np.zeros((model.njnt, 1)))[j]
+    return tuple(map(float, curve)) if np.any(curve) else ()
+
+
+def _rest(entries: Array, kind: str) -> tuple[float, ...]:
+    """Where the spring of a ball or free joint is at rest: a position, and a rotation vector."""
+    start = 0 if kind == "ball" else 3
+    w, x, y, z = (entries[start : start + 4] / np.linalg.norm(entries[start : start + 4])).tolist()
+    turn = way_between((0.0, 0.0, 0.0, 1.0), (x, y, z, w)) if x or y or z else [0.0] * 3
+    return (*entries[:start].tolist(), *map(float, turn))
 
 
 def _pair(values: Array) -> tuple[float, float]:

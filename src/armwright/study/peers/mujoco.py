@@ -31,7 +31,7 @@ class MuJoCo:
         arm, mechanism = self.arm, self.arm.mechanism()
         qpos, B, convective = np.array(self.model.qpos0), np.zeros((self.model.nv, arm.n)), np.zeros(self.model.nv)
         at, moves = positions(mechanism, q.tolist()), np.array([rates(mechanism, e.tolist()) for e in np.eye(arm.n)])
-        for i in mechanism.rubbing:
+        for i in mechanism.single:
             joint = self.joints[arm.rows[i].name]
             qpos[joint.qposadr[0]], B[joint.dofadr[0]] = at[i], moves[:, i]
         for ball in arm.balls:
