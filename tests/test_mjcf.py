@@ -408,7 +408,6 @@ def test_equations_that_contradict_each_other_are_refused() -> None:
 ACTING = {
     "the damping of joint a beyond the linear": ("", 'damping="3 1"', ""),
     "the spring of joint a beyond the linear": ("", 'type="ball" stiffness="3 1"', ""),
-    "the gravity compensation of body f": ("", "", 'gravcomp="1"'),
     "the tendon of line 3": ('<tendon><fixed stiffness="1"><joint joint="a" coef="1"/></fixed></tendon>', "", ""),
     "the viscosity of the air": ('<option viscosity="1"/>', "", ""),
 }

@@ -307,3 +307,106 @@ def test_no_springs_cost_nothing() -> None:
         find("inverse_dynamics")(arm.mechanism(), *[[0.1] * 7] * 3)[0]
         == find("inverse_dynamics")(arm.with_springs(rest=0.3).mechanism(), *[[0.1] * 7] * 3)[0]
     )
+
+
+CARRIED = f"""<mujoco><option gravity="4.905 0 -8.495709211125343"/><worldbody>
+<body name="a" gravcomp="0.7" pos="0.1 0 0.2" quat="1 0.2 0 0.3"><joint name="j" axis="0 1 1"/>{INERTIAL}
+<body name="b" gravcomp="1.2" pos="0.1 0.3 0.2" quat="1 0 0.5 0.3">{INERTIAL}
+<body name="c" gravcomp="1" pos="0.3 0 0.2"><joint name="s" type="slide" axis="1 0 1"/>{INERTIAL}
+<body name="d" pos="0.3 0 0.2"><joint name="k" axis="1 0 0"/>{INERTIAL}
+<body name="e" gravcomp="0.4" pos="0.3 0 0.2" quat="1 0.7 0.5 0.3"><joint name="ball" type="ball" pos="0.1 0 0"/>{INERTIAL}</body>
+</body></body></body></body></worldbody></mujoco>"""
+
+
+def compensated(arm: aw.Robot, seed: int) -> aw.Robot:
+    rng = np.random.default_rng(seed)
+    carried = rng.uniform(0.1, 2.0, len(arm.links)) * (rng.random(len(arm.links)) < 0.7)
+    places = [tuple((rng.normal(size=3) * (mass > 0)).tolist()) for mass in carried]
+    links = zip(arm.links, carried.tolist(), places, strict=True)
+    return replace(arm, links=tuple(replace(x, compensated_mass=m, compensated_com=c) for x, m, c in links))
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_compensated_weight_is_mujocos(tmp_path: Path, recwarn) -> None:
+    arm, model = loaded(tmp_path, CARRIED), mujoco.MjModel.from_xml_string(CARRIED)
+    q, qd, qdd = state(arm)
+    qpos, qvel, qacc, B = state_there(arm, model, q, qd, qdd)
+    close(arm.inverse_dynamics(q, qd, qdd), B.T @ torques(model, qpos, qvel, qacc), 1e-11)
+    assert not [w for w in recwarn if "not taken over" in str(w.message)]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.usefixtures("uncompiled")
+def test_compensated_weight_in_every_formulation_and_file(seed: int, tmp_path: Path) -> None:
+    arm = compensated(random_tree(2 + seed, seed, floating=seed % 2 == 0), seed).with_gravity(
+        [4.905, 0, -8.495709211125343]
+    )
+    q, qd, qdd = state(arm)
+    tau = arm.inverse_dynamics(q, qd, qdd)
+    model = mujoco.MjModel.from_xml_string(arm.to_mjcf())
+    qpos, qvel, qacc, B = state_there(arm, model, q, qd, qdd)
+    close(B.T @ torques(model, qpos, qvel, qacc), tau, 1e-11)
+    for f in aw.formulations("inverse_dynamics"):
+        if not f.refusal(arm.mechanism()):
+            close(arm.inverse_dynamics(q, qd, qdd, formulation=f.name), tau, 1e-11)
+    close(arm.forward_dynamics(q, qd, tau), qdd, 1e-9)
+    close(arm.bias(q, qd), tau - arm.mass_matrix(q) @ qdd, 1e-10)
+    close([arm.joint_torque(i, q, qd, qdd) for i in range(arm.n)], tau, 1e-11)
+    close(slope(arm.potential_energy, arm, q), arm.gravity_torque(q), 1e-7)
+    close(arm.coriolis_matrix(q, qd) @ qd + arm.gravity_torque(q), arm.bias(q, qd), 1e-11)
+    close(
+        arm.inverse_dynamics_derivatives(q, qd, qdd)[0],
+        slope(lambda x: arm.inverse_dynamics(x, qd, qdd), arm, q),
+        1e-7,
+    )
+    whole = replace(arm, links=tuple(replace(link, compensated_mass=0.0) for link in arm.links))
+    rest = arm.gravity_torque(q) - whole.gravity_torque(q)
+    close(regressor(arm, q, qd, qdd) @ parameters(arm) + rest, tau, 1e-11)
+    (tmp_path / "robot.toml").write_text(arm.to_toml())
+    assert aw.load(tmp_path / "robot.toml") == arm
+    assert {found.kind for found in compare(arm, whole).differences} == {"compensation"}
+
+
+def test_compensated_weight_compiled_and_held(tmp_path: Path) -> None:
+    """Where all of it is carried, a robot floats; frames that cost less and payloads change nothing."""
+    arm = aw.load("panda")
+    arm = replace(arm, links=tuple(replace(x, compensated_mass=x.mass, compensated_com=x.com) for x in arm.links))
+    q, qd, qdd = state(arm)
+    assert np.abs(arm.gravity_torque(q)).max() < 1e-13
+    close(
+        arm.inverse_dynamics(q, qd, qdd), aw.load("panda").with_gravity([0, 0, 0]).inverse_dynamics(q, qd, qdd), 1e-12
+    )
+    close(arm.inverse_dynamics(q, qd, qdd), arm.inverse_dynamics(q, qd, qdd, formulation="kane"), 1e-12)
+    holding, tilted = (
+        arm.with_payload(2.0),
+        arm.mounted([[0, 0, 1, 0.3], [0, 1, 0, 0.2], [-1, 0, 0, 0.1], [0, 0, 0, 1]]),
+    )
+    alone = aw.load("panda").with_payload(2.0).gravity_torque(q) - aw.load("panda").gravity_torque(q)
+    close(holding.gravity_torque(q), alone, 1e-11)
+    run = aw.simulate(holding, None, q, qd, duration=0.2)
+    assert not run.audit.doubts and run.audit.energy_error < 1e-9
+    run = aw.simulate(tilted.with_payload(1.0), None, q, qd, duration=0.1)
+    close(run.potential, run.robot.potential_energy(run.q), 1e-9)
+    assert "weight that no drive carries: " in str(arm)
+    (tmp_path / "panda.xml").write_text(compensated(aw.load("panda"), 1).to_mjcf())
+    again = aw.load(tmp_path / "panda.xml")
+    assert compare(compensated(aw.load("panda"), 1), again).same
+
+
+def test_who_carries_what_in_mujoco(tmp_path: Path) -> None:
+    """Drives that compensate have that torque to give; where only some do, it is said."""
+    drives = CARRIED.replace("<joint ", '<joint actuatorgravcomp="true" ')
+    arm, model = loaded(tmp_path, drives), mujoco.MjModel.from_xml_string(drives)
+    q, qd, qdd = state(arm)
+    qpos, qvel, qacc, B = state_there(arm, model, q, qd, qdd)
+    close(arm.inverse_dynamics(q, qd, qdd), B.T @ torques(model, qpos, qvel, qacc), 1e-11)
+    with pytest.warns(
+        aw.ModelWarning, match="the gravity compensation of body c, which some of its joints leave to thei"
+    ):
+        loaded(tmp_path, CARRIED.replace('<joint name="j"', '<joint actuatorgravcomp="true" name="j"'))
+
+
+def test_a_floating_robot_that_is_carried_keeps_its_momentum() -> None:
+    arm = compensated(random_tree(2, 3, kinds=("revolute",), floating=True), 3)
+    run = aw.simulate(arm, None, *state(arm)[:2], duration=0.2)
+    assert run.impulse.size and not run.audit.doubts

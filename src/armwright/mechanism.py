@@ -288,7 +288,8 @@ class Mechanism:
     `solid` are the links that the robot has, by default all; the others stand between the freedoms of one joint.
     `drives` has an entry for each joint where some of them move together or are those of `balls`; otherwise each joint
     is a coordinate. `loops` hold links together; what a loop moves is known once the mechanism is placed. `passive` are
-    the coordinates without a motor.
+    the coordinates without a motor. `compensated` has, where anything carries a part of the weight, that part of each
+    link: a mass and where it is, without inertia.
     """
 
     joints: tuple[Joint, ...]
@@ -303,6 +304,7 @@ class Mechanism:
     balls: tuple[Ball, ...] = ()
     loops: tuple[Loop, ...] = ()
     passive: tuple[int, ...] = ()
+    compensated: tuple[Link, ...] = ()
 
     def __post_init__(self) -> None:
         defaults = {"parents": tuple(range(-1, self.n - 1)), "solid": tuple(range(self.n))}
@@ -360,12 +362,23 @@ class Mechanism:
         """Whether friction of the translation of a free or planar joint depends on how its body is turned."""
         return any(map(self.rubs_along_placement, self.balls))
 
-    def unsprung(self) -> Mechanism:
-        """The same without springs."""
-        if not any(joint.sprung for joint in self.joints):
+    def unaided(self) -> Mechanism:
+        """The same without springs, and with all of its weight."""
+        if not self.compensated and not any(joint.sprung for joint in self.joints):
             return self
         joints = (replace(joint, spring_stiffness=0, spring_rest=0, spring_curve=()) for joint in self.joints)
-        return replace(self, joints=tuple(joints))
+        return replace(self, joints=tuple(joints), compensated=())
+
+    @property
+    def weighing(self) -> Mechanism:
+        """The same with what is left of the weight of its links, but for compensation and for inertias."""
+        if not self.compensated:
+            return self
+        links = (
+            MomentLink(link.mass - part.mass, link.moment - part.moment, link.origin_inertia)
+            for link, part in zip(self.links, self.compensated, strict=True)
+        )
+        return replace(self, links=tuple(links), compensated=())
 
     @property
     def together(self) -> bool:

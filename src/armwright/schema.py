@@ -155,6 +155,8 @@ PLACED: dict[str, tuple[Json, str]] = {
     "inertia": (POSE, "xx, yy, zz, xy, xz, yz about the centre of mass, kg m^2; or 3 rows of 3."),
     "slender": (TABLE, "{rho or mass, payload, hub, length}: Mohan and Saha's link in place of mass, com, inertia."),
     "point_masses": (TABLES, "{mass, at}: instead of these, or added to them."),
+    "compensated_mass": (NUMBER, "Kilograms of the link whose weight is carried by no drive."),
+    "compensated_com": (TRIPLE, "Where they are, in the frame of the row; by default at the centre of mass."),
     "limits": (LIMITS, "Lowest and highest position; may be inf."),
     "max_velocity": (NUMBER, "The largest speed, rad/s or m/s."),
     "max_torque": (NUMBER, "The largest torque at the joint, N m or N; 0 for a joint without a motor."),

@@ -48,6 +48,7 @@ KINDS = {
     "coupling": "a joint follows another one here and not there, or in another way",
     "rotor": "another rotor inertia, as the joint feels it",
     "spring": "another spring beside the joint",
+    "compensation": "another part of the weight is carried by no drive",
     "friction": "another viscous or Coulomb friction, or speed at which it is smooth",
     "torque": "torques differ though nothing above does",
     "limits": "other limits of position, speed or effort; never counts",
@@ -294,7 +295,14 @@ class _Pair:
         different = any(max(f.gravity, f.mass_matrix, f.torque) > self.tolerance for f in felt)
         couplings = dict(self._couplings())
         found = [*self._kinematics(couplings), *self._bodies(different), *couplings.values()]
-        found += [*self._coordinates(), *self._gravity(), *self._drives(different), *self._springs(), *self._rest()]
+        found += [
+            *self._coordinates(),
+            *self._gravity(),
+            *self._drives(different),
+            *self._springs(),
+            *self._compensation(),
+        ]
+        found += self._rest()
         moves = any(quantity.worst > quantity.allowed for quantity in quantities)
         if moves and not any(difference.matters for difference in found):
             worst = max(quantities, key=lambda quantity: quantity.worst / quantity.allowed)
@@ -376,6 +384,23 @@ class _Pair:
             if off > self.tolerance * scale:
                 text = f"entries differ by up to {off:.4g} kg m^2 ({off / scale:.2g} of the largest){idle}"
                 yield Difference("inertia", self.link(i), text, different)
+
+    def _compensation(self) -> Iterator[Difference]:
+        """Weight that is carried, in the world at the zero position."""
+        here, there = self.skeletons
+        for k, row in enumerate(here.solid):
+            one, two = self.a.links[k], self.b.links[k]
+            m, n = one.compensated_mass, two.compensated_mass
+            if abs(m - n) > self.tolerance * max(abs(m), abs(n)):
+                yield Difference(
+                    "compensation", self.link(k), f"the weight of {m:.6g} kg is carried here, {n:.6g} there"
+                )
+            elif m:
+                frames = self.found.moves[row] @ here.frames[row], there.frames[row]
+                c, d = ((T @ [*x.compensated_com, 1.0])[:3] for T, x in zip(frames, (one, two), strict=True))
+                if np.linalg.norm(c - d) > self.tolerance * self.reach:
+                    away = float(np.linalg.norm(c - d))
+                    yield Difference("compensation", self.link(k), f"the weight is carried {away:.4g} m apart")
 
     def _gravity(self) -> Iterator[Difference]:
         g = self.found.base[:3, :3] @ np.array(self.a.gravity)
@@ -547,7 +572,7 @@ def _spring(joint: JointModel) -> str:
 
 def _pulls(mechanism: Mechanism, q: Coordinates) -> list[Scalar]:
     """The torques of the springs."""
-    there = placed(mechanism, q)
+    there = placed(replace(mechanism, compensated=()), q)
     return passive.torques(there, positions(there, q))
 
 

@@ -157,11 +157,13 @@ def _included(robot: Description) -> list[str]:
     rotors = [f"{shown(row.name)} {row.armature:g}" for row in rows if row.armature]
     law = "coulomb * sign(qd)" if not any(row.smooth for row in rows) else "coulomb * tanh(qd / smooth)"
     springs = [f"{shown(row.name)} {_spring(row)}" for row in rows if row.sprung]
+    carried = [f"{shown(link.name)} {link.compensated_mass:g}" for link in robot.links if link.compensated_mass]
     held = robot.payload
     return [
         f"Friction, viscous * qd + {law}, is included: {'; '.join(rubbing)}" if dry else "No friction.",
         "Rotor inertias as joints feel them are included: " + "; ".join(rotors) if rotors else "No rotor inertias.",
         *([f"Springs beside joints are included: {'; '.join(springs)}"] if springs else []),
+        *([f"Weight that no drive carries is taken off, in kg: {'; '.join(carried)}"] if carried else []),
         f"A payload of {held.mass:g} kg at {_triple(held.com)} m in the tool frame is included."
         if held
         else "No payload.",

@@ -169,7 +169,16 @@ def _carried(name: str, welded: list[tuple[LinkModel, Array]]) -> LinkModel:
     if not bodies:
         return LinkModel(name, 0.0, (0.0, 0.0, 0.0), welded[0][0].inertia, visuals)
     body = joined(bodies)
-    return LinkModel(name, float(body.mass), triple(body.com), tensor(body.inertia), visuals)
+    made = LinkModel(name, float(body.mass), triple(body.com), tensor(body.inertia), visuals)
+    carried = [(link, T) for link, T in welded if link.compensated_mass]
+    if not carried:
+        return made
+    mass = sum(link.compensated_mass for link, _ in carried)
+    if all(link.compensated_mass == link.mass and link.compensated_com == link.com for link, _ in carried):
+        own = joined([_at(link, T) for link, T in carried])
+        return replace(made, compensated_mass=mass, compensated_com=triple(own.com))
+    places = [link.compensated_mass * (T[:3, :3] @ np.asarray(link.compensated_com) + T[:3, 3]) for link, T in carried]
+    return replace(made, compensated_mass=mass, compensated_com=triple(sum(places) / mass))
 
 
 def _at(link: LinkModel, T: Array) -> Link:

@@ -113,13 +113,18 @@ class JointModel:
 
 @dataclass(frozen=True)
 class LinkModel:
-    """A rigid body in its link frame; `inertia` is about the centre of mass, `visuals` are for viewers."""
+    """A rigid body in its link frame; `inertia` is about the centre of mass, `visuals` are for viewers.
+
+    The weight of `compensated_mass` at `compensated_com` is carried by something that is not of the robot's drives.
+    """
 
     name: str
     mass: float
     com: Triple
     inertia: Tensor
     visuals: tuple[Visual, ...] = field(default=(), hash=False)
+    compensated_mass: float = 0.0
+    compensated_com: Triple = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -221,6 +226,7 @@ class Description:
             *((j.viscous, j.coulomb, j.smooth, j.rotor_inertia, j.gear) for j in self.rows),
             *((j.spring_stiffness, j.spring_rest, *j.spring_curve) for j in self.rows),
             *((link.mass, *link.com, *itertools.chain(*link.inertia)) for link in self.links),
+            *((link.compensated_mass, *link.compensated_com) for link in self.links),
             self.gravity,
         ]
         if not all(map(math.isfinite, itertools.chain(*numbers))):
@@ -405,7 +411,19 @@ class Description:
             balls=self.balls,
             loops=tuple(self._loop(loop, number) for loop in self.loops),
             passive=tuple(i for i, joint in enumerate(self.joints) if joint.max_torque == 0),
+            compensated=self._compensated(number),
         )
+
+    def _compensated(self, number: Callable[[float], Scalar]) -> tuple[Link, ...]:
+        """The part of each link whose weight is carried; nothing where there is none."""
+        if not any(link.compensated_mass for link in self.links):
+            return ()
+        parts = [NO_BODY] * len(self.rows)
+        for place, link in zip(self.carriers, self.links, strict=True):
+            if link.compensated_mass:
+                com = Vector(*map(number, link.compensated_com))
+                parts[place] = replace(NO_BODY, mass=number(link.compensated_mass), com=com)
+        return tuple(parts)
 
     def _loop(self, loop: LoopModel, number: Callable[[float], Scalar]) -> Loop:
         names = [row.name for row in self.rows]

@@ -28,6 +28,12 @@ def as_table(robot: Description) -> str:
     parts += [_layout(_links(robot)), _layout(_tensors(robot))]
     if any(j.viscous or j.coulomb or j.rotor_inertia for j in robot.rows):
         parts += _fitting(_drives(robot), 2)
+    if carried := [
+        f"{link.compensated_mass:g} kg of {shown(link.name)} at {_vector(link.compensated_com)} m"
+        for link in robot.links
+        if link.compensated_mass
+    ]:
+        parts.append(_wrapped(f"weight that no drive carries: {'; '.join(carried)}"))
     if any(j.sprung for j in robot.rows):
         parts += _fitting(_springs(robot), 2)
     if (p := robot.payload) is not None:

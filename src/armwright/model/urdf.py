@@ -280,8 +280,9 @@ def _reflected(inertia: xml.Element, ratio: xml.Element | None) -> float:
 
 
 def text(robot: Description) -> str:
-    """The robot as URDF. Gravity has no place there, nor have springs; the payload is a fixed link."""
+    """The robot as URDF. Gravity, springs and compensation have no place there; the payload is a fixed link."""
     gone = [f"the spring of {row.name}" for row in robot.rows if row.sprung]
+    gone += [f"the compensated weight of {link.name}" for link in robot.links if link.compensated_mass]
     several = [row for row in robot.rows if row.kind in FREEDOMS]
     gone += [f"friction and rotor of {row.name}" for row in several if row.viscous or row.coulomb or row.armature]
     if gone:

@@ -1,26 +1,33 @@
-"""Springs beside the joints: added in the same way to every formulation.
+"""Springs beside the joints, and what carries a part of the weight: added in the same way to every formulation.
 
     tau += k x + k2 x^2 + k3 x^3        x = q - rest        stores k x^2/2 + k2 x^3/3 + k3 x^4/4
 
 The rotation of a ball or free joint has one spring for all three freedoms, and x is the rotation vector that leads
 from the rest to the position, which is at most half a turn. The translation of a free or planar joint has a spring
 along each axis of the frame in which the joint is placed. Where a loop moves a joint that turns, x is the nearer way.
+
+Weight that is compensated is that of masses of their own, by a recursion of their forces and moments inward.
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from armwright.algebra import IDENTITY, Scalar, Vector, structural, total
+from armwright.algebra import IDENTITY, ZERO, Rotation, Scalar, Vector, structural, total
 from armwright.formulations.parts.actuators import rotation_of
 from armwright.formulations.parts.coordinates import gathered
 from armwright.formulations.parts.loops import Angle
+from armwright.formulations.parts.recursion import inward, outward
 from armwright.formulations.parts.types import Coordinates
 from armwright.manifold import bend_of, quaternion_of, turned_by, way_between
-from armwright.mechanism import Ball, Joint, Mechanism
+from armwright.mechanism import Ball, Joint, Link, Mechanism
 
 
 def torques(mechanism: Mechanism, x: Coordinates) -> list[Scalar]:
-    """What it takes to hold the springs of a placed mechanism, per coordinate; `x` are the positions of the joints."""
-    if not any(joint.sprung for joint in mechanism.joints):
+    """What it takes to hold springs of a placed mechanism, less the weight that is carried, per coordinate.
+
+    `x` are the positions of the joints.
+    """
+    if not (mechanism.compensated or any(joint.sprung for joint in mechanism.joints)):
         return [0] * mechanism.coordinates
     return gathered(mechanism, joint_torques(mechanism, x))
 
@@ -33,7 +40,37 @@ def joint_torques(mechanism: Mechanism, x: Coordinates) -> list[Scalar]:
     for ball in mechanism.balls:
         if ball.at:
             found[ball.rows.start : ball.rows.stop] = _ball_pull(mechanism, ball)
+    if mechanism.compensated:
+        found = [spring + weight for spring, weight in zip(found, _carried(mechanism, x), strict=True)]
     return found
+
+
+class Pull(NamedTuple):
+    """Force and moment on all from a link outward."""
+
+    force: Vector
+    moment: Vector
+
+
+def _carried(mechanism: Mechanism, x: Coordinates) -> list[Scalar]:
+    """The torques by which the weight that is carried would turn the joints."""
+    base = Rotation(1, 0, 1, 0), mechanism.gravity
+    down = outward(mechanism.parents, _turned_down, base, mechanism.joints, x)
+    nothing = Pull(ZERO, ZERO)
+    return inward(mechanism.parents, _weigh, nothing, mechanism.joints, mechanism.compensated, down, x)
+
+
+def _turned_down(last: tuple[Rotation, Vector], joint: Joint, x: Scalar) -> tuple[Rotation, Vector]:
+    """The rotation of a joint, and gravity in the axes of its link."""
+    R = joint.rotation(x)
+    return R, R.T @ last[1]
+
+
+def _weigh(outer: Pull, joint: Joint, part: Link, down: tuple[Rotation, Vector], x: Scalar) -> tuple[Pull, Scalar]:
+    R, g = down
+    force, moment = g * part.mass + outer.force, part.moment.cross(g) + outer.moment
+    seen = R @ force
+    return Pull(seen, R @ moment + joint.offset(x).cross(seen)), force.z if joint.prismatic else moment.z
 
 
 def energy(mechanism: Mechanism, x: Coordinates) -> Scalar:

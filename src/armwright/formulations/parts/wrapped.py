@@ -124,10 +124,10 @@ def holding(rigid: Rigid, mechanism: Mechanism, q: Coordinates, _loads: Loads) -
 
 
 def stored(rigid: Rigid, mechanism: Mechanism, q: Coordinates, _loads: Loads) -> Scalar:
-    """The energy of weight and springs."""
+    """The energy of the weight that nothing else carries, and of springs."""
     there = placed(mechanism, q)
     x = positions(there, q)
-    return rigid(there, x) + passive.energy(there, x)
+    return rigid(there.weighing, x) + passive.energy(there, x)
 
 
 def columns(rigid: Rigid, mechanism: Mechanism, q: Coordinates, _loads: Loads) -> SquareMatrix:
@@ -203,6 +203,12 @@ def slopes(
     for matrix, slopes in ((by_q, passive.slopes(there, positions(there, q))), (by_qd, rotors_slopes(there, v))):
         for i, j, slope in slopes:
             matrix[i][j] = matrix[i][j] + slope
+    if there.compensated:
+        rest, weight = [0] * there.n, replace(there, links=there.compensated)
+        for row, part in zip(
+            by_q, rigid(weight, positions(there, q), rest, rest, (Wrench(),) * there.n)[0], strict=True
+        ):
+            row[:] = [x - y for x, y in zip(row, part, strict=True)]
     return [congruent(mechanism, matrix) for matrix in (by_q, by_qd, with_rotors(mechanism, M))]
 
 

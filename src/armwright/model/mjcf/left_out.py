@@ -26,7 +26,9 @@ def acting(model: Any, links: Links) -> list[str]:
         if np.any(bent[m.jnt_dofadr[j]]):
             told.append(f"the damping of joint {name} beyond the linear")
     told += [
-        f"the gravity compensation of body {name}" for name, g in zip(links.names, m.body_gravcomp, strict=True) if g
+        f"the gravity compensation of body {name}, which some of its joints leave to their drives"
+        for name, g, ways in zip(links.names, m.body_gravcomp, links.by_drives, strict=True)
+        if g and len(ways) > 1
     ]
     return told
 

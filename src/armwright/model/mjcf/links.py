@@ -44,6 +44,8 @@ class Links:
         self.taken = {name for name in named if name}
         self.joint_names = [name or self._name_of(j) for j, name in enumerate(named)]
         self.couplings = couplings(self.mujoco, self.model, self.joint_names)
+        self.by_drives = carried_by_drives(self.model)
+        self.compensated = [True not in ways for ways in self.by_drives]
 
     def bodies(self) -> None:
         """Every body becomes a link: `names` says which, `shifts` where its frame is in the body's."""
@@ -97,7 +99,11 @@ class Links:
     def _link(self, i: int, name: str, shift: Array) -> LinkModel:
         m = self.model
         R = rotation(m.body_iquat[i])
-        return LinkModel(name, float(m.body_mass[i]), triple(m.body_ipos[i] - shift), _tensor(R, m.body_inertia[i]))
+        com = triple(m.body_ipos[i] - shift)
+        carried = float(m.body_mass[i] * m.body_gravcomp[i]) if self.compensated[i] else 0.0
+        there = com if carried else (0.0, 0.0, 0.0)
+        tensor_of = _tensor(R, m.body_inertia[i])
+        return LinkModel(name, float(m.body_mass[i]), com, tensor_of, compensated_mass=carried, compensated_com=there)
 
     def _joint(self, j: int, parent: str, child: str, placement: Array) -> TreeJoint:
         m, name, kind = self.model, self.joint_names[j], KINDS[int(self.model.jnt_type[j])]
@@ -153,6 +159,19 @@ class Links:
 def _tensor(R: Array, principal: Array) -> Tensor:
     turned = R @ np.diag(principal) @ R.T
     return tensor(six((turned + turned.T) / 2))
+
+
+def carried_by_drives(model: Any) -> list[set[bool]]:
+    """For each body whether the joints on its way leave its compensation to their drives: all, none or some of them.
+
+    What a drive compensates is a torque of its own, and no part of the robot.
+    """
+    found: list[set[bool]] = []
+    for i in range(model.nbody):
+        above = found[model.body_parentid[i]] if i else set()
+        first, count = int(model.body_jntadr[i]), int(model.body_jntnum[i])
+        found.append({*above, *(bool(model.jnt_actgravcomp[j]) for j in range(first, first + count))})
+    return found
 
 
 def curve_of(model: Any, j: int) -> tuple[float, ...]:

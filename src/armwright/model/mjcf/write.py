@@ -43,7 +43,7 @@ from armwright.algebra import Array, Vector
 from armwright.errors import ModelError, ModelWarning
 from armwright.manifold import quaternion_of
 from armwright.mechanism import FREEDOMS
-from armwright.model.description import Description, JointModel, LinkModel, Tensor, Triple
+from armwright.model.description import NO_TENSOR, Description, JointModel, LinkModel, Tensor, Triple
 from armwright.model.mjcf.pose import rotation
 from armwright.model.urdf import at_zero, distinct, unused, written
 from armwright.model.visual import HALVES, Mesh, Solid, Visual, lengths
@@ -74,6 +74,7 @@ def text(robot: Description) -> str:
     for i, link in enumerate(robot.links):
         body = _body(bodies[robot.parents[i] + 1], names[i], placed[i].pose)
         _inertial(body, link.mass, link.com, _possible(robot, i))
+        _compensate(body, link, f"{names[i]}_compensated", np.asarray(robot.hand.pose) if i == robot.tip else np.eye(4))
         for joint in placed[i].joints:
             _joint(body, joint)
         _show(body, link.visuals, np.eye(4))
@@ -297,6 +298,26 @@ def _inertial(body: ET.Element, mass: float, com: Triple, inertia: Tensor) -> No
         body, "inertial", pos=_numbers(com), quat=_numbers(quaternion(axes)), mass=repr(float(mass)),
         diaginertia=_numbers(moments),
     )  # fmt: skip
+
+
+def _compensate(body: ET.Element, link: LinkModel, name: str, frame: Array) -> None:
+    """The weight that is carried: a share of the body's, or, where its centre is another, that of a mote there.
+
+    The body of that mote stands in a `frame` that is there already, so that a chain has no second end.
+    """
+    if not link.compensated_mass:
+        return
+    if link.mass and link.compensated_com == link.com:
+        body.set("gravcomp", repr(float(link.compensated_mass / link.mass)))
+        return
+    x, y, z = frame[:3, :3].T @ (np.asarray(link.compensated_com) - frame[:3, 3])
+    mote = _body(body, name, frame)
+    mote.set("gravcomp", repr(1.0 / MOTE))
+    _inertial(mote, link.compensated_mass * MOTE, (x, y, z), NO_TENSOR)
+
+
+MOTE = 1e-13
+"""Of the mass whose weight is carried: what a body beside the link has, which MuJoCo asks a mass of."""
 
 
 def _show(body: ET.Element, visuals: Sequence[Visual], T: Array) -> None:
