@@ -198,12 +198,26 @@ class Wrench:
 class Drive:
     """What moves a joint: coordinates of the robot times factors, summed, plus an offset.
 
-    A joint that a loop moves is `at` a position that is no such sum, and `terms` are those of its rate.
+    A joint that a loop moves is `at` a position that is no such sum, and `terms` are those of its rate. So is one that
+    follows a single coordinate by a `curve`, the factors of its square, its cube and so on, once the mechanism is
+    placed: then `bend` is the second derivative.
     """
 
     terms: tuple[tuple[int, Scalar], ...]
     offset: Scalar = 0
     at: Scalar = None
+    curve: tuple[Scalar, ...] = ()
+    bend: Scalar = 0
+
+    def placed(self, q: Scalar) -> Drive:
+        """The same with its coordinate at q, by Horner's rule."""
+        [(coordinate, factor)] = self.terms
+        at: Scalar = 0
+        slope: Scalar = 0
+        bend: Scalar = 0
+        for k in reversed((self.offset, factor, *self.curve)):
+            at, slope, bend = at * q + k, slope * q + at, bend * q + 2 * slope
+        return Drive(((coordinate, slope),), at=at, bend=bend)
 
 
 @dataclass(frozen=True)
@@ -400,6 +414,23 @@ class Mechanism:
         for parent in self.parents:
             depths.append(1 + (depths[parent] if parent >= 0 else 0))
         return max(depths)
+
+    def leading(self, coordinate: int) -> int:
+        """The joint that is a coordinate."""
+        own = ((coordinate, 1),)
+        return next(
+            i for i, drive in enumerate(self.drives) if drive.terms == own and not drive.curve and drive.at is None
+        )
+
+    @property
+    def curved(self) -> bool:
+        """Whether some joints follow others by curves."""
+        return any(drive.curve or not structural(drive.bend, 0) for drive in self.drives)
+
+    @property
+    def shifting(self) -> bool:
+        """Whether how joints move with the coordinates depends on where these are."""
+        return self.curved or bool(self.embedded)
 
     @property
     def embedded(self) -> tuple[Loop, ...]:

@@ -456,6 +456,9 @@ class _Pair:
         here, there = (robot.drives or alone for robot in self.robots)
         leaders, signs, offsets = [_leaders(robot) for robot in self.robots], self.found.signs, self.found.offsets
         for i, (x, y) in enumerate(zip(here, there, strict=True)):
+            if x.curve or y.curve:
+                yield from self._curves(i, (x, y), (leaders[0], leaders[1]))
+                continue
             one = {leaders[0][c]: signs[i] * signs[leaders[0][c]] * factor for c, factor in x.terms}
             two = {leaders[1][c]: float(factor) for c, factor in y.terms}
             offset = signs[i] * x.offset - sum(factor * offsets[k] for k, factor in one.items()) + offsets[i]
@@ -467,6 +470,19 @@ class _Pair:
             if one.keys() != two.keys() or max([abs(apart), *off]) > self.tolerance:
                 text = f"{self._led(i, one, mapped)} here, {self._led(i, two, y.offset)} there"
                 yield i, Difference("coupling", self.joint(i), text)
+
+    def _curves(
+        self, i: int, drives: tuple[Drive, Drive], leaders: tuple[Sequence[int], Sequence[int]]
+    ) -> Iterator[tuple[int, Difference]]:
+        """Of a joint that follows by a curve, here or there, or both."""
+        (one,), (two,) = ([own[c] for c, _ in drive.terms] or [-1] for drive, own in zip(drives, leaders, strict=True))
+        signs, offsets = self.found.signs, self.found.offsets
+        q = np.linspace(-1.0, 1.0, 9)
+        here, there = (
+            drive.placed(at).at for drive, at in zip(drives, (q, signs[one] * q + offsets[one]), strict=True)
+        )
+        if one != two or np.abs(signs[i] * here + offsets[i] - there).max() > self.tolerance:
+            yield i, Difference("coupling", self.joint(i), "it follows by another curve")
 
     def _led(self, i: int, leaders: Mapping[int, float], offset: float) -> str:
         if not leaders:

@@ -118,7 +118,8 @@ def _followers(robot: Description) -> Iterator[str]:
         if m is not None and m.loop:
             yield f"  {shown(joint.name)} is moved by the loop {shown(m.loop)}"
         elif m is not None:
-            terms = " ".join(f"{factor:+g} {shown(name)}" for name, factor in m.leaders).removeprefix("+")
+            bent = [(f"{m.joint}^{power}", k) for power, k in enumerate(m.curve, start=2) if k]
+            terms = " ".join(f"{factor:+g} {shown(name)}" for name, factor in (*m.leaders, *bent)).removeprefix("+")
             yield f"  {shown(joint.name)} follows: {terms} {m.offset:+g}"
 
 

@@ -56,7 +56,7 @@ class Formulation:
     parameters and so accepts regrouped links without a centre of mass. `together` says that it takes joints that
     move together; a recursion that solves for one joint after the other does not. `traced` says that it takes no
     scalars but those of a trace, `serial` that it is for a chain of DH rows only, `looped` that it takes closed loops,
-    and dry friction where a free joint slides.
+    curved couplings, and dry friction where a free joint slides.
     `unsolved` is the same up to its systems of equations, where compiled code can solve those in a loop.
     """
 
@@ -111,10 +111,10 @@ class Formulation:
                 f"{self.name} is written for a chain of DH rows, and this robot has branches, ball joints or axes that "
                 "are nearly parallel; expected another formulation, such as 'denoc', or none, to have it chosen"
             )
-        if not self.looped and (mechanism.loops or mechanism.rubs_in_space):
+        if not self.looped and (mechanism.loops or mechanism.curved or mechanism.rubs_in_space):
             return (
-                f"{self.problem} by {self.name} is for robots without closed loops, and without dry friction where a "
-                "free joint slides; expected another formulation, such as 'traced', or none, to have it chosen"
+                f"{self.problem} by {self.name} is for robots without closed loops, curved couplings and dry friction "
+                "where a free joint slides; expected another formulation, such as 'traced', or none, to have it chosen"
             )
         return ""
 
@@ -219,7 +219,7 @@ def _only(name: str, problem: str, rigid: Callable[..., Any], paper: str = "-", 
 
 
 def _open(problem: str, rigid: Callable[..., Any], order: str) -> Formulation:
-    """Derivatives of robots without closed loops, and without dry friction where a free joint slides."""
+    """Derivatives of robots without closed loops, curved couplings and dry friction where a free joint slides."""
     return replace(_only("composite_body", problem, rigid, _SINGH, order), looped=False)
 
 

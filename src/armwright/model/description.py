@@ -38,7 +38,7 @@ class Mimic:
     """How a joint follows another: it is at factor q + offset when that one is at q; it moves link `place`, from 0.
 
     `others` are further joints to follow, each with its factor: what they are at times that is added. Where a `loop`
-    moves the joint, `joint` only names one that moves the loop.
+    moves the joint, `joint` only names one that moves the loop. A `curve` are the factors of q^2, q^3 and so on.
     """
 
     joint: str
@@ -47,15 +47,27 @@ class Mimic:
     place: int = 0
     others: tuple[tuple[str, float], ...] = ()
     loop: str = ""
+    curve: tuple[float, ...] = ()
 
     def __repr__(self) -> str:
         said = vars(self) if not self.loop else {"loop": self.loop, "place": self.place}
+        said = {name: value for name, value in said.items() if value or name != "curve"}
         return f"Mimic({', '.join(f'{name}={value!r}' for name, value in said.items())})"
 
     @property
     def leaders(self) -> tuple[tuple[str, float], ...]:
         """The joints it follows, each with its factor; none where a loop moves it."""
         return () if self.loop else ((self.joint, self.factor), *self.others)
+
+    @property
+    def moves(self) -> bool:
+        """Whether it moves at all as the joints it follows do."""
+        return bool(self.factor or any(self.curve))
+
+    def at(self, position: Callable[[str], float]) -> float:
+        """Where the joint is, by where those are that it follows."""
+        straight = self.offset + sum(factor * position(name) for name, factor in self.leaders)
+        return straight + sum(k * position(self.joint) ** power for power, k in enumerate(self.curve, start=2))
 
 
 @dataclass(frozen=True)
@@ -355,7 +367,11 @@ class Description:
         place = {joint.name: i for i, joint in enumerate(self.joints)}
         own = iter(range(self.n))
         return tuple(
-            Drive(tuple((place[name], factor) for name, factor in row.mimic.leaders), row.mimic.offset)
+            Drive(
+                tuple((place[name], factor) for name, factor in row.mimic.leaders),
+                row.mimic.offset,
+                curve=row.mimic.curve,
+            )
             if row.mimic
             else Drive(((next(own), 1),))
             for row in self.rows
@@ -451,7 +467,7 @@ def parted(rows: Sequence[JointModel]) -> tuple[tuple[JointModel, ...], tuple[Jo
     ]
     led: dict[str, list[JointModel]] = {}
     for follower in followers:
-        if not (leaders[follower.name].others or leaders[follower.name].loop):
+        if not (leaders[follower.name].others or leaders[follower.name].loop or leaders[follower.name].curve):
             led.setdefault(leaders[follower.name].joint, []).append(follower)
     return tuple(_held_back(row, led.get(row.name, [])) for row in rows if row.mimic is None), tuple(followers)
 
@@ -487,10 +503,27 @@ def resolved(follows: Mapping[str, Mimic]) -> dict[str, Mimic]:
             if mimic.loop or inner.loop:
                 found[name] = mimic
                 continue
+            if mimic.curve or inner.curve:
+                found[name] = _composed(name, mimic, inner)
+                continue
             others = (*((other, mimic.factor * factor) for other, factor in inner.others), *mimic.others)
             offset = mimic.factor * inner.offset + mimic.offset
             found[name] = Mimic(inner.joint, mimic.factor * inner.factor, offset, others=others)
     return {name: found[name] for name in follows}
+
+
+def _composed(name: str, outer: Mimic, inner: Mimic) -> Mimic:
+    """How a joint follows that follows one which follows another, where one of the ways is a curve."""
+    if outer.others or inner.others:
+        raise ModelError(f"joint {name!r} follows several joints by a curve; expected one, or factors alone")
+    within = (inner.offset, inner.factor, *inner.curve)
+    whole = np.zeros(1)
+    for k in reversed((outer.offset, outer.factor, *outer.curve)):
+        whole = np.polynomial.polynomial.polyadd(np.polynomial.polynomial.polymul(whole, within), [k])
+    offset, factor, *curve = [*np.trim_zeros(whole, "b").tolist(), 0.0, 0.0]
+    while curve and not curve[-1]:
+        curve.pop()
+    return Mimic(inner.joint, factor, offset, curve=tuple(curve))
 
 
 def _held_back(joint: JointModel, followers: Sequence[JointModel]) -> JointModel:
@@ -508,7 +541,7 @@ def _held_back(joint: JointModel, followers: Sequence[JointModel]) -> JointModel
 def meeting_limits(limits: tuple[float, float] | None, follower: JointModel) -> tuple[float, float] | None:
     """What is left of the limits of a joint by those of its follower."""
     mimic = follower.mimic
-    if mimic is None or follower.limits is None or not mimic.factor or mimic.others or mimic.loop:
+    if mimic is None or follower.limits is None or not mimic.factor or mimic.others or mimic.loop or mimic.curve:
         return limits
     low, high = sorted((limit - mimic.offset) / mimic.factor for limit in follower.limits)
     return (low, high) if limits is None else (max(low, limits[0]), min(high, limits[1]))
@@ -584,10 +617,15 @@ def _check_mimics(robot: Description) -> None:
                     f"robot {robot.name!r}: {joint.name!r} follows {name!r}, and the position of a "
                     f"{kind or joint.kind} joint is no number that could follow or be followed"
                 )
-        if not (math.isfinite(mimic.factor) and mimic.factor and math.isfinite(mimic.offset)):
+        if not (mimic.moves and all(map(math.isfinite, (mimic.factor, mimic.offset, *mimic.curve)))):
+            curve = f", curve {mimic.curve!r}" if mimic.curve else ""
             raise ModelError(
                 f"robot {robot.name!r}: {joint.name!r} follows {mimic.joint!r} by factor {mimic.factor!r} and offset "
-                f"{mimic.offset!r}; expected finite numbers and a factor that is not zero"
+                f"{mimic.offset!r}{curve}; expected finite numbers and a factor that is not zero"
+            )
+        if mimic.curve and (mimic.others or mimic.loop):
+            raise ModelError(
+                f"robot {robot.name!r}: {joint.name!r} has a curve and follows several joints; expected one"
             )
 
 
@@ -616,7 +654,8 @@ def cos_sin(angle: float, number: Callable[[float], Scalar] = float) -> tuple[Sc
 
 def _drive(drive: Drive, number: Callable[[float], Scalar]) -> Drive:
     terms = tuple((c, factor if structural(factor, 1) else number(factor)) for c, factor in drive.terms)
-    return Drive(terms, number(drive.offset) if drive.offset else 0)
+    curve = tuple(number(k) if k else 0 for k in drive.curve)
+    return Drive(terms, number(drive.offset) if drive.offset else 0, curve=curve)
 
 
 def _joint(joint: JointModel, number: Callable[[float], Scalar]) -> Joint:

@@ -17,7 +17,7 @@ SPRING = ("spring_stiffness", "spring_rest", "spring_curve")
 DRIVE = ("limits", "max_velocity", "max_torque", "viscous", "coulomb", "smooth", "rotor_inertia", "gear", *SPRING)
 BALL_DRIVE = tuple(key for key in DRIVE if key not in ("limits", "spring_curve"))
 """Of the freedoms of a joint whose position is a quaternion: it has no limits, and its spring no curve."""
-MIMIC = ("joint", "factor", "offset")
+MIMIC = ("joint", "factor", "offset", "curve")
 FURTHER = ("parent", "gamma", "y", "z", "pitch", "freedoms")
 """Keys of the modified convention only: of trees, of general placements, and of joints of several freedoms."""
 KEYS = ("name", "joint", "parent", "type", "gamma", "alpha", "a", "y", "z", "d", "b", "theta", "pitch", *BODY, *DRIVE,
@@ -140,7 +140,7 @@ def _driven(row: Reader, joint: JointModel) -> JointModel:
         max_torque=_most(row, "max_torque", "N m or N", joint.max_torque),
         spring_stiffness=row.number("spring_stiffness", default=joint.spring_stiffness),
         spring_rest=(row.angle if angles else row.number)("spring_rest", default=joint.spring_rest),
-        spring_curve=_curve(row) if "spring_curve" in row.data else joint.spring_curve,
+        spring_curve=_factors(row, "spring_curve", 2) if "spring_curve" in row.data else joint.spring_curve,
         mimic=_mimic(row, joint) if row.data.get("mimic") is not None else joint.mimic,
     )
 
@@ -149,20 +149,20 @@ def _most(row: Reader, key: str, unit: str, otherwise: float | None) -> float | 
     return row.at_least_zero(key, unit) if key in row.data else otherwise
 
 
-def _curve(row: Reader) -> tuple[float, ...]:
-    """The factors of x^2 and x^3 in the torque of a spring."""
-    given = row.data["spring_curve"]
-    if isinstance(given, str) or not isinstance(given, Sequence) or len(given) > CURVE:
-        row.fail("spring_curve", f"spring_curve = {given!r}; expected {CURVE} numbers, the factors of x^2 and x^3")
-    return tuple(Reader({"spring_curve": factor}, row.where).number("spring_curve") for factor in given)
+MOST_POWERS = 16
+"""Of a curve by which a joint follows another, beyond the first."""
 
 
-CURVE = 2
-"""Powers of a spring beyond the first."""
+def _factors(row: Reader, key: str, most: int) -> tuple[float, ...]:
+    """The factors of x^2, x^3 and so on in a polynomial."""
+    given = row.data[key]
+    if isinstance(given, str) or not isinstance(given, Sequence) or len(given) > most:
+        row.fail(key, f"{key} = {given!r}; expected {most} numbers at most, the factors of x^2, x^3, ...")
+    return tuple(Reader({key: factor}, row.where).number(key) for factor in given)
 
 
 def _mimic(row: Reader, joint: JointModel) -> Mimic:
-    """mimic = {joint, factor, offset}: which joint this one follows, and how."""
+    """mimic = {joint, factor, offset, curve}: which joint this one follows, and how."""
     data = row.data["mimic"]
     if not isinstance(data, Mapping):
         row.fail("mimic", f"mimic = {data!r} is not a table; expected keys {', '.join(MIMIC)}")
@@ -171,7 +171,9 @@ def _mimic(row: Reader, joint: JointModel) -> Mimic:
     if not isinstance(entry.need("joint"), str):
         entry.fail("joint", f"joint = {data['joint']!r}: expected the name of the joint to follow")
     offset = (entry.number if joint.prismatic else entry.angle)("offset", default=0.0)
-    return Mimic(data["joint"], entry.number("factor", default=1.0), offset)
+    curve = _factors(entry, "curve", MOST_POWERS) if "curve" in data else ()
+    factor = entry.number("factor", default=0.0 if any(curve) else 1.0)
+    return Mimic(data["joint"], factor, offset, curve=curve if any(curve) else ())
 
 
 PLACEMENT = ("alpha", "a", "d", "theta", "gamma", "y", "z")
@@ -210,5 +212,5 @@ def _drive(joint: JointModel, default: Any) -> dict[str, Any]:
     found = {key: value for key in keys if (value := getattr(joint, key)) != getattr(default, key)}
     in_loop = joint.mimic is not None and bool(joint.mimic.loop or joint.mimic.others)  # written as [[loop]]
     if joint.mimic and not in_loop and (not default.mimic or replace(joint.mimic, place=0) != default.mimic):
-        found["mimic"] = {key: getattr(joint.mimic, key) for key in MIMIC}
+        found["mimic"] = {key: value for key in MIMIC if (value := getattr(joint.mimic, key)) or key != "curve"}
     return found

@@ -7,7 +7,16 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from armwright.mechanism import FREEDOMS
-from armwright.model.description import NO_TRANSFORM, Description, JointModel, LoopModel, Transform, right_angles, six
+from armwright.model.description import (
+    NO_TRANSFORM,
+    Description,
+    JointModel,
+    LoopModel,
+    Mimic,
+    Transform,
+    right_angles,
+    six,
+)
 from armwright.names import shown
 from armwright.notebook import table
 
@@ -21,6 +30,7 @@ def as_table(robot: Description) -> str:
     if robot.parents != tuple(range(-1, len(robot.links) - 1)):
         parts.append("\n".join(_branches(robot)))
     parts += _fitting(_joints(robot), 3)
+    parts += [_wrapped(_curve(row.name, row.mimic)) for row in robot.followers if row.mimic and row.mimic.curve]
     if any(_general(j) for j in robot.rows):
         parts.append(_layout(_placements(robot)))
     if any(j.limits or j.max_velocity or j.max_torque for j in robot.rows):
@@ -69,6 +79,13 @@ def _loop(robot: Description, loop: LoopModel) -> str:
     meet = f"{one} at {_vector(here)} m {'is welded to' if loop.weld else 'meets'} {two} at {_vector(there)} m"
     held = f"embedded: {' and '.join(loop.dependent)} depend on it" if loop.dependent else "held by forces"
     return shown(f"loop {loop.name}: {meet}; {held}")
+
+
+def _curve(name: str, mimic: Mimic) -> str:
+    """How a joint follows another by a polynomial."""
+    powers = enumerate((mimic.offset, mimic.factor, *mimic.curve))
+    terms = [f"{k:+g}" + (f" q^{power}" if power > 1 else " q" * power) for power, k in powers if k]
+    return shown(f"{name} is at {' '.join(terms).removeprefix('+')} where {mimic.joint} is at q")
 
 
 def _wrapped(text: str) -> str:
@@ -149,7 +166,7 @@ def _joints(robot: Description) -> list[list[str]]:
                 numbers = (_degrees(joint.alpha), f"{joint.a:g}", _degrees(joint.theta), f"{joint.d:g}")
                 rows.append([str(i), shown(_named(joint)), f"{joint.kind} {q}", *numbers])
             continue
-        offset = joint.mimic.offset if joint.mimic else 0.0
+        offset = joint.mimic.offset if joint.mimic and not joint.mimic.curve else 0.0
         if joint.prismatic:
             theta, d = _degrees(joint.theta), _added(q, joint.d + offset, f"{abs(joint.d + offset):g}")
         else:
@@ -187,6 +204,9 @@ def _variables(robot: Description) -> list[str]:
     for row in robot.rows:
         if row.mimic and row.mimic.loop:
             found.append(f"by {shown(row.mimic.loop)}")
+            continue
+        if row.mimic and row.mimic.curve:
+            found.append(f"f({names[row.mimic.joint]})")
             continue
         terms = [_times(factor, names[name]) for name, factor in (row.mimic.leaders if row.mimic else ((row.name, 1),))]
         found.append(" + ".join(terms).replace("+ -", "- "))

@@ -31,6 +31,7 @@ from armwright.model.description import (
     Frame,
     JointModel,
     LinkModel,
+    Mimic,
     Triple,
     cos_sin,
     six,
@@ -234,7 +235,9 @@ def _read_joint(element: xml.Element, rotors: dict[str, float]) -> TreeJoint:
         viscous=dynamics.number("damping", 0.0) if dynamics else 0.0,
         coulomb=dynamics.number("friction", 0.0) if dynamics else 0.0,
         armature=rotors.get(name, 0.0),
-        mimic=(mimic.text_of("joint"), mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)) if mimic else None,
+        mimic=Mimic(mimic.text_of("joint"), mimic.number("multiplier", 1.0), mimic.number("offset", 0.0))
+        if mimic
+        else None,
         place=f"{element.file}, line {element.line}",
     )
 
@@ -372,6 +375,7 @@ def _check_written(robot: Description) -> None:
     """What has no place in URDF is not left out without a word."""
     wrong = [f"the ball joint {row.name.rpartition('.')[0]!r}" for row in robot.rows if row.kind == "ball"]
     wrong += [f"the loop {loop.name!r}" for loop in robot.loops]
+    wrong += [f"{row.name!r}, which follows by a curve" for row in robot.followers if row.mimic and row.mimic.curve]
     sums = [f"{row.name!r}, which follows several joints" for row in robot.followers if row.mimic and row.mimic.others]
     if wrong or sums:
         others = "TOML (to_toml); MJCF has none either" if sums else "TOML (to_toml) or MJCF (to_mjcf)"

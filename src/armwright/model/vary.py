@@ -97,7 +97,7 @@ def _check_lengths(robot: Description, vary: Sequence[str]) -> None:
 def _coupled(robot: Description) -> Iterator[tuple[str, str]]:
     """Lengths of joints that move in proportion as those of a parallelogram do: two, once or once back."""
     rows = [row for row in robot.followers if row.mimic and not row.kind]
-    once = [(row.name, dict(row.mimic.leaders)) for row in rows if row.mimic]
+    once = [(row.name, dict(row.mimic.leaders)) for row in rows if row.mimic and not row.mimic.curve]
     once = [(name, by) for name, by in once if by and all(abs(factor) == 1 for factor in by.values())]
     for (one, by), (two, other) in combinations(once, 2):
         if set(by) & set(other):

@@ -143,7 +143,7 @@ def columns_in_time(jacobian: Rigid) -> Callable[..., SquareMatrix]:
         there = placed(mechanism, q)
         x, v = positions(there, q), rates(there, qd)
         rows = [gathered(there, row) for row in rigid(there, x, v)]
-        if not there.embedded:
+        if not there.shifting:
             return rows
         turned = [gathered_in_time(there, v, row) for row in jacobian(there, x)]
         return [[a + b for a, b in zip(*pair, strict=True)] for pair in zip(rows, turned, strict=True)]
@@ -164,7 +164,7 @@ def squares(mass_matrix: Rigid) -> Callable[..., SquareMatrix]:
         there = placed(mechanism, q)
         x, v = positions(there, q), rates(there, qd)
         C = congruent(there, rotors_coriolis(there, v, rigid(there, x, v)))
-        if not there.embedded:
+        if not there.shifting:
             return C
         M = with_rotors(there, mass_matrix(there, x))
         half = [gathered_in_time(there, v, row) for row in M]

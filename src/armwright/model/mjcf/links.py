@@ -16,7 +16,7 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.manifold import way_between
-from armwright.model.description import NO_TENSOR, LinkModel, Tensor, six, tensor, triple
+from armwright.model.description import NO_TENSOR, LinkModel, Mimic, Tensor, six, tensor, triple
 from armwright.model.mjcf.actuators import Drive
 from armwright.model.mjcf.equations import couplings
 from armwright.model.mjcf.pose import moved, rotation, transform
@@ -130,10 +130,12 @@ class Links:
         found = replace(found, placement=found.at(-float(m.qpos0[m.jnt_qposadr[j]])))
         if j not in self.couplings.by_joint:
             return found
-        other, factor, offset = self.couplings.by_joint[j]
-        if other is None:
-            return TreeJoint(name, "fixed", parent, child, found.at(offset), axis)
-        return replace(found, mimic=(self.joint_names[other], factor, offset))
+        follows = self.couplings.by_joint[j]
+        if not follows.terms:
+            return TreeJoint(name, "fixed", parent, child, found.at(follows.offset), axis)
+        (other, factor), *others = ((self.joint_names[k], factor) for k, factor in follows.terms)
+        mimic = Mimic(other, factor, follows.offset, others=tuple(others), curve=follows.curve)
+        return replace(found, mimic=mimic)
 
     def _weld(self, parent: str, child: str, placement: Array) -> None:
         name = self._fresh(f"{child}_weld", self.taken)

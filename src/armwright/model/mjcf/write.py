@@ -216,9 +216,18 @@ def _couple(root: ET.Element, placed: Iterable[Placed]) -> None:
                 f"joint {model.name!r} follows several others, and a joint of MuJoCo follows one; write it as TOML "
                 "(to_toml)"
             )
+        if model.mimic and len(model.mimic.curve) > POWERS:
+            raise ModelError(
+                f"joint {model.name!r} follows by a curve of {len(model.mimic.curve) + 1} powers, and MuJoCo has four; "
+                "write it as TOML (to_toml)"
+            )
         if model.mimic:
-            line = _numbers((model.mimic.offset, model.mimic.factor, 0.0, 0.0, 0.0))
+            line = _numbers([model.mimic.offset, model.mimic.factor, *model.mimic.curve, 0.0, 0.0, 0.0][: POWERS + 2])
             ET.SubElement(equality, "joint", joint1=name, joint2=called[model.mimic.joint], polycoef=line)
+
+
+POWERS = 3
+"""Of MuJoCo's polynomials, beyond the first."""
 
 
 def _close(root: ET.Element, robot: Description, bodies: Sequence[ET.Element]) -> None:
