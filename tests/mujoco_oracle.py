@@ -6,7 +6,7 @@ from numpy.polynomial import Polynomial
 
 import armwright as aw
 from armwright.mechanism import FREEDOMS
-from armwright.model.description import Mimic
+from armwright.model.mimic import Mimic
 
 mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 

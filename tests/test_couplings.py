@@ -11,7 +11,8 @@ from mujoco_oracle import mujoco, state_there, torques
 
 import armwright as aw
 from armwright.check.compare import compare
-from armwright.model.description import Mimic, parted
+from armwright.model.description import parted
+from armwright.model.mimic import Mimic
 from armwright.model.mjcf.elimination import Contradiction, Elimination
 from armwright.robot import random_tree
 

@@ -10,8 +10,9 @@ from conftest import close, random_transform
 import armwright as aw
 from armwright.check import check
 from armwright.model import toml
-from armwright.model.description import Frame, JointModel, LinkModel, Mimic, parted, transform
+from armwright.model.description import Frame, JointModel, LinkModel, parted, transform
 from armwright.model.freedoms import KINDS, PLAIN, rows_of
+from armwright.model.mimic import Mimic
 from armwright.robot import random_tree
 
 

@@ -134,9 +134,9 @@ def _conserved(robot: Robot) -> Proof:
 
 def _peers(robot: Robot, peers: Mapping[str, Peer]) -> Iterator[Proof]:
     model, mechanism, state = replace(bare(robot).freed(), loops=()), robot.mechanism(), _states(robot)
-    there = placed(replace(mechanism, loops=()), list(state[0].T))
+    still = placed(replace(mechanism, loops=()), list(state[0].T))
     q, qd, qdd = (
-        np.stack(np.broadcast_arrays(np.zeros(len(x)), *moved(there, list(x.T)))[1:], axis=-1, dtype=float)
+        np.stack(np.broadcast_arrays(np.zeros(len(x)), *moved(still, list(x.T)))[1:], axis=-1, dtype=float)
         for moved, x in zip((positions, rates, rates), state, strict=True)
     )
     q = np.insert(q, [ball.rows.stop for ball in robot.balls], 0.0, axis=1)

@@ -17,7 +17,6 @@ from armwright.model.description import (
     Frame,
     JointModel,
     LinkModel,
-    Mimic,
     joined,
     parted,
     six,
@@ -25,6 +24,7 @@ from armwright.model.description import (
     triple,
 )
 from armwright.model.freedoms import rows_of
+from armwright.model.mimic import Mimic
 
 if TYPE_CHECKING:
     from armwright.model.tree import Tree, TreeJoint

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
@@ -16,6 +16,8 @@ from armwright.algebra import Array, Matrix, Scalar, Symmetric, Vector, cos, poi
 from armwright.errors import InputError, ModelError, listed, unknown
 from armwright.lazy import cached_property
 from armwright.mechanism import FREEDOMS, Ball, Drive, Joint, Link, Loop, Mechanism, Pose, entry, leaves, only_leaf
+from armwright.model.acting import check_springs
+from armwright.model.mimic import Cycle, Mimic, resolved
 
 if TYPE_CHECKING:
     from armwright.model.visual import Visual
@@ -31,43 +33,6 @@ QUARTER_TURN = math.pi / 2
 LETTERS = {"ball": "S", "free": "F", "planar": "L", "universal": "U", "cylindrical": "C", "helical": "H"}
 """Of joints that are neither revolute nor prismatic."""
 NO_BODY = Link(0, Vector(0, 0, 0), Symmetric(0, 0, 0, 0, 0, 0))
-
-
-@dataclass(frozen=True)
-class Mimic:
-    """How a joint follows another: it is at factor q + offset when that one is at q; it moves link `place`, from 0.
-
-    `others` are further joints to follow, each with its factor: what they are at times that is added. Where a `loop`
-    moves the joint, `joint` only names one that moves the loop. A `curve` are the factors of q^2, q^3 and so on.
-    """
-
-    joint: str
-    factor: float = 1.0
-    offset: float = 0.0
-    place: int = 0
-    others: tuple[tuple[str, float], ...] = ()
-    loop: str = ""
-    curve: tuple[float, ...] = ()
-
-    def __repr__(self) -> str:
-        said = vars(self) if not self.loop else {"loop": self.loop, "place": self.place}
-        said = {name: value for name, value in said.items() if value or name != "curve"}
-        return f"Mimic({', '.join(f'{name}={value!r}' for name, value in said.items())})"
-
-    @property
-    def leaders(self) -> tuple[tuple[str, float], ...]:
-        """The joints it follows, each with its factor; none where a loop moves it."""
-        return () if self.loop else ((self.joint, self.factor), *self.others)
-
-    @property
-    def moves(self) -> bool:
-        """Whether it moves at all as the joints it follows do."""
-        return bool(self.factor or any(self.curve))
-
-    def at(self, position: Callable[[str], float]) -> float:
-        """Where the joint is, by where those are that it follows."""
-        straight = self.offset + sum(factor * position(name) for name, factor in self.leaders)
-        return straight + sum(k * position(self.joint) ** power for power, k in enumerate(self.curve, start=2))
 
 
 @dataclass(frozen=True)
@@ -232,7 +197,7 @@ class Description:
             raise ModelError(f"robot {self.name!r} has {count} joints and {len(self.links)} links: expected equal")
         _check_tree(self)
         _check_mimics(self)
-        _check_springs(self)
+        check_springs(self)
         numbers = [
             *((j.alpha, j.a, j.d, j.theta, j.gamma, j.y, j.z) for j in self.rows),
             *((j.viscous, j.coulomb, j.smooth, j.rotor_inertia, j.gear) for j in self.rows),
@@ -472,60 +437,6 @@ def parted(rows: Sequence[JointModel]) -> tuple[tuple[JointModel, ...], tuple[Jo
     return tuple(_held_back(row, led.get(row.name, [])) for row in rows if row.mimic is None), tuple(followers)
 
 
-class Cycle(Exception):  # noqa: N818
-    """Joints that follow each other in a ring; whoever catches it knows where they are."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        super().__init__(names)
-        self.names = names
-
-    @property
-    def way(self) -> str:
-        """', by way of ...', the first of them left out."""
-        others = [*map(repr, self.names[1:8]), *(["..."] if len(self.names) > 8 else [])]
-        return f", by way of {', '.join(others)}" if others else ""
-
-
-def resolved(follows: Mapping[str, Mimic]) -> dict[str, Mimic]:
-    """How each joint that follows another follows the one at the end of the line, which follows none; or a `Cycle`."""
-    found: dict[str, Mimic] = {}
-    for start in follows:
-        way: dict[str, Mimic] = {}
-        name = start
-        while name in follows and name not in found:
-            if name in way:
-                ring = list(way)
-                raise Cycle(ring[ring.index(name) :])
-            way[name] = follows[name]
-            name = follows[name].joint
-        for name, mimic in reversed(way.items()):
-            inner = found.get(mimic.joint, Mimic(mimic.joint))
-            if mimic.loop or inner.loop:
-                found[name] = mimic
-                continue
-            if mimic.curve or inner.curve:
-                found[name] = _composed(name, mimic, inner)
-                continue
-            others = (*((other, mimic.factor * factor) for other, factor in inner.others), *mimic.others)
-            offset = mimic.factor * inner.offset + mimic.offset
-            found[name] = Mimic(inner.joint, mimic.factor * inner.factor, offset, others=others)
-    return {name: found[name] for name in follows}
-
-
-def _composed(name: str, outer: Mimic, inner: Mimic) -> Mimic:
-    """How a joint follows that follows one which follows another, where one of the ways is a curve."""
-    if outer.others or inner.others:
-        raise ModelError(f"joint {name!r} follows several joints by a curve; expected one, or factors alone")
-    within = (inner.offset, inner.factor, *inner.curve)
-    whole = np.zeros(1)
-    for k in reversed((outer.offset, outer.factor, *outer.curve)):
-        whole = np.polynomial.polynomial.polyadd(np.polynomial.polynomial.polymul(whole, within), [k])
-    offset, factor, *curve = [*np.trim_zeros(whole, "b").tolist(), 0.0, 0.0]
-    while curve and not curve[-1]:
-        curve.pop()
-    return Mimic(inner.joint, factor, offset, curve=tuple(curve))
-
-
 def _held_back(joint: JointModel, followers: Sequence[JointModel]) -> JointModel:
     """A joint within the limits of those that follow it; where they leave it nowhere to be, `problems` says so."""
     for follower in followers:
@@ -576,23 +487,6 @@ def _check_names(rows: Sequence[JointModel]) -> None:
         raise ModelError(
             f"several joints are called {', '.join(twice)}; where joints follow others by name, give each its own"
         )
-
-
-def _check_springs(robot: Description) -> None:
-    """A ball has one spring for all of its rotation, which is straight."""
-    rows = robot.rows
-    for ball in robot.balls:
-        own = rows[ball.joint : ball.joint + ball.freedoms]
-        if any(any(row.spring_curve) for row in own):
-            raise ModelError(
-                f"robot {robot.name!r}: a spring with a curve is for joints of one freedom, not {ball.kind}"
-            )
-        turning = {row.spring_stiffness for row in own if not row.prismatic}
-        if len(turning) > 1:
-            raise ModelError(
-                f"robot {robot.name!r}: the freedoms of {own[0].name.rpartition('.')[0]} that turn have springs of "
-                f"{', '.join(f'{k:g}' for k in sorted(turning))}; expected one stiffness for all of them"
-            )
 
 
 def _check_mimics(robot: Description) -> None:

@@ -9,8 +9,9 @@ from typing import Any
 from armwright.errors import ModelError
 from armwright.mechanism import FREEDOMS
 from armwright.model.bodies import BODY
-from armwright.model.description import JointModel, Mimic
+from armwright.model.description import JointModel
 from armwright.model.freedoms import KINDS, PLAIN, rows_of
+from armwright.model.mimic import Mimic
 from armwright.model.values import Reader
 
 SPRING = ("spring_stiffness", "spring_rest", "spring_curve")

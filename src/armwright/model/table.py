@@ -12,11 +12,11 @@ from armwright.model.description import (
     Description,
     JointModel,
     LoopModel,
-    Mimic,
     Transform,
     right_angles,
     six,
 )
+from armwright.model.mimic import Mimic
 from armwright.names import shown
 from armwright.notebook import table
 

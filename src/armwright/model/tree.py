@@ -18,7 +18,8 @@ from armwright.algebra import Array
 from armwright.errors import ModelError, ModelWarning, unknown
 from armwright.model.assembly import FREEDOMS, Assembly
 from armwright.model.canonical import FileJoint
-from armwright.model.description import EARTH, Cycle, Description, LinkModel, Mimic, Triple, resolved
+from armwright.model.description import EARTH, Description, LinkModel, Triple
+from armwright.model.mimic import Cycle, Mimic, resolved
 
 MOVING = ("revolute", "prismatic")
 SEVERAL = tuple(FREEDOMS)

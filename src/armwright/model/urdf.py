@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -21,9 +20,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.errors import ModelError, ModelWarning, listed
+from armwright.errors import ModelError
 from armwright.mechanism import FREEDOMS
 from armwright.model import xml
+from armwright.model.acting import warn_of_urdf
 from armwright.model.canonical import inverse, moved
 from armwright.model.description import (
     NO_TENSOR,
@@ -31,7 +31,6 @@ from armwright.model.description import (
     Frame,
     JointModel,
     LinkModel,
-    Mimic,
     Triple,
     cos_sin,
     six,
@@ -39,6 +38,7 @@ from armwright.model.description import (
     triple,
 )
 from armwright.model.meshes import Outside, Places
+from armwright.model.mimic import Mimic
 from armwright.model.tree import MOVING, Tree, TreeJoint, checked, few_enough, loop, parents_of
 from armwright.model.visual import SOLIDS, Box, Colour, Ellipsoid, Mesh, Shape, Visual, as_pose, lengths
 
@@ -235,9 +235,7 @@ def _read_joint(element: xml.Element, rotors: dict[str, float]) -> TreeJoint:
         viscous=dynamics.number("damping", 0.0) if dynamics else 0.0,
         coulomb=dynamics.number("friction", 0.0) if dynamics else 0.0,
         armature=rotors.get(name, 0.0),
-        mimic=Mimic(mimic.text_of("joint"), mimic.number("multiplier", 1.0), mimic.number("offset", 0.0))
-        if mimic
-        else None,
+        mimic=Mimic.of(mimic) if mimic else None,
         place=f"{element.file}, line {element.line}",
     )
 
@@ -284,12 +282,7 @@ def _reflected(inertia: xml.Element, ratio: xml.Element | None) -> float:
 
 def text(robot: Description) -> str:
     """The robot as URDF. Gravity, springs and compensation have no place there; the payload is a fixed link."""
-    gone = [f"the spring of {row.name}" for row in robot.rows if row.sprung]
-    gone += [f"the compensated weight of {link.name}" for link in robot.links if link.compensated_mass]
-    several = [row for row in robot.rows if row.kind in FREEDOMS]
-    gone += [f"friction and rotor of {row.name}" for row in several if row.viscous or row.coulomb or row.armature]
-    if gone:
-        warnings.warn(f"{robot.name}: URDF has no place for {listed(gone)}", ModelWarning, stacklevel=3)
+    warn_of_urdf(robot)
     return written(_Writer(robot).root)
 
 

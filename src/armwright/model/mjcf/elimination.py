@@ -105,16 +105,16 @@ class Elimination:
                 found[joint] = Follows((), at)
             else:
                 found[joint] = Follows(((other, factor),), offset, tuple(curve))
-        for joint, (other, factor, offset) in self.by_joint.items():
+        for joint, (leader, factor, offset) in self.by_joint.items():
             end, f, o = self._end(joint)
-            if end is None or other is None:
+            if end is None or leader is None:
                 found[joint] = Follows((), o)
             elif end in sums and not sums[end][0]:
                 found[joint] = Follows((), f * sums[end][1] + o)
             elif end in self.curves and not found[end].terms:
                 found[joint] = Follows((), f * found[end].offset + o)
             else:
-                found[joint] = Follows(((other, factor),), offset)
+                found[joint] = Follows(((leader, factor),), offset)
         return found
 
     def _solved_sums(self) -> dict[int, tuple[dict[int, float], float]]:

@@ -16,7 +16,8 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.manifold import way_between
-from armwright.model.description import NO_TENSOR, LinkModel, Mimic, Tensor, six, tensor, triple
+from armwright.model.description import NO_TENSOR, LinkModel, Tensor, six, tensor, triple
+from armwright.model.mimic import Mimic
 from armwright.model.mjcf.actuators import Drive
 from armwright.model.mjcf.equations import couplings
 from armwright.model.mjcf.pose import moved, rotation, transform
