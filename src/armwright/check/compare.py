@@ -13,20 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from armwright.algebra import Array, Scalar
+from armwright.algebra import Array
+from armwright.check.acting import carried, pulls, rotors, rubbing, spring
 from armwright.check.align import Alignment, Shape, Skeleton, align, apart
 from armwright.check.numbers import evaluate, evaluated, states
 from armwright.check.report import columns
 from armwright.errors import InputError, ModelError, unknown
-from armwright.formulations.parts import passive
-from armwright.formulations.parts.actuators import friction, rotor_torque
-from armwright.formulations.parts.coordinates import placed, positions
-from armwright.formulations.parts.coordinates import rates as of_joints
-from armwright.formulations.parts.types import Coordinates
 from armwright.load import load
-from armwright.mechanism import Drive, Mechanism
+from armwright.mechanism import Drive
 from armwright.model.change import in_order_of
-from armwright.model.description import Description, Frame, JointModel
+from armwright.model.description import Description, Frame
 from armwright.names import shown, tidy
 from armwright.report.plot import Table, figures, write
 from armwright.rules.whole import driven
@@ -61,7 +57,6 @@ IDLE = ", without effect on any torque"
 NO_LIMITS = (-math.inf, math.inf)
 
 DRIVES = (("rotor", "armature"), ("friction", "viscous"), ("friction", "coulomb"), ("friction", "smooth"))
-SPRINGS = ("spring_stiffness", "spring_rest", "spring_curve")
 
 
 @dataclass(frozen=True)
@@ -389,18 +384,10 @@ class _Pair:
         """Weight that is carried, in the world at the zero position."""
         here, there = self.skeletons
         for k, row in enumerate(here.solid):
-            one, two = self.a.links[k], self.b.links[k]
-            m, n = one.compensated_mass, two.compensated_mass
-            if abs(m - n) > self.tolerance * max(abs(m), abs(n)):
-                yield Difference(
-                    "compensation", self.link(k), f"the weight of {m:.6g} kg is carried here, {n:.6g} there"
-                )
-            elif m:
-                frames = self.found.moves[row] @ here.frames[row], there.frames[row]
-                c, d = ((T @ [*x.compensated_com, 1.0])[:3] for T, x in zip(frames, (one, two), strict=True))
-                if np.linalg.norm(c - d) > self.tolerance * self.reach:
-                    away = float(np.linalg.norm(c - d))
-                    yield Difference("compensation", self.link(k), f"the weight is carried {away:.4g} m apart")
+            frames = self.found.moves[row] @ here.frames[row], there.frames[row]
+            text = carried((self.a.links[k], self.b.links[k]), frames, self.tolerance, self.reach)
+            if text:
+                yield Difference("compensation", self.link(k), text)
 
     def _gravity(self) -> Iterator[Difference]:
         g = self.found.base[:3, :3] @ np.array(self.a.gravity)
@@ -413,7 +400,7 @@ class _Pair:
         """Friction and rotors. What a coordinate feels is a sum over its joints, and may differ in its parts only."""
         movers = list(zip(*map(driven, self.led), strict=True))
         speeds = self.qd * np.logspace(-4, 0, len(self.qd))[:, None]  # of every size; friction is the same both ways
-        felt = {"friction": self._differs(_friction, speeds), "rotor": self._differs(_rotors, self.qdd) & different}
+        felt = {"friction": self._differs(rubbing, speeds), "rotor": self._differs(rotors, self.qdd) & different}
         for kind, name in DRIVES:
             for i, (x, y) in enumerate(zip(self.a.joints, self.b.joints, strict=True)):
                 one, two = getattr(x, name), getattr(y, name)
@@ -424,11 +411,13 @@ class _Pair:
 
     def _springs(self) -> Iterator[Difference]:
         """Springs that pull another way at the same positions; where they are at rest goes with the zeros."""
-        ours, theirs = evaluated(_pulls, self.led[0], self.q), evaluated(_pulls, self.led[1], self.taken) * self.signs
+        if not any(row.sprung for robot in self.robots for row in robot.rows):
+            return
+        ours, theirs = evaluated(pulls, self.led[0], self.q), evaluated(pulls, self.led[1], self.taken) * self.signs
         off = _relative(ours, theirs, 0.0) > self.tolerance
         for i, differs in zip(self.own, off, strict=True):
             if differs:
-                here, there = (_spring(robot.rows[i]) for robot in (self.a, self.b))
+                here, there = (spring(robot.rows[i]) for robot in (self.a, self.b))
                 yield Difference("spring", self.joint(i), f"{here} here and {there} there")
 
     def _differs(self, torque: Callable[..., object], rates: Array) -> Array:
@@ -578,27 +567,3 @@ def _relative(one: Array, two: Array, least: float = 1e-6) -> Array:
 
 def _vector(v: Array) -> str:
     return " ".join(f"{x:.5g}" for x in np.where(np.abs(v) > 1e-12, v, 0.0))
-
-
-def _spring(joint: JointModel) -> str:
-    """The numbers of a spring, as a file would have them."""
-    said = [f"{key} = {getattr(joint, key)}" for key in SPRINGS if getattr(joint, key)]
-    return ", ".join(said) if joint.sprung else "no spring"
-
-
-def _pulls(mechanism: Mechanism, q: Coordinates) -> list[Scalar]:
-    """The torques of the springs."""
-    there = placed(replace(mechanism, compensated=()), q)
-    return passive.torques(there, positions(there, q))
-
-
-def _friction(mechanism: Mechanism, qd: Coordinates) -> list[Scalar]:
-    """That of a robot whose balls are not turned, without loops."""
-    level = {"ball": (0, 0, 0, 1), "planar": (0, 0, 1, 0), "free": (0, 0, 0, 0, 0, 0, 1)}
-    balls = tuple(replace(ball, at=level[ball.kind]) for ball in mechanism.balls)
-    return friction(replace(mechanism, balls=balls), qd)
-
-
-def _rotors(mechanism: Mechanism, qdd: Coordinates) -> list[Scalar]:
-    """What it takes to accelerate the rotors of a robot without loops."""
-    return rotor_torque(mechanism, of_joints(mechanism, qdd))
