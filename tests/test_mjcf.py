@@ -403,6 +403,12 @@ def test_equations_that_contradict_each_other_are_refused() -> None:
 ACTING = {
     "the damping of joint a beyond the linear": ("", 'damping="3 1"', ""),
     "the spring of joint a beyond the linear": ("", 'type="ball" stiffness="3 1"', ""),
+    "the armature and damping of the actuators of joint a": (
+        '<actuator><motor joint="a" gear="2 0 0" armature="0.1"/></actuator>',
+        'type="ball"',
+        "",
+    ),
+    "that the spring of joint a yields": ("", 'stiffness="3" springyield="0.1"', ""),
     "the tendon of line 3": ('<tendon><fixed stiffness="1"><joint joint="a" coef="1"/></fixed></tendon>', "", ""),
     "the viscosity of the air": ('<option viscosity="1"/>', "", ""),
 }

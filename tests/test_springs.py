@@ -275,6 +275,17 @@ def test_identification_takes_springs_as_known() -> None:
     close(estimate_payload(arm, q, qd, qdd, holding.inverse_dynamics(q, qd, qdd)).mass, 1.3, 1e-9)
 
 
+def test_long_chains_have_springs_and_compensation() -> None:
+    """Too long for straight code, and no loop has them: as the formulation is written."""
+    arm = aw.random_robot(30, 1)
+    whole = compensated(arm.with_springs(3.0, 0.2), 1)
+    q, qd, qdd = state(arm)
+    tau = whole.inverse_dynamics(q, qd, qdd)
+    weight = arm.gravity_torque(q) - compensated(arm, 1).gravity_torque(q)
+    close(tau, arm.inverse_dynamics(q, qd, qdd) + 3.0 * (q - 0.2) - weight, 1e-10)
+    close(whole.forward_dynamics(q, qd, tau), qdd, 1e-8)
+
+
 def test_springs_that_cannot_be() -> None:
     arm = random_tree(2, 0, kinds=("ball",))
     with pytest.raises(

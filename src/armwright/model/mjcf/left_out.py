@@ -21,6 +21,9 @@ def acting(model: Any, links: Links) -> list[str]:
     for j, name in enumerate(links.joint_names):
         if KINDS[int(m.jnt_type[j])] in SEVERAL and curve_of(m, j):
             told.append(f"the spring of joint {name} beyond the linear")
+        drive = links.drives.get(name)
+        if KINDS[int(m.jnt_type[j])] in SEVERAL and drive and (drive.armature or drive.viscous):
+            told.append(f"the armature and damping of the actuators of joint {name}")
         if yields[j]:
             told.append(f"that the spring of joint {name} yields")
         if np.any(bent[m.jnt_dofadr[j]]):
