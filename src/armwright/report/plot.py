@@ -39,10 +39,11 @@ class Curve:
     line: bool = True
 
 
-def per_joint(t: Array, values: Array, joints: Sequence[int] | None = None) -> list[Curve]:
-    """One curve for each joint, or for those named, of values (times, n)."""
+def per_joint(t: Array, values: Array, joints: Sequence[int] | None = None, names: Sequence[str] = ()) -> list[Curve]:
+    """One curve for each joint, or for those listed, of values (times, n); numbered where there are no names."""
     shown = range(values.shape[1]) if joints is None else joints
-    return [Curve(f"joint {i + 1}", t.tolist(), values[:, i].tolist(), colour=COLOURS[i]) for i in shown]
+    called = names or [f"joint {i + 1}" for i in range(values.shape[1])]
+    return [Curve(called[i], t.tolist(), values[:, i].tolist(), colour=COLOURS[i % len(COLOURS)]) for i in shown]
 
 
 @dataclass(frozen=True)
