@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 import armwright as aw
 from armwright.cli import app
 from armwright.errors import ModelError, ModelWarning, UnknownNameError
-from armwright.model.description import Mimic, parted
+from armwright.model.description import parted
+from armwright.model.mimic import Mimic
 from armwright.scenario import parse, pick_and_place
 
 RR = aw.load("rr")

@@ -858,15 +858,6 @@ def test_mujoco_measures_the_same_errors(equation: str, tmp_path: Path) -> None:
         assert (np.abs(apart[3:]).max() > 1e-3) == (np.abs(data.efc_pos[3:6]).max() > 1e-3)
 
 
-def test_equations_of_tendons_are_told(tmp_path: Path) -> None:
-    text = BODIES_MJCF.format('<tendon tendon1="t"/><tendon tendon1="t" active="false"/>')
-    tendon = '<tendon><fixed name="t"><joint joint="a" coef="1"/></fixed></tendon></mujoco>'
-    (tmp_path / "robot.xml").write_text(text.replace("</mujoco>", tendon))
-    mujoco.MjModel.from_xml_path(str(tmp_path / "robot.xml"))
-    with pytest.warns(aw.ModelWarning, match="not taken over: the equation of a tendon in line 7$"):
-        aw.load(tmp_path / "robot.xml")
-
-
 def test_what_cannot_be_written_is_told() -> None:
     with pytest.raises(aw.ModelError, match=r"URDF has no place for .* write it as TOML \(to_toml\) or MJCF"):
         cut_four_bar().to_urdf()

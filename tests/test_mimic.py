@@ -13,7 +13,7 @@ from test_urdf import EXAMPLES, TREE, load, needs_examples, written
 import armwright as aw
 from armwright import check, identify
 from armwright.formulations import Formulation
-from armwright.model.description import Mimic
+from armwright.model.mimic import Mimic
 from armwright.trace import form
 
 STATES = 8

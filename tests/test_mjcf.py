@@ -346,16 +346,11 @@ FINGERS = f"""<body name="f"><joint name="a" type="slide" ref="0.1"/>{INERTIAL}<
 
 def test_coupled_joints() -> None:
     b = read(FINGERS, '<equality><joint joint1="b" joint2="a" polycoef="0.5 2 0 0 0"/></equality>').joints[1]
-    assert b.mimic == ("a", 2.0, pytest.approx(0.2 + 0.5 - 2 * 0.1))
+    assert (b.mimic.joint, b.mimic.factor, b.mimic.offset) == ("a", 2.0, pytest.approx(0.2 + 0.5 - 2 * 0.1))
     b = read(FINGERS, '<equality><joint joint1="b" joint2="a" active="false"/></equality>').joints[1]
     assert b.mimic is None
     b = read(FINGERS, '<equality><joint joint1="b" polycoef="0.5 0 0 0 0"/></equality>').joints[1]
     assert b.kind == "fixed" and b.placement[:3, 3].tolist() == pytest.approx([0, 0, 0.5])
-    with pytest.warns(ModelWarning, match="not taken over: the curved coupling of b to a"):
-        assert (
-            read(FINGERS, '<equality><joint joint1="b" joint2="a" polycoef="0 1 1 0 0"/></equality>').joints[1].mimic
-            is None
-        )
 
 
 HAND = "".join(
@@ -406,8 +401,14 @@ def test_equations_that_contradict_each_other_are_refused() -> None:
 
 
 ACTING = {
-    "the spring of joint a": ("", 'stiffness="3"', ""),
-    "the gravity compensation of body f": ("", "", 'gravcomp="1"'),
+    "the damping of joint a beyond the linear": ("", 'damping="3 1"', ""),
+    "the spring of joint a beyond the linear": ("", 'type="ball" stiffness="3 1"', ""),
+    "the armature and damping of the actuators of joint a": (
+        '<actuator><motor joint="a" gear="2 0 0" armature="0.1"/></actuator>',
+        'type="ball"',
+        "",
+    ),
+    "that the spring of joint a yields": ("", 'stiffness="3" springyield="0.1"', ""),
     "the tendon of line 3": ('<tendon><fixed stiffness="1"><joint joint="a" coef="1"/></fixed></tendon>', "", ""),
     "the viscosity of the air": ('<option viscosity="1"/>', "", ""),
 }

@@ -10,8 +10,9 @@ from conftest import close, random_transform
 import armwright as aw
 from armwright.check import check
 from armwright.model import toml
-from armwright.model.description import Frame, JointModel, LinkModel, Mimic, parted, transform
+from armwright.model.description import Frame, JointModel, LinkModel, parted, transform
 from armwright.model.freedoms import KINDS, PLAIN, rows_of
+from armwright.model.mimic import Mimic
 from armwright.robot import random_tree
 
 
@@ -183,9 +184,9 @@ MISTAKES = [
     ("floating = true", "tip = true", "tip = True: expected the name of a link, its number from 1 on, or 'base'"),
     ('"ball"', '"bail"', "line 9: link 1 .a.: unknown joint type 'bail'; expected one of revolute, prismatic, helical"),
     ('"ball"', '"ball"\nlimits = [0, 1]', "line 10: link 1 .a.: limits: a ball joint has none; expected freedoms = "),
-    ('"ball"', '"ball"\nrotor_inertia = 1.0', "rotor_inertia: a ball joint has none; expected freedoms"),
+    ('"ball"', '"ball"\nrotor_inertia = 1.0', "rotor_inertia: a ball joint has several freedoms; expected freedoms"),
     ('"ball"', '"ball"\nmax_torque = 1.0', "max_torque: a ball joint has several freedoms; expected freedoms"),
-    ('"ball"', '"ball"\nfreedoms = [{limits = [0, 1]}, {}, {}]', "'limits'; a ball joint has no limits, no friction"),
+    ('"ball"', '"ball"\nfreedoms = [{limits = [0, 1]}, {}, {}]', "'limits'; a ball joint has no limits, and its"),
     ('"ball"', '"ball"\nfreedoms = [{}, {}]', "freedoms has 2 entries; a ball joint has 3 freedoms"),
     ('"ball"', '"ball"\nfreedoms = 3', "freedoms = 3 is not a list of tables"),
     ('"ball"', '"ball"\npitch = 0.1', "pitch is for helical joints; this one is ball"),
@@ -253,10 +254,11 @@ def test_friction_and_limits_pass_by_a_ball() -> None:
     assert [joint.max_torque for joint in arm.joints] == [5.0] * 8
     given = arm.with_friction(viscous=[None] * 6 + [0.1, 0.2])
     assert [joint.viscous for joint in given.joints] == [0.0] * 6 + [0.1, 0.2]
+    assert arm.with_friction(viscous={"joint1.wz": 1}).joints[5].viscous == 1.0
     with pytest.raises(
-        aw.ModelError, match=r"with_friction, joint1\.wz: viscous = 1: a free joint has no limits, friction"
+        aw.ModelError, match=r"with_limits, joint1\.wz: position = \(0, 1\): a free joint has no limits; expected None"
     ):
-        arm.with_friction(viscous={"joint1.wz": 1})
+        arm.with_limits(position={"joint1.wz": (0, 1)})
 
 
 def test_a_file_of_a_tree_is_checked(tmp_path: Path) -> None:

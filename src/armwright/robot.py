@@ -282,6 +282,14 @@ class Robot(Description):
         """
         return with_drives(self, "with_friction", viscous=viscous, coulomb=coulomb, smooth=smooth)
 
+    def with_springs(self, stiffness: PerJoint = None, rest: PerJoint = None) -> Robot:
+        """The same robot with other springs beside its joints: they pull with -stiffness (q - rest).
+
+        Each is one number for all joints, one for each, or a mapping by name; None leaves what there is. They are no
+        elastic gearboxes: the joint moves as before, and its drive has the spring to help or to hold.
+        """
+        return with_drives(self, "with_springs", stiffness=stiffness, rest=rest)
+
     def with_limits(self, position: PerJoint = None, velocity: PerJoint = None, torque: PerJoint = None) -> Robot:
         """The same robot with other limits: (low, high) of the position, and the largest speed and torque at the joint.
 
@@ -474,7 +482,7 @@ class Robot(Description):
         link_wrenches: Wrenches | None = None,
         formulation: str | None = None,
     ) -> Array:
-        """The torques that hold zero acceleration: gravity, velocity products, friction, wrenches."""
+        """The torques that hold zero acceleration: gravity, velocity products, friction, springs, wrenches."""
         return self._solved("bias", formulation)(q, qd, tip_wrench=tip_wrench, link_wrenches=link_wrenches)
 
     def joint_torque(
@@ -494,7 +502,7 @@ class Robot(Description):
         return f(q, qd, qdd, tip_wrench=tip_wrench, link_wrenches=link_wrenches)
 
     def gravity_torque(self, q: ArrayLike) -> Array:
-        """g(q): the torques that hold the robot still against gravity."""
+        """g(q): the torques that hold the robot still against weight and springs, the gradient of potential_energy."""
         return self._solved("gravity_torque")(q)
 
     def coriolis_matrix(self, q: ArrayLike, qd: ArrayLike) -> Array:
@@ -506,7 +514,8 @@ class Robot(Description):
         return self._solved("kinetic_energy")(q, qd)
 
     def potential_energy(self, q: ArrayLike) -> Array:
-        """Shape (...): joules of gravity, zero where every centre of mass is level with the world's origin."""
+        """Shape (...): joules of weight, zero where every centre of mass is level with the world's origin, and of
+        springs, zero at their rest."""
         return self._solved("potential_energy")(q)
 
     def gibbs_function(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:

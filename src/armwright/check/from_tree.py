@@ -15,6 +15,7 @@ from armwright.check.written import NOWHERE, Angles, Body, Hinge, Written
 from armwright.errors import ModelError
 from armwright.model import urdf, xml
 from armwright.model.meshes import Outside, Places
+from armwright.model.mimic import Mimic
 from armwright.model.tree import Tree
 
 BOUNDS = ("lower", "upper", "effort", "velocity")
@@ -161,7 +162,7 @@ def _hinge(element: xml.Element, places: dict[int, int]) -> Hinge:
         velocity=bounds.get("velocity"),
         viscous=dynamics.number("damping", 0.0) if dynamics else 0.0,
         coulomb=dynamics.number("friction", 0.0) if dynamics else 0.0,
-        mimic=(mimic.text_of("joint"), mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)) if mimic else None,
+        mimic=Mimic.of(mimic) if mimic else None,
         marks={child.tag: places[id(child)] for child in (axis, limit) if child is not None},
         line=element.line,
     )

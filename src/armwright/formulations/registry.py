@@ -31,8 +31,8 @@ from armwright.formulations import (
     walker_orin_1,
     walker_orin_3,
 )
-from armwright.formulations.parts import held
-from armwright.formulations.parts.actuators import rubbing
+from armwright.formulations.parts import held, passive
+from armwright.formulations.parts.actuators import joint_friction, rotors_turning
 from armwright.formulations.parts.assembled import bias_of, forward_dynamics_of, joint_by_joint
 from armwright.formulations.parts.types import Coordinates, Loads
 from armwright.formulations.parts.unsolved import Unsolved
@@ -57,7 +57,8 @@ class Formulation:
     `order` is the growth of its cost with the number of joints. `any_link` says that it works in the ten linear
     parameters and so accepts regrouped links without a centre of mass. `together` says that it takes joints that
     move together; a recursion that solves for one joint after the other does not. `traced` says that it takes no
-    scalars but those of a trace, `serial` that it is for a chain of DH rows only, `looped` that it takes closed loops.
+    scalars but those of a trace, `serial` that it is for a chain of DH rows only, `looped` that it takes closed loops,
+    curved couplings, and dry friction where a free joint slides.
     `unsolved` is the same up to its systems of equations, where compiled code can solve those in a loop.
     """
 
@@ -112,10 +113,10 @@ class Formulation:
                 f"{self.name} is written for a chain of DH rows, and this robot has branches, ball joints or axes that "
                 "are nearly parallel; expected another formulation, such as 'denoc', or none, to have it chosen"
             )
-        if not self.looped and mechanism.loops:
+        if not self.looped and (mechanism.loops or mechanism.curved or mechanism.rubs_in_space):
             return (
-                f"{self.problem} by {self.name} is for robots without closed loops; expected another formulation, such "
-                "as 'traced', or none, to have it chosen"
+                f"{self.problem} by {self.name} is for robots without closed loops, curved couplings and dry friction "
+                "where a free joint slides; expected another formulation, such as 'traced', or none, to have it chosen"
             )
         return ""
 
@@ -206,12 +207,13 @@ def _joint_torque(
     joint: int, mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Any
 ) -> Scalar:
     """The torque of one coordinate, from the joints it moves."""
-    parts: Scalar = 0
+    parts = passive.torques(mechanism, q)[joint]
+    rub, turning = joint_friction(mechanism, qd), rotors_turning(mechanism, qd)
     for i, moved in enumerate(mechanism.joints):
         terms = mechanism.drives[i].terms if mechanism.drives else ((i, 1),)
         for factor in (factor for coordinate, factor in terms if coordinate == joint):
             links = equilibrium.joint_torque(mechanism, i, q, qd, qdd, loads)
-            parts = parts + factor * (links + moved.armature * qdd[i] + rubbing(moved, qd[i]))
+            parts = parts + factor * (links + moved.armature * qdd[i] + rub[i] + turning[i])
     return parts
 
 
@@ -221,7 +223,7 @@ def _only(name: str, problem: str, rigid: Callable[..., Any], paper: str = "-", 
 
 
 def _open(problem: str, rigid: Callable[..., Any], order: str) -> Formulation:
-    """Derivatives of robots without closed loops."""
+    """Derivatives of robots without closed loops, curved couplings and dry friction where a free joint slides."""
     return replace(_only("composite_body", problem, rigid, _SINGH, order), looped=False)
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.errors import InputError
 from armwright.identify.base import BaseParameters, base_parameters
-from armwright.identify.columns import regressor
+from armwright.identify.columns import regressor, sprung
 from armwright.identify.consistent import NearestBodies, nearest, plausible
 from armwright.identify.data import Measurement, measurement, read
 from armwright.identify.page import page
@@ -230,7 +230,7 @@ def _factors(
     factors: list[Array] = [np.empty((0, len(base) + 1)) for _ in range(robot.n)]
     given = np.empty(data.tau.shape)
     for part, Y in _chunks(robot, data):
-        given[part] = Y @ known
+        given[part] = Y @ known + sprung(robot, data.q[part])
         torque = data.tau[part] - given[part]
         W = base.columns(Y)
         for i in range(robot.n):

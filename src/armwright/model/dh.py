@@ -136,7 +136,11 @@ def _turn_axis(i: int, joints: list[JointModel], links: list[LinkModel], ends: l
     x, y, z = link.com
     y, z, xy, xz = map(_reverse, (y, z, xy, xz))
     visuals = tuple(visual.moved(along_x(math.pi, 0.0)) for visual in link.visuals)
-    links[i] = replace(link, com=(x, y, z), inertia=tensor((xx, yy, zz, xy, xz, yz)), visuals=visuals)
+    u, v, w = link.compensated_com
+    carried = (u, _reverse(v), _reverse(w)) if link.compensated_mass else link.compensated_com
+    links[i] = replace(
+        link, com=(x, y, z), inertia=tensor((xx, yy, zz, xy, xz, yz)), visuals=visuals, compensated_com=carried
+    )
     ends[i] = compose(along_x(math.pi, 0.0), ends[i])
     if i + 1 < len(joints):
         joints[i + 1] = replace(joints[i + 1], alpha=_half_turn(joints[i + 1].alpha))

@@ -26,11 +26,11 @@ from armwright.model.description import (
     Description,
     JointModel,
     LoopModel,
-    Mimic,
     Transform,
     compose,
     transform,
 )
+from armwright.model.mimic import Mimic
 from armwright.model.references import Links
 from armwright.model.values import Reader
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from armwright.errors import ModelError, unknown
 from armwright.files import contents
 from armwright.mechanism import only_leaf
-from armwright.model.bodies import BASE_KEYS
+from armwright.model.bodies import BASE_KEYS, COMPENSATED
 from armwright.model.description import (
     EARTH,
     NO_TENSOR,
@@ -366,7 +366,10 @@ def write(robot: Description) -> str:
 
 def _body(body: LinkModel | Payload, row: Mapping[str, Any]) -> list[str]:
     """Lines of a row that ends with a body."""
-    return _keys({**row, "mass": body.mass, "com": body.com, "inertia": six(body.inertia)})
+    keys = {**row, "mass": body.mass, "com": body.com, "inertia": six(body.inertia)}
+    if isinstance(body, LinkModel) and body.compensated_mass:
+        keys |= {key: getattr(body, key) for key in COMPENSATED}
+    return _keys(keys)
 
 
 def _keys(row: Mapping[str, Any]) -> list[str]:

@@ -23,6 +23,7 @@ from armwright.algebra import Array
 from armwright.errors import ModelError
 from armwright.mechanism import FREEDOMS
 from armwright.model import xml
+from armwright.model.acting import warn_of_urdf
 from armwright.model.canonical import inverse, moved
 from armwright.model.description import (
     NO_TENSOR,
@@ -37,6 +38,7 @@ from armwright.model.description import (
     triple,
 )
 from armwright.model.meshes import Outside, Places
+from armwright.model.mimic import Mimic
 from armwright.model.tree import MOVING, Tree, TreeJoint, checked, few_enough, loop, parents_of
 from armwright.model.visual import SOLIDS, Box, Colour, Ellipsoid, Mesh, Shape, Visual, as_pose, lengths
 
@@ -233,7 +235,7 @@ def _read_joint(element: xml.Element, rotors: dict[str, float]) -> TreeJoint:
         viscous=dynamics.number("damping", 0.0) if dynamics else 0.0,
         coulomb=dynamics.number("friction", 0.0) if dynamics else 0.0,
         armature=rotors.get(name, 0.0),
-        mimic=(mimic.text_of("joint"), mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)) if mimic else None,
+        mimic=Mimic.of(mimic) if mimic else None,
         place=f"{element.file}, line {element.line}",
     )
 
@@ -279,7 +281,8 @@ def _reflected(inertia: xml.Element, ratio: xml.Element | None) -> float:
 
 
 def text(robot: Description) -> str:
-    """The robot as URDF. Gravity has no place there; the payload is a fixed link."""
+    """The robot as URDF. Gravity, springs and compensation have no place there; the payload is a fixed link."""
+    warn_of_urdf(robot)
     return written(_Writer(robot).root)
 
 
@@ -303,7 +306,7 @@ class _Writer:
             self._link(i)
         self._frames()
         for joint in self.joints:
-            if joint.armature:
+            if joint.armature and joint.kind not in FREEDOMS:
                 _transmission(self.root, joint)
 
     def _own(self, i: int) -> Array:
@@ -365,6 +368,7 @@ def _check_written(robot: Description) -> None:
     """What has no place in URDF is not left out without a word."""
     wrong = [f"the ball joint {row.name.rpartition('.')[0]!r}" for row in robot.rows if row.kind == "ball"]
     wrong += [f"the loop {loop.name!r}" for loop in robot.loops]
+    wrong += [f"{row.name!r}, which follows by a curve" for row in robot.followers if row.mimic and row.mimic.curve]
     sums = [f"{row.name!r}, which follows several joints" for row in robot.followers if row.mimic and row.mimic.others]
     if wrong or sums:
         others = "TOML (to_toml); MJCF has none either" if sums else "TOML (to_toml) or MJCF (to_mjcf)"

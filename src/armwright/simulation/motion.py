@@ -152,7 +152,7 @@ def derivative(motion: Driven, fence: bool = True) -> Program:
     rest = [*(fenced(there, motion.accelerations) if fence else motion.accelerations), *motion.rates, power, loss]
     if dict(motion.layout.carried)["impulse"]:
         force = [a + b for a, b in zip(motion.torques[:IMPULSE], motion.drag[:IMPULSE], strict=True)]
-        rest += impulse_rates(mechanism, q, force, lambda: find("mass_matrix")(mechanism, list(q)))
+        rest += impulse_rates(mechanism, q, qd, force, lambda: find("mass_matrix")(mechanism, list(q)))
     lengths = _unit_lengths(q, motion.layout.circles)
     unit = [lengths.get(x, x) for x in q]
     return motion.program(*flow(mechanism, q, unit, qd), *(replaced(rest, lengths) if lengths else rest))

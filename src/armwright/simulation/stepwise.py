@@ -30,6 +30,7 @@ from armwright.integrate import (
     solve_increments,
     solve_stiff,
 )
+from armwright.layout import IMPULSE
 from armwright.progress import heard
 from armwright.simulation.ending import ended
 from armwright.simulation.kernels import increments_of, jacobian_of, slopes_of, taylor_of
@@ -91,7 +92,9 @@ def _rate(plan: Plan) -> Callable[[float, Array], Array]:
         moving = flow(mechanism, y[layout["q"]].tolist(), at.q, at.qd) if layout.circles else qd
         outside = []
         if parts["impulse"].size:
-            outside = impulse_rates(mechanism, at.q, (tau + drag).tolist(), lambda: robot.mass_matrix(q))
+            outside = impulse_rates(
+                mechanism, at.q, at.qd, (tau + drag)[:IMPULSE].tolist(), lambda: robot.mass_matrix(q)
+            )
         try:
             qdd = robot.forward_dynamics(q, qd, tau + drag)
         except SingularError as error:

@@ -137,7 +137,7 @@ def torques(mechanism: Mechanism, q: Array, qd: Array, qdd: Array) -> Array:
 
 def _diagonal(mechanism: Mechanism, q: Array) -> Array:
     """The inertia that each joint feels: the diagonal of the mass matrix, by accelerations of one joint at a time."""
-    weightless = replace(mechanism, gravity=Vector(0.0, 0.0, 0.0))
+    weightless = replace(mechanism.unaided(), gravity=Vector(0.0, 0.0, 0.0))
     still = np.zeros_like(q)
     rows = []
     for j in range(q.shape[1]):
@@ -157,4 +157,4 @@ def _with_point(mechanism: Mechanism, place: Mount) -> Mechanism:
     """A kilogram at a place, and nothing else."""
     point = Link(1.0, place.point, Symmetric(0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
     links = tuple(point if i == place.link else NO_BODY for i in range(mechanism.n))
-    return replace(_smooth(mechanism), links=links)
+    return replace(_smooth(mechanism).unaided(), links=links)

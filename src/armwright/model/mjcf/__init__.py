@@ -8,6 +8,7 @@
 | `actuators`   | what actuators add to their joints                                                   |
 | `equations`   | joints that follow others, and loops                                                 |
 | `elimination` | which joint follows which, where several equations name one                          |
+| `tendons`     | fixed tendons, as far as equations couple joints by them                             |
 | `left_out`    | what is not taken over                                                               |
 | `visuals`     | what a viewer shows: the shapes of the bodies, without opening a mesh                |
 | `engine`      | MuJoCo itself                                                                        |

@@ -10,28 +10,28 @@ from typing import Any
 import numpy as np
 
 from armwright.errors import ModelWarning
-from armwright.model.mjcf.links import KINDS, Links
+from armwright.model.mjcf.links import KINDS, Links, curve_of
 from armwright.model.tree import SEVERAL
-
-FREEDOMS = {0: 6, 1: 3, 2: 1, 3: 1}
-RUBBING = {"damping": "dof_damping", "frictionloss": "dof_frictionloss", "armature": "dof_armature"}
-"""What a ball or free joint has in MuJoCo and not here."""
 
 
 def acting(model: Any, links: Links) -> list[str]:
     """What acts on the joints and bodies of a compiled model and will not here."""
     m, told = model, [*links.couplings.left_out]
-    bent = getattr(m, "dof_dampingpoly", np.zeros((m.nv, 1)))
+    bent, yields = getattr(m, "dof_dampingpoly", np.zeros((m.nv, 1))), getattr(m, "jnt_springyield", np.zeros(m.njnt))
     for j, name in enumerate(links.joint_names):
-        if m.jnt_stiffness[j]:
-            told.append(f"the spring of joint {name}")
-        dofs = slice(m.jnt_dofadr[j], m.jnt_dofadr[j] + FREEDOMS[int(m.jnt_type[j])])
-        if KINDS[int(m.jnt_type[j])] in SEVERAL:
-            told += [f"the {what} of joint {name}" for what, of in RUBBING.items() if np.any(getattr(m, of)[dofs])]
+        if KINDS[int(m.jnt_type[j])] in SEVERAL and curve_of(m, j):
+            told.append(f"the spring of joint {name} beyond the linear")
+        drive = links.drives.get(name)
+        if KINDS[int(m.jnt_type[j])] in SEVERAL and drive and (drive.armature or drive.viscous):
+            told.append(f"the armature and damping of the actuators of joint {name}")
+        if yields[j]:
+            told.append(f"that the spring of joint {name} yields")
         if np.any(bent[m.jnt_dofadr[j]]):
             told.append(f"the damping of joint {name} beyond the linear")
     told += [
-        f"the gravity compensation of body {name}" for name, g in zip(links.names, m.body_gravcomp, strict=True) if g
+        f"the gravity compensation of body {name}, which some of its joints leave to their drives"
+        for name, g, ways in zip(links.names, m.body_gravcomp, links.by_drives, strict=True)
+        if g and len(ways) > 1
     ]
     return told
 

@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from xml.sax.saxutils import quoteattr
 
 from armwright.files import contents
+from armwright.model.mjcf import tendons
 from armwright.model.xml import Element
 
 LARGEST_MESHES = 256 << 20
@@ -27,9 +28,9 @@ REFUSED = {
     "composite": "a rope or cloth is not a serial robot",
     "flexcomp": "a soft body is not a serial robot",
 }
-SECTIONS = ("compiler", "option", "default", "asset", "worldbody", "equality", "actuator")
+SECTIONS = ("compiler", "option", "default", "asset", "worldbody", "tendon", "equality", "actuator")
 """Of the document; the others say what is seen, sensed and touched."""
-EQUATIONS = ("joint", "connect", "weld")
+EQUATIONS = ("joint", "tendon", "connect", "weld")
 """That are taken over."""
 UNSEEN = ("camera", "light", "plugin", "texture", "material", "skin", "hfield")
 UNUSED = ("material", "meshdir", "texturedir", "assetdir", "strippath", "fusestatic", "discardvisual")
@@ -51,7 +52,8 @@ def strip(root: Element, folder: Path) -> Stripped:
         root.fail(f"<{root.tag}> is not an MJCF model; expected <mujoco> as the outermost element")
     _check(root)
     keep_inertials = compiler(root, "inertiafromgeom", "auto") != "true"
-    sections = [_kept(section, keep_inertials) for section in root.children if section.tag in SECTIONS]
+    coupled = tendons.coupling(root)
+    sections = [_kept(section, keep_inertials) for section in coupled.children if section.tag in SECTIONS]
     used = {e.attributes["mesh"] for s in sections for e in s.walk() if e.tag == "geom" and "mesh" in e.attributes}
     meshes: dict[str, bytes] = {}
     for section in sections:
@@ -59,7 +61,9 @@ def strip(root: Element, folder: Path) -> Stripped:
             section.children = [
                 _mesh(mesh, root, folder, meshes) for mesh in section.all("mesh") if mesh_name(mesh) in used
             ]
-    return Stripped("".join(written(replace(root, children=sections))), meshes, _left_out(root))
+    return Stripped(
+        "".join(written(replace(root, children=sections))), meshes, [*_left_out(root), *tendons.left_out(root)]
+    )
 
 
 def _check(root: Element) -> None:
