@@ -19,12 +19,12 @@ import numpy as np
 
 from armwright.actuators.fit import Mount
 from armwright.algebra import Array, Symmetric, Vector
-from armwright.formulations import default_for
 from armwright.mechanism import Link, Mechanism
 from armwright.model.description import NO_BODY
 from armwright.robot import Robot
 from armwright.trajectory import Trajectory
 from armwright.trajectory.base import settled
+from armwright.trajectory.torques import torques
 
 
 @dataclass(frozen=True)
@@ -125,12 +125,6 @@ def _title(k: int, motions: Sequence[Trajectory], held: Robot, payloads: Sequenc
 
 def _joined(parts: Sequence[Array]) -> Array:
     return np.concatenate(parts, axis=1)
-
-
-def torques(mechanism: Mechanism, q: Array, qd: Array, qdd: Array) -> Array:
-    """Inverse dynamics as it is written, on arrays (instants, joints): nothing need be compiled. (joints, instants)."""
-    tau = default_for("inverse_dynamics", mechanism)(mechanism, *(list(x.T) for x in (q, qd, qdd)))
-    return np.array([np.broadcast_to(np.asarray(row, dtype=float), len(q)) for row in tau])
 
 
 def _diagonal(mechanism: Mechanism, q: Array) -> Array:
