@@ -44,6 +44,9 @@ INSIDE = (0.05, 0.25, 0.5, 0.75, 0.95)  # of the time of an interval: where the 
 BETWEEN = 4e-4  # of a limit: how far it may be exceeded between places
 MOST_POINTS = 1_000_000  # more intervals of a path do not fit into memory
 SLOWED = 200  # how many times a motion is slowed down a little for that
+POLISHED = 20  # how many of these times until no limit is exceeded by more than rounding
+ROUNDING = 1e-10  # of a limit
+UNSEEN = 0.1  # of what a limit was exceeded by: kept free, as no more than five instants of an interval are looked at
 TIGHTENED = 6  # how many times a motion is found for that, within limits that are tightened
 ALMOST = (
     1.9  # times the pace at which friction takes all of the torque: at twice that pace, its tangent does so at rest
@@ -216,10 +219,11 @@ def time_optimal(
     if np.isfinite(limits.jerk).any():
         motion = _gentle(robot, motion, limits)
         used = _used(robot, motion, limits)
-    for _ in range(SLOWED):
-        if used.max() <= 1 + BETWEEN:
+    spare = UNSEEN * max(0.0, float(used.max()) - 1)
+    for k in range(SLOWED):
+        if used.max() <= 1 + (ROUNDING - spare if k < POLISHED else BETWEEN):
             return replace(motion, limiting=_limiting(robot, used, motion.law.breaks))
-        motion = replace(motion, law=_slowed(motion.law, used.max()))
+        motion = replace(motion, law=_slowed(motion.law, float(used.max()) + spare))
         used = _used(robot, motion, limits)
     raise InputError(
         f"between two places of the path {robot.name} is too weak even to creep; choose another path, a lighter "
@@ -231,6 +235,7 @@ def _fastest(robot: Arm, way: Trajectory, limits: Limits, course: Course) -> tup
     """The fastest motion, with limits tightened where it exceeds them between places, and what it uses of them."""
     friction = _friction(robot, course)
     _check_creep(robot, way, course, friction)
+    course = _within_at_rest(course, friction)
     x: Array | None = None
     for _ in range(TIGHTENED):
         x = _paced(robot, course, friction, x)
@@ -416,6 +421,16 @@ def _check_creep(robot: Arm, way: Trajectory, course: Course, friction: Friction
         f"{place(way, course.s[interval + end])}: that takes {abs(torque):.4g} {unit}, it has {abs(has):.4g} {unit}; "
         "choose another path, a lighter payload or a stronger joint"
     )
+
+
+def _within_at_rest(course: Course, friction: Friction) -> Course:
+    """The same course with limits that hold where the motion rests, too: there no dry friction helps to brake."""
+    resting = course.cap == 0
+    resting[[0, -1]] = True
+    dry = _dry(course, friction)
+    low, high = (1 - ASIDE) * course.low + np.maximum(dry, 0), (1 - ASIDE) * course.high + np.minimum(dry, 0)
+    holds = _ends(resting)[..., None] & (low < course.c + dry) & (course.c + dry < high)
+    return course._replace(low=np.where(holds, low, course.low), high=np.where(holds, high, course.high))
 
 
 def _paced(robot: Arm, course: Course, friction: Friction, x: Array | None = None) -> Array:
