@@ -166,7 +166,7 @@ def test_where_nothing_feels_the_payload_any_can_be_held() -> None:
         ({"motion": REACH}, r"expected a trajectory of 1 joints"),
         ({"motion": aw.trajectory.rest([0.0], 1.0).holding()}, "before .holding()"),
         ({"com": [0, 0]}, "com has shape"),
-        ({"torque": -1.0}, "expected magnitudes"),
+        ({"torque": -1.0}, "expected numbers of zero or more"),
         ({"torque": [1.0, 2.0]}, "one for all joints, or 1: one for each"),
         ({"samples": 1}, "samples"),
     ],

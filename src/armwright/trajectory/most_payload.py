@@ -11,7 +11,7 @@ Only the instant is looked for: in equal steps, on both sides of every knot, and
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -25,6 +25,7 @@ from armwright.mechanism import Mechanism
 from armwright.names import shown
 from armwright.trajectory.base import Trajectory, settled
 from armwright.trajectory.inputs import FLOAT64, check_numbers
+from armwright.trajectory.joint_limits import Jointed, magnitudes, own
 from armwright.trajectory.torques import torques
 
 SAMPLES = 1000
@@ -44,15 +45,9 @@ NO_TORQUE = 1e-12
 POINT = np.zeros((3, 3))
 
 
-class Holder(Protocol):
+class Holder(Jointed, Protocol):
     """What is needed of a robot."""
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def n(self) -> int: ...
-    @property
-    def joints(self) -> Sequence[Any]: ...
     @property
     def payload(self) -> Any: ...
     def mechanism(self) -> Mechanism: ...
@@ -287,19 +282,10 @@ def _motions(robot: Holder, motions: Any) -> list[Trajectory]:
 
 
 def _limits(robot: Holder, torque: ArrayLike | None, power: ArrayLike | None, velocity: ArrayLike | None) -> _Limits:
-    def chosen(name: str, given: ArrayLike | None, own: str = "") -> Array:
-        values = [getattr(joint, own, None) for joint in robot.joints] if given is None else given
-        if given is None:
-            values = [np.inf if x is None else x for x in values]
-        found = checked(name, values, (), FLOAT64, "one for all joints, or one for each")
-        if found.ndim > 1 or (found.ndim == 1 and found.size != robot.n):
-            raise InputError(f"{name} has shape {found.shape}; expected one for all joints, or {robot.n}: one for each")
-        if not (found >= 0).all():
-            raise InputError(f"{name} = {found.tolist()}; expected magnitudes, or inf for no limit")
-        return np.broadcast_to(found, (robot.n,))
-
     limits = _Limits(
-        chosen("torque", torque, "max_torque"), chosen("power", power), chosen("velocity", velocity, "max_velocity")
+        own(robot, "max_torque") if torque is None else magnitudes("torque", torque, robot.n, zero=True),
+        magnitudes("power", np.inf if power is None else power, robot.n, zero=True),
+        own(robot, "max_velocity") if velocity is None else magnitudes("velocity", velocity, robot.n, zero=True),
     )
     if not np.isfinite([limits.torque, limits.power]).any():
         raise InputError(

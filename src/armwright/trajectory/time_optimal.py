@@ -22,11 +22,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.arrays import checked, whole_number
+from armwright.arrays import whole_number
 from armwright.errors import InputError
 from armwright.names import shown
 from armwright.trajectory.base import MOST_PIECES, Paced, State, Trajectory
-from armwright.trajectory.inputs import FLOAT64, check_numbers
+from armwright.trajectory.inputs import check_numbers
+from armwright.trajectory.joint_limits import Limits, described, limits_of
 from armwright.trajectory.pacing import Bounds, fastest
 from armwright.trajectory.paths import ASIDE, as_path, is_smooth, place, places, third
 from armwright.trajectory.polynomial import PiecewisePolynomial
@@ -97,6 +98,8 @@ class TimeOptimal(Paced):
     path: Trajectory
     law: PiecewisePolynomial
     limiting: tuple[Limiting, ...]
+    within: str = ""
+    """Which limits it was found within, and which there are none of."""
 
     @property
     def n(self) -> int:
@@ -168,16 +171,6 @@ class Course(NamedTuple):
         return np.asarray(self.a * u[:, None] + b * _ends(x)[..., None] + c)
 
 
-class Limits(NamedTuple):
-    """Magnitudes (n,), inf where there is none; of the efficiency of a gear one where nothing is lost."""
-
-    velocity: Array
-    acceleration: Array
-    torque: Array
-    jerk: Array
-    efficiency: Array
-
-
 def time_optimal(
     robot: Arm,
     path: Trajectory | ArrayLike,
@@ -201,7 +194,8 @@ def time_optimal(
     points        in how many intervals the path is divided
 
     The dynamics are the robot's own, with its payload and its friction. A place where the robot is too weak to creep is
-    an error, even where it might pass with momentum. `limiting` of the result says what holds it back, and when.
+    an error, even where it might pass with momentum. `limiting` of the result says what holds it back, and when; `within` which limits
+    there were.
 
     Within a jerk, the motion is the mean of the fastest one over a window of time, slower as a whole where that exceeds
     a limit; of all windows the one that takes the least time. Of a single joint within velocity and acceleration there
@@ -211,7 +205,7 @@ def time_optimal(
         raise InputError(f"time_optimal got {robot!r}; expected a robot, such as aw.load('panda')")
     check_numbers(robot, "a trajectory")
     way = as_path(path, robot.n, robot.name)
-    limits = _limits(robot, velocity, acceleration, torque, jerk, efficiency)
+    limits = limits_of(robot, velocity, acceleration, torque, jerk, efficiency)
     if whole_number("points", points, 8) > MOST_POINTS:
         raise InputError(f"points = {points}: expected at most {MOST_POINTS}")
     course = _course(robot, way, limits, points)
@@ -222,7 +216,8 @@ def time_optimal(
     spare = UNSEEN * max(0.0, float(used.max()) - 1)
     for k in range(SLOWED):
         if used.max() <= 1 + (ROUNDING - spare if k < POLISHED else BETWEEN):
-            return replace(motion, limiting=_limiting(robot, used, motion.law.breaks))
+            stretches = _limiting(robot, used, motion.law.breaks)
+            return replace(motion, limiting=stretches, within=described(limits, robot.joints))
         motion = replace(motion, law=_slowed(motion.law, float(used.max()) + spare))
         used = _used(robot, motion, limits)
     raise InputError(
@@ -286,51 +281,6 @@ def _quintics(motion: Trajectory, knots: Array) -> PiecewisePolynomial:
     q, qd, ends = motion(knots)
     begins = motion(knots[:-1] + ASIDE * np.diff(knots))[2]
     return quintic_pieces(knots, q, qd, begins, ends[1:])
-
-
-def _limits(
-    robot: Arm,
-    velocity: ArrayLike | None,
-    acceleration: ArrayLike | None,
-    torque: ArrayLike | None,
-    jerk: ArrayLike | None,
-    part: ArrayLike,
-) -> Limits:
-    def own(name: str) -> Array:
-        for joint in robot.joints:
-            if getattr(joint, name) == 0:
-                raise InputError(
-                    f"{name} of {shown(joint.name)} is zero, so nothing moves it along a path; give "
-                    f"{name.removeprefix('max_')}= for every joint, inf for none, or describe the robot without it"
-                )
-        found = (getattr(joint, name) for joint in robot.joints)
-        return np.array([np.inf if x is None else x for x in found], FLOAT64)
-
-    n = robot.n
-    limits = Limits(
-        own("max_velocity") if velocity is None else _magnitudes("velocity", velocity, n),
-        _magnitudes("acceleration", np.inf if acceleration is None else acceleration, n),
-        own("max_torque") if torque is None else _magnitudes("torque", torque, n),
-        _magnitudes("jerk", np.inf if jerk is None else jerk, n),
-        _magnitudes("efficiency", part, n),
-    )
-    if (limits.efficiency > 1).any():
-        raise InputError(f"efficiency = {limits.efficiency.tolist()}; expected at most one: what passes the gear")
-    if not np.isfinite([limits.torque, limits.acceleration]).any():
-        raise InputError(
-            f"neither torques nor accelerations of {robot.name} are limited, so nothing keeps a motion from being "
-            "infinitely fast; give torque= or acceleration=, one for all joints or one for each"
-        )
-    return limits
-
-
-def _magnitudes(name: str, value: ArrayLike, n: int) -> Array:
-    limits = checked(name, value, (), FLOAT64, "one for all joints, or one for each")
-    if limits.ndim > 1 or (limits.ndim == 1 and limits.size != n):
-        raise InputError(f"{name} has shape {limits.shape}; expected one for all joints, or {n}: one for each")
-    if not (limits > 0).all():
-        raise InputError(f"{name} = {limits.tolist()}; expected numbers above zero")
-    return np.broadcast_to(limits, (n,))
 
 
 def _course(robot: Arm, way: Trajectory, limits: Limits, points: int) -> Course:
