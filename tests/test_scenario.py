@@ -513,7 +513,7 @@ def test_flags_that_cannot_be_are_told_before_anything_runs(tmp_path: Path, monk
         assert message in run("torques", *arguments, code=2)
     output = run("torques", "ur5e", "--to", "0,-90,45,0,0,0", "--duration", "2", code=1)
     assert "-90 rad is far beyond -6.283 to 6.283; are these degrees? -90 degrees are -1.571 rad" in output
-    assert "motion            quintic, 2 s" in output
+    assert "motion            to a position, 2 s\n" in output
 
 
 def test_a_robot_falls_or_is_driven_as_flags_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

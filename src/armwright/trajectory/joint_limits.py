@@ -1,4 +1,4 @@
-"""What the joints of a robot can do, as a motion that uses all of it needs it: magnitudes, inf where there is no limit."""
+"""What the joints of a robot can do, for motions that use all of it: magnitudes, inf where there is no limit."""
 
 from __future__ import annotations
 
@@ -82,7 +82,8 @@ def limits_of(
     if not np.isfinite([limits.torque, limits.acceleration]).any():
         raise InputError(
             f"neither torques nor accelerations of {robot.name} are limited, so nothing keeps a motion from being "
-            "infinitely fast; give torque= or acceleration=, one for all joints or one for each"
+            "infinitely fast; give torque= or acceleration=, one for all joints or one for each (in a [trajectory] "
+            "acceleration = 8, on the command line --set trajectory.acceleration=8)"
         )
     return limits
 

@@ -110,7 +110,7 @@ class MostPayload:
             return "no joint with a limit feels it"
         which = f" of motion {self.motion + 1}" if len(self.curves) > 1 else ""
         known = f"its {self.limit:.4g} {self.unit}"
-        return f"{shown(self.joint)} gives out first: it needs {known} at {self.time:.4g} s{which}"
+        return f"{shown(self.joint)} gives out first: at {self.time:.4g} s{which} it needs all of {known}"
 
     def __str__(self) -> str:
         held = self.holder.payload

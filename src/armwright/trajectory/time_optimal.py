@@ -194,8 +194,8 @@ def time_optimal(
     points        in how many intervals the path is divided
 
     The dynamics are the robot's own, with its payload and its friction. A place where the robot is too weak to creep is
-    an error, even where it might pass with momentum. `limiting` of the result says what holds it back, and when; `within` which limits
-    there were.
+    an error, even where it might pass with momentum. `limiting` of the result says what holds it back, and when;
+    `within` which limits there were.
 
     Within a jerk, the motion is the mean of the fastest one over a window of time, slower as a whole where that exceeds
     a limit; of all windows the one that takes the least time. Of a single joint within velocity and acceleration there
