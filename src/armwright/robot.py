@@ -150,7 +150,7 @@ class Robot(Description):
             raise ModelError(f"{where(None)}: a robot with actuators is read with armwright.load, which fits them")
         robot = cls(
             f.name, f.table.joints, f.table.links, f.gravity, f.base, f.tool, f.payload, f.source, f.accept, f.flange,
-            f.table.followers, f.visuals, f.table.parents, f.tip, f.frames,
+            f.table.followers, f.visuals, f.table.parents, f.tip, f.frames, rated_payload=f.rated_payload,
         )  # fmt: skip
         for loop, where in f.loops:
             robot = close(robot, loop, where, f.table)

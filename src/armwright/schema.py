@@ -364,6 +364,7 @@ def robot() -> Json:
         "base": (POSE, "Where the robot stands in the world."),
         "flange": (POSE, "From the last frame to where the tool is mounted."),
         "tool": (POSE, "From the flange to the tool frame."),
+        "rated_payload": (POSITIVE, "What its maker says it can hold, kg."),
         "accept": (TEXTS, "Problems that are known and fine."),
         "visuals": parts["visuals"],
         "payload": (PAYLOAD, "What the tool holds."),

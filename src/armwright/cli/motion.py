@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from collections import defaultdict
@@ -19,7 +20,7 @@ from armwright.cli.asked import Asked, Flags
 from armwright.cli.command import AS_JSON, FILES, PAGE, NamedRobot, RobotOptions, Runner, robot_of, tell_unseen
 from armwright.cli.output import console, escape, page_name, report, show_json, show_rows, told, working, write_page
 from armwright.cli.pages import with_mark
-from armwright.cli.payload import Heaviest, curve_page, loaded
+from armwright.cli.payload import Heaviest, asked_for, curve_page, loaded
 from armwright.errors import ArmwrightError, InfeasibleError, InputError, SimulationError
 from armwright.identify import Measurement
 from armwright.names import shown
@@ -184,7 +185,7 @@ def _finish(run: Run, plan: Scenario, path: Path, wanted: Asked, most: Heaviest 
             _print_lines(most.lines())
             told(curve_page(path), "the most payload over the motion, joint by joint")
             console().print()
-    told_of = _show(run, plan, path, wanted)
+    told_of = _show(run, plan, path, wanted, most)
     if most is not None and wanted.json:
         told_of |= {"most_payload": most.data(), "payload_page": curve_page(path)}
     if wanted.data is not None and not wanted.json:
@@ -208,7 +209,7 @@ def _print_lines(lines: Iterable[str]) -> None:
         console().print(escape(line), highlight=False, soft_wrap=True)
 
 
-def _show(run: Run, plan: Scenario, path: Path, wanted: Asked) -> dict[str, Any]:
+def _show(run: Run, plan: Scenario, path: Path, wanted: Asked, most: Heaviest | None = None) -> dict[str, Any]:
     tell_unseen(run.robot)
     made, folders = page(run, run.robot.name, plan.text), wanted.page is not None and wanted.page in path.parents
     if wanted.json:
@@ -221,7 +222,7 @@ def _show(run: Run, plan: Scenario, path: Path, wanted: Asked) -> dict[str, Any]
         show_rows([tuple(row[k] for k in columns) for row in rows], title)
         title = ""
         out.print()
-    _print_lines(_circumstances(run, plan, wanted))
+    _print_lines(_circumstances(run, plan, wanted, most))
     if run.phases:
         show_rows([PHASES, *(_phase_row(phase) for phase in run.phases)])
         out.print()
@@ -242,18 +243,26 @@ def _written(path: Path, text: str, wanted: Asked, folders: bool) -> Path:
     return write(path, text if path == wanted.page else with_mark(text, wanted.whose[path]), folders=folders)
 
 
-def _circumstances(run: Run, plan: Scenario, wanted: Asked) -> Iterator[str]:
+def _circumstances(run: Run, plan: Scenario, wanted: Asked, most: Heaviest | None) -> Iterator[str]:
     """What the numbers depend on besides the robot: what it holds and where, how it moves, and whether it rubs."""
     arm, held = run.robot, run.robot.payload
     if held is not None and arm.tip is not None:
-        parts = [(mass, com) for mass, com, _ in wanted.robot.payloads] or [(held.mass, [*held.com])]
-        listed = ", ".join(f"{mass:g} kg at ({x:g}, {y:g}, {z:g})" for mass, (x, y, z) in parts)
+        parts = [(mass, com) for mass, com, _ in wanted.robot.payloads]
+        if most is not None and math.isfinite(most.found.mass):
+            own = most.found.holder.payload
+            parts = parts or ([] if own is None else [(own.mass, [*own.com])])
+            parts.append((most.found.mass, [*most.found.com]))
+        parts = parts or [(held.mass, [*held.com])]
+        listed = ", ".join(f"{mass:.5g} kg at ({x:g}, {y:g}, {z:g})" for mass, (x, y, z) in parts)
         yield f"holding           {listed} m of the tool on {arm.links[arm.tip].name}"
+        if most is None:
+            yield from asked_for(plan, run)
     if plan.trajectory is not None and plan.kind:
         yield f"motion            {plan.pace or f'{plan.kind}, {plan.trajectory.duration:.4g} s'}"
     if isinstance(plan.trajectory, TimeOptimal):
         yield f"limits            {_reserved(plan)}{plan.trajectory.within}"
-        yield f"held back by      {_held_back(plan.trajectory)}"
+        if plan.trajectory.limiting:
+            yield f"held back by      {_held_back(plan.trajectory)}"
     kinds = [
         word for word, name in (("viscous", "viscous"), ("dry", "coulomb")) if any(getattr(j, name) for j in arm.rows)
     ]

@@ -72,6 +72,7 @@ WORD = 24
 OPTIONS = {
     "base=": "--base LINK",
     "tip=": "--tip LINK",
+    "with_tip(": "--tip LINK",
     "floating=": "--floating",
     "locked=": "--lock JOINT=POSITION",
     "packages=": "--package NAME=FOLDER",
@@ -250,7 +251,7 @@ def report(word: str, colour: str, text: str) -> None:
 
 def command_line(text: str) -> str:
     """What the arguments of `armwright.load` that a text speaks of are on the command line."""
-    options = [option for argument, option in OPTIONS.items() if argument in text]
+    options = list(dict.fromkeys(option for argument, option in OPTIONS.items() if argument in text))
     return f"(on the command line: {', '.join(options)})" if options else ""
 
 

@@ -13,9 +13,11 @@ import numpy as np
 from armwright.cli.asked import Flags
 from armwright.cli.command import numbers_of
 from armwright.errors import InfeasibleError, InputError
+from armwright.model.description import Payload
 from armwright.names import shown
 from armwright.report.plot import COLOURS, Curve, Plot, figures
 from armwright.scenario import Scenario
+from armwright.simulation import Run
 from armwright.trajectory import MostPayload
 
 SLOWLY = 1000.0
@@ -23,6 +25,8 @@ SLOWLY = 1000.0
 
 DRAWN = 10.0
 """Curves are drawn up to so many times the most payload: what a joint could hold beyond says nothing of the robot."""
+
+ROUNDING = 1e-9
 
 MOST_POINTS = 1500
 """Of a curve."""
@@ -116,6 +120,37 @@ def loaded(plan: Scenario, flags: Flags) -> tuple[Scenario, Heaviest | None]:
         slowly = None
     held = replace(plan, robot=found.robot) if math.isfinite(found.mass) else plan
     return held, Heaviest(found, slowly)
+
+
+def asked_for(plan: Scenario, run: Run) -> Iterator[str]:
+    """Say what was asked where a robot is to hold more than its maker says, or than it weighs, or than it can."""
+    arm, held = run.robot, run.robot.payload
+    rated, weight = arm.rated_payload, sum(link.mass for link in arm.links)
+    if held is None or not held.mass:
+        return
+    beyond = []
+    if rated is not None and held.mass > rated * (1 + ROUNDING):
+        beyond.append(f"more than the {rated:g} kg that its maker rates {shown(arm.name)} for")
+    elif rated is None and held.mass > weight:
+        beyond.append(f"more than the {weight:.3g} kg that {shown(arm.name)} itself moves")
+    can = _can_hold(plan, held) if run.utilisation.too_weak else None
+    if not (beyond or can):
+        return
+    yield f"asked             {held.mass:g} kg, " + "; ".join([*beyond, *([can] if can else [])])
+
+
+def _can_hold(plan: Scenario, held: Payload) -> str:
+    """What the robot could hold along a motion for which it is too weak."""
+    if plan.phases or plan.trajectory is None or plan.besides is not None:
+        return ""
+    shape = np.asarray(held.inertia) / held.mass
+    try:
+        found = plan.robot.without_payload().most_payload(plan.trajectory, held.com, gyration=shape)
+    except InfeasibleError:
+        return "along this motion the robot is too weak or too slow even with an empty hand"
+    except InputError:
+        return ""
+    return f"along this motion it can hold {found.mass:.4g} kg there (--most-payload)"
 
 
 def _centre(text: str | None) -> tuple[list[float], list[float] | None]:

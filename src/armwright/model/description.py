@@ -169,6 +169,7 @@ class Description:
     links together (see `model.loop`).
     `base_visuals` is what does not move, seen from frame 0, where `base` leads: its poses in the world are base @ pose,
     those of a link's visuals are link_poses(q)[i] @ pose.
+    `rated_payload` is what its maker says it can hold, kg, if known.
     `accept` lists what its author knows of and that needs no warning: kinds of problems (see `problems`), or
     "link: kind" for one link.
     """
@@ -190,6 +191,7 @@ class Description:
     frames: tuple[Frame, ...] = ()
     seen: Frame | None = None
     loops: tuple[LoopModel, ...] = ()
+    rated_payload: float | None = field(default=None, hash=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parents", tuple(self.parents) or tuple(range(-1, len(self.links) - 1)))

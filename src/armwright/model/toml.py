@@ -38,7 +38,20 @@ if TYPE_CHECKING:
     from armwright.model.visual import Visual
 
 TOP_KEYS = (
-    *("name", "source", "convention", "gravity", "base", "flange", "tool", "accept", "visuals", "payload", "link"),
+    *(
+        "name",
+        "source",
+        "convention",
+        "gravity",
+        "base",
+        "flange",
+        "tool",
+        "accept",
+        "visuals",
+        "payload",
+        "link",
+        "rated_payload",
+    ),
     *("floating", "base_link", "tip", "frame", "loop", "actuators"),
 )
 PAYLOAD_KEYS = ("mass", "com", "inertia")
@@ -82,6 +95,7 @@ class Fields:
     frames: tuple[Frame, ...]
     loops: tuple[tuple[Mapping[str, Any], Callable[[str | None], str]], ...] = ()
     actuators: tuple[Mapping[str, Any], Callable[[str | None], str]] | None = None
+    rated_payload: float | None = None
 
 
 def read(
@@ -174,7 +188,13 @@ def fields(
         frames=_frames(top, table, where),
         loops=_loops(top, where),
         actuators=_actuators(top, where),
+        rated_payload=_rated(top),
     )
+
+
+def _rated(top: Reader) -> float | None:
+    """What the maker of a robot says it can hold, kg."""
+    return top.at_least_zero("rated_payload", "kilograms") if "rated_payload" in top.data else None
 
 
 def _actuators(
@@ -370,6 +390,8 @@ def _top(robot: Description, links: Links) -> Iterator[str]:
             yield f"{key} = {_value(transform)}"
     if robot.tip is not None and robot.tip != only_leaf(robot.parents):
         yield f"tip = {_value(links.said(robot.tip))}"
+    if robot.rated_payload is not None:
+        yield f"rated_payload = {_value(robot.rated_payload)}"
     if robot.accept:
         yield f"accept = {_value(robot.accept)}"
     yield from _visuals(robot.base_visuals)

@@ -45,10 +45,11 @@ INSIDE = (0.05, 0.25, 0.5, 0.75, 0.95)  # of the time of an interval: where the 
 BETWEEN = 4e-4  # of a limit: how far it may be exceeded between places
 MOST_POINTS = 1_000_000  # more intervals of a path do not fit into memory
 SLOWED = 200  # how many times a motion is slowed down a little for that
-POLISHED = 20  # how many of these times until no limit is exceeded by more than rounding
-ROUNDING = 1e-10  # of a limit
+POLISHED = 20  # how many of these times until no limit is exceeded by more than ROUNDING of it
+ROUNDING = 1e-10
+ROUGH = 0.02  # of a limit: where it is exceeded by more, the path is so uneven that more may be unseen
 UNSEEN = 0.1  # of what a limit was exceeded by: kept free, as no more than five instants of an interval are looked at
-TIGHTENED = 6  # how many times a motion is found for that, within limits that are tightened
+TIGHTENED = 12  # how many times a motion is found for that, within limits that are tightened
 ALMOST = (
     1.9  # times the pace at which friction takes all of the torque: at twice that pace, its tangent does so at rest
 )
@@ -57,8 +58,8 @@ JUMP = 5.0  # times what accelerations change by near by: what changes them by m
 NEAR_BY = 3  # intervals
 WINDOWS = (0.003, 1.5, 14)  # of the duration, and how many: over which a motion is smoothed to limit its jerk
 FINER = 12  # windows tried between the neighbours of the best one
+ORDERS = (2, 2, 1, 3)  # by which power of its duration a motion takes less of torque, acceleration, velocity and jerk
 BINDING = 0.99  # of a limit: what is nearer to it limits the motion
-
 
 Friction: TypeAlias = Callable[[Array], tuple[Array, Array]]
 """Of a pace (2, intervals): what is rubbed off of everything limited, and how that grows with the pace."""
@@ -213,12 +214,13 @@ def time_optimal(
     if np.isfinite(limits.jerk).any():
         motion = _gentle(robot, motion, limits)
         used = _used(robot, motion, limits)
-    spare = UNSEEN * max(0.0, float(used.max()) - 1)
+    spare = UNSEEN * min(max(0.0, float(used.max()) - 1), BETWEEN)
     for k in range(SLOWED):
         if used.max() <= 1 + (ROUNDING - spare if k < POLISHED else BETWEEN):
             stretches = _limiting(robot, used, motion.law.breaks)
             return replace(motion, limiting=stretches, within=described(limits, robot.joints))
-        motion = replace(motion, law=_slowed(motion.law, float(used.max()) + spare))
+        orders = np.repeat(ORDERS, robot.n) if used.max() < 1 + ROUGH else 1
+        motion = replace(motion, law=_slowed(motion.law, float(np.max((used.max(axis=0) + spare) ** (1 / orders)))))
         used = _used(robot, motion, limits)
     raise InputError(
         f"between two places of the path {robot.name} is too weak even to creep; choose another path, a lighter "
@@ -250,7 +252,7 @@ def _gentle(robot: Arm, motion: TimeOptimal, limits: Limits) -> TimeOptimal:
     def within(window: float) -> TimeOptimal:
         made = replace(motion, law=cut(smoothed(motion.law, np.exp(window)), np.array(motion.path.knots[1:-1])))
         used = _used(robot, made, limits).max(axis=0)
-        orders = np.repeat([2, 2, 1, 3], robot.n)
+        orders = np.repeat(ORDERS, robot.n)
         return replace(made, law=_slowed(made.law, max(1.0, float(np.max(used ** (1 / orders))))))
 
     from scipy.optimize import minimize_scalar  # noqa: PLC0415  (takes a third of a second)
@@ -489,7 +491,7 @@ def _law(way: Trajectory, s: Array, x: Array) -> PiecewisePolynomial:
 def _limiting(robot: Arm, used: Array, times: Array) -> tuple[Limiting, ...]:
     """On which stretches which limit is nearest."""
     kinds = ("torque", "acceleration", "velocity", "jerk")
-    which = np.where(used.max(axis=1) >= BINDING, np.argmax(used, axis=1), -1)
+    which = np.where(used.max(axis=1) >= BINDING * used.max(), np.argmax(used, axis=1), -1)
     edges = np.flatnonzero(np.diff(which, prepend=-2, append=-2))
     return tuple(
         Limiting(float(times[i]), float(times[j]), joint, robot.joints[joint].name, kinds[kind])
