@@ -45,11 +45,10 @@ INSIDE = (0.05, 0.25, 0.5, 0.75, 0.95)  # of the time of an interval: where the 
 BETWEEN = 4e-4  # of a limit: how far it may be exceeded between places
 MOST_POINTS = 1_000_000  # more intervals of a path do not fit into memory
 SLOWED = 200  # how many times a motion is slowed down a little for that
-POLISHED = 20  # how many of these times until no limit is exceeded by more than ROUNDING of it
-ROUNDING = 1e-10
+POLISHED, ROUNDING = 20, 1e-10  # how many of these times until no limit is exceeded by more than this part of it
 ROUGH = 0.02  # of a limit: where it is exceeded by more, the path is so uneven that more may be unseen
 UNSEEN = 0.1  # of what a limit was exceeded by: kept free, as no more than five instants of an interval are looked at
-TIGHTENED = 12  # how many times a motion is found for that, within limits that are tightened
+TIGHTENED = 6  # how many times a motion is found for that, within limits that are tightened
 ALMOST = (
     1.9  # times the pace at which friction takes all of the torque: at twice that pace, its tangent does so at rest
 )
