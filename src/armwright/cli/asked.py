@@ -17,8 +17,10 @@ from armwright.cli.command import RobotOptions, names_beginning, numbers_of, see
 from armwright.cli.motion_choice import MotionFlags, choose
 from armwright.cli.pages import load_name, mark, page_path
 from armwright.cli.scenario_tables import at_the_limits, changed, written
+from armwright.cli.typed import is_number
 from armwright.errors import InputError
 from armwright.integrate import STIFF, methods
+from armwright.load import packaged
 from armwright.robot import Robot
 from armwright.scenario import Scenario, is_scenario, made, read_data, scenarios_in
 from armwright.scenario.parse import MOVING, merged
@@ -153,6 +155,24 @@ def _setting(entry: str) -> dict[str, Any]:
     raise InputError(f"--set {entry}: expected a key of a scenario, such as torque.kp")
 
 
+def _check_scenario(path: Path, robot: str) -> None:
+    """Raise an error for what stands in the place of a scenario and is none."""
+    expected = "a scenario, a .toml file (docs/simulation.md)"
+    if is_number(str(path)):
+        raise InputError(
+            f"{path}: a number in the place of {expected}; the numbers of an option stand together, with commas "
+            "between: --payload 3,0,0,0.1"
+        )
+    if str(path) in packaged() or path.suffix in ROBOTS:
+        raise InputError(f"{path}: a second robot beside {robot}, in the place of {expected}; run one robot at a time")
+    if path.suffix in DATA:
+        raise InputError(f"{path}: a table in the place of {expected}; a motion in a table is --motion {path}")
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; expected {expected}, or a folder of these in the place of the robot")
+    if path.suffix != ".toml":
+        raise InputError(f"{path}: expected {expected}")
+
+
 @dataclass(frozen=True)
 class Asked:
     """What is to be run, and what is to be written of it: a page, and the data that `armwright identify` reads."""
@@ -184,6 +204,8 @@ class Asked:
             raise InputError(f"--fastest and {other}: --fastest {why}; leave one of them out")
         if self.flags.payload_at is not None and not self.flags.most_payload:
             raise InputError("--payload-at is the centre of the payload of --most-payload; expected that as well")
+        for path in self.scenarios:
+            _check_scenario(path, self.robot.name)
         if self.scenarios and self.motion is not None:
             raise InputError(
                 '--motion and a scenario both say how to move; write [trajectory] type = "sampled", file = '

@@ -73,6 +73,7 @@ OPTIONS = {
     "base=": "--base LINK",
     "tip=": "--tip LINK",
     "with_tip(": "--tip LINK",
+    "armwright.robots()": "armwright robots",
     "floating=": "--floating",
     "locked=": "--lock JOINT=POSITION",
     "packages=": "--package NAME=FOLDER",

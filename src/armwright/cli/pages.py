@@ -15,6 +15,9 @@ from armwright.robot import Robot
 MARK = "<!-- armwright page of {} -->"
 """The last line of a page whose name was chosen; it says whose page it is."""
 
+PAGES = (".html", ".htm", "")
+"""What the names of pages end in."""
+
 MARK_BYTES = 200
 """Of the end of a page, in which its mark is."""
 
@@ -53,6 +56,8 @@ def page_path(given: Path | None, name: str, ending: str, whose: str, folder: bo
     otherwise the new page has the next free number: arm.html, arm_2.html.
     """
     if given is not None and not (folder or given.is_dir()):
+        if given.suffix.lower() not in PAGES:
+            raise InputError(f"--output {given}: a page is HTML; expected a name that ends in .html, or a folder")
         return given
     stem = re.sub(r"[^\w.-]+", "_", name).strip("._") or "robot"
     place = Path() if given is None else given

@@ -107,7 +107,9 @@ def read(
     try:
         text = contents(path, LARGEST).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except FileNotFoundError:
-        raise ModelError(f"{path} does not exist; expected a robot file (packaged robots: armwright.load)") from None
+        raise ModelError(
+            f"{path} does not exist; expected a robot file, or the name of a packaged robot (armwright.robots())"
+        ) from None
     except IsADirectoryError:
         raise ModelError(f"{path} is a folder; expected a robot file that ends in .toml") from None
     except UnicodeDecodeError as error:

@@ -9,7 +9,7 @@ from typing import Any
 
 from armwright import torque
 from armwright.errors import InputError, ModelError
-from armwright.files import contents
+from armwright.files import contents, missing
 from armwright.load import load
 from armwright.model.toml import LARGEST, data_of
 from armwright.model.values import Reader
@@ -112,10 +112,13 @@ def read_data(path: str | Path) -> tuple[dict[str, Any], str]:
 
 
 def text_of(path: str | Path) -> str:
+    if wrong := missing(path, "a scenario, a .toml file (docs/simulation.md)"):
+        raise ModelError(wrong)
     try:
         return contents(path, LARGEST).decode("utf-8-sig")
     except (OSError, ValueError) as error:
-        raise ModelError(f"cannot read the scenario {path}: {error}") from None
+        told = getattr(error, "strerror", None) or error
+        raise ModelError(f"cannot read the scenario {path}: {told}; expected a .toml file as UTF-8 text") from None
 
 
 def merged(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
