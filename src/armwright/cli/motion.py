@@ -7,7 +7,6 @@ import re
 import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,10 +17,19 @@ import typer
 from armwright.cli import asked
 from armwright.cli.asked import Asked, Flags
 from armwright.cli.command import AS_JSON, FILES, PAGE, NamedRobot, RobotOptions, Runner, robot_of, tell_unseen
-from armwright.cli.output import console, escape, page_name, report, show_json, show_rows, told, working, write_page
-from armwright.cli.pages import with_mark
+from armwright.cli.output import (
+    console,
+    escape,
+    naming,
+    report,
+    show_json,
+    show_rows,
+    told,
+    working,
+)
+from armwright.cli.pages import place, with_mark
 from armwright.cli.payload import Heaviest, asked_for, curve_page, loaded
-from armwright.errors import ArmwrightError, InfeasibleError, InputError, SimulationError
+from armwright.errors import InfeasibleError, InputError, SimulationError
 from armwright.identify import Measurement
 from armwright.names import shown
 from armwright.report.page import HEADS, joint_rows, root_mean_square
@@ -131,16 +139,6 @@ def _simulated(plan: Scenario, path: Path, wanted: Asked) -> tuple[Run, Path]:
         raise
     _warn(plan)
     return run, path
-
-
-@contextmanager
-def naming(what: str) -> Iterator[None]:
-    """Say which of several things an error is about."""
-    try:
-        yield
-    except ArmwrightError as error:
-        error.args = (f"{what}: {error}" if what else str(error),)
-        raise
 
 
 IN_TIME = ("integrator", "stops", "event", "q0", "qd0", "start", "smooth")
@@ -371,15 +369,15 @@ def run_integrators(
     arm = robot_of(robot)
     with working(f"timing integrators on {arm.name}"):
         study = work_precision(arm, duration)
-    path = page_name(output, arm.name, "_integrators.html")
+    path = place(output, arm, "_integrators.html").write(study.page())
     best = [(accuracy, *(study.best(accuracy) or (None, None))) for accuracy in ACCURACIES]
     if json:
         heads = ("error", "method", "seconds")
         rows = [dict(zip(heads, row, strict=True)) for row in best]
-        show_json({"robot": arm.name, "duration": duration, "best": rows, "page": write(path, study.page())})
+        show_json({"robot": arm.name, "duration": duration, "best": rows, "page": path})
         return
     table = [("error allowed", "best method", "microseconds")]
     for accuracy, name, seconds in best:
         table.append((f"{accuracy:.0e}", name or "-", "-" if seconds is None else f"{seconds * 1e6:.0f}"))
     show_rows(table, f"{escape(arm.name)} falling for {duration:g} s")
-    write_page(path, study.page(), "error against time for every method")
+    told(path, "error against time for every method")

@@ -244,6 +244,16 @@ def reporting_errors() -> Iterator[None]:
             raise typer.Exit(2) from None
 
 
+@contextmanager
+def naming(what: str) -> Iterator[None]:
+    """Say which of several things an error is about."""
+    try:
+        yield
+    except ArmwrightError as error:
+        error.args = (f"{what}: {error}" if what else str(error),)
+        raise
+
+
 def report(word: str, colour: str, text: str) -> None:
     """A line on stderr."""
     whole = f"{text} {command_line(text)}".rstrip()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from armwright import files
+from armwright.cli.output import page_name
 from armwright.errors import InputError
+from armwright.report.plot import write
 from armwright.robot import Robot
 
 MARK = "<!-- armwright page of {} -->"
@@ -59,14 +59,14 @@ def page_path(given: Path | None, name: str, ending: str, whose: str, folder: bo
         if given.suffix.lower() not in PAGES:
             raise InputError(f"--output {given}: a page is HTML; expected a name that ends in .html, or a folder")
         return given
-    stem = re.sub(r"[^\w.-]+", "_", name).strip("._") or "robot"
-    place = Path() if given is None else given
+    stem = page_name(None, name, "").name
+    folder_of = Path() if given is None else given
     for k in itertools.islice(itertools.count(1), MOST_NUMBERS):
-        path = place / f"{stem}{'' if k == 1 else f'_{k}'}{ending}"
+        path = folder_of / f"{stem}{'' if k == 1 else f'_{k}'}{ending}"
         if _may_be_replaced(path, whose):
             return path
     raise InputError(
-        f"{place / (stem + ending)}: {MOST_NUMBERS} pages of that name are there; give another with --output"
+        f"{folder_of / (stem + ending)}: {MOST_NUMBERS} pages of that name are there; give another with --output"
     )
 
 
@@ -87,7 +87,24 @@ def with_mark(text: str, whose: str) -> str:
     return f"{text.rstrip()}\n{MARK.format(whose)}\n"
 
 
-def marked(path: Path, whose: str) -> Path:
-    """Write the mark below a page that is there, and return where it is."""
-    files.write(path, with_mark(path.read_text(encoding="utf-8"), whose))
-    return path
+@dataclass(frozen=True)
+class Place:
+    """Where a page goes, and whose page it is if its name was chosen."""
+
+    path: Path
+    whose: str | None
+
+    def write(self, text: str) -> Path:
+        """Write a page there."""
+        return write(self.path, text if self.whose is None else with_mark(text, self.whose))
+
+    def mark(self) -> Path:
+        """Write the mark below a page that is there."""
+        return self.path if self.whose is None else self.write(self.path.read_text(encoding="utf-8"))
+
+
+def place(given: Path | None, arm: Robot, ending: str) -> Place:
+    """Return where a page of a robot goes."""
+    whose = mark(arm)
+    path = page_path(given, f"{arm.name}{load_name(arm)}", ending, whose)
+    return Place(path, None if path == given else whose)
