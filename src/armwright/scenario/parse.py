@@ -144,7 +144,7 @@ def made(
     arm = arm.with_gravity(data["gravity"]) if "gravity" in data else arm
     if not set(MOVING) & set(data):
         lasts = None if arm.balls else picking_pace(arm)
-        still = picked_and_placed(arm, lasts and lasts.duration)
+        still = picked_and_placed(arm, None if lasts is None else lasts.duration)
         scenario = made({**data_of(still, file), **data}, arm, file, folder, text or still)
         return replace(scenario, pace="" if lasts is None else f"pick and place, {lasts.duration:g} s, {lasts}")
     options = _options(top, arm)

@@ -328,7 +328,7 @@ def _check_as_it_is(robot: Holder, line: _Line, limits: _Limits, times: Array, m
     for quantity, value, most, slack, units in needed:
         least = np.where(most == 0, slack, most)
         used = np.divide(np.abs(value), least, out=np.zeros_like(value), where=np.isfinite(least) & (least > 0))
-        k, j = np.unravel_index(np.argmax(used), used.shape)
+        k, j = (int(i) for i in np.unravel_index(np.argmax(used), used.shape))
         if used[k, j] <= 1 + TOUCH:
             continue
         joint = robot.joints[j]
