@@ -13,7 +13,7 @@ import armwright as aw
 from armwright.cli import app
 from armwright.cli.typed import check_typed
 from armwright.scenario import parse
-from armwright.scenario.picking import NOMINAL, SPARE, pace, picking_pace
+from armwright.scenario.picking import NOMINAL, SPARE, home, pace, picking_pace
 
 TO = "0.5,-1,1,0,0.5,0"
 
@@ -61,8 +61,7 @@ def test_the_fastest_motion_from_home_reaches_limits_and_exceeds_none(how: str) 
 def test_simulate_fastest_leaves_a_hundredth_to_the_controller() -> None:
     quick, driven = told("torques", "ur5e", "--fastest", "--to", TO), told("simulate", "ur5e", "--fastest", "--to", TO)
     assert quick["motion"]["duration"] < driven["motion"]["duration"] < 1.02 * quick["motion"]["duration"]
-    assert driven["audit"]["trustworthy"]
-    assert "limits 99% of torque and speed of all joints" in run("simulate", "ur5e", "--fastest", "--to", TO)
+    assert driven["audit"]["trustworthy"] and driven["motion"]["limits"].startswith("99% of torque and speed")
 
 
 def test_fastest_goes_along_the_path_of_a_scenario_and_of_a_file() -> None:
@@ -117,6 +116,8 @@ def test_a_scenario_says_a_time_optimal_motion_by_points_by_its_ends_or_along_an
     for way in ways:
         motion = parse(f'[trajectory]\ntype = "time_optimal"\n{way}\n', arm).trajectory
         assert motion is not None and motion.duration == pytest.approx(known, rel=1e-3)
+    from_home = parse(f'[trajectory]\ntype = "time_optimal"\nto = {b}\n', arm).trajectory
+    assert from_home is not None and from_home(0)[0] == pytest.approx(home(arm), abs=1e-12)
     half = parse(f'[trajectory]\ntype = "time_optimal"\nreserve = 0.5\n{ways[1]}\n', arm).trajectory
     limits = {"velocity": 0.5 * np.array([j.max_velocity for j in arm.joints])}
     limits["torque"] = 0.5 * np.array([j.max_torque for j in arm.joints])
@@ -125,7 +126,6 @@ def test_a_scenario_says_a_time_optimal_motion_by_points_by_its_ends_or_along_an
     for wrong, message in (
         ("", "got none of them; expected points"),
         (f"{ways[0]}\nto = {b}", "got points and to"),
-        (f"to = {b}", "missing key 'from'"),
         ("along = 3", "expected a table of another motion"),
         ('along = {type = "cubik"}', "unknown type 'cubik'"),
     ):
@@ -136,7 +136,7 @@ def test_a_scenario_says_a_time_optimal_motion_by_points_by_its_ends_or_along_an
 # -------------------------------------------------------------------------------------------------- the default motion
 
 
-@pytest.mark.parametrize("name", ["panda", "ur5e", "kinova_gen3"])
+@pytest.mark.parametrize("name", ["ur5e", "kinova_gen3"])
 def test_the_default_motion_is_as_brisk_as_its_limits_allow_and_says_which(name: str) -> None:
     arm, found = aw.load(name), told("torques", name)
     shares = [share for joint in found["joints"] for share in (joint["of_torque"], joint["of_speed"])]
@@ -144,9 +144,8 @@ def test_the_default_motion_is_as_brisk_as_its_limits_allow_and_says_which(name:
     assert max(shares) > SPARE * (1 - 0.11 / found["motion"]["duration"])  # it lasts up to a tenth of a second longer
     limit = max(found["joints"], key=lambda joint: max(joint["of_torque"], joint["of_speed"]))["joint"]
     assert picking_pace(arm).limit in (f"the speed of {limit}", f"the torque of {limit}")
-    assert f"pick and place, {found['motion']['duration']:g} s, as brisk as 95% of the speed of {limit} allows" in run(
-        "torques", name
-    )
+    line = f"pick and place, {found['motion']['duration']:g} s, as brisk as 95% of the speed of {limit} allows"
+    assert line in found["motion"]["chosen"]
 
 
 def test_the_pace_of_a_motion_is_that_of_the_torque_where_that_gives_out_first() -> None:
@@ -168,7 +167,6 @@ def test_torques_of_a_payload_beyond_the_class_of_a_robot_say_what_was_asked() -
     )
     text = run("torques", "ur5e", "--payload", "60,0,0,0.1", code=1)
     most = float(re.search(r"along this motion it can hold ([\d.]+) kg there", text)[1])
-    assert f"{told('torques', 'ur5e', '--payload', '60,0,0,0.1')['joints'][1]['too_weak']}" == "True"
     motion = aw.scenario.pick_and_place(aw.load("ur5e"), NOMINAL).trajectory
     assert most == pytest.approx(aw.load("ur5e").most_payload(motion, [0, 0, 0.1]).mass, rel=1e-3)
     assert "3.4 s with an empty hand" in text
@@ -195,8 +193,7 @@ def test_most_payload_on_the_command_line_is_that_of_python_and_runs_with_it() -
     arm = aw.load("ur5e")
     words = ("torques", "ur5e", "--to", TO, "--duration", "1.5", "--payload-at", "0,0,0.1,0.01,0.01,0.01,0,0,0")
     found = told(*words, "--most-payload")
-    home = aw.scenario.picking.home(arm)
-    motion = aw.trajectory.quintic([0, 1.5], [home, [float(x) for x in TO.split(",")]])
+    motion = aw.trajectory.quintic([0, 1.5], [home(arm), [float(x) for x in TO.split(",")]])
     known = arm.most_payload(motion, [0, 0, 0.1], gyration=0.01 * np.eye(3))
     assert found["most_payload"]["mass"] == pytest.approx(known.mass, rel=1e-12)
     assert found["most_payload"]["joint"] == known.joint and found["most_payload"]["at"] == known.time

@@ -295,7 +295,7 @@ def _motion_data(plan: Scenario) -> dict[str, Any]:
     if isinstance(motion, TimeOptimal):
         keys = ("joint", "quantity", "from", "to")
         rows = [dict(zip(keys, (x.name, x.quantity, x.begin, x.end), strict=True)) for x in motion.limiting]
-        told |= {"limits": motion.within, "limited_by": rows}
+        told |= {"limits": f"{_reserved(plan)}{motion.within}", "limited_by": rows}
     return {"motion": told}
 
 

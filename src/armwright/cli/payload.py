@@ -24,7 +24,7 @@ SLOWLY = 1000.0
 """Times as long: at this pace nothing but weight and dry friction is left of the torques."""
 
 DRAWN = 10.0
-"""Curves are drawn up to so many times the most payload: what a joint could hold beyond says nothing of the robot."""
+"""Curves are cut off at so many times the most payload: what a joint could hold beyond says nothing of the robot."""
 
 ROUNDING = 1e-9
 
@@ -75,11 +75,11 @@ class Heaviest:
         curve = found.curves[found.motion]
         every = max(1, -(-len(curve.t) // MOST_POINTS))
         t, most = curve.t[::every], DRAWN * found.mass if math.isfinite(found.mass) and found.mass else math.inf
-        masses = np.where(curve.masses <= most, curve.masses, np.nan)[::every]
+        masses = np.minimum(curve.masses, most)[::every]
         drawn = [
             Curve(joint.name, t.tolist(), masses[:, i].tolist(), colour=COLOURS[i % len(COLOURS)])
             for i, joint in enumerate(found.holder.joints)
-            if np.isfinite(masses[:, i]).any()
+            if (masses[:, i] < most).any()
         ]
         drawn.append(Curve("most payload", [t[0], t[-1]], [found.mass] * 2, dashed=True, colour="#64748b"))
         plot = Plot("The most payload that each joint allows", "time, s", "payload, kg", drawn)

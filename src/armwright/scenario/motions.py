@@ -32,6 +32,7 @@ from armwright.model.description import NO_TRANSFORM
 from armwright.model.values import Reader
 from armwright.names import shown
 from armwright.robot import Robot
+from armwright.scenario.picking import home
 from armwright.trajectory import TimeOptimal, Trajectory
 from armwright.trajectory.inputs import check_numbers
 
@@ -108,12 +109,12 @@ def _path(part: Reader, arm: Robot, folder: Path) -> Any:
     ways = [key for key in WAYS if key in part.data]
     if len(ways) != 1:
         got = f"got {' and '.join(ways)}" if ways else "got none of them"
-        part.fail(None, f"{got}; expected points = [...], to = [...] (with from = [...]), or along = {{type = ...}}")
+        part.fail(None, f"{got}; expected points = [...], to = [...] (from = [...]), or along = {{type = ...}}")
     if ways == ["points"]:
         return part.data["points"]
     if ways == ["to"]:
-        part.need("from", "; where the motion to = [...] begins")
-        return [part.numbers(key, arm.n) for key in ("from", "to")]
+        begin = part.numbers("from", arm.n) if "from" in part.data else home(arm)
+        return [begin, part.numbers("to", arm.n)]
     if not isinstance(part.data["along"], Mapping):
         part.fail("along", 'expected a table of another motion, such as along = {type = "quintic", ...}')
     return trajectory_of(
