@@ -23,7 +23,7 @@ from armwright.trajectory import MostPayload
 SLOWLY = 1000.0
 """Times as long: at this pace nothing but weight and dry friction is left of the torques."""
 
-DRAWN = 10.0
+DRAWN = 4.0
 """Curves are cut off at so many times the most payload: what a joint could hold beyond says nothing of the robot."""
 
 ROUNDING = 1e-9
