@@ -108,10 +108,16 @@ def test_what_notebooks_show_has_no_style_that_leaks_and_no_markup_of_strangers(
     count = aw.count_operations("inverse_dynamics", robot=aw.load("rr"))
     aw.load("rr").to_toml(tmp_path / "robot.toml")
     found = check(tmp_path / "robot.toml")
-    for thing in (hostile, replace(run, robot=hostile), run.audit, count, found):
+    motion = aw.trajectory.quintic([0, 1], [[0.0] * 6, [1.0] * 6])
+    sized = aw.size(aw.load("rr"), aw.trajectory.quintic([0, 1], [[0, 0], [0.2, 0.2]]), samples=4)
+    made = (run.utilisation, motion, motion.holding(), sized, aw.formulations("mass_matrix"))
+    for thing in (hostile, replace(run, robot=hostile), run.audit, count, found, *made):
         html = thing._repr_html_()
         assert "<script" not in html and "<style" not in html and " class=" not in html
         assert html.count("<div") == html.count("</div") and html.count("<table") == html.count("</table")
+    assert all("<table" in thing._repr_html_() for thing in made)
+    assert all(f">{joint.name}</text>" in run._repr_html_() for joint in run.robot.joints)  # the legend of torques
+    assert "<td" in sized._repr_html_() and sized.best.joints[0].actuator.motor.name in sized._repr_html_()
     assert "elbow_joint" in run._repr_html_() and "<svg" in run.robot._repr_html_()
     assert str(count.multiplications) in count._repr_html_()
     weak = run.robot.with_limits(torque=1.0)

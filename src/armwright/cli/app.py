@@ -12,6 +12,7 @@ from typer.main import get_command
 import armwright as aw
 from armwright.cli.terminal import print_anywhere
 from armwright.cli.typed import check_typed, explain
+from armwright.interrupts import deferred
 
 COMMANDS = {
     "robots": ("listing.list_robots", "List the packaged robots."),
@@ -101,9 +102,11 @@ class Later(TyperCommand):
         words = [str(word) for word in (given[1] if len(given) > 1 else extra.get("args") or [])]
         self._check(words, **extra)
         room, function = COMMANDS[str(self.name)][0].split(".")
-        runner = getattr(import_module(f"armwright.cli.{room}"), function)
+        with deferred():
+            runner = getattr(import_module(f"armwright.cli.{room}"), function)
+            as_command = import_module("armwright.cli.command").as_command
         alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-        alone.command(self.name)(import_module("armwright.cli.command").as_command(runner))
+        alone.command(self.name)(as_command(runner))
         try:
             return get_command(alone).make_context(*given, **extra)
         except typer.BadParameter as error:
