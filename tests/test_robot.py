@@ -168,7 +168,7 @@ def test_the_caller_s_arrays_are_not_touched() -> None:
         (lambda: PUMA.with_base(np.diag([1.000004, 1.000004, 1.000004, 1.0])), "is not a rotation"),
         (lambda: PUMA.to_toml("/nowhere/at/all.toml"), "cannot write the robot"),
         (lambda: aw.Robot.from_toml(None), "from_toml got NoneType"),
-        (lambda: aw.Robot.from_toml("puma560"), r"does not exist; expected a robot file \(packaged robots: armwright.load\)"),
+        (lambda: aw.Robot.from_toml("puma560"), r"does not exist; expected a robot file, or the name of a packaged robot \(armwright.robots\(\)\)"),
         (lambda: aw.count_operations("bias"), "give either joints= .* or robot="),
         (lambda: aw.count_operations("bias", joints=0), "1 or more"),
         (lambda: aw.count_operations("bias", joints="RX"), "types such as 'RRPRRR'"),

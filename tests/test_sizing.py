@@ -30,7 +30,7 @@ from armwright.sizing import (
     request,
     scaling,
 )
-from armwright.sizing.loads import torques
+from armwright.trajectory.torques import torques
 
 SAMPLES = 16
 

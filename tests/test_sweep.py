@@ -615,7 +615,7 @@ def test_the_command_runs_goes_on_and_reports(tmp_path: Path, monkeypatch: pytes
     assert Path("row_37.parquet").exists()
     for words, message in (
         (["study.toml", "--chunk", "3"], "such as --chunk 3/16"),
-        (["none.toml"], "cannot read the study"),
+        (["none.toml"], "none.toml does not exist; expected a study, a .toml file, or a folder of its results"),
         ([".", "--status"], "has no manifest.json"),
     ):
         result = CliRunner().invoke(app, ["sweep", *words])

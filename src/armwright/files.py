@@ -40,6 +40,17 @@ def robot_file(path: str | Path, largest: int) -> bytes:
         raise ModelError(f"cannot read {str(path)!r}: {error}") from None
 
 
+def missing(path: str | Path, expected: str) -> str:
+    """Return what is wrong with a path from which nothing can be read: it does not exist, or is a folder."""
+    try:
+        folder = stat.S_ISDIR(os.stat(path).st_mode)
+    except FileNotFoundError:
+        return f"{path} does not exist; expected {expected}"
+    except (OSError, ValueError) as error:
+        return f"cannot read {path}: {getattr(error, 'strerror', None) or error}; expected {expected}"
+    return f"{path} is a folder; expected {expected}" if folder else ""
+
+
 def contents(path: str | Path, largest: int) -> bytes:
     """All of a regular file. An OSError says that it is missing, a folder, a pipe, a device, or too large.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from numbers import Integral
 from pathlib import Path
@@ -58,6 +58,7 @@ from armwright.rules.robot import impossible
 from armwright.rules.table import doubtful_units
 
 if TYPE_CHECKING:
+    from armwright.trajectory import MostPayload, Trajectory
     from armwright.viewer import Viewer
 
 PerJoint: TypeAlias = ArrayLike | Sequence[Any] | Mapping[str, Any] | None
@@ -152,6 +153,7 @@ class Robot(Description):
             f.name, f.table.joints, f.table.links, f.gravity, f.base, f.tool, f.payload, f.source, f.accept, f.flange,
             f.table.followers, f.visuals, f.table.parents, f.tip, f.frames,
             licence=f.licence,
+            rated_payload=f.rated_payload,
         )  # fmt: skip
         for loop, where in f.loops:
             robot = close(robot, loop, where, f.table)
@@ -270,6 +272,29 @@ class Robot(Description):
         for problem in impossible(payload):
             warnings.warn(problem, ModelWarning, stacklevel=2)
         return replace(self, payload=payload.beside(self.payload) if beside and self.payload else payload)
+
+    def most_payload(
+        self,
+        motion: Trajectory | Iterable[Trajectory],
+        com: ArrayLike = (0.0, 0.0, 0.0),
+        inertia: ArrayLike | None = None,
+        *,
+        gyration: ArrayLike | None = None,
+        torque: ArrayLike | None = None,
+        power: ArrayLike | None = None,
+        velocity: ArrayLike | None = None,
+        samples: int = 1000,
+    ) -> MostPayload:
+        """Return the largest payload with which all joints stay within their limits along a motion, or along several.
+
+        The result has `mass`, the `joint` that gives out first and its `time`, and the most payload at every time as
+        `curves`. `com` and `inertia` are as for `with_payload`; `gyration` is the inertia per kilogram instead, m^2.
+        `torque`, `power` and `velocity` are limits in place of the robot's own. What the robot holds stays in its hand.
+        A robot that is too weak as it is raises an `InfeasibleError`, one without limits an `InputError`.
+        """
+        from armwright.trajectory import most_payload  # noqa: PLC0415  (robots that do not move need no motions)
+
+        return most_payload(self, motion, com, inertia, gyration, torque, power, velocity, samples)
 
     def without_payload(self) -> Robot:
         """The same robot with an empty hand."""

@@ -58,6 +58,8 @@ MOVED: dict[str, tuple[Json, str]] = {
     "points": (ROWS, "Positions of all joints, a row for each point: rad or m."),
     "from": (NUMBERS, "Where every joint begins; in a later phase, where the one before ended."),
     "to": (POSE, "Where every joint ends; of a cartesian_line x, y, z of the tool, or a pose."),
+    "along": (TABLE, "A table of another motion, whose path a time_optimal one takes."),
+    "reserve": (NUMBER, "The part of each limit that a time_optimal motion leaves, such as 0.05."),
     "by": (TRIPLE, "How far the tool goes from where it starts, x, y, z in metres, seen from the world."),
     "q0": (NUMBERS, "The joints at the start: they decide between postures."),
     "center": (TRIPLE, "The centre of the circle, metres, seen from the world."),
@@ -208,7 +210,11 @@ def trajectory(begun: bool = False, named: bool = False) -> Json:
         for name, kind in MOTIONS.items()
     }
     meanings = {**MOVED, "name": (TEXT, "What tables and legends call it.")}
-    return _kinds("type", "Which motion it is (docs/simulation.md).", kinds, meanings, ("name",) if named else ())
+    made = _kinds("type", "Which motion it is (docs/simulation.md).", kinds, meanings, ("name",) if named else ())
+    for rule, kind in zip(made["allOf"], MOTIONS.values(), strict=True):
+        if kind.one_of:
+            rule["then"]["oneOf"] = [{"required": [key]} for key in kind.one_of]
+    return made
 
 
 def torque() -> Json:
@@ -365,6 +371,7 @@ def robot() -> Json:
         "base": (POSE, "Where the robot stands in the world."),
         "flange": (POSE, "From the last frame to where the tool is mounted."),
         "tool": (POSE, "From the flange to the tool frame."),
+        "rated_payload": (POSITIVE, "What its maker says it can hold, kg."),
         "accept": (TEXTS, "Problems that are known and fine."),
         "visuals": parts["visuals"],
         "payload": (PAYLOAD, "What the tool holds."),

@@ -20,7 +20,7 @@ from armwright.check.report import KINDS, Finding, Proof, Report, softened
 from armwright.check.whole import whole_findings
 from armwright.check.written import Written
 from armwright.errors import ArmwrightError, InputError, LockedWarning, ModelError, TipWarning
-from armwright.files import robot_file
+from armwright.files import missing, robot_file
 from armwright.load import READERS, load, packaged
 from armwright.model import toml, xml
 from armwright.model.tree import few_enough
@@ -87,6 +87,8 @@ def read(
 ) -> Written:
     """A file as it is written, or the file of a packaged robot."""
     file = _file(path)
+    if wrong := missing(file, f"a robot file that ends in {', '.join(READERS)}"):
+        raise ModelError(wrong)
     suffix = file.suffix.lower()
     if suffix == ".toml":
         return from_toml(robot_file(file, toml.LARGEST), str(path), file.stem)

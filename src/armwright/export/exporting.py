@@ -110,6 +110,8 @@ def _functions(robot: Description, functions: Sequence[str], vary: Sequence[str]
 
 def kept(folder: Path, texts: Mapping[str, str | bytes]) -> list[Path]:
     """Write files into a folder that is made where there is none."""
+    if folder.exists() and not folder.is_dir():
+        raise ModelError(f"{folder} is a file; expected a folder to write into, which is made where there is none")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():

@@ -163,6 +163,7 @@ class Description:
     links together (see `model.loop`).
     `base_visuals` is what does not move, seen from frame 0, where `base` leads: its poses in the world are base @ pose,
     those of a link's visuals are link_poses(q)[i] @ pose.
+    `rated_payload` is what its maker says it can hold, kg, if known.
     `source` says where its numbers come from, `licence` who holds rights in them and under which licence.
     `accept` lists what its author knows of and that needs no warning: kinds of problems (see `problems`), or
     "link: kind" for one link.
@@ -185,6 +186,7 @@ class Description:
     frames: tuple[Frame, ...] = ()
     seen: Frame | None = None
     loops: tuple[LoopModel, ...] = ()
+    rated_payload: float | None = field(default=None, hash=False, compare=False)
     licence: str = field(default="", hash=False)
 
     def __post_init__(self) -> None:

@@ -51,6 +51,7 @@ TOP_KEYS = (
         "visuals",
         "payload",
         "link",
+        "rated_payload",
     ),
     *("floating", "base_link", "tip", "frame", "loop", "actuators"),
 )
@@ -96,6 +97,7 @@ class Fields:
     frames: tuple[Frame, ...]
     loops: tuple[tuple[Mapping[str, Any], Callable[[str | None], str]], ...] = ()
     actuators: tuple[Mapping[str, Any], Callable[[str | None], str]] | None = None
+    rated_payload: float | None = None
 
 
 def read(
@@ -107,7 +109,9 @@ def read(
     try:
         text = contents(path, LARGEST).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except FileNotFoundError:
-        raise ModelError(f"{path} does not exist; expected a robot file (packaged robots: armwright.load)") from None
+        raise ModelError(
+            f"{path} does not exist; expected a robot file, or the name of a packaged robot (armwright.robots())"
+        ) from None
     except IsADirectoryError:
         raise ModelError(f"{path} is a folder; expected a robot file that ends in .toml") from None
     except UnicodeDecodeError as error:
@@ -189,7 +193,13 @@ def fields(
         frames=_frames(top, table, where),
         loops=_loops(top, where),
         actuators=_actuators(top, where),
+        rated_payload=_rated(top),
     )
+
+
+def _rated(top: Reader) -> float | None:
+    """What the maker of a robot says it can hold, kg."""
+    return top.at_least_zero("rated_payload", "kilograms") if "rated_payload" in top.data else None
 
 
 def _actuators(
@@ -389,6 +399,8 @@ def _top(robot: Description, links: Links) -> Iterator[str]:
             yield f"{key} = {_value(transform)}"
     if robot.tip is not None and robot.tip != only_leaf(robot.parents):
         yield f"tip = {_value(links.said(robot.tip))}"
+    if robot.rated_payload is not None:
+        yield f"rated_payload = {_value(robot.rated_payload)}"
     if robot.accept:
         yield f"accept = {_value(robot.accept)}"
     yield from _visuals(robot.base_visuals)

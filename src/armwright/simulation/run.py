@@ -16,7 +16,7 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.errors import InputError
-from armwright.files import write
+from armwright.files import missing, write
 from armwright.model import toml
 from armwright.names import shown
 from armwright.notebook import box
@@ -298,10 +298,16 @@ class Run:
     def from_parquet(cls, path: str | Path, packages: Mapping[str, str | Path] | None = None) -> Run:
         """A run that `to_parquet` wrote; `packages` says where the meshes of its robot are, as in `armwright.load`."""
         _, parquet = _arrow()
+        if not isinstance(path, (str, Path)):
+            raise InputError(f"from_parquet got {path!r}; expected the path of a file that Run.to_parquet wrote")
+        if wrong := missing(path, "a run, a .parquet file that Run.to_parquet wrote"):
+            raise InputError(wrong)
         try:
             table = parquet.read_table(path)
         except (OSError, TypeError, ValueError) as error:  # pyarrow's errors are ValueErrors
-            raise InputError(f"cannot read {path!r} as Parquet: {error}") from None
+            raise InputError(
+                f"{path} is no Parquet file, or broken; expected a run that Run.to_parquet wrote ({error})"
+            ) from None
         try:
             return cls._of_table(table, Path(path), packages)
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:  # of somebody else's file

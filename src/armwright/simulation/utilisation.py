@@ -207,5 +207,5 @@ def _of_limit(part: float | None, limit: float | None, unit: str) -> str:
         return "-"
     if not limit:
         return f"more than 0 {unit}" if part else f"none of 0 {unit}"
-    share = f"{part:.0%}" if part <= 1 or part >= 1.005 else f"{part:.2%}"
+    share = f"{part:.0%}" if part <= 1 + TOUCH or part >= 1.005 else f"{part:.2%}"
     return f"{share} of {limit:.4g} {unit}"

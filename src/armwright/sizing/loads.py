@@ -19,12 +19,12 @@ import numpy as np
 
 from armwright.actuators.fit import Mount
 from armwright.algebra import Array, Symmetric, Vector
-from armwright.formulations import default_for
 from armwright.mechanism import Link, Mechanism
 from armwright.model.description import NO_BODY
 from armwright.robot import Robot
 from armwright.trajectory import Trajectory
 from armwright.trajectory.base import settled
+from armwright.trajectory.torques import torques
 
 
 @dataclass(frozen=True)
@@ -127,12 +127,6 @@ def _payload_titles(payloads: Sequence[Robot]) -> list[str]:
 
 def _joined(parts: Sequence[Array]) -> Array:
     return np.concatenate(parts, axis=1)
-
-
-def torques(mechanism: Mechanism, q: Array, qd: Array, qdd: Array) -> Array:
-    """Inverse dynamics as it is written, on arrays (instants, joints): nothing need be compiled. (joints, instants)."""
-    tau = default_for("inverse_dynamics", mechanism)(mechanism, *(list(x.T) for x in (q, qd, qdd)))
-    return np.array([np.broadcast_to(np.asarray(row, dtype=float), len(q)) for row in tau])
 
 
 def _diagonal(mechanism: Mechanism, q: Array) -> Array:

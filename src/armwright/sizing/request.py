@@ -32,7 +32,7 @@ from typing import Any
 from armwright.actuators.actuator import Lever
 from armwright.actuators.catalogue import read as read_catalogue
 from armwright.errors import InputError, ModelError
-from armwright.files import contents
+from armwright.files import contents, missing
 from armwright.model.toml import LARGEST, data_of, lines_of
 from armwright.model.values import Reader
 from armwright.robot import Robot
@@ -60,10 +60,12 @@ TOP = (
 
 def read(path: str | Path) -> dict[str, Any]:
     """The arguments of `size` that a file says."""
+    if wrong := missing(path, "a question of sizing, a .toml file (docs/sizing.md)"):
+        raise ModelError(wrong)
     try:
         text = contents(path, LARGEST).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except (OSError, ValueError) as error:
-        raise ModelError(f"cannot read {path}: {error}") from None
+        raise ModelError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     return parse(text, Path(path).name, Path(path).parent)
 
 

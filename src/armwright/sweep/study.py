@@ -45,7 +45,7 @@ from typing import Any
 import numpy as np
 
 from armwright.errors import ModelError
-from armwright.files import contents
+from armwright.files import contents, missing
 from armwright.model.toml import LARGEST, data_of, lines_of
 from armwright.model.values import Reader
 from armwright.robot import Robot
@@ -90,6 +90,8 @@ class Study:
     @classmethod
     def read(cls, path: str | Path) -> Study:
         """The study of a TOML file."""
+        if wrong := missing(path, "a study, a .toml file, or a folder of its results (docs/studies.md)"):
+            raise ModelError(wrong)
         try:
             text = contents(path, LARGEST).decode("utf-8-sig")
         except (OSError, ValueError) as error:
