@@ -165,6 +165,7 @@ PLACED: dict[str, tuple[Json, str]] = {
     "gear": (NUMBER, "The ratio of the gearbox."),
     "mimic": (TABLE, "{joint, factor, offset}: it is at factor q + offset of the joint named."),
     "freedoms": (TABLES, "Of a joint with several freedoms, a table of limits and drive for each."),
+    "z_axis": ({"enum": ["first", "second"]}, "Of a universal joint: which of its axes is z of the frame of the row."),
     "visuals": (TABLES, "What it looks like: {mesh, scale}, {box}, {cylinder}, ..., each with pose and rgba."),
 }
 

@@ -25,7 +25,17 @@ from typing import TYPE_CHECKING, Any
 
 from armwright.errors import ModelError, unknown
 from armwright.model.bodies import along_x, base_link, link_of
-from armwright.model.description import NO_TRANSFORM, JointModel, LinkModel, Transform, compose, parted, six, tensor
+from armwright.model.description import (
+    NO_TRANSFORM,
+    JointModel,
+    LinkModel,
+    Transform,
+    compose,
+    cos_sin,
+    parted,
+    six,
+    tensor,
+)
 from armwright.model.freedoms import rows_of
 from armwright.model.references import BASE, Links, parents_of
 from armwright.model.rows import row_of
@@ -58,6 +68,10 @@ class Table:
 
 
 NO_CENTRE = (0.0, 0.0, 0.0)
+
+FIRST_AXIS: Transform = ((0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0))
+"""The frame of a link on a universal joint that has z on its first axis and x on its second, seen from its canonical
+frame, which has z on the second."""
 
 
 def read_table(
@@ -96,6 +110,10 @@ def read_table(
     for i, joint in enumerate(joints):
         if convention == "angeles" and joint.prismatic:
             _turn_axis(i, joints, links, ends)
+    for i, row in enumerate(read):
+        if row.z_axis == "first":
+            links[i], ends[i] = _on_second_axis(links[i]), FIRST_AXIS
+            joints = [_seen_turned(j) if parent == first + i else j for j, parent in zip(joints, parents, strict=True)]
     every = [one for joint, row in zip(joints, read, strict=True) for one in (joint, *row.freedoms[1:])]
     if base is not None and floats:
         every = [*rows_of("free", JointModel(base.text("joint", "root_joint"), "revolute", 0.0, 0.0, 0.0, 0.0)), *every]
@@ -140,6 +158,25 @@ def _turn_axis(i: int, joints: list[JointModel], links: list[LinkModel], ends: l
     ends[i] = compose(along_x(math.pi, 0.0), ends[i])
     if i + 1 < len(joints):
         joints[i + 1] = replace(joints[i + 1], alpha=_half_turn(joints[i + 1].alpha))
+
+
+def _on_second_axis(link: LinkModel) -> LinkModel:
+    """A body on a universal joint, written with z on the first axis, in the canonical frame: z on the second one."""
+    (x, y, z), (xx, yy, zz, xy, xz, yz) = link.com, six(link.inertia)
+    visuals = tuple(visual.moved(FIRST_AXIS) for visual in link.visuals)
+    return replace(link, com=(y, z, x), inertia=tensor((yy, zz, xx, yz, xy, xz)), visuals=visuals)
+
+
+def _seen_turned(joint: JointModel) -> JointModel:
+    """A joint placed in the frame FIRST_AXIS, placed in the frame around that."""
+    (ca, sa), (cg, sg) = cos_sin(joint.alpha), cos_sin(joint.gamma)
+    across = math.hypot(cg * sa, ca)  # how far its z axis is from the z axis of the outer frame
+    alpha, gamma = 0.0 - math.atan2(across, sg * sa), math.atan2(cg * sa, ca) if across else 0.0
+    turn = math.atan2(-cg, sg * ca) if across else math.atan2(-cg * ca, sg)
+    c, s = cos_sin(gamma)
+    x, y, z = sg * joint.a + cg * joint.y, joint.z, cg * joint.a - sg * joint.y
+    placed = {"a": float(c * x + s * y), "y": float(c * y - s * x), "z": float(z)}
+    return replace(joint, gamma=gamma, alpha=alpha, theta=joint.theta + turn, **placed)
 
 
 def _reverse(x: float) -> float:
