@@ -281,6 +281,7 @@ def turned(rng: np.random.Generator, alpha: float, gamma: float) -> dict:
 @pytest.mark.parametrize(
     ("alpha", "gamma"), [(0.7, -1.2), (-2.5, 2.9), (0.4, 0.0), ("pi/2", "pi/2"), ("-pi/2", "pi/2"), ("pi", "-pi/2")]
 )
+@pytest.mark.usefixtures("uncompiled")
 def test_a_table_with_a_universal_joint_is_the_robot_that_the_docs_describe(alpha: float, gamma: float) -> None:
     """Against Pinocchio's composite of a joint about z and one about x: the data stand in the frame behind both."""
     pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed")

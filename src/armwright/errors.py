@@ -104,6 +104,10 @@ class ModelWarning(ArmwrightWarning):
     """The robot can be computed with, but its description looks wrong."""
 
 
+class VisualWarning(ModelWarning):
+    """A robot does not look all as its file says; what is computed is not concerned."""
+
+
 class PublishedWarning(ArmwrightWarning):
     """A packaged robot has the numbers of its source, though they look wrong."""
 

@@ -25,7 +25,7 @@ KINDS = RULED | {
     "missing limits": "a joint without limits where the format wants them",
     "parallel axis twice": "a tensor from which the parallel-axis term was taken once too often",
     "turned tensor": "a body stretched across its link, not along it",
-    "visuals": "shapes that cannot be read, or meshes outside of the model's folder",
+    "visuals": "shapes or materials that cannot be read or count twice, or meshes outside of the model's folder",
     "held back": "a joint that goes less far than its own limits say, because of one that follows it",
     "locked": "a joint beside the chain that stands locked",
     "tip": "other links that the chain could end in",

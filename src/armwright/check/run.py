@@ -19,7 +19,7 @@ from armwright.check.proofs import Peer, prove
 from armwright.check.report import KINDS, Finding, Proof, Report, softened
 from armwright.check.whole import whole_findings
 from armwright.check.written import Written
-from armwright.errors import ArmwrightError, InputError, LockedWarning, ModelError, TipWarning
+from armwright.errors import ArmwrightError, InputError, LockedWarning, ModelError, TipWarning, VisualWarning
 from armwright.files import robot_file
 from armwright.load import READERS, load, packaged
 from armwright.model import toml, xml
@@ -159,7 +159,7 @@ def _load(path: str | Path, chosen: dict[str, Any], visuals: bool = True) -> tup
             caught.clear()
             robot = load(path, **chosen, visuals=False)
             found.append(Finding("warning", "visuals", robot.name, str(error)))
-    decided = {LockedWarning: "locked", TipWarning: "tip"}
+    decided = {LockedWarning: "locked", TipWarning: "tip", VisualWarning: "visuals"}
     for warning in caught:
         if warning.category in decided:
             text = str(warning.message).removeprefix(f"{robot.name}: ")

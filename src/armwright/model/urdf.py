@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.errors import ModelError
+from armwright.errors import ModelError, VisualWarning
 from armwright.mechanism import FREEDOMS
 from armwright.model import xml
 from armwright.model.canonical import inverse, moved
@@ -89,6 +90,8 @@ def tree_of(root: xml.Element, packages: Mapping[str, str | Path] | None = None,
         root.fail("the robot has no links")
     rotors = _rotors(root)
     joints = [_read_joint(element, rotors) for element in root.all("joint")]
+    if shown:
+        shown.tell(root.file)
     parents = parents_of(links, joints, root.file)
     roots = [name for name in links if name not in parents]
     if not roots:
@@ -122,6 +125,7 @@ class _Shown:
     def __init__(self, root: xml.Element, packages: Mapping[str, str | Path] | None) -> None:
         self.places = Places.around(root.file, packages)
         self.colours: dict[str, Colour | None] = {}
+        self.surplus: list[xml.Element] = []
         for material in root.all("material"):
             self._colour(material)
 
@@ -131,14 +135,28 @@ class _Shown:
             for mesh in (mesh for geometry in element.all("geometry") for mesh in geometry.all("mesh")):
                 self._name(mesh)
         for element in link.all("visual"):
-            material, shape = element.one("material"), self._shape(element)
+            material, shape = self._first(element, "material"), self._shape(element)
             colour = self._colour(material) if material is not None else None
             if shape is not None:
                 yield Visual(shape, as_pose(origin_of(element)), colour, element.attributes.get("name", ""))
 
+    def _first(self, element: xml.Element, tag: str) -> xml.Element | None:
+        """The first child of that name, which counts: in many files a visual has two materials."""
+        found = element.all(tag)
+        self.surplus += found[1:]
+        return found[0] if found else None
+
+    def tell(self, file: str) -> None:
+        """A warning of what is left out because there is more than one."""
+        if self.surplus:
+            first, count = self.surplus[0], len(self.surplus)
+            more = f" and {count - 1} more such element{'s' if count > 2 else ''}" if count > 1 else ""
+            text = f"{file}, line {first.line}: a second <{first.tag}> in one element{more}; the first of each counts"
+            warnings.warn(text, VisualWarning, stacklevel=5)
+
     def _colour(self, material: xml.Element) -> Colour | None:
         """Of a material that is defined here, or was first under this name."""
-        name, color = material.attributes.get("name", ""), material.one("color")
+        name, color = material.attributes.get("name", ""), self._first(material, "color")
         if color is None:
             return self.colours.get(name)
         opaque = len(color.attributes.get("rgba", "").split()) == 3
@@ -149,7 +167,7 @@ class _Shown:
         return colour
 
     def _shape(self, element: xml.Element) -> Shape | None:
-        geometry = element.one("geometry")
+        geometry = self._first(element, "geometry")
         for shape in geometry.children if geometry else ():
             if shape.tag == "mesh":
                 return Mesh(self._name(shape), scale_of(shape), self.places)
@@ -227,7 +245,7 @@ def _read_joint(element: xml.Element, rotors: dict[str, float]) -> TreeJoint:
         child=element.need("child").text_of("link"),
         placement=origin_of(element),
         axis=axis / length if length > 1e-9 else axis,
-        limits=_limits(element, limit, kind),
+        limits=_limits(limit, kind),
         velocity=_known(limit, "velocity"),
         effort=_known(limit, "effort"),
         viscous=dynamics.number("damping", 0.0) if dynamics else 0.0,
@@ -238,12 +256,11 @@ def _read_joint(element: xml.Element, rotors: dict[str, float]) -> TreeJoint:
     )
 
 
-def _limits(element: xml.Element, limit: xml.Element | None, kind: str) -> tuple[float, float] | None:
+def _limits(limit: xml.Element | None, kind: str) -> tuple[float, float] | None:
+    """The limits as they are written: `problems` tells those that are reversed."""
     if kind == "continuous" or limit is None or not {"lower", "upper"} & set(limit.attributes):
         return None
     low, high = limit.number("lower", 0.0), limit.number("upper", 0.0)
-    if low > high:
-        limit.fail(f"the limits of joint {element.attributes['name']!r} are {low} to {high}; expected lower first")
     if low == high or high - low >= 2 * UNLIMITED:
         return None
     return low, high
