@@ -103,9 +103,11 @@ class Robot(Description):
         frames: Sequence[Mapping[str, Any]] = (),
         floating: bool = False,
         base_link: Mapping[str, Any] | None = None,
+        units: str | Sequence[str] | Mapping[str, str] | None = None,
     ) -> Robot:
         """A robot from a DH table: one mapping per joint, as documented in `docs/notation.md`.
 
+        `units` are those of the numbers, such as "mm" or {"length": "mm", "angle": "deg"}; SI and radians by default.
         A row may hang on any `parent` before it. `tip` is the link that holds the tool, `frames` are further ones of
         interest, each {name, link, pose}. If `floating`, the base moves freely and is the body `base_link`.
 
@@ -122,7 +124,7 @@ class Robot(Description):
         data = {
             "name": name, "convention": convention, "link": rows, "gravity": gravity, "base": base, "tool": tool,
             "payload": payload, "source": source, "accept": accept, "tip": tip, "frame": frames, "floating": floating,
-            "base_link": base_link,
+            "base_link": base_link, "units": units,
         }  # fmt: skip
         read = toml.fields(data, lambda *_place: "", f"robot {name!r}")
         robot, table = cls.from_fields(read), read.table

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -135,7 +136,8 @@ class DHRow:
 class Written:
     """A whole file. `format` is "urdf", "toml" or "mjcf"; `data` is the text that can be repaired.
 
-    `packages` is where the user says that packages are, for meshes.
+    `packages` is where the user says that packages are, for meshes. A file with `own_units` has numbers in other units
+    than SI.
     """
 
     file: str
@@ -150,7 +152,14 @@ class Written:
     rows: tuple[DHRow, ...] = ()
     accept: tuple[str, ...] = ()
     data: bytes = b""
+    own_units: bool = False
     packages: Mapping[str, str | Path] = field(default_factory=dict)
+
+    def said(self, value: Any, unit: str) -> str:
+        """Numbers in SI as TOML has them: with their unit where those of the file are in others."""
+        if isinstance(value, (list, tuple)):
+            return f"[{', '.join(self.said(one, unit) for one in value)}]"
+        return f'"{value!r} {unit}"' if self.own_units else repr(value)
 
     @cached_property
     def mass(self) -> float:

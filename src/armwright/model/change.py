@@ -13,7 +13,9 @@ from armwright.arrays import masked
 from armwright.errors import InputError, unknown
 from armwright.mechanism import FREEDOMS
 from armwright.model.description import Description, JointModel, parted
+from armwright.model.in_si import drive_kinds, table_in_si
 from armwright.model.rows import BALL_DRIVE
+from armwright.model.units import INERTIA, SI
 from armwright.model.values import Reader
 
 D = TypeVar("D", bound=Description)
@@ -81,13 +83,19 @@ def with_drives(robot: D, where: str, **given: Any) -> D:
         without = () if field in BALL_DRIVE else tuple(row.name for row in robot.rows if row.kind in FREEDOMS)
         for name, own in _by_name(robot, where, key, value, without).items():
             joint = next(row for row in robot.rows if row.name == name)
-            row = Reader({key: own}, lambda _key, name=name: f"{where}, {name}")  # type: ignore[misc]
+            row = _reader(key, own, joint, f"{where}, {name}")
             if name in without and own is not None:
                 row.fail(key, f"{key} = {own!r}: a {joint.kind} joint has no limits, friction or rotor; expected None")
             if name in without:
                 continue
             changes.setdefault(name, {})[field] = read(row, joint)
     return robot.each_joint(lambda joint: replace(joint, **changes.get(joint.name, {})))
+
+
+def _reader(key: str, value: Any, joint: JointModel, where: str) -> Reader:
+    """One number of a joint, which may be a text with its unit."""
+    kinds = {key: {**drive_kinds(not joint.prismatic), "rotor_inertia": INERTIA}.get(READ[key][0])}
+    return Reader(table_in_si({key: value}, kinds, SI, lambda _key: where), lambda _key: where)
 
 
 def _by_name(robot: Description, where: str, key: str, value: Any, without: Sequence[str]) -> dict[str, Any]:

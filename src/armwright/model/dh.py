@@ -175,8 +175,8 @@ def _seen_turned(joint: JointModel) -> JointModel:
     turn = math.atan2(-cg, sg * ca) if across else math.atan2(-cg * ca, sg)
     c, s = cos_sin(gamma)
     x, y, z = sg * joint.a + cg * joint.y, joint.z, cg * joint.a - sg * joint.y
-    placed = {"a": float(c * x + s * y), "y": float(c * y - s * x), "z": float(z)}
-    return replace(joint, gamma=gamma, alpha=alpha, theta=joint.theta + turn, **placed)
+    x, y = float(c * x + s * y), float(c * y - s * x)
+    return replace(joint, gamma=gamma, a=x, y=y, z=float(z), alpha=alpha, theta=joint.theta + turn)
 
 
 def _reverse(x: float) -> float:

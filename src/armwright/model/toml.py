@@ -28,9 +28,11 @@ from armwright.model.description import (
     six,
 )
 from armwright.model.dh import CONVENTIONS, Table, read_table
+from armwright.model.in_si import BODY_KINDS, robot_in_si, table_in_si
 from armwright.model.loop import written
 from armwright.model.references import Links
 from armwright.model.rows import as_row
+from armwright.model.units import SI
 from armwright.model.values import Reader
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
 
 TOP_KEYS = (
     *("name", "source", "convention", "gravity", "base", "flange", "tool", "accept", "visuals", "payload", "link"),
-    *("floating", "base_link", "tip", "frame", "loop", "actuators"),
+    *("units", "floating", "base_link", "tip", "frame", "loop", "actuators"),
 )
 PAYLOAD_KEYS = ("mass", "com", "inertia")
 FRAME_KEYS = ("name", "link", "pose")
@@ -121,7 +123,7 @@ def parse(
     lines = lines_of(text)
 
     def line(table: str, index: int, key: str | None) -> str:
-        number = lines.get((table, index, key), lines.get((table, index, None)))
+        number = line_of(lines, table, index, key)
         return f"{file}, line {number}: " if number else f"{file}: "
 
     rows = data.get("link", [])
@@ -149,6 +151,7 @@ def fields(
     data: Mapping[str, Any], where: Callable[[str, int, str | None], str], robot: str, places: Places | None = None
 ) -> Fields:
     """What the keys of a robot say; `where(table, index, key)` names a place for messages, and `robot` the robot."""
+    data = robot_in_si(data, where, robot)
     top = Reader(data, lambda key: where("", 0, key) + robot)
     top.check_keys(TOP_KEYS)
     rows = data["link"]
@@ -288,10 +291,16 @@ def _payload(top: Reader, where: Callable[[str | None], str]) -> Payload | None:
 
 
 def make_payload(data: Mapping[str, Any], where: Callable[[str | None], str]) -> Payload:
-    entry = Reader(data, where)
+    entry = Reader(table_in_si(data, BODY_KINDS, SI, where), where)
     entry.check_keys(PAYLOAD_KEYS)
     mass = entry.at_least_zero("mass", "kilograms")
     return Payload(mass, entry.triple("com", (0.0, 0.0, 0.0)), entry.tensor("inertia", NO_TENSOR))
+
+
+def line_of(lines: Mapping[tuple[str, int, str | None], int], table: str, index: int, key: str | None) -> int | None:
+    """The line of a key, of the table it is in, or of the key on top that has this table."""
+    places = ((table, index, key), (table, index, None), ("", 0, table))
+    return next((lines[place] for place in places if place in lines), None)
 
 
 def lines_of(text: str) -> dict[tuple[str, int, str | None], int]:
@@ -299,7 +308,7 @@ def lines_of(text: str) -> dict[tuple[str, int, str | None], int]:
     found: dict[tuple[str, int, str | None], int] = {}
     counts: dict[str, int] = {}
     table = ("", 0)
-    for number, content in _statements(text):
+    for number, content, inline in _statements(text):
         if header := _HEADER.match(content):
             name, _, inner = header[2].replace('"', "").replace("'", "").partition(".")
             if inner:  # [link.slender]: a key of the current link
@@ -311,20 +320,34 @@ def lines_of(text: str) -> dict[tuple[str, int, str | None], int]:
                 found[*table, None] = number
                 found.setdefault(("", 0, name), number)
         elif key := _KEY.match(content):
+            name, _, inner = key[1].strip().partition(".")
             found[*table, key[1].strip()] = number
+            if table == ("", 0):  # payload = {...}, link = [{...}, {...}], payload.mass = 1
+                found.setdefault(("", 0, name), number)
+                found |= {(name, i, None): line for i, line in enumerate(inline)}
+                found |= {(name, 0, inner): number} if inner else {}
     return found
 
 
-def _statements(text: str) -> Iterator[tuple[int, str]]:
-    """The lines of a valid file on which a statement begins: not inside a multi-line string or a multi-line array."""
+def _statements(text: str) -> Iterator[tuple[int, str, list[int]]]:
+    """The lines of a valid file on which a statement begins, and those on which the inline tables in it begin.
+
+    None is inside a multi-line string or a multi-line array; tables within tables do not count.
+    """
     lines = text.split("\n")
-    number, depth = 1, 0
-    yield number, lines[0]
+    number, start, open_brackets, inline = 1, 1, "", list[int]()
     for token in _TOKEN.findall(text):
-        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token, 0)
+        if token == "{" and open_brackets in ("", "["):
+            inline.append(number)
+        if token in ("[", "{"):
+            open_brackets += token
+        elif token in ("]", "}"):
+            open_brackets = open_brackets[:-1]
         number += token.count("\n")
-        if token == "\n" and not depth:
-            yield number, lines[number - 1]
+        if token == "\n" and not open_brackets:
+            yield start, lines[start - 1], inline
+            start, inline = number, []
+    yield start, lines[start - 1], inline
 
 
 def write(robot: Description) -> str:
