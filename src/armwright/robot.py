@@ -54,7 +54,7 @@ from armwright.model.unit import checked_unit
 from armwright.model.values import Reader, as_transform
 from armwright.names import shown
 from armwright.notebook import box
-from armwright.rules.robot import impossible
+from armwright.rules.robot import of_payload
 from armwright.rules.table import doubtful_units
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class Robot(Description):
         }  # fmt: skip
         read = toml.fields(data, lambda *_place: "", f"robot {name!r}")
         robot, table = cls.from_fields(read), read.table
-        wrong = [p for p in doubtful_units(table.written, table.centres) if p.severity != "note"]
+        wrong = [p for p in doubtful_units(robot, table.written) if p.severity != "note"]
         if told := [problem for problem in wrong if not problem.accepted_by(robot)]:
             warnings.warn(f"robot {name!r}: " + "; ".join(told), ModelWarning, stacklevel=2)
         return robot
@@ -245,7 +245,7 @@ class Robot(Description):
         """
         body = {"mass": mass, "com": com, "inertia": inertia}
         payload = toml.make_payload(body, lambda _key: "with_payload")
-        for problem in impossible(payload):
+        for problem in of_payload(replace(self, payload=payload)):
             warnings.warn(problem, ModelWarning, stacklevel=2)
         return replace(self, payload=payload.beside(self.payload) if beside and self.payload else payload)
 

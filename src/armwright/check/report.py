@@ -48,7 +48,8 @@ class Edit:
 class Finding:
     """One thing that is wrong or odd, and the edits that repair it where that needs no guess.
 
-    `about` are the links and joints that a finding about more than one of them concerns.
+    `about` are the links and joints that a finding about more than one of them concerns; `by_length` says that a tensor
+    was judged by the size of its link.
     """
 
     severity: str
@@ -58,11 +59,14 @@ class Finding:
     line: int | None = None
     edits: tuple[Edit, ...] = ()
     about: tuple[str, ...] = ()
+    by_length: bool = False
 
     @classmethod
     def of(cls, problem: Problem, line: int | None = None, edits: tuple[Edit, ...] = ()) -> Finding:
         """What a rule of the book found, at its line."""
-        return cls(problem.severity, problem.kind, problem.where, problem.text, line, edits, problem.about)
+        return cls(
+            problem.severity, problem.kind, problem.where, problem.text, line, edits, problem.about, problem.by_length
+        )
 
     @property
     def fixable(self) -> bool:

@@ -53,8 +53,7 @@ Where = Callable[[int, str | None], str]
 class Table:
     """A DH table made canonical; `ends` lead from the frame of each link to the frame of its row.
 
-    `written` are its rows as they were, and `centres` the centres of mass that stand in them (or zero). `names` finds
-    the links by what a table calls them.
+    `written` are its rows as they were. `names` finds the links by what a table calls them.
     """
 
     joints: tuple[JointModel, ...]
@@ -64,10 +63,7 @@ class Table:
     ends: tuple[Transform, ...]
     names: Links
     written: tuple[JointModel, ...] = ()
-    centres: tuple[tuple[float, float, float], ...] = ()
 
-
-NO_CENTRE = (0.0, 0.0, 0.0)
 
 FIRST_AXIS: Transform = ((0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0))
 """The frame of a link on a universal joint that has z on its first axis and x on its second, seen from its canonical
@@ -124,7 +120,6 @@ def read_table(
         (*(NO_TRANSFORM for _ in floating), *ends),
         known,
         tuple(row.written for row in read),
-        tuple(reader.triple("com") if "com" in reader.data else NO_CENTRE for reader in readers),
     )
 
 
