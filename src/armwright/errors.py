@@ -120,7 +120,10 @@ def nearest(got: object, names: Iterable[str]) -> str | None:
 
 
 MOST_NAMES = 12
-"""Names that a message lists; of more it tells the nearest."""
+"""Names that a message about many of them lists."""
+
+MOST_CHOICES = 60
+"""Names to choose from that a message lists, all integrators among them; of more, as links of a robot, the nearest."""
 
 
 def listed(names: Iterable[str]) -> str:
@@ -135,7 +138,7 @@ def unknown(what: str, got: object, known: Iterable[str], hint: str = "") -> Unk
     names = list(known)
     near = nearest(got, names)
     guess = f" Did you mean {near!r}?" if near else ""
-    shown = names if len(names) <= MOST_NAMES else _alike(got, names)
+    shown = names if len(names) <= MOST_CHOICES else _alike(got, names)
     more = f" and {len(names) - len(shown)} more" if len(shown) < len(names) else ""
     return UnknownNameError(
         f"unknown {what} {got!r}.{guess} Known: {', '.join(shown)}{more}.{' ' + hint if hint else ''}"
