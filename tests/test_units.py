@@ -248,7 +248,17 @@ def test_every_key_of_a_robot_has_a_quantity_or_none() -> None:
     assert set(VISUAL_KEYS) == set(VISUAL_KINDS)
     assert set(toml.PAYLOAD_KEYS) == set(BODY_KINDS)
     tables = {"payload", "base_link", "link", "frame", "loop", "actuators", "units"}
-    assert set(toml.TOP_KEYS) <= {*TOP_KINDS, *tables, "name", "source", "convention", "accept", "tip", "floating"}
+    assert set(toml.TOP_KEYS) <= {
+        *TOP_KINDS,
+        *tables,
+        "name",
+        "source",
+        "licence",
+        "convention",
+        "accept",
+        "tip",
+        "floating",
+    }
     assert set(LOOP_KEYS) == {"name", "kind", "links", "dependent", "joint", "terms", "at", "reference", "offset"}
 
 

@@ -25,6 +25,10 @@ class InputError(ArmwrightError, ValueError):
     """An argument has the wrong shape, length, type or value."""
 
 
+class TooLargeError(InputError, MemoryError):
+    """A result, or an argument that repeats itself, is larger than the memory that is free."""
+
+
 class UnknownNameError(ArmwrightError, LookupError):
     """A robot, problem, formulation or convention that does not exist."""
 
@@ -98,6 +102,10 @@ class LimitWarning(ArmwrightWarning):
 
 class CacheWarning(ArmwrightWarning):
     """What was kept on disk, or where, cannot be trusted and is not used."""
+
+
+class ClusterWarning(ArmwrightWarning):
+    """Others can run code as this user by way of a cluster."""
 
 
 class ModelWarning(ArmwrightWarning):

@@ -366,6 +366,7 @@ def robot() -> Json:
     own: dict[str, tuple[Json, str]] = {
         "name": (TEXT, "The name of the robot."),
         "source": (TEXT, "Where its numbers come from."),
+        "licence": (TEXT, "Who holds rights in them, and under which licence."),
         "convention": ({"enum": list(CONVENTIONS)}, "Of the table of links."),
         "units": (UNITS, 'Of the numbers in this file: "mm", or a table by quantity; SI where nothing is said.'),
         "gravity": (POINT, "Seen from the world, m/s^2."),

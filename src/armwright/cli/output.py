@@ -24,6 +24,7 @@ from rich.text import Text
 
 from armwright.errors import (
     ArmwrightError,
+    ClusterWarning,
     LockedWarning,
     ModelWarning,
     SimulationWarning,
@@ -228,7 +229,7 @@ def reporting_errors() -> Iterator[None]:
 
     with warnings.catch_warnings():
         warnings.showwarning = show
-        for kind in (LockedWarning, ModelWarning, SimulationWarning, SlowWarning, TipWarning):
+        for kind in (ClusterWarning, LockedWarning, ModelWarning, SimulationWarning, SlowWarning, TipWarning):
             warnings.simplefilter("always", kind)
         try:
             yield

@@ -77,11 +77,12 @@ def _cloud(results: Results, joint: JointModel, speed: str, torque: str) -> Clou
 def _parts(results: Results, columns: tuple[str, ...]) -> Iterator[Array]:
     """Row, speed and torque (k, 3) of rollouts that came to their end."""
     source = results.histories if columns[1].startswith("qd") else results.rows
-    for batch in source.to_batches(columns=list(columns)):
-        part = np.column_stack([np.asarray(batch.column(name), float) for name in columns])
-        fine = part[~np.isin(part[:, 0], results.broken)]
-        if len(fine):
-            yield fine
+    with results.reading():
+        for batch in source.to_batches(columns=list(columns)):
+            part = np.column_stack([np.asarray(batch.column(name), float) for name in columns])
+            fine = part[~np.isin(part[:, 0], results.broken)]
+            if len(fine):
+                yield fine
 
 
 def _thinned(points: Array, low: Array, high: Array) -> Array:

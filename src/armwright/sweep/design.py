@@ -147,7 +147,10 @@ def entries_of(part: Reader) -> dict[str, Any]:
 def _entry(part: Reader, name: str, value: Any) -> Array | Quantile:
     """The numbers that are listed, or the quantile function of a distribution."""
     if isinstance(value, (list, tuple, np.ndarray)):
-        numbers = np.asarray(value)
+        try:
+            numbers = np.asarray(value)
+        except ValueError:  # lists that are not equally long
+            numbers = np.zeros(0)
         if numbers.ndim != 1 or not numbers.size or numbers.dtype.kind not in "iuf":
             part.fail(name, f"{value!r} is no list of numbers; expected such as [0, 1, 2]")
         return _finite(part, name, numbers.astype(float))

@@ -22,6 +22,9 @@ WORST = 5
 MOST_TOLD = 12
 """Reasons for failures that are listed."""
 
+MOST_LETTERS = 300
+"""Of a reason."""
+
 TITLES = {
     INDICES: "Sobol indices: parts of the variance (Saltelli 2010, Jansen 1999), ± 95 %; base samples of which "
     "a rollout is missing or could not go on are left out whole",
@@ -33,7 +36,12 @@ HEADS = ("measure", "least", "5 %", "median", "95 %", "largest")
 
 
 def page(results: Results) -> str:
-    """The page of what there is of a study."""
+    """The page of what there is of a study, whatever its numbers."""
+    with np.errstate(all="ignore"):
+        return _page(results)
+
+
+def _page(results: Results) -> str:
     names = results.wanted
     data = results.columns(("row", "ok", *results.varied, *names))
     good = {name: x[data["ok"]] for name, x in data.items()}
@@ -46,15 +54,15 @@ def page(results: Results) -> str:
     if results.failed:
         tables.append(("Could not go on", [("row", "reason", "again"), *_failures(results)]))
     manifest = results.folder.manifest
-    title = manifest["name"] or f"Study of {results.robot.name}"
-    design = manifest["study"].get("design") or {}
+    title = manifest.name or f"Study of {results.robot.name}"
+    design = manifest.study.get("design", {})
     drawn = f", {design['method']}" if "method" in design else ""
     weak = [row[0] for row in used[1:] if row[-1].endswith(clouds.WEAK)]
     beyond = f"; beyond their limits: {', '.join(weak)}" if weak else ""
     introduction = (
         f"{results.count} of {results.of} rollouts of {results.robot.name}{drawn}, seed {design.get('seed', 0)}; "
-        f"{results.failed} could not go on{beyond}. armwright {manifest['identity']['armwright']}, study "
-        f"{manifest['digest'][:12]}."
+        f"{results.failed} could not go on{beyond}. armwright {manifest.identity['armwright']}, study "
+        f"{manifest.digest[:12]}."
     )
     return figures(title, introduction, [*clouds.plots(results), *_plots(good, names)], tables, "study")
 
@@ -72,8 +80,9 @@ def _plots(data: Mapping[str, Array], names: tuple[str, ...]) -> Iterator[Plot]:
         curves = []
         for name in columns:
             x = data[name][np.isfinite(data[name])]
-            if len(x) and x.min() < x.max():
-                counts, edges = np.histogram(x, BINS)
+            edges = np.linspace(x.min(), x.max(), BINS + 1) if len(x) else np.zeros(2)
+            if np.isfinite(edges).all() and (np.diff(edges) > 0).all():  # else nothing varies, or by rounding
+                counts, _ = np.histogram(x, edges)
                 curves.append(Curve(name, ((edges[1:] + edges[:-1]) / 2).tolist(), (counts / len(x)).tolist()))
         if curves:
             yield Plot(f"{group}: distribution", group, "part of the rollouts", curves, height=300)
@@ -128,9 +137,11 @@ def _worst(data: Mapping[str, Array], results: Results, names: tuple[str, ...]) 
 def _failures(results: Results) -> Iterator[tuple[str, ...]]:
     import pyarrow.dataset  # noqa: PLC0415
 
-    table = results.rows.scanner(columns=["row", "reason"], filter=~pyarrow.dataset.field("ok")).head(MOST_TOLD)
-    for entry in table.to_pylist():
-        yield str(entry["row"]), str(entry["reason"]), again(results, entry["row"])
+    with results.reading():
+        chosen = results.rows.scanner(columns=["row", "reason"], filter=~pyarrow.dataset.field("ok"))
+        listed = chosen.head(MOST_TOLD).to_pylist()
+    for entry in listed:
+        yield str(entry["row"]), str(entry["reason"])[:MOST_LETTERS], again(results, entry["row"])
 
 
 def again(results: Results, row: int) -> str:
@@ -148,5 +159,5 @@ def summary(results: Results) -> dict[str, Any]:
         "of_chunks": results.chunks,
         "failed": results.failed,
         "finished": results.finished,
-        "study": results.folder.manifest["digest"],
+        "study": results.folder.manifest.digest,
     }

@@ -84,6 +84,8 @@ class Study:
     file: str = "study"
     folder: Path = Path()
     text: str = field(default="", repr=False)
+    allow_functions: bool = True
+    """Whether the Python functions that it names may be imported: not if it comes from a folder of results."""
 
     @classmethod
     def read(cls, path: str | Path) -> Study:
@@ -136,7 +138,7 @@ class Study:
     def digest(self) -> str:
         """What tells it from others."""
         robot = self.robot.to_toml() if isinstance(self.robot, Robot) else ""
-        return digest_of([self.said, robot, str(self.folder)])
+        return digest_of([self.said, robot, str(self.folder), self.allow_functions])
 
     def _plain(self, key: str, value: Any) -> Any:
         if isinstance(value, Mapping):
