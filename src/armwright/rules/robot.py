@@ -69,7 +69,7 @@ def facts_of(robot: Description) -> RobotFacts:
         off = [sizes.off[i] if i in lost else value for i, value in enumerate(better.off)]
         sizes = replace(better, off=off)
         bodies = _bodies(robot, sizes)
-    held = None if robot.payload is None else _held(robot.payload, sizes.usual)
+    held = None if robot.payload is None else _held(robot.payload, max(sizes.usual, sum(sizes.joints), NEAR_TOOL))
     return RobotFacts(robot.name, tuple(bodies), tuple(_joints(robot, sizes, lost)), robot.gravity, held)
 
 
@@ -109,10 +109,10 @@ def _turns(row: JointModel) -> bool:
     return not (row.prismatic or row.kind)
 
 
-def _held(payload: Payload, usual: float) -> BodyFacts:
-    """What the tool holds."""
+def _held(payload: Payload, most: float) -> BodyFacts:
+    """What the tool holds, which may be as long as the robot reaches."""
     off = math.hypot(*payload.com)
-    return BodyFacts("payload", payload.mass, np.array(payload.inertia), SMALL, max(2 * off, usual), off=off)
+    return BodyFacts("payload", payload.mass, np.array(payload.inertia), SMALL, most, off=off)
 
 
 def _angles(robot: Description) -> Iterator[list[AngleFacts]]:

@@ -25,7 +25,9 @@ HEAVIEST_LOAD = 10.0
 """Times what a robot weighs."""
 
 NEAR_TOOL = 1.0
-"""Metres from the tool within which what is held may have its centre of mass, however small the robot is."""
+"""Metres from the tool within which what is held may have its centre of mass, and how long it may be, however small the
+robot is.
+"""
 
 STIFFEST, STRONGEST, LARGEST_ROTOR = 10.0, 100.0, 100.0
 """Friction and largest torque over what lifts the whole robot stretched out, a rotor over its inertia then.
