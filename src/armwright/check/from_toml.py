@@ -14,7 +14,7 @@ from armwright.errors import ModelError
 from armwright.model.description import EARTH, cos_sin
 from armwright.model.in_si import robot_in_si
 from armwright.model.references import Links, parents_of
-from armwright.model.toml import check_count, data_of, lines_of
+from armwright.model.toml import check_count, data_of, line_of, lines_of
 from armwright.model.units import units_of
 from armwright.model.values import Reader
 
@@ -29,7 +29,12 @@ def from_toml(data: bytes, file: str, default_name: str) -> Written:
         raise ModelError(f"{file} cannot be read: {error}; save it as UTF-8 text") from None
     raw = data_of(text, file)
     lines = lines_of(text)
-    top = robot_in_si(raw, lambda *_place: f"{file}: ", "robot")
+
+    def where(table: str, index: int, key: str | None) -> str:
+        number = line_of(lines, table, index, key)
+        return f"{file}, line {number}: " if number else f"{file}: "
+
+    top = robot_in_si(raw, where, "robot")
     rows = top.get("link")
     if not isinstance(rows, list) or not rows or not all(isinstance(row, Mapping) for row in rows):
         raise ModelError(f"{file}: expected one [[link]] table per joint")
