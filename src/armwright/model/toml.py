@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import tomllib
@@ -50,7 +51,7 @@ LARGEST = 1 << 20
 """Bytes of a file, which take about a second; a robot of a thousand links has a third of it."""
 
 DEEPEST = 32
-"""Parts of a key a.b.c: Python's reader takes memory with their square."""
+"""Parts of a key a.b.c, of which Python's reader takes memory with their square; brackets in one another."""
 
 MOST_LINKS = 10_000
 """Rows of a table, as many as the joints of a tree."""
@@ -62,6 +63,7 @@ _TOKEN = re.compile(
     r"""#[^\n]*|[\[\]{}]|\n""",  # comments, brackets, ends of lines
     re.DOTALL,
 )
+_BRACKET = re.compile(r"[\[\]{}]")
 _KEY = re.compile(r"""^\s*+["']?([^"'=#]++)["']?\s*+=""")
 _DEEP_KEY = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{DEEPEST}}}")
 
@@ -258,10 +260,11 @@ def data_of(text: str, file: str) -> dict[str, Any]:
     bare = _TOKEN.sub(lambda token: "s" if token[0][0] in "\"'" else "" if token[0][0] == "#" else token[0], text)
     if deep := _DEEP_KEY.search(bare):
         raise ModelError(f"{file}: the key {deep[0][:20]}... has more than {DEEPEST} parts; expected a few")
+    depths = itertools.accumulate(1 if bracket[0] in "[{" else -1 for bracket in _BRACKET.finditer(bare))
+    if max(depths, default=0) > DEEPEST:  # which Python could neither read nor print
+        raise ModelError(f"{file} is not valid TOML: its brackets are nested too deep, more than {DEEPEST}")
     try:
         return tomllib.loads(text)
-    except RecursionError:
-        raise ModelError(f"{file} is not valid TOML: its brackets are nested too deep") from None
     except ValueError as error:
         raise ModelError(f"{file} is not valid TOML: {error}") from None
 

@@ -27,6 +27,9 @@ FORCES = (1, 1, -2, 0)
 SHORT = {"Nm": "N m", "Nmm": "N mm", "kNm": "kN m", "Nms": "N m s", "rpm": "turn/min"}
 """Products that are usually written as one word."""
 
+DEEPEST = 3
+"""Lists within each other that may hold numbers: a tensor has rows."""
+
 LONGEST_TEXT = 80
 """Characters of a number with its unit."""
 
@@ -181,13 +184,13 @@ class Units:
         own |= {LINE_DENSITY: mass.times(length, -1)}
         return own.get(quantity, quantity.units[0])
 
-    def in_si(self, value: Any, quantity: Quantity) -> Any:
+    def in_si(self, value: Any, quantity: Quantity, depth: int = DEEPEST) -> Any:
         """Numbers, texts with units, and lists of them in SI; whatever else it is stays for the reader to refuse."""
         if isinstance(value, str):
             number = read(value, quantity)
             return value if number is None else number
         if isinstance(value, Sequence):
-            return [self.in_si(entry, quantity) for entry in value]
+            return [self.in_si(entry, quantity, depth - 1) for entry in value] if depth else value
         if not self.named or isinstance(value, (bool, np.bool_)):
             return value
         if isinstance(value, np.ndarray) and not np.ma.isMaskedArray(value):
