@@ -56,6 +56,8 @@ PLACED_KINDS: Kinds = {
     **dict.fromkeys(("a", "d", "b", "y", "z"), LENGTH),
     **dict.fromkeys(("name", "joint", "parent", "type", "gear", "z_axis", "freedoms", "spring_curve")),
     "pitch": PITCH,
+    "compensated_mass": MASS,
+    "compensated_com": LENGTH,
     "rotor_inertia": INERTIA,
     "slender": {"rho": LINE_DENSITY, "mass": MASS, "payload": MASS, "hub": INERTIA, "length": LENGTH},
     "point_masses": {"mass": MASS, "at": LENGTH},

@@ -9,11 +9,9 @@ which URDF has not, as a comment. Where a name is taken already, or occurs twice
 
 from __future__ import annotations
 
-import math
 import re
-import warnings
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.errors import ModelError, VisualWarning
+from armwright.errors import ModelError
 from armwright.mechanism import FREEDOMS
 from armwright.model import xml
 from armwright.model.canonical import inverse, moved
@@ -31,15 +29,14 @@ from armwright.model.description import (
     Frame,
     JointModel,
     LinkModel,
-    Triple,
     cos_sin,
     six,
     tensor,
     triple,
 )
-from armwright.model.meshes import Outside, Places
 from armwright.model.tree import MOVING, Tree, TreeJoint, checked, few_enough, loop, parents_of
-from armwright.model.visual import SOLIDS, Box, Colour, Ellipsoid, Mesh, Shape, Visual, as_pose, lengths
+from armwright.model.urdf_parts import ROUND, Shown, origin_of
+from armwright.model.visual import Box, Ellipsoid, Mesh, Visual, lengths
 
 FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 """Characters that no XML document may hold, not even as numbers."""
@@ -47,9 +44,6 @@ FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 UNLIMITED = 1e6
 """Effort and velocity of a joint whose limits are not known; URDF wants numbers there."""
 
-
-ROUND = {"sphere": ("radius",), "cylinder": ("radius", "length"), "capsule": ("radius", "length")}
-"""The attributes of round shapes."""
 
 SIX = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 
@@ -80,7 +74,7 @@ def tree_of(root: xml.Element, packages: Mapping[str, str | Path] | None = None,
         )
     few_enough(len(root.all("joint")), root.file)
     links: dict[str, LinkModel] = {}
-    shown = _Shown(root, packages) if visuals else None
+    shown = Shown(root, packages) if visuals else None
     for element in root.all("link"):
         link = _read_link(element, tuple(shown.on(element)) if shown else ())
         if link.name in links:
@@ -117,116 +111,6 @@ def _read_link(element: xml.Element, visuals: tuple[Visual, ...]) -> LinkModel:
         inertial.need("mass").fail(f"mass = {mass!r} is negative")
     turned = own if np.array_equal(T[:3, :3], np.eye(3)) else T[:3, :3] @ own @ T[:3, :3].T
     return LinkModel(name, mass, triple(T[:3, 3]), tensor(six(turned)), visuals)
-
-
-class _Shown:
-    """The visuals of a document being read. What only collides is not kept; the names of its meshes are checked."""
-
-    def __init__(self, root: xml.Element, packages: Mapping[str, str | Path] | None) -> None:
-        self.places = Places.around(root.file, packages)
-        self.colours: dict[str, Colour | None] = {}
-        self.surplus: list[xml.Element] = []
-        for material in root.all("material"):
-            self._colour(material)
-
-    def on(self, link: xml.Element) -> Iterator[Visual]:
-        """Those of a link, in its frame."""
-        for element in link.all("collision"):
-            for mesh in (mesh for geometry in element.all("geometry") for mesh in geometry.all("mesh")):
-                self._name(mesh)
-        for element in link.all("visual"):
-            material, shape = self._first(element, "material"), self._shape(element)
-            colour = self._colour(material) if material is not None else None
-            if shape is not None:
-                yield Visual(shape, as_pose(origin_of(element)), colour, element.attributes.get("name", ""))
-
-    def _first(self, element: xml.Element, tag: str) -> xml.Element | None:
-        """The first child of that name, which counts: in many files a visual has two materials."""
-        found = element.all(tag)
-        self.surplus += found[1:]
-        return found[0] if found else None
-
-    def tell(self, file: str) -> None:
-        """A warning of what is left out because there is more than one."""
-        if self.surplus:
-            first, count = self.surplus[0], len(self.surplus)
-            more = f" and {count - 1} more such element{'s' if count > 2 else ''}" if count > 1 else ""
-            text = f"{file}, line {first.line}: a second <{first.tag}> in one element{more}; the first of each counts"
-            warnings.warn(text, VisualWarning, stacklevel=5)
-
-    def _colour(self, material: xml.Element) -> Colour | None:
-        """Of a material that is defined here, or was first under this name."""
-        name, color = material.attributes.get("name", ""), self._first(material, "color")
-        if color is None:
-            return self.colours.get(name)
-        opaque = len(color.attributes.get("rgba", "").split()) == 3
-        rgba = color.vector("rgba", (0.5, 0.5, 0.5, 1.0), 3 if opaque else 4)
-        colour = (rgba[0], rgba[1], rgba[2], 1.0 if opaque else rgba[3])
-        if name:
-            self.colours.setdefault(name, colour)
-        return colour
-
-    def _shape(self, element: xml.Element) -> Shape | None:
-        geometry = self._first(element, "geometry")
-        for shape in geometry.children if geometry else ():
-            if shape.tag == "mesh":
-                return Mesh(self._name(shape), scale_of(shape), self.places)
-            if shape.tag == "box":
-                size = shape.vector("size", (0.0, 0.0, 0.0))
-                if min(size) < 0:
-                    shape.fail(f"size = {shape.attributes['size']!r} has a negative length")
-                return SOLIDS["box"](*size)
-            if shape.tag in ROUND:
-                return SOLIDS[shape.tag](*(_length(shape, name) for name in ROUND[shape.tag]))
-        return None
-
-    def _name(self, mesh: xml.Element) -> str:
-        try:
-            return self.places.kept(mesh.text_of("filename"))
-        except Outside as error:
-            mesh.fail(str(error))
-
-
-def scale_of(mesh: xml.Element) -> Triple:
-    """The scale of a mesh, three numbers; some files have one for all."""
-    if len(mesh.attributes.get("scale", "").split()) == 1:
-        [x] = mesh.vector("scale", (), 1)
-        return x, x, x
-    return triple(mesh.vector("scale", (1.0, 1.0, 1.0)))
-
-
-def _length(shape: xml.Element, name: str) -> float:
-    value = shape.number(name)
-    if value < 0:
-        shape.fail(f"{name} = {value!r} is negative")
-    return value
-
-
-def origin_of(element: xml.Element) -> Array:
-    """The <origin> in an element as a transform; without one, none."""
-    T: Array = np.eye(4)
-    origin = element.one("origin")
-    if origin is not None:
-        T[:3, 3] = origin.vector("xyz", (0.0, 0.0, 0.0))
-        T[:3, :3] = _quaternion(origin) if "quat_xyzw" in origin.attributes else _angles(origin)
-    return T
-
-
-def _angles(origin: xml.Element) -> Array:
-    return xml.rotation_xyz(*origin.vector("rpy", (0.0, 0.0, 0.0)))
-
-
-def _quaternion(origin: xml.Element) -> Array:
-    """The rotation by URDF 1.2's other attribute."""
-    from armwright.model.mjcf.pose import rotation  # noqa: PLC0415  (MJCF is written with what is here)
-
-    if "rpy" in origin.attributes:
-        origin.fail("both rpy and quat_xyzw; expected one of them")
-    x, y, z, w = origin.vector("quat_xyzw", (), 4)
-    length = math.hypot(x, y, z, w)
-    if abs(length - 1) > 1e-6:
-        origin.fail(f"quat_xyzw has the length {length:.9g}; expected a unit quaternion: divide it by its length")
-    return rotation(np.array([w, x, y, z]))
 
 
 def _read_joint(element: xml.Element, rotors: dict[str, float]) -> TreeJoint:
