@@ -1,12 +1,14 @@
 """Units of a file and of single numbers: the same robot to the last bit, or an error that says which unit fits."""
 
 import math
+import tomllib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import armwright as aw
+from armwright import scenario
 from armwright.check import check, fix
 from armwright.model import toml, units
 from armwright.model.bodies import BASE_KEYS, SLENDER_KEYS
@@ -14,6 +16,7 @@ from armwright.model.in_si import BODY_KINDS, PLACED_KINDS, TOP_KINDS, VISUAL_KI
 from armwright.model.loop import KEYS as LOOP_KEYS
 from armwright.model.rows import DRIVE, KEYS
 from armwright.model.visual import KEYS as VISUAL_KEYS
+from armwright.schema import schema
 
 METRES = """convention = "modified"
 gravity = [0.0, 0.0, -9.81]
@@ -172,6 +175,32 @@ def test_a_file_in_other_units_is_the_same_robot_to_the_last_bit(text: str, tmp_
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize("text", [METRES, IN_MILLIMETRES, WITH_TEXTS], ids=["SI", "units of the file", "texts"])
+def test_an_editor_finds_nothing_wrong_with_units(text: str) -> None:
+    validator = pytest.importorskip("jsonschema").Draft7Validator(schema("robot"))
+    assert [error.message for error in validator.iter_errors(tomllib.loads(text))] == []
+
+
+def test_a_slender_link_has_units() -> None:
+    row = {"type": "revolute", "alpha": 0, "a": 0.25, "d": 0.1}
+    slide = {**row, "type": "prismatic", "theta": 0}
+    rods = [
+        {"mass": 1.2, "payload": 0.3, "hub": 0.001},
+        {"rho": 2.5, "length": 0.4, "hub": [0.001, 0.002, 0.003, 0, 0, 0]},
+    ]
+    other = [
+        {"mass": 1200, "payload": "300 g", "hub": 1000},
+        {"rho": 2.5, "length": 400, "hub": [1000, "20 kg cm^2", "3e6 g mm^2", 0, 0, 0]},
+    ]
+    in_metres = [{**row, "slender": rods[0]}, {**slide, "slender": rods[1]}]
+    in_millimetres = [
+        {**row, "a": 250, "d": 100, "slender": other[0]},
+        {**slide, "a": 250, "d": 100, "slender": other[1]},
+    ]
+    both = aw.Robot.from_dh(in_millimetres, "standard", units=["mm", "g", "kg mm^2"])
+    assert both == aw.Robot.from_dh(in_metres, "standard")
+
+
 @pytest.mark.parametrize(
     ("units", "scale"),
     [("mm", 1e3), ({"length": "cm"}, 1e2), (["mm"], 1e3), ({"length": "in", "mass": "kg"}, 1 / 0.0254)],
@@ -291,6 +320,16 @@ def test_limits_of_the_drives_have_units() -> None:
 def test_what_is_held_has_units() -> None:
     arm = aw.load("rr")
     assert arm.with_payload("350 g", ["12.3 mm", 0, 0]).payload == arm.with_payload(0.35, [0.0123, 0, 0]).payload
+
+
+def test_what_a_scenario_holds_has_units(tmp_path: Path) -> None:
+    start = 'robot = "rr"\nduration = 0.1\nq0 = [0, 0]\n'
+    (tmp_path / "motion.toml").write_text(start + 'payload = {mass = "350 g", com = ["12.3 mm", 0, 0]}\n')
+    expected = aw.load("rr").with_payload(0.35, [0.0123, 0, 0]).payload
+    assert scenario.read(tmp_path / "motion.toml").robot.payload == expected
+    (tmp_path / "motion.toml").write_text(start + 'payload = {mass = "350 mm"}\n')
+    with pytest.raises(aw.ArmwrightError, match="'mm' is a unit of a length; expected a mass such as '250 g'"):
+        scenario.read(tmp_path / "motion.toml")
 
 
 @pytest.mark.parametrize("name", ["limits", "inertia", "alpha"])
