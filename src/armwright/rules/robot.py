@@ -18,8 +18,8 @@ from armwright.rules.facts import AngleFacts, BodyFacts, JointFacts, RobotFacts,
 from armwright.rules.problem import SEVERITIES, Problem
 from armwright.rules.whole import HEAVY, NEAR_TOOL
 
-SMALL = 0.01
-"""Metres: what is held may be as small, however far from the tool."""
+SMALL = 1e-5
+"""Metres: what is held may be as small, nearly a point, however far from the tool."""
 
 FARTHER = 3.0
 """Of two middle sizes, how much the upper one may be above the lower and still be usual."""
@@ -41,7 +41,15 @@ def of_payload(robot: Description) -> list[Problem]:
     held = robot.payload
     if held is None or not (math.hypot(*held.com) > NEAR_TOOL or held.mass > HEAVY or np.any(held.inertia)):
         return []  # whatever the robot is, no rule is broken
-    return [problem for problem in problems(robot) if problem.where == "payload" and problem.severity != "note"]
+    with np.errstate(all="ignore"):
+        facts = facts_of(robot)
+        found = [*(_tensor_of(facts.payload) if facts.payload else ()), *broken(facts)]
+    return [problem for problem in found if problem.where == "payload" and problem.severity != "note"]
+
+
+def _tensor_of(held: BodyFacts) -> Iterator[Problem]:
+    """What is wrong with the tensor of what is held, if it has one; a point is fine."""
+    return broken(replace(held, off=0.0)) if np.any(held.inertia) else iter(())
 
 
 def _found(robot: Description) -> list[Problem]:
@@ -50,9 +58,8 @@ def _found(robot: Description) -> list[Problem]:
     bodies = dict(zip(robot.carriers, facts.bodies, strict=True))
     for i, (joint, angles) in enumerate(zip(facts.joints, _angles(robot), strict=True)):
         parts += joint, *angles, *([bodies[i]] if i in bodies else [])
-    if facts.payload is not None and np.any(facts.payload.inertia):
-        parts.append(replace(facts.payload, off=0.0))
     found = [problem for part in parts for problem in broken(part)]
+    found += _tensor_of(facts.payload) if facts.payload is not None else ()
     known = {(problem.kind, problem.where) for problem in found}
     return fair(found + [p for p in (*broken(robot), *broken(facts)) if (p.kind, p.where) not in known])
 
