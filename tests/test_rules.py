@@ -200,7 +200,6 @@ def test_a_centre_of_mass_on_any_joint_is_judged(kind: str) -> None:
             (2.0, [0, 0, 120]),
             r"payload: its centre of mass is 120 m from the tool of a robot that reaches some .*; milli",
         ),
-        ((2000.0, [0, 0, 0.12]), r"payload: its mass is 2000 kg, and the robot weighs 17.7 kg; grams\?"),
         (
             (2.0, [0, 0, 0.12], np.eye(3) * 4e3),
             r"payload: its inertia \(4e\+03 kg m\^2\) is far too large for 2 kg",
@@ -215,6 +214,12 @@ def test_what_is_held_in_other_units_is_told_at_once(payload: tuple, message: st
     for path, written in (("a.urdf", arm.to_urdf), ("a.xml", arm.to_mjcf)):
         written(tmp_path / path)
         assert len(sized(check(tmp_path / path, prove_it=False).findings)) == 1
+
+
+def test_a_payload_in_grams_is_told_when_its_robot_is_loaded(tmp_path: Path) -> None:
+    """Not by with_payload: whoever looks for the most that a robot can hold tries any mass."""
+    UR5E.with_payload(2000.0, [0, 0, 0.12]).to_toml(tmp_path / "robot.toml")
+    assert "payload: its mass is 2000 kg, and the robot weighs 17.7 kg; grams?" in warned(tmp_path / "robot.toml")[1]
 
 
 def test_what_real_arms_hold_raises_no_alarm() -> None:

@@ -16,7 +16,7 @@ from armwright.rules.bodies import LONGEST, astray
 from armwright.rules.book import Part, broken, fair
 from armwright.rules.facts import AngleFacts, BodyFacts, JointFacts, RobotFacts, minor
 from armwright.rules.problem import SEVERITIES, Problem
-from armwright.rules.whole import HEAVY, NEAR_TOOL
+from armwright.rules.whole import NEAR_TOOL
 
 SMALL = 1e-5
 """Metres: what is held may be as small, nearly a point, however far from the tool."""
@@ -37,14 +37,15 @@ def problems(robot: Description) -> list[Problem]:
 
 
 def of_payload(robot: Description) -> list[Problem]:
-    """What is wrong or suspicious about what a robot holds."""
+    """What is wrong or suspicious about where and what a robot's payload is; any mass may be tried."""
     held = robot.payload
-    if held is None or not (math.hypot(*held.com) > NEAR_TOOL or held.mass > HEAVY or np.any(held.inertia)):
+    if held is None or not (math.hypot(*held.com) > NEAR_TOOL or np.any(held.inertia)):
         return []  # whatever the robot is, no rule is broken
     with np.errstate(all="ignore"):
         facts = facts_of(robot)
-        found = [*(_tensor_of(facts.payload) if facts.payload else ()), *broken(facts)]
-    return [problem for problem in found if problem.where == "payload" and problem.severity != "note"]
+        found = [*(_tensor_of(facts.payload) if facts.payload else ())]
+        found += [problem for problem in broken(facts) if problem.kind == "centre of mass outside"]
+    return [problem for problem in found if problem.severity != "note"]
 
 
 def _tensor_of(held: BodyFacts) -> Iterator[Problem]:
