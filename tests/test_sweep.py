@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -25,9 +26,11 @@ import armwright as aw
 from armwright.cli import app
 from armwright.errors import InputError, ModelError
 from armwright.files import Directory
+from armwright.sweep import clouds
 from armwright.sweep.chunks import compute, one, readied
 from armwright.sweep.design import DISTRIBUTIONS, DRAWN, design_of
 from armwright.sweep.engine import sweep
+from armwright.sweep.labels import label_of
 from armwright.sweep.measures import MEASURES
 from armwright.sweep.ready import ready
 from armwright.sweep.schedule import in_turn
@@ -607,6 +610,7 @@ def test_the_command_runs_goes_on_and_reports(tmp_path: Path, monkeypatch: pytes
     assert "report.html" in said("study_results", "--report")
     page = Path("study_results/report.html").read_text()
     assert "armwright sweep study_results --row" in page and "Spearman" in page
+    assert re.search(r"peak torque</td><td[^>]*>joint1</td><td[^>]*>N m</td>", page) and "peak_torque1" not in page
     assert json.loads(said("study_results", "--row", "37", "--json"))["row"] == 37
     assert Path("row_37.parquet").exists()
     for words, message in (
@@ -651,3 +655,24 @@ def test_what_is_no_folder_and_no_part_is_told(study: aw.Study, tmp_path: Path) 
             study.run(wrong)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="expected which part of how many"):
         study.run(tmp_path, part="1/2")
+
+
+def test_columns_are_named_by_measure_joint_and_unit() -> None:
+    stanford, dog = aw.load("stanford"), aw.load("anymal_c")
+    for column, named in (
+        ("peak_torque1", f"peak torque of {stanford.joints[0].name}, N m"),
+        ("peak_torque3", f"peak torque of {stanford.joints[2].name}, N"),
+        ("rms_speed3", f"RMS speed of {stanford.joints[2].name}, m/s"),
+        ("final_q3", f"final q of {stanford.joints[2].name}, m"),
+        ("mass_condition", "mass condition"),
+        ("worst_gap", "worst_gap"),
+        ("mine.q2", "mine.q2"),
+    ):
+        assert str(label_of(stanford, column)) == named
+    assert str(label_of(dog, "final_q7")) == "final q, entry 7"
+    assert label_of(dog, "work18").joint == dog.joints[17].name
+
+
+def test_a_part_of_the_rollouts_is_not_none_nor_all_by_rounding() -> None:
+    shown = [clouds.share_text(x) for x in (0.0, 1e-7, 0.123456, 1.0, 1 - 1e-7)]
+    assert shown == ["none", "1e-05 %", "12.3 %", "all", "more than 99.9 %"]

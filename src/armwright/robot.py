@@ -207,6 +207,28 @@ class Robot(Description):
 
         return plot_robot(self, q, ax)
 
+    def picture(
+        self,
+        path: str | Path,
+        q: ArrayLike | None = None,
+        size: tuple[int, int] = (1280, 720),
+        azimuth: float = -55.0,
+        elevation: float = 18.0,
+    ) -> Path:
+        """Write a picture of the robot for slides, as PNG, at q or where it is neutral; return its path.
+
+        size                pixels
+        azimuth, elevation  degrees from which it is seen: around z, and above the floor
+        """
+        from armwright.scene.raster import Camera, Stage, write_picture  # noqa: PLC0415  (as for `plot`)
+
+        at = self.neutral if q is None else checked("q", q, (self.nq,), np.dtype(float), "one pose")
+        check_finite("q", at)
+        if at.ndim != 1:
+            raise InputError(f"q has shape {at.shape}; expected {self.nq} numbers, one pose")
+        camera = Camera(size, azimuth, elevation)
+        return write_picture(Stage(self, at[None], camera).draw(at), path)
+
     def with_gravity(self, gravity: ArrayLike) -> Robot:
         """The same robot under another gravity: the acceleration of free fall, in the world frame."""
         reader = Reader({"gravity": gravity}, lambda _key: "with_gravity")

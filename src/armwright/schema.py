@@ -209,13 +209,14 @@ def _kinds(
     return made
 
 
-def trajectory(begun: bool = False) -> Json:
-    """A motion; `begun`, one that need not say where it begins."""
+def trajectory(begun: bool = False, named: bool = False) -> Json:
+    """A motion; `begun`, one that need not say where it begins; `named`, one that may have a name."""
     kinds = {
         name: (kind.keys, [key for key in kind.needed if not (begun and key == kind.begin)])
         for name, kind in MOTIONS.items()
     }
-    return _kinds("type", "Which motion it is (docs/simulation.md).", kinds, MOVED)
+    meanings = {**MOVED, "name": (TEXT, "What tables and legends call it.")}
+    return _kinds("type", "Which motion it is (docs/simulation.md).", kinds, meanings, ("name",) if named else ())
 
 
 def torque() -> Json:
@@ -325,7 +326,7 @@ def size() -> Json:
         "objective": (TEXT, '"mass", "price" or "energy".'),
         "payloads": (held, "Kilograms, or tables with mass, com and inertia."),
         "brakes": (ANY, "Joints that have brakes."),
-        "motion": ({"type": "array", "items": trajectory(), "minItems": 1}, "Each as the [trajectory] of a scenario."),
+        "motion": ({"type": "array", "items": trajectory(named=True), "minItems": 1}, "As [trajectory] of a scenario."),
         "mounts": (TABLE, "By joint {link, point}: where actuators stand that are not on the link before."),
         "levers": (TABLE, "By joint {before, on, angle}: how a cylinder moves it."),
         "without_drives": (TABLE, "By link, kilograms of drives that the robot has in it already."),

@@ -172,8 +172,9 @@ def _show(run: Run, plan: Scenario, path: Path, wanted: Asked) -> dict[str, Any]
     out = console()
     held = f" {run.holding}" if run.holding else ""
     rows, title = _rows(run), f"{escape(run.robot.name)}{held}, {run.t[0]:g} to {run.t[-1]:g} s"
-    for columns in SPEEDS, TORQUES:
-        show_rows([tuple(row[k] for k in columns) for row in rows], title)
+    driven = [rows[0], *(rows[i + 1] for i in run.driven)]
+    for columns, listed in (SPEEDS, rows), (TORQUES, driven):
+        show_rows([tuple(row[k] for k in columns) for row in listed], title)
         title = ""
         out.print()
     for line in _circumstances(run, plan, wanted):

@@ -46,6 +46,7 @@ from armwright.formulations.quantities import (
     regressor,
 )
 from armwright.mechanism import Mechanism, Wrench
+from armwright.notebook import table
 
 
 @dataclass(frozen=True)
@@ -261,12 +262,23 @@ _QUANTITIES = (
 FORMULATIONS: tuple[Formulation, ...] = (*_TORQUES, *_MATRICES, *_ACCELERATIONS, *_BIASES, *_QUANTITIES)
 
 
-def formulations(problem: str | None = None) -> tuple[Formulation, ...]:
-    """Every formulation, or those of one problem."""
+class Listing(tuple[Formulation, ...]):
+    """Formulations, as a table in a notebook."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        heads = ("problem", "formulation", "after", "cost grows as", "chains only")
+        rows = [(f.problem, f.name, f.paper, f.order, "yes" if f.serial else "") for f in self]
+        return table(heads, rows)
+
+
+def formulations(problem: str | None = None) -> Listing:
+    """Return every formulation, or those of one problem."""
     if problem is None:
-        return FORMULATIONS
+        return Listing(FORMULATIONS)
     name = problem_of(problem).name
-    return tuple(f for f in FORMULATIONS if f.problem == name)
+    return Listing(f for f in FORMULATIONS if f.problem == name)
 
 
 def find(problem: str, name: str | None = None) -> Formulation:

@@ -67,7 +67,8 @@ def thinned(count: int, most: int) -> Array:
 def _facts(run: Any) -> Iterable[str]:
     """What was run: in the heading, a word and what is to be said of it."""
     s, arm = run.settings, run.robot
-    yield _fact("joints", str(arm.n))
+    base = " and a free base" if len(run.driven) < arm.n else ""
+    yield _fact("joints", f"{len(run.driven)}{base}")
     for phase in run.phases or (run,):
         if (held := phase.robot.payload) is not None:
             com = ", ".join(f"{x:.4g}" for x in held.com)
@@ -113,10 +114,12 @@ def _key(run: Any) -> str:
 
 
 def _joints(run: Any) -> Iterable[dict[str, Any]]:
-    """Names, units and colours, which are those of curves and of rings in the picture."""
+    """Names, units, colours of curves and of rings in the picture; a free base that nothing drives is hidden first."""
+    driven = set(run.driven)
     for i, joint in enumerate(run.robot.joints):
         unit, force = units(joint)
-        yield {"name": shown(joint.name), "unit": unit, "force": force, "colour": COLOURS[i % len(COLOURS)]}
+        colour = COLOURS[i % len(COLOURS)]
+        yield {"name": shown(joint.name), "unit": unit, "force": force, "colour": colour, "driven": i in driven}
 
 
 def units(joint: Any) -> tuple[str, str]:
@@ -206,11 +209,11 @@ TITLES = ("joint", "peak torque", "peak speed", "peak power", "position")
 def joint_table(run: Any) -> str:
     """Per joint as HTML: peaks, when, and the part of the limits they are as bars; what is beyond a limit marked."""
     head = "".join(f'<th scope="col">{name}</th>' for name in TITLES)
-    rows = "".join(_joint_row(run, i) for i in range(run.robot.n))
+    rows = "".join(_joint_row(run, i) for i in run.driven)
     table = (
         '<div class="scroll" tabindex="0" role="region" aria-label="The joints">'
         "<table><caption><h2>What it asks of the joints "
-        '<span class="soft jump-hint">an instant shows the robot there</span></h2></caption>'
+        '<span class="soft jump-hint">click a time to show the robot at that time</span></h2></caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
     found = (("Too weak", run.utilisation.too_weak), ("Too slow", run.utilisation.too_slow))
@@ -230,7 +233,7 @@ def _joint_row(run: Any, i: int) -> str:
         f"{tidy(use.peak_torque, '.3g')} {force}", use.peak_torque_at, words, use.torque, use.of_torque, use.too_weak
     )
     return (
-        f'<tr><th scope="row" title="{name}"><i class="dot"></i>{name}</th>'
+        f'<tr><th scope="row" title="{name}"><i class="dot" data-joint="{i}"></i>{name}</th>'
         f"{torque}{speed}<td>{tidy(np.abs(power).max(), '.3g')} W<small>RMS {tidy(mean_power, '.3g')} W</small></td>"
         f"{_extent(run.places[:, i], joint, unit)}</tr>"
     )

@@ -18,8 +18,8 @@ from armwright.algebra import Array
 from armwright.errors import InputError
 from armwright.files import write
 from armwright.model import toml
-from armwright.names import shown, tidy
-from armwright.notebook import box, table
+from armwright.names import shown
+from armwright.notebook import box
 from armwright.report.plot import COLOURS, Plot, per_joint
 from armwright.robot import Robot
 from armwright.simulation.audit import Audit, Deviation, audited
@@ -134,17 +134,19 @@ class Run:
 
     def _repr_html_(self) -> str:
         """For notebooks: peaks and what they are of the limits, the robot where the motion ends, and the torques."""
-        heads = ("joint", "peak torque", "at", "of limit", "peak speed", "at", "of limit")
-        rows, beyond = [], []
-        for i, use in enumerate(self.utilisation.joints):
-            torque, speed = use.units
-            strong = (f"{tidy(use.peak_torque, '.4g')} {torque}", f"{use.peak_torque_at:.4g} s", use.of_torque)
-            fast = (f"{tidy(use.peak_speed, '.4g')} {speed}", f"{use.peak_speed_at:.4g} s", use.of_speed)
-            rows.append((use.joint, *strong, *fast))
-            beyond += [(i, k) for k, wrong in ((3, use.too_weak), (6, use.too_slow)) if wrong]
-        torques = Plot("Torque", "t, s", "N m or N", per_joint(self.t, self.tau), width=520, height=260)
-        picture = f'<div style="width:420px">{torques.svg()}</div>' if self.robot.n <= len(COLOURS) else ""
-        return box(repr(self)[1:-1], table(heads, rows, beyond), picture)
+        places = self.driven
+        joints = [self.robot.joints[i] for i in places]
+        unit = " or ".join(sorted({"N" if joint.prismatic else "N m" for joint in joints}, reverse=True))
+        curves = per_joint(self.t, self.tau, places, [shown(joint.name) for joint in self.robot.joints])
+        torques = Plot("Torque", "t, s", unit, curves, width=520, height=260)
+        picture = f'<div style="width:420px">{torques.svg()}</div>' if len(places) <= len(COLOURS) else ""
+        return box(repr(self)[1:-1], self.utilisation.html(places), picture)
+
+    @property
+    def driven(self) -> list[int]:
+        """The places of the joints that a table of torques shows: not those of a free base on which nothing acts."""
+        acting = np.abs(self.tau).max(axis=0, initial=0.0) > 0
+        return [i for i, joint in enumerate(self.robot.joints) if joint.kind != "free" or acting[i]]
 
     def plot(self, what: Sequence[str] | str = ("q", "qd", "tau", "energy"), joints: Any = None) -> Any:
         """A figure of matplotlib: a chart for each of q, qd, qdd, tau, power, energy; of all joints, or of some."""
@@ -224,6 +226,26 @@ class Run:
             return write(path, text)
         except (OSError, TypeError, ValueError) as error:
             raise InputError(f"cannot write the page to {path!r}: {error}") from None
+
+    def to_video(
+        self,
+        path: str | Path,
+        size: tuple[int, int] = (1280, 720),
+        rate: float = 25.0,
+        speed: float = 1.0,
+        azimuth: float = -55.0,
+        elevation: float = 18.0,
+    ) -> Path:
+        """Write the motion as a film for slides, GIF or MP4 (by ffmpeg); return its path.
+
+        size                pixels
+        rate                pictures a second
+        speed               seconds of the motion that go by in a second of the film
+        azimuth, elevation  degrees from which it is seen: around z, and above the floor
+        """
+        from armwright.simulation.film import film  # noqa: PLC0415  (Pillow is wanted by those who want films)
+
+        return film(self, path, size, rate, speed, (azimuth, elevation))
 
     def view(
         self, *others: Run, host: str = "127.0.0.1", port: int | None = None, browser: bool | None = None

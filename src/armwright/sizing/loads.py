@@ -11,7 +11,7 @@ same masses.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -69,10 +69,10 @@ class JointLoad:
 
 
 def loads(
-    robot: Robot, motions: Sequence[Trajectory], payloads: Sequence[Robot], places: Sequence[Mount], samples: int
+    robot: Robot, named: Mapping[str, Trajectory], payloads: Sequence[Robot], places: Sequence[Mount], samples: int
 ) -> tuple[JointLoad, ...]:
-    """The loads of all joints; `payloads` are the robot holding this and that."""
-    cases = [(motion, held) for held in payloads for motion in motions]
+    """The loads of all joints along motions by their names; `payloads` are the robot holding this and that."""
+    cases = [(motion, held) for held in payloads for motion in named.values()]
     size = samples + 1
     times = [np.linspace(motion.start, motion.end, size) for motion, _ in cases]
     states = [np.stack(motion(t)) for (motion, _), t in zip(cases, times, strict=True)]
@@ -80,7 +80,8 @@ def loads(
     qd = settled(qd, np.abs(qd).max())
     still = np.zeros_like(q)
     spans = tuple(slice(i * size, (i + 1) * size) for i in range(len(cases)))
-    titles = tuple(_title(k, motions, held, payloads) for held in payloads for k in range(len(motions)))
+    loaded = _payload_titles(payloads)
+    titles = tuple(", ".join(filter(None, (name, mass))) for mass in loaded for name in named)
     weights = np.ones(size)
     weights[[0, -1]] = 0.5
     bare = [(held.with_rotors(0.0), span) for (_, held), span in zip(cases, spans, strict=True)]
@@ -116,11 +117,12 @@ def loads(
     return tuple(made)
 
 
-def _title(k: int, motions: Sequence[Trajectory], held: Robot, payloads: Sequence[Robot]) -> str:
-    """What a curve of a case is called: which motion, and holding what, where there are several."""
-    mass = 0.0 if held.payload is None else held.payload.mass
-    parts = [f"motion {k + 1}" if len(motions) > 1 else "", f"{mass:g} kg" if len(payloads) > 1 else ""]
-    return ", ".join(filter(None, parts)) or "motion"
+def _payload_titles(payloads: Sequence[Robot]) -> list[str]:
+    """What payloads are called where there are several: their masses, with a number where these are the same."""
+    masses = [f"{0.0 if held.payload is None else held.payload.mass:g} kg" for held in payloads]
+    if len(masses) == 1:
+        return [""]
+    return [f"payload {k + 1}, {mass}" if masses.count(mass) > 1 else mass for k, mass in enumerate(masses)]
 
 
 def _joined(parts: Sequence[Array]) -> Array:
