@@ -562,3 +562,25 @@ def test_load_reads_it() -> None:
         warnings.simplefilter("ignore", ModelWarning)
         arm = aw.load(path)
     assert [joint.name for joint in arm.joints] == ["a", "b", "c"] and arm.joint_types == "RPR"
+
+
+PEDESTAL = """<mujoco><worldbody><body name="pedestal" pos="0.3 0 0.5"><geom type="box" size="0.1 0.1 0.5" mass="40"/>
+<body name="arm" pos="0 0 0.5"><joint name="j" axis="0 1 0"/><geom type="box" size="0.3 0.05 0.05" pos="0.3 0 0" mass="2"/>
+<body name="tool" pos="0.6 0 0"><geom type="box" size="0.1 0.1 0.1" mass="1"/></body></body></body></worldbody></mujoco>"""
+
+
+def test_what_stands_still_has_no_part_in_centre_of_mass_and_potential_energy(tmp_path: Path) -> None:
+    """MuJoCo counts the bodies that are welded to its world: the difference is theirs, and constant."""
+    (tmp_path / "robot.xml").write_text(PEDESTAL)
+    arm = aw.load(tmp_path / "robot.xml")
+    model = mujoco.MjModel.from_xml_string(PEDESTAL)
+    model.opt.enableflags |= mujoco.mjtEnableBit.mjENBL_ENERGY
+    data = mujoco.MjData(model)
+    pedestal, at = 40.0, np.array([0.3, 0.0, 0.5])
+    for angle in (0.0, 0.4, -1.3):
+        data.qpos[:] = angle
+        mujoco.mj_forward(model, data)
+        moving = 3.0 * arm.center_of_mass([angle])
+        close((moving + pedestal * at) / (3.0 + pedestal), data.subtree_com[0], 1e-14)
+        close(arm.center_of_mass([angle]), data.subtree_com[model.body("arm").id], 1e-14)
+        close(arm.potential_energy([angle]) + pedestal * 9.81 * at[2], data.energy[0], 1e-14)

@@ -270,3 +270,57 @@ def test_a_file_of_a_tree_is_checked(tmp_path: Path) -> None:
     assert {f.where: f.line for f in report.findings if f.severity == "warning"} == {"base_link": 6}
     path.write_text(random_tree(8, 5).to_toml())
     assert not [finding for finding in check(path, prove_it=False).findings if finding.severity == "error"]
+
+
+def turned(rng: np.random.Generator, alpha: float, gamma: float) -> dict:
+    """A placement, with a body that could be."""
+    a, y, z, d, theta = rng.uniform(-0.5, 0.5, 5).tolist()
+    inertia = [0.12, 0.15, 0.2, 0.01, -0.02, 0.03]
+    body = {"mass": float(rng.uniform(1, 2)), "com": rng.uniform(-0.2, 0.2, 3).tolist(), "inertia": inertia}
+    return {"type": "revolute", "alpha": alpha, "gamma": gamma, "a": a, "y": y, "z": z, "d": d, "theta": theta, **body}
+
+
+@pytest.mark.parametrize(
+    ("alpha", "gamma"), [(0.7, -1.2), (-2.5, 2.9), (0.4, 0.0), ("pi/2", "pi/2"), ("-pi/2", "pi/2"), ("pi", "-pi/2")]
+)
+@pytest.mark.usefixtures("uncompiled")
+def test_a_table_with_a_universal_joint_is_the_robot_that_the_docs_describe(alpha: float, gamma: float) -> None:
+    """Against Pinocchio's composite of a joint about z and one about x: the data stand in the frame behind both."""
+    pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed")
+    rng = np.random.default_rng(5)
+    first = {**turned(rng, 0.3, 0.2), "type": "universal", "name": "cross"}
+    rows = [first, turned(rng, alpha, gamma), {**turned(rng, alpha, gamma), "parent": "cross"}]
+    rows[2] |= {"type": "ball", "name": "ball"}
+    seven = [0.1, 0.2, 0.3, 0.5, -0.5, 0.5, 0.5]
+    arm = aw.Robot.from_dh(rows, "modified", frames=[{"name": "camera", "link": "cross", "pose": seven}])
+
+    both = pin.JointModelComposite(pin.JointModelRZ())
+    both.addJoint(pin.JointModelRX(), pin.SE3.Identity())
+    model = pin.Model()
+    for row, joint, parent in zip(rows, (both, pin.JointModelRZ(), pin.JointModelSpherical()), (0, 1, 1), strict=True):
+        alpha_, gamma_ = (
+            aw.Robot.from_dh([{**ROW, "alpha": row[k]}], "modified").joints[0].alpha for k in ("alpha", "gamma")
+        )
+        at = pin.SE3(pin.utils.rotate("z", gamma_), np.zeros(3))
+        at *= pin.SE3(pin.utils.rotate("x", alpha_), np.array([row["a"], row["y"], row["z"]]))
+        at *= pin.SE3(pin.utils.rotate("z", row["theta"]), np.array([0, 0, 0.0]))
+        at *= pin.SE3(np.eye(3), np.array([0, 0, row["d"]]))
+        k = model.addJoint(parent, joint, at, f"{parent} {row['type']}")
+        xx, yy, zz, xy, xz, yz = row["inertia"]
+        tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        model.appendBodyToJoint(k, pin.Inertia(row["mass"], np.array(row["com"]), tensor), pin.SE3.Identity())
+    data = model.createData()
+    q, (qd, qdd) = arm.unit(rng.uniform(-1, 1, arm.nq)), rng.uniform(-1, 1, (2, arm.n))
+    close(arm.inverse_dynamics(q, qd, qdd), pin.rnea(model, data, q, qd, qdd), 1e-13)
+    pin.forwardKinematics(model, data, q)
+    camera = data.oMi[1] * pin.XYZQUATToSE3(np.array(seven))
+    close(arm.forward_kinematics(q, frame="camera"), camera.homogeneous, 1e-14)
+    text = arm.to_toml()
+    assert aw.Robot.from_fields(toml.parse(text)) == arm and 'z_axis = "second"' in text
+
+
+def test_the_axis_of_a_universal_joint_is_checked() -> None:
+    with pytest.raises(aw.ModelError, match="z_axis = 'third'; expected 'first' or 'second'"):
+        aw.Robot.from_dh([{**ROW, "type": "universal", "z_axis": "third"}], "modified")
+    with pytest.raises(aw.ModelError, match="z_axis is for universal joints; this one is revolute"):
+        aw.Robot.from_dh([{**ROW, "z_axis": "first"}], "modified")

@@ -54,7 +54,7 @@ from armwright.model.unit import checked_unit
 from armwright.model.values import Reader, as_transform
 from armwright.names import shown
 from armwright.notebook import box
-from armwright.rules.robot import impossible
+from armwright.rules.robot import of_payload
 from armwright.rules.table import doubtful_units
 
 if TYPE_CHECKING:
@@ -105,9 +105,11 @@ class Robot(Description):
         frames: Sequence[Mapping[str, Any]] = (),
         floating: bool = False,
         base_link: Mapping[str, Any] | None = None,
+        units: str | Sequence[str] | Mapping[str, str] | None = None,
     ) -> Robot:
         """A robot from a DH table: one mapping per joint, as documented in `docs/notation.md`.
 
+        `units` are those of the numbers, such as "mm" or {"length": "mm", "angle": "deg"}; SI and radians by default.
         A row may hang on any `parent` before it. `tip` is the link that holds the tool, `frames` are further ones of
         interest, each {name, link, pose}. If `floating`, the base moves freely and is the body `base_link`.
 
@@ -124,11 +126,11 @@ class Robot(Description):
         data = {
             "name": name, "convention": convention, "link": rows, "gravity": gravity, "base": base, "tool": tool,
             "payload": payload, "source": source, "licence": licence, "accept": accept, "tip": tip,
-            "frame": frames, "floating": floating, "base_link": base_link,
+            "frame": frames, "floating": floating, "base_link": base_link, "units": units,
         }  # fmt: skip
         read = toml.fields(data, lambda *_place: "", f"robot {name!r}")
         robot, table = cls.from_fields(read), read.table
-        wrong = [p for p in doubtful_units(table.written, table.centres) if p.severity != "note"]
+        wrong = [p for p in doubtful_units(robot, table.written) if p.severity != "note"]
         if told := [problem for problem in wrong if not problem.accepted_by(robot)]:
             warnings.warn(f"robot {name!r}: " + "; ".join(told), ModelWarning, stacklevel=2)
         return robot
@@ -269,7 +271,7 @@ class Robot(Description):
         """
         body = {"mass": mass, "com": com, "inertia": inertia}
         payload = toml.make_payload(body, lambda _key: "with_payload")
-        for problem in impossible(payload):
+        for problem in of_payload(replace(self, payload=payload)):
             warnings.warn(problem, ModelWarning, stacklevel=2)
         return replace(self, payload=payload.beside(self.payload) if beside and self.payload else payload)
 

@@ -13,6 +13,8 @@ from armwright.arrays import masked
 from armwright.errors import InputError, unknown
 from armwright.mechanism import FREEDOMS
 from armwright.model.description import Description, JointModel, parted
+from armwright.model.in_si import drive_kinds, table_in_si
+from armwright.model.units import INERTIA, SI
 from armwright.model.values import Reader
 
 D = TypeVar("D", bound=Description)
@@ -86,13 +88,19 @@ def with_drives(robot: D, where: str, **given: Any) -> D:
         without = () if field in FOR_BALLS_TOO else tuple(row.name for row in robot.rows if row.kind in FREEDOMS)
         for name, own in _by_name(robot, where, key, value, without).items():
             joint = next(row for row in robot.rows if row.name == name)
-            row = Reader({key: own}, lambda _key, name=name: f"{where}, {name}")  # type: ignore[misc]
+            row = _reader(key, own, joint, f"{where}, {name}")
             if name in without and own is None:
                 continue
             if name in without and field == "limits":
                 row.fail(key, f"{key} = {own!r}: a {joint.kind} joint has no limits; expected None")
             changes.setdefault(name, {})[field] = read(row, joint)
     return robot.each_joint(lambda joint: replace(joint, **changes.get(joint.name, {})))
+
+
+def _reader(key: str, value: Any, joint: JointModel, where: str) -> Reader:
+    """One number of a joint, which may be a text with its unit."""
+    kinds = {key: {**drive_kinds(not joint.prismatic), "rotor_inertia": INERTIA}.get(READ[key][0])}
+    return Reader(table_in_si({key: value}, kinds, SI, lambda _key: where), lambda _key: where)
 
 
 def _by_name(robot: Description, where: str, key: str, value: Any, without: Sequence[str]) -> dict[str, Any]:

@@ -19,10 +19,10 @@ DRIVE = ("limits", "max_velocity", "max_torque", "viscous", "coulomb", "smooth",
 BALL_DRIVE = tuple(key for key in DRIVE if key not in ("limits", "spring_curve"))
 """Of the freedoms of a joint whose position is a quaternion: it has no limits, and its spring no curve."""
 MIMIC = ("joint", "factor", "offset", "curve")
-FURTHER = ("parent", "gamma", "y", "z", "pitch", "freedoms")
+FURTHER = ("parent", "gamma", "y", "z", "pitch", "freedoms", "z_axis")
 """Keys of the modified convention only: of trees, of general placements, and of joints of several freedoms."""
 KEYS = ("name", "joint", "parent", "type", "gamma", "alpha", "a", "y", "z", "d", "b", "theta", "pitch", *BODY, *DRIVE,
-        "mimic", "freedoms", "visuals")  # fmt: skip
+        "mimic", "freedoms", "z_axis", "visuals")  # fmt: skip
 
 VARIABLE = {
     "revolute": ("theta",),
@@ -37,10 +37,11 @@ VARIABLE = {
 
 @dataclass(frozen=True)
 class Row:
-    """A joint as it is written, and its freedoms."""
+    """A joint as it is written, and its freedoms; `z_axis` says which axis of a universal joint its data have as z."""
 
     written: JointModel
     freedoms: tuple[JointModel, ...]
+    z_axis: str = ""
 
 
 def row_of(row: Reader, i: int, convention: str) -> Row:
@@ -66,7 +67,15 @@ def row_of(row: Reader, i: int, convention: str) -> Row:
             row.fail("freedoms", f"a {kind} joint has one freedom: write {', '.join(DRIVE[:2])}, ... in the row itself")
         joint = _driven(row, placed)
         return Row(joint, (joint,))
-    return Row(replace(placed, kind=kind), _several(row, kind, placed))
+    return Row(replace(placed, kind=kind), _several(row, kind, placed), _z_axis(row) if kind == "universal" else "")
+
+
+def _z_axis(row: Reader) -> str:
+    """The axis of a universal joint that is z of the frame its link data are in: "first" (by default) or "second"."""
+    axis = row.text("z_axis", "first")
+    if axis not in ("first", "second"):
+        row.fail("z_axis", f"z_axis = {axis!r}; expected 'first' or 'second'")
+    return axis
 
 
 def _check_keys(row: Reader, convention: str, shift: str) -> None:
@@ -87,6 +96,8 @@ def _kind(row: Reader, convention: str) -> str:
         row.fail("type", f"a {kind} joint is written in the modified convention; {convention} has {', '.join(PLAIN)}")
     if "pitch" in row.data and kind != "helical":
         row.fail("pitch", f"pitch is for helical joints; this one is {kind}")
+    if "z_axis" in row.data and kind != "universal":
+        row.fail("z_axis", f"z_axis is for universal joints; this one is {kind}")
     return kind
 
 
@@ -204,7 +215,8 @@ def as_row(freedoms: Sequence[JointModel]) -> dict[str, Any]:
         ({"joint": one.name} if one.name != other.name else {}) | _drive(one, other)
         for one, other in zip(freedoms, made, strict=True)
     ]
-    return row | ({"freedoms": entries} if any(entries) else {})
+    axis = {"z_axis": "second"} if kind == "universal" else {}  # canonical frames have z on the axis of their joint
+    return row | ({"freedoms": entries} if any(entries) else {}) | axis
 
 
 def _drive(joint: JointModel, default: Any) -> dict[str, Any]:

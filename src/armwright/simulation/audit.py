@@ -26,6 +26,7 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.layout import IMPULSE
+from armwright.model.description import JointModel
 from armwright.names import NOISE, shown
 from armwright.notebook import box, lines
 from armwright.simulation.momentum import momentum
@@ -374,6 +375,15 @@ SLACK = 1e-9
 """Radians or metres by which a limit may be exceeded: rounding is no reason for a doubt."""
 
 
+def _beyond(joint: JointModel, q: Array, t: Array, first: int) -> str:
+    """How far a joint is beyond its limits, at the first record where it is and at the worst."""
+    (low, high), unit = joint.limits or (-np.inf, np.inf), "m" if joint.prismatic else "rad"
+    over = np.maximum(low - q, q - high)
+    worst = int(np.argmax(over))
+    later = f", and by {over[worst]:.3g} {unit} at {t[worst]:.4g} s" if worst != first else ""
+    return f"{shown(joint.name)} is beyond its limits {low:.4g} to {high:.4g} {unit} by {over[first]:.3g} {unit}{later}"
+
+
 def _beyond_limits(run: Run) -> Iterator[Doubt]:
     """A real joint would have hit its stop, and a real drive would have been too weak or too slow."""
     stopped = bool(run.settings.get("stops"))
@@ -383,7 +393,7 @@ def _beyond_limits(run: Run) -> Iterator[Doubt]:
             low, high = joint.limits
             q = run.q[:, run.robot.entries[i]]
             for k in _first((q < low - slack) | (q > high + slack)):
-                why = f"{shown(joint.name)} is at {q[k]:.4g}, beyond its limits {low:.4g} to {high:.4g}"
+                why = _beyond(joint, q, run.t, k)
                 why += ": its stop is too soft, give torque.stops a larger stiffness" if stopped else ""
                 yield Doubt(float(run.t[k]), why, limit=not stopped)
         for values, most, why in (
