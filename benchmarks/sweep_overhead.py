@@ -76,7 +76,7 @@ def main() -> None:
         count = max(4, chunks // (1 if rollouts == 1 else 10))
         told(f"thread, {rollouts} rollouts", count, [swept(count, rollouts, None) for _ in range(REPEATS)])
     for workers in (1, 2):
-        made = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+        made = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": 50}
         with distributed.LocalCluster(**made) as cluster, distributed.Client(cluster) as client:
             told(f"dask alone, {workers} workers", chunks, [bare(client, chunks, workers) for _ in range(REPEATS)])
             for rollouts in ROLLOUTS:

@@ -70,6 +70,22 @@ def test_a_file_keeps_its_mode(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["robot.toml"]
 
 
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can give a file to another user")
+def test_the_mode_of_a_file_of_somebody_else_is_not_kept(tmp_path: Path) -> None:
+    """Who could write to the old file must not be able to write to the new one, nor have it lend rights."""
+    ours, theirs, plain = (tmp_path / name for name in ("ours", "theirs", "plain"))
+    for path in (ours, theirs):
+        path.write_text("old")
+    ours.chmod(0o6750)
+    os.chown(theirs, 65534, 65534)
+    theirs.chmod(0o6777)
+    plain.write_text("")
+    for path in (ours, theirs):
+        files.write(path, "new")
+    assert stat.S_IMODE(ours.stat().st_mode) == 0o750
+    assert theirs.stat().st_uid == 0 and theirs.stat().st_mode == plain.stat().st_mode
+
+
 @pytest.mark.parametrize("target", ["precious", "none", "folder", "../link", "/dev/null"])
 def test_nothing_is_written_through_a_link(target: str, tmp_path: Path) -> None:
     """It may be a stranger's, and lead to any file of the user's."""

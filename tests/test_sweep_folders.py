@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import forge_folders
+import forgeries
 import numpy as np
 import pyarrow
 import pyarrow.parquet
@@ -26,6 +27,7 @@ from armwright.sweep.folder import Folder
 from armwright.sweep.manifest import Manifest
 from armwright.sweep.measures import MEASURES
 from armwright.sweep.schema import columns_of
+from armwright.sweep.study import digest_of
 
 
 @pytest.fixture(scope="module")
@@ -52,13 +54,13 @@ def bases(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return forge_folders.bases(tmp_path_factory.mktemp("bases"))
 
 
-@pytest.mark.parametrize("kind", range(len(forge_folders.KINDS)), ids=list(forge_folders.KINDS))
+@pytest.mark.parametrize("kind", range(len(forgeries.KINDS)), ids=list(forgeries.KINDS))
 def test_forged_folders(kind: int, bases: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One of each kind of those that tools/forge_folders.py makes by the hundred."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(forge_folders, "SECONDS", 60)  # how long it takes is measured by the tool alone
     assert forge_folders.forged(tmp_path / "place", bases[kind % len(bases)], kind) == (
-        list(forge_folders.KINDS)[kind],
+        list(forgeries.KINDS)[kind],
         [],
     )
 
@@ -208,10 +210,10 @@ def test_a_file_in_the_place_of_a_folder_is_told(part: str, study: aw.Study, fol
 
 def forged(folder: Path, table: str) -> None:
     """A chunk changed and signed again."""
-    forger = object.__new__(forge_folders.Forger)
+    forger = object.__new__(forgeries.Forger)
     forger.folder = folder
     path = forger.files()[0]
-    data = forge_folders.stored(forge_folders.TABLES[table](pyarrow.parquet.read_table(path)))
+    data = forgeries.stored(forgeries.TABLES[table](pyarrow.parquet.read_table(path)))
     path.unlink()
     forger.put("rows", 0, data)
 
@@ -228,11 +230,11 @@ HARMLESS = (
 """Numbers of a stranger, which nobody can tell from others."""
 
 
-@pytest.mark.parametrize("table", [name for name in forge_folders.TABLES if name not in HARMLESS])
+@pytest.mark.parametrize("table", [name for name in forgeries.TABLES if name not in HARMLESS])
 def test_a_chunk_with_other_columns_or_rows_is_computed_again(
     table: str, study: aw.Study, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(forge_folders, "MANY", 100_000)
+    monkeypatch.setattr(forgeries, "MANY", 100_000)
     whole = contents(folder)
     forged(folder, table)
     found = aw.open_study(folder)
@@ -251,7 +253,7 @@ def test_a_report_is_made_of_whatever_numbers_there_are(table: str, study: aw.St
 
 def test_a_chunk_with_the_rows_of_another_is_not_whole(study: aw.Study, folder: Path) -> None:
     whole = contents(folder)
-    forger = object.__new__(forge_folders.Forger)
+    forger = object.__new__(forgeries.Forger)
     forger.folder = folder
     for part in ("rows", "histories"):
         first, second = forger.files(part)
@@ -265,10 +267,10 @@ def test_a_chunk_with_the_rows_of_another_is_not_whole(study: aw.Study, folder: 
 @pytest.mark.parametrize("part", ["rows", "histories"])
 def test_two_whole_files_of_a_chunk_count_once_and_one_goes(part: str, study: aw.Study, folder: Path) -> None:
     """As two versions of pyarrow make them, or a stranger."""
-    forger = object.__new__(forge_folders.Forger)
+    forger = object.__new__(forgeries.Forger)
     forger.folder = folder
     table = pyarrow.parquet.read_table(forger.files(part)[0])
-    forger.put(part, 0, forge_folders.stored(table.replace_schema_metadata({"other": "bytes"})))
+    forger.put(part, 0, forgeries.stored(table.replace_schema_metadata({"other": "bytes"})))
     found = aw.open_study(folder)
     assert found.finished and found.rows.to_table().num_rows == found.count == 100
     assert sweep(study, folder, threads=1).before == 100
@@ -344,7 +346,7 @@ def test_an_installed_module_that_a_folder_names_is_not_imported(study: aw.Study
     manifest = json.loads((folder / "manifest.json").read_text())
     for part in (manifest["study"], manifest["identity"]):
         part["want"]["functions"] = ["antigravity:fly"]
-    manifest["digest"] = forge_folders.digest_of(manifest["identity"])
+    manifest["digest"] = digest_of(manifest["identity"])
     (folder / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(ModelError, match=r"antigravity:fly \(an installed module\)"):
         aw.open_study(folder).study.run(folder)

@@ -263,7 +263,7 @@ def test_a_cluster_with_certificates_gives_the_same_bits_and_outlives_a_worker(
     tls = {f"distributed.comm.tls.{name}": file for name, file in files.items()}
     with dask.config.set({**tls, "distributed.comm.require-encryption": True}):
         security = distributed.Security()
-        how = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+        how = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": 50}
         with distributed.LocalCluster(**how, security=security, protocol="tls://") as cluster:
             left = [cluster.workers[0].pid]
 

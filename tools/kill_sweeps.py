@@ -161,6 +161,8 @@ def kill_cluster(study: Path, whole: dict[str, bytes], what: str, kills: int, wo
                 sys.executable,
                 "-m",
                 "distributed.cli.dask_scheduler",
+                "--host",
+                "127.0.0.1",
                 "--port",
                 "0",
                 "--no-dashboard",

@@ -22,6 +22,9 @@ from armwright.errors import ModelError
 LINK = "it is a link; expected a file, so name what it points to, or remove it"
 """Why nothing is written there."""
 
+RIGHTS = 0o777
+"""Of a mode that a file keeps: who may read and write it, and not whose rights it lends."""
+
 _SYSTEM = re.compile(r"/dev/(stdout|stderr|fd/\d+)|/proc/(self|\d+)/fd/\d+")
 """Links that the system makes, which lead to what a process has open."""
 
@@ -87,8 +90,8 @@ def _check_size(size: int, path: str | Path, largest: int) -> None:
 def write(path: str | Path, content: str | bytes) -> Path:
     """Write a file beside the old one and rename it: whatever happens on the way, there is the old one or the new one.
 
-    A text is written as UTF-8. An existing file keeps its mode. One that may not be written to is an error, and so is a
-    link. Pipes and devices are written to as they are. An OSError says why nothing was written, and nothing is
+    A text is written as UTF-8. A file of this user keeps its mode. One that may not be written to is an error, and so
+    is a link. Pipes and devices are written to as they are. An OSError says why nothing was written, and nothing is
     left beside; only a process that is killed leaves a hidden file whose name ends in .part.
     """
     data = content.encode() if isinstance(content, str) else content
@@ -124,8 +127,12 @@ class Directory:
 
     def mode(self, name: str) -> int | None:
         """Kind and mode of what has a name, a link being one; None if there is nothing."""
+        info = self._info(name)
+        return None if info is None else info.st_mode
+
+    def _info(self, name: str) -> os.stat_result | None:
         try:
-            return os.stat(self.at(name), dir_fd=self.handle, follow_symlinks=False).st_mode
+            return os.stat(self.at(name), dir_fd=self.handle, follow_symlinks=False)
         except FileNotFoundError:
             return None
 
@@ -149,7 +156,7 @@ class Directory:
     def write(self, name: str, data: bytes) -> None:
         """Write a file beside the old one and rename it, as `write` does."""
         mode = self._mode_to_keep(name)
-        if mode is not None and not stat.S_ISREG(mode):
+        if stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISBLK(mode) or stat.S_ISSOCK(mode):
             self._pour(name, data)
             return
         part = f".{name[:100]}.{secrets.token_hex(8)}.part"
@@ -188,18 +195,18 @@ class Directory:
         finally:
             os.close(handle)
 
-    def _mode_to_keep(self, name: str) -> int | None:
-        """The mode of a file that is to be written over, if there is one and it may be."""
-        mode = self.mode(name)
-        if mode is None and name:
-            return None
-        if stat.S_ISLNK(mode or 0):
+    def _mode_to_keep(self, name: str) -> int:
+        """Kind and mode of what is to be written over, if it may be; 0 if there is nothing, or another user's file."""
+        info = self._info(name) if name else None
+        mode = stat.S_IFDIR if not name else 0 if info is None else info.st_mode
+        if stat.S_ISLNK(mode):
             raise OSError(errno.ELOOP, LINK, str(self.path / name))
-        if mode is None or stat.S_ISDIR(mode):
+        if stat.S_ISDIR(mode):
             raise IsADirectoryError(errno.EISDIR, "it is a folder; expected a file", str(self.path / name))
-        if not os.access(self.at(name), os.W_OK, dir_fd=self.handle):
+        if info is not None and not os.access(self.at(name), os.W_OK, dir_fd=self.handle):
             raise PermissionError(errno.EACCES, "it may not be written to", str(self.path / name))
-        return mode
+        foreign = info is not None and stat.S_ISREG(mode) and hasattr(os, "geteuid") and info.st_uid != os.geteuid()
+        return 0 if foreign else mode
 
     def _pour(self, name: str, data: bytes) -> None:
         """All of it into a pipe or a device."""
@@ -213,15 +220,15 @@ class Directory:
         with open(handle, "wb") as file:
             file.write(data)
 
-    def _write_through(self, part: str, data: bytes, mode: int | None) -> None:
+    def _write_through(self, part: str, data: bytes, mode: int) -> None:
         """All of it on the disk: a rename that outran its data would leave an empty file behind a crash."""
         handle = self.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         with open(handle, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(handle)
-            if mode is not None and hasattr(os, "fchmod"):
-                os.fchmod(handle, stat.S_IMODE(mode))
+            if mode and hasattr(os, "fchmod"):
+                os.fchmod(handle, mode & RIGHTS)
 
 
 @contextmanager

@@ -162,8 +162,8 @@ def _turn_axis(i: int, joints: list[JointModel], links: list[LinkModel], ends: l
 def _on_second_axis(link: LinkModel) -> LinkModel:
     """A body on a universal joint, written with z on the first axis, in the canonical frame: z on the second one."""
     (x, y, z), (a, b, c), (xx, yy, zz, xy, xz, yz) = link.com, link.compensated_com, six(link.inertia)
-    turned = {"com": (y, z, x), "compensated_com": (b, c, a), "inertia": tensor((yy, zz, xx, yz, xy, xz))}
-    return replace(link, **turned, visuals=tuple(visual.moved(FIRST_AXIS) for visual in link.visuals))
+    turned, visuals = tensor((yy, zz, xx, yz, xy, xz)), tuple(visual.moved(FIRST_AXIS) for visual in link.visuals)
+    return replace(link, com=(y, z, x), compensated_com=(b, c, a), inertia=turned, visuals=visuals)
 
 
 def _seen_turned(joint: JointModel) -> JointModel:

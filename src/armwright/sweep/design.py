@@ -47,7 +47,7 @@ POSITIVE = ("deviation", "median", "deviation of the logarithm", "a", "b", "shap
 
 MOST_ROWS = 1_000_000_000
 MOST_AT_ONCE = 20_000_000
-"""Numbers of a Latin hypercube, which is made as a whole."""
+"""Numbers of a Latin hypercube, which is made as a whole, and of all lists together."""
 
 SOBOL_BITS = 30
 
@@ -108,7 +108,7 @@ def design_of(study: Study) -> Design:
     entries = entries_of(vary)
     if not entries:
         vary.fail(None, 'nothing varies; expected an entry such as "payload.mass" = {uniform = [0, 3]}')
-    ways = {name: _entry(vary, name, value) for name, value in entries.items()}
+    ways = _ways(vary, entries)
     listed = all(isinstance(way, np.ndarray) for way in ways.values())
     method = part.text("method", "grid" if listed else "random")
     if method not in METHODS:
@@ -142,6 +142,18 @@ def entries_of(part: Reader) -> dict[str, Any]:
     for key, value in part.data.items():
         look(str(key), value)
     return found
+
+
+def _ways(vary: Reader, entries: Mapping[str, Any]) -> dict[str, Array | Quantile]:
+    """How each number varies; those that are listed are not more than memory has room for."""
+    ways: dict[str, Array | Quantile] = {}
+    left = MOST_AT_ONCE
+    for name, value in entries.items():
+        ways[name] = way = _entry(vary, name, value)
+        left -= len(way) if isinstance(way, np.ndarray) else 0
+        if left < 0:
+            vary.fail(name, f"with it more than {MOST_AT_ONCE} numbers are listed; expected fewer, or a distribution")
+    return ways
 
 
 def _entry(part: Reader, name: str, value: Any) -> Array | Quantile:

@@ -28,7 +28,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from armwright.errors import InputError
+from armwright.errors import InputError, listed
 from armwright.files import LINK, Directory, directory
 from armwright.sweep import manifest, schema
 from armwright.sweep.chunks import Chunk
@@ -120,8 +120,8 @@ class Folder:
         said = self.manifest.rows, self.manifest.chunk, self.manifest.names
         if said != (found.design.rows, found.chunk, found.design.names):
             raise InputError(
-                f"{self.path / MANIFEST} says {said[0]} rows of {', '.join(said[2])}, and its study has "
-                f"{found.design.rows} of {', '.join(found.design.names)}; expected the same, so choose a new folder "
+                f"{self.path / MANIFEST} says {said[0]} rows of {listed(said[2])}, and its study has "
+                f"{found.design.rows} of {listed(found.design.names)}; expected the same, so choose a new folder "
                 "with -o"
             )
 

@@ -167,7 +167,7 @@ class Manifest:
 
 def robot_in(text: str) -> Robot:
     """The robot of a text in a manifest."""
-    return Robot.from_fields(toml.parse(text, "robot", visuals=False))
+    return Robot.from_fields(toml.parse(text, f"{NAME}, robot", visuals=False))
 
 
 def check_size(data: bytes) -> None:

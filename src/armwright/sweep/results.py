@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from armwright.algebra import Array
-from armwright.errors import InputError, unknown
+from armwright.errors import InputError, listed, unknown
 from armwright.robot import Robot
 from armwright.sweep.chunks import arrow_of
 from armwright.sweep.design import Design, design_of
@@ -72,8 +72,8 @@ class Results:
         found, manifest = design_of(self.study), self.folder.manifest
         if (found.rows, found.names) != (manifest.rows, manifest.names):
             raise InputError(
-                f"{self.folder.path}: its study has {found.rows} rows of {', '.join(found.names)}, and its manifest "
-                f"says {manifest.rows} of {', '.join(manifest.names)}; expected the same"
+                f"{self.folder.path}: its study has {found.rows} rows of {listed(found.names)}, and its manifest "
+                f"says {manifest.rows} of {listed(manifest.names)}; expected the same"
             )
         return found
 

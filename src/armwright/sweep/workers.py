@@ -45,6 +45,8 @@ class Worker:
     """A process that computes chunks of one study."""
 
     def __init__(self, study: Study, digest: str) -> None:
+        if not sys.executable or hasattr(sys, "frozen"):  # a frozen program would start itself
+            raise InputError("workers= starts Python, and there is none to start; expected threads=")
         kept = (("-E", sys.flags.ignore_environment), ("-s", sys.flags.no_user_site))
         command = [sys.executable, *(flag for flag, given in kept if given), "-P", "-c", START]
         # a session of its own, so that Ctrl-C reaches this process alone, which then ends its workers
