@@ -59,6 +59,10 @@ def quietly(*arguments, **options) -> Run:
         return simulate(*arguments, **options)
 
 
+def reverse(arm: Robot) -> Robot:
+    return arm.each_joint(lambda joint: replace(joint, limits=(1.0, -1.0)) if joint.name == "joint2" else joint)
+
+
 def watched() -> list[events.Event]:
     return [
         events.position("joint2", -0.5),
@@ -243,9 +247,43 @@ def test_an_event_that_is_not_a_number_is_told() -> None:
         simulate(HANGING, duration=0.5, events=[lost])
 
 
+TRUTHS = (
+    lambda t, q, qd: (q[0] < -0.3) & (qd[0] < 0) | (q[0] > 9.0),
+    lambda t, q, qd: ~((q[0] >= -0.3) | (qd[0] >= 0)),
+)
+
+
+@pytest.mark.parametrize("truth", TRUTHS)
+def test_a_comparison_happens_where_it_becomes_true(truth) -> None:
+    """A slide falls by 0.3 m in sqrt(2 * 0.3 / g), however the question is put, compiled or from Python."""
+    falls = math.sqrt(2 * 0.3 / G)
+    for event in (events.when(truth, direction=1), aw.integrate.Event(lambda t, y: bool(y[0] < -0.3), direction=1)):
+        run = quietly(HANGING, duration=1.0, events=[event])
+        assert run.ended_by == "event" and run.t[-1] == pytest.approx(falls, abs=1e-12)
+    assert quietly(HANGING, duration=1.0, integrator="radau", events=[events.when(truth)]).t[-1] == pytest.approx(
+        falls, abs=1e-6
+    )
+    noted = aw.integrate.Event(lambda t, y: np.bool_(-0.8 < y[0] < -0.3), terminal=False)
+    found = quietly(HANGING, duration=1.0, events=[noted]).events
+    assert [event.t for event in found] == pytest.approx([falls, math.sqrt(2 * 0.8 / G)], abs=1e-12)
+
+
+def test_joints_are_given_by_number_from_zero_as_by_name() -> None:
+    for make in (lambda j: events.speed(j, 1.5), lambda j: events.position(j, 0.4), events.limits):
+        named, numbered, last = (make(joint).on(ARM) for joint in ("joint6", np.int64(5), -1))
+        assert named == numbered == last
+    assert "joint number 5" in repr(events.speed(5, 1.0))
+
+
 @pytest.mark.parametrize(
     ("make", "said"),
     [
+        (lambda: events.speed(6, 1.0).on(ARM), "expected a name, or a number from 0 to 5"),
+        (lambda: events.limits(True).on(ARM), "expected a name, or a number from 0 to 5"),
+        (lambda: simulate(ARM, duration=1.0, events=[events.when(lambda t, q, qd: q[0] == q[1])]), "it is False for every state"),
+        (lambda: simulate(ARM, duration=1.0, events=[events.when(lambda t, q, qd: q[0] > 0 and t > 1)]), "& | ~ in place of and, or, not"),
+        (lambda: simulate(reverse(ARM), duration=1.0, stops=True), r"limits of joint2 are 1 to -1, in reverse; expected the lower one first"),
+        (lambda: simulate(reverse(ARM), duration=1.0, events=[events.limits()]), "limits of joint2 are 1 to -1, in reverse"),
         (lambda: simulate(ARM, duration=1.0, events=[3]), "expected a list of what armwright.events makes"),
         (lambda: simulate(ARM, duration=1.0, events=[events.position("joint9", 0.1)]), "joint9"),
         (lambda: simulate(ARM, duration=1.0, events=[events.plane((0, 0, 1), 0.1, frame="nose")]), "nose"),

@@ -21,8 +21,9 @@ class Event:
 
     Upwards means as the integration goes, also when it goes backwards in time. A terminal event ends the integration,
     at once or, if `terminal` is a number, when it happens for that many times. A function that is zero at the start has
-    not crossed yet. Crossings are noticed by a change of sign from one step to the next, so two within one step go
-    unseen; `max_step` helps. The function must leave the state as it is.
+    not crossed yet. A truth value counts as 1/2 or -1/2: upwards is where it becomes true. Crossings are noticed by a
+    change of sign from one step to the next, so two within one step go unseen; `max_step` helps. The function must
+    leave the state as it is.
     """
 
     function: Callable[[Any, Array], Any]
@@ -115,6 +116,8 @@ class Watch:
                 f"event {event.title!r} writes into the state, which it may only look at: end the run there "
                 "(terminal=True) and start another from the changed state"
             ) from None
+        if isinstance(value, (bool, np.bool_)):
+            value = 0.5 if value else -0.5
         try:
             number = self.scalars.number(None if isinstance(value, str) else value)
         except (TypeError, ValueError):

@@ -109,6 +109,9 @@ class LinkModel:
     inertia: Tensor
     visuals: tuple[Visual, ...] = field(default=(), hash=False)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "inertia", _checked_tensor(f"link {self.name!r}", self.inertia))
+
 
 @dataclass(frozen=True)
 class Frame:
@@ -143,6 +146,9 @@ class Payload:
     mass: float
     com: Triple = (0.0, 0.0, 0.0)
     inertia: Tensor = NO_TENSOR
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "inertia", _checked_tensor("payload", self.inertia))
 
     def beside(self, other: Payload) -> Payload:
         """Both bodies, held as one."""
@@ -223,6 +229,13 @@ class Description:
     def __getstate__(self) -> dict[str, Any]:
         """The robot without what was made of it: its mechanism, what it has compiled."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take the numbers of a pickle, checked as those of any robot."""
+        vars(self).update(state)
+        for part in (*self.links, *((self.payload,) if self.payload else ())):
+            part.__post_init__()
+        self.__post_init__()
 
     @property
     def n(self) -> int:
@@ -610,6 +623,26 @@ def _stand(joint: JointModel, number: Callable[[float], Scalar]) -> Pose | None:
 
 def _link(link: LinkModel, number: Callable[[float], Scalar]) -> Link:
     return Link(number(link.mass), Vector(*map(number, link.com)), symmetric(link.inertia, number))
+
+
+ASYMMETRIC = 1e-9
+"""The part of its largest entry by which the entries of a symmetric tensor may differ, as rotations leave them."""
+
+
+def _checked_tensor(what: str, given: Any) -> Tensor:
+    """Return an inertia tensor as numbers, or raise a ModelError if it is not a symmetric matrix (3, 3)."""
+    try:
+        xx, xy, xz = (triple(row) for row in given)
+    except (TypeError, ValueError):
+        raise ModelError(f"{what}: inertia = {given!r}; expected 3 rows of 3 numbers") from None
+    rows: Tensor = (xx, xy, xz)
+    apart = max(abs(rows[i][j] - rows[j][i]) for i, j in ((0, 1), (0, 2), (1, 2)))
+    if apart > ASYMMETRIC * max(abs(x) for row in rows for x in row):
+        raise ModelError(
+            f"{what}: its inertia is not symmetric, entries across the diagonal differ by {apart:.3g} kg m^2; expected "
+            "a tensor such as I xx, xy, xz; xy, yy, yz; xz, yz, zz"
+        )
+    return rows
 
 
 def six(tensor: Iterable[Iterable[Any]]) -> tuple[Any, ...]:
