@@ -159,8 +159,8 @@ def when(
     """A function (t, q, qd, *numbers) crosses zero: of plain arithmetic and functions of `armwright.algebra`.
 
     Or it is a comparison, such as q[0] > 0.5, or several joined by & | ~: then it happens where this becomes true
-    (direction 1), false (-1) or either (0). The function is called once, with symbols, and compiled; `numbers` may change without
-    compiling again, and be one for each rollout.
+    (direction 1), false (-1) or either (0). The function is called once, with symbols, and compiled;
+    `numbers` may change without compiling again, and be one for each rollout.
     """
     if not callable(function):
         raise InputError(f"events.when got {function!r}; expected a function of (t, q, qd)")
