@@ -75,7 +75,8 @@ def rollout_of(
     if gauges is not None:
         sizes = sizes_of(gauges.of.gauges, robot.n)
         largest, integrals = (sum(n for name, n in sizes.items() if name in some) for some in (LARGEST, INTEGRALS))
-        gauge = Gauge(motion.program(*motion.gauged), largest, integrals)
+        within = motion.step_program(*motion.within) if motion.within else None
+        gauge = Gauge(motion.program(*motion.gauged), largest, integrals, within)
     return backend(target).rollout(derivative(motion), steps, layout_of(robot, law), watch, gauge, dtype)
 
 

@@ -32,8 +32,9 @@ from armwright.model.vary import varied
 from armwright.simulation.ending import fenced
 from armwright.simulation.events import Quantities
 from armwright.simulation.events import values as watched_values
-from armwright.simulation.measures import Gauged, gauged
+from armwright.simulation.measures import Gauged, gauged, gauged_within
 from armwright.simulation.momentum import impulse_rates, is_free
+from armwright.simulation.pressing import stop_torques, stops_in
 from armwright.torque import Form, Law, Moment, OpenMotion, rates_of, shared_of
 from armwright.trace.choose import cheapest
 from armwright.trace.tracing import Request
@@ -44,7 +45,9 @@ class Driven:
     """Forward dynamics of a robot with the torques of a law in place of its last argument, in one graph.
 
     `parameters` are those of the robot that vary, the numbers of the law if they are open, a motion that it follows if
-    that is left open, the numbers of events, whose values are `watched`, and those of what is measured, `gauged`.
+    that is left open, the numbers of events, whose values are `watched`, and those of what is measured, `gauged` at
+    records and `within` steps, which lead from `at` to `end`. `stopping` are the torques of stops, which are among
+    `drag`; none where the law has no stops.
     """
 
     at: Moment
@@ -57,12 +60,25 @@ class Driven:
     layout: Layout
     watched: tuple[Expr, ...] = ()
     gauged: tuple[Expr, ...] = ()
+    within: tuple[Expr, ...] = ()
+    end: Moment | None = None
+    stopping: tuple[Scalar, ...] = ()
+
+    def _state(self, at: Moment, prefix: str = "") -> tuple[Expr, ...]:
+        carried = (prefix + f"{name}{k + 1}" for name, size in self.layout.carried for k in range(size))
+        return (*at.q, *at.qd, *at.memory, *(at.t.graph.input(name) for name in carried))
+
+    def step_program(self, *outputs: Operand) -> Program:
+        """A program of time and state where a step starts, open parameters, and time and state where it ends."""
+        assert self.end is not None
+        opened = (("p", self.parameters),) if self.parameters else ()
+        start = (("t", (self.at.t,)), ("y", self._state(self.at)))
+        end = (("end_t", (self.end.t,)), ("end_y", self._state(self.end, "end_")))
+        return written_out(Program((*start, *opened, *end), outputs, (len(outputs),)))
 
     def program(self, *outputs: Operand) -> Program:
         """A program of time, state and open parameters."""
-        graph = self.at.t.graph
-        carried = (graph.input(f"{name}{k + 1}") for name, size in self.layout.carried for k in range(size))
-        y = (*self.at.q, *self.at.qd, *self.at.memory, *carried)
+        y = self._state(self.at)
         opened = (("p", self.parameters),) if self.parameters else ()
         units = tuple((1, begin, end - 1) for begin, end in self.layout.circles)
         return written_out(Program((("t", (self.at.t,)), ("y", y), *opened), outputs, (len(outputs),), units))
@@ -102,7 +118,7 @@ def driven(
     parameters = (*(x for symbols in values.values() for x in symbols), *numbers)
     if isinstance(law.reference, OpenMotion):
         parameters += tuple(law.reference.inputs(graph))
-    watched, measured = list[Expr](), list[Expr]()
+    watched, measured, within, end = list[Expr](), list[Expr](), list[Expr](), None
     if events is not None:
 
         def seen(frame: str | None) -> Mechanism:
@@ -113,10 +129,20 @@ def driven(
     if gauges is not None:
         measured, levels = gauged(gauges, graph, at, torques, law)
         parameters += tuple(levels)
+        end = _inputs_like(at, graph, "end_")
+        within = gauged_within(gauges, graph, at, end, law)
     rates, layout = rates_of(law, at), layout_of(robot, law)
     return Driven(
-        at, parameters, torques, drag, accelerations, rates, mechanism, layout, tuple(watched), tuple(measured)
-    )
+        at, parameters, torques, drag, accelerations, rates, mechanism, layout,
+        watched=tuple(watched), gauged=tuple(measured), within=tuple(within), end=end,
+        stopping=tuple(stop_torques(law, at)) if stops_in(law) else (),
+    )  # fmt: skip
+
+
+def _inputs_like(at: Moment, graph: Graph, prefix: str) -> Moment:
+    """Another moment of the same robot, of inputs that have this before their names."""
+    q, qd, memory = ([graph.input(f"{prefix}{x.key}") for x in part] for part in (at.q, at.qd, at.memory))
+    return at._replace(t=graph.input(f"{prefix}t"), q=q, qd=qd, memory=memory)
 
 
 def flow(mechanism: Mechanism, q: Sequence[Scalar], unit: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
@@ -212,22 +238,29 @@ def view(motion: Driven) -> Program:
     q, qd = list(motion.at.q), list(motion.at.qd)
     kinetic = find("kinetic_energy")(motion.mechanism, q, qd)
     potential = find("potential_energy")(motion.mechanism, q)
-    return motion.program(*motion.torques, *motion.accelerations, *motion.drag, kinetic, potential)
+    return motion.program(
+        *motion.torques, *motion.accelerations, *motion.drag, kinetic, potential, *motion.stopping
+    )
 
 
 @dataclass(frozen=True)
 class View:
-    """What there is to see of states (..., n): torques, accelerations, torques of friction laws; energies (...)."""
+    """What there is to see of states (..., n): torques, accelerations, torques of friction laws; energies (...).
+
+    `stop_torque` are the torques of stops among those of friction laws (..., n), or (..., 0) where there are no stops.
+    """
 
     tau: Array
     qdd: Array
     drag: Array
     kinetic: Array
     potential: Array
+    stop_torque: Array
 
     @classmethod
     def of(cls, columns: Array, n: int, lifted: float = 0.0) -> View:
-        """From the results of the program `view` (..., 3 n + 2), and potential energy to be added."""
-        layout = Layout((("tau", n), ("qdd", n), ("drag", n), ("kinetic", 1), ("potential", 1)), 0)
-        tau, qdd, drag, kinetic, potential = (columns[..., layout[name]] for name, _ in layout.parts)
-        return cls(tau, qdd, drag, kinetic[..., 0], potential[..., 0] + columns.dtype.type(lifted))
+        """From the results of the program `view` (..., 3 n + 2), n more with stops; and potential energy to be added."""
+        stops = columns.shape[-1] - 3 * n - 2
+        layout = Layout((("tau", n), ("qdd", n), ("drag", n), ("kinetic", 1), ("potential", 1), ("stops", stops)), 0)
+        tau, qdd, drag, kinetic, potential, stopping = (columns[..., layout[name]] for name, _ in layout.parts)
+        return cls(tau, qdd, drag, kinetic[..., 0], potential[..., 0] + columns.dtype.type(lifted), stopping)

@@ -26,6 +26,7 @@ from armwright.simulation.audit import Audit, Deviation, audited
 from armwright.simulation.joining import alone, joined_audit, joined_fields
 from armwright.simulation.motion import View
 from armwright.simulation.picture import page
+from armwright.simulation.pressing import Pressing
 from armwright.simulation.utilisation import Utilisation, batch_utilisation, utilisation
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 BY_JOINT, ALONE = ("q", "qd", "qdd", "tau", "drag"), ("kinetic", "potential", "work", "losses")
 """What a run has per time and joint, and what per time."""
 
-SOMETIMES = ("memory", "impulse")
+SOMETIMES = ("memory", "impulse", "stop_torque")
 """What only some runs have per time: any number of columns."""
 
 VERSION = 1
@@ -79,7 +80,9 @@ class Again(Protocol):
 class Run:
     """One motion: time `t` (k,), and at each q (k, nq), qd, qdd, tau (k, n); energies, work and losses (k,).
 
-    `tau` is what the drives give, `drag` what laws of friction take. `work` is what the drives have put in since the
+    `tau` is what the drives give, `drag` what laws of friction and stops take; where there are stops, `stop_torque`
+    (k, n) is their part of it, and `stops` says how deep and how hard each joint was pressed in, and when first, as
+    found at every step. `work` is what the drives have put in since the
     start, `losses` what all friction has taken out, the robot's own included. `memory` (k, m) is what the law
     remembers, such as an integral. `reference` is the motion the law was to produce (q, qd, qdd), `exact` whether it
     should do so without error. `impulse` (k, 6) is what has acted on a free robot from outside since the start, its
@@ -110,6 +113,8 @@ class Run:
     message: str = ""
     sent_along: Array | None = None
     impulse: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    stop_torque: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    stops: Pressing | None = None
     again: Again | None = field(default=None, repr=False)
     phases: tuple[Run, ...] = field(default=(), repr=False)
 
@@ -270,6 +275,7 @@ class Run:
             "ended_by": self.ended_by,
             "exact": self.exact,
             "events": [{"name": e.name, "t": e.t, "q": e.q.tolist(), "qd": e.qd.tolist()} for e in self.events],
+            **({} if self.stops is None else {"stops": self.stops.lists()}),
         }
 
     @classmethod
@@ -337,6 +343,7 @@ class Run:
             exact=bool(meta["exact"]),
             message=str(meta["message"]),
             sent_along=columns.get("neighbour"),
+            stops=Pressing.of_lists(meta["stops"], n) if "stops" in meta else None,
         )
 
     def to_pandas(self) -> Any:
@@ -349,6 +356,8 @@ class Run:
         by_joint = {name: (("time", "joint"), getattr(self, name)) for name in ("q", "qd", "qdd", "tau", "power")}
         if self.robot.nq != self.robot.n:
             by_joint["q"] = (("time", "entry"), self.q)
+        if self.stop_torque.size:
+            by_joint["stop_torque"] = (("time", "joint"), self.stop_torque)
         alone = {name: ("time", getattr(self, name)) for name in ALONE}
         names = [joint.name for joint in self.robot.joints]
         return xarray.Dataset({**by_joint, **alone}, coords={"time": self.t, "joint": names}, attrs=dict(self.settings))
@@ -364,6 +373,7 @@ class BatchRun:
     `ended` (rollouts,) is the place in `events`, their names, of the one that ended a rollout at `reached`, -1 if none
     did; later records have the state it was found in.
     `measured` has what was asked for by `measure=` (rollouts, n), nan where a rollout failed.
+    Where there are stops, `stops` has what they have done to each joint (rollouts, n), as found at every step.
     """
 
     robot: Robot
@@ -386,6 +396,7 @@ class BatchRun:
     ended: Array = field(default_factory=lambda: np.zeros(0, np.int64))
     events: tuple[str, ...] = ()
     measured: Mapping[str, Array] = field(default_factory=dict)
+    stops: Pressing | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """What goes to another process: with it what there is to see, as nothing can be looked up there."""
@@ -410,6 +421,11 @@ class BatchRun:
     @property
     def qdd(self) -> Array:
         return self._viewed.qdd
+
+    @property
+    def stop_torque(self) -> Array:
+        """The torques of stops at the records (rollouts, k, n), or (rollouts, k, 0) where there are none."""
+        return self._viewed.stop_torque
 
     @property
     def kinetic(self) -> Array:

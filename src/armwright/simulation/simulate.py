@@ -26,7 +26,9 @@ from armwright.simulation.ending import ended
 from armwright.simulation.events import Event, Watched, on_robot, started
 from armwright.simulation.events import called as event_called
 from armwright.simulation.kernels import TARGET, rollout_of
+from armwright.simulation.measures import split
 from armwright.simulation.plan import EPS, MOST_STEPS, SMOOTH, Plan, Settings, plan, settings, start_of
+from armwright.simulation.pressing import Pressing
 from armwright.simulation.rollouts import Rollouts
 from armwright.simulation.run import Found, Run, Statistics
 from armwright.simulation.stepwise import stepwise
@@ -202,7 +204,8 @@ def _compiled(plan: Plan, y0: Array, progress: bool | None) -> Run:
     accepted, rejected = int(rollouts.steps[0]), int(rollouts.rejected[0])
     per_step = rollouts.stages - (not fixed and method(plan.how.integrator).fsal)
     statistics = Statistics(accepted, rejected, (accepted + rejected) * per_step, seconds)
-    run = run_of(plan, times, states, statistics, message, bool(rollouts.broken[0]))
+    stops = Pressing.of(split(plan.gauged.form.of.gauges, robot.n, rollouts.totals[:, 0])) if plan.stopped else None
+    run = run_of(plan, times, states, statistics, message, bool(rollouts.broken[0]), stops)
     run = replace(run, sent_along=away[: len(run.t)])
     if rollouts.ended[0]:
         event = plan.events[int(rollouts.lanes["event"][0]) - 1]

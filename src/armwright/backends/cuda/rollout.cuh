@@ -344,6 +344,8 @@ struct Measured {
     real since;
 };
 
+#if AT_RECORDS
+
 template <bool careful> FUNCTION bool seen(Open &p, const Lane &lane, real *values)
 {
     Kept out = {values};
@@ -353,12 +355,12 @@ template <bool careful> FUNCTION bool seen(Open &p, const Lane &lane, real *valu
 
 template <bool careful> FUNCTION bool measure(Open &p, const Lane &lane, Measured &measured)
 {
-    real now[GAUGES];
+    real now[AT_RECORDS];
     const bool fine = seen<careful>(p, lane, now);
     const real half = (lane.t - measured.since) * (real)0.5;
     measured.since = lane.t;
 #pragma unroll
-    for (int g = 0; g < GAUGES; ++g) {
+    for (int g = 0; g < AT_RECORDS; ++g) {
         real &total = measured.total(g);
         if (g < LARGEST)
             total = OF(fmax)(total, now[g]);
@@ -370,6 +372,31 @@ template <bool careful> FUNCTION bool measure(Open &p, const Lane &lane, Measure
     }
     return fine;
 }
+
+#endif
+#if IN_STEPS
+
+// Look at a step from where a rollout is to `end`.
+template <bool careful>
+FUNCTION bool measure_step(Open &p, const Lane &lane, real t, real time, const real *end, Measured &measured)
+{
+    real now[IN_STEPS];
+    Kept out = {now};
+    const real from[1] = {t}, to[1] = {time};
+    const bool fine = within<careful>(from, lane.y AND_OPEN, to, end, out);
+#pragma unroll
+    for (int g = 0; g < IN_STEPS; ++g) {
+        real &total = measured.total(AT_RECORDS + g);
+        total = OF(fmax)(total, now[g]);
+    }
+    return fine;
+}
+
+#endif
+
+#else
+
+struct Measured {};
 
 #endif
 
@@ -421,7 +448,8 @@ FUNCTION real next_step(const Call &call, const Lane &lane, real err, real lengt
 }
 
 // To the time of the next record, in as many steps as keep the error below the tolerance.
-template <bool careful> FUNCTION bool travel(const Call &call, Open &p, Lane &lane, whole, real goal, bool *halted)
+template <bool careful>
+FUNCTION bool travel(const Call &call, Open &p, Lane &lane, Measured &measured, whole, real goal, bool *halted)
 {
     for (whole tries = 1; lane.state == 0 && lane.t != goal; ++tries) {
         if (*call.stop) {
@@ -442,6 +470,9 @@ template <bool careful> FUNCTION bool travel(const Call &call, Open &p, Lane &la
             unit(end, SAME_AS_LAST ? lane.slopes.k[STAGES - 1] : 0);
 #if EVENTS
             fine = passed<careful>(p, lane, began, length, end, &time) && fine;
+#endif
+#if IN_STEPS
+            fine = measure_step<careful>(p, lane, began, time, end, measured) && fine;
 #endif
 #pragma unroll
             for (int e = 0; e < ENTRIES; ++e) {
@@ -472,7 +503,7 @@ template <bool careful> FUNCTION bool travel(const Call &call, Open &p, Lane &la
 
 // To the time of the next record, in as many equal steps as `substeps` says.
 template <bool careful>
-FUNCTION bool travel(const Call &call, Open &p, Lane &lane, whole r, real goal, bool *halted)
+FUNCTION bool travel(const Call &call, Open &p, Lane &lane, Measured &measured, whole r, real goal, bool *halted)
 {
     const int number = (int)call.substeps[r];
     const real start = lane.t, h = (goal - start) / (real)number;
@@ -487,9 +518,14 @@ FUNCTION bool travel(const Call &call, Open &p, Lane &lane, whole r, real goal, 
         real end[ENTRIES];
         bool fine = step<careful>(p, lane.slopes, began, h, lane.y, end);
         unit(end, 0);
-#if EVENTS
+#if EVENTS || IN_STEPS
         real time = start + h * (real)(k + 1);
+#endif
+#if EVENTS
         fine = passed<careful>(p, lane, began, h, end, &time) && fine;
+#endif
+#if IN_STEPS
+        fine = measure_step<careful>(p, lane, began, time, end, measured) && fine;
 #endif
 #pragma unroll
         for (int e = 0; e < ENTRIES; ++e)
@@ -540,14 +576,18 @@ template <bool careful> FUNCTION bool motion(const Call &call, whole i)
 #if EVENTS
     fine = watched<careful>(p, lane.t, lane.y, lane.before) && fine;
 #endif
-#if GAUGES
     Measured measured;
+#if GAUGES
 #if BESIDE
     __shared__ real beside[(GAUGES + INTEGRALS) * BLOCK];
     measured.at = beside + threadIdx.x;
 #endif
-    real begin[GAUGES];
+#if AT_RECORDS
+    real begin[AT_RECORDS];
     fine = seen<careful>(p, lane, begin) && fine;
+#else
+    const real begin[1] = {0};
+#endif
     measured.since = lane.t;
 #pragma unroll
     for (int g = 0; g < GAUGES; ++g) {
@@ -560,10 +600,10 @@ template <bool careful> FUNCTION bool motion(const Call &call, whole i)
 #pragma unroll 1
     for (whole r = 0; r < call.count && fine; ++r) {
         if (lane.state == 0)
-            fine = travel<careful>(call, p, lane, r, call.times[r] + late, &halted);
+            fine = travel<careful>(call, p, lane, measured, r, call.times[r] + late, &halted);
         if (halted)
             break;
-#if GAUGES
+#if AT_RECORDS
         fine = measure<careful>(p, lane, measured) && fine;
 #endif
         record(call, i, r, lane.y);

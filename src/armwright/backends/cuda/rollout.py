@@ -77,9 +77,13 @@ def text(motion: Motion, own: Sequence[bool], double: bool, careful: bool = Fals
     `blocks` at least are to have room beside each other, which bounds their registers; if none, the compiler knows.
     """
     parts = [prelude(double), function(motion.program, "body", double)]
-    for beside, name in ((motion.watch, "watch"), (motion.gauge, "gauge")):
-        if beside is not None:
-            parts.append(function(beside.program, name, double))
+    watch, gauge = motion.watch, motion.gauge
+    beside = {
+        "watch": watch.program if watch else None,
+        "gauge": gauge.program if gauge and gauge.at_records else None,
+        "within": gauge.within if gauge else None,
+    }
+    parts += [function(other, name, double) for name, other in beside.items() if other is not None]
     parts += [_sizes(motion, own, double), _constants(double)]
     bounds = f"{BLOCK}, {blocks}" if blocks else f"{BLOCK}"
     parts.append(f"#define CAREFUL {int(careful)}\n#define BOUNDS {bounds}")
@@ -135,7 +139,9 @@ def _sizes(motion: Motion, own: Sequence[bool], double: bool) -> str:
         "OWN": mine if mine <= OWN else 0,
         "SHARED": max(1, len(own) - mine),
         "EVENTS": 0 if watch is None else len(watch.directions),
-        "GAUGES": 0 if gauge is None else len(gauge.program.outputs),
+        "GAUGES": 0 if gauge is None else gauge.count,
+        "AT_RECORDS": 0 if gauge is None else gauge.at_records,
+        "IN_STEPS": 0 if gauge is None else gauge.in_steps,
         "LARGEST": 0 if gauge is None else gauge.largest,
         "INTEGRALS": 0 if gauge is None else gauge.integrals,
         "HALVINGS": HALVINGS,
