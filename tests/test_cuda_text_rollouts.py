@@ -54,6 +54,8 @@ def both(*given: Any, within: float = 1e-12, **options: Any) -> aw.simulation.Ba
         np.testing.assert_allclose(got, expected, rtol=within, atol=within, err_msg=name)
     for name, values in meant.measured.items():
         np.testing.assert_allclose(run.measured[name], values, rtol=1e3 * within, atol=1e3 * within, err_msg=name)
+    for name, values in {} if meant.stops is None else vars(meant.stops).items():
+        np.testing.assert_allclose(getattr(run.stops, name), values, rtol=1e3 * within, atol=1e3 * within, err_msg=name)
     return run
 
 
@@ -94,6 +96,16 @@ def test_events_and_measures(method: dict) -> None:
     assert (run.ended >= 0).sum() == 1
     for name in MEASURES:
         assert run.measured[name].shape == (3, 2)
+
+
+@pytest.mark.parametrize("method", [{"integrator": "rk4", "step": 0.004}, {"integrator": "rkdp54", "rtol": 1e-7}])
+@pytest.mark.parametrize("further", [{}, {"measure": "energy", "events": [aw.events.position("joint1", 0.2)]}])
+def test_what_stops_do(method: dict, further: dict) -> None:
+    arm = aw.load("rr").with_limits(position=[(-0.3, 0.3)] * 2)
+    run = both(
+        arm, None, [[0.2, 0.0], [0.29, -0.1]], duration=0.3, every=0.05, stops=True, within=1e-9, **method, **further
+    )
+    assert run.stops.hit.any()
 
 
 def test_open_numbers_of_robot_and_law() -> None:

@@ -256,7 +256,9 @@ def audited(run: Run) -> Audit:
     robot = run.robot
     change = run.energy - run.energy[0]
     energy_defect = run.work - run.losses - change
-    scale = max(*(float(np.max(np.abs(x))) for x in (change, run.work, run.kinetic - run.kinetic[0])), _TINY)
+    stops = (run.stops or _at_records(run)) if run.settings.get("stops") else None
+    sprung = 0.0 if stops is None else float(np.nansum(stops.torque * stops.depth)) / 2  # energy that was in the stops
+    scale = max(*(float(np.max(np.abs(x))) for x in (change, run.work, run.kinetic - run.kinetic[0])), sprung, _TINY)
     needed = robot.inverse_dynamics(run.q, run.qd, run.qdd)  # the rate of the energy and the robot's own friction
     power_defect = np.sum((run.tau + run.drag - needed) * run.qd, axis=-1)
     flows = np.abs(run.tau * run.qd) + np.abs(robot.gravity_torque(run.q) * run.qd)
@@ -278,7 +280,7 @@ def audited(run: Run) -> Audit:
         integrated=run.statistics.accepted > 0,
         momentum=MomentumBalance.of(run) if run.impulse.size else None,
         loop_errors=loop_errors(robot, run.q),
-        stops=(run.stops or _at_records(run)) if run.settings.get("stops") else None,
+        stops=stops,
     )
     return replace(audit, doubts=tuple(sorted(_doubts(run, audit), key=lambda doubt: doubt.t)))
 

@@ -238,9 +238,7 @@ def view(motion: Driven) -> Program:
     q, qd = list(motion.at.q), list(motion.at.qd)
     kinetic = find("kinetic_energy")(motion.mechanism, q, qd)
     potential = find("potential_energy")(motion.mechanism, q)
-    return motion.program(
-        *motion.torques, *motion.accelerations, *motion.drag, kinetic, potential, *motion.stopping
-    )
+    return motion.program(*motion.torques, *motion.accelerations, *motion.drag, kinetic, potential, *motion.stopping)
 
 
 @dataclass(frozen=True)
@@ -259,7 +257,7 @@ class View:
 
     @classmethod
     def of(cls, columns: Array, n: int, lifted: float = 0.0) -> View:
-        """From the results of the program `view` (..., 3 n + 2), n more with stops; and potential energy to be added."""
+        """From the results of the program `view` (..., 3 n + 2), n more with stops, and potential energy to add."""
         stops = columns.shape[-1] - 3 * n - 2
         layout = Layout((("tau", n), ("qdd", n), ("drag", n), ("kinetic", 1), ("potential", 1), ("stops", stops)), 0)
         tau, qdd, drag, kinetic, potential, stopping = (columns[..., layout[name]] for name, _ in layout.parts)

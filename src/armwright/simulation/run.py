@@ -152,7 +152,10 @@ class Run:
         return box(repr(self)[1:-1], table(heads, rows, beyond), picture)
 
     def plot(self, what: Sequence[str] | str = ("q", "qd", "tau", "energy"), joints: Any = None) -> Any:
-        """A figure of matplotlib: a chart for each of q, qd, qdd, tau, power, energy; of all joints, or of some."""
+        """A figure of matplotlib: a chart for each quantity, of all joints or of some.
+
+        Quantities are q, qd, qdd, tau, power, stop_torque (of a run with stops) and energy.
+        """
         from armwright.plots import plot_run  # noqa: PLC0415  (matplotlib is wanted by those who plot)
 
         return plot_run(self, what, joints)

@@ -50,7 +50,7 @@ def held_back(robot: Robot, q: Array, step: float) -> str:
     """Return that dry friction makes steps as short as these, and what helps; nothing if it does not."""
     jumping = [joint.name for joint in robot.joints if joint.coulomb and not joint.smooth]
     if jumping:
-        return f"the dry friction of {shown(jumping[0])} jumps at rest; expected a speed within which it does not, smooth="
+        return f"the dry friction of {shown(jumping[0])} jumps at rest; expected a speed to round it off, smooth="
     rate, joint = sticking_rate(robot, q)
     if rate * step < LEAST_SHARE * STABLE:
         return ""
