@@ -54,8 +54,6 @@ def both(*given: Any, within: float = 1e-12, **options: Any) -> aw.simulation.Ba
         np.testing.assert_allclose(got, expected, rtol=within, atol=within, err_msg=name)
     for name, values in meant.measured.items():
         np.testing.assert_allclose(run.measured[name], values, rtol=1e3 * within, atol=1e3 * within, err_msg=name)
-    for name, values in {} if meant.stops is None else vars(meant.stops).items():
-        np.testing.assert_allclose(getattr(run.stops, name), values, rtol=1e3 * within, atol=1e3 * within, err_msg=name)
     return run
 
 
@@ -101,11 +99,16 @@ def test_events_and_measures(method: dict) -> None:
 @pytest.mark.parametrize("method", [{"integrator": "rk4", "step": 0.004}, {"integrator": "rkdp54", "rtol": 1e-10}])
 @pytest.mark.parametrize("further", [{}, {"measure": "energy", "events": [aw.events.position("joint1", 0.1)]}])
 def test_what_stops_do(method: dict, further: dict) -> None:
+    """A bounce makes much of rounding, so that positions afterwards are no test."""
     arm = aw.load("rr").with_limits(position=[(-0.1, 0.3)] * 2)
-    run = both(
-        arm, None, [[0.2, 0.0], [0.0, -0.05]], duration=0.3, every=0.05, stops=True, within=1e-6, **method, **further
+    options = {"duration": 0.3, "every": 0.05, "stops": True, **method, **further}
+    meant, run = (
+        aw.simulate_batch(arm, None, [[0.2, 0.0], [0.0, -0.05]], target=target, **options)
+        for target in ("python", "text")
     )
     assert run.stops.hit.any()
+    for name, values in vars(meant.stops).items():
+        np.testing.assert_allclose(getattr(run.stops, name), values, rtol=1e-4, atol=1e-6, err_msg=name)
 
 
 def test_open_numbers_of_robot_and_law() -> None:
