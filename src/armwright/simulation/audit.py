@@ -340,6 +340,7 @@ def _doubts(run: Run, audit: Audit) -> Iterator[Doubt]:
         for i in _first(~(audit.loop_errors <= DRIFTED)):
             yield Doubt(float(run.t[i]), f"a loop is open by {audit.loop_errors[i]:.1g} m or rad")
     yield from _beyond_limits(run, audit.stops)
+    yield from run.noticed
     if run.message:
         yield Doubt(float(run.t[-1]), run.message)
 

@@ -31,8 +31,8 @@ def later(run: Run, by: float) -> Run:
     """The same run so many seconds later: its first record is a rounding after the last one of the run before."""
     t = run.t + by
     t[0] = np.nextafter(t[0], np.inf)
-    found = tuple(replace(found, t=found.t + by) for found in run.events)
-    return replace(run, t=t, events=found, stops=None if run.stops is None else run.stops.later(by))
+    found, noticed = (tuple(replace(x, t=x.t + by) for x in part) for part in (run.events, run.noticed))
+    return replace(run, t=t, events=found, noticed=noticed, stops=None if run.stops is None else run.stops.later(by))
 
 
 def joined_fields(runs: Sequence[Run]) -> dict[str, Any]:
@@ -51,6 +51,7 @@ def joined_fields(runs: Sequence[Run]) -> dict[str, Any]:
         "memory": _beside([run.memory for run in runs]),
         "events": tuple(event for run in runs for event in run.events),
         "ended_by": last.ended_by,
+        "noticed": tuple(doubt for run in runs for doubt in run.noticed),
         "reference": _references(runs),
         "exact": all(run.exact for run in runs if run.reference is not None),
         "message": last.message,

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from armwright.algebra import Array, Scalar, dot
+from armwright.errors import InputError
 from armwright.formulations import find
 from armwright.formulations.parts.actuators import friction
 from armwright.formulations.parts.coordinates import placed, tangent
@@ -35,7 +36,7 @@ from armwright.simulation.events import values as watched_values
 from armwright.simulation.measures import Gauged, gauged, gauged_within
 from armwright.simulation.momentum import impulse_rates, is_free
 from armwright.simulation.pressing import stop_torques, stops_in
-from armwright.torque import Form, Law, Moment, OpenMotion, rates_of, shared_of
+from armwright.torque import Form, Law, Moment, OpenMotion, built_in, rates_of, shared_of
 from armwright.trace.choose import cheapest
 from armwright.trace.tracing import Request
 
@@ -112,6 +113,8 @@ def driven(
     model = varied(robot, {name: values[name] for name in known}) if known else robot.mechanism()
     at = Moment(graph.input("t"), q, qd, model, memory)
     torques, drag = shared_of(law, at)
+    if not built_in(law):
+        _check_repeated(law, graph, [*torques, *drag], [x for part in shared_of(law, at) for x in part])
     total = [a + b for a, b in zip(torques, drag, strict=True)]
     accelerations = replaced(program.outputs, dict(zip(tau, total, strict=True)))
     mechanism = varied(robot, values) if values else robot.mechanism()
@@ -137,6 +140,16 @@ def driven(
         watched=tuple(watched), gauged=tuple(measured), within=tuple(within), end=end,
         stopping=tuple(stop_torques(law, at)) if stops_in(law) else (),
     )  # fmt: skip
+
+
+def _check_repeated(law: Law, graph: Graph, one: Sequence[Scalar], two: Sequence[Scalar]) -> None:
+    """Raise an InputError if a law gives other formulas when it is asked again."""
+    if any(graph.lift(x) is not graph.lift(y) for x, y in zip(one, two, strict=True)):
+        raise InputError(
+            f"torque law {type(law).__name__} gives other torques when it is asked twice for the same moment: it draws "
+            "random numbers, or keeps a state of its own. It is asked once, when it is compiled; expected "
+            "aw.torque.noise for random torques, and memory (start and rates) for what it remembers"
+        )
 
 
 def _inputs_like(at: Moment, graph: Graph, prefix: str) -> Moment:

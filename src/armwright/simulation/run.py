@@ -22,7 +22,7 @@ from armwright.names import shown, tidy
 from armwright.notebook import box, table
 from armwright.report.plot import COLOURS, Plot, per_joint
 from armwright.robot import Robot
-from armwright.simulation.audit import Audit, Deviation, audited
+from armwright.simulation.audit import Audit, Deviation, Doubt, audited
 from armwright.simulation.joining import alone, joined_audit, joined_fields
 from armwright.simulation.motion import View
 from armwright.simulation.picture import page
@@ -89,7 +89,7 @@ class Run:
     weight aside: forces and moments about its centre of mass, summed over time. `settings` say how it was made.
     `events` have been found on the way, and `ended_by` is the name of the one that ended it, if one did.
     `phases` are the runs it was made of by `simulate_phases`, each with its robot; `robot` is the first one's.
-    `sent_along` (k,) is how far a run is away that began next to it; where it is None, `neighbour` finds out.
+    `noticed` are doubts that arose while it was made. `sent_along` (k,) is how far a run is away that began next to it; where it is None, `neighbour` finds out.
     """
 
     robot: Robot
@@ -115,6 +115,7 @@ class Run:
     impulse: Array = field(default_factory=lambda: np.zeros((0, 0)))
     stop_torque: Array = field(default_factory=lambda: np.zeros((0, 0)))
     stops: Pressing | None = None
+    noticed: tuple[Doubt, ...] = ()
     again: Again | None = field(default=None, repr=False)
     phases: tuple[Run, ...] = field(default=(), repr=False)
 
@@ -279,6 +280,7 @@ class Run:
             "exact": self.exact,
             "events": [{"name": e.name, "t": e.t, "q": e.q.tolist(), "qd": e.qd.tolist()} for e in self.events],
             **({} if self.stops is None else {"stops": self.stops.lists()}),
+            "noticed": [{"t": doubt.t, "why": doubt.why} for doubt in self.noticed],
         }
 
     @classmethod
@@ -347,6 +349,7 @@ class Run:
             message=str(meta["message"]),
             sent_along=columns.get("neighbour"),
             stops=Pressing.of_lists(meta["stops"], n) if "stops" in meta else None,
+            noticed=tuple(Doubt(float(x["t"]), str(x["why"])) for x in meta.get("noticed", ())),
         )
 
     def to_pandas(self) -> Any:

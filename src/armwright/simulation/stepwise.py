@@ -36,6 +36,7 @@ from armwright.simulation.momentum import impulse_rates
 from armwright.simulation.motion import flow
 from armwright.simulation.plan import EPS, MOST_STEPS, Plan
 from armwright.simulation.pressing import Watcher
+from armwright.simulation.repeating import Calls
 from armwright.simulation.run import Found, Run, Statistics
 from armwright.simulation.view import run_of
 from armwright.torque import Moment, rates_of, shared_of
@@ -50,7 +51,8 @@ def stepwise(plan: Plan, y0: Array, events: Sequence[Event]) -> Run:
     error: IntegrationError | None = None
     stopped = ""
     watcher = Watcher(plan.law, partial(_moment, plan), float(plan.times[0]), y0) if plan.stopped else None
-    asked = Asked(plan, _told(plan, _rate(plan)), y0, tuple(events), watcher)
+    calls = Calls(plan.robot, plan.times)
+    asked = Asked(plan, _told(plan, _rate(plan, calls)), y0, tuple(events), watcher)
     try:
         solution = WAYS.get(plan.how.integrator, _runge_kutta)(asked)
     except IntegrationError as caught:
@@ -63,11 +65,13 @@ def stepwise(plan: Plan, y0: Array, events: Sequence[Event]) -> Run:
     statistics = Statistics(found.accepted, found.rejected or 0, found.evaluations, time.perf_counter() - begin)
     message = solution.message if error is not None else stopped
     stops = watcher.found if watcher else None
-    run = run_of(plan, np.asarray(solution.t), np.asarray(solution.y), statistics, message, error is not None, stops)
+    times, states = np.asarray(solution.t), np.asarray(solution.y)
+    run = run_of(plan, times, states, statistics, message, error is not None, stops)
+    noticed = calls.doubts(run.t, states, run.tau + run.drag)
     q, qd = plan.layout["q"], plan.layout["qd"]
     found_events = tuple(Found(e.name, float(e.t), e.y[q].copy(), e.y[qd].copy()) for e in solution.events)
     ended_by = ", ".join(solution.ended_by)
-    run = replace(run, events=found_events, ended_by=ended_by)
+    run = replace(run, events=found_events, ended_by=ended_by, noticed=tuple(noticed))
     if error is not None:
         raise ended(
             plan.robot, SimulationError(str(error), run, float(error.t)), np.asarray(solution.y)[-1, q]
@@ -75,7 +79,7 @@ def stepwise(plan: Plan, y0: Array, events: Sequence[Event]) -> Run:
     return run
 
 
-def _rate(plan: Plan) -> Callable[[float, Array], Array]:
+def _rate(plan: Plan, calls: Calls) -> Callable[[float, Array], Array]:
     """dy/dt, compiled where the law can be, at least with the motion it follows as a further input."""
     robot, law, layout = plan.robot, plan.law, plan.layout
     if plan.traced or (plan.opened is not None and law.reference is not None):
@@ -88,6 +92,7 @@ def _rate(plan: Plan) -> Callable[[float, Array], Array]:
         parts = layout.split(layout.unit(np.ascontiguousarray(y)))
         q, qd, at = parts["q"], parts["qd"], _moment(plan, t, y)
         tau, drag = np.array(shared_of(law, at), dtype=float)
+        calls.note(t, y, tau + drag, lambda: np.array(shared_of(law, at), dtype=float).sum(axis=0))
         rub = np.array(friction(placed(mechanism, at.q), at.qd)) - drag
         moving = flow(mechanism, y[layout["q"]].tolist(), at.q, at.qd) if layout.circles else qd
         outside = []
