@@ -46,7 +46,7 @@ class Calls:
     def doubts(self, t: Array, states: Array, torques: Array) -> Iterator[Doubt]:
         """The first record where the law gives other torques (k, n) than it gave."""
         scale = float(np.nanmax(np.abs(torques), initial=0.0))
-        for time, y, again in zip(t.tolist(), states, torques, strict=True):
+        for time, y, again in zip(t.tolist(), states[: len(t)], torques, strict=True):
             before, given = self._given.get(time, (b"", again))
             if before == y.tobytes() and (told := differing(self._robot, given, again, scale)):
                 yield Doubt(time, f"{told}; {HELP}")

@@ -89,7 +89,8 @@ class Run:
     weight aside: forces and moments about its centre of mass, summed over time. `settings` say how it was made.
     `events` have been found on the way, and `ended_by` is the name of the one that ended it, if one did.
     `phases` are the runs it was made of by `simulate_phases`, each with its robot; `robot` is the first one's.
-    `noticed` are doubts that arose while it was made. `sent_along` (k,) is how far a run is away that began next to it; where it is None, `neighbour` finds out.
+    `noticed` are doubts that arose while it was made. `sent_along` (k,) is how far a run is away that began next to
+    it; where it is None, `neighbour` finds out.
     """
 
     robot: Robot
