@@ -17,6 +17,7 @@ from test_interrupt import test_who_is_told_to_stop_stays_where_it_is as stays
 import armwright as aw
 from armwright import torque
 from armwright.backends.cuda import rollout, travelling
+from armwright.algebra import sin
 from armwright.backends.interface import BACKENDS
 from armwright.integrate import method
 from armwright.robot import random_tree
@@ -94,6 +95,16 @@ def test_events_and_measures(method: dict) -> None:
     assert (run.ended >= 0).sum() == 1
     for name in MEASURES:
         assert run.measured[name].shape == (3, 2)
+
+
+@pytest.mark.parametrize("method", [{"integrator": "rk4", "step": 0.01}, {"integrator": "rkdp54", "rtol": 1e-7}])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_events_that_turn_within_a_step(method: dict, dtype: str) -> None:
+    """The first of many crossings in a step is found, and one of two where a joint only just passes a place."""
+    fast = aw.events.when(lambda t, q, qd, w, c: sin(w * t) - c, [2000.0, [0.3, 0.99, 5.0]], direction=1)
+    run = aw.simulate_batch(aw.load("rr"), duration=0.05, target="text", events=[fast], dtype=dtype, **method)
+    within = 1e-9 if dtype == "float64" else 1e-3
+    np.testing.assert_allclose(run.reached, [*(np.arcsin([0.3, 0.99]) / 2000.0), 0.05], rtol=within)
 
 
 @pytest.mark.parametrize("method", [{"integrator": "rk4", "step": 0.004}, {"integrator": "rkdp54", "rtol": 1e-10}])

@@ -129,7 +129,7 @@ def tangled(values: Sequence[Any], begin: Any, end: Any) -> bool:
     points = (before, before + begin / 3, after - end / 3, after)
     if sum(a * b < 0 for a, b in pairwise(points)) >= 2:
         return True
-    if begin == 0 and end == 0 and (before, after) in ((third, second), (third, third), (second, second)):
+    if begin == 0 and end == 0 and sum(a != b for a, b in pairwise(values)) <= 1:
         return False
     off = max(
         abs(27 * third - sum(k * x for k, x in zip(THIRD, points, strict=True))),

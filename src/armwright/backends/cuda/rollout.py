@@ -34,6 +34,7 @@ from armwright.backends.interface import (
 from armwright.backends.text.c import notation
 from armwright.graph.program import Program
 from armwright.integrate.control import FORGIVEN, ROUNDED, SMALLEST, STRETCH
+from armwright.integrate.events import BENT, JUST_INSIDE, JUST_INSIDE_COARSE, MOST_PIECES, NEAR
 from armwright.integrate.tableaus import Steps
 from armwright.layout import Layout
 
@@ -42,6 +43,9 @@ BLOCK = 64
 
 OWN = 32
 """So many open numbers of a rollout are kept in registers; if it has more they stay in memory."""
+
+SMALLEST_PIECE, MOST_LOOKS = 1 / (3 * MOST_PIECES), 6 * MOST_PIECES
+"""How a step in which an event may cross zero several times is divided: the smallest part, and the most of all sizes."""
 
 HALVINGS, MOST_GUESSES, JUST_AFTER = 4, 200, 2.0**-20
 """How an instant is found: one in so many guesses halves what is left; the most guesses; what is just after a start."""
@@ -146,6 +150,7 @@ def _sizes(motion: Motion, own: Sequence[bool], double: bool) -> str:
         "INTEGRALS": 0 if gauge is None else gauge.integrals,
         "HALVINGS": HALVINGS,
         "MOST_GUESSES": MOST_GUESSES,
+        "MOST_LOOKS": MOST_LOOKS,
         "BLOCK": BLOCK,
     }
     lines = [f"#define {name} {number}" for name, number in numbers.items()]
@@ -186,6 +191,10 @@ def _constants(double: bool) -> str:
         "SMALLEST": SMALLEST,
         "FORGIVEN": FORGIVEN,
         "JUST_AFTER": JUST_AFTER,
+        "JUST_INSIDE": JUST_INSIDE if double else JUST_INSIDE_COARSE,
+        "SMALLEST_PIECE": SMALLEST_PIECE,
+        "BENT": BENT,
+        "NEAR": NEAR,
         "ROUNDING": 2.0**-52 if double else 2.0**-23,
     }
     return "\n".join(f"#define {name} {real(float(number))}" for name, number in numbers.items())
