@@ -16,8 +16,8 @@ from test_interrupt import test_who_is_told_to_stop_stays_where_it_is as stays
 
 import armwright as aw
 from armwright import torque
-from armwright.backends.cuda import rollout, travelling
 from armwright.algebra import sin
+from armwright.backends.cuda import rollout, travelling
 from armwright.backends.interface import BACKENDS
 from armwright.integrate import method
 from armwright.robot import random_tree

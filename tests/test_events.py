@@ -15,7 +15,7 @@ from armwright import events, torque
 from armwright.algebra import sin
 from armwright.backends.interface import ENDED
 from armwright.backends.llvm import native
-from armwright.errors import InputError, SimulationError, SlowWarning, UnknownNameError
+from armwright.errors import InputError, SimulationError, SimulationWarning, SlowWarning, UnknownNameError
 from armwright.robot import Robot, random_tree
 from armwright.simulation import Run, simulate, simulate_batch
 from armwright.simulation.events import on_robot
@@ -245,6 +245,68 @@ def test_an_event_that_is_not_a_number_is_told() -> None:
     lost = events.when(lambda t, q, qd: (0.05 + q[0]).sqrt(), name="root")
     with pytest.raises(SimulationError, match=r"an event \('root'\) is not a number after t = 0\.1"):
         simulate(HANGING, duration=0.5, events=[lost])
+
+
+def test_all_crossings_of_what_turns_many_times_in_a_step_are_found() -> None:
+    """sin(1e4 t) has 318 zeros in 0.1 s, of which the run takes a dozen steps."""
+    fast = aw.integrate.Event(lambda t, y: np.sin(1e4 * t), terminal=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", SlowWarning)
+        run = simulate(HANGING, duration=0.1, events=[fast])
+    assert [event.t for event in run.events] == pytest.approx(np.arange(1, 319) * np.pi / 1e4, abs=1e-12)
+    assert run.statistics.accepted < 50
+    third = replace(fast, terminal=3, direction=1)
+    assert quietly(HANGING, duration=0.1, events=[third]).t[-1] == pytest.approx(6 * np.pi / 1e4, abs=1e-12)
+
+
+@pytest.mark.parametrize("target", HERE)
+@pytest.mark.parametrize("method", [{"integrator": "rk4", "step": 0.02}, {"integrator": "rkdp54", "rtol": 1e-6}])
+def test_the_first_of_several_crossings_in_a_step_ends_a_rollout(method: dict, target: str) -> None:
+    """Below its level at both ends of a step, above it for a while; or above 0.99 for a ninth of each period only."""
+    thrown = {"q0": [0.0, 0.0], "qd0": [0.2, 0.0], "duration": 0.06}
+    height = 0.2**2 / (2 * G)  # where the slide turns, after 0.0204 s
+    levels = np.array([0.5 * height, 0.99 * height, 1.01 * height])
+    up = simulate_batch(
+        HANGING, **thrown, target=target, events=[events.position("joint1", levels, direction=1)], **method
+    )
+    first = (0.2 - np.sqrt(0.2**2 - 2 * G * levels[:2])) / G
+    assert up.reached == pytest.approx([*first, 0.06], abs=1e-9) and up.ended.tolist() == [0, 0, -1]
+    fast = events.when(lambda t, q, qd, c: sin(800 * t) - c, [np.array([0.99, -0.5, 1.01])], direction=1)
+    run = simulate_batch(HANGING, **thrown, target=target, events=[fast], **method)
+    rises = np.array([np.arcsin(0.99), 2 * np.pi + np.arcsin(-0.5)]) / 800
+    assert run.reached == pytest.approx([*rises, 0.06], abs=1e-9)
+
+
+@pytest.mark.parametrize("integrator", ["radau", "semi_implicit_euler", "taylor"])
+def test_other_methods_look_within_their_steps_too(integrator: str) -> None:
+    how = {"step": 0.01} if integrator == "semi_implicit_euler" else {}
+    fast = aw.integrate.Event(lambda t, y: np.sin(1e3 * t), terminal=False)
+    run = quietly(HANGING, duration=0.1, integrator=integrator, events=[fast], **how)
+    assert [event.t for event in run.events] == pytest.approx(np.arange(1, 32) * np.pi / 1e3, abs=1e-10)
+
+
+def test_what_turns_too_fast_for_any_look_is_told() -> None:
+    wild = aw.integrate.Event(lambda t, y: np.sin(1e7 * t), terminal=False, name="wild")
+    with (
+        warnings.catch_warnings(),
+        pytest.warns(SimulationWarning, match="event 'wild' turns more than once in 0.001 of"),
+    ):
+        warnings.simplefilter("ignore", SlowWarning)
+        simulate(HANGING, duration=0.002, every=0.002, integrator="rk4", step=0.002, events=[wild])
+
+
+def test_a_corner_and_a_jump_take_no_closer_look() -> None:
+    asked: list[float] = []
+
+    def jumps(t: float, y: np.ndarray) -> bool:
+        asked.append(t)
+        return t > 0.0511
+
+    run = quietly(HANGING, duration=0.1, events=[aw.integrate.Event(jumps, terminal=False)])
+    assert [event.t for event in run.events] == pytest.approx([0.0511], abs=1e-12) and len(asked) < 300
+    corner = events.when(lambda t, q, qd: (q[0] < -0.1) | (t > 0.0511))
+    assert simulate(HANGING, duration=0.1, events=[corner]).t[-1] == pytest.approx(0.0511, abs=1e-12)
 
 
 TRUTHS = (

@@ -71,7 +71,7 @@ class Step:
     """The derivative at its start, where it is known and states within are dear."""
 
     def look_within(self, share: float) -> list[tuple[Any, Array]]:
-        """Times and states within it: a small part after its start, a third, two thirds, as small a part before its end.
+        """Times and states within it: a small `share` after its start, a third, two thirds, and as much before its end.
 
         Where states within are dear they are those of a parabola.
         """
@@ -221,8 +221,8 @@ class Watch:
         if event not in self._told:
             self._told.append(event)
             warnings.warn(
-                f"event {event.title!r} turns more than once in {1 / MOST_PIECES:.1g} of the step from t = {t}: some of "
-                "its crossings may not be seen; expected a smaller max_step= or step=",
+                f"event {event.title!r} turns more than once in {1 / MOST_PIECES:.1g} of the step from t = {t}: some "
+                "of its crossings may not be seen; expected a smaller max_step= or step=",
                 SimulationWarning,
                 stacklevel=2,
             )

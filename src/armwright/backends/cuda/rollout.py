@@ -45,7 +45,7 @@ OWN = 32
 """So many open numbers of a rollout are kept in registers; if it has more they stay in memory."""
 
 SMALLEST_PIECE, MOST_LOOKS = 1 / (3 * MOST_PIECES), 6 * MOST_PIECES
-"""How a step in which an event may cross zero several times is divided: the smallest part, and the most of all sizes."""
+"""How a step in which an event may cross zero several times is divided: its smallest piece, and how many are tried."""
 
 HALVINGS, MOST_GUESSES, JUST_AFTER = 4, 200, 2.0**-20
 """How an instant is found: one in so many guesses halves what is left; the most guesses; what is just after a start."""

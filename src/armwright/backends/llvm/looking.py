@@ -1,11 +1,14 @@
 """A closer look at a step in which an event may cross zero several times, so that the first crossing is found.
 
-Within every step events are looked at in four places, on a parabola through its ends. Where the cubic of their values and
-slopes may have several zeros, or says nothing of them (`integrate.events.tangled`), the step is gone through piece by
-piece, each a third of what is too much, with steps of other lengths from where it began.
+Within every step events are looked at in four places, on a parabola through its ends. Where the cubic of their values
+and slopes may have several zeros, or is none of theirs (`integrate.events.tangled`), the step is searched piece by
+piece, each a third of one that is too long, by steps of other lengths from where it began.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
 
 from armwright.backends.llvm.stages import Stages
 from armwright.integrate.events import BENT, JUST_INSIDE, JUST_INSIDE_COARSE, MOST_PIECES, NEAR, THIRD
@@ -17,10 +20,11 @@ MOST_LOOKS = 6 * MOST_PIECES
 """Pieces that are tried in a step: each of the smallest ones, and as many that were too long."""
 
 LOOKS = 4
-"""Of a piece: after a third, after two thirds, just before its end and there; of a step just after its start instead."""
+"""Of a piece: after a third, after two thirds, just before its end and at it; of a step just after its start too."""
 
-BEGIN, WIDE, LOW, HIGH, ACTIVE = range(5)
-"""Of `piece`, in parts of the step: where it begins, how long it is; where a crossing lies between; whether to go on."""
+BEGIN, WIDE, LOW, HIGH, ACTIVE, FOUND = range(6)
+"""Of `piece`, in parts of the step: its begin and length, the bracket of a crossing; whether it is to be looked at, and
+whether something was found."""
 
 
 class Looking(Stages):
@@ -38,7 +42,7 @@ class Looking(Stages):
     def room_to_look(self) -> dict[str, int]:
         """The vectors it needs: values at all looks and where these are, slopes at the start, a state, the piece."""
         looks = {"looks": LOOKS * self.events, "shares": LOOKS, "slopes": self.events}
-        return {**looks, "near": self.m, "piece": 5}
+        return {**looks, "near": self.m, "piece": 6}
 
     @property
     def just(self) -> float:
@@ -110,28 +114,39 @@ class Looking(Stages):
             self.evaluate("watch", self.call("fmuladd", share, length, time), "%near", self._looks(k))
 
         self.loop("look", LOOKS, look)
-        some = self.true("one", length, length)
-        for e in range(self.events):
+
+        def tangled(e: str) -> str:
             before, after, early = self.load("%before", e), self.load("%after", e), self._look(3, e)
             begin = self.of("fdiv", self.of("fsub", early, before), t.splat(self.just))
             self.store("%slopes", e, begin)
             start = self.choose(self.true("oeq", before, "zeroinitializer"), early, before)
-            some = self.either(some, self._tangled(e, start, after, begin, self._slope(e, after), t.splat(1.0)))
-        return some
+            return self._tangled(e, start, after, begin, self._slope(e, after), t.splat(1.0))
+
+        return self._of_some("tangled", tangled)
+
+    def _of_some(self, name: str, truth: Callable[[str], str]) -> str:
+        """Whether something is true of one event at least."""
+        self.store("%piece", FOUND, self.t.splat(0.0))
+
+        def look(e: str) -> None:
+            self.store("%piece", FOUND, self.choose(truth(e), self.t.splat(1.0), self.load("%piece", FOUND)))
+
+        self.loop(name, self.events, look)
+        return self.true("ogt", self.load("%piece", FOUND), "zeroinitializer")
 
     def _looks(self, k: str) -> str:
         """Where the values of a look stand."""
         place = self.let(f"mul i64 {k}, {self.events}")
         return self.let(f"getelementptr {self.t.vector}, ptr %looks, i64 {place}")
 
-    def _look(self, k: int, e: int) -> str:
-        return self.load("%looks", k * self.events + e)
+    def _look(self, k: int, e: str) -> str:
+        return self.load("%looks", self.let(f"add i64 {e}, {k * self.events}"))
 
-    def _slope(self, e: int, after: str) -> str:
+    def _slope(self, e: str, after: str) -> str:
         """The slope of an event at the end of a piece, per length of the step."""
         return self.of("fdiv", self.of("fsub", after, self._look(2, e)), self.t.splat(self.just))
 
-    def _tangled(self, e: int, before: str, after: str, begin: str, end: str, part: str) -> str:
+    def _tangled(self, e: str, before: str, after: str, begin: str, end: str, part: str) -> str:
         """`integrate.events.tangled` of a part of a step."""
         t, zero = self.t, "zeroinitializer"
         third, second = self._look(0, e), self._look(1, e)
@@ -139,7 +154,7 @@ class Looking(Stages):
         one = self.call("fmuladd", begin, reach, before)
         two = self.of("fsub", after, self.of("fmul", end, reach))
         points, values = (before, one, two, after), (before, third, second, after)
-        many = self._twice([self.true("olt", self.of("fmul", a, b), zero) for a, b in zip(points, points[1:])])
+        many = self._twice([self.true("olt", self.of("fmul", a, b), zero) for a, b in pairwise(points)])
         off = self.call("maxnum", self._off(third, points), self._off(second, points[::-1]))
         wide = self.of("fsub", self._most("maxnum", points), self._most("minnum", points))
         nearest = self._most("minnum", [self.call("fabs", x) for x in values])
@@ -148,7 +163,7 @@ class Looking(Stages):
             self.true("ogt", self.of("fmul", off, t.splat(NEAR)), self.of("fmul", nearest, t.splat(27.0))),
         )
         flat = self.both(self.true("oeq", begin, zero), self.true("oeq", end, zero))
-        jumps = self._twice([self.true("one", a, b) for a, b in zip(values, values[1:])])
+        jumps = self._twice([self.true("one", a, b) for a, b in pairwise(values)])
         return self.either(many, self.both(bent, self.opposite(self.both(flat, self.opposite(jumps)))))
 
     def _twice(self, truths: list[str]) -> str:
@@ -208,21 +223,26 @@ class Looking(Stages):
             self.again(time, self.choose(active, moved, t.splat(0.0)), self._looks(k))
 
         self.loop("piece.look", LOOKS, look)
-        tangled = happens = self.true("one", wide, wide)
-        for e in range(self.events):
+
+        def many(e: str) -> str:
             before, after = self.load("%before", e), self._look(3, e)
-            slopes = self.load("%slopes", e), self._slope(e, after)
-            tangled = self.either(tangled, self._tangled(e, before, after, *slopes, wide))
-            happens = self.either(happens, self.crosses(e, before, after))
+            return self._tangled(e, before, after, self.load("%slopes", e), self._slope(e, after), wide)
+
+        tangled, happens = self._of_some("many", many), self.true("one", wide, wide)
+        for e in range(self.events):
+            happens = self.either(happens, self.crosses(e, self.load("%before", e), self._look(3, str(e))))
         long = self.true("ogt", wide, t.splat(2 * SMALLEST_PIECE))
         split = self.both(active, self.both(tangled, long))
         clear = self.both(active, self.opposite(split))
         hit, gone = self.both(clear, happens), self.both(clear, self.opposite(happens))
-        for e in range(self.events):
+
+        def settle(e: str) -> None:
             before, after = self.load("%before", e), self._look(3, e)
             self.store("%slopes", e, self.choose(gone, self._slope(e, after), self.load("%slopes", e)))
             self.store("%before", e, self.choose(gone, after, before))
             self.store("%after", e, self.choose(hit, after, self.load("%after", e)))
+
+        self.loop("settle", self.events, settle)
         self.store("%piece", LOW, self.choose(hit, begin, self.load("%piece", LOW)))
         self.store("%piece", HIGH, self.choose(hit, end, self.load("%piece", HIGH)))
         self.store("%piece", BEGIN, self.choose(gone, end, begin))
