@@ -294,8 +294,8 @@ class Gauge(NamedTuple):
         return 0 if self.within is None else len(self.within.outputs)
 
     @property
-    def count(self) -> int:
-        """How many totals there are."""
+    def totals(self) -> int:
+        """How many numbers are kept."""
         return self.at_records + self.in_steps
 
     def digest(self) -> str:

@@ -136,7 +136,7 @@ def tangled(values: Sequence[Any], begin: Any, end: Any) -> bool:
         abs(27 * second - sum(k * x for k, x in zip(reversed(THIRD), points, strict=True))),
     )
     wide = 27 * (max(points) - min(points))
-    return off > BENT * wide and NEAR * off > 27 * min(map(abs, values))
+    return bool(off > BENT * wide and NEAR * off > 27 * min(map(abs, values)))
 
 
 THIRD = (8, 12, 6, 1)

@@ -73,7 +73,7 @@ def joint_place(robot: Description, joint: object) -> int:
         if joint not in names:
             raise unknown(f"joint of {robot.name}:", joint, names)
         return names.index(joint)
-    if isinstance(joint, (bool, np.bool_)) or not isinstance(joint, Integral) or not -robot.n <= joint < robot.n:
+    if isinstance(joint, (bool, np.bool_)) or not isinstance(joint, Integral) or not -robot.n <= int(joint) < robot.n:
         raise InputError(f"joint {joint!r}: expected a name, or a number from 0 to {robot.n - 1}")
     return int(joint) % robot.n
 

@@ -31,7 +31,8 @@ def later(run: Run, by: float) -> Run:
     """The same run so many seconds later: its first record is a rounding after the last one of the run before."""
     t = run.t + by
     t[0] = np.nextafter(t[0], np.inf)
-    found, noticed = (tuple(replace(x, t=x.t + by) for x in part) for part in (run.events, run.noticed))
+    found = tuple(replace(event, t=event.t + by) for event in run.events)
+    noticed = tuple(replace(doubt, t=doubt.t + by) for doubt in run.noticed)
     return replace(run, t=t, events=found, noticed=noticed, stops=None if run.stops is None else run.stops.later(by))
 
 

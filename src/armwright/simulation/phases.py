@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -91,11 +90,12 @@ def _chosen(phases: Sequence[Phase], q0: Any, options: Mapping[str, Any]) -> dic
     """The integrator of all phases, where none is given: an implicit one if a joint may stick in any of them."""
     if options.get("integrator") is not None or options.get("step") is not None:
         return {}
-    longest = max((phase.duration for phase in phases if isinstance(phase.duration, Real)), default=1.0)
+    given = [phase.duration for phase in phases]
+    longest = max((float(x) for x in given if isinstance(x, (int, float))), default=1.0)
     for phase in phases:
         robot = rounded(phase.robot, options.get("smooth", SMOOTH))
         q = robot.neutral if np.shape(q0) != (robot.nq,) else np.asarray(q0, float)
-        if method_for(robot, q, float(longest)) != EXPLICIT:
+        if method_for(robot, q, longest) != EXPLICIT:
             return {"integrator": IMPLICIT}
     return {}
 

@@ -125,7 +125,8 @@ class Pressing:
             return None
         with np.errstate(all="ignore"):
             hits = np.fmin.reduce([part.hit_at for part in known])
-        return cls(*(np.max([getattr(x, name) for x in known], axis=0) for name in ("depth", "torque")), hits)
+        depth, torque = (np.max([getattr(x, name) for x in known], axis=0) for name in ("depth", "torque"))
+        return cls(depth, torque, hits)
 
     @property
     def hit(self) -> Array:

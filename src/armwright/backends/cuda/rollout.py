@@ -143,7 +143,7 @@ def _sizes(motion: Motion, own: Sequence[bool], double: bool) -> str:
         "OWN": mine if mine <= OWN else 0,
         "SHARED": max(1, len(own) - mine),
         "EVENTS": 0 if watch is None else len(watch.directions),
-        "GAUGES": 0 if gauge is None else gauge.count,
+        "GAUGES": 0 if gauge is None else gauge.totals,
         "AT_RECORDS": 0 if gauge is None else gauge.at_records,
         "IN_STEPS": 0 if gauge is None else gauge.in_steps,
         "LARGEST": 0 if gauge is None else gauge.largest,

@@ -75,7 +75,7 @@ class Measuring(Watching):
 
             self._change(e, larger)
 
-        self._part("within", first, self.gauge.count, keep)
+        self._part("within", first, self.gauge.totals, keep)
 
     def _replace(self, e: str) -> None:
         self._change(e, lambda _: self.load("%seen", e))
