@@ -16,12 +16,11 @@ from armwright.algebra import Array, Matrix, Scalar, Symmetric, Vector, cos, poi
 from armwright.errors import InputError, ModelError, listed, unknown
 from armwright.lazy import cached_property
 from armwright.mechanism import FREEDOMS, Ball, Drive, Joint, Link, Loop, Mechanism, Pose, entry, leaves, only_leaf
+from armwright.model.inertia import Tensor, Triple, checked_tensor
 
 if TYPE_CHECKING:
     from armwright.model.visual import Visual
 
-Triple: TypeAlias = tuple[float, float, float]
-Tensor: TypeAlias = tuple[Triple, Triple, Triple]
 Transform: TypeAlias = tuple[tuple[float, float, float, float], ...]
 
 NO_TRANSFORM: Transform = ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0))
@@ -110,7 +109,7 @@ class LinkModel:
     visuals: tuple[Visual, ...] = field(default=(), hash=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "inertia", _checked_tensor(f"link {self.name!r}", self.inertia))
+        object.__setattr__(self, "inertia", checked_tensor(f"link {self.name!r}", self.inertia))
 
 
 @dataclass(frozen=True)
@@ -148,7 +147,7 @@ class Payload:
     inertia: Tensor = NO_TENSOR
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "inertia", _checked_tensor("payload", self.inertia))
+        object.__setattr__(self, "inertia", checked_tensor("payload", self.inertia))
 
     def beside(self, other: Payload) -> Payload:
         """Both bodies, held as one."""
@@ -623,26 +622,6 @@ def _stand(joint: JointModel, number: Callable[[float], Scalar]) -> Pose | None:
 
 def _link(link: LinkModel, number: Callable[[float], Scalar]) -> Link:
     return Link(number(link.mass), Vector(*map(number, link.com)), symmetric(link.inertia, number))
-
-
-ASYMMETRIC = 1e-9
-"""The part of its largest entry by which the entries of a symmetric tensor may differ, as rotations leave them."""
-
-
-def _checked_tensor(what: str, given: Any) -> Tensor:
-    """Return an inertia tensor as numbers, or raise a ModelError if it is not a symmetric matrix (3, 3)."""
-    try:
-        xx, xy, xz = (triple(row) for row in given)
-    except (TypeError, ValueError):
-        raise ModelError(f"{what}: inertia = {given!r}; expected 3 rows of 3 numbers") from None
-    rows: Tensor = (xx, xy, xz)
-    apart = max(abs(rows[i][j] - rows[j][i]) for i, j in ((0, 1), (0, 2), (1, 2)))
-    if apart > ASYMMETRIC * max(abs(x) for row in rows for x in row):
-        raise ModelError(
-            f"{what}: its inertia is not symmetric, entries across the diagonal differ by {apart:.3g} kg m^2; expected "
-            "a tensor such as I xx, xy, xz; xy, yy, yz; xz, yz, zz"
-        )
-    return rows
 
 
 def six(tensor: Iterable[Iterable[Any]]) -> tuple[Any, ...]:
