@@ -16,11 +16,13 @@ from armwright.algebra import Array, Matrix, Scalar, Symmetric, Vector, cos, poi
 from armwright.errors import InputError, ModelError, listed, unknown
 from armwright.lazy import cached_property
 from armwright.mechanism import FREEDOMS, Ball, Drive, Joint, Link, Loop, Mechanism, Pose, entry, leaves, only_leaf
-from armwright.model.inertia import Tensor, Triple, checked_tensor
+from armwright.model.inertia import checked_tensor
 
 if TYPE_CHECKING:
     from armwright.model.visual import Visual
 
+Triple: TypeAlias = tuple[float, float, float]
+Tensor: TypeAlias = tuple[Triple, Triple, Triple]
 Transform: TypeAlias = tuple[tuple[float, float, float, float], ...]
 
 NO_TRANSFORM: Transform = ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from armwright.errors import ModelError
 
-Triple: TypeAlias = tuple[float, float, float]
-Tensor: TypeAlias = tuple[Triple, Triple, Triple]
+if TYPE_CHECKING:
+    from armwright.model.description import Tensor
 
 ASYMMETRIC = 1e-9
 """The part of its largest entry by which the entries of a symmetric tensor may differ, as rotations leave them."""
