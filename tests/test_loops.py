@@ -567,6 +567,24 @@ def test_links_name_the_frames_a_loop_holds() -> None:
     assert arm.loops[1].poses == (at_x(0.0), at_x(0.0))
 
 
+def test_frames_of_a_loop_are_points_or_transforms_as_lists_or_arrays() -> None:
+    """All of these say the same loop: the bodies of a four-bar meet in a point."""
+    joints = turning("crank", 0.0), turning("coupler", CRANK), turning("rocker", GROUND, 0.3)
+    open_chain = aw.Robot("four-bar", joints, BODIES[:3], gravity=DOWN, parents=(-1, 0, -1))
+    ends = np.eye(4), np.eye(4)
+    for T, x in zip(ends, (COUPLER, ROCKER), strict=True):
+        T[0, 3] = x
+    asked = {"name": "bar", "dependent": ("coupler", "rocker"), "reference": {"crank": 1.0, "rocker": 1.5}}
+    for at in (
+        ends,
+        np.array(ends),
+        [T.tolist() for T in ends],
+        [T[:3, 3] for T in ends],
+        [(*T[:3, 3], 0, 0, 0, 1) for T in ends],
+    ):
+        assert open_chain.with_loop(["b", "c"], at=at, **asked) == four_bar()
+
+
 def test_passive_joints_are_dependent_by_default(tmp_path: Path) -> None:
     text = TOML.replace('dependent = ["coupler", "rocker"]\n', "").replace("mass = 2.0", "max_torque = 0\nmass = 2.0")
     text = text.replace("d = 0\nmass = 1.0\ncom = [0.2", "d = 0\nmax_torque = 0\nmass = 1.0\ncom = [0.2")

@@ -278,8 +278,9 @@ class Stepped(Near):
     def _measured(self, fields: Mapping[str, Any], i: int, t: float, y: Array) -> Callable[[float, Array], None]:
         """Whoever measures one rollout at its records, after having looked where it begins."""
         gauge, totals = self._gauge, fields["totals"][:, i]
-        if gauge is None:
+        if gauge is None or not gauge.at_records:
             return lambda t, y: None
+        totals = totals[: gauge.at_records]
         values = self._of(gauge.program, fields, i)
         first, last = gauge.largest, gauge.largest + gauge.integrals
         since, before = t, values(t, y)
@@ -295,6 +296,22 @@ class Stepped(Near):
 
         return look
 
+    def _stepped(self, fields: Mapping[str, Any], i: int) -> Callable[[float, Array, float, Array], None]:
+        """Whoever measures one rollout in its steps, each given by where it begins and ends."""
+        gauge = self._gauge
+        if gauge is None or gauge.within is None:
+            return lambda *step: None
+        program, totals = gauge.within, fields["totals"][gauge.at_records :, i]
+        opened = [fields["p"][None, :, i]] if len(program.sizes) > 4 else []
+
+        def look(t: float, y: Array, t_end: float, y_end: Array) -> None:
+            times = (np.full((1, 1), x, self.dtype) for x in (t, t_end))
+            given = [next(times), y[None], *opened, next(times), y_end[None]]
+            values = [np.reshape(x, -1)[0] for x in computed(program, given)]
+            totals[:] = np.fmax(totals, np.array(values, self.dtype))
+
+        return look
+
     def _goals(self, fields: Mapping[str, Any], i: int) -> list[float]:
         """The times of the records of one rollout."""
         goals: list[float] = (fields["times"] + fields["late"][i]).tolist()
@@ -307,6 +324,7 @@ class Stepped(Near):
     def _fixed(self, scheme: Scheme, t: float, y: Array, fields: Mapping[str, Any], i: int) -> None:
         """In as many equal steps as `substeps` says."""
         watch, look = self._watched(fields, i, t, y), self._measured(fields, i, t, y)
+        stepped = self._stepped(fields, i)
         for r, (goal, count) in enumerate(zip(self._goals(fields, i), fields["substeps"].tolist(), strict=True)):
             h = (goal - t) / count
             for k in range(count):
@@ -318,9 +336,11 @@ class Stepped(Near):
                 slopes = scheme.stages(now, y, h, first)
                 end = y * np.nan if slopes is None else scheme.project(y + h * scheme.b.dot(slopes))
                 if self._passed(watch, scheme.step(now, y, first, now + h, end), fields, i):
+                    stepped(now, y, float(fields["t"][i]), fields["y"][:, i])
                     look(float(fields["t"][i]), fields["y"][:, i])
                     fields["records"][self._row(fields, r) :, :, i] = fields["y"][:, i]
                     return
+                stepped(now, y, now + h, end)
                 y = end
             t, fields["records"][self._row(fields, r), :, i] = goal, y
             look(t, y)
@@ -334,13 +354,18 @@ class Stepped(Near):
         rule.before, rule.held = float(fields["previous"][i]), bool(fields["held"][i])
         adaptive = Adaptive(scheme, rule, 0, float(fields["h"][i]), option["longest"])
         watch, look = self._watched(fields, i, t, y), self._measured(fields, i, t, y)
+        stepped = self._stepped(fields, i)
         for r, goal in enumerate(self._goals(fields, i)):
             adaptive.max_steps = scheme.counts.accepted + (scheme.counts.rejected or 0) + fields["limit"]
             try:
                 for step in adaptive.steps(t, y, [goal]):
                     t, y = step.t_end, step.y_end
-                    if self._passed(watch, step, fields, i):
+                    over = self._passed(watch, step, fields, i)
+                    if over:
                         t, y = float(fields["t"][i]), fields["y"][:, i].copy()
+                    if not fields["state"][i] or over:
+                        stepped(step.t, step.y, t, y)
+                    if over:
                         break
                     if fields["stop"][0]:
                         break

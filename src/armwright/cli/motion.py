@@ -30,7 +30,7 @@ from armwright.cli.output import (
 from armwright.cli.pages import place, with_mark
 from armwright.cli.payload import Heaviest, asked_for, curve_page, loaded
 from armwright.errors import InfeasibleError, InputError, SimulationError
-from armwright.identify import Measurement
+from armwright.identify.data import per_joint, write_csv
 from armwright.names import shown
 from armwright.report.page import HEADS, joint_rows, root_mean_square
 from armwright.report.plot import write
@@ -188,7 +188,8 @@ def _finish(run: Run, plan: Scenario, path: Path, wanted: Asked, most: Heaviest 
         told_of |= {"most_payload": most.data(), "payload_page": curve_page(path)}
     if wanted.data is not None and not wanted.json:
         noise = f", torques with {wanted.noise:g} of their RMS as noise" if wanted.noise else ""
-        told(wanted.data, f"t, q, qd, qdd, tau in {len(run.t)} rows{noise}")
+        stops = ", stop_torque" if run.stop_torque.size else ""
+        told(wanted.data, f"t, q, qd, qdd, tau{stops} in {len(run.t)} rows{noise}")
     return told_of
 
 
@@ -199,7 +200,8 @@ def _write_data(run: Run, wanted: Asked, path: Path) -> None:
     if path.suffix == ".parquet":
         replace(run, tau=tau).to_parquet(path)
     else:
-        Measurement(run.t, run.q, run.qd, run.qdd, tau).to_csv(path)
+        columns = per_joint(q=run.q, qd=run.qd, qdd=run.qdd, tau=tau, stop_torque=run.stop_torque)
+        write_csv(path, {"t": run.t, **columns})
 
 
 def _print_lines(lines: Iterable[str]) -> None:
@@ -317,7 +319,8 @@ def _as_data(run: Run) -> dict[str, Any]:
         shares = {"of_torque": use.torque, "of_speed": use.speed, "too_weak": use.too_weak, "too_slow": use.too_slow}
         extent = {"from": q.min(), "to": q.max(), "limits": joint.limits, "peak_power": np.abs(power).max()}
         told = {key: value for key, value in asdict(use).items() if not key.endswith("_rollout")}
-        joints.append({**told, **extent, **means, **shares})
+        stop = {} if run.stops is None else {"stop": {name: x[i] for name, x in run.stops.lists().items()}}
+        joints.append({**told, **extent, **means, **shares, **stop})
     audit = {
         "trustworthy": run.audit.trustworthy,
         "verdict": run.audit.verdict,

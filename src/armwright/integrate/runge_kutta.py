@@ -85,7 +85,7 @@ class Scheme:
 
     def step(self, t: Any, y: Array, first: Array, t_end: Any, y_end: Array) -> Step:
         self.counts.accepted += 1
-        return Step(t, y, t_end, y_end, partial(self.at, t, y, first))
+        return Step(t, y, t_end, y_end, partial(self.at, t, y, first), first)
 
     def next_first(self, k: Array) -> Array | None:
         """The first derivative of the next step, where the last one of this step is that: not where it is projected."""

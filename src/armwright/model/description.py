@@ -17,6 +17,7 @@ from armwright.errors import InputError, ModelError, listed, unknown
 from armwright.lazy import cached_property
 from armwright.mechanism import FREEDOMS, Ball, Drive, Joint, Link, Loop, Mechanism, Pose, entry, leaves, only_leaf
 from armwright.model.acting import check_springs
+from armwright.model.inertia import checked_tensor
 from armwright.model.mimic import Cycle, Mimic, resolved
 
 if TYPE_CHECKING:
@@ -103,6 +104,9 @@ class LinkModel:
     compensated_mass: float = 0.0
     compensated_com: Triple = (0.0, 0.0, 0.0)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "inertia", checked_tensor(f"link {self.name!r}", self.inertia))
+
 
 @dataclass(frozen=True)
 class Frame:
@@ -137,6 +141,9 @@ class Payload:
     mass: float
     com: Triple = (0.0, 0.0, 0.0)
     inertia: Tensor = NO_TENSOR
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "inertia", checked_tensor("payload", self.inertia))
 
     def beside(self, other: Payload) -> Payload:
         """Both bodies, held as one."""
@@ -224,6 +231,13 @@ class Description:
     def __getstate__(self) -> dict[str, Any]:
         """The robot without what was made of it: its mechanism, what it has compiled."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take the numbers of a pickle, checked as those of any robot."""
+        vars(self).update(state)
+        for part in (*self.links, *((self.payload,) if self.payload else ())):
+            part.__post_init__()
+        self.__post_init__()
 
     @property
     def n(self) -> int:

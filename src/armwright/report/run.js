@@ -396,7 +396,7 @@ function told() {  // the values at this time
 }
 function unitOf(chart, i) {
   const {unit, force} = joints[i];
-  return {q: unit, qd: unit + "/s", qdd: unit + "/s²", tau: force}[chart.column] || chart.unit;
+  return {q: unit, qd: unit + "/s", qdd: unit + "/s²", tau: force, stop_torque: force}[chart.column] || chart.unit;
 }
 function stress(i) {  // one joint before the others
   if (mode !== "each") for (const chart of charts) if (chart.joint) for (const u of chart.ups)

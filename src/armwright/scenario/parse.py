@@ -174,7 +174,7 @@ def _options(top: Reader, arm: Robot) -> dict[str, Any]:
     if "integrator" in top.data:
         part = _inside(top, "integrator")
         part.check_keys(INTEGRATOR)
-        options |= {"integrator": part.text("method", "dop853")}
+        options |= {"integrator": part.text("method", "")} if "method" in part.data else {}
         options |= {key: part.number(key) for key in INTEGRATOR[1:] if key in part.data}
     if "stops" in top.data:
         options["stops"] = stops_of(top, arm)

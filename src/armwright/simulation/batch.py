@@ -39,6 +39,7 @@ from armwright.simulation.plan import (
     start_of,
     stopped,
 )
+from armwright.simulation.pressing import Pressing
 from armwright.simulation.rollouts import Outcome, Rollouts
 from armwright.simulation.run import BatchRun
 from armwright.simulation.view import looked_up
@@ -351,6 +352,7 @@ def _batch_run(plan: Plan, found: Outcome, look: Callable[[], View], seconds: fl
         ended=np.where(ended, found.event - 1, -1),
         events=tuple(event.name for event in plan.events),
         measured=_measured(plan, found, reached, ended | ~failed),
+        stops=Pressing.of(_totals(plan, found)) if plan.stopped else None,
     )
 
 

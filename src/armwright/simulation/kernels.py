@@ -85,7 +85,8 @@ def rollout_of(
     if gauges is not None:
         sizes = sizes_of(gauges.of.gauges, robot.n)
         largest, integrals = (sum(n for name, n in sizes.items() if name in some) for some in (LARGEST, INTEGRALS))
-        gauge = Gauge(motion.program(*motion.gauged), largest, integrals)
+        within = motion.step_program(*motion.within) if motion.within else None
+        gauge = Gauge(motion.program(*motion.gauged), largest, integrals, within)
     program = increments(motion, integrator) if integrator in POLYNOMIALS else derivative(motion)
     return backend(target).rollout(program, steps, layout_of(robot, law), watch, gauge, dtype)
 

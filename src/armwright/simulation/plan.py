@@ -25,6 +25,7 @@ from armwright.simulation.columns import Columns
 from armwright.simulation.events import Quantity, Watched
 from armwright.simulation.measures import TO_GOAL, WITHIN, Asked, gauges_of
 from armwright.simulation.motion import layout_of
+from armwright.simulation.pressing import stops_in
 from armwright.simulation.turns import Turns
 from armwright.torque import Law, Opened, Reference, Stops, built_in, law_for, numbers_of, opened, together
 from armwright.torque import stops as stops_of
@@ -112,6 +113,11 @@ class Plan:
         return opened(self.law) if not self.law.traceable and straight(self.robot) else None
 
     @cached_property
+    def stopped(self) -> bool:
+        """Whether there are stops."""
+        return bool(stops_in(self.law))
+
+    @cached_property
     def numbers(self) -> Opened[Law]:
         """The law that is compiled, as its form and its numbers: with its motion left open, if that is."""
         return together(self.each) if self.each else numbers_of(self.opened or self.law)
@@ -124,7 +130,7 @@ class Plan:
     @cached_property
     def gauged(self) -> Opened[Asked]:
         """What is looked at for that."""
-        gauges = gauges_of(self.measured, alone=not self.keep)
+        gauges = gauges_of(self.measured, alone=not self.keep, stops=self.stopped)
         if not any(name in TO_GOAL for name in gauges):
             return numbers_of(Asked(gauges), "a measure")
         goal = () if self.law.reference is None else self.goal
@@ -209,8 +215,7 @@ class Plan:
     @property
     def settings(self) -> dict[str, Any]:
         dry = max((joint.smooth for joint in self.robot.rows if joint.coulomb), default=0.0)
-        held = any(isinstance(part, Stops) for part in self.law.parts)
-        further = {**({"smooth": dry} if dry else {}), **({"stops": True} if held else {})}
+        further = {**({"smooth": dry} if dry else {}), **({"stops": True} if self.stopped else {})}
         return {**self.how.said, **further, "law": repr(self.law)}
 
 

@@ -34,9 +34,12 @@ def module(
     """The derivative, the values of events that are watched, what is measured, and run(layout, begin, end)."""
     block = Block(lanes)
     bodies = [write_body(program, block, "body")]
-    for beside, name in ((watch, "watch"), (gauge, "gauge")):
-        if beside is not None:
-            bodies.append(write_body(beside.program, block.another(), name))
+    beside = {
+        "watch": watch.program if watch else None,
+        "gauge": gauge.program if gauge and gauge.at_records else None,
+        "within": gauge.within if gauge else None,
+    }
+    bodies += [write_body(other, block.another(), name) for name, other in beside.items() if other is not None]
     writer = _Writer(lanes, steps, len(program.outputs), layout, program.sizes, watch, gauge)
     run = writer.run()
     return "\n\n".join([*bodies, careful(lanes), run, *declarations(block.declared | writer.block.declared, lanes)])
@@ -147,11 +150,13 @@ class _Writer(Measuring):
         self.put("%i.next = add i64 %i, 1")
         if self.watch:
             self.passed(now, h, self.after(start, h, "%i.next"), going)
+            self.measure_step(now, self.load("%instant", "0"), going)
             self.take(going, "take", "%trial", "%now")
             ended = self.true("one", self.block.read("%state.here"), "zeroinitializer")
             at = self.choose(self.both(going, ended), self.load("%instant", "0"), self.block.read("%t.here"))
             self.write(at, "%t.here")
         else:
+            self.measure_step(now, self.after(start, h, "%i.next"))
             self.each("take", lambda e: self.store("%now", e, self.load("%trial", e)))
         self.block.on("stepped")
         self.put("%i.more = icmp slt i64 %i.next, %number")
@@ -201,6 +206,7 @@ class _Writer(Measuring):
         if self.watch:
             self.passed(lane["t"], length, end, accept)
             end = self.load("%instant", "0")
+        self.measure_step(lane["t"], end, accept)
         self.take(accept, "take", "%trial", "%now")
         if self.steps.fsal:
             last = self.let(f"getelementptr {t.vector}, ptr %k, i64 {(self.steps.stages - 1) * self.m}")
