@@ -29,29 +29,29 @@ import mujoco
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
-from mujoco_oracle import mass_matrix, state_there  # noqa: E402
+from mujoco_oracle import mass_matrix, state_there
 
-import armwright as aw  # noqa: E402
-from armwright.check.numbers import difference, states  # noqa: E402
-from armwright.model.mjcf import left_out  # noqa: E402
-from armwright.model.mjcf.engine import quiet, refusals  # noqa: E402
-from armwright.model.mjcf.links import Links  # noqa: E402
-from armwright.trace import form  # noqa: E402
+import armwright as aw
+from armwright.check.numbers import difference, states
+from armwright.model.mjcf import left_out
+from armwright.model.mjcf.engine import quiet, refusals
+from armwright.model.mjcf.links import Links
+from armwright.trace import form
 
 AGREE = 1e-11
 OUTSIDE = re.compile("leads out of|not in the model's folder|below the model's folder")
-MOVING = (mujoco.mjtJoint.mjJNT_SLIDE, mujoco.mjtJoint.mjJNT_HINGE)
+ROOT = re.compile(rb"(?>\s+|\xef\xbb\xbf|<\?(?:(?!\?>).)*+\?>|<!--(?:(?!-->).)*+-->)*+<mujoco[\s/>]", re.DOTALL)
+"""A model starts so; a file that starts otherwise is for others to include."""
 FLAGS = mujoco.mjtDisableBit
 
 
 def found_in(folder: Path, parts: list[str]) -> list[Path]:
-    """The MJCF files below a folder, each content once per folder."""
-    files: list[Path] = []
+    """The MJCF files below a folder; of those with the same content and name in folders of the same name the first."""
+    files: dict[tuple[str, str, bytes], Path] = {}
     for path in sorted(folder.rglob("*")):
-        wanted = path.suffix.lower() in (".xml", ".mjcf") and path.is_file()
-        if wanted and any(part in str(path) for part in parts or [""]) and b"<mujoco" in path.read_bytes():
-            files.append(path)
-    return files
+        if path.suffix.lower() in (".xml", ".mjcf") and path.is_file() and ROOT.match(data := path.read_bytes()):
+            files.setdefault((path.parent.name, path.name, data), path)
+    return [path for path in files.values() if any(part in str(path) for part in parts or [""])]
 
 
 def outcome(path: Path, folder: Path, count: int, strict: bool) -> tuple[str, str]:
@@ -70,7 +70,7 @@ def outcome(path: Path, folder: Path, count: int, strict: bool) -> tuple[str, st
             model = mujoco.MjModel.from_xml_path(str(path))
     except refusals(mujoco) as error:
         return "loaded, refused by MuJoCo", str(error).split("\n")[0]
-    worst, what = max(differences(robot, named(model, path), told, count), default=(0.0, "nothing"))
+    worst, what = max(differences(robot, exact(model, path), told, count), default=(0.0, "nothing"))
     text = f"{what} {worst:.1e}" + (f" (not taken over: {'; '.join(told[:4])})" if told else "")
     if not worst <= AGREE:
         return "disagrees", text
@@ -86,16 +86,17 @@ def loaded(path: Path, packages: Any) -> tuple[aw.Robot, list[str]]:
     return robot, [part for text in texts if len(text) == 2 for part in text[1].split("; ")]
 
 
-def named(model: Any, path: Path) -> Any:
-    """The model with the names for joints that have none which the reader gives them."""
+def exact(model: Any, path: Path) -> Any:
+    """The model with the names for joints without one that the reader gives them, and without simplified bodies."""
     names = Links(mujoco, model, {}).joint_names
-    if all(model.joint(j).name for j in range(model.njnt)):
-        return model
     with quiet(mujoco):
         spec = mujoco.MjSpec.from_file(str(path))
         spec.compile()
         for joint in list(spec.joints):
             joint.name = names[joint.id]
+        for body in list(spec.bodies)[1:]:
+            if hasattr(body, "simple"):
+                body.simple = 0
         return spec.compile()
 
 
@@ -106,6 +107,8 @@ def differences(robot: aw.Robot, model: Any, told: list[str], count: int) -> Ite
     yield from fixed_values(robot, model, disabled)
     yield from equations(robot, model, disabled, told)
     tree = replace(robot.each_joint(lambda joint: replace(joint, coulomb=0.0)), loops=())
+    mujoco.mj_setConst(model, mujoco.MjData(model))
+    model.body_sameframe[:] = 0  # or a body that is off by less than a micrometre would be centred in its frame
     model.opt.disableflags = disabled | FLAGS.mjDSBL_CONSTRAINT
     model.opt.enableflags &= ~int(mujoco.mjtEnableBit.mjENBL_INVDISCRETE)
     data = mujoco.MjData(model)
@@ -133,7 +136,7 @@ def without(model: Any, told: list[str]) -> None:
             else:
                 getattr(model, f"dof_{text.split(' ')[1]}")[dofs] = 0
         elif "gravity compensation" in text:
-            model.body(name).gravcomp[:] = 0
+            model.body_gravcomp[model.body(name).id] = 0
         elif text.endswith("of the air"):
             model.opt.density = model.opt.viscosity = 0
         elif "tendon" in text:
@@ -150,6 +153,8 @@ def fixed_values(robot: aw.Robot, model: Any, disabled: int) -> Iterator[tuple[f
             continue
         joint = model.joint(row.name)
         limits = tuple(joint.range.tolist()) if model.jnt_limited[joint.id] and not free else None
+        if any(row.name in dict(follower.mimic.leaders) for follower in robot.followers if follower.mimic):
+            continue  # the limits of its followers are among its own
         same = (row.limits is None) == (limits is None) and np.allclose(row.limits or 0, limits or 0, rtol=1e-12)
         yield 0.0 if same else np.inf, f"limits of {row.name}: {row.limits} for {limits}"
         rubbing = 0.0 if smooth else float(model.dof_frictionloss[joint.dofadr[0]])
@@ -239,6 +244,7 @@ def main() -> int:
     left_out.MOST_LISTED = 10**6
     folder = chosen.folder.resolve()
     files = found_in(folder, chosen.parts)
+    aw.load(Path(aw.__file__).parent / "model/library/rr.toml").mass_matrix([0.0, 0.0])  # imports what each would
     outcomes: Counter[str] = Counter()
     reasons: dict[str, Counter[str]] = {}
     with ThreadPoolExecutor(chosen.workers) as pool:

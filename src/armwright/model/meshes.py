@@ -203,8 +203,8 @@ class Places:
 def _refuse(what: str, name: str, why: str) -> NoReturn:
     seen = ", or load the robot without what is only seen: visuals=False" if what == "mesh" else ""
     raise Outside(
-        f"{what} {name[:80]!r} {why}; expected a name within it. Name its folder, if it is to be read, packages={{name: "
-        f"folder}}{seen}"
+        f"{what} {name[:80]!r} {why}; expected a name within it. Name its folder, if it is to be read, "
+        f"packages={{name: folder}}{seen}"
     )
 
 

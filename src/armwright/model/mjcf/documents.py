@@ -1,15 +1,15 @@
 """An MJCF file and the files it names: includes put in their place, and the models that it attaches.
 
 Which files may be read is the rule of meshes (`model.meshes`): those in the model's folder and in the folders that
-packages= names. As in MuJoCo, a name is looked for from the folder of the main file first, then from that of the file it
-stands in, and no file is included twice, so that none includes itself. A model that is attached is a document of its own:
-its names start from its own folder, and its settings are its own.
+packages= names. As in MuJoCo, a name is looked for from the folder of the main file first, then from that of the file
+it stands in, and no file is included twice, so that none includes itself. A model that is attached is a document of its
+own: its names start from its own folder, and its settings are its own.
 """
 
 from __future__ import annotations
 
 import os.path
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -65,6 +65,13 @@ def document(root: Element, places: Places) -> Document:
     return _Reading(places).document(root, "", ())
 
 
+def attached(document: Document, names: Mapping[int, str]) -> list[Element]:
+    """An <asset> of the models that a document attaches, under these names of files; none without models."""
+    file, line = document.root.file, document.root.line
+    models = [Element("model", {"name": n, "file": names[id(m)]}, file, line) for n, m in document.models.items()]
+    return [Element("asset", {}, file, line, models)] if models else []
+
+
 def beside(element: Element, root: Element, file: str) -> list[str]:
     """A name in a document: from the folder of the document, and from that of the included file it stands in."""
     folder = os.path.relpath(os.path.dirname(element.file) or ".", os.path.dirname(root.file) or ".")
@@ -108,15 +115,13 @@ class _Reading:
         root.children = self._expanded(found, root.children, included, 2)
         for asset in root.all("asset"):
             for model in asset.all("model"):
-                name, attached = self._model(found, model, above)
+                name, inner = self._model(found, model, above)
                 if name in found.models:
                     model.fail(f"a second model called {name!r}; expected a name of its own for each")
-                found.models[name] = attached
+                found.models[name] = inner
         return found
 
-    def _expanded(
-        self, found: Document, children: list[Element], included: set[Path], depth: int
-    ) -> list[Element]:
+    def _expanded(self, found: Document, children: list[Element], included: set[Path], depth: int) -> list[Element]:
         """Elements with what they include in place of it."""
         expanded: list[Element] = []
         for child in children:
@@ -152,8 +157,8 @@ class _Reading:
             root = self._parsed(path, self._shown(found, path))
             folder = os.path.dirname(name)
             self.documents[path] = self.document(root, folder, (*above, Path(found.root.file).resolve()))
-        attached = self.documents[path]
-        return element.attributes.get("name") or attached.root.attributes.get("model", "MuJoCo Model"), attached
+        model = self.documents[path]
+        return element.attributes.get("name") or model.root.attributes.get("model", "MuJoCo Model"), model
 
     def _file(self, found: Document, element: Element) -> tuple[Path, str]:
         """The file that an element names, and its name from the folder of the main file."""

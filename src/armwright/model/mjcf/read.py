@@ -10,8 +10,8 @@ from armwright.model import xml
 from armwright.model.description import triple
 from armwright.model.meshes import Places
 from armwright.model.mjcf.actuators import drives_of
-from armwright.model.mjcf.elimination import Contradiction
 from armwright.model.mjcf.documents import document
+from armwright.model.mjcf.elimination import Contradiction
 from armwright.model.mjcf.engine import engine, parsed, quiet, refusals, sentence
 from armwright.model.mjcf.equations import loops
 from armwright.model.mjcf.left_out import acting, tell

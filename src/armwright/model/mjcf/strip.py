@@ -8,15 +8,14 @@ here; with an <inertial> in every body none is.
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
-from xml.sax.saxutils import quoteattr
 
 from armwright.files import contents
 from armwright.model.meshes import MissingMeshError, Outside, Places
-from armwright.model.mjcf.documents import Document
+from armwright.model.mjcf.documents import Document, attached
+from armwright.model.mjcf.lines import Lines
 from armwright.model.xml import Element
 
 LARGEST_MESHES = 256 << 20
@@ -39,11 +38,11 @@ UNSEEN = ("camera", "light", "plugin", "texture", "material", "skin", "hfield")
 UNUSED = {
     **dict.fromkeys(("meshdir", "texturedir", "assetdir", "strippath"), ("compiler",)),
     **dict.fromkeys(("fusestatic", "discardvisual"), ("compiler",)),
-    "fuse": ("body",),
+    **dict.fromkeys(("apirate", "collision", "mpr_iterations", "mpr_tolerance"), ("option",)),
     "material": ("geom", "site"),
     "content_type": ("mesh", "model"),
 }
-"""Attributes of what is left out, and those that would leave out bodies, by the elements that have them."""
+"""Attributes by the elements that have them: of what is left out, of old MuJoCo, and those that leave out bodies."""
 PASSIVE = ("armature", "damping")
 """What an actuator adds to what it moves, commanded or not."""
 
@@ -56,7 +55,7 @@ class Stripped:
     models: dict[str, bytes] = field(default_factory=dict)
     meshes: dict[str, bytes] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
-    lines: Lines = field(default_factory=lambda: Lines())
+    lines: Lines = field(default_factory=Lines)
 
 
 def strip(whole: Document, places: Places) -> Stripped:
@@ -81,18 +80,15 @@ def _stripped(
 ) -> Element:
     sections = [_kept(section, keep_inertials) for section in document.root.children if section.tag in SECTIONS]
     used = {e.attributes["mesh"] for s in sections for e in s.walk() if e.tag == "geom" and "mesh" in e.attributes}
-    models = [
-        Element("model", {"name": name, "file": names[id(model)]}, document.root.file, document.root.line)
-        for name, model in document.models.items()
-    ]
+    weighed = any("settotalmass" in e.attributes for e in document.root.all("compiler"))
     for section in sections:
+        if section.tag == "compiler" and weighed:  # it counts no bodies that are fused with the world
+            section.attributes["fusestatic"] = document.setting("fusestatic", "false")
         if section.tag == "asset":
             section.children = [
                 _mesh(mesh, document, places, meshes) for mesh in section.all("mesh") if mesh_name(mesh) in used
             ]
-    if models:
-        sections.append(Element("asset", {}, document.root.file, document.root.line, models))
-    return replace(document.root, children=sections)
+    return replace(document.root, children=[*sections, *attached(document, names)])
 
 
 def _check(document: Document, made: dict[int, int]) -> None:
@@ -186,9 +182,11 @@ def _mesh(mesh: Element, document: Document, places: Places, meshes: dict[str, b
 def _left_out(root: Element) -> list[str]:
     """What would have an influence on the motion but has no place in a chain of rigid bodies."""
     found = []
+    active = {"stiffness", "damping", "frictionloss", "armature", "range"}
+    by_default = any(active & set(e.attributes) for s in root.all("default") for e in s.walk() if e.tag == "tendon")
     for section in root.all("tendon"):
-        active = ("stiffness", "damping", "frictionloss", "armature", "range")
-        found += [f"the tendon of line {e.line}" for e in section.children if set(active) & set(e.attributes)]
+        tendons = [e for e in section.children if by_default or active & set(e.attributes)]
+        found += [f"the tendon of line {e.line}" for e in tendons]
     for section in root.all("equality"):
         others = [e for e in section.children if e.tag not in EQUATIONS and e.attributes.get("active") != "false"]
         found += [f"the equation of a {e.tag} in line {e.line}" for e in others]
@@ -203,41 +201,3 @@ def _left_out(root: Element) -> list[str]:
             for e in body.all("plugin")
         ]
     return found
-
-
-@dataclass
-class Lines:
-    """Which element stands in which line of what MuJoCo reads: one in each, so that its messages name the right one."""
-
-    elements: list[Element] = field(default_factory=list)
-
-    def written(self, root: Element) -> str:
-        """XML again, in lines after all that were written before."""
-        start = len(self.elements)
-        return "\n" * start + "".join(self._text(root)).removesuffix("\n")
-
-    def named(self, message: str, file: str) -> str:
-        """A message of MuJoCo with the lines of the files; of other files than this one with their names."""
-        return re.sub(r"\bline (\d+)", lambda found: self._place(int(found[1]), file) or found[0], message)
-
-    def _place(self, line: int, file: str) -> str:
-        if not 0 < line <= len(self.elements):
-            return ""
-        element = self.elements[line - 1]
-        return f"line {element.line}" if element.file == file else f"{element.file}, line {element.line}"
-
-    def _text(self, root: Element) -> Iterator[str]:
-        stack: list[Element | str] = [root]
-        while stack:
-            element = stack.pop()
-            if isinstance(element, str):
-                yield element
-                continue
-            self.elements.append(element)
-            attributes = "".join(f" {name}={quoteattr(text)}" for name, text in element.attributes.items())
-            if not element.children:
-                yield f"<{element.tag}{attributes}/>\n"
-                continue
-            yield f"<{element.tag}{attributes}>\n"
-            stack.append(f"</{element.tag}>")
-            stack.extend(reversed(element.children))

@@ -18,10 +18,11 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.model.description import Triple, triple
 from armwright.model.meshes import Outside, Places
-from armwright.model.mjcf.documents import Document
+from armwright.model.mjcf.documents import Document, attached
 from armwright.model.mjcf.engine import parsed, refusals, sentence
+from armwright.model.mjcf.lines import Lines
 from armwright.model.mjcf.pose import rotation, transform
-from armwright.model.mjcf.strip import Lines, mesh_name
+from armwright.model.mjcf.strip import mesh_name
 from armwright.model.visual import HALVES, SOLIDS, Colour, Mesh, Visual, as_pose
 from armwright.model.xml import Element
 
@@ -130,11 +131,10 @@ def _files(document: Document, places: Places, known: dict[int, dict[str, str]])
 def _seen(document: Document, names: Mapping[int, str]) -> Element:
     """What KEPT has of a document; the files of the models that it attaches have these names."""
     root = _kept(document.root)
-    models = [Element("model", {"name": n, "file": names[id(m)]}, root.file, root.line) for n, m in document.models.items()]
-    for asset in root.all("asset"):
-        asset.children = [child for child in asset.children if child.tag != "model"]
-    asset = Element("asset", {}, root.file, root.line, models)
-    return replace(root, children=[*root.children, *([asset] if models else [])])
+    for section in root.all("asset"):
+        section.children = [child for child in section.children if child.tag != "model"]
+    models = attached(document, names)
+    return replace(root, children=[*root.children, *models])
 
 
 def _kept(element: Element, inside: str = "") -> Element:
