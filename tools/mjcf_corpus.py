@@ -136,7 +136,8 @@ def without(model: Any, told: list[str]) -> None:
             else:
                 getattr(model, f"dof_{text.split(' ')[1]}")[dofs] = 0
         elif "gravity compensation" in text:
-            model.body_gravcomp[model.body(name).id] = 0
+            known = {model.body(i).name or f"body{i}": i for i in range(model.nbody)}
+            model.body_gravcomp[known[name]] = 0
         elif text.endswith("of the air"):
             model.opt.density = model.opt.viscosity = 0
         elif "tendon" in text:
