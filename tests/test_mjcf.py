@@ -397,6 +397,20 @@ def test_equations_on_one_joint_all_hold(case: str) -> None:
     assert np.abs(data.efc_pos[: data.ne]).max() < 1e-12
 
 
+def test_equations_that_repeat_each_other_but_for_rounding_are_refused() -> None:
+    """There and back by 0.333 and 3.003 would hold both joints at zero, where MuJoCo lets them slide."""
+    there, back = (
+        '<joint joint1="b" joint2="a" polycoef="0 {} 0 0 0"/>',
+        '<joint joint1="a" joint2="b" polycoef="0 {} 0 0 0"/>',
+    )
+    with pytest.raises(ModelError, match="contradicts those before it, or repeats them but for rounding"):
+        read(FINGERS.replace("ref=", "margin="), f"<equality>{there.format(0.333)}{back.format(3.003003)}</equality>")
+    [a, b] = read(
+        FINGERS.replace("ref=", "margin="), f"<equality>{there.format(0.25)}{back.format(4)}</equality>"
+    ).joints
+    assert a.mimic is None and b.mimic == ("a", 0.25, 0.0)
+
+
 def test_equations_that_contradict_each_other_are_refused() -> None:
     for first, second in (("0.5 2", "0.6 2"), ("0.5 2", "0.5 2.0001")):
         rows = "".join(f'<joint joint1="b" joint2="a" polycoef="{c} 0 0 0"/>' for c in (first, second))

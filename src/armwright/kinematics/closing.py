@@ -73,8 +73,8 @@ def _tell(robot: Description, name: str, apart: float, q: Array, nearest: bool) 
     """Warn of a loop that cannot be closed, or raise an error if it is open too far for a rounded length."""
     if not nearest:
         raise UnreachableError(
-            f"the loops of {robot.name} cannot be closed near this position: {apart:.3g} m or rad are left of {name!r}; "
-            "expected a position nearer to one at which they close",
+            f"the loops of {robot.name} cannot be closed near this position: {apart:.3g} m or rad are left of "
+            f"{name!r}; expected a position nearer to one at which they close",
             q,
         )
     warnings.warn(

@@ -46,7 +46,8 @@ def couplings(mujoco: Any, model: Any, joint_names: Sequence[str]) -> Couplings:
         except Contradiction:
             about = joint_names[j] + (f" and {joint_names[other]}" if other >= 0 else "")
             raise Contradiction(
-                f"the <equality> of joint {about} contradicts those before it; expected equations that hold at once"
+                f"the <equality> of joint {about} contradicts those before it, or repeats them but for "
+                "rounding; expected equations that hold at once"
             ) from None
     return Couplings(found.solved(), tuple(left_out))
 

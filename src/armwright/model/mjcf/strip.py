@@ -42,7 +42,7 @@ UNUSED = {
     "material": ("geom", "site"),
     "content_type": ("mesh", "model"),
 }
-"""Attributes by the elements that have them: of what is left out, of old MuJoCo, and those that leave out bodies."""
+"""Attributes by their elements: of what is left out, of MuJoCo before 3, and those that leave out bodies."""
 PASSIVE = ("armature", "damping")
 """What an actuator adds to what it moves, commanded or not."""
 
