@@ -404,7 +404,7 @@ def test_equations_that_repeat_each_other_but_for_rounding_are_refused() -> None
         '<joint joint1="a" joint2="b" polycoef="0 {} 0 0 0"/>',
     )
     with pytest.raises(ModelError, match="contradicts those before it, or repeats them but for rounding"):
-        read(FINGERS.replace("ref=", "margin="), f"<equality>{there.format(0.333)}{back.format(3.003003)}</equality>")
+        read(FINGERS.replace("ref=", "margin="), f"<equality>{there.format(0.333)}{back.format(3.003)}</equality>")
     [a, b] = read(
         FINGERS.replace("ref=", "margin="), f"<equality>{there.format(0.25)}{back.format(4)}</equality>"
     ).joints
@@ -502,7 +502,7 @@ HOSTILE = {
     "mesh on a drive": (MESH, '<asset><mesh name="m" file="C:m.stl"/></asset>', "line 3: cannot read 'C:m.stl'"),
     "folder outside": (MESH, '<compiler meshdir="a/../.."/><asset><mesh name="m" file="m.stl"/></asset>', "line 3: cannot read .*'a/../../m.stl' leads out"),
     "folder of assets outside": (MESH, '<compiler assetdir="/"/><asset><mesh name="m" file="m.stl"/></asset>', "line 3: cannot read .*'/m.stl' is an absolute path"),
-    "missing mesh": (MESH, '<asset><mesh name="m" file="m.stl"/></asset>', "line 3: cannot read .*m.stl .*give the body an <inertial>"),
+    "missing mesh": (MESH, '<asset><mesh name="m" file="m.stl"/></asset>', "line 3: cannot read .*m.stl.*give the body an <inertial>"),
     "mesh that is none": (MESH, '<asset><mesh name="m" file="robot.xml"/></asset>', "MuJoCo refuses it"),
     "soft": ('<flexcomp name="x" type="mesh" file="x"/>', "", "line 2: <flexcomp> is refused"),
     "rope": ('<composite type="cable" count="1000000000 1 1"/>', "", "line 2: <composite> is refused"),

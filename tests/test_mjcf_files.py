@@ -66,6 +66,7 @@ INCLUDED = {
     "a mesh in the folder of the include": {"main": model('<include file="sub/one.xml"/>'), "sub__one": f"<x>{ASSET}<worldbody>{SOLID}</worldbody></x>", "sub__mesh": stl()},
     "a mesh in the main folder first": {"main": model('<include file="sub/one.xml"/>'), "sub__one": f"<x>{ASSET}<worldbody>{SOLID}</worldbody></x>", "sub__mesh": stl(2), "mesh": stl()},
     "a mesh below meshdir": {"main": model('<include file="sub/one.xml"/>'), "sub__one": f"<x><compiler meshdir='assets'/>{ASSET}<worldbody>{SOLID}</worldbody></x>", "assets__mesh": stl(2)},
+    "a mesh beside meshdir": {"main": model('<compiler meshdir="assets"/><include file="one.xml"/>'), "one": f"<x>{ASSET}<worldbody>{SOLID}</worldbody></x>", "mesh": stl()},
     "a mesh of that name only": {"main": model(f"<compiler strippath='true' meshdir='assets'/>{ASSET.replace('mesh.stl', 'gone/mesh.stl')}<worldbody>{SOLID}</worldbody>"), "assets__mesh": stl(2)},
     "in a frame and again and again": {"main": model('<worldbody><replicate count="2" sep="_" offset="1 0 0"><frame euler="1 2 3"><include file="one.xml"/></frame></replicate></worldbody>'), "one": f"<x>{arm()}</x>"},
 }  # fmt: skip

@@ -46,8 +46,9 @@ class Document:
         file, under = mesh.attributes["file"].strip(), self.setting("meshdir", self.setting("assetdir", ""))
         if self.setting("strippath", "false") == "true":
             file = PurePosixPath(file.replace("\\", "/")).name
-        names = [_joined(self.folder, _joined(under, name)) for name in beside(mesh, self.root, file)]
-        return kept(places, names, what)
+        near = beside(mesh, self.root, file)
+        names = [_joined(under, name) for name in near] + ([near[-1]] if mesh.file != self.root.file else [])
+        return kept(places, [_joined(self.folder, name) for name in names], what)
 
     def documents(self) -> Iterator[Document]:
         """This one and all that it attaches, each once."""

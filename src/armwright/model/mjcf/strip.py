@@ -123,8 +123,6 @@ def _check_element(element: Element) -> None:
         element.fail(f"<{element.tag}> is refused: {REFUSED[element.tag]}")
     if element.tag.lower() == "include":
         element.fail(f"<{element.tag}> is not an element of MJCF; expected <include>")
-    if element.tag == "geom" and element.all("plugin"):
-        element.fail("<plugin> in a <geom> is refused: its shape is computed by a program")
     for name, value in element.attributes.items():
         if name != "name" and any(_not_finite(word) for word in value.split()):
             element.fail(f'{name} = "{value[:60]}" has a number that is not finite')
@@ -142,6 +140,8 @@ def _kept(element: Element, keep_inertials: bool, shapes: bool = True) -> Elemen
     if element.tag in ("body", "worldbody"):
         weighed = keep_inertials and any(child.tag == "inertial" for child in element.children)
         shapes = not weighed and element.tag == "body"
+    if element.tag == "geom" and element.all("plugin"):
+        element.fail("<plugin> is refused in a <geom> that its body takes its mass from; give the body an <inertial>")
     children = [
         _kept(child, keep_inertials, shapes)
         for child in element.children
