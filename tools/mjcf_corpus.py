@@ -228,6 +228,7 @@ def tried(path: Path, folder: Path, count: int, strict: bool, seconds: float) ->
 def general(reason: str) -> str:
     """A reason without what is of one file only."""
     text = re.sub(r"\S*/\S*(\.xml|\.mjcf)(, line \d+)?:?|line \d+", "", reason, flags=re.IGNORECASE)
+    text = re.sub(r"^.*?: no joint moves", "no joint moves", text)
     return re.sub(r"\(not taken over.*|'[^']*'|\"[^\"]*\"|\d+(\.\d+)?", "...", text).strip()[:110]
 
 
