@@ -206,7 +206,8 @@ def tried(path: Path, folder: Path, count: int, strict: bool, seconds: float) ->
 
     def child(pipe: Any) -> None:
         try:
-            pipe.send(outcome(path, folder, count, strict))
+            with quiet(mujoco):  # it would write a log where it works
+                pipe.send(outcome(path, folder, count, strict))
         except BaseException as error:
             place = traceback.extract_tb(error.__traceback__)[-1]
             pipe.send(("bare error", f"{type(error).__name__}: {error} ({Path(place.filename).name}:{place.lineno})"))
