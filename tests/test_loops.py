@@ -1,5 +1,6 @@
 """Closed loops: positions, velocities and torques of textbook mechanisms in closed form, and what is refused."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -687,6 +688,43 @@ def test_loops_do_not_drift(kind: str) -> None:
         aw.simulate(arm, None, q + 0.1, qd, 1.0)
     with pytest.raises(aw.UnreachableError, match="cannot be closed near"):
         replace(arm, loops=(replace(arm.loops[0], poses=(arm.loops[0].poses[0], at_x(9.0))),)).closed(q)
+
+
+def misfit(off: float) -> aw.Robot:
+    """A four-bar whose rocker is beside the plane of the others, as a rounded length in a file puts it."""
+    arm = cut_four_bar()
+    one, two = arm.loops[0].poses
+    aside = tuple((*row[:3], row[3] + (off if k == 2 else 0.0)) for k, row in enumerate(two))
+    return replace(arm, loops=(replace(arm.loops[0], poses=(one, aside)),))
+
+
+def test_loops_that_cannot_close_are_open_the_least() -> None:
+    """Where a loop is open across its plane, that is all that is left; it moves as if it were closed."""
+    arm, whole = misfit(2e-4), cut_four_bar()
+    q, qd = of_tree(whole, 1.0, 0.7)
+    with pytest.warns(aw.ModelWarning, match=r"0.0002 m or rad are left of 'bar' at the nearest, which is given"):
+        at, speed = arm.closed(q + np.array([0.01, -0.02, 0.03]), qd)
+    assert np.abs(arm.loop_errors(at)).max() == pytest.approx(2e-4, rel=1e-9)
+    close(at, whole.closed(q + np.array([0.01, -0.02, 0.03]))[0], 1e-6)
+    assert np.abs(whole.loop_errors(at)).max() < 1e-6
+    run = aw.simulate(arm, None, at, speed, 0.2, every=0.1)
+    assert run.audit.loop_errors is not None
+    assert run.audit.loop_errors == pytest.approx(2e-4, rel=1e-3)
+    assert "loops are open by 2.0e-04" in str(run.audit) and not any("open" in str(doubt) for doubt in run.audit.doubts)
+    close(run.q[-1], aw.simulate(whole, None, *whole.closed(at, speed), 0.2, every=0.1).q[-1], 1e-5)
+
+
+def test_one_tolerance_says_what_is_closed() -> None:
+    """Half a micrometre open is closed, for `closed` and for a simulation; ten are not, unless it is the nearest."""
+    arm, q = cut_four_bar(), of_tree(cut_four_bar(), 1.0, 0.7)[0]
+    aw.simulate(arm, None, q + np.array([0.0, 5e-7, 0.0]), duration=0.01)
+    with pytest.raises(aw.InputError, match="are open by"):
+        aw.simulate(arm, None, q + np.array([0.0, 1e-5, 0.0]), duration=0.01)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        misfit(5e-7).closed(q)
+    with pytest.raises(aw.UnreachableError, match=r"0.05 m or rad are left of 'bar'"):
+        misfit(0.05).closed(q)
 
 
 def welded() -> aw.Robot:

@@ -477,7 +477,11 @@ class Robot(Description):
         return self._solved("loop_errors")(q)
 
     def closed(self, q: ArrayLike, qd: ArrayLike | None = None) -> tuple[Array, Array]:
-        """The nearest position at which all loops that forces hold are closed, and velocities that keep them so."""
+        """Return the nearest position at which all loops that forces hold are closed, and velocities that keep them so.
+
+        Where they cannot be closed exactly, they are open the least there, and a warning says by how much. An error if
+        that is more than 0.01 m or rad.
+        """
         at = checked("q", q, (self.nq,), np.dtype(float), "one position per joint")
         v = np.zeros(self.n) if qd is None else checked("qd", qd, (self.n,), np.dtype(float), "one velocity per joint")
         if at.ndim > 1 or v.ndim > 1:

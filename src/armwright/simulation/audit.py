@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.algebra import Array
+from armwright.kinematics import OPEN
 from armwright.layout import IMPULSE
 from armwright.model.description import JointModel
 from armwright.names import NOISE, shown
@@ -54,9 +55,6 @@ DEPARTED = 1e-3
 
 NUDGE, LEAST_NUDGE = 1e-9, 1e-14
 """How far from a run with given steps its neighbour begins, and at least where a tolerance says it."""
-
-DRIFTED = 1e-6
-"""Metres or radians by which the ends of a loop may be apart."""
 
 DIVERGED = 1e3
 """A neighbour has left when it is `DEPARTED` away, or so many times as far as at first."""
@@ -338,7 +336,8 @@ def _doubts(run: Run, audit: Audit) -> Iterator[Doubt]:
             why = f"{shown(joint.name)} is {audit.target_error[i]:.2g} off the trajectory it was to follow"
             yield Doubt(float(run.t[i]), why)
     if audit.loop_errors is not None:
-        for i in _first(~(audit.loop_errors <= DRIFTED)):
+        start = float(audit.loop_errors[0])  # of loops that cannot be closed exactly
+        for i in _first(~(audit.loop_errors <= OPEN + (start if start > OPEN else 0.0))):
             yield Doubt(float(run.t[i]), f"a loop is open by {audit.loop_errors[i]:.1g} m or rad")
     yield from _beyond_limits(run, audit.stops)
     yield from run.noticed

@@ -15,7 +15,9 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Array
 from armwright.arrays import numbers
 from armwright.errors import InputError, unknown
+from armwright.function import compile as compile_function
 from armwright.integrate import POLYNOMIALS, STIFF, method, methods
+from armwright.kinematics import OPEN, fits
 from armwright.layout import Layout
 from armwright.lazy import cached_property
 from armwright.model.family import Family, family
@@ -420,15 +422,14 @@ def along(motions: Sequence[Reference | None], t: Array) -> tuple[Array, ...]:
     return tuple(np.array(x, float) for x in zip(*found, strict=True))
 
 
-OPEN = 1e-6
-"""Metres and radians by which loops may be open at the start."""
-
-
 def _check_closed(robot: Robot, q0: Array) -> None:
     if all(loop.dependent for loop in robot.loops):
         return
     apart = float(np.abs(robot.loop_errors(q0)).max())
-    if apart > OPEN:
+    if apart <= OPEN:
+        return
+    jacobian = compile_function(robot, "loop_jacobian")
+    if not all(fits(robot.loop_errors, jacobian, at) for at in q0.reshape(-1, robot.nq)):
         raise InputError(
             f"the loops of {robot.name} are open by {apart:.2g} m or rad at q0; expected a closed start, such as "
             "robot.closed(q0, qd0) gives"

@@ -14,6 +14,9 @@ from dataclasses import dataclass, field
 SAME = 1e-9
 """Relative to what is compared: equations nearer than this repeat each other."""
 
+ROUNDED = 1e-3
+"""Relative factors of two equations that differ by less were meant to be the same, and would hold a joint still."""
+
 
 @dataclass(frozen=True)
 class Follows:
@@ -32,7 +35,7 @@ Line = tuple[int | None, float, float]
 
 
 class Contradiction(Exception):  # noqa: N818
-    """An equation that cannot hold together with those before it; whoever catches it knows the names."""
+    """An equation that cannot hold with those before it, or nearly repeats them; whoever catches it knows the names."""
 
 
 @dataclass
@@ -142,6 +145,8 @@ class Elimination:
         """f q + o = g q + p, which repeats what is known, or holds the joint at one position."""
         (f, o), (g, p) = one, two
         if joint is not None and not _same(f, g):
+            if abs(f - g) <= ROUNDED * max(abs(f), abs(g)):
+                raise Contradiction
             self._follow(joint, None, 0.0, (p - o) / (f - g))
         elif not _same(o, p):
             raise Contradiction

@@ -75,7 +75,8 @@ def couplings(mujoco: Any, model: Any, joint_names: Sequence[str]) -> Couplings:
         except Contradiction:
             about = " and ".join(joint_names[joint] for joint in joints)
             raise Contradiction(
-                f"the <equality> of joint {about} contradicts those before it; expected equations that hold at once"
+                f"the <equality> of joint {about} contradicts those before it, or repeats them but for "
+                "rounding; expected equations that hold at once"
             ) from None
     left_out = [_named(equation, joint_names) for equation in every if equation.curved and not _bend(found, equation)]
     return Couplings(found.solved(), tuple(left_out))

@@ -13,6 +13,9 @@ from armwright.errors import ModelWarning
 from armwright.model.mjcf.links import KINDS, Links, curve_of
 from armwright.model.tree import SEVERAL
 
+MOST_LISTED = 8
+"""Of what is not taken over, in one warning."""
+
 
 def acting(model: Any, links: Links) -> list[str]:
     """What acts on the joints and bodies of a compiled model and will not here."""
@@ -39,5 +42,7 @@ def acting(model: Any, links: Links) -> list[str]:
 def tell(path: Path, left_out: Iterable[str]) -> None:
     """A warning that lists what is not taken over."""
     if told := list(left_out):
-        listed = "; ".join(told[:8]) + (f"; and {len(told) - 8} more" if len(told) > 8 else "")
+        listed = "; ".join(told[:MOST_LISTED]) + (
+            f"; and {len(told) - MOST_LISTED} more" if len(told) > MOST_LISTED else ""
+        )
         warnings.warn(f"{path}: not taken over: {listed}", ModelWarning, stacklevel=3)
