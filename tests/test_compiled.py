@@ -339,7 +339,7 @@ def test_after_many_programs_another_process_compiles(monkeypatch: pytest.Monkey
     here = compiler.compiled(text)
     monkeypatch.setattr(compiler, "HERE", 0)
     with monkeypatch.context() as context:
-        context.setattr(compiler, "_compiled", lambda _: pytest.fail("compiled in this process"))
+        context.setattr(compiler, "_compiled", lambda *_: pytest.fail("compiled in this process"))
         assert compiler.compiled(text) == here
     monkeypatch.setattr(sys, "executable", "/no/such/interpreter")
     assert compiler.compiled(text) == here
