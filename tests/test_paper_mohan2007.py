@@ -25,6 +25,7 @@ from armwright.study.papers.mohan2007_runs import (
     RELATIVE,
     arm,
     forced,
+    gained,
     rate,
     wanted,
 )
@@ -57,6 +58,12 @@ def test_forming_and_factoring_the_matrix_departs_at_the_same_time(forming: str)
         a, b = (forced(rate(name), relative, absolute, PERIOD) for name in ("denoc", forming))
         assert a.leaves() == pytest.approx(b.leaves(), abs=0.005)
         assert a.evaluations == pytest.approx(b.evaluations, rel=0.02)
+
+
+def test_what_rounding_decides_is_printed_the_same_on_every_cpu() -> None:
+    """Gains of the recursion measured with and without AVX-512; one that counts is printed as it is."""
+    assert gained([-0.006, 0.0]) == gained([-0.001, 0.001]) == "within 0.05 s of each other"
+    assert gained([0.3, 0.61]) == "by 0.30 to 0.61 s" and gained([-0.2, 0.01]) == "by -0.20 to 0.01 s"
 
 
 def test_single_precision_departs_sooner_and_the_recursion_does_not_help() -> None:

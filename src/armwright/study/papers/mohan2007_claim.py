@@ -23,7 +23,18 @@ from armwright.progress import counted_off, part
 from armwright.report.plot import Curve, Plot
 from armwright.study.papers import mohan2007_runs as paper
 from armwright.study.papers.finding import NOTHING, Finding, Part, above, below, claim, unchecked
-from armwright.study.papers.mohan2007_runs import FORMULATION, JOINTS, PERIOD, Track, arm, forced, motion, rate, wanted
+from armwright.study.papers.mohan2007_runs import (
+    FORMULATION,
+    JOINTS,
+    PERIOD,
+    Track,
+    arm,
+    forced,
+    gained,
+    motion,
+    rate,
+    wanted,
+)
 
 TURNING = 5.0
 """Seconds: q2 + q3 = pi, and link 3 comes above the horizontal."""
@@ -161,7 +172,7 @@ def tolerances(runs: dict[float, Track]) -> Finding:
 def in_doubles(doubles: dict[str, dict[float, Track]]) -> Finding:
     recursive, other = doubles.values()
     gains = [recursive[tolerance].leaves() - other[tolerance].leaves() for tolerance in TOLERANCES]
-    obtained = f"by {min(gains):.3f} to {max(gains):.3f} s, tolerances {TOLERANCES[0]:g} to {TOLERANCES[-1]:g}"
+    obtained = f"{gained(gains)}, tolerances {TOLERANCES[0]:g} to {TOLERANCES[-1]:g}"
     why = "only at the tightest tolerances does rounding matter at all, and then by chance"
     what = "recursive: departs later, in doubles"
     return claim("Section 5", what, "by 0.3 to 0.6 s", obtained, above(min(gains), paper.DIFFERENT), why, words="s,")
