@@ -63,6 +63,8 @@ ATTITUDE = ((0.0, 0.0, 1.0), (0.0, -1.0, 0.0), (1.0, 0.0, 0.0))  # about Z, Y, Z
 POSTURE = (-17.0, -63.0, 205.0, -22.0, -55.0, -167.0)  # degrees: of eight, the one within the joint limits all along
 TIMES = np.linspace(0.0, DURATION, 51)
 TOLERANCE = 1e-6
+ROUNDINGS = 10
+"""By how many units of rounding a state of 1 rad is wrong at the start, from where all errors grow."""
 PAIRS = ("rkdp54", "rkf45", "tsit5")  # 'the fourth/fifth order Runge-Kutta technique' may be any; the first is used
 
 
@@ -202,11 +204,12 @@ def straight_line() -> Part:
     """Inverse kinematics, inverse dynamics, and forward dynamics back, as figure 4 has it."""
     arm = aw.load("puma560")
     line = cartesian_line(arm, pose(START), pose(END), linear([0, DURATION], [0, 1]), np.radians(POSTURE))
-    motion = sampled(line, 500)  # the line to 1e-10, and quicker
+    motion = sampled(line, 200)  # the line to 1e-11, and quicker; of more samples the second differences are rounding
     runs = {name: followed(arm, motion, formulation) for name, (formulation, _, _) in TABLE_7.items()}
     pairs = {pair: followed(arm, motion, "gibbs_appell", pair) for pair in PAIRS}
     findings = [stored_torques("Section 5.2", arm), *ends_and_speed(arm, line), undone(arm, line)]
-    findings += table_6(runs["GA"].means, amplification(arm, motion)) + sensitivity(runs["GA"].means, pairs)
+    growth = amplification(arm, motion)
+    findings += table_6(runs["GA"].means, growth) + sensitivity(runs["GA"].means, pairs, growth)
     findings += table_7(runs) + per_evaluation(arm, motion)
     return findings, [*figure_3(arm, line), *figure_4(runs["GA"], pairs)]
 
@@ -293,8 +296,8 @@ def table_6(means: Array, growth: float) -> list[Finding]:
     return [*findings, claim("Table 6", what, NOTHING, f"{ours_k:.2f}", held, why, words=words)]
 
 
-def sensitivity(means: Array, pairs: dict[str, Followed]) -> list[Finding]:
-    """The same run by other pairs of order 4 and 5, and by the prototype."""
+def sensitivity(means: Array, pairs: dict[str, Followed], growth: float) -> list[Finding]:
+    """The same run by other pairs of order 4 and 5, and by the prototype, as far as rounding lets them agree."""
     size = {name: float(run.means[0, 4]) for name, run in pairs.items()}
     shown = ", ".join(f"{x:.1e} ({name})" for name, x in size.items())
     printed = float(TABLE_6[4][0])
@@ -302,9 +305,10 @@ def sensitivity(means: Array, pairs: dict[str, Followed]) -> list[Finding]:
     inside = [below(min(size.values()), printed), above(max(size.values()), printed)]
     what = "joint 5, rad, is between those of three integrators"
     findings = [claim("Table 6", what, TABLE_6[4][0], shown, inside, why, remark=why, words="least and largest")]
-    why = "by SciPy's RK45, the same pair with other steps"
+    why = "by SciPy's RK45, the same pair with other steps; rounding of one digit grows as all errors do"
+    rounding = ROUNDINGS * growth * float(np.finfo(float).eps)
     for joint, (stored, mean) in enumerate(zip(TABLES["stored_errors"], means[0], strict=True)):
-        findings.append(stored_number("Table 6", f"joint {joint + 1}, rad, stored", stored, float(mean), why))
+        findings.append(stored_number("Table 6", f"joint {joint + 1}, rad, stored", stored, float(mean), why, rounding))
     return findings
 
 
@@ -324,7 +328,8 @@ def table_7(runs: dict[str, Followed]) -> list[Finding]:
     means = np.array([run.means for run in runs.values()])
     apart = float(np.max(np.ptp(means, axis=0) / means[0]))
     what = "the three methods give practically the same motion"
-    return [*findings, claim("Section 5.2", what, "yes", f"errors equal to {apart:.0e}", below(apart, 1e-2))]
+    equal = "errors equal but for rounding that grew" if apart < 1e-4 else f"errors equal to {apart:.0e}"
+    return [*findings, claim("Section 5.2", what, "yes", equal, below(apart, 1e-2))]
 
 
 def per_evaluation(arm: aw.Robot, motion: Trajectory) -> list[Finding]:
