@@ -106,9 +106,15 @@ def test_commands(words: list[str], message: str, tmp_path: Path, monkeypatch: p
     assert message in " ".join(result.output.replace("│", "").split())
 
 
-def test_a_terminal_that_knows_only_ascii(tmp_path: Path) -> None:
-    (tmp_path / "arm.toml").write_text(aw.random_robot(2, 1).to_toml().replace('name = "', 'name = "Gelenk·é→', 1))
-    plain = {**os.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
+@pytest.mark.parametrize(
+    "settings",
+    [{"PYTHONIOENCODING": "ascii"}, {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}],  # strict, and surrogateescape
+    ids=["ascii", "locale C"],
+)
+def test_a_terminal_that_knows_only_ascii(settings: dict[str, str], tmp_path: Path) -> None:
+    arm = aw.random_robot(2, 1).to_toml().replace('name = "', 'name = "Gelenk·é→', 1)
+    (tmp_path / "arm.toml").write_text(arm, encoding="utf-8")
+    plain = {**os.environ, **settings, "LC_ALL": "C"}
     for words in (["show", "arm.toml"], ["torques", "arm.toml", "-o", "x.html"]):
         done = subprocess.run(
             [sys.executable, "-m", "armwright", *words], env=plain, cwd=tmp_path, capture_output=True, check=False

@@ -15,6 +15,7 @@ from conftest import HERE
 
 import armwright as aw
 from armwright.errors import Interrupted
+from armwright.interrupts import deferred
 from armwright.simulation.kernels import rollout_of
 from armwright.simulation.plan import plan, settings
 from armwright.simulation.rollouts import Rollouts, stop_all
@@ -26,6 +27,7 @@ import json, sys, time
 import numpy as np
 import armwright as aw
 from armwright.errors import Interrupted
+from armwright.interrupts import deferred
 
 options = json.loads(sys.argv[1])
 arm, q0 = aw.load("rr"), np.random.default_rng(0).uniform(-1, 1, (20_000, 2))
@@ -121,3 +123,53 @@ def test_rollouts_of_other_threads_can_be_stopped() -> None:
             job.result()
     assert not stopped.value.result.finished.any()
     assert aw.simulate_batch(arm, q0=np.full((2, 2), 0.1), duration=0.1).finished.all()
+
+
+PRESSED = """
+import importlib.abc, os, runpy, signal, sys
+
+class Press(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == module:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Press())
+_, module, *words = sys.argv
+sys.argv = ["armwright", *words]
+runpy.run_module("armwright", run_name="__main__")
+"""
+"""A command, and Ctrl-C when it imports a module."""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [
+        ("typer", ["robots"]),
+        ("numpy", ["robots"]),
+        ("armwright.simulation", ["simulate", "rr"]),
+        ("networkx", ["view", "rr", "--no-browser"]),  # trimesh imports it, and swallows whatever that raises
+    ],
+)
+def test_ctrl_c_while_a_command_starts(module: str, words: list[str], tmp_path: Path) -> None:
+    """It ends with the exit code of an interrupted command and without a traceback."""
+    done = subprocess.run(
+        [sys.executable, "-c", PRESSED, module, *words],
+        cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (130, "")
+    assert "Traceback" not in done.stderr
+
+
+def test_ctrl_c_is_deferred_and_not_lost() -> None:
+    reached = False
+    with pytest.raises(KeyboardInterrupt), deferred():
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.1)
+        except BaseException:
+            pass
+        reached = True
+    assert reached
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)

@@ -170,8 +170,16 @@ def test_second_derivatives_and_forward_mode_are_refused():
     once = jax.grad(lambda q: robots.inverse_dynamics(robot, q, qd, x).sum())
     with pytest.raises(aw.InputError, match="inverse_dynamics of rr has no second derivatives"):
         jax.grad(lambda q: once(q).sum())(q)
-    with pytest.raises(TypeError, match="forward-mode"):
-        jax.jvp(lambda q: robots.inverse_dynamics(robot, q, qd, x), (q,), (q,))
+    stepper = aw.stepper(robot, dt=0.05)
+    for f in (
+        lambda q: robots.inverse_dynamics(robot, q, qd, x),
+        lambda q: robots.step(stepper, q, qd, x)[0],
+        lambda q: robots.rollout(stepper, q, qd, x[None])[0],
+    ):
+        with pytest.raises(aw.InputError, match=r"of rr .*derivatives by reverse mode only"):
+            jax.jvp(f, (q,), (q,))
+        with pytest.raises(aw.InputError, match="derivatives by reverse mode only"):
+            jax.jacfwd(f)(q)
 
 
 def test_what_is_wrong_is_told():

@@ -164,12 +164,25 @@ def test_torques_are_found_that_lead_to_a_state():
     assert costs[-1] < 1e-2 * costs[0]
 
 
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")  # forward mode imports it
 def test_second_derivatives_are_refused():
     robot = aw.load("rr")
     q, qd, x = tensors(states(robot), grad=True)
     (by_q,) = torch.autograd.grad(robots.inverse_dynamics(robot, q, qd, x).sum(), q, create_graph=True)
     with pytest.raises(aw.InputError, match="inverse_dynamics of rr has no second derivatives"):
         by_q.sum().backward()
+    with pytest.raises(aw.InputError, match="inverse_dynamics of rr has derivatives by reverse mode only"):
+        torch.func.jacfwd(lambda q: robots.inverse_dynamics(robot, q, qd, x))(q)
+
+
+def test_a_tensor_with_the_negative_bit_is_taken_as_its_value():
+    robot = aw.load("rr")
+    q, qd, x = tensors(states(robot))
+    conjugate = torch.complex(q, -q).conj().imag  # PyTorch negates it when it is read
+    assert conjugate.is_neg() and torch.equal(conjugate, q)
+    assert torch.equal(robots.inverse_dynamics(robot, conjugate, qd, x), robots.inverse_dynamics(robot, q, qd, x))
+    with pytest.raises(aw.InputError, match=r"q is not an array of numbers: .*resolve_neg"):
+        robot.inverse_dynamics(conjugate, qd.numpy(), x.numpy())
 
 
 def test_what_is_wrong_is_told():

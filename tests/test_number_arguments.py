@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 import armwright as aw
 from armwright import identify, integrate, torque, trajectory
+from armwright.errors import TooLargeError
 from armwright.robot import random_tree
 
 ARM = aw.random_robot(3, 5).with_limits((-2, 2), velocity=5, torque=100)
@@ -257,3 +259,33 @@ def test_every_public_argument_that_takes_numbers_is_tried() -> None:
     }
     assert wanted - set(ARGUMENTS) - LEFT_OUT == set()
     assert len(wanted) > 90
+
+
+EVERYWHERE = np.broadcast_to(np.zeros(2), (10**12, 2))
+"""States that take no memory, and whose results would take terabytes."""
+
+
+@pytest.mark.skipif(not Path("/proc/meminfo").exists(), reason="the free memory is read where Linux tells it")
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda arm: arm.inverse_dynamics(EVERYWHERE, np.zeros(2), np.zeros(2)),
+        lambda arm: arm.mass_matrix(EVERYWHERE),
+        lambda arm: arm.inverse_kinematics(np.broadcast_to(np.eye(4), (10**12, 4, 4))),
+        lambda arm: aw.stepper(arm).step(EVERYWHERE, np.zeros(2), np.zeros(2)),
+        lambda arm: aw.stepper(arm).rollout(np.zeros(2), np.zeros(2), EVERYWHERE),
+        lambda arm: aw.stepper(arm).linearised(EVERYWHERE, np.zeros(2), np.zeros(2)),
+        lambda arm: aw.simulate_batch(arm, q0=EVERYWHERE, duration=1.0, step=0.1),
+        lambda arm: aw.simulate_batch(arm, q0=np.zeros((10**6, 2)), duration=1000.0, step=1e-3, every=1e-3),
+        lambda arm: aw.trajectory.quintic([0, 1], [[0, 0], [1, 1]])(np.broadcast_to(0.5, 10**13)),
+    ],
+)
+def test_what_no_memory_holds_is_refused(call):
+    """Linux grants more memory than there is, and ends the process that fills it."""
+    with pytest.raises(TooLargeError, match=r"of shape \(.*\) takes .* GB, and .* GB are free; take fewer at a time"):
+        call(aw.load("rr"))
+
+
+def test_an_integrator_that_is_no_text():
+    with pytest.raises(aw.UnknownNameError, match=r"unknown integrator \['rk4'\]"):
+        aw.simulate(aw.load("rr"), duration=1.0, integrator=["rk4"])

@@ -7,8 +7,10 @@ import tomllib
 import zipfile
 from pathlib import Path
 
+import check_licences
 import check_wheel
 import newest_python
+import notice
 import pytest
 
 import armwright as aw
@@ -50,7 +52,7 @@ def test_an_archive_that_lacks_a_file_is_told(tmp_path: Path) -> None:
     wheel = tmp_path / "armwright.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         for name in check_wheel.needed() - {"armwright/model/library/puma560.toml"}:
-            archive.writestr(name, "")
+            archive.writestr(f"armwright.dist-info/licenses/{name}" if name in check_wheel.LICENCES else name, "")
     script = ROOT / "tools" / "check_wheel.py"
     said = subprocess.run([sys.executable, script, wheel], capture_output=True, text=True, check=False)
     assert said.returncode == 1
@@ -62,3 +64,27 @@ def test_an_archive_that_lacks_a_file_is_told(tmp_path: Path) -> None:
 
 def test_the_package_says_that_it_is_typed() -> None:
     assert "armwright/py.typed" in check_wheel.needed()
+
+
+def test_every_robot_and_catalogue_names_its_licence() -> None:
+    named = dict(notice.robots())
+    assert len(named) == len(aw.robots()) + 3
+    for path, licence in named.items():
+        assert re.match(r"(BSD|MIT|Apache)\S*( |, )\S", licence), path
+    assert aw.load("panda").licence.startswith("Apache-2.0, Copyright")
+    assert aw.load("panda").with_payload(1.0).licence == aw.load("panda").licence
+
+
+def test_the_notice_is_current() -> None:
+    """Written again by tools/notice.py, it is what it is, and has the text of every licence that it names."""
+    assert notice.NOTICE.read_text(encoding="utf-8") == notice.notice(notice.kept_texts())
+    assert {"LICENSE", "NOTICE"} <= set(PROJECT["project"]["license-files"])
+    for text in ("Apache License", "MIT (", "BSD 3-Clause (", "three.js authors", "END OF TERMS AND CONDITIONS"):
+        assert text in notice.NOTICE.read_text(encoding="utf-8")
+
+
+def test_a_licence_that_users_cannot_take_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert {"numpy", "scipy", "llvmlite", "armwright"} <= check_licences.required("armwright")
+    assert not any(fault.partition(":")[0] in check_licences.required("armwright") for fault in check_licences.faults())
+    monkeypatch.setattr(check_licences, "licences", lambda _package: "GPL-3.0-only")
+    assert any(fault.startswith("numpy: GPL-3.0-only (armwright requires it)") for fault in check_licences.faults())

@@ -1,5 +1,10 @@
 """A robot stepped from outside: the same motion as a simulation, exact derivatives of it, and states that go wrong."""
 
+import copy
+import os
+import pickle
+import signal
+import threading
 from importlib import import_module
 
 import mpmath
@@ -103,6 +108,49 @@ def test_rollouts_in_stretches_on_threads_and_in_any_layout_are_the_same_steps(d
     many = stepper.rollout(q.reshape(1, 1101, -1), qd, pushed.transpose(2, 0, 1)[:, None].transpose(1, 0, 2, 3))
     assert np.array_equal(many[0][0], stepper.rollout(q, qd, pushed.transpose(2, 0, 1))[0])
     assert stepper.rollout(q[:0], qd[:0], pushed.transpose(2, 0, 1)[:0])[0].shape == (0, 10, robot.nq)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_steps_of_many_substeps_are_cut_where_ctrl_c_is_heard(name, monkeypatch):
+    """However few substeps a compiled call takes, the states are the same."""
+    robot = aw.load(name)
+    q, qd, tau = states(robot, 3)
+    pushed = np.stack([tau, -tau], axis=1)
+    whole = aw.stepper(robot, dt=0.01, substeps=23)
+    monkeypatch.setattr(import_module("armwright.simulation.stepper"), "BRIEF", 5)
+    cut = aw.stepper(robot, dt=0.01, substeps=23)
+    for found, expected in zip(cut.step(q, qd, tau), whole.step(q, qd, tau), strict=True):
+        assert np.array_equal(found, expected)
+    for found, expected in zip(cut.rollout(q, qd, pushed), whole.rollout(q, qd, pushed), strict=True):
+        assert np.array_equal(found, expected)
+    assert np.array_equal(cut.step(q[0], qd[0], tau[0])[0], whole.step(q[0], qd[0], tau[0])[0])
+    tau[1] = 1e300
+    good = cut.step(q, qd, tau, raises=False)[2]
+    assert good.tolist() == [True, False, True]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
+def test_ctrl_c_is_heard_within_a_step_of_many_substeps():
+    """A step that takes an hour ends at once."""
+    stepper = aw.stepper(aw.load("rr"), dt=1e5, substeps=10**10)
+    state = np.zeros(2), np.zeros(2), np.zeros(2)
+    aw.stepper(aw.load("rr"), substeps=2).step(*state)  # compiles
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        stepper.step(*state)
+
+
+@pytest.mark.parametrize(
+    "again", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))], ids=["copy", "deepcopy", "pickle"]
+)
+def test_a_stepper_is_copied_and_pickled(again):
+    robot = aw.load("rr")
+    stepper = aw.stepper(robot, dt=0.01, substeps=2, integrator="rk2", vary={"payload.mass": np.array([0.5, 2.0])})
+    stepper.parameters["payload.mass"][1] = 3.0
+    there, (q, qd, tau) = again(stepper), states(robot, 2)
+    assert repr(there) == repr(stepper)
+    for found, expected in zip(there.step(q, qd, tau), stepper.step(q, qd, tau), strict=True):
+        assert np.array_equal(found, expected)
 
 
 @pytest.mark.parametrize("name", ROBOTS)

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -273,6 +274,17 @@ def test_its_page_is_served_to_this_machine_and_to_nobody_else(viewer: Viewer) -
         pass  # another address of this machine, at which somebody who listens everywhere would answer
 
 
+def test_pages_from_elsewhere_cannot_frame_it(viewer: Viewer) -> None:
+    """A click on a page that lays itself over the viewer would steer the robot; notebooks on this machine may show it."""
+    with closing(http.client.HTTPConnection("127.0.0.1", port_of(viewer), timeout=20)) as connection:
+        connection.request("GET", "/")
+        with connection.getresponse() as answer:
+            policy = answer.headers["Content-Security-Policy"].split()
+    assert policy[:2] == ["frame-ancestors", "'self'"]
+    assert {"http://localhost:*", "http://127.0.0.1:*"} <= set(policy[2:])
+    assert not {"*", "http:", "https:", "data:"} & set(policy)
+
+
 def test_nobody_can_have_it_shared(viewer: Viewer) -> None:
     handlers = viewer._server._websock_server._incoming_handlers
     assert not [kind for kind in handlers if "Share" in kind.__name__]
@@ -383,11 +395,35 @@ def test_in_a_browser(arm: aw.Robot) -> None:
             page.on("request", lambda request: elsewhere.append(request.url) if foreign(request.url, made) else None)
             page.goto(made.url)
             used(page, made)
+            assert framed(chromium, made, "127.0.0.1")
+            assert not framed(chromium, made, "127.0.0.2")
             chromium.close()
         assert said == [] and elsewhere == []
         assert waited(lambda: not made._server.get_clients())
     finally:
         made.close()
+
+
+def framed(chromium: Any, viewer: Viewer, host: str) -> bool:
+    """Whether a page at an address of this machine can show the viewer in a frame."""
+
+    class Page(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(f'<iframe src="{viewer.url}"></iframe>'.encode())
+
+        def log_message(self, *_: Any) -> None: ...
+
+    with HTTPServer((host, 0), Page) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        page = chromium.new_page()
+        page.goto(f"http://{host}:{server.server_port}/")
+        shown = bool(page.frames[1].url.startswith(viewer.url))
+        page.close()
+        server.shutdown()
+    return shown
 
 
 def hostile(robot: aw.Robot) -> aw.Robot:

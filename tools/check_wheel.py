@@ -12,21 +12,27 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "armwright"
+LICENCES = ("LICENSE", "NOTICE")
+"""What an archive has besides the package: at the top of a source archive, in a wheel among its metadata."""
 
 
 def needed() -> set[str]:
     """Every file of the package, from its folder on."""
     files = (path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-    return {path.relative_to(PACKAGE.parent).as_posix() for path in files}
+    return {*LICENCES, *(path.relative_to(PACKAGE.parent).as_posix() for path in files)}
 
 
 def held(archive: str) -> set[str]:
     """What an archive has of the package; of a source archive the folder it unpacks into, and src, are left out."""
     if archive.endswith(".whl"):
         with zipfile.ZipFile(archive) as wheel:
-            return {name for name in wheel.namelist() if name.startswith("armwright/")}
+            names = wheel.namelist()
+        licences = {name.rpartition("/")[2] for name in names if "/licenses/" in name}
+        return {name for name in names if name.startswith("armwright/")} | licences
     with tarfile.open(archive) as source:
-        return {name.partition("/src/")[2] for name in source.getnames() if "/src/armwright/" in name}
+        names = source.getnames()
+    licences = {name.rpartition("/")[2] for name in names if name.count("/") == 1}
+    return {name.partition("/src/")[2] for name in names if "/src/armwright/" in name} | licences
 
 
 def missing(archive: str) -> set[str]:

@@ -10,7 +10,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from published_parts import products, standard_cylinders
+from published_parts import OWN_LICENCE, products, standard_cylinders
 
 from armwright.sizing import Catalogue, scaling
 
@@ -45,7 +45,8 @@ def rounded(part: Any, most: int = 4) -> Any:
 
 
 def all_rounded(book: Catalogue, most: int) -> Catalogue:
-    return Catalogue(book.name, *(tuple(rounded(p, most) for p in parts) for parts in book.parts.values()), book.source)
+    parts = [tuple(rounded(p, most) for p in parts) for parts in book.parts.values()]
+    return Catalogue(book.name, *parts, book.source, book.licence)
 
 
 def typical() -> Catalogue:
@@ -59,7 +60,7 @@ def typical() -> Catalogue:
         source=source,
     )
     bare = [tuple(replace(part, source="") for part in parts) for parts in made.parts.values()]
-    return all_rounded(Catalogue("typical", *bare, source), 4)
+    return all_rounded(Catalogue("typical", *bare, source, OWN_LICENCE), 4)
 
 
 def catalogues() -> list[Catalogue]:

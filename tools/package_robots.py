@@ -44,19 +44,19 @@ class Published(NamedTuple):
 
 
 ROBOTS = {
-    "panda": Published(f"{EXAMPLE}/panda_description/urdf/panda.urdf", "Franka Emika Panda with its hand, fingers closed", "example-robot-data", "Apache 2.0, Franka Emika", tip="panda_hand_tcp"),
-    "ur3": Published(f"{EXAMPLE}/ur_description/urdf/ur3_robot.urdf", "Universal Robots UR3", "example-robot-data", "BSD 3-Clause, ur_description", tip="tool0"),
-    "ur5": Published(f"{EXAMPLE}/ur_description/urdf/ur5_robot.urdf", "Universal Robots UR5", "example-robot-data", "BSD 3-Clause, ur_description", tip="tool0"),
-    "ur10": Published(f"{EXAMPLE}/ur_description/urdf/ur10_robot.urdf", "Universal Robots UR10", "example-robot-data", "BSD 3-Clause, ur_description", tip="tool0"),
-    "ur5e": Published(f"{UR_E}/ur5e.urdf", "Universal Robots UR5e", "compas-robots", "BSD 3-Clause, ur_description; the package MIT", tip="tool0"),
-    "iiwa14": Published("frax/assets/iiwa/iiwa14.urdf", "KUKA LBR iiwa 14 R820", "frax", "MIT, frax"),
-    "kinova_gen3": Published(f"{KORTEX}/GEN3_URDF_V12.urdf", "Kinova Gen3 with seven joints and its vision module", "pybullet-helpers", "BSD, kortex_description of Kinova; the package MIT", tip="EndEffector_Link"),
-    "kinova_jaco": Published(f"{EXAMPLE}/kinova_description/robots/kinova.urdf", "Kinova Jaco 2 (j2s6s200), fingers at zero", "example-robot-data", "BSD 3-Clause, kinova-ros", tip="j2s6s200_end_effector"),
-    "xarm7": Published(f"{EXAMPLE}/xarm_description/urdf/xarm7.urdf", "UFACTORY xArm 7", "example-robot-data", "BSD 3-Clause, xarm_ros", tip="link_eef"),
-    "anymal_c": Published(f"{EXAMPLE}/anymal_c_simple_description/urdf/anymal.urdf", "ANYbotics ANYmal C, a quadruped", "example-robot-data", "BSD 3-Clause, ANYbotics", floating=True, frames=("LF_FOOT", "LH_FOOT", "RF_FOOT", "RH_FOOT", "imu_link")),
-    "g1": Published(f"{EXAMPLE}/g1_description/urdf/g1_29dof_rev_1_0.urdf", "Unitree G1, a humanoid with 29 joints", "example-robot-data", "BSD 3-Clause, unitree_ros", floating=True, frames=("left_ankle_roll_link", "right_ankle_roll_link", "left_rubber_hand", "right_rubber_hand", "head_link", "imu_in_pelvis")),
-    "allegro_hand": Published(f"{EXAMPLE}/allegro_hand_description/urdf/allegro_right_hand.urdf", "Allegro hand, the right one, with 16 joints", "example-robot-data", "BSD, SimLab", frames=("link_3.0_tip", "link_7.0_tip", "link_11.0_tip", "link_15.0_tip")),
-    "baxter": Published(f"{EXAMPLE}/baxter_description/urdf/baxter.urdf", "Rethink Robotics Baxter, two arms with grippers and a head", "example-robot-data", "BSD 3-Clause, Rethink Robotics", frames=("left_gripper", "right_gripper", "left_hand_camera_link", "right_hand_camera_link", "head_camera_link")),
+    "panda": Published(f"{EXAMPLE}/panda_description/urdf/panda.urdf", "Franka Emika Panda with its hand, fingers closed", "example-robot-data", "Apache-2.0, Copyright 2023 Franka Robotics GmbH (franka_ros)", tip="panda_hand_tcp"),
+    "ur3": Published(f"{EXAMPLE}/ur_description/urdf/ur3_robot.urdf", "Universal Robots UR3", "example-robot-data", "BSD-3-Clause, the authors of ur_description (ROS-Industrial, universal_robot)", tip="tool0"),
+    "ur5": Published(f"{EXAMPLE}/ur_description/urdf/ur5_robot.urdf", "Universal Robots UR5", "example-robot-data", "BSD-3-Clause, the authors of ur_description (ROS-Industrial, universal_robot)", tip="tool0"),
+    "ur10": Published(f"{EXAMPLE}/ur_description/urdf/ur10_robot.urdf", "Universal Robots UR10", "example-robot-data", "BSD-3-Clause, the authors of ur_description (ROS-Industrial, universal_robot)", tip="tool0"),
+    "ur5e": Published(f"{UR_E}/ur5e.urdf", "Universal Robots UR5e", "compas-robots", "BSD-3-Clause, the authors of ur_description (ROS-Industrial, universal_robot)", tip="tool0"),
+    "iiwa14": Published("frax/assets/iiwa/iiwa14.urdf", "KUKA LBR iiwa 14 R820", "frax", "MIT, Copyright (c) 2026 Daniel Morton (frax)"),
+    "kinova_gen3": Published(f"{KORTEX}/GEN3_URDF_V12.urdf", "Kinova Gen3 with seven joints and its vision module", "pybullet-helpers", "BSD-3-Clause, Copyright (c) 2018, Kinova Robotics (ros_kortex)", tip="EndEffector_Link"),
+    "kinova_jaco": Published(f"{EXAMPLE}/kinova_description/robots/kinova.urdf", "Kinova Jaco 2 (j2s6s200), fingers at zero", "example-robot-data", "BSD-3-Clause, Copyright (c) 2017, Kinova Robotics inc. (kinova-ros)", tip="j2s6s200_end_effector"),
+    "xarm7": Published(f"{EXAMPLE}/xarm_description/urdf/xarm7.urdf", "UFACTORY xArm 7", "example-robot-data", "BSD-3-Clause, UFACTORY (xarm_ros2)", tip="link_eef"),
+    "anymal_c": Published(f"{EXAMPLE}/anymal_c_simple_description/urdf/anymal.urdf", "ANYbotics ANYmal C, a quadruped", "example-robot-data", "BSD-3-Clause, Copyright 2020, ANYbotics AG", floating=True, frames=("LF_FOOT", "LH_FOOT", "RF_FOOT", "RH_FOOT", "imu_link")),
+    "g1": Published(f"{EXAMPLE}/g1_description/urdf/g1_29dof_rev_1_0.urdf", "Unitree G1, a humanoid with 29 joints", "example-robot-data", "BSD-3-Clause, Unitree Robotics (unitree_ros)", floating=True, frames=("left_ankle_roll_link", "right_ankle_roll_link", "left_rubber_hand", "right_rubber_hand", "head_link", "imu_in_pelvis")),
+    "allegro_hand": Published(f"{EXAMPLE}/allegro_hand_description/urdf/allegro_right_hand.urdf", "Allegro hand, the right one, with 16 joints", "example-robot-data", "BSD of a version that its package does not name, Wonik Robotics and SimLab (allegro_hand_description)", frames=("link_3.0_tip", "link_7.0_tip", "link_11.0_tip", "link_15.0_tip")),
+    "baxter": Published(f"{EXAMPLE}/baxter_description/urdf/baxter.urdf", "Rethink Robotics Baxter, two arms with grippers and a head", "example-robot-data", "BSD-3-Clause, Copyright (c) 2013-2015, Rethink Robotics", frames=("left_gripper", "right_gripper", "left_hand_camera_link", "right_hand_camera_link", "head_camera_link")),
 }  # fmt: skip
 
 ROUNDED = 1e-9
@@ -98,7 +98,7 @@ def packaged(name: str) -> aw.Robot:
     """The robot as it is packaged."""
     asked, path = ROBOTS[name], published(name)
     robot = read(path, asked)
-    source = f"{asked.what}\n{path.name} of {asked.package} {version(asked.package)} ({asked.licence}); frames made canonical by tools/package_robots.py"
+    source = f"{asked.what}\n{path.name} of {asked.package} {version(asked.package)}; frames made canonical by tools/package_robots.py"
     if any(problem.kind == "rounded angle" for problem in aw.problems(robot)):
         with TemporaryDirectory() as folder:
             robot = read(mended(path, folder), asked)
@@ -109,7 +109,7 @@ def packaged(name: str) -> aw.Robot:
     accept = {problem.kind for problem in aw.problems(robot) if problem.severity != "note"}
     if accept:
         source += f"; {ODD[name]}"
-    return replace(robot, name=name, source=source, accept=tuple(sorted(accept)))
+    return replace(robot, name=name, source=source, licence=asked.licence, accept=tuple(sorted(accept)))
 
 
 def main() -> None:

@@ -17,6 +17,8 @@ RPM = math.pi / 30
 GCM2, KGCM2 = 1e-7, 1e-4
 ARCMIN = math.pi / 180 / 60
 
+OWN_LICENCE = "BSD-3-Clause, the armwright developers"
+
 SOURCE = (
     "Published data sheets: each part names its own. The figures were read in copies of these documents, most of them as "
     "others quote them, so look at the data sheet before ordering. tools/published_parts.py has them as printed and says "
@@ -218,7 +220,8 @@ GEARBOXES = (
 
 def products() -> Catalogue:
     motors, gearboxes = zip(*MODULES, strict=True)
-    return Catalogue("products", MOTORS + motors, GEARBOXES + gearboxes, source=SOURCE)
+    licence = f"{OWN_LICENCE}; figures of data sheets and names of products are their makers'"
+    return Catalogue("products", MOTORS + motors, GEARBOXES + gearboxes, source=SOURCE, licence=licence)
 
 
 RODS = {40: (18, 28), 50: (22, 36), 63: (28, 45), 80: (36, 56), 100: (45, 70)}
@@ -232,4 +235,5 @@ def standard_cylinders() -> Catalogue:
         for rod in rods
         for stroke in (0.25, 0.4, 0.63)
     ]
-    return Catalogue("iso6020", cylinders=tuple(cylinders), source=scaling.STANDARD)
+    licence = f"{OWN_LICENCE}; bores, rods and pressure are those of the standard"
+    return Catalogue("iso6020", cylinders=tuple(cylinders), source=scaling.STANDARD, licence=licence)

@@ -1,4 +1,4 @@
-"""What the documentation site has besides docs/: a gallery of examples/, and links that lead out of docs/ made to stay.
+"""What the documentation site has besides docs/: a gallery of examples/, NOTICE, and links that lead out of docs/ made to stay.
 
 Where Zig is installed (it is among the tools of development) the page on exports shows WebAssembly at work.
 
@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
 GALLERY = "gallery.md"
 GRAVITY = "gravity.html"
+LICENCES = "licences.md"
 
 _OUT = re.compile(r"\[([^\]]*)\]\((?:\.\./)+((?:src|examples|tools|benchmarks|tests)[^)#]*|[A-Z]+\.\w+)\)")
 """A link to a file of the project that is not in docs/."""
@@ -28,6 +29,8 @@ def on_files(files: Any, config: Any) -> Any:
     from mkdocs.structure.files import File  # noqa: PLC0415
 
     files.append(File.generated(config, GALLERY, content=gallery()))
+    notice = (ROOT / "NOTICE").read_text(encoding="utf-8")
+    files.append(File.generated(config, LICENCES, content=f"# Licences\n\n```text\n{notice}```\n"))
     if find_spec("ziglang"):
         files.append(File.generated(config, GRAVITY, content=gravity()))
     return files

@@ -12,10 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array, Scalar, Vector
-from armwright.errors import InputError
+from armwright.errors import InputError, TooLargeError
 from armwright.mechanism import Wrench
 
 _LINE = 64  # bytes of a line of the cache
+
+MEMORY_CHECK = 1 << 30
+"""Bytes below which an array is made without a look at the memory that is free."""
 
 
 def numbers(name: str, value: ArrayLike, wanted: str, card: bool = False) -> Array:
@@ -33,12 +36,14 @@ def numbers(name: str, value: ArrayLike, wanted: str, card: bool = False) -> Arr
         )
     try:
         array: Array = value if there else np.asarray(value)  # type: ignore[assignment]
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RuntimeError) as error:  # the last is PyTorch's
         why = "its rows differ in length" if "inhomogeneous" in str(error) else str(error)
         raise InputError(f"{name} is not an array of numbers: {why}; {wanted}") from None
     kind = "b" if not there and _yes_or_no(value) else array.dtype.kind
     if kind not in "fiu":
         raise InputError(f"{name} holds {_HELD.get(kind, f'{array.dtype.name} values')}, not numbers; {wanted}")
+    if not there and 0 in array.strides:  # an array that repeats itself may be larger than any memory
+        check_room(name, array.shape, array.dtype)
     return array
 
 
@@ -94,6 +99,25 @@ def checked(
     if array.ndim < len(trailing) or array.shape[array.ndim - len(trailing) :] != trailing:
         raise InputError(f"{name} has shape {array.shape}; {wanted}")
     return array
+
+
+def check_room(name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    """Refuse an array that the free memory does not hold: Linux grants it, and ends the process when it is filled."""
+    size = math.prod(shape) * dtype.itemsize
+    if size > MEMORY_CHECK and size > (free := _free_memory()):
+        raise TooLargeError(
+            f"{name} of shape {shape} takes {size / 1e9:.3g} GB, and {free / 1e9:.3g} GB are free; take fewer at a time"
+        )
+
+
+def _free_memory() -> float:
+    """Return the bytes of memory that are free, where the system tells."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as table:
+            found = dict(line.split(":", 1) for line in table)
+        return float(found["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError, ValueError):
+        return math.inf
 
 
 def check_finite(name: str, array: Array) -> None:
@@ -175,6 +199,7 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any], beside: bool) -> Array:
     Then every entry starts a line of the cache, and where entries would lie a multiple of 4 KB apart, and so push each
     other out of the cache, they lie one line further apart.
     """
+    check_room("the result", shape, dtype)
     if not beside:
         return np.empty(shape, dtype)
     states, line = shape[0], _LINE // dtype.itemsize

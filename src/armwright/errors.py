@@ -25,6 +25,10 @@ class InputError(ArmwrightError, ValueError):
     """An argument has the wrong shape, length, type or value."""
 
 
+class TooLargeError(InputError, MemoryError):
+    """A result, or an argument that repeats itself, is larger than the memory that is free."""
+
+
 class UnknownNameError(ArmwrightError, LookupError):
     """A robot, problem, formulation or convention that does not exist."""
 

@@ -98,6 +98,7 @@ class Robot(Description):
         tool: ArrayLike | None = None,
         payload: Mapping[str, Any] | None = None,
         source: str = "",
+        licence: str = "",
         accept: Sequence[str] = (),
         tip: str | int | None = None,
         frames: Sequence[Mapping[str, Any]] = (),
@@ -121,8 +122,8 @@ class Robot(Description):
         check_rows(rows, convention)
         data = {
             "name": name, "convention": convention, "link": rows, "gravity": gravity, "base": base, "tool": tool,
-            "payload": payload, "source": source, "accept": accept, "tip": tip, "frame": frames, "floating": floating,
-            "base_link": base_link,
+            "payload": payload, "source": source, "licence": licence, "accept": accept, "tip": tip,
+            "frame": frames, "floating": floating, "base_link": base_link,
         }  # fmt: skip
         read = toml.fields(data, lambda *_place: "", f"robot {name!r}")
         robot, table = cls.from_fields(read), read.table
@@ -150,6 +151,7 @@ class Robot(Description):
         robot = cls(
             f.name, f.table.joints, f.table.links, f.gravity, f.base, f.tool, f.payload, f.source, f.accept, f.flange,
             f.table.followers, f.visuals, f.table.parents, f.tip, f.frames,
+            licence=f.licence,
         )  # fmt: skip
         for loop, where in f.loops:
             robot = close(robot, loop, where, f.table)

@@ -353,6 +353,7 @@ def robot() -> Json:
     own: dict[str, tuple[Json, str]] = {
         "name": (TEXT, "The name of the robot."),
         "source": (TEXT, "Where its numbers come from."),
+        "licence": (TEXT, "Who holds rights in them, and under which licence."),
         "convention": ({"enum": list(CONVENTIONS)}, "Of the table of links."),
         "gravity": (TRIPLE, "Seen from the world, m/s^2."),
         "base": (POSE, "Where the robot stands in the world."),

@@ -16,7 +16,7 @@ from armwright.files import contents, write
 from armwright.model.toml import LARGEST, data_of, lines_of
 from armwright.model.values import Reader
 
-TOP = ("name", "source", *KINDS)
+TOP = ("name", "source", "licence", *KINDS)
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class Catalogue:
     brakes: tuple[Brake, ...] = ()
     cylinders: tuple[Cylinder, ...] = ()
     source: str = ""
+    licence: str = ""
 
     def __post_init__(self) -> None:
         for kind, parts in self.parts.items():
@@ -51,11 +52,14 @@ class Catalogue:
         if not isinstance(other, Catalogue):
             return NotImplemented
         both = {f: getattr(self, f) + getattr(other, f) for f in ("motors", "gearboxes", "brakes", "cylinders")}
-        return replace(self, name=f"{self.name} + {other.name}", source=f"{self.source}\n{other.source}", **both)
+        source = "\n".join(filter(None, (self.source, other.source)))
+        licence = "\n".join(filter(None, (self.licence, other.licence)))
+        return replace(self, name=f"{self.name} + {other.name}", source=source, licence=licence, **both)
 
     def to_toml(self, path: str | Path | None = None) -> str:
         """The catalogue as TOML text, also written to `path` if given; what is not known is left out."""
-        tables = [f"name = {_value(self.name)}\nsource = {_value(self.source)}\n"]
+        texts = {"name": self.name, "source": self.source, "licence": self.licence}
+        tables = ["".join(f"{key} = {_value(text)}\n" for key, text in texts.items() if text)]
         for table, parts in self.parts.items():
             for part in parts:
                 lines = (f"{key} = {_value(x)}" for key, x in told(part).items())
@@ -137,7 +141,8 @@ def parse(text: str, file: str = "catalogue") -> Catalogue:
         parts[table] = tuple(_part(kind, table, i, row, where) for i, row in enumerate(rows))
     try:
         motors, gearboxes, brakes, cylinders = parts.values()
-        return Catalogue(top.text("name", file), motors, gearboxes, brakes, cylinders, top.text("source", ""))
+        texts = {"source": top.text("source", ""), "licence": top.text("licence", "")}
+        return Catalogue(top.text("name", file), motors, gearboxes, brakes, cylinders, **texts)
     except InputError as error:
         raise ModelError(f"{file}: {error}") from None
 

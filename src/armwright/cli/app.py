@@ -11,6 +11,7 @@ from typer.main import get_command
 
 import armwright as aw
 from armwright.cli.terminal import print_anywhere
+from armwright.interrupts import deferred
 
 COMMANDS = {
     "robots": ("listing.list_robots", "List the packaged robots."),
@@ -98,9 +99,11 @@ class Later(TyperCommand):
     def make_context(self, *given: Any, **extra: Any) -> Any:
         """The context of the command itself, with which whoever calls goes on."""
         room, function = COMMANDS[str(self.name)][0].split(".")
-        runner = getattr(import_module(f"armwright.cli.{room}"), function)
+        with deferred():
+            runner = getattr(import_module(f"armwright.cli.{room}"), function)
+            as_command = import_module("armwright.cli.command").as_command
         alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-        alone.command(self.name)(import_module("armwright.cli.command").as_command(runner))
+        alone.command(self.name)(as_command(runner))
         return get_command(alone).make_context(*given, **extra)
 
 

@@ -20,17 +20,22 @@ PLAIN = {
 
 
 def print_anywhere() -> None:
-    """Let nothing that is printed end a command because the terminal cannot show it."""
-    codecs.register_error("armwright", _otherwise)
+    """Let no character end a command because the terminal cannot show it."""
+    codecs.register_error("armwright", _substitute)
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure") and stream.errors == "strict":
+        if hasattr(stream, "reconfigure") and stream.errors in ("strict", "surrogateescape"):
             stream.reconfigure(errors="armwright")
 
 
-def _otherwise(error: UnicodeError) -> tuple[str, int]:
+def _substitute(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Return what is written instead of characters that the terminal lacks; bytes of file names pass unchanged."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    return "".join(map(_plain, error.object[error.start : error.end])), error.end
+    text = error.object[error.start : error.end]
+    try:
+        return text.encode("ascii", "surrogateescape"), error.end
+    except UnicodeEncodeError:
+        return "".join(map(_plain, text)), error.end
 
 
 def _plain(character: str) -> str:

@@ -38,7 +38,10 @@ MEANINGS = {**MEANING, "q0": "where rollouts start", "qd0": "how fast rollouts s
 """Of the arguments of all functions."""
 
 SECOND = "{} has no second derivatives; expected to be differentiated once"
-"""What is said where a gradient is differentiated."""
+"""The error where a gradient is differentiated."""
+
+FORWARD = "{} has derivatives by reverse mode only; expected grad, jacrev or vmap of these, not jvp or jacfwd"
+"""The error where a derivative is carried forward."""
 
 
 class Code(NamedTuple):

@@ -24,6 +24,7 @@ from armwright.algebra import Array
 from armwright.backends.interface import Kernel, backend
 from armwright.errors import ArmwrightError, InputError
 from armwright.learn.differentiable import (
+    FORWARD,
     SECOND,
     Compiled,
     Differentiable,
@@ -66,7 +67,7 @@ def step(stepper: Stepper, q: jax.Array, qd: jax.Array, tau: jax.Array, raises: 
     With `raises=False` a third array says which states are good: others are nan, and have no gradient.
     """
     function, call, _ = _stepping(checked_stepper(stepper, "step"), bool(raises))
-    return call(*_prepared(function, {"q": q, "qd": qd, "tau": tau}))
+    return _called(call, function, {"q": q, "qd": qd, "tau": tau})
 
 
 def rollout(
@@ -78,13 +79,13 @@ def rollout(
     not go on, and have no gradient.
     """
     _, _, call = _stepping(checked_stepper(stepper, "rollout"), bool(raises))
-    return call(*_prepared(Rollout(stepper, np.shape(tau)), {"q0": q0, "qd0": qd0, "tau": tau}))
+    return _called(call, Rollout(stepper, np.shape(tau)), {"q0": q0, "qd0": qd0, "tau": tau})
 
 
 def _solved(robot: Robot, problem: str, given: Mapping[str, Any]) -> Any:
     dtype = _common_dtype(problem, given)
     function, call = _dynamics(checked_robot(robot, problem), problem, dtype, _target(given))
-    return call(*_prepared(function, given))[0]
+    return _called(call, function, given)[0]
 
 
 @lru_cache(KEPT)
@@ -144,6 +145,17 @@ def _target(given: Mapping[str, Any]) -> str:
             f"arrays are on {', '.join(sorted(places))}; expected all on the CPU, or all on one NVIDIA card"
         )
     return PLACES[places.pop()]
+
+
+def _called(call: Callable[..., Arrays], function: Differentiable, given: Mapping[str, Any]) -> Arrays:
+    """Call a function; JAX refuses forward mode without a word on what has none."""
+    prepared = _prepared(function, given)
+    try:
+        return call(*prepared)
+    except TypeError as error:
+        if "forward-mode" not in str(error):
+            raise
+        raise InputError(FORWARD.format(function.name)) from None
 
 
 def _prepared(function: Differentiable, given: Mapping[str, Any]) -> tuple[Arrays, Arrays, Arrays]:

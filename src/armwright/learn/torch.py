@@ -18,7 +18,7 @@ from typing import Any
 
 from armwright.backends.interface import backend
 from armwright.errors import InputError
-from armwright.learn.differentiable import SECOND, Differentiable, Dynamics, batch_of, checked_robot
+from armwright.learn.differentiable import FORWARD, SECOND, Differentiable, Dynamics, batch_of, checked_robot
 from armwright.learn.steps import Rollout, Step
 from armwright.robot import Robot
 from armwright.simulation import Stepper
@@ -133,10 +133,10 @@ def _computed(function: Differentiable, work: Callable[..., Sequence[Any]], tens
     """What `work` makes of tensors as arrays, in the same memory, on so many threads; as tensors."""
     card = backend(function.target).card
     if card is None:
-        arrays = [x.detach().numpy() for x in tensors]
+        arrays = [x.detach().resolve_neg().numpy() for x in tensors]
         return tuple(torch.as_tensor(array) for array in work(arrays, torch.get_num_threads()))
     with card.stream("torch"):
-        return tuple(card.given(array, "torch") for array in work([card.taken(x) for x in tensors], 1))
+        return tuple(card.given(array, "torch") for array in work([card.taken(x.resolve_neg()) for x in tensors], 1))
 
 
 def _mapped(of: Any, size: int, in_dims: Sequence[int | None], function: Any, tensors: Sequence[Tensor]) -> Any:
@@ -167,6 +167,10 @@ class _Value(torch.autograd.Function):  # type: ignore[misc]
         count = len(ctx.function.shapes)
         tensors, mask = ctx.saved_tensors[:count], ctx.saved_tensors[count:]
         return (None, *_Pulled.apply(ctx.function, *tensors, *seeds[: len(seeds) - len(mask)], *mask))
+
+    @staticmethod
+    def jvp(ctx: Any, *_tangents: Tensor) -> Any:
+        raise InputError(FORWARD.format(ctx.function.name))
 
     @staticmethod
     def vmap(info: Any, in_dims: Sequence[int | None], function: Differentiable, *tensors: Tensor) -> Any:

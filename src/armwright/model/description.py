@@ -169,6 +169,7 @@ class Description:
     links together (see `model.loop`).
     `base_visuals` is what does not move, seen from frame 0, where `base` leads: its poses in the world are base @ pose,
     those of a link's visuals are link_poses(q)[i] @ pose.
+    `source` says where its numbers come from, `licence` who holds rights in them and under which licence.
     `accept` lists what its author knows of and that needs no warning: kinds of problems (see `problems`), or
     "link: kind" for one link.
     """
@@ -190,11 +191,12 @@ class Description:
     frames: tuple[Frame, ...] = ()
     seen: Frame | None = None
     loops: tuple[LoopModel, ...] = ()
+    licence: str = field(default="", hash=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parents", tuple(self.parents) or tuple(range(-1, len(self.links) - 1)))
         object.__setattr__(self, "tip", only_leaf(self.parents) if self.tip is None else self.tip)
-        for key, text in (("name", self.name), ("source", self.source)):
+        for key, text in (("name", self.name), ("source", self.source), ("licence", self.licence)):
             if not isinstance(text, str):
                 raise ModelError(f"{key} = {text!r} is not a text")
         if not self.joints:

@@ -42,8 +42,9 @@ def as_table(robot: Description) -> str:
     parts += [_wrapped(_loop(robot, loop)) for loop in robot.loops]
     if robot.base_visuals or any(link.visuals for link in robot.links):
         parts.append(_visuals(robot))
-    source = [_wrapped(shown(line)) for line in robot.source.strip().splitlines()]
-    return "\n\n".join([*parts, *(["\n".join(source)] if robot.source else [])])
+    licence = f"Licence: {robot.licence}" if robot.licence else ""
+    source = [_wrapped(shown(line)) for line in f"{robot.source.strip()}\n{licence}".strip().splitlines()]
+    return "\n\n".join([*parts, *(["\n".join(source)] if source else [])])
 
 
 def as_html(robot: Description) -> str:

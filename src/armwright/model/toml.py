@@ -38,7 +38,20 @@ if TYPE_CHECKING:
     from armwright.model.visual import Visual
 
 TOP_KEYS = (
-    *("name", "source", "convention", "gravity", "base", "flange", "tool", "accept", "visuals", "payload", "link"),
+    *(
+        "name",
+        "source",
+        "licence",
+        "convention",
+        "gravity",
+        "base",
+        "flange",
+        "tool",
+        "accept",
+        "visuals",
+        "payload",
+        "link",
+    ),
     *("floating", "base_link", "tip", "frame", "loop", "actuators"),
 )
 PAYLOAD_KEYS = ("mass", "com", "inertia")
@@ -76,6 +89,7 @@ class Fields:
     tool: Transform
     payload: Payload | None
     source: str
+    licence: str
     accept: tuple[str, ...]
     visuals: tuple[Visual, ...]
     tip: int | None
@@ -168,6 +182,7 @@ def fields(
         tool=top.transform("tool", NO_TRANSFORM),
         payload=_payload(top, lambda key: where("payload", 0, key) + "payload"),
         source=top.text("source", ""),
+        licence=top.text("licence", ""),
         accept=top.texts("accept"),
         visuals=_base_visuals(top, places) + (() if base is None or floats else _base_visuals(base, places)),
         tip=tip,
@@ -360,8 +375,9 @@ def _keys(row: Mapping[str, Any]) -> list[str]:
 
 def _top(robot: Description, links: Links) -> Iterator[str]:
     yield f"name = {_value(robot.name)}"
-    if robot.source:
-        yield f"source = {_value(robot.source)}"
+    for key in ("source", "licence"):
+        if text := getattr(robot, key):
+            yield f"{key} = {_value(text)}"
     yield 'convention = "modified"'
     yield f"gravity = {_value(robot.gravity)}"
     ends = [] if robot.tip is None else [("flange", robot.flange), ("tool", robot.tool)]

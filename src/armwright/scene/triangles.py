@@ -12,6 +12,7 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.errors import ModelError
+from armwright.interrupts import deferred
 from armwright.model.visual import Box, Capsule, Cylinder, Ellipsoid, Mesh, Shape, Solid, Sphere
 
 MOST_BYTES = 100 << 20
@@ -68,6 +69,7 @@ def triangles(shape: Shape, sides: int = ROUND) -> Triangles:
 
 
 @lru_cache(maxsize=256)
+@deferred()
 def _read(path: Path, changed: int) -> Triangles:
     """The triangles of a file, all its parts together."""
     import trimesh  # noqa: PLC0415  (takes a while)
@@ -104,6 +106,7 @@ def _colours(part: Any) -> Array | None:
 
 
 @lru_cache(maxsize=256)
+@deferred()
 def _solid(shape: Solid, sides: int) -> Triangles:
     import trimesh  # noqa: PLC0415
 

@@ -238,7 +238,7 @@ def honoured_by(integrator: str, stepped: bool) -> tuple[str, ...]:
 
 def settings(integrator: str, rtol: Any = None, atol: Any = None, step: Any = None, max_step: Any = None) -> Settings:
     """How to integrate, checked; an option that the method cannot honour is an error."""
-    if integrator not in methods() and integrator not in OTHERS:
+    if not isinstance(integrator, str) or (integrator not in methods() and integrator not in OTHERS):
         raise unknown("integrator", integrator, [*methods(), *OTHERS])
     pair = integrator in methods() and method(integrator).adaptive
     honoured = honoured_by(integrator, step is not None)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armwright.algebra import Array
+from armwright.arrays import check_room
 from armwright.backends.interface import ENDED, LANES, Rollout, options_of
 from armwright.draws import Drawn
 from armwright.errors import SlowWarning
@@ -105,7 +106,10 @@ class Rollouts:
         first = {"t": begin, "h": plan.first_step, "previous": FORGIVEN, "late": late}
         lanes = Columns(tuple(first.get(name, 0.0) for name in LANES), self.count)
         self.lanes = dict(zip(LANES, lanes.laid(arrays, dtype, self.room), strict=True))
-        self.records = arrays.zeros((len(plan.times) if plan.keep else 2, kernel.entries, self.room), dtype=dtype)
+        kept = len(plan.times) if plan.keep else 2, kernel.entries, self.room
+        if arrays is np:
+            check_room("what is recorded", kept, dtype)
+        self.records = arrays.zeros(kept, dtype=dtype)
         self.records[0] = self.y
         between = plan.keep and len(plan.ends) > len(plan.times)
         self._between = arrays.zeros((1, kernel.entries, self.room), dtype=dtype) if between else None

@@ -23,6 +23,7 @@ from armwright.algebra import Array
 from armwright.arrays import (
     by_state,
     check_finite,
+    check_room,
     checked,
     common_shape,
     on_card,
@@ -51,7 +52,10 @@ HOLDS = ("zero",)
 """How torques go on between two steps: as they are."""
 
 BRIEF = 2_000_000
-"""Steps of states that one compiled call takes, some tenths of a second: Ctrl-C is heard between two of them."""
+"""Substeps of states that a thread takes in one compiled call, tenths of a second: between calls Ctrl-C is heard."""
+
+CARD_THREADS = 1000
+"""What the threads of a card count for there."""
 
 Gradients: TypeAlias = ArrayLike | Callable[[Array, Array], tuple[ArrayLike, ArrayLike]]
 """The derivatives of a cost by the positions of a rollout, or a function of its states that gives both."""
@@ -145,6 +149,7 @@ class Stepper:
         self.robot, self.integrator, self.dtype, self.target = robot, integrator, dtype, target
         self._dt, self._substeps = dt, substeps
         self._card = backend(target).card  # where arrays may be besides NumPy's, if anywhere
+        self._brief = BRIEF if self._card is None else BRIEF * CARD_THREADS
         self.parameters: Mapping[str, Array] = MappingProxyType(held)
         self._asked = code, integrator, tuple(held), dtype.name, target
         self._kernel = _forward(*self._asked)
@@ -153,7 +158,7 @@ class Stepper:
         self._one = self._kernel.single(self._checked_one)
         self._few = tuple(np.atleast_1d(value) for value in held.values())
         fits = (value.shape == (self._sizes[name],) for name, value in zip(held, self._few, strict=True))
-        self._plain = not robot.balls and all(fits)
+        self._plain = not robot.balls and all(fits) and substeps <= self._brief
 
     @property
     def dt(self) -> float:
@@ -167,6 +172,11 @@ class Stepper:
     def __repr__(self) -> str:
         steps = f"{self.substeps} steps of {self.integrator}" if self.substeps > 1 else self.integrator
         return f"<stepper of {self.robot.name}: {self.dt:g} s by {steps}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        code, integrator, _, dtype, target = self._asked
+        held = dict(self.parameters)
+        return Stepper, (self.robot, code, self._dt, self._substeps, integrator, held, np.dtype(dtype), target)
 
     def step(
         self,
@@ -214,6 +224,7 @@ class Stepper:
         (q, qd, _, *held), batch = self._given({"q": q0, "qd": qd0, "tau": torques[..., 0, :]})
         q, torques = self._together(self._unit(q, batch, raises), torques)
         shares, nq, n, steps = whole_number("threads", threads, 1), self.robot.nq, self.robot.n, torques.shape[-2]
+        self._check_room("the rollout", (steps + 1, *batch, nq + n))
         y = package(q).empty((steps + 1, *batch, nq + n), self.dtype)
         y[0, ..., :nq], y[0, ..., nq:] = q, qd
         rows = y.reshape(steps + 1, math.prod(batch), nq + n)
@@ -381,9 +392,14 @@ class Stepper:
         self, kernel: Kernel, arrays: list[Array], batch: tuple[int, ...], threads: int, raises: bool
     ) -> tuple[Array, Array]:
         arrays = [self._unit(arrays[0], batch, raises), *arrays[1:]]
+        self._check_room("the result", (*batch, math.prod(kernel.shape)))
         y = package(*arrays).empty((*batch, math.prod(kernel.shape)), self.dtype)
         rows, columns = y.reshape(math.prod(batch), y.shape[-1]), self._columns(arrays, batch)
         return y, self._into(rows, columns, batch, threads, raises, kernel)
+
+    def _check_room(self, name: str, shape: tuple[int, ...]) -> None:
+        if self._card is None:
+            check_room(name, shape, self.dtype)
 
     def _columns(self, arrays: list[Array], batch: tuple[int, ...]) -> list[Array]:
         """Arrays (..., entries) and the plan of a step as (states, entries)."""
@@ -408,7 +424,7 @@ class Stepper:
         kernel: Kernel | None = None,
     ) -> Array:
         """Fill y (states, entries), and say which states of the batch are good."""
-        if not len(y) or (kernel or self._kernel).run(columns, y, threads):
+        if self._filled_in_parts(kernel or self._kernel, columns, y, threads):
             return package(y).ones(batch, bool)  # type: ignore[no-any-return]
         good = _finite((y, *columns))
         if raises:
@@ -416,12 +432,34 @@ class Stepper:
         y[~good] = np.nan
         return good.reshape(batch)
 
+    def _filled_in_parts(self, kernel: Kernel, columns: list[Array], y: Array, threads: int) -> bool:
+        """Fill y (states, entries) by calls that are brief, and return whether all of it is finite."""
+        most = max(1, self._brief * threads // self.substeps)
+        parts = [slice(k, k + most) for k in range(0, len(y), most)]
+        compute = self._in_stages if kernel is self._kernel and self.substeps > self._brief else kernel.run
+        finite = [compute([x[part] for x in columns], y[part], threads) for part in parts]
+        return all(finite)
+
+    def _in_stages(self, columns: list[Array], y: Array, threads: int) -> bool:
+        """Fill y by several calls for the same states, each of which takes some of the substeps."""
+        q, qd, *rest, plan = columns
+        finite = True
+        for done in range(0, self.substeps, self._brief):
+            plan = plan.copy()
+            plan[:, 1] = min(self._brief, self.substeps - done)
+            finite &= bool(self._kernel.run([q, qd, *rest, plan], y, threads))
+            q, qd = y[:, : self.robot.nq].copy(), y[:, self.robot.nq :].copy()
+        return finite
+
     def _along(self, y: Array, columns: list[Array], batch: tuple[int, ...], threads: int, raises: bool) -> Array:
         """Fill y (steps, states, entries), and say which rollouts are good to their end; others are nan from there."""
         steps, states = y.shape[:2]
-        stretch = max(1, BRIEF // max(1, states * self.substeps))
-        parts = [slice(k, k + stretch) for k in range(0, steps if states else 0, stretch)]
-        finite = [self._kernel.series([x[part] for x in columns], y[part], threads) for part in parts]
+        stretch = self._brief * threads // max(1, states * self.substeps)
+        if stretch:
+            parts = [slice(k, k + stretch) for k in range(0, steps if states else 0, stretch)]
+            finite = [self._kernel.series([x[part] for x in columns], y[part], threads) for part in parts]
+        else:
+            finite = [self._filled_in_parts(self._kernel, [x[k] for x in columns], y[k], threads) for k in range(steps)]
         if all(finite):
             return package(y).ones(batch, bool)  # type: ignore[no-any-return]
         good = _finite((y, *columns))

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array, Scalar
-from armwright.arrays import stacked
+from armwright.arrays import check_room, stacked
 from armwright.errors import InputError
 from armwright.trajectory.inputs import FLOAT64, is_numeric, number, numbers, positive, seconds, short
 
@@ -77,6 +77,7 @@ class Trajectory(ABC):
     def __call__(self, t: ArrayLike) -> State:
         """q, qd and qdd at t, each of shape t.shape + (n,). At a knot, the values are those just before it."""
         times = numbers("t", t, "a time in seconds, or an array of them")
+        check_room("q, qd, qdd", (3, *times.shape, self.n), FLOAT64)
         if self.start == -math.inf and self.end == math.inf:
             return self._at(times)
         slack = ROUNDING + 1e-15 * max(abs(self.start), abs(self.end))

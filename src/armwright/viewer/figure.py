@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from armwright.algebra import Array
+from armwright.interrupts import deferred
 from armwright.names import shown
 from armwright.robot import Robot
 from armwright.scene import Looks
@@ -114,6 +115,7 @@ def ellipsoid(mass: float, inertia: Array) -> tuple[Array, Array] | None:
     return np.sqrt(2.5 * np.maximum(squares, 1e-4 * squares.max())), axes
 
 
+@deferred()
 def _ball() -> tuple[Array, Array]:
     """A sphere of radius 1."""
     import trimesh  # noqa: PLC0415  (takes a while)

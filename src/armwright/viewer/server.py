@@ -3,11 +3,12 @@
 viser serves one page, its own, and a websocket that tells the page what to show. Both are asked for through one
 function of `websockets`, to which a look at every request is added here: a request that names another host, as a page
 of somebody else's does whose name leads to this machine, or that a page from elsewhere has made, is refused before
-viser sees it.
+viser sees it. A header keeps pages from elsewhere from framing the viewer and catching clicks meant for it.
 """
 
 from __future__ import annotations
 
+import inspect
 import ipaddress
 import socket
 import threading
@@ -18,16 +19,27 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from armwright.errors import InputError
+from armwright.interrupts import deferred
 
 LOCAL = "127.0.0.1"
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 ANYWHERE = frozenset({"0.0.0.0", "::"})
+EMBEDDING = " ".join(
+    (
+        "'self'",
+        *(f"{scheme}://{host}:*" for scheme in ("http", "https") for host in ("localhost", "127.0.0.1")),
+        *("vscode-webview:", "vscode-file:"),
+    )
+)
+"""Pages that may show the viewer in a frame: its own, and notebooks on this machine."""
+
 PORT = 8080
 """Where a free port is looked for, upwards, if none is asked for."""
 
 _starting = threading.Lock()
 
 
+@deferred()
 def viser_package() -> Any:
     """viser, or how to get it."""
     try:
@@ -76,7 +88,7 @@ def start(host: str, port: int | None, label: str) -> Any:
     if port is not None and (isinstance(port, bool) or not isinstance(port, int) or not 0 < port < 1 << 16):
         raise InputError(f"port = {port!r}; expected a number from 1 to 65535")
     _check_free(host, port)
-    with _starting, _looking(host) as looked, quiet():
+    with deferred(), _starting, _looking(host) as looked, quiet():
         server = viser.ViserServer(host=host, port=port or PORT, label=label, verbose=False)
     if not looked:
         server.stop()
@@ -108,13 +120,17 @@ def _looking(listening: str) -> Iterator[list[bool]]:
     plain, looked = module.serve, list[bool]()
 
     def serve(*given: Any, process_request: Any = None, **settings: Any) -> Any:
-        def look(connection: Any, request: Any) -> Any:
+        async def look(connection: Any, request: Any) -> Any:
             headers = request.headers
             hosts, origins = headers.get_all("Host"), headers.get_all("Origin")
             alone = len(hosts) == 1 and len(origins) <= 1
             if not (alone and allowed(hosts[0], origins[0] if origins else None, listening)):
                 return connection.respond(HTTPStatus.FORBIDDEN, "This viewer answers to its own page only.\n")
-            return None if process_request is None else process_request(connection, request)
+            answer = None if process_request is None else process_request(connection, request)
+            answer = await answer if inspect.isawaitable(answer) else answer
+            if answer is not None:
+                answer.headers["Content-Security-Policy"] = f"frame-ancestors {EMBEDDING}"
+            return answer
 
         looked.append(True)
         return plain(*given, process_request=look, **settings)
