@@ -662,11 +662,20 @@ def test_grigorov_motion_through_three_points_without_stopping() -> None:
 LAW = tr.normal_spline(0.0, 1.0, 1.0)
 
 
-def singular_line() -> tr.Trajectory:
+def singular_line(shoulder: float = 0.3, **options: int) -> tr.Trajectory:
     """Inwards from the outstretched arm, where the joints would have to start with infinite velocity."""
     arm = aw.load("rr")
-    first = arm.forward_kinematics([0.3, 0.0])
-    return tr.cartesian_line(arm, first, pose(first[:3, :3], *first[:3, 3] / 2), LAW, [0.3, 0.1], "free")
+    first = arm.forward_kinematics([shoulder, 0.0])
+    return tr.cartesian_line(
+        arm, first, pose(first[:3, :3], *first[:3, 3] / 2), LAW, [shoulder, 0.1], "free", **options
+    )
+
+
+def test_a_stretched_arm_is_singular_wherever_the_search_for_it_ends() -> None:
+    """A pose right to 1e-12 leaves the elbow open by 1e-6; by how much, the rounding of each direction decides."""
+    for shoulder in np.linspace(-3.0, 3.0, 25):
+        with pytest.raises(InputError, match="singular posture near s = 0.0"):
+            singular_line(shoulder, knots=5)([0.0])
 
 
 ERRORS = {
