@@ -68,6 +68,7 @@ PLACED_KINDS: Kinds = {
 TOP_KINDS: Kinds = {
     **dict.fromkeys(("base", "flange", "tool"), POSE),
     "gravity": ACCELERATION,
+    "rated_payload": MASS,
     "visuals": VISUAL_KINDS,
 }
 """Of a robot, but for its tables."""
