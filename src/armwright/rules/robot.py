@@ -177,7 +177,7 @@ def _sizes(robot: Description, coms: Sequence[Array]) -> Sizes:
     rows = robot.rows
     tools = {} if robot.tip is None else {robot.tip: np.asarray(robot.hand.pose)[:3, 3]}
     n = len(coms)
-    near = np.array([np.linalg.norm(com) for com in coms])  # how far from the frames of its joints and the tool
+    near = np.array([math.hypot(*com) for com in coms])  # how far from the frames of its joints and the tool
     gaps = np.zeros(n)
     low, inward, outward, off, joints = np.zeros(n), np.zeros(n), np.zeros(n), np.full(n, np.inf), [0.0] * len(rows)
     for tip, tool in tools.items():
