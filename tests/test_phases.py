@@ -161,3 +161,13 @@ def test_a_phase_that_breaks_off_leaves_those_before() -> None:
             every=0.05,
         )
     assert len(caught.value.run.phases) == 2 and caught.value.run.t[-1] >= 0.5
+
+
+def test_an_event_that_ends_a_run_when_it_has_happened_often_counts_in_all_phases() -> None:
+    events = [aw.events.when(lambda t, q, qd: qd[1], name="turns", terminal=3)]
+    begin = {"q0": [0.2, 0.3], "rtol": 1e-9}
+    whole = aw.simulate(ARM, **begin, duration=4.0, events=events)
+    parts = aw.simulate_phases([aw.Phase(ARM, None, 0.5)] * 8, **begin, events=events)
+    assert whole.ended_by == parts.ended_by == "turns"
+    assert parts.t[-1] == pytest.approx(whole.t[-1], abs=1e-6)
+    assert len(parts.phases) > 1

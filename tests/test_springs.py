@@ -448,3 +448,18 @@ def test_weights_that_are_carried_may_sum_to_zero_or_less(
 def arm_file(arm: aw.Robot, folder: Path) -> Path:
     arm.to_toml(folder / "again.toml")
     return folder / "again.toml"
+
+
+def test_a_zero_for_all_joints_is_for_balls_too() -> None:
+    """A robot without friction, springs and rotors has none; another number is for joints of one freedom."""
+    arm = aw.Robot.from_dh(
+        [
+            {"type": "revolute", "alpha": 0, "a": 0, "d": 0, "mass": 1.0, "com": [0.1, 0, 0], "inertia": [0.01] * 3 + [0] * 3},
+            {"type": "ball", "mass": 1.0, "com": [0.1, 0, 0], "inertia": [0.01] * 3 + [0] * 3,
+             "freedoms": [{"viscous": 0.1, "spring_stiffness": 4.0, "rotor_inertia": 0.01}] * 3},
+        ],
+        "modified",
+    )  # fmt: skip
+    bare = arm.with_friction(viscous=0, coulomb=0).with_springs(stiffness=0).with_rotors(inertia=0)
+    assert [(j.viscous, j.spring_stiffness, j.rotor_inertia) for j in bare.joints] == [(0, 0, 0)] * 4
+    assert [j.viscous for j in arm.with_friction(viscous=0.5).joints] == [0.5, 0.1, 0.1, 0.1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from numbers import Real
 from typing import Any, TypeVar
 
 import numpy as np
@@ -67,6 +68,9 @@ READ: dict[str, tuple[str, Callable[[Reader, JointModel], Any]]] = {
 """Of what can be given: the field of a joint it is, and how it is read."""
 
 
+MAY_BE_NOTHING = ("viscous", "coulomb", "spring_stiffness", "rotor_inertia")
+"""Fields of which a zero for all joints is meant for the freedoms of balls, too: a robot without friction has none."""
+
 FOR_BALLS_TOO = ("max_velocity", "max_torque")
 """Fields of which one value for all joints is meant for the freedoms of balls, too."""
 
@@ -85,7 +89,9 @@ def with_drives(robot: D, where: str, **given: Any) -> D:
         if masked(value):
             raise InputError(f"{where}: {key} has masked entries; fill them first")
         field, read = READ[key]
-        without = () if field in FOR_BALLS_TOO else tuple(row.name for row in robot.rows if row.kind in FREEDOMS)
+        nothing = field in MAY_BE_NOTHING and isinstance(value, Real) and value == 0
+        everywhere = nothing or field in FOR_BALLS_TOO
+        without = () if everywhere else tuple(row.name for row in robot.rows if row.kind in FREEDOMS)
         for name, own in _by_name(robot, where, key, value, without).items():
             joint = next(row for row in robot.rows if row.name == name)
             row = _reader(key, own, joint, f"{where}, {name}")

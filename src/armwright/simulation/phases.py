@@ -58,7 +58,8 @@ def simulate_phases(
     phases      what comes one after the other: `Phase`s of robots that differ in payload, gravity or friction, not in
                 joints; an event of `until` ends a phase early, and the next one begins
     q0, qd0     where the first one starts, as in `simulate`
-    events      as in `simulate`, in all phases: a terminal one ends the whole run
+    events      as in `simulate`, in all phases: a terminal one ends the whole run, `terminal=3` when it has happened
+                three times in all of it; t is the time since the phase began, as for laws
     every       seconds between records; there is one at the end of every phase, and one right after
     options     integrator, rtol, atol, step, max_step, smooth, stops and progress, as in `simulate`
 
@@ -72,7 +73,7 @@ def simulate_phases(
         try:
             run = simulate(
                 phase.robot, phase.torque, *begin, phase.duration,
-                events=(*phase.ends, *_listed(events)), every=every, **options,
+                events=(*phase.ends, *_remaining(phase.robot, _listed(events), runs)), every=every, **options,
             )  # fmt: skip
         except SimulationError as error:
             raise _broken(error, runs, phase, k) from None
@@ -165,6 +166,19 @@ def _check(phases: Any, events: tuple[Any, ...], options: Mapping[str, Any]) -> 
             )
     if "start" in options:
         raise InputError(f"start = {options['start']!r}: the clock of every phase starts at 0; leave start= out")
+
+
+def _remaining(robot: Robot, events: tuple[Any, ...], runs: Sequence[Run]) -> list[Any]:
+    """The events of the whole run, each to end it after as many times as are left of its own."""
+    left = []
+    for event in events:
+        times = int(event.terminal) if hasattr(event, "terminal") else 0
+        if times > 1:
+            names = _names(robot, [event])
+            found = sum(1 for run in runs for one in run.events if one.name in names)
+            event = replace(event, terminal=times - found)  # noqa: PLW2901
+        left.append(event)
+    return left
 
 
 def _listed(events: Any) -> tuple[Any, ...]:
