@@ -18,7 +18,8 @@ from pathlib import Path
 import distributed
 
 import armwright as aw
-from armwright.sweep.engine import AHEAD, _in_turn, sweep
+from armwright.sweep.engine import sweep
+from armwright.sweep.schedule import AHEAD, in_turn
 
 ROLLOUTS = (1, 4096)
 REPEATS = 3
@@ -48,7 +49,7 @@ def first(running: set[distributed.Future]) -> set[distributed.Future]:
 def bare(client: distributed.Client, chunks: int, workers: int) -> tuple[float, float]:
     """Seconds, and those of this process, that Dask takes for as many tasks that do nothing."""
     begin, used = time.perf_counter(), time.process_time()
-    for _ in _in_turn(lambda k: client.submit(nothing, k, pure=False), range(chunks), AHEAD * workers, first):
+    for _ in in_turn(lambda k: client.submit(nothing, k, pure=False), range(chunks), AHEAD * workers, first):
         pass
     return time.perf_counter() - begin, time.process_time() - used
 
@@ -75,7 +76,7 @@ def main() -> None:
         count = max(4, chunks // (1 if rollouts == 1 else 10))
         told(f"thread, {rollouts} rollouts", count, [swept(count, rollouts, None) for _ in range(REPEATS)])
     for workers in (1, 2):
-        made = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
+        made = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": 50}
         with distributed.LocalCluster(**made) as cluster, distributed.Client(cluster) as client:
             told(f"dask alone, {workers} workers", chunks, [bare(client, chunks, workers) for _ in range(REPEATS)])
             for rollouts in ROLLOUTS:

@@ -14,7 +14,8 @@ import armwright as aw
 from armwright.backends.interface import BACKENDS
 from armwright.backends.llvm import compiler
 from armwright.formulations import FORMULATIONS, PROBLEMS, Formulation, find, problem_of
-from armwright.model.description import Mimic, parted
+from armwright.model.description import parted
+from armwright.model.mimic import Mimic
 from armwright.robot import random_tree
 from armwright.trace import form
 

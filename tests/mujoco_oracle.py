@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from numpy.polynomial import Polynomial
 
 import armwright as aw
 from armwright.mechanism import FREEDOMS
+from armwright.model.mimic import Mimic
 
 mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 
@@ -32,11 +34,15 @@ def state_there(arm: aw.Robot, model, q, qd, qdd) -> tuple[np.ndarray, np.ndarra
         if i in balls:
             _ball_there(arm, model, balls[i], q, qd, (qpos, B, convective))
         elif row.kind not in FREEDOMS:
-            joint, mimic = model.joint(row.name), row.mimic
-            leader = coordinate[mimic.joint if mimic else row.name]
-            factor, offset = (mimic.factor, mimic.offset) if mimic else (1.0, 0.0)
-            qpos[joint.qposadr[0]] = factor * q[place(leader)] + offset
-            B[joint.dofadr[0], leader] = factor
+            joint, mimic = model.joint(row.name), row.mimic or Mimic(row.name)
+            qpos[joint.qposadr[0]] = mimic.offset
+            for name, factor in mimic.leaders:
+                leader = coordinate[name]
+                curve = Polynomial([0.0, factor, *(mimic.curve if name == mimic.joint else ())])
+                x, v = q[place(leader)], qd[leader]
+                qpos[joint.qposadr[0]] += curve(x)
+                B[joint.dofadr[0], leader] = curve.deriv()(x)
+                convective[joint.dofadr[0]] += curve.deriv(2)(x) * v * v
     return qpos, B @ qd, B @ qdd + convective, B
 
 

@@ -1,6 +1,8 @@
 """The same robot with other drives, and with a payload from the command line or a scenario."""
 
 import json
+import pickle
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,8 +12,9 @@ from typer.testing import CliRunner
 
 import armwright as aw
 from armwright.cli import app
-from armwright.errors import ModelError, ModelWarning, UnknownNameError
-from armwright.model.description import Mimic, parted
+from armwright.errors import InputError, ModelError, ModelWarning, UnknownNameError
+from armwright.model.description import Payload, parted
+from armwright.model.mimic import Mimic
 from armwright.scenario import parse, pick_and_place
 
 RR = aw.load("rr")
@@ -148,3 +151,37 @@ def test_a_gripper_and_what_it_holds_are_one_body() -> None:
 def test_a_payload_that_no_body_can_be_is_told() -> None:
     with pytest.warns(ModelWarning, match="payload: its principal moments .* break the triangle inequality"):
         aw.load("rr").with_payload(1.0, inertia=np.diag([1.0, 1e-3, 1e-3]))
+
+
+DH = {"type": "revolute", "alpha": 0, "a": 1, "d": 0}
+LEANING = ((1.0, 0.5, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+
+@pytest.mark.parametrize(
+    "set_to",
+    [
+        lambda: replace(RR.links[0], inertia=LEANING),
+        lambda: replace(RR.links[0], inertia=np.array(LEANING)),
+        lambda: RR.with_payload(1.0, inertia=LEANING),
+        lambda: Payload(1.0, inertia=LEANING),
+        lambda: aw.Robot.from_dh([DH | {"mass": 1, "com": [0, 0, 0], "inertia": LEANING}], "modified"),
+        lambda: pickle.loads(forged(RR)),
+    ],
+)
+def test_an_inertia_that_is_not_symmetric_is_refused_however_it_is_set(set_to: Callable) -> None:
+    with pytest.raises((ModelError, InputError), match=r"not symmetric.* differ by 0\.5"):
+        set_to()
+
+
+def forged(robot: aw.Robot) -> bytes:
+    """A pickle with numbers that no check has seen."""
+    other = pickle.loads(pickle.dumps(robot))
+    object.__setattr__(other.links[0], "inertia", LEANING)
+    return pickle.dumps(other)
+
+
+def test_arrays_are_taken_as_inertia_and_nothing_else() -> None:
+    link = replace(RR.links[0], inertia=np.diag([1.0, 2.0, 3.0]))
+    assert link.inertia == ((1, 0, 0), (0, 2, 0), (0, 0, 3)) and hash(link)
+    with pytest.raises(ModelError, match="expected 3 rows of 3 numbers"):
+        replace(link, inertia=(1.0, 2.0, 3.0))

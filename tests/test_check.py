@@ -430,11 +430,11 @@ def test_a_repair_needs_another_file_of_the_right_kind(tmp_path: Path) -> None:
 
 
 def test_a_refused_file_is_proved_as_it_would_be_repaired(tmp_path: Path) -> None:
-    path = write(tmp_path, planted(ARM, *IN_URDF["reversed limits"][1]))
-    with pytest.raises(aw.ModelError):
+    path = write(tmp_path, IN_TOML["asymmetric noise"][0], "robot.toml")
+    with pytest.raises(aw.ModelError, match="not symmetric"):
         aw.load(path)
     report = check(path)
-    assert [f.kind for f in report.findings] == ["reversed limits"]
+    assert [f.kind for f in report.findings] == ["asymmetric inertia"]
     assert report.proofs and all(proof.holds for proof in report.proofs)
 
 

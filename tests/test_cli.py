@@ -12,6 +12,8 @@ from typer.testing import CliRunner
 
 import armwright as aw
 from armwright.cli import app
+from armwright.errors import unknown
+from armwright.integrate import methods
 
 
 def run(*arguments: str, code: int = 0) -> str:
@@ -223,10 +225,14 @@ def test_options_of_a_robot_that_are_half_given_are_told(two_arms: str, option: 
     assert message in run("show", two_arms, *option, code=2)
 
 
-def test_of_many_names_the_nearest_are_told() -> None:
-    text = run("show", "ur5f", code=2)
-    assert f" and {len(aw.robots()) - 6} more. A file is given by a path that ends in .toml, .urdf" in text
-    assert "ur5, ur5e" in text and "ascher" not in text
+def test_all_choices_are_told_and_of_very_many_the_nearest() -> None:
+    text = " ".join(run("show", "ur5f", code=2).split())
+    assert f"Known: {', '.join(aw.robots())}. A file is given by a path that ends in .toml, .urdf" in text
+    text = " ".join(run("simulate", "rr", "--integrator", "euler", code=2).split())
+    assert all(name in text for name in methods()) and "more" not in text
+    links = [f"link{i}" for i in range(100)]
+    assert "Did you mean 'link1'? Known: link1, link10" in (told := str(unknown("link", "lnk1", links)))
+    assert told.endswith("and 94 more.")
 
 
 def shown(monkeypatch: pytest.MonkeyPatch, width: int, *arguments: str) -> list[str]:

@@ -4,12 +4,14 @@ import re
 from fractions import Fraction
 from functools import cache
 
+import fewest_operations
 import numpy as np
 import pytest
 from conftest import ROBOTS
 
 import armwright as aw
 from armwright.graph import Graph, OperationCount, count
+from armwright.robot import random_tree
 from armwright.study.operation_counts import VALID_FROM, compare, count_without_bias, counted, formula, polynomial
 from armwright.study.published import PUBLISHED, evaluate
 
@@ -176,3 +178,18 @@ def test_polynomials_are_found_exactly() -> None:
     assert polynomial([3, 4, 5], [7, 9, 12]) == "-"
     assert evaluate("n^3/6+13n^2+695n/6-157", 6) == 1042
     assert np.isclose(float(evaluate("11.5n^2+19.5n-49", 6)), 482)
+
+
+SHAPES = {
+    **{name: aw.load(name) for name in ("stanford", "puma560_geared", "iiwa14", "palletiser")},
+    "tree": random_tree(6, 5, kinds=("revolute", "prismatic")),
+    "floating": random_tree(5, 5, kinds=("revolute",), floating=True),
+}
+"""A slide, rotors, seven joints, loops and followers, branches; `tools/fewest_operations.py` has all packaged robots."""
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_default_takes_the_fewest_operations(shape: str) -> None:
+    for problem in fewest_operations.PROBLEMS:
+        assert fewest_operations.excess(SHAPES[shape], problem) == 0
+        assert "define internal void @body" in aw.compile(SHAPES[shape], problem).source

@@ -16,6 +16,7 @@ from test_interrupt import test_who_is_told_to_stop_stays_where_it_is as stays
 
 import armwright as aw
 from armwright import torque
+from armwright.algebra import sin
 from armwright.backends.cuda import rollout, travelling
 from armwright.backends.interface import BACKENDS
 from armwright.integrate import method
@@ -94,6 +95,31 @@ def test_events_and_measures(method: dict) -> None:
     assert (run.ended >= 0).sum() == 1
     for name in MEASURES:
         assert run.measured[name].shape == (3, 2)
+
+
+@pytest.mark.parametrize("method", [{"integrator": "rk4", "step": 0.01}, {"integrator": "rkdp54", "rtol": 1e-7}])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_events_that_turn_within_a_step(method: dict, dtype: str) -> None:
+    """The first of many crossings in a step is found, and one of two where a joint only just passes a place."""
+    fast = aw.events.when(lambda t, q, qd, w, c: sin(w * t) - c, [2000.0, [0.3, 0.99, 5.0]], direction=1)
+    run = aw.simulate_batch(aw.load("rr"), duration=0.05, target="text", events=[fast], dtype=dtype, **method)
+    within = 1e-9 if dtype == "float64" else 1e-3
+    np.testing.assert_allclose(run.reached, [*(np.arcsin([0.3, 0.99]) / 2000.0), 0.05], rtol=within)
+
+
+@pytest.mark.parametrize("method", [{"integrator": "rk4", "step": 0.004}, {"integrator": "rkdp54", "rtol": 1e-10}])
+@pytest.mark.parametrize("further", [{}, {"measure": "energy", "events": [aw.events.position("joint1", 0.1)]}])
+def test_what_stops_do(method: dict, further: dict) -> None:
+    """A bounce makes much of rounding, so that positions afterwards are no test."""
+    arm = aw.load("rr").with_limits(position=[(-0.1, 0.3)] * 2)
+    options = {"duration": 0.3, "every": 0.05, "stops": True, **method, **further}
+    meant, run = (
+        aw.simulate_batch(arm, None, [[0.2, 0.0], [0.0, -0.05]], target=target, **options)
+        for target in ("python", "text")
+    )
+    assert run.stops.hit.any()
+    for name, values in vars(meant.stops).items():
+        np.testing.assert_allclose(getattr(run.stops, name), values, rtol=1e-4, atol=1e-6, err_msg=name)
 
 
 def test_open_numbers_of_robot_and_law() -> None:

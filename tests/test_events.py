@@ -15,7 +15,7 @@ from armwright import events, torque
 from armwright.algebra import sin
 from armwright.backends.interface import ENDED
 from armwright.backends.llvm import native
-from armwright.errors import InputError, SimulationError, SlowWarning, UnknownNameError
+from armwright.errors import InputError, SimulationError, SimulationWarning, SlowWarning, UnknownNameError
 from armwright.robot import Robot, random_tree
 from armwright.simulation import Run, simulate, simulate_batch
 from armwright.simulation.events import on_robot
@@ -57,6 +57,10 @@ def quietly(*arguments, **options) -> Run:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SlowWarning)
         return simulate(*arguments, **options)
+
+
+def reverse(arm: Robot) -> Robot:
+    return arm.each_joint(lambda joint: replace(joint, limits=(1.0, -1.0)) if joint.name == "joint2" else joint)
 
 
 def watched() -> list[events.Event]:
@@ -243,9 +247,105 @@ def test_an_event_that_is_not_a_number_is_told() -> None:
         simulate(HANGING, duration=0.5, events=[lost])
 
 
+def test_all_crossings_of_what_turns_many_times_in_a_step_are_found() -> None:
+    """sin(1e4 t) has 318 zeros in 0.1 s, of which the run takes a dozen steps."""
+    fast = aw.integrate.Event(lambda t, y: np.sin(1e4 * t), terminal=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", SlowWarning)
+        run = simulate(HANGING, duration=0.1, events=[fast])
+    assert [event.t for event in run.events] == pytest.approx(np.arange(1, 319) * np.pi / 1e4, abs=1e-12)
+    assert run.statistics.accepted < 50
+    third = replace(fast, terminal=3, direction=1)
+    assert quietly(HANGING, duration=0.1, events=[third]).t[-1] == pytest.approx(6 * np.pi / 1e4, abs=1e-12)
+
+
+@pytest.mark.parametrize("target", HERE)
+@pytest.mark.parametrize("method", [{"integrator": "rk4", "step": 0.02}, {"integrator": "rkdp54", "rtol": 1e-6}])
+def test_the_first_of_several_crossings_in_a_step_ends_a_rollout(method: dict, target: str) -> None:
+    """Below its level at both ends of a step, above it for a while; or above 0.99 for a ninth of each period only."""
+    thrown = {"q0": [0.0, 0.0], "qd0": [0.2, 0.0], "duration": 0.06}
+    height = 0.2**2 / (2 * G)  # where the slide turns, after 0.0204 s
+    levels = np.array([0.5 * height, 0.99 * height, 1.01 * height])
+    up = simulate_batch(
+        HANGING, **thrown, target=target, events=[events.position("joint1", levels, direction=1)], **method
+    )
+    first = (0.2 - np.sqrt(0.2**2 - 2 * G * levels[:2])) / G
+    assert up.reached == pytest.approx([*first, 0.06], abs=1e-9) and up.ended.tolist() == [0, 0, -1]
+    fast = events.when(lambda t, q, qd, c: sin(800 * t) - c, [np.array([0.99, -0.5, 1.01])], direction=1)
+    run = simulate_batch(HANGING, **thrown, target=target, events=[fast], **method)
+    rises = np.array([np.arcsin(0.99), 2 * np.pi + np.arcsin(-0.5)]) / 800
+    assert run.reached == pytest.approx([*rises, 0.06], abs=1e-9)
+
+
+@pytest.mark.parametrize("integrator", ["radau", "semi_implicit_euler", "taylor"])
+def test_other_methods_look_within_their_steps_too(integrator: str) -> None:
+    how = {"step": 0.01} if integrator == "semi_implicit_euler" else {}
+    fast = aw.integrate.Event(lambda t, y: np.sin(1e3 * t), terminal=False)
+    run = quietly(HANGING, duration=0.1, integrator=integrator, events=[fast], **how)
+    assert [event.t for event in run.events] == pytest.approx(np.arange(1, 32) * np.pi / 1e3, abs=1e-10)
+
+
+def test_what_turns_too_fast_for_any_look_is_told() -> None:
+    wild = aw.integrate.Event(lambda t, y: np.sin(1e7 * t), terminal=False, name="wild")
+    with (
+        warnings.catch_warnings(),
+        pytest.warns(SimulationWarning, match="event 'wild' turns more than once in 0.001 of"),
+    ):
+        warnings.simplefilter("ignore", SlowWarning)
+        simulate(HANGING, duration=0.002, every=0.002, integrator="rk4", step=0.002, events=[wild])
+
+
+def test_a_corner_and_a_jump_take_no_closer_look() -> None:
+    asked: list[float] = []
+
+    def jumps(t: float, y: np.ndarray) -> bool:
+        asked.append(t)
+        return t > 0.0511
+
+    run = quietly(HANGING, duration=0.1, events=[aw.integrate.Event(jumps, terminal=False)])
+    assert [event.t for event in run.events] == pytest.approx([0.0511], abs=1e-12) and len(asked) < 300
+    corner = events.when(lambda t, q, qd: (q[0] < -0.1) | (t > 0.0511))
+    assert simulate(HANGING, duration=0.1, events=[corner]).t[-1] == pytest.approx(0.0511, abs=1e-12)
+
+
+TRUTHS = (
+    lambda t, q, qd: (q[0] < -0.3) & (qd[0] < 0) | (q[0] > 9.0),
+    lambda t, q, qd: ~((q[0] >= -0.3) | (qd[0] >= 0)),
+)
+
+
+@pytest.mark.parametrize("truth", TRUTHS)
+def test_a_comparison_happens_where_it_becomes_true(truth) -> None:
+    """A slide falls by 0.3 m in sqrt(2 * 0.3 / g), however the question is put, compiled or from Python."""
+    falls = math.sqrt(2 * 0.3 / G)
+    for event in (events.when(truth, direction=1), aw.integrate.Event(lambda t, y: bool(y[0] < -0.3), direction=1)):
+        run = quietly(HANGING, duration=1.0, events=[event])
+        assert run.ended_by == "event" and run.t[-1] == pytest.approx(falls, abs=1e-12)
+    assert quietly(HANGING, duration=1.0, integrator="radau", events=[events.when(truth)]).t[-1] == pytest.approx(
+        falls, abs=1e-6
+    )
+    noted = aw.integrate.Event(lambda t, y: np.bool_(-0.8 < y[0] < -0.3), terminal=False)
+    found = quietly(HANGING, duration=1.0, events=[noted]).events
+    assert [event.t for event in found] == pytest.approx([falls, math.sqrt(2 * 0.8 / G)], abs=1e-12)
+
+
+def test_joints_are_given_by_number_from_zero_as_by_name() -> None:
+    for make in (lambda j: events.speed(j, 1.5), lambda j: events.position(j, 0.4), events.limits):
+        named, numbered, last = (make(joint).on(ARM) for joint in ("joint6", np.int64(5), -1))
+        assert named == numbered == last
+    assert "joint number 5" in repr(events.speed(5, 1.0))
+
+
 @pytest.mark.parametrize(
     ("make", "said"),
     [
+        (lambda: events.speed(6, 1.0).on(ARM), "expected a name, or a number from 0 to 5"),
+        (lambda: events.limits(True).on(ARM), "expected a name, or a number from 0 to 5"),
+        (lambda: simulate(ARM, duration=1.0, events=[events.when(lambda t, q, qd: q[0] == q[1])]), "it is False for every state"),
+        (lambda: simulate(ARM, duration=1.0, events=[events.when(lambda t, q, qd: q[0] > 0 and t > 1)]), "& | ~ in place of and, or, not"),
+        (lambda: simulate(reverse(ARM), duration=1.0, stops=True), r"limits of joint2 are 1 to -1, in reverse; expected the lower one first"),
+        (lambda: simulate(reverse(ARM), duration=1.0, events=[events.limits()]), "limits of joint2 are 1 to -1, in reverse"),
         (lambda: simulate(ARM, duration=1.0, events=[3]), "expected a list of what armwright.events makes"),
         (lambda: simulate(ARM, duration=1.0, events=[events.position("joint9", 0.1)]), "joint9"),
         (lambda: simulate(ARM, duration=1.0, events=[events.plane((0, 0, 1), 0.1, frame="nose")]), "nose"),
@@ -280,42 +380,3 @@ def test_an_event_that_is_not_a_number_is_told() -> None:
 def test_what_makes_no_sense_is_told(make, said: str) -> None:
     with pytest.raises((InputError, UnknownNameError), match=said):
         make()
-
-
-# Stops
-
-SLIDER = HANGING.with_gravity((0.0, 0.0, 0.0)).with_limits(position={HANGING.joints[0].name: (-1.0, 0.2)})
-
-
-def test_a_stop_without_damping_gives_all_back_and_one_with_it_less() -> None:
-    begin = {"qd0": [1.0, 0.0], "duration": 0.6, "every": 1e-3}
-    run = simulate(SLIDER, **begin, stops=torque.stops(SLIDER, damping=0.0))
-    assert run.qd[-1] == pytest.approx([-1.0, 0.0], abs=1e-7) and run.audit.trustworthy
-    assert run.losses.max() == pytest.approx(run.kinetic[0], rel=0.2) and abs(run.losses[-1]) < 1e-7
-    speeds = [-simulate(SLIDER, **begin, stops=torque.stops(SLIDER, damping=c)).qd[-1, 0] for c in (0.1, 0.5, 1.0, 3.0)]
-    assert speeds == sorted(speeds, reverse=True) and speeds[0] == pytest.approx(1 - 2 / 3 * 0.1, abs=5e-3)
-    assert 0.4 < speeds[2] < 0.7
-
-
-def test_an_arm_that_falls_into_its_stops_keeps_its_energy_balance() -> None:
-    run = simulate(ARM, q0=START, duration=1.5, stops=True, rtol=1e-10)
-    assert run.audit.energy_error < 1e-8 and (run.audit.pressed > 0).any() and run.audit.pressed.max() < 0.05
-    assert "stops" in str(run.audit) and not any("beyond its limits" in doubt.why for doubt in run.audit.doubts)
-    bare = simulate(ARM, q0=START, duration=1.5)
-    assert bare.audit.pressed is None and any("beyond its limits" in doubt.why for doubt in bare.audit.doubts)
-    soft = simulate(ARM, q0=START, duration=1.5, stops=torque.stops(ARM, stiffness=20.0))
-    assert any("its stop is too soft" in doubt.why for doubt in soft.audit.doubts)
-
-
-def test_stops_in_a_batch_and_beside_a_python_law() -> None:
-    run = simulate(SLIDER, qd0=[1.0, 0.0], duration=0.5, stops=True)
-    batch = simulate_batch(
-        SLIDER, qd0=np.tile([1.0, 0.0], (3, 1)), duration=0.5, integrator="dop853", rtol=1e-9, stops=True
-    )
-    assert batch.q[:, -1] == pytest.approx(np.tile(run.q[-1], (3, 1)), abs=1e-7)
-    pushed = [torque.constant([30.0, 0.0]), torque.constant([20.0, 0.0])]
-    both = simulate_batch(SLIDER, pushed, duration=0.5, integrator="dop853", rtol=1e-9, stops=True)
-    alone = [simulate(SLIDER, law, duration=0.5, integrator="dop853", rtol=1e-9, stops=True) for law in pushed]
-    assert both.q[:, -1] == pytest.approx(np.array([one.q[-1] for one in alone]), abs=1e-7)
-    by_hand = quietly(SLIDER, lambda t, q, qd: np.zeros(2), qd0=[1.0, 0.0], duration=0.5, stops=True)
-    assert by_hand.q[-1] == pytest.approx(run.q[-1], abs=1e-9)

@@ -1,5 +1,6 @@
 """Exported C++: Eigen's types over the C functions, and a controller of ROS 2 around them."""
 
+import dataclasses
 import re
 import shutil
 import subprocess
@@ -95,6 +96,46 @@ def test_eigen_views_compute_the_same_and_allocate_nothing(tmp_path: Path) -> No
         got, (torques, torques, held.jacobian(Q), held.kinetic_energy(Q, QD), poses), strict=True
     ):
         close(line, np.ravel(expected), 1e-12)
+
+
+ONE = r"""
+#include "one.hpp"
+#include <cstdio>
+
+template <int n> void generic()
+{
+    Eigen::Matrix<double, n, 1> q_ = Eigen::Map<const Eigen::Matrix<double, n, 1>>(q), still = 0 * q_;
+    Eigen::Matrix<double, n, n> M = one::mass_matrix(q_, 1.5);
+    Eigen::Matrix<double, n, 1> tau = one::inverse_dynamics(q_, 2 * q_, still, 1.5);
+    Eigen::Matrix<double, 6, n> J = one::jacobian(q_, 1.5);
+    double given[n];
+    one::inverse_dynamics(q_, 2 * q_, still, 1.5, Eigen::Map<Eigen::Matrix<double, n, 1>>(given));
+    std::printf("%.17g %.17g %.17g %.17g\n", M(0), tau(0), given[0], one::kinetic_energy(q_, 2 * q_, 1.5));
+    for (int i = 0; i < 6; ++i) std::printf("%.17g ", J(i, 0));
+}
+
+int main()
+{
+    generic<1>();
+    std::printf("\n%.17g\n", one::inverse_dynamics(q[0], 2 * q[0], 0.0, 1.5)(0));
+    return 0;
+}
+"""
+
+
+@needs_compiler
+@needs_eigen
+def test_a_robot_with_one_joint_takes_and_gives_vectors_of_one_entry(tmp_path: Path) -> None:
+    arm = dataclasses.replace(aw.random_robot(1, 1), name="one")
+    functions = ["inverse_dynamics", "jacobian", "mass_matrix", "kinetic_energy"]
+    aw.export(arm, "cpp", tmp_path, functions, vary=["payload.mass"])
+    (tmp_path / "use.cpp").write_text(row("q", [0.4]) + ONE)
+    printed = compiled(tmp_path, tmp_path / "one.c", tmp_path / "use.cpp", include=("-isystem", str(EIGEN)))
+    held, q, qd = arm.with_payload(1.5), [0.4], [0.8]
+    tau = held.inverse_dynamics(q, qd, [0.0])[0]
+    energies = [held.mass_matrix(q)[0, 0], tau, tau, held.kinetic_energy(q, qd)]
+    got = np.array(printed.split(), float)
+    close(got, np.concatenate([energies, held.jacobian(q)[:, 0], [tau]]), 1e-12)
 
 
 @needs_compiler

@@ -50,7 +50,7 @@ def test_a_process_that_is_killed_leaves_a_whole_file() -> None:
 def test_nothing_is_left_beside_a_file_that_could_not_be_written(
     failing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device", "somewhere")
 
     path = tmp_path / "robot.toml"
@@ -61,14 +61,105 @@ def test_nothing_is_left_beside_a_file_that_could_not_be_written(
     assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
 
 
-def test_a_file_keeps_its_mode_and_a_link_stays_one(tmp_path: Path) -> None:
-    path, link = tmp_path / "robot.toml", tmp_path / "link.toml"
+def test_a_file_keeps_its_mode(tmp_path: Path) -> None:
+    path = tmp_path / "robot.toml"
     assert files.write(path, "one") == path
     path.chmod(0o640)
-    link.symlink_to(path.name)
-    assert files.write(link, b"two") == link
-    assert link.is_symlink() and path.read_text() == "two" and stat.S_IMODE(path.stat().st_mode) == 0o640
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["link.toml", "robot.toml"]
+    assert files.write(path, b"two") == path
+    assert path.read_text() == "two" and stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert [file.name for file in tmp_path.iterdir()] == ["robot.toml"]
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can give a file to another user")
+def test_the_mode_of_a_file_of_somebody_else_is_not_kept(tmp_path: Path) -> None:
+    """Who could write to the old file must not be able to write to the new one, nor have it lend rights."""
+    ours, theirs, plain = (tmp_path / name for name in ("ours", "theirs", "plain"))
+    for path in (ours, theirs):
+        path.write_text("old")
+    ours.chmod(0o6750)
+    os.chown(theirs, 65534, 65534)
+    theirs.chmod(0o6777)
+    plain.write_text("")
+    for path in (ours, theirs):
+        files.write(path, "new")
+    assert stat.S_IMODE(ours.stat().st_mode) == 0o750
+    assert theirs.stat().st_uid == 0 and theirs.stat().st_mode == plain.stat().st_mode
+
+
+@pytest.mark.parametrize("target", ["precious", "none", "folder", "../link", "/dev/null"])
+def test_nothing_is_written_through_a_link(target: str, tmp_path: Path) -> None:
+    """It may be a stranger's, and lead to any file of the user's."""
+    place = tmp_path / "place"
+    (place / "folder").mkdir(parents=True)
+    (place / "precious").write_text("mine")
+    link = place / "link"
+    link.symlink_to(target)
+    with pytest.raises(
+        OSError, match=r"it is a link; expected a file, so name what it points to, or remove it: '.*link'"
+    ):
+        files.write(link, "theirs")
+    assert link.is_symlink() and (place / "precious").read_text() == "mine"
+    assert sorted(file.name for file in place.iterdir()) == ["folder", "link", "precious"]
+    assert not list((place / "folder").iterdir()) and not list(tmp_path.glob("link*"))
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_no_writer_goes_through_a_link(kind: str, tmp_path: Path) -> None:
+    """Pages, exports, tables, repaired files: all that is written."""
+    (tmp_path / "folder").mkdir()
+    path, precious = tmp_path / "folder" / kill_writers.NAMES.get(kind, f"robot.{kind}"), tmp_path / "precious"
+    precious.write_text("mine")
+    path.symlink_to(precious)
+    with pytest.raises(aw.errors.ArmwrightError, match="link"):
+        WRITERS[kind](path, 1)
+    assert precious.read_text() == "mine" and path.is_symlink()
+
+
+def test_a_hard_link_is_cut_and_what_it_shared_stays(tmp_path: Path) -> None:
+    path, precious = tmp_path / "page.html", tmp_path / "precious"
+    precious.write_text("mine")
+    path.hardlink_to(precious)
+    files.write(path, "page")
+    assert precious.read_text() == "mine" and path.read_text() == "page"
+
+
+def test_a_folder_may_be_reached_by_a_link(tmp_path: Path) -> None:
+    """As /tmp is on some systems, and results on other disks: the user has named it."""
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to("folder")
+    files.write(tmp_path / "link" / "page.html", "page")
+    assert (tmp_path / "folder" / "page.html").read_text() == "page"
+
+
+def test_links_of_the_system_are_followed(tmp_path: Path) -> None:
+    """`-o /dev/stdout`, to a pipe and to a file."""
+    command = [sys.executable, "-c", "from armwright import files; files.write('/dev/stdout', 'text')"]
+    assert subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout == "text"
+    with (tmp_path / "out").open("w") as out:
+        subprocess.run(command, stdout=out, check=True)
+    assert (tmp_path / "out").read_text() == "text"
+
+
+def test_a_pipe_that_nobody_reads_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="it is a pipe that nobody reads"):
+        files.write(tmp_path / "pipe", "text")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    files.write(tmp_path / "pipe", "text")
+    assert os.read(reader, 10) == b"text"
+    os.close(reader)
+
+
+def test_a_folder_held_open_stays_the_same_whoever_renames_it(tmp_path: Path) -> None:
+    (tmp_path / "ours").mkdir()
+    (tmp_path / "theirs").mkdir()
+    with files.directory(tmp_path) as here, here.inside("ours") as ours:
+        (tmp_path / "ours").rename(tmp_path / "moved")
+        (tmp_path / "ours").symlink_to("theirs")
+        ours.write("file", b"data")
+        with pytest.raises(NotADirectoryError, match="it is a link; expected a folder"), here.inside("ours"):
+            pass
+    assert (tmp_path / "moved" / "file").read_bytes() == b"data" and not list((tmp_path / "theirs").iterdir())
 
 
 def test_a_new_file_has_the_mode_of_any_other(tmp_path: Path) -> None:
@@ -80,7 +171,7 @@ def test_a_new_file_has_the_mode_of_any_other(tmp_path: Path) -> None:
 def test_what_may_not_be_written_to_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "robot.toml"
     path.write_text("old")
-    monkeypatch.setattr(os, "access", lambda *_: False)
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)
     with pytest.raises(PermissionError, match="may not be written to"):
         files.write(path, "new")
     with pytest.raises(IsADirectoryError, match="it is a folder"):

@@ -1,6 +1,7 @@
 """Identification: torque is linear in the parameters, base parameters are as many as published, estimates keep their word."""
 
 import importlib.util
+import json
 import re
 import warnings
 from dataclasses import replace
@@ -539,7 +540,7 @@ def _file(folder: Path, change: str) -> Path:
         ("column", "has no column tau2; got t, q1, q2, tau1, torque2; expected t, q1 to q2, tau1 to tau2"),
         ("joints", "has a column q3, but the robot has 2 joints: another robot's data?"),
         ("nan", "q is nan in row 7, joint 2; leave such rows out"),
-        ("text", "expected a line of names, then numbers between commas"),
+        ("text", r"line 9, column q2: 'off' is not a number"),
         ("order", r"t\[3\] = 0 s does not come after t\[2\] = 0.02 s"),
         ("rows", "has no rows"),
         ("short", "10 rows are too few to differentiate; expected 16 or more"),
@@ -558,7 +559,7 @@ def test_other_files_that_cannot_be_used(tmp_path: Path) -> None:
     with pytest.raises(aw.InputError, match=r"cannot read .txt; expected .csv or .parquet"):
         estimate(arm, tmp_path / "data.txt")
     (tmp_path / "data.parquet").write_text("no")
-    with pytest.raises(aw.InputError, match=r"cannot read .*data.parquet"):
+    with pytest.raises(aw.InputError, match=r"data.parquet is no Parquet file, or broken"):
         estimate(arm, tmp_path / "data.parquet")
     with pytest.raises(aw.InputError, match="not evenly spaced"):
         measurement(np.arange(20.0) ** 2, np.zeros((20, 2)), np.zeros((20, 2)))
@@ -620,6 +621,61 @@ def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Measurement:
     data = Measurement(np.arange(300) * 0.01, *state, arm.inverse_dynamics(*state))
     data.to_csv("data.csv")
     return data
+
+
+def test_parameters_are_validated_on_data_that_did_not_go_into_them() -> None:
+    """What is left there is the noise alone; of another payload it is what that weighs, as of the robot as described."""
+    arm, rng = with_actuators(aw.load("rr"), np.random.default_rng(0)), np.random.default_rng(5)
+
+    def measured_with(robot: aw.Robot, sigma: float) -> Measurement:
+        state = random_states(robot, 600)
+        tau = robot.inverse_dynamics(*state)
+        return Measurement(np.arange(600) * 0.01, *state, tau + rng.normal(scale=sigma, size=tau.shape))
+
+    first, second = measured_with(arm, 0.1), measured_with(arm, 0.1)
+    second = replace(second, q=second.q[::-1].copy(), qd=second.qd[::-1].copy(), qdd=second.qdd[::-1].copy())
+    second = replace(
+        second, tau=arm.inverse_dynamics(second.q, second.qd, second.qdd) + rng.normal(scale=0.1, size=(600, 2))
+    )
+    found = estimate(aw.load("rr"), first)
+    tried = found.validate(second)
+    chi_squared = 600 * np.array([left.rms for left in tried.residuals]) ** 2 / 0.1**2
+    assert (np.abs(chi_squared - 600) < 6 * np.sqrt(2 * 600)).all()  # six standard deviations
+    assert tried.worse == () and tried.fitted == found.residuals
+    bare = second.tau - aw.load("rr").inverse_dynamics(second.q, second.qd, second.qdd)
+    counts = np.abs(second.qd) >= 0.02 * np.abs(second.qd).max(axis=0)
+    for i, before in enumerate(tried.described):
+        assert before.rms == pytest.approx(np.sqrt(np.mean(bare[counts[:, i], i] ** 2)), rel=1e-9)
+    assert found.validate(measured_with(arm.with_payload(5.0), 0.1)).worse == ("joint1", "joint2")
+    with pytest.raises(aw.InputError, match="the data to validate with are those of the fit"):
+        found.validate(first)
+    with pytest.raises(aw.InputError, match="another robot's data"):
+        found.validate(excited("puma560")[1])
+    assert "of the data of the fit" in str(tried)
+
+
+def test_the_command_validates_on_other_data_and_names_what_is_missing(tmp_path: Path, measured: Measurement) -> None:
+    arm, rng = aw.load("rr"), np.random.default_rng(1)
+    state = [x[::-1].copy() for x in (measured.q, measured.qd, measured.qdd)]
+    other = replace(measured, q=state[0], qd=state[1], qdd=state[2], tau=arm.inverse_dynamics(*state))
+    replace(other, tau=other.tau + rng.normal(size=other.tau.shape)).to_csv("other.csv")
+    output = " ".join(run("identify", "rr", "data.csv", "--validate", "other.csv").split())
+    assert "On 300 samples of other.csv, which did not go into it" in output and "by the robot as described" in output
+    assert "On data that did not go into it: 300 samples" in Path("rr_identified.html").read_text()
+    told = json.loads(
+        CliRunner().invoke(app, ["identify", "rr", "data.csv", "--validate", "other.csv", "--json"]).stdout
+    )
+    assert [row["joint"] for row in told["validation"]] == ["joint1", "joint2"] and told["ok"]
+    assert told["validation"][0]["relative_of_fit"] < 1e-9 < told["validation"][0]["relative"]
+    replace(other, tau=-other.tau).to_csv("turned.csv")
+    told = CliRunner().invoke(app, ["identify", "rr", "data.csv", "--validate", "turned.csv", "--write", "found.toml"])
+    assert told.exit_code == 1 and "no robot is written" in told.output and not Path("found.toml").exists()
+    Path("short.csv").write_text("t,q1,q2,tau1\n0,0,0,0\n")
+    assert "--validate: short.csv has no column tau2" in run(
+        "identify", "rr", "data.csv", "--validate", "short.csv", code=2
+    )
+    assert "--validate: none.csv does not exist" in run("identify", "rr", "data.csv", "--validate", "none.csv", code=2)
+    assert "those of the fit" in run("identify", "rr", "data.csv", "--validate", "data.csv", code=2)
 
 
 @pytest.mark.parametrize(("ending", "begins"), [("toml", "name ="), ("urdf", "<robot"), ("xml", "<mujoco")])

@@ -113,9 +113,9 @@ def test_the_increment_is_a_program_of_its_own():
     """With it Euler's method takes the same steps."""
     program, orders = falling("rr"), [5, 5, 4, 4, 1, 1]
     steps = increment(program, orders)
-    assert steps.sizes == (1, 6, 1)
+    assert steps.sizes == (2, 6)
     y = np.random.default_rng(1).uniform(-1, 1, 6)
-    names = {str(x.key): value for (_, inputs), values in zip(steps.arguments, ([0.0], y, [0.1]), strict=True)
+    names = {str(x.key): value for (_, inputs), values in zip(steps.arguments, ([0.0, 0.1], y), strict=True)
              for x, value in zip(inputs, values, strict=True)}  # fmt: skip
     moved = y + 0.1 * np.array(interpret(steps.outputs, names))
     expected = solve_jets(program, 0.0, y, 0.1, orders=orders, step=0.1).y[-1]

@@ -154,6 +154,18 @@ def test_a_series_is_exact_from_a_level_rest_and_by_default() -> None:
     assert run.verify().largest < 1e-11 and run.audit.trustworthy
 
 
+@pytest.mark.parametrize("integrator", ["dop853", "vern9", "taylor"])
+def test_a_motion_that_starts_late_is_the_same_motion(integrator: str) -> None:
+    """At 1e8 s the clock ticks by 1.5e-8 s: steps are as long as it says, or an error of that size adds up."""
+    if integrator == "taylor":
+        pytest.importorskip("heyoka", reason="heyoka is not installed")
+    asked = {"q0": [0.3, 0.2], "duration": 2.0, "every": 2.0, "integrator": integrator, "rtol": 1e-12}
+    early = simulate(aw.load("rr"), **asked)
+    close(simulate(aw.load("rr"), start=1e8, **asked).q, early.q, 1e-11)
+    if integrator != "taylor":
+        close(quietly(aw.load("rr"), in_python(torque.Free()), start=1e8, **asked).q, early.q, 1e-11)
+
+
 @pytest.mark.parametrize("integrator", ["dop853", "rkdp54", "radau", "bdf", "lsoda", "taylor"])
 def test_the_longest_step_is_kept_by_all_that_choose_their_steps(integrator: str) -> None:
     if integrator == "taylor":
@@ -181,7 +193,6 @@ def test_a_longest_step_is_never_exceeded() -> None:
             "step = 0.01 has no meaning for radau: it chooses its steps; max_step=",
         ),
         ({"integrator": "taylor", "step": 0.01}, "step = 0.01 has no meaning for taylor"),
-        ({"integrator": "taylor", "atol": 1e-9}, "atol = 1e-09 has no meaning for taylor: rtol= is all it knows"),
         ({"integrator": "rk4", "step": 0.01, "rtol": 1e-6}, "rtol = 1e-06 has no meaning for rk4: its steps are given"),
         ({"integrator": "rk4", "step": 0.01, "max_step": 0.1}, "max_step = 0.1 has no meaning for rk4"),
         ({"integrator": "dop853", "step": 0.01, "rtol": 1e-6}, "for dop853: with step= its steps are given"),

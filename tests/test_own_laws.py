@@ -158,7 +158,7 @@ def test_tables_of_any_shape_are_interpolated() -> None:
     times, values = (0.0, 0.5, 2.0), np.random.default_rng(0).normal(size=(3, 2, 4))
     for t in (-1.0, 0.0, 0.3, 0.5, 1.7, 2.0, 5.0):
         expected = [[np.interp(t, times, column) for column in row] for row in np.moveaxis(values, 0, -1)]
-        close(interpolated(t, times, values), expected, 1e-15)
+        close(interpolated(t, times, values), expected, 1e-14)
 
 
 @dataclass(frozen=True)
@@ -296,6 +296,53 @@ def test_a_law_computes_with_its_own_model(around: Callable) -> None:
     with pytest.warns(SlowWarning):
         stepwise = aw.simulate(loaded, law, where, duration=0.5, every=0.5, events=[event], rtol=1e-9)
     close(stepwise.q[-1], run.q[1], 1e-7)
+
+
+@dataclass(frozen=True)
+class Modelled(aw.torque.Law):
+    """Its model comes first and has no default."""
+
+    model: aw.Robot
+    share: float
+
+    def torques(self, at: Moment) -> list:
+        return [self.share * g for g in at.compute("gravity_torque")]
+
+
+@dataclass(frozen=True)
+class Around(aw.torque.Law):
+    """It calls another law as Python calls a method."""
+
+    inner: aw.torque.Law
+
+    def torques(self, at: Moment) -> list:
+        return [2 * tau for tau in self.inner.torques(at)]
+
+    @property
+    def made_of(self) -> tuple:
+        return (self.inner,)
+
+
+def test_a_model_is_used_whoever_calls_the_law_and_must_be_given() -> None:
+    arm = aw.load("rr")
+    loaded, q = arm.with_payload(2.0), [0.3, 0.4]
+    run = aw.simulate(loaded, Around(Modelled(arm, 0.5)), q, duration=0.01, every=0.01)
+    close(run.tau[0], arm.gravity_torque(q), 1e-12)
+    along = aw.torques_along(loaded, aw.trajectory.quintic([0, 1], [q, q]), friction_law=Around(Modelled(arm, -0.5)))
+    close(along.drag[0], -arm.gravity_torque(q), 1e-12)
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'model'"):
+        Modelled(share=0.5)  # type: ignore[call-arg]
+
+
+def test_a_field_of_another_base_may_have_no_reserved_name_either() -> None:
+    @dataclass(frozen=True)
+    class Counted:
+        n: int = 3
+
+    with pytest.raises(InputError, match="has a field 'n', a name that has a meaning for every law"):
+
+        class Both(Counted, aw.torque.Law):
+            pass
 
 
 def test_a_model_has_the_joints_of_the_robot() -> None:

@@ -36,6 +36,7 @@ def published(request: pytest.FixtureRequest) -> tuple[str, Path]:
 def test_packaging_again_gives_the_same_robot(published: tuple[str, Path]) -> None:
     name, _ = published
     arm, again = aw.load(name), package_robots.packaged(name)
+    assert arm.rated_payload == again.rated_payload
     rng = np.random.default_rng(0)
     q, (qd, qdd) = arm.unit(rng.uniform(-1, 1, arm.nq)), rng.uniform(-1, 1, (2, arm.n))
     close(arm.inverse_dynamics(q, qd, qdd), again.inverse_dynamics(q, qd, qdd), 1e-13)

@@ -19,7 +19,9 @@ from armwright.simulation.motion import derivative
 from armwright.study import papers
 from armwright.study.papers import machado1994
 from armwright.study.papers.finding import Verdict
+from armwright.study.papers.judgement import Against
 from armwright.study.work_precision import (
+    SERIES_TOLERANCES,
     MethodLine,
     Point,
     TimedMotion,
@@ -27,6 +29,7 @@ from armwright.study.work_precision import (
     fixed_line,
     pair_line,
     polynomial_line,
+    series_line,
     work_precision,
 )
 from armwright.torque import as_law
@@ -55,6 +58,10 @@ PROTOTYPE = {
 """Largest errors of the falling RR arm in 20, 40 and 80 steps of a second, by an independent program from equation (6)."""
 
 
+ROUNDING = 5 * np.finfo(float).eps
+"""What a step may add to an error of positions of some radians, at which errors of 1e-12 show."""
+
+
 @pytest.fixture(scope="module")
 def second():
     return TimedMotion(aw.load("rr"), 1.0, [0.0, 0.0], records=10, repeats=0)
@@ -65,7 +72,7 @@ def test_errors_are_those_of_an_independent_program(name, second):
     for count, expected in zip((20, 40, 80), PROTOTYPE[name], strict=False):
         point = second.fixed(method(name), 1 / count) if isinstance(name, str) else second.polynomials(name, 1 / count)
         assert point.steps == count
-        assert point.error == pytest.approx(expected, rel=1e-3, abs=1e-14)
+        assert point.error == pytest.approx(expected, rel=1e-3, abs=count * ROUNDING)
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +110,14 @@ def test_the_compiled_rule_is_rule_14(name, long):
         assert compiled.evaluations == pytest.approx(plain.statistics.evaluations, rel=0.15)
 
 
+def test_the_series_of_heyoka_has_a_point_for_every_tolerance(long):
+    """The arm falls from a level rest, where half of all coefficients vanish."""
+    pytest.importorskip("heyoka", reason="heyoka is not installed")
+    points = series_line(long).points
+    assert [point.setting for point in points] == list(SERIES_TOLERANCES)
+    assert all(point.error < max(point.setting, 1e-12) for point in points)
+
+
 def test_the_tenth_order_shows_with_50_digits():
     """In double precision rounding begins where the slope settles."""
     program = derivative(motion_of(aw.load("rr"), as_law(None, 2)))
@@ -130,10 +145,12 @@ def test_nothing_that_held_is_lost_and_every_verdict_could_be_another(monkeypatc
     assert_kept(study)
     findings = {finding.key: finding for finding in study.findings}
     assert len([key for key in findings if key.startswith("table 1")]) == 25
-    assert all(finding.verdict is Verdict.EQUAL for key, finding in findings.items() if key.startswith("table 1"))
+    for key, finding in findings.items():
+        if key.startswith("table 1"):  # stand-ins were chosen by their stages, which says nothing of Butcher's
+            assert finding.verdict is (Verdict.UNCHECKABLE if "RKB" in key else Verdict.EQUAL)
     slopes = [finding for key, finding in findings.items() if "order of convergence" in key]
     assert len(slopes) == 25 + 14
-    assert {f.verdict for f in slopes} == {Verdict.HOLDS} and {f.published for f in slopes} == {"-"}
+    assert {f.verdict for f in slopes} == {Verdict.HOLDS} and {f.against for f in slopes} == {Against.THEORY}
     assert findings["equation (14): exponent of TOL/LTE"].verdict is Verdict.DIFFERS
     assert {plot.title.split(":")[0] for plot in study.plots} >= {f"Figure {k}" for k in range(2, 8)}
     assert study.page().count("<figure") == len(study.plots)

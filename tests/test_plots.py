@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,12 +11,14 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pytest
+from PIL import Image
 
 import armwright as aw
 from armwright.check import check
 from armwright.errors import InputError, UnknownNameError
 from armwright.report.plot import Curve, Plot
 from armwright.scene import svg
+from armwright.simulation.film import at_times
 
 mpl.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -108,11 +111,72 @@ def test_what_notebooks_show_has_no_style_that_leaks_and_no_markup_of_strangers(
     count = aw.count_operations("inverse_dynamics", robot=aw.load("rr"))
     aw.load("rr").to_toml(tmp_path / "robot.toml")
     found = check(tmp_path / "robot.toml")
-    for thing in (hostile, replace(run, robot=hostile), run.audit, count, found):
+    motion = aw.trajectory.quintic([0, 1], [[0.0] * 6, [1.0] * 6])
+    sized = aw.size(aw.load("rr"), aw.trajectory.quintic([0, 1], [[0, 0], [0.2, 0.2]]), samples=4)
+    made = (run.utilisation, motion, motion.holding(), sized, aw.formulations("mass_matrix"))
+    for thing in (hostile, replace(run, robot=hostile), run.audit, count, found, *made):
         html = thing._repr_html_()
         assert "<script" not in html and "<style" not in html and " class=" not in html
         assert html.count("<div") == html.count("</div") and html.count("<table") == html.count("</table")
+    assert all("<table" in thing._repr_html_() for thing in made)
+    assert all(f">{joint.name}</text>" in run._repr_html_() for joint in run.robot.joints)  # the legend of torques
+    assert "<td" in sized._repr_html_() and sized.best.joints[0].actuator.motor.name in sized._repr_html_()
     assert "elbow_joint" in run._repr_html_() and "<svg" in run.robot._repr_html_()
     assert str(count.multiplications) in count._repr_html_()
     weak = run.robot.with_limits(torque=1.0)
     assert "color:#d92d20" in replace(run, robot=weak)._repr_html_()
+
+
+def test_a_picture_shows_the_robot_at_its_size(tmp_path: Path) -> None:
+    arm = aw.load("rr")
+    path = arm.picture(tmp_path / "arm.png", [0.5, 0.3], size=(320, 180))
+    with Image.open(path) as image:
+        assert image.size == (320, 180) and image.format == "PNG"
+        away, drawn = np.asarray(image)[:3].reshape(-1, 3), np.asarray(image).reshape(-1, 3)
+    assert (away == away[0]).all()  # nothing is cut at the edge
+    assert (drawn.max(axis=1) < 120).mean() > 0.005  # joints are dark
+    other = arm.picture(tmp_path / "other.png", [0.5, 0.3], size=(320, 180), azimuth=30.0)
+    assert other.read_bytes() != path.read_bytes()
+
+
+def test_a_film_lasts_as_long_as_its_motion(tmp_path: Path) -> None:
+    run = aw.simulate(aw.load("rr"), duration=0.5, every=0.1)
+    path = run.to_video(tmp_path / "run.gif", size=(160, 90), rate=10, speed=0.5)
+    with Image.open(path) as image:
+        assert (image.size, image.n_frames, image.info["duration"]) == ((160, 90), 11, 100)
+    if shutil.which("ffmpeg"):
+        assert run.to_video(tmp_path / "run.mp4", size=(161, 91), rate=10).read_bytes()[4:8] == b"ftyp"
+    else:
+        with pytest.raises(aw.InputError, match="MP4 is written by ffmpeg, which is not installed"):
+            run.to_video(tmp_path / "run.mp4")
+
+
+def test_between_records_a_film_goes_the_shortest_way(run: aw.Run) -> None:
+    middle = (run.t[3] + run.t[4]) / 2
+    assert at_times(run, np.array([run.t[3], middle]))[0] == pytest.approx(run.q[3], abs=1e-15)
+    assert at_times(run, np.array([middle]))[0] == pytest.approx((run.q[3] + run.q[4]) / 2, abs=1e-12)
+    dog = aw.load("anymal_c")
+    thrown = aw.simulate(dog, q0=dog.neutral, qd0=np.r_[0, 0, 0, 3, 2, 1, np.zeros(12)], duration=0.2, every=0.1)
+    assert dog.unit(at_times(thrown, np.array([0.05, 0.15]))) == pytest.approx(at_times(thrown, np.array([0.05, 0.15])))
+
+
+@pytest.mark.parametrize(
+    ("path", "options", "message"),
+    [
+        ("a.jpeg", {}, "expected a file that ends in .gif or .mp4"),
+        ("a.gif", {"size": (10, 10)}, "expected two numbers of pixels"),
+        ("a.gif", {"size": 5}, "expected two numbers of pixels"),
+        ("a.gif", {"rate": 0}, "rate = 0: expected a number above zero"),
+        ("a.gif", {"rate": 1e6}, "pictures; expected at most 3000"),
+        ("a.gif", {"azimuth": "left"}, "azimuth = 'left'; expected degrees"),
+        ("none/a.gif", {"size": (64, 64), "rate": 1}, "cannot write"),
+    ],
+)
+def test_a_film_that_cannot_be_made_is_refused(
+    path: str, options: dict, message: str, run: aw.Run, tmp_path: Path
+) -> None:
+    with pytest.raises(aw.InputError, match=message):
+        run.to_video(tmp_path / path, **options)
+    if not path.endswith("gif"):
+        with pytest.raises(aw.InputError, match=r"expected a file that ends in \.png"):
+            run.robot.picture(tmp_path / path, size=(64, 64))

@@ -81,7 +81,7 @@ PUMA = aw.load("puma560")
         (changed(PUMA, 0, mass=5.0, inertia=diag(0, 0, 1e4)), "suspicious units", "trunk: "),
         (changed(PUMA, 2, mass=4800.0), "suspicious units", "forearm: .* grams"),
         (replace(PUMA, payload=Payload(1.0, inertia=diag(0.1, 0.1, 0.3))), "triangle inequality", "payload: its principal moments"),
-        (PUMA.with_payload(1.0, inertia=np.eye(3) * 1e4), "suspicious units", "payload: "),
+        (replace(PUMA, payload=Payload(1.0, inertia=diag(1e4, 1e4, 1e4))), "suspicious units", "payload: "),
     ],
 )  # fmt: skip
 def test_a_planted_mistake_is_found(arm: aw.Robot, kind: str, sentence: str) -> None:
@@ -130,9 +130,12 @@ def test_a_tensor_a_thousand_times_off_is_told_for_every_link(robot_name: str, f
     ids=["grams", "millimetres", "g mm^2"],
 )
 def test_the_same_slip_in_all_links_is_told(robot_name: str, slip) -> None:
+    def told(arm: aw.Robot) -> set[str]:
+        return {p.where for p in aw.problems(arm) if p.kind in ("suspicious units", "centre of mass outside")}
+
     arm = aw.load(robot_name)
     if any(np.any(link.inertia) for link in arm.links):
-        assert len(units(replace(arm, links=tuple(map(slip, arm.links)))) - units(arm)) > 1
+        assert len(told(replace(arm, links=tuple(map(slip, arm.links)))) - told(arm)) > 1
 
 
 ODD = {

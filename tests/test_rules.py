@@ -15,11 +15,13 @@ from armwright.check import check
 from armwright.check.report import KINDS as FINDINGS
 from armwright.cli import app
 from armwright.errors import ModelWarning
-from armwright.rules import KINDS, RULES, SEVERITIES, Rule, book
+from armwright.model.description import Payload
+from armwright.rules import KINDS, RULES, SEVERITIES, SIZED, Rule, book
 from armwright.rules.facts import AngleFacts
 from armwright.rules.joints import angle_in_degrees
 
 CLEAN = aw.load("puma560")
+QUILL = aw.load("stanford")
 NAMES = [rule.name for rule in RULES]
 
 
@@ -53,6 +55,18 @@ NOTHING, ROUND = tensor(np.zeros((3, 3))), tensor(0.01 * np.eye(3))
 
 EXAMPLES: dict[str, tuple[aw.Robot, str]] = {
     "reversed_limits": (joint(5, limits=(1.0, -1.0)), "joint6"),
+    "slides_far": (
+        replace(QUILL, joints=(*QUILL.joints[:2], replace(QUILL.joints[2], limits=(0, 150)), *QUILL.joints[3:])),
+        "joint3",
+    ),
+    "smooth_in_degrees": (joint(1, coulomb=2.0, smooth=100.0), "joint2"),
+    "payload_in_grams": (replace(CLEAN, payload=Payload(2500.0)), "payload"),
+    "payload_far_off": (replace(CLEAN, payload=Payload(2.5, (0.0, 0.0, 120.0))), "payload"),
+    "friction_in_millimetres": (joint(1, viscous=8800.0), "joint2"),
+    "large_rotors": (joint(1, rotor_inertia=200.0, gear=107.8), "joint2"),
+    "torque_in_millimetres": (joint(1, max_torque=186400.0), "joint2"),
+    "far_frames": (CLEAN.with_tool([0, 0, 150, 0, 0, 0, 1]), "hand"),
+    "far_base": (CLEAN.with_base([0, 0, 700, 0, 0, 0, 1]), "joint1"),
     "equal_limits": (joint(0, limits=(1.0, 1.0)), "joint1"),
     "limits_in_degrees": (joint(0, limits=(-160.0, 160.0)), "joint1"),
     "speed_in_degrees": (joint(2, max_velocity=90.0), "joint3"),
@@ -125,6 +139,94 @@ def test_a_broken_rule_is_found_alike_everywhere(rule: Rule, tmp_path: Path) -> 
     assert (problem in text) == (problem.severity != "note")
     shown = CliRunner().invoke(app, ["show", str(path)]).output
     assert f"{'note' if problem.severity == 'note' else 'problem'}: {problem}" in shown
+
+
+def sized(found) -> set[tuple[str, str, str]]:
+    """What is judged by lengths: its kind, its place, and its sentence with all numbers."""
+    return {(one.kind, one.where, one.text) for one in found if one.kind in SIZED}
+
+
+UR5E = aw.load("ur5e")
+CENTRES = {
+    "in millimetres": (2, tuple(1000 * x for x in UR5E.links[2].com)),
+    "of the first link": (0, tuple(1000 * x for x in UR5E.links[0].com)),
+    "of the last link": (5, tuple(1000 * x for x in UR5E.links[5].com)),
+    "along the axis of its joint": (4, (0.0, 0.0, 125.0)),
+}
+
+
+@pytest.mark.parametrize("name", CENTRES)
+def test_one_wrong_centre_of_mass_is_one_finding_with_one_number(name: str, tmp_path: Path) -> None:
+    """However the robot comes in, and whoever is asked; its neighbours are innocent."""
+    i, com = CENTRES[name]
+    arm = replace(UR5E, links=tuple(replace(one, com=com) if k == i else one for k, one in enumerate(UR5E.links)))
+    (told,) = sized(aw.problems(arm))
+    assert told[:2] == ("centre of mass outside", arm.links[i].name)
+    for path, written in (("a.toml", arm.to_toml), ("a.urdf", arm.to_urdf), ("a.xml", arm.to_mjcf)):
+        written(tmp_path / path)
+        loaded, text = warned(tmp_path / path)
+        assert sized(aw.problems(loaded)) == sized(check(tmp_path / path, prove_it=False).findings) == {told}
+        assert f"{told[1]}: {told[2]}" in text
+
+
+@pytest.mark.parametrize("wrong", [{"a": -425.0}, {"d": 133.3}])
+def test_one_wrong_length_is_one_finding_with_one_number(wrong: dict[str, float], tmp_path: Path) -> None:
+    """Tensors are not accused, which are judged by lengths."""
+    joints = [replace(one, **wrong) if k == 2 else one for k, one in enumerate(UR5E.joints)]
+    arm = replace(UR5E, joints=tuple(joints))
+    (told,) = sized(aw.problems(arm))
+    assert told[:2] == ("millimetres", UR5E.joints[2].name)
+    for path, written in (("a.toml", arm.to_toml), ("a.urdf", arm.to_urdf), ("a.xml", arm.to_mjcf)):
+        written(tmp_path / path)
+        loaded, _ = warned(tmp_path / path)
+        ((kind, where, _),) = found = sized(aw.problems(loaded))
+        assert (kind, where) == told[:2] and sized(check(tmp_path / path, prove_it=False).findings) == found
+
+
+@pytest.mark.parametrize("kind", ["prismatic", "ball", "free"])
+def test_a_centre_of_mass_on_any_joint_is_judged(kind: str) -> None:
+    """A joint without an axis, or that slides, has a place all the same."""
+    row = {"type": kind, "alpha": 0, "a": 0.2, "d": 0.1, "theta": 0, "mass": 2.0, "com": [0, 0, 125]}
+    row["inertia"] = [0.02, 0.02, 0.02, 0, 0, 0]
+    with pytest.warns(ModelWarning, match=r"link2: its centre of mass is 125 m off"):
+        arm = aw.Robot.from_dh([{**row, "type": "revolute", "com": [0.1, 0, 0]}, row], "modified")
+    assert ("centre of mass outside", "link2") in {(p.kind, p.where) for p in aw.problems(arm)}
+
+
+@pytest.mark.parametrize(
+    ("payload", "message"),
+    [
+        (
+            (2.0, [0, 0, 120]),
+            r"payload: its centre of mass is 120 m from the tool of a robot that reaches some .*; milli",
+        ),
+        (
+            (2.0, [0, 0, 0.12], np.eye(3) * 4e3),
+            r"payload: its inertia \(4e\+03 kg m\^2\) is far too large for 2 kg",
+        ),
+    ],
+)
+def test_what_is_held_in_other_units_is_told_at_once(payload: tuple, message: str, tmp_path: Path) -> None:
+    with pytest.warns(ModelWarning, match=message):
+        arm = UR5E.with_payload(*payload)
+    arm.to_toml(tmp_path / "robot.toml")
+    assert re.search(message, warned(tmp_path / "robot.toml")[1])
+    for path, written in (("a.urdf", arm.to_urdf), ("a.xml", arm.to_mjcf)):
+        written(tmp_path / path)
+        assert len(sized(check(tmp_path / path, prove_it=False).findings)) == 1
+
+
+def test_a_payload_in_grams_is_told_when_its_robot_is_loaded(tmp_path: Path) -> None:
+    """Not by with_payload: whoever looks for the most that a robot can hold tries any mass."""
+    UR5E.with_payload(2000.0, [0, 0, 0.12]).to_toml(tmp_path / "robot.toml")
+    assert "payload: its mass is 2000 kg, and the robot weighs 17.7 kg; grams?" in warned(tmp_path / "robot.toml")[1]
+
+
+def test_what_real_arms_hold_raises_no_alarm() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for arm in (UR5E, CLEAN, QUILL):
+            arm.with_payload(5.0, [0.0, 0.0, 0.6], np.diag([0.01, 0.01, 0.01]))
 
 
 def test_every_example_is_of_a_rule_and_every_kind_is_described() -> None:
@@ -238,9 +340,11 @@ def test_a_table_in_millimetres_or_degrees_is_said_to_be() -> None:
     with pytest.warns(ModelWarning, match=r"joint2: alpha = 90 is more than a full turn in radians; degrees\?"):
         aw.Robot.from_dh([{**MILLIMETRES, "a": 0.4}, {**MILLIMETRES, "a": 0.4, "alpha": 90}], "modified")
     centre = [{**MILLIMETRES, "a": 0.4, "com": [200, 0, 0]}] * 2
-    with pytest.warns(ModelWarning, match=r"joint1: com = \[200.0, 0.0, 0.0\] would be metres; millimetres\?"):
+    with pytest.warns(
+        ModelWarning, match=r"link1: its centre of mass is 200 m off .*; millimetres\?; link2: its centre"
+    ):
         arm = aw.Robot.from_dh(centre, "modified")
-    assert any("lengths in millimetres?" in problem for problem in aw.problems(arm))
+    assert {(p.kind, p.where) for p in aw.problems(arm)} >= {("centre of mass outside", f"link{i}") for i in (1, 2)}
 
 
 @pytest.mark.parametrize("convention", ["modified", "standard"])
@@ -258,7 +362,7 @@ def test_a_wrong_unit_is_blamed_on_the_row_it_stands_in(convention: str, wrong: 
 
 def test_the_stroke_of_a_slide_in_millimetres_is_said_to_be() -> None:
     slide = {**MILLIMETRES, "type": "prismatic", "a": 0.0, "theta": 0.0, "limits": [0, 500]}
-    with pytest.warns(ModelWarning, match=r"joint1: limits = \[0.0, 500.0\] would be metres; millimetres\?"):
+    with pytest.warns(ModelWarning, match=r"joint1: its limits \(0, 500\) would be metres; millimetres\?"):
         aw.Robot.from_dh([slide], "modified")
 
 

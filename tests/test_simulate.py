@@ -676,6 +676,16 @@ def test_a_joint_beyond_its_limit_is_doubted() -> None:
     assert "beyond its limits" in str(run.audit.first_doubt)
 
 
+def test_a_limit_that_is_hardly_passed_is_told_with_how_far() -> None:
+    arm = aw.load("rr").with_limits(position=[-np.pi, np.pi])
+    run = simulate(arm.with_gravity([0, 0, 0]), q0=[-np.pi + 1e-3, 0], qd0=[-0.01, 0.0], duration=0.2, every=0.01)
+    q = run.q[:, 0]
+    over = -np.pi - q
+    first = np.flatnonzero(over > 1e-9)[0]
+    text = str(run.audit.first_doubt)
+    assert f"beyond its limits -3.142 to 3.142 rad by {over[first]:.3g} rad, and by {over[-1]:.3g} rad at 0.2 s" in text
+
+
 def test_a_chain_too_long_for_straight_code_still_moves() -> None:
     arm = aw.random_robot(26, 1, prismatic=0.0)
     run = simulate(arm, q0=np.full(26, 0.1), duration=0.02, every=0.01, rtol=1e-6)

@@ -30,7 +30,7 @@ from armwright.sizing import (
     request,
     scaling,
 )
-from armwright.sizing.loads import torques
+from armwright.trajectory.torques import torques
 
 SAMPLES = 16
 
@@ -642,6 +642,36 @@ def test_a_page_and_a_table(tmp_path: Path) -> None:
     assert "&lt;b&gt;rr" in text and text.count("<figure") == 2 and "binding" in text
     assert "The best of 2.304e+05 sets by mass" in str(found) and f"{found.judged:,} judgements" in str(found)
     assert found.full_product == 480**2
+
+
+def test_curves_are_named_by_motion_and_payload(tmp_path: Path) -> None:
+    """By the names that the motions have, and by mass; payloads of one mass are numbered."""
+    robot = aw.load("rr")
+    pick, place = motion(robot, 1), motion(robot, 2)
+    for motions, payloads, titles in (
+        (pick, [None], ("motion",)),
+        ([pick, place], [None], ("motion 1", "motion 2")),
+        ({"pick": pick, "place": place}, [0.0, 1.0], ("pick, 0 kg", "place, 0 kg", "pick, 1 kg", "place, 1 kg")),
+        ({"pick": pick}, [1.0, {"mass": 1.0, "com": [0.1, 0, 0]}], ("pick, payload 1, 1 kg", "pick, payload 2, 1 kg")),
+    ):
+        found = aw.size(robot, motions, payloads, samples=4)
+        assert found.best.joints[0].titles == titles
+    with pytest.raises(aw.InputError, match="size got no motions; expected at least one trajectory"):
+        aw.size(robot, {}, samples=4)
+    text = """
+robot = "rr"
+samples = 4
+[[motion]]
+name = "pick"
+type = "quintic"
+times = [0, 1]
+points = [[0, 0], [0.2, 0.2]]
+"""
+    (tmp_path / "cell.toml").write_text(text)
+    assert list(request.read(tmp_path / "cell.toml")["motions"]) == ["pick"]
+    (tmp_path / "cell.toml").write_text(text + text[text.index("[[motion]]") :])
+    with pytest.raises(aw.ModelError, match="name = 'pick' is that of another"):
+        request.read(tmp_path / "cell.toml")
 
 
 def test_a_cylinder_pushes_by_its_head_and_pulls_by_its_rod() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -25,11 +25,15 @@ from typer.testing import CliRunner
 import armwright as aw
 from armwright.cli import app
 from armwright.errors import InputError, ModelError
+from armwright.files import Directory
+from armwright.sweep import clouds
 from armwright.sweep.chunks import compute, one, readied
 from armwright.sweep.design import DISTRIBUTIONS, DRAWN, design_of
-from armwright.sweep.engine import Progress, _in_turn, sweep
+from armwright.sweep.engine import sweep
+from armwright.sweep.labels import label_of
 from armwright.sweep.measures import MEASURES
 from armwright.sweep.ready import ready
+from armwright.sweep.schedule import in_turn
 
 TEXT = """
 robot = "rr"
@@ -234,28 +238,6 @@ def test_threads_parts_and_processes_give_the_same_bits(
     assert contents(tmp_path / "parts") == undisturbed
 
 
-def test_a_cluster_gives_the_same_bits_and_outlives_a_worker(
-    study: aw.Study, undisturbed: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("armwright.sweep.engine.SECONDS", 2)
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
-    ) as cluster:
-        left = [cluster.workers[0].pid]
-
-        def kill(progress: Progress) -> None:
-            if progress.rows and left:
-                os.kill(left.pop(), signal.SIGKILL)
-
-        done = sweep(study, tmp_path / "cluster", cluster=cluster.scheduler_address, told=kill)
-        assert not left
-    assert done.rows == 100
-    assert contents(tmp_path / "cluster") == undisturbed
-    with pytest.raises(InputError, match="no Dask cluster answers"):
-        sweep(study, tmp_path / "none", cluster="tcp://127.0.0.1:9")
-
-
 def test_a_chunk_that_is_lost_with_its_worker_is_begun_again() -> None:
     """A few times, unless the cluster itself is gone."""
 
@@ -271,7 +253,7 @@ def test_a_chunk_that_is_lost_with_its_worker_is_begun_again() -> None:
                 future.set_result(number)
             return future
 
-        return list(_in_turn(submit, [0, 1, 2], 2, set, lambda error: alive and isinstance(error, ConnectionError)))
+        return list(in_turn(submit, [0, 1, 2], 2, set, lambda error: alive and isinstance(error, ConnectionError)))
 
     assert sorted(found(3, True)) == [0, 1, 2]
     for losses, alive in ((4, True), (1, False)):
@@ -374,21 +356,19 @@ def test_a_second_process_on_a_folder_says_so_and_stops(study: aw.Study, tmp_pat
 def test_a_folder_that_cannot_be_written_is_told_and_keeps_what_it_has(
     study: aw.Study, undisturbed: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import armwright.sweep.folder as module  # noqa: PLC0415
+    sound, left = Directory.write, [9]
 
-    sound, left = module.write, [9]
-
-    def full(path: Path, data: bytes) -> Path:
+    def full(there: Directory, name: str, data: bytes) -> None:
         left[0] -= 1
         if left[0] < 0:
-            raise OSError(28, "No space left on device", str(path))
-        return sound(path, data)
+            raise OSError(28, "No space left on device", name)
+        sound(there, name, data)
 
-    monkeypatch.setattr(module, "write", full)
+    monkeypatch.setattr(Directory, "write", full)
     with pytest.raises(InputError, match=r"No space left on device; what was done before is kept"):
         sweep(study, tmp_path / "full", threads=1)
     assert 0 < len(contents(tmp_path / "full")) < 14
-    monkeypatch.setattr(module, "write", sound)
+    monkeypatch.setattr(Directory, "write", sound)
     sweep(study, tmp_path / "full", threads=1)
     assert contents(tmp_path / "full") == undisturbed
     (tmp_path / "file").write_text("")
@@ -547,6 +527,7 @@ WRONG = {
     "no deviation": ("[20, 0.1]", "[20, -1]", "deviation of the logarithm = -1 is not above zero"),
     "too few numbers": ("[20, 0.1]", "[20]", "expected 2 numbers"),
     "negative mass": ("{uniform = [0, 3]}", "{normal = [1, 1]}", r"row \d+ would have payload.mass = -.*expected zero or more everywhere"),
+    "lists in a list": ("[0.0, 0.1, 0.2]", "[[0.0, 0.1], [0.2]]", "no list of numbers"),
     "not finite": ("[0.0, 0.1, 0.2]", "[0.0, inf]", "inf is not finite"),
     "no list": ("[0.0, 0.1, 0.2]", '["a"]', "no list of numbers"),
     "unknown method": ("sobol", "sobel", "did you mean 'sobol'"),
@@ -629,11 +610,12 @@ def test_the_command_runs_goes_on_and_reports(tmp_path: Path, monkeypatch: pytes
     assert "report.html" in said("study_results", "--report")
     page = Path("study_results/report.html").read_text()
     assert "armwright sweep study_results --row" in page and "Spearman" in page
+    assert re.search(r"peak torque</td><td[^>]*>joint1</td><td[^>]*>N m</td>", page) and "peak_torque1" not in page
     assert json.loads(said("study_results", "--row", "37", "--json"))["row"] == 37
     assert Path("row_37.parquet").exists()
     for words, message in (
         (["study.toml", "--chunk", "3"], "such as --chunk 3/16"),
-        (["none.toml"], "cannot read the study"),
+        (["none.toml"], "none.toml does not exist; expected a study, a .toml file, or a folder of its results"),
         ([".", "--status"], "has no manifest.json"),
     ):
         result = CliRunner().invoke(app, ["sweep", *words])
@@ -673,3 +655,24 @@ def test_what_is_no_folder_and_no_part_is_told(study: aw.Study, tmp_path: Path) 
             study.run(wrong)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="expected which part of how many"):
         study.run(tmp_path, part="1/2")
+
+
+def test_columns_are_named_by_measure_joint_and_unit() -> None:
+    stanford, dog = aw.load("stanford"), aw.load("anymal_c")
+    for column, named in (
+        ("peak_torque1", f"peak torque of {stanford.joints[0].name}, N m"),
+        ("peak_torque3", f"peak torque of {stanford.joints[2].name}, N"),
+        ("rms_speed3", f"RMS speed of {stanford.joints[2].name}, m/s"),
+        ("final_q3", f"final q of {stanford.joints[2].name}, m"),
+        ("mass_condition", "mass condition"),
+        ("worst_gap", "worst_gap"),
+        ("mine.q2", "mine.q2"),
+    ):
+        assert str(label_of(stanford, column)) == named
+    assert str(label_of(dog, "final_q7")) == "final q, entry 7"
+    assert label_of(dog, "work18").joint == dog.joints[17].name
+
+
+def test_a_part_of_the_rollouts_is_not_none_nor_all_by_rounding() -> None:
+    shown = [clouds.share_text(x) for x in (0.0, 1e-7, 0.123456, 1.0, 1 - 1e-7)]
+    assert shown == ["none", "1e-05 %", "12.3 %", "all", "more than 99.9 %"]

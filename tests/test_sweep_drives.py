@@ -79,14 +79,18 @@ def test_limits_of_the_actuators_are_those_of_each_row(study: aw.Study, tmp_path
         row["peak_torque2"] > drive.max_torque or row["peak_speed2"] > drive.max_velocity
         for row, drive in zip(rows, limits, strict=True)
     )
-    _, _, second = clouds.table(results)
+    _, _, second = clouds.table(clouds.uses(results))
     assert 0 < beyond < 4
-    assert second[-1] == f"{beyond} of 4: {clouds.WEAK}" and second[1] == f"{DRIVE.name}; {HEAVY.name}"
+    share = f"{25 * beyond} %"
+    assert second[:3] == ("joint2", f"{share} ({beyond} of 4)", f"{DRIVE.name}; {HEAVY.name}")
+    assert second[3].endswith(" N m") and second[6].endswith(" rad/s")
     steady = [clouds.continuous(drive)[0][1] for drive in limits]
     used = max(row["rms_torque2"] / most for row, most in zip(rows, steady, strict=True))
-    assert second[-2] == f"{used:.0%} of continuous"
+    assert second[-1] == f"{used:.0%} of continuous"
     shown = page(results)
-    assert "joint2: torque over speed" in shown and "beyond their limits:" in shown and "joint2" in shown
+    assert "joint2: torque over speed" in shown and f"joint2 {share}" in clouds.verdict(clouds.uses(results))
+    assert shown.index("Rollouts beyond a limit of torque or speed:") < shown.index("<h2>")
+    assert shown.index("<h2>Rollouts beyond the limits") < shown.index("<h2>Distributions")
     tau = results.histories.to_table().column("tau2").to_numpy()
     cloud = list(clouds.clouds(results))[1]
     assert len(cloud.torque) <= len(tau) and set(cloud.torque) <= set(tau)
@@ -94,7 +98,7 @@ def test_limits_of_the_actuators_are_those_of_each_row(study: aw.Study, tmp_path
     peaks = replace(study, want={"measures": ["peak_torque", "rms_torque", "peak_speed"]}).run(
         tmp_path / "peaks", threads=1
     )
-    assert clouds.table(peaks)[2][:-1] == second[:-1]
+    assert clouds.table(clouds.uses(peaks))[2] == second
     assert "need not fall together" in page(peaks)
 
 

@@ -370,3 +370,16 @@ def test_a_joint_that_cannot_move_is_told() -> None:
         time_optimal("ur5e", way_points(0, 3, 6))
     with pytest.raises(aw.InputError, match="expected at most"):
         time_optimal(arm, way_points(0, 3, 6), points=10**12)
+
+
+@pytest.mark.parametrize("coulomb", [0.0, 3.0])
+@pytest.mark.parametrize(("name", "seed", "count"), [("panda", 3, 5), ("kinova_gen3", 0, 2), ("ur5e", 0, 2)])
+def test_the_fastest_motion_reaches_its_limits_and_exceeds_none_also_where_it_rests(
+    name: str, seed: int, count: int, coulomb: float
+) -> None:
+    """At rest no dry friction helps to brake: the last torque is held to the limit without it."""
+    arm = aw.load(name).with_friction(2.0, coulomb)
+    motion = time_optimal(arm, way_points(seed, count, arm.n))
+    use = aw.torques_along(arm, motion, every=motion.duration / 5000).utilisation
+    assert use.doubts == []
+    assert max(use.torque.max(), use.speed.max()) > 1 - 1e-3

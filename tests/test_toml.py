@@ -131,6 +131,8 @@ def test_the_file_name_is_the_default_name(tmp_path: Path) -> None:
         ("a = 1.0", "a = 1" + "0" * 400, r"a = 10+ is not finite"),
         ("a = 1.0", "a = 1" + "0" * 6000, "not valid TOML"),
         ("a = 1.0", "a = " + "[" * 3000, "not valid TOML"),
+        ("a = 1.0", "a = " + "[" * 400 + "]" * 400, "its brackets are nested too deep, more than 32"),
+        ("a = 1.0", "a = " + "[" * 30 + "]" * 30, r"a = \[+\]+ is not a number"),
         ("limits = [-1.0, 1.0]", '"my key" = 3', r"line 29: link 2 \(lower\): unknown key 'my key'"),
         ("limits = [-1.0, 1.0]", "limits = [nan, 1.0]", "contains nan"),
         ("limits = [-1.0, 1.0]", "[link.slender]", r"line 2\d: link 2 \(lower\): mass and slender both"),

@@ -184,7 +184,7 @@ def test_the_jerk_of_a_quintic_spline_is_continuous(rates: np.ndarray | None, sm
     "name", ["cubic", "quintic", "quintic with velocities", "spline", "spline of degree 3", "linear"]
 )
 def test_via_points_are_met(name: str) -> None:
-    close(TRAJECTORIES[name](TIMES)[0], POINTS, 1e-14)
+    close(TRAJECTORIES[name](TIMES)[0], POINTS, 1e-13)
 
 
 def test_given_velocities_and_accelerations_are_met() -> None:
@@ -268,7 +268,7 @@ def test_differences_of_a_function_stay_inside_its_span() -> None:
     t = np.linspace(-0.5, 2.0, 60)
     q, qd, qdd = tr.function(f, -0.5, 2.0, 2)(t)
     assert min(asked) >= -0.5 and max(asked) <= 2.0
-    close(q, np.array(wave(t)).T, 1e-15)
+    close(q, np.array(wave(t)).T, 1e-14)
     close(qd, np.array(wave_velocity(t)).T, 1e-11)
     close(qdd, np.array(wave_acceleration(t)).T, 1e-9)
 
@@ -567,7 +567,7 @@ def test_blends_stay_within_limits_and_near_the_points(blend: float | None) -> N
 def test_a_rotation_is_found_again_from_its_matrix(angle: float) -> None:
     axis = np.array([0.6, -0.48, 0.64])
     R = turned(axis * angle, np.array(1.0))
-    close(R @ R.T, np.eye(3), 1e-15)
+    close(R @ R.T, np.eye(3), 1e-14)
     np.testing.assert_allclose(turned(rotation_vector(R), np.array(1.0)), R, atol=1e-14)
     assert np.linalg.norm(rotation_vector(R)) == pytest.approx(angle, abs=1e-14)
 
@@ -662,11 +662,20 @@ def test_grigorov_motion_through_three_points_without_stopping() -> None:
 LAW = tr.normal_spline(0.0, 1.0, 1.0)
 
 
-def singular_line() -> tr.Trajectory:
+def singular_line(shoulder: float = 0.3, **options: int) -> tr.Trajectory:
     """Inwards from the outstretched arm, where the joints would have to start with infinite velocity."""
     arm = aw.load("rr")
-    first = arm.forward_kinematics([0.3, 0.0])
-    return tr.cartesian_line(arm, first, pose(first[:3, :3], *first[:3, 3] / 2), LAW, [0.3, 0.1], "free")
+    first = arm.forward_kinematics([shoulder, 0.0])
+    return tr.cartesian_line(
+        arm, first, pose(first[:3, :3], *first[:3, 3] / 2), LAW, [shoulder, 0.1], "free", **options
+    )
+
+
+def test_a_stretched_arm_is_singular_wherever_the_search_for_it_ends() -> None:
+    """A pose right to 1e-12 leaves the elbow open by 1e-6; by how much, the rounding of each direction decides."""
+    for shoulder in np.linspace(-3.0, 3.0, 25):
+        with pytest.raises(InputError, match=r"singular posture near s = 0[.]0"):
+            singular_line(shoulder, knots=5)([0.0])
 
 
 ERRORS = {

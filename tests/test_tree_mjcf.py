@@ -12,7 +12,6 @@ from mujoco_oracle import mass_matrix, mujoco, state_there, torques, turned
 from test_tree_files import decorated
 
 import armwright as aw
-from armwright.errors import ModelWarning
 from armwright.model import mjcf
 from armwright.model.tree import pick
 from armwright.robot import random_tree
@@ -144,11 +143,3 @@ def test_trees_of_mujoco_compute_as_they_do_there(name: str, branches: bool) -> 
     for what, frame in there.items():
         close(seen[what][:3, 3], frame.xpos, 1e-12)
         close(seen[what][:3, :3], frame.xmat.reshape(3, 3), 1e-12)
-
-
-@pytest.mark.parametrize("what", ["damping", "armature", "frictionloss"])
-def test_what_a_ball_has_in_mujoco_only_is_told(what: str) -> None:
-    text = f'<mujoco><worldbody><body><joint name="b" type="ball" {what}="0.1"/>{INERTIAL}</body></worldbody></mujoco>'
-    Path("robot.xml").write_text(text)
-    with pytest.warns(ModelWarning, match=f"not taken over: the {what} of joint b"):
-        mjcf.read("robot.xml")

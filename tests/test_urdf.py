@@ -12,6 +12,7 @@ import pytest
 from conftest import close, random_case, random_transform
 
 import armwright as aw
+from armwright.check import check, fix
 from armwright.check.numbers import bare, evaluate, states
 from armwright.errors import LockedWarning
 from armwright.model import urdf, xml
@@ -335,7 +336,6 @@ def test_a_tree_becomes_a_chain(tmp_path: Path) -> None:
         ('xyz="0.3 0 0"', 'xyz="0.3 0"', "expected 3 numbers, got 2"),
         ('type="continuous"', 'type="elastic"', "has type 'elastic'; expected revolute"),
         ('xyz="0 0 -2"', 'xyz="0 0 0"', "no length"),
-        ('lower="-1" upper="2"', 'lower="2" upper="-1"', "lower first"),
         ('rpy="1.5707963 0 0"', 'quat_xyzw="1 0 0 1"', "line 10: quat_xyzw has the length 1.41421356; expected a unit"),
         ('rpy="1.5707963 0 0"', 'rpy="0 0 0" quat_xyzw="1 0 0 0"', "line 10: both rpy and quat_xyzw"),
         ('name="bend"', 'name="turn"', "robot.urdf, line 10: two joints are called 'turn', the other in line 8"),
@@ -363,6 +363,30 @@ def test_mistakes_in_a_file_are_told_with_their_line(old: str, new: str, message
     assert old in TREE
     with pytest.raises(aw.ArmwrightError, match=message):
         load(written(tmp_path, TREE.replace(old, new, 1)))
+
+
+def test_a_visual_with_two_materials_has_the_first_and_loading_warns(tmp_path: Path) -> None:
+    visual = '<visual><geometry><box size="1 1 1"/></geometry>{}</visual>'
+    two = '<material name="a"><color rgba="1 0 0 1"/></material><material name="b"><color rgba="0 1 0 1"/></material>'
+    path = written(tmp_path, TREE.replace('<link name="arm">', '<link name="arm">' + 2 * visual.format(two)))
+    line = 1 + TREE[: TREE.index('<link name="arm">')].count("\n")
+    with pytest.warns() as caught:
+        arm = aw.load(path)
+    (text,) = [str(warning.message) for warning in caught if warning.category is aw.errors.VisualWarning]
+    message = f"robot.urdf, line {line}: a second <material> in one element and 1 more such element; the first of each"
+    assert message in text
+    assert [visual.rgba for visual in arm.links[0].visuals] == 2 * [(1.0, 0.0, 0.0, 1.0)]
+    (finding,) = [f for f in check(path, prove_it=False).findings if f.kind == "visuals"]
+    assert finding.severity == "note" and "the first of each counts" in finding.text
+
+
+def test_reversed_limits_are_a_warning_and_no_refusal(tmp_path: Path) -> None:
+    path = written(tmp_path, TREE.replace('lower="-1" upper="2"', 'lower="2" upper="-1"'))
+    with pytest.warns(aw.errors.ModelWarning, match="turn: its limits are reversed: lower 2 above upper -1"):
+        arm = aw.load(path)
+    assert arm.joints[0].limits == (2.0, -1.0)
+    fix(path, tmp_path / "fixed.urdf")
+    assert load(tmp_path / "fixed.urdf").joints[0].limits == (-1.0, 2.0)
 
 
 def test_what_is_asked_of_a_tree_must_be_there(tmp_path: Path) -> None:

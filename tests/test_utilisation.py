@@ -148,3 +148,12 @@ def test_a_batch_says_which_rollout_asks_for_the_most() -> None:
     assert batch.utilisation.too_weak == tuple(
         name for name in ("joint1", "joint2") if any(name in run.utilisation.too_weak for run in alone)
     )
+
+
+def test_a_free_base_has_no_rows_of_torques() -> None:
+    """Its six freedoms have no drives: tables show the joints, unless a law acts on the base."""
+    dog = aw.load("anymal_c")
+    run = aw.simulate(dog, q0=dog.neutral, duration=0.05, every=0.05)
+    assert run.driven == list(range(6, 18))
+    assert joint_table(run).count('<th scope="row"') == 12 and "root_joint" not in joint_table(run)
+    assert replace(run, tau=np.ones_like(run.tau)).driven == list(range(18))

@@ -25,6 +25,7 @@ from typer.testing import CliRunner
 import armwright as aw
 from armwright.cli import app
 from armwright.errors import InputError
+from armwright.model.description import Payload
 from armwright.model.visual import Box, Sphere
 from armwright.progress import listening
 from armwright.scene import triangles
@@ -88,6 +89,30 @@ def test_a_payload_that_the_robot_has_keeps_its_place(arm: aw.Robot) -> None:
     assert stance.holding().torques == pytest.approx(expected, abs=1e-12)
     stance.load(0.0)
     assert stance.present.payload is None
+
+
+def test_two_payloads_are_held_apart_and_felt_together(arm: aw.Robot) -> None:
+    """Each with its centre; the torques are those of both bodies on the tool."""
+    gripper, box = Payload(0.8, (0.0, 0.0, 0.06)), Payload(2.0, (0.01, 0.0, 0.15))
+    both = arm.with_payload(0.8, gripper.com).with_payload(2.0, box.com, beside=True)
+    stance = Stance(both, [gripper, box])
+    assert stance.loads == [gripper, box]
+    assert stance.holding().torques == pytest.approx(both.gravity_torque(stance.q), abs=1e-12)
+    stance.load(1.0, (0.0, 0.1, 0.2), place=1)
+    moved = arm.with_payload(0.8, gripper.com).with_payload(1.0, (0.0, 0.1, 0.2), beside=True)
+    assert stance.present.payload == moved.payload
+    assert stance.holding().torques == pytest.approx(moved.gravity_torque(stance.q), abs=1e-12)
+    stance.load(0.0)
+    assert stance.present.payload == Payload(1.0, (0.0, 0.1, 0.2))
+
+
+def test_sliders_of_angles_are_in_degrees(viewer: Viewer) -> None:
+    stance, panel = viewer.page.stance, viewer.page._pose
+    for lever, slider in panel._sliders.items():
+        assert (slider.min, slider.max) == pytest.approx((np.degrees(lever.low), np.degrees(lever.high)))
+    stance.put(np.full(6, 0.5))
+    panel.refresh()
+    assert [slider.value for slider in panel._sliders.values()] == pytest.approx([28.6479] * 6, abs=1e-3)
 
 
 def test_use_of_a_limit_is_the_part_of_it() -> None:

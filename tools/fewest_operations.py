@@ -1,6 +1,6 @@
 """Whether the default takes the fewest operations on every packaged robot: python tools/fewest_operations.py [NAME ...]
 
-`tests/test_compiled.py` asks it of one robot of every shape; this asks it of all, the largest trees among them.
+`tests/test_counts.py` asks it of one robot of every shape; this asks it of all, the largest trees among them.
 """
 
 from __future__ import annotations

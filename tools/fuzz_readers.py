@@ -78,6 +78,10 @@ VALUES = (
         "-inf",
         '"pi"',
         '"90 deg"',
+        '"250 mm"',
+        '"450 deg/s"',
+        '"1e300 kg mm^2"',
+        '{length = "mm", angle = "deg"}',
     ),
     *('"base"', '"link1"', '"ball"', '"free"', '"planar"', '"helical"', '"screw"', "7", "[{}, {}]", "[{}, {}, {}]"),
     *("[1e200, 0, 0]", "[0, 0, 0]", "[1, 2, 3, 4, 5, 6]", "[[1, 2], [3]]", "[true, 1]", "1e30", '"quintic"', '"../x"'),
@@ -128,6 +132,10 @@ XACRO = """<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">
 <xacro:if value="${len &gt; 0.2}"><xacro:arm name="b" parent="a" mass="2"><origin xyz="${len} 0 0"/></xacro:arm></xacro:if>
 </robot>"""
 
+
+OTHER = """<mujoco><worldbody><body name="inner"><joint name="inner" range="-1 1"/><inertial pos="0 0 0" mass="1"
+diaginertia="1 1 1"/></body></worldbody></mujoco>"""
+"""What a damaged MJCF file includes and attaches."""
 
 SCENARIO = """robot = "arm.toml"
 duration = 0.2
@@ -221,7 +229,9 @@ def originals() -> dict[str, str]:
     shapes = (Mesh("package://x/y.stl"), Box((1.0, 2.0, 3.0)), Cylinder(1.0, 2.0), Capsule(1.0, 2.0))
     seen = tuple(Visual(shape, rgba=(0.1, 0.2, 0.3, 1.0)) for shape in shapes)
     four = replace(four, base_visuals=seen, links=(replace(four.links[0], visuals=seen), *four.links[1:]))
-    mesh = '<asset><mesh name="m" file="x/y.stl" refpos="1 2 3"/></asset><worldbody><geom type="mesh" mesh="m"/>'
+    mesh = """<include file="other.xml"/><asset><mesh name="m" file="x/y.stl" refpos="1 2 3"/><model name="o" file="other.xml"/>
+</asset><option density="0"><flag limit="disable"/></option><worldbody><attach model="o" body="inner" prefix="o_"/><geom
+type="mesh" mesh="m"/>"""
     names = ",".join(["t", *(f"{name}{i}" for name in ("q", "qd", "qdd", "tau") for i in (1, 2))])
     rows = "".join(f"{k / 10}," + ",".join(f"{(k * i) % 7 / 7:.3f}" for i in range(1, 9)) + "\n" for k in range(30))
     return {
@@ -366,6 +376,7 @@ def _tree(kind: str) -> Callable[[bytes, Path], object]:
             tree = urdf.tree_of(xml.parse(data))
         else:
             path.write_bytes(data)
+            path.with_name("other.xml").write_text(OTHER)
             tree = urdf.tree_of(xacro.expand(path)) if kind == "xacro" else mjcf.read(path)
         return aw.problems(aw.Robot.from_description(pick(tree).description))
 

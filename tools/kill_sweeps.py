@@ -1,10 +1,12 @@
 """Kills sweeps at random moments, runs them again, and looks whether the results are those of an undisturbed one.
 
-    python tools/kill_sweeps.py              # 200 kills of the process, 5 of a Dask worker, 5 of the scheduler
-    python tools/kill_sweeps.py 20           # fewer of the process
+    python tools/kill_sweeps.py       # 200 kills of the process; 5 each of a worker of --workers, a Dask worker, a scheduler
+    python tools/kill_sweeps.py 20    # fewer of the process
 
 A sweep is killed by SIGKILL at a moment between its start and half its time, four times on one folder; then it may come
-to its end, and the folder is compared byte by byte with one in which nothing happened. After every kill there must be no file that the undisturbed folder does not have.
+to its end, and the folder is compared byte by byte with one in which nothing happened. After every kill there must be no
+file that the undisturbed folder does not have. Of a command with workers first a worker is killed, then the command itself,
+which must leave no worker behind.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import armwright as aw
@@ -96,6 +100,57 @@ def kill_processes(study: Path, whole: dict[str, bytes], seconds: float, kills: 
     return wrong
 
 
+def children(process: int) -> list[int]:
+    """The processes that one has started, those that have ended left out."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(OSError):
+                state, parent = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
+                found += [int(entry.name)] if int(parent) == process and state != "Z" else []
+    return found
+
+
+def alive(process: int) -> bool:
+    with suppress(OSError):
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+def until(true: Callable[[], object], seconds: float = 60) -> bool:
+    end = time.time() + seconds
+    while not true() and time.time() < end:
+        time.sleep(0.02)
+    return bool(true())
+
+
+def kill_workers(study: Path, whole: dict[str, bytes], kills: int, work: Path) -> int:
+    """A command with two processes of this machine, one of which is killed while it works, then with a killed command."""
+    chance, wrong = random.Random(2), 0
+    for k in range(kills):
+        folder = work / f"local{k}"
+        command = started(study, folder, "--workers", "2")
+        until(lambda child=command, folder=folder: contents(folder) or child.poll() is not None)
+        time.sleep(chance.uniform(0, 0.3))
+        workers = children(command.pid)
+        if workers:
+            os.kill(workers[0], signal.SIGKILL)
+        wrong += command.wait(timeout=120) != 0 or contents(folder) != whole
+        shutil.rmtree(folder)
+        command = started(study, folder, "--workers", "2")
+        until(lambda child=command, folder=folder: contents(folder) or child.poll() is not None)
+        left = children(command.pid)
+        command.kill()
+        command.wait()
+        wrong += not until(lambda left=left: not any(map(alive, left)))
+        wrong += not contents(folder).items() <= whole.items()
+        wrong += started(study, folder, "--workers", "2").wait() != 0 or contents(folder) != whole
+        print(f"  one of {len(workers)} workers killed, and the command with {len(left)}: {wrong} wrong", flush=True)
+        shutil.rmtree(folder)
+    print(f"{kills} kills of a worker and of its command: {wrong} wrong", flush=True)
+    return wrong
+
+
 def kill_cluster(study: Path, whole: dict[str, bytes], what: str, kills: int, work: Path) -> int:
     """A cluster of a scheduler and two workers of their own, one of which is killed while it works."""
     chance, wrong = random.Random(1), 0
@@ -106,6 +161,8 @@ def kill_cluster(study: Path, whole: dict[str, bytes], what: str, kills: int, wo
                 sys.executable,
                 "-m",
                 "distributed.cli.dask_scheduler",
+                "--host",
+                "127.0.0.1",
                 "--port",
                 "0",
                 "--no-dashboard",
@@ -168,6 +225,7 @@ def main() -> int:
         print(f"an undisturbed sweep takes {seconds:.2f} s and makes {len(whole)} files", flush=True)
         wrong = kill_processes(study, whole, seconds, kills, work)
         few = min(5, kills // 40)
+        wrong += kill_workers(study, whole, few, work)
         wrong += sum(kill_cluster(study, whole, what, few, work) for what in ("worker", "scheduler"))
     return wrong > 0
 

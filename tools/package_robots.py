@@ -73,6 +73,10 @@ FRICTION = {
 """What is packaged without the friction of its file, and why, as the source says."""
 
 
+RATED = {"panda": 3.0, "ur3": 3.0, "ur5": 5.0, "ur5e": 5.0, "ur10": 10.0, "iiwa14": 14.0, "xarm7": 3.5}
+"""Kilograms that a robot can hold by the data sheet of its maker."""
+
+
 def published(name: str) -> Path:
     """The file that a robot is read from."""
     return Path(str(distribution(ROBOTS[name].package).locate_file(ROBOTS[name].file)))
@@ -106,10 +110,13 @@ def packaged(name: str) -> aw.Robot:
     if name in FRICTION:
         robot = replace(robot, joints=tuple(replace(joint, viscous=0.0, coulomb=0.0) for joint in robot.joints))
         source += f"; {FRICTION[name]}"
+    if name in RATED:
+        source += "; rated payload by the data sheet of its maker"
     accept = {problem.kind for problem in aw.problems(robot) if problem.severity != "note"}
     if accept:
         source += f"; {ODD[name]}"
-    return replace(robot, name=name, source=source, licence=asked.licence, accept=tuple(sorted(accept)))
+    further = {"licence": asked.licence, "rated_payload": RATED.get(name)}
+    return replace(robot, name=name, source=source, accept=tuple(sorted(accept)), **further)
 
 
 def main() -> None:

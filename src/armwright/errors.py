@@ -104,8 +104,16 @@ class CacheWarning(ArmwrightWarning):
     """What was kept on disk, or where, cannot be trusted and is not used."""
 
 
+class ClusterWarning(ArmwrightWarning):
+    """Others can run code as this user by way of a cluster."""
+
+
 class ModelWarning(ArmwrightWarning):
     """The robot can be computed with, but its description looks wrong."""
+
+
+class VisualWarning(ModelWarning):
+    """A robot does not look all as its file says; what is computed is not concerned."""
 
 
 class PublishedWarning(ArmwrightWarning):
@@ -120,7 +128,10 @@ def nearest(got: object, names: Iterable[str]) -> str | None:
 
 
 MOST_NAMES = 12
-"""Names that a message lists; of more it tells the nearest."""
+"""Names that a message about many of them lists."""
+
+MOST_CHOICES = 60
+"""Names to choose from that a message lists, all integrators among them; of more, as links of a robot, the nearest."""
 
 
 def listed(names: Iterable[str]) -> str:
@@ -135,7 +146,7 @@ def unknown(what: str, got: object, known: Iterable[str], hint: str = "") -> Unk
     names = list(known)
     near = nearest(got, names)
     guess = f" Did you mean {near!r}?" if near else ""
-    shown = names if len(names) <= MOST_NAMES else _alike(got, names)
+    shown = names if len(names) <= MOST_CHOICES else _alike(got, names)
     more = f" and {len(names) - len(shown)} more" if len(shown) < len(names) else ""
     return UnknownNameError(
         f"unknown {what} {got!r}.{guess} Known: {', '.join(shown)}{more}.{' ' + hint if hint else ''}"

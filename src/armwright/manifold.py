@@ -91,14 +91,19 @@ def _between(q0: Entries, q1: Entries) -> Turn:
     return _times((-v, w), _turn(q1))
 
 
-def _twist(position: Vector, turn: Turn) -> list[Scalar]:
-    """The screw motion to a pose: log of SE(3)."""
+def _logarithm(turn: Turn) -> tuple[Vector, Scalar]:
+    """The rotation vector r of a quaternion, and (1 - a cot(a)) / r.r with a half of its length."""
     up = _upward(turn[1])
     v, w = turn[0] * up, turn[1] * up
     factor = _per_sine(w, v.dot(v))
     rotation = v * (2 * factor)
+    return rotation, (1 - w * factor) / (rotation.dot(rotation) + LEAST)
+
+
+def _twist(position: Vector, turn: Turn) -> list[Scalar]:
+    """The screw motion to a pose: log of SE(3)."""
+    rotation, more = _logarithm(turn)
     bent = rotation.cross(position)
-    more = (1 - w * factor) / (rotation.dot(rotation) + LEAST)
     return [*(position - bent * 0.5 + rotation.cross(bent) * more), *rotation]
 
 
@@ -124,11 +129,16 @@ def _free_moved(q: Entries, v: Entries) -> list[Scalar]:
     return [*(Vector(*q[:3]) + from_quaternion(*q[3:]) @ way), *vector, w]
 
 
+def turned_by(c: Scalar, s: Scalar) -> Scalar:
+    """The angle of a cosine and a sine, within half a turn."""
+    up = _upward(c)
+    return _per_sine(c * up, s * s) * s * up + (1 - up) * (math.pi / 2) * _upward(s)
+
+
 def _planar_apart(q0: Entries, q1: Entries) -> list[Scalar]:
     (x0, y0, c0, s0), (x1, y1, c1, s1) = q0, q1
     c, s, x, y = c0 * c1 + s0 * s1, c0 * s1 - s0 * c1, x1 - x0, y1 - y0
-    up = _upward(c)
-    angle = _per_sine(c * up, s * s) * s * up + (1 - up) * (math.pi / 2) * _upward(s)
+    angle = turned_by(c, s)
     turn = Vector(0, 0, sin(angle * 0.5)), cos(angle * 0.5)
     return [*_twist(Vector(c0 * x + s0 * y, c0 * y - s0 * x, 0), turn)[:2], angle]
 
@@ -140,13 +150,29 @@ def _planar_moved(q: Entries, v: Entries) -> list[Scalar]:
     return [x + c0 * way.x - s0 * way.y, y + s0 * way.x + c0 * way.y, c0 * c - s0 * s, s0 * c + c0 * s]
 
 
+def way_between(q0: Entries, q1: Entries) -> list[Scalar]:
+    """The rotation vector from one quaternion to the other, at most half a turn long, in the axes of the body."""
+    return list(_logarithm(_between(q0, q1))[0])
+
+
+def bend_of(q0: Entries, q1: Entries) -> Scalar:
+    """The factor of r x (r x d) in the growth of the rotation vector r between two quaternions, turned by d."""
+    return _logarithm(_between(q0, q1))[1]
+
+
+def quaternion_of(rotation: Vector) -> list[Scalar]:
+    """The quaternion (x, y, z, w) of a rotation vector."""
+    vector, w = _pose(ZERO, rotation)[1]
+    return [*vector, w]
+
+
 def _ball_moved(q: Entries, v: Entries) -> list[Scalar]:
     vector, w = _times(_turn(q), _pose(ZERO, Vector(*v))[1])
     return [*vector, w]
 
 
 APART: dict[str, Callable[[Entries, Entries], list[Scalar]]] = {
-    "ball": lambda q0, q1: _twist(ZERO, _between(q0, q1))[3:],
+    "ball": way_between,
     "free": _free_apart,
     "planar": _planar_apart,
 }

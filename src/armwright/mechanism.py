@@ -16,7 +16,7 @@ axes of the body itself, at zero, whatever its position: its rotation comes befo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from armwright.algebra import (
@@ -36,11 +36,18 @@ from armwright.algebra import (
 from armwright.errors import InputError
 
 
+def known_to_be(x: Scalar, value: Scalar) -> bool:
+    """Whether two scalars are numbers, and equal; what is traced, or an array, is not known yet."""
+    known = not any(hasattr(one, "select") or getattr(one, "shape", ()) for one in (x, value))
+    return known and bool(x == value)
+
+
 @dataclass(frozen=True)
 class Joint:
     """One joint and what its actuator adds: tau += armature qdd + viscous qd + coulomb sign(qd).
 
-    With a speed `smooth`, Coulomb friction is coulomb tanh(qd / smooth) instead.
+    With a speed `smooth`, Coulomb friction is coulomb tanh(qd / smooth) instead. A spring beside the joint adds
+    spring_stiffness x + spring_curve[0] x^2 + spring_curve[1] x^3 for x = q - spring_rest.
 
     `ca` and `sa` are cos and sin of alpha, `cg` and `sg` of gamma, and p is (a, y, z). The constant part of theta is
     `quarters` right angles plus `theta`, so that sin(q + pi/2) is exactly cos(q) in every scalar. `armature` is rotor
@@ -63,6 +70,19 @@ class Joint:
     cg: Scalar = 1
     sg: Scalar = 0
     stand: Pose | None = None
+    spring_stiffness: Scalar = 0
+    spring_rest: Scalar = 0
+    spring_curve: tuple[Scalar, ...] = ()
+
+    @property
+    def bare(self) -> bool:
+        """Whether it has neither friction nor a rotor."""
+        return all(known_to_be(x, 0) for x in (self.armature, self.viscous, self.coulomb))
+
+    @property
+    def sprung(self) -> bool:
+        """Whether a spring stands beside it."""
+        return bool(self.spring_curve) or not structural(self.spring_stiffness, 0)
 
     def rotation(self, q: Scalar) -> Rotation:
         """R: from the frame of the link to that of its parent."""
@@ -178,12 +198,26 @@ class Wrench:
 class Drive:
     """What moves a joint: coordinates of the robot times factors, summed, plus an offset.
 
-    A joint that a loop moves is `at` a position that is no such sum, and `terms` are those of its rate.
+    A joint that a loop moves is `at` a position that is no such sum, and `terms` are those of its rate. So is one that
+    follows a single coordinate by a `curve`, the factors of its square, its cube and so on, once the mechanism is
+    placed: then `bend` is the second derivative.
     """
 
     terms: tuple[tuple[int, Scalar], ...]
     offset: Scalar = 0
     at: Scalar = None
+    curve: tuple[Scalar, ...] = ()
+    bend: Scalar = 0
+
+    def placed(self, q: Scalar) -> Drive:
+        """The same with its coordinate at q, by Horner's rule."""
+        [(coordinate, factor)] = self.terms
+        at: Scalar = 0
+        slope: Scalar = 0
+        bend: Scalar = 0
+        for k in reversed((self.offset, factor, *self.curve)):
+            at, slope, bend = at * q + k, slope * q + at, bend * q + 2 * slope
+        return Drive(((coordinate, slope),), at=at, bend=bend)
 
 
 @dataclass(frozen=True)
@@ -193,16 +227,23 @@ class Ball:
     Its freedoms are the joints from `joint` on, coordinates of qd from `coordinate` on; q has one entry more, from
     `place` on: for a ball a unit quaternion (x, y, z, w), for a free joint a position and such a quaternion, for a
     planar one x, y and cosine and sine of the angle. Velocities are those of the body in its own axes, linear first.
+    `at` has its entries of q, once the mechanism is placed, where something depends on them besides the placement.
     """
 
     kind: str
     joint: int
     coordinate: int
     place: int
+    at: tuple[Scalar, ...] = ()
 
     @property
     def freedoms(self) -> int:
         return FREEDOMS[self.kind]
+
+    @property
+    def slides(self) -> int:
+        """How many of its freedoms are of its translation, the first ones."""
+        return {"ball": 0, "planar": 2, "free": 3}[self.kind]
 
     @property
     def rows(self) -> range:
@@ -261,7 +302,8 @@ class Mechanism:
     `solid` are the links that the robot has, by default all; the others stand between the freedoms of one joint.
     `drives` has an entry for each joint where some of them move together or are those of `balls`; otherwise each joint
     is a coordinate. `loops` hold links together; what a loop moves is known once the mechanism is placed. `passive` are
-    the coordinates without a motor.
+    the coordinates without a motor. `compensated` has, where anything carries a part of the weight, that part of each
+    link: a mass and where it is, without inertia.
     """
 
     joints: tuple[Joint, ...]
@@ -276,6 +318,7 @@ class Mechanism:
     balls: tuple[Ball, ...] = ()
     loops: tuple[Loop, ...] = ()
     passive: tuple[int, ...] = ()
+    compensated: tuple[Link, ...] = ()
 
     def __post_init__(self) -> None:
         defaults = {"parents": tuple(range(-1, self.n - 1)), "solid": tuple(range(self.n))}
@@ -306,15 +349,50 @@ class Mechanism:
         return self.coordinates + len(self.balls)
 
     @property
-    def rubbing(self) -> list[int]:
-        """The joints that may have friction and a rotor: all but those of balls."""
+    def single(self) -> list[int]:
+        """The joints of one freedom: all but those of balls."""
         of_balls = self.of_balls
         return [i for i in range(self.n) if i not in of_balls]
+
+    @property
+    def rubbing(self) -> list[int]:
+        """Joints whose friction and rotor are parameters: those of one freedom, and of balls those that have any."""
+        of_balls = self.of_balls
+        return [i for i, joint in enumerate(self.joints) if i not in of_balls or not joint.bare]
+
+    def rubs_along_placement(self, ball: Ball) -> bool:
+        """Whether the friction of a translation depends on its direction; otherwise it is the same along any axes."""
+        own = self.joints[ball.joint : ball.joint + ball.slides]
+        alike = all(known_to_be(joint.viscous, own[0].viscous) for joint in own)
+        return not (alike and all(known_to_be(joint.coulomb, 0) for joint in own))
 
     @property
     def of_balls(self) -> set[int]:
         """The joints that are freedoms of balls."""
         return {i for ball in self.balls for i in ball.rows}
+
+    @property
+    def rubs_in_space(self) -> bool:
+        """Whether friction of the translation of a free or planar joint depends on how its body is turned."""
+        return any(map(self.rubs_along_placement, self.balls))
+
+    def unaided(self) -> Mechanism:
+        """The same without springs, and with all of its weight."""
+        if not self.compensated and not any(joint.sprung for joint in self.joints):
+            return self
+        joints = (replace(joint, spring_stiffness=0, spring_rest=0, spring_curve=()) for joint in self.joints)
+        return replace(self, joints=tuple(joints), compensated=())
+
+    @property
+    def weighing(self) -> Mechanism:
+        """The same with what is left of the weight of its links, but for compensation and for inertias."""
+        if not self.compensated:
+            return self
+        links = (
+            MomentLink(link.mass - part.mass, link.moment - part.moment, link.origin_inertia)
+            for link, part in zip(self.links, self.compensated, strict=True)
+        )
+        return replace(self, links=tuple(links), compensated=())
 
     @property
     def together(self) -> bool:
@@ -336,6 +414,23 @@ class Mechanism:
         for parent in self.parents:
             depths.append(1 + (depths[parent] if parent >= 0 else 0))
         return max(depths)
+
+    def leading(self, coordinate: int) -> int:
+        """The joint that is a coordinate."""
+        own = ((coordinate, 1),)
+        return next(
+            i for i, drive in enumerate(self.drives) if drive.terms == own and not drive.curve and drive.at is None
+        )
+
+    @property
+    def curved(self) -> bool:
+        """Whether some joints follow others by curves."""
+        return any(drive.curve or not structural(drive.bend, 0) for drive in self.drives)
+
+    @property
+    def shifting(self) -> bool:
+        """Whether how joints move with the coordinates depends on where these are."""
+        return self.curved or bool(self.embedded)
 
     @property
     def embedded(self) -> tuple[Loop, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from numbers import Integral
 from pathlib import Path
@@ -54,10 +54,11 @@ from armwright.model.unit import checked_unit
 from armwright.model.values import Reader, as_transform
 from armwright.names import shown
 from armwright.notebook import box
-from armwright.rules.robot import impossible
+from armwright.rules.robot import of_payload
 from armwright.rules.table import doubtful_units
 
 if TYPE_CHECKING:
+    from armwright.trajectory import MostPayload, Trajectory
     from armwright.viewer import Viewer
 
 PerJoint: TypeAlias = ArrayLike | Sequence[Any] | Mapping[str, Any] | None
@@ -104,9 +105,11 @@ class Robot(Description):
         frames: Sequence[Mapping[str, Any]] = (),
         floating: bool = False,
         base_link: Mapping[str, Any] | None = None,
+        units: str | Sequence[str] | Mapping[str, str] | None = None,
     ) -> Robot:
         """A robot from a DH table: one mapping per joint, as documented in `docs/notation.md`.
 
+        `units` are those of the numbers, such as "mm" or {"length": "mm", "angle": "deg"}; SI and radians by default.
         A row may hang on any `parent` before it. `tip` is the link that holds the tool, `frames` are further ones of
         interest, each {name, link, pose}. If `floating`, the base moves freely and is the body `base_link`.
 
@@ -123,11 +126,11 @@ class Robot(Description):
         data = {
             "name": name, "convention": convention, "link": rows, "gravity": gravity, "base": base, "tool": tool,
             "payload": payload, "source": source, "licence": licence, "accept": accept, "tip": tip,
-            "frame": frames, "floating": floating, "base_link": base_link,
+            "frame": frames, "floating": floating, "base_link": base_link, "units": units,
         }  # fmt: skip
         read = toml.fields(data, lambda *_place: "", f"robot {name!r}")
         robot, table = cls.from_fields(read), read.table
-        wrong = [p for p in doubtful_units(table.written, table.centres) if p.severity != "note"]
+        wrong = [p for p in doubtful_units(robot, table.written) if p.severity != "note"]
         if told := [problem for problem in wrong if not problem.accepted_by(robot)]:
             warnings.warn(f"robot {name!r}: " + "; ".join(told), ModelWarning, stacklevel=2)
         return robot
@@ -152,6 +155,7 @@ class Robot(Description):
             f.name, f.table.joints, f.table.links, f.gravity, f.base, f.tool, f.payload, f.source, f.accept, f.flange,
             f.table.followers, f.visuals, f.table.parents, f.tip, f.frames,
             licence=f.licence,
+            rated_payload=f.rated_payload,
         )  # fmt: skip
         for loop, where in f.loops:
             robot = close(robot, loop, where, f.table)
@@ -205,6 +209,28 @@ class Robot(Description):
 
         return plot_robot(self, q, ax)
 
+    def picture(
+        self,
+        path: str | Path,
+        q: ArrayLike | None = None,
+        size: tuple[int, int] = (1280, 720),
+        azimuth: float = -55.0,
+        elevation: float = 18.0,
+    ) -> Path:
+        """Write a picture of the robot for slides, as PNG, at q or where it is neutral; return its path.
+
+        size                pixels
+        azimuth, elevation  degrees from which it is seen: around z, and above the floor
+        """
+        from armwright.scene import Camera, Stage, write_picture  # noqa: PLC0415  (as for `plot`)
+
+        at = self.neutral if q is None else checked("q", q, (self.nq,), np.dtype(float), "one pose")
+        check_finite("q", at)
+        if at.ndim != 1:
+            raise InputError(f"q has shape {at.shape}; expected {self.nq} numbers, one pose")
+        camera = Camera(size, azimuth, elevation)
+        return write_picture(Stage(self, at[None], camera).draw(at), path)
+
     def with_gravity(self, gravity: ArrayLike) -> Robot:
         """The same robot under another gravity: the acceleration of free fall, in the world frame."""
         reader = Reader({"gravity": gravity}, lambda _key: "with_gravity")
@@ -245,9 +271,32 @@ class Robot(Description):
         """
         body = {"mass": mass, "com": com, "inertia": inertia}
         payload = toml.make_payload(body, lambda _key: "with_payload")
-        for problem in impossible(payload):
+        for problem in of_payload(replace(self, payload=payload)):
             warnings.warn(problem, ModelWarning, stacklevel=2)
         return replace(self, payload=payload.beside(self.payload) if beside and self.payload else payload)
+
+    def most_payload(
+        self,
+        motion: Trajectory | Iterable[Trajectory],
+        com: ArrayLike = (0.0, 0.0, 0.0),
+        inertia: ArrayLike | None = None,
+        *,
+        gyration: ArrayLike | None = None,
+        torque: ArrayLike | None = None,
+        power: ArrayLike | None = None,
+        velocity: ArrayLike | None = None,
+        samples: int = 1000,
+    ) -> MostPayload:
+        """Return the largest payload with which all joints stay within their limits along a motion, or along several.
+
+        The result has `mass`, the `joint` that gives out first and its `time`, and the most payload at every time as
+        `curves`. `com` and `inertia` are as for `with_payload`; `gyration` is the inertia per kilogram instead, m^2.
+        `torque`, `power` and `velocity` are limits in place of the robot's own. What the robot holds stays in its hand.
+        A robot that is too weak as it is raises an `InfeasibleError`, one without limits an `InputError`.
+        """
+        from armwright.trajectory import most_payload  # noqa: PLC0415  (robots that do not move need no motions)
+
+        return most_payload(self, motion, com, inertia, gyration, torque, power, velocity, samples)
 
     def without_payload(self) -> Robot:
         """The same robot with an empty hand."""
@@ -259,6 +308,14 @@ class Robot(Description):
         Each is one number for all joints, one for each, or a mapping by name; None leaves what there is.
         """
         return with_drives(self, "with_friction", viscous=viscous, coulomb=coulomb, smooth=smooth)
+
+    def with_springs(self, stiffness: PerJoint = None, rest: PerJoint = None) -> Robot:
+        """The same robot with other springs beside its joints: they pull with -stiffness (q - rest).
+
+        Each is one number for all joints, one for each, or a mapping by name; None leaves what there is. They are no
+        elastic gearboxes: the joint moves as before, and its drive has the spring to help or to hold.
+        """
+        return with_drives(self, "with_springs", stiffness=stiffness, rest=rest)
 
     def with_limits(self, position: PerJoint = None, velocity: PerJoint = None, torque: PerJoint = None) -> Robot:
         """The same robot with other limits: (low, high) of the position, and the largest speed and torque at the joint.
@@ -420,7 +477,11 @@ class Robot(Description):
         return self._solved("loop_errors")(q)
 
     def closed(self, q: ArrayLike, qd: ArrayLike | None = None) -> tuple[Array, Array]:
-        """The nearest position at which all loops that forces hold are closed, and velocities that keep them so."""
+        """Return the nearest position at which all loops that forces hold are closed, and velocities that keep them so.
+
+        Where they cannot be closed exactly, they are open the least there, and a warning says by how much. An error if
+        that is more than 0.01 m or rad.
+        """
         at = checked("q", q, (self.nq,), np.dtype(float), "one position per joint")
         v = np.zeros(self.n) if qd is None else checked("qd", qd, (self.n,), np.dtype(float), "one velocity per joint")
         if at.ndim > 1 or v.ndim > 1:
@@ -452,7 +513,7 @@ class Robot(Description):
         link_wrenches: Wrenches | None = None,
         formulation: str | None = None,
     ) -> Array:
-        """The torques that hold zero acceleration: gravity, velocity products, friction, wrenches."""
+        """The torques that hold zero acceleration: gravity, velocity products, friction, springs, wrenches."""
         return self._solved("bias", formulation)(q, qd, tip_wrench=tip_wrench, link_wrenches=link_wrenches)
 
     def joint_torque(
@@ -472,7 +533,7 @@ class Robot(Description):
         return f(q, qd, qdd, tip_wrench=tip_wrench, link_wrenches=link_wrenches)
 
     def gravity_torque(self, q: ArrayLike) -> Array:
-        """g(q): the torques that hold the robot still against gravity."""
+        """g(q): the torques that hold the robot still against weight and springs, the gradient of potential_energy."""
         return self._solved("gravity_torque")(q)
 
     def coriolis_matrix(self, q: ArrayLike, qd: ArrayLike) -> Array:
@@ -484,7 +545,8 @@ class Robot(Description):
         return self._solved("kinetic_energy")(q, qd)
 
     def potential_energy(self, q: ArrayLike) -> Array:
-        """Shape (...): joules of gravity, zero where every centre of mass is level with the world's origin."""
+        """Shape (...): joules of weight, zero where every centre of mass is level with the world's origin, and of
+        springs, zero at their rest."""
         return self._solved("potential_energy")(q)
 
     def gibbs_function(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:

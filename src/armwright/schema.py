@@ -20,6 +20,7 @@ from armwright.model.loop import KEYS as LOOP_KEYS
 from armwright.model.loop import KINDS as LOOP_KINDS
 from armwright.model.rows import DRIVE, KEYS, MIMIC, VARIABLE
 from armwright.model.toml import FRAME_KEYS, PAYLOAD_KEYS, TOP_KEYS
+from armwright.model.units import OF_FILE
 from armwright.model.visual import KEYS as VISUAL_KEYS
 from armwright.scenario.events import EVENTS, event_keys
 from armwright.scenario.laws import BESIDE, law_keys
@@ -42,13 +43,17 @@ TEXT: Json = {"type": "string"}
 FLAG: Json = {"type": "boolean"}
 COUNT: Json = {"type": "integer", "minimum": 1}
 ANGLE: Json = {"type": ["number", "string"]}
+QUANTITY: Json = ANGLE
+"""A number, or a text with its unit."""
 NUMBERS: Json = {"type": "array", "items": NUMBER}
 TRIPLE: Json = {**NUMBERS, "minItems": 3, "maxItems": 3}
 EACH: Json = {"anyOf": [NUMBER, NUMBERS]}
 ROWS: Json = {"type": "array", "items": NUMBERS}
 TEXTS: Json = {"type": "array", "items": TEXT}
 POSE: Json = {"anyOf": [NUMBERS, ROWS]}
-LIMITS: Json = {"type": "array", "items": ANGLE, "minItems": 2, "maxItems": 2}
+LIMITS: Json = {"type": "array", "items": QUANTITY, "minItems": 2, "maxItems": 2}
+POINT: Json = {"type": "array", "items": QUANTITY, "minItems": 3, "maxItems": 3}
+PLACE: Json = {"type": "array", "items": {"anyOf": [QUANTITY, {"type": "array", "items": QUANTITY}]}}
 TABLE: Json = {"type": "object"}
 TABLES: Json = {"type": "array", "items": TABLE}
 ANY: Json = {}
@@ -58,6 +63,8 @@ MOVED: dict[str, tuple[Json, str]] = {
     "points": (ROWS, "Positions of all joints, a row for each point: rad or m."),
     "from": (NUMBERS, "Where every joint begins; in a later phase, where the one before ended."),
     "to": (POSE, "Where every joint ends; of a cartesian_line x, y, z of the tool, or a pose."),
+    "along": (TABLE, "A table of another motion, whose path a time_optimal one takes."),
+    "reserve": (NUMBER, "The part of each limit that a time_optimal motion leaves, such as 0.05."),
     "by": (TRIPLE, "How far the tool goes from where it starts, x, y, z in metres, seen from the world."),
     "q0": (NUMBERS, "The joints at the start: they decide between postures."),
     "center": (TRIPLE, "The centre of the circle, metres, seen from the world."),
@@ -112,6 +119,13 @@ HAPPENING: dict[str, tuple[Json, str]] = {
     "terminal": ({"type": ["boolean", "integer"]}, "Whether it ends the run, or the how manieth time it does."),
     "name": (TEXT, "What it is called."),
 }
+UNITS: Json = {
+    "anyOf": [
+        TEXT,
+        TEXTS,
+        {"type": "object", "properties": dict.fromkeys(OF_FILE, TEXT), "additionalProperties": False},
+    ]
+}
 LOADING: dict[str, tuple[Json, str]] = {
     "file": (TEXT, "A robot file, seen from the folder of this one."),
     "base": (TEXT, "The link where the robot starts."),
@@ -129,9 +143,9 @@ STEPPED: dict[str, tuple[Json, str]] = {
     "max_step": (ABOVE, "The longest step that may be chosen, seconds."),
 }
 HELD: dict[str, tuple[Json, str]] = {
-    "mass": (POSITIVE, "Kilograms."),
-    "com": (TRIPLE, "Its centre of mass in the tool frame, metres."),
-    "inertia": (POSE, "xx, yy, zz, xy, xz, yz about the centre of mass, kg m^2; or 3 rows of 3."),
+    "mass": ({**QUANTITY, "minimum": 0}, "Kilograms."),
+    "com": (POINT, "Its centre of mass in the tool frame, metres."),
+    "inertia": (PLACE, "xx, yy, zz, xy, xz, yz about the centre of mass, kg m^2; or 3 rows of 3."),
 }
 PLACED: dict[str, tuple[Json, str]] = {
     "name": (TEXT, "The name of the link."),
@@ -143,28 +157,34 @@ PLACED: dict[str, tuple[Json, str]] = {
     "type": ({"enum": list(VARIABLE)}, "The kind of the joint."),
     "gamma": (ANGLE, "Of a general placement: the turn about the z axis before."),
     "alpha": (ANGLE, 'The twist, radians or "pi/2", "90 deg".'),
-    "a": (NUMBER, "The length, metres."),
-    "y": (NUMBER, "Of a general placement, metres."),
-    "z": (NUMBER, "Of a general placement, metres."),
-    "d": (NUMBER, "The offset along z, metres; of a prismatic joint its zero."),
-    "b": (NUMBER, "The same in the conventions of Angeles and Saha."),
+    "a": (QUANTITY, "The length, metres."),
+    "y": (QUANTITY, "Of a general placement, metres."),
+    "z": (QUANTITY, "Of a general placement, metres."),
+    "d": (QUANTITY, "The offset along z, metres; of a prismatic joint its zero."),
+    "b": (QUANTITY, "The same in the conventions of Angeles and Saha."),
     "theta": (ANGLE, "The angle about z; of a revolute joint its zero."),
-    "pitch": (NUMBER, "Of a helical joint, metres per radian."),
-    "mass": (NUMBER, "Kilograms."),
-    "com": (TRIPLE, "The centre of mass in the frame of the row, metres."),
-    "inertia": (POSE, "xx, yy, zz, xy, xz, yz about the centre of mass, kg m^2; or 3 rows of 3."),
+    "pitch": (QUANTITY, "Of a helical joint, metres per radian."),
+    "mass": (QUANTITY, "Kilograms."),
+    "com": (POINT, "The centre of mass in the frame of the row, metres."),
+    "inertia": (PLACE, "xx, yy, zz, xy, xz, yz about the centre of mass, kg m^2; or 3 rows of 3."),
     "slender": (TABLE, "{rho or mass, payload, hub, length}: Mohan and Saha's link in place of mass, com, inertia."),
     "point_masses": (TABLES, "{mass, at}: instead of these, or added to them."),
+    "compensated_mass": (NUMBER, "Kilograms of the link whose weight is carried by no drive."),
+    "compensated_com": (TRIPLE, "Where they are, in the frame of the row; by default at the centre of mass."),
     "limits": (LIMITS, "Lowest and highest position; may be inf."),
-    "max_velocity": (NUMBER, "The largest speed, rad/s or m/s."),
-    "max_torque": (NUMBER, "The largest torque at the joint, N m or N; 0 for a joint without a motor."),
-    "viscous": (NUMBER, "Viscous friction, N m s per rad."),
-    "coulomb": (NUMBER, "Dry friction, N m."),
-    "smooth": (NUMBER, "The speed within which dry friction rounds off."),
-    "rotor_inertia": (NUMBER, "Of the motor, kg m^2; the joint feels it times gear^2."),
+    "max_velocity": (QUANTITY, "The largest speed, rad/s or m/s."),
+    "max_torque": (QUANTITY, "The largest torque at the joint, N m or N; 0 for a joint without a motor."),
+    "viscous": (QUANTITY, "Viscous friction, N m s per rad."),
+    "coulomb": (QUANTITY, "Dry friction, N m."),
+    "smooth": (QUANTITY, "The speed within which dry friction rounds off."),
+    "rotor_inertia": (QUANTITY, "Of the motor, kg m^2; the joint feels it times gear^2."),
     "gear": (NUMBER, "The ratio of the gearbox."),
+    "spring_stiffness": (NUMBER, "Of a spring beside the joint, N m per rad or N per m."),
+    "spring_rest": (ANGLE, "The position at which that spring is at rest."),
+    "spring_curve": (NUMBERS, "Its factors of x^2 and x^3, x away from the rest."),
     "mimic": (TABLE, "{joint, factor, offset}: it is at factor q + offset of the joint named."),
     "freedoms": (TABLES, "Of a joint with several freedoms, a table of limits and drive for each."),
+    "z_axis": ({"enum": ["first", "second"]}, "Of a universal joint: which of its axes is z of the frame of the row."),
     "visuals": (TABLES, "What it looks like: {mesh, scale}, {box}, {cylinder}, ..., each with pose and rgba."),
 }
 
@@ -196,13 +216,18 @@ def _kinds(
     return made
 
 
-def trajectory(begun: bool = False) -> Json:
-    """A motion; `begun`, one that need not say where it begins."""
+def trajectory(begun: bool = False, named: bool = False) -> Json:
+    """A motion; `begun`, one that need not say where it begins; `named`, one that may have a name."""
     kinds = {
         name: (kind.keys, [key for key in kind.needed if not (begun and key == kind.begin)])
         for name, kind in MOTIONS.items()
     }
-    return _kinds("type", "Which motion it is (docs/simulation.md).", kinds, MOVED)
+    meanings = {**MOVED, "name": (TEXT, "What tables and legends call it.")}
+    made = _kinds("type", "Which motion it is (docs/simulation.md).", kinds, meanings, ("name",) if named else ())
+    for rule, kind in zip(made["allOf"], MOTIONS.values(), strict=True):
+        if kind.one_of:
+            rule["then"]["oneOf"] = [{"required": [key]} for key in kind.one_of]
+    return made
 
 
 def torque() -> Json:
@@ -312,7 +337,7 @@ def size() -> Json:
         "objective": (TEXT, '"mass", "price" or "energy".'),
         "payloads": (held, "Kilograms, or tables with mass, com and inertia."),
         "brakes": (ANY, "Joints that have brakes."),
-        "motion": ({"type": "array", "items": trajectory(), "minItems": 1}, "Each as the [trajectory] of a scenario."),
+        "motion": ({"type": "array", "items": trajectory(named=True), "minItems": 1}, "As [trajectory] of a scenario."),
         "mounts": (TABLE, "By joint {link, point}: where actuators stand that are not on the link before."),
         "levers": (TABLE, "By joint {before, on, angle}: how a cylinder moves it."),
         "without_drives": (TABLE, "By link, kilograms of drives that the robot has in it already."),
@@ -344,7 +369,7 @@ def robot() -> Json:
     frame = {
         "name": (TEXT, "What it is called."),
         "link": (TEXT, "The link it is fixed to."),
-        "pose": (POSE, "In the frame of that row: x, y, z and a quaternion x, y, z, w, or 4 rows of 4."),
+        "pose": (PLACE, "In the frame of that row: x, y, z and a quaternion x, y, z, w, or 4 rows of 4."),
     }
     loops: dict[str, tuple[Json, str]] = {
         **dict.fromkeys(LOOP_KEYS, (ANY, "docs/notation.md, closed loops.")),
@@ -355,10 +380,12 @@ def robot() -> Json:
         "source": (TEXT, "Where its numbers come from."),
         "licence": (TEXT, "Who holds rights in them, and under which licence."),
         "convention": ({"enum": list(CONVENTIONS)}, "Of the table of links."),
-        "gravity": (TRIPLE, "Seen from the world, m/s^2."),
-        "base": (POSE, "Where the robot stands in the world."),
-        "flange": (POSE, "From the last frame to where the tool is mounted."),
-        "tool": (POSE, "From the flange to the tool frame."),
+        "units": (UNITS, 'Of the numbers in this file: "mm", or a table by quantity; SI where nothing is said.'),
+        "gravity": (POINT, "Seen from the world, m/s^2."),
+        "base": (PLACE, "Where the robot stands in the world."),
+        "flange": (PLACE, "From the last frame to where the tool is mounted."),
+        "tool": (PLACE, "From the flange to the tool frame."),
+        "rated_payload": (POSITIVE, "What its maker says it can hold, kg."),
         "accept": (TEXTS, "Problems that are known and fine."),
         "visuals": parts["visuals"],
         "payload": (PAYLOAD, "What the tool holds."),

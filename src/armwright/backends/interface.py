@@ -274,15 +274,33 @@ class Gauge(NamedTuple):
     """What is measured where a stretch begins and at every record: a program of what the derivative is of.
 
     Of its first outputs the `largest` are kept, of the next `integrals` over time from record to record (trapezoids),
-    of all others the last.
+    of all others the last. Of those of `within`, a program of the start and the end of a step (t, y, p, t, y), the
+    largest of all steps are kept, in totals after the others.
     """
 
     program: Program
     largest: int
     integrals: int
+    within: Program | None = None
+
+    @property
+    def at_records(self) -> int:
+        """How many numbers are looked at at records."""
+        return len(self.program.outputs)
+
+    @property
+    def in_steps(self) -> int:
+        """How many numbers are looked at in every step."""
+        return 0 if self.within is None else len(self.within.outputs)
+
+    @property
+    def totals(self) -> int:
+        """How many numbers are kept."""
+        return self.at_records + self.in_steps
 
     def digest(self) -> str:
-        return f"{self.program.digest()}|{self.largest}|{self.integrals}"
+        within = "" if self.within is None else f"|{self.within.digest()}"
+        return f"{self.program.digest()}|{self.largest}|{self.integrals}{within}"
 
 
 # Searches for positions

@@ -31,7 +31,7 @@ from armwright.graph.program import Advance, Equations, Program
 from armwright.integrate import events
 from armwright.integrate.control import Gains, Rule, mean_square
 from armwright.integrate.march import nowhere_else
-from armwright.integrate.runge_kutta import Adaptive, Scheme
+from armwright.integrate.runge_kutta import Adaptive, Increments, Scheme
 from armwright.integrate.scalars import state
 from armwright.integrate.solution import IntegrationError
 from armwright.integrate.tableaus import Steps
@@ -229,12 +229,13 @@ class Stepped(Near):
                 if not state and not fields["stop"][0]:
                     travel(self._scheme(fields, i), float(fields["t"][i]), fields["y"][:, i].copy(), fields, i)
 
-    def _of(self, program: Program, fields: Mapping[str, Any], i: int) -> Callable[[float, Array], Array]:
+    def _of(self, program: Program, fields: Mapping[str, Any], i: int) -> Callable[..., Array]:
         """A program as a function of time and state of one rollout."""
         opened = [fields["p"][None, :, i]] if len(program.sizes) > 2 else []
 
-        def call(t: float, y: Array) -> Array:
-            values = computed(program, [np.full((1, 1), t, self.dtype), y[None], *opened])
+        def call(*given: Any) -> Array:
+            *times, y = given  # with a time the length of the step, where the program is of it
+            values = computed(program, [np.array([times], self.dtype), y[None], *opened])
             return np.array([np.reshape(x, -1)[0] for x in values], self.dtype)
 
         return call
@@ -243,7 +244,8 @@ class Stepped(Near):
         """The method applied to the derivative of one rollout."""
         _, scalars = state("y", np.zeros(1, self.dtype))
         project = self._layout.unit if self._layout.circles else nowhere_else
-        return Scheme(self._of(self._program, fields, i), self._steps, scalars, self.entries, project)
+        made = Scheme if self._program.sizes[0] == 1 else Increments
+        return made(self._of(self._program, fields, i), self._steps, scalars, self.entries, project)
 
     def _watched(self, fields: Mapping[str, Any], i: int, t: float, y: Array) -> events.Watch | None:
         """Whoever looks for the events of one rollout."""
@@ -276,8 +278,9 @@ class Stepped(Near):
     def _measured(self, fields: Mapping[str, Any], i: int, t: float, y: Array) -> Callable[[float, Array], None]:
         """Whoever measures one rollout at its records, after having looked where it begins."""
         gauge, totals = self._gauge, fields["totals"][:, i]
-        if gauge is None:
+        if gauge is None or not gauge.at_records:
             return lambda t, y: None
+        totals = totals[: gauge.at_records]
         values = self._of(gauge.program, fields, i)
         first, last = gauge.largest, gauge.largest + gauge.integrals
         since, before = t, values(t, y)
@@ -293,6 +296,22 @@ class Stepped(Near):
 
         return look
 
+    def _stepped(self, fields: Mapping[str, Any], i: int) -> Callable[[float, Array, float, Array], None]:
+        """Whoever measures one rollout in its steps, each given by where it begins and ends."""
+        gauge = self._gauge
+        if gauge is None or gauge.within is None:
+            return lambda *step: None
+        program, totals = gauge.within, fields["totals"][gauge.at_records :, i]
+        opened = [fields["p"][None, :, i]] if len(program.sizes) > 4 else []
+
+        def look(t: float, y: Array, t_end: float, y_end: Array) -> None:
+            times = (np.full((1, 1), x, self.dtype) for x in (t, t_end))
+            given = [next(times), y[None], *opened, next(times), y_end[None]]
+            values = [np.reshape(x, -1)[0] for x in computed(program, given)]
+            totals[:] = np.fmax(totals, np.array(values, self.dtype))
+
+        return look
+
     def _goals(self, fields: Mapping[str, Any], i: int) -> list[float]:
         """The times of the records of one rollout."""
         goals: list[float] = (fields["times"] + fields["late"][i]).tolist()
@@ -305,6 +324,7 @@ class Stepped(Near):
     def _fixed(self, scheme: Scheme, t: float, y: Array, fields: Mapping[str, Any], i: int) -> None:
         """In as many equal steps as `substeps` says."""
         watch, look = self._watched(fields, i, t, y), self._measured(fields, i, t, y)
+        stepped = self._stepped(fields, i)
         for r, (goal, count) in enumerate(zip(self._goals(fields, i), fields["substeps"].tolist(), strict=True)):
             h = (goal - t) / count
             for k in range(count):
@@ -316,9 +336,11 @@ class Stepped(Near):
                 slopes = scheme.stages(now, y, h, first)
                 end = y * np.nan if slopes is None else scheme.project(y + h * scheme.b.dot(slopes))
                 if self._passed(watch, scheme.step(now, y, first, now + h, end), fields, i):
+                    stepped(now, y, float(fields["t"][i]), fields["y"][:, i])
                     look(float(fields["t"][i]), fields["y"][:, i])
                     fields["records"][self._row(fields, r) :, :, i] = fields["y"][:, i]
                     return
+                stepped(now, y, now + h, end)
                 y = end
             t, fields["records"][self._row(fields, r), :, i] = goal, y
             look(t, y)
@@ -332,13 +354,18 @@ class Stepped(Near):
         rule.before, rule.held = float(fields["previous"][i]), bool(fields["held"][i])
         adaptive = Adaptive(scheme, rule, 0, float(fields["h"][i]), option["longest"])
         watch, look = self._watched(fields, i, t, y), self._measured(fields, i, t, y)
+        stepped = self._stepped(fields, i)
         for r, goal in enumerate(self._goals(fields, i)):
             adaptive.max_steps = scheme.counts.accepted + (scheme.counts.rejected or 0) + fields["limit"]
             try:
                 for step in adaptive.steps(t, y, [goal]):
                     t, y = step.t_end, step.y_end
-                    if self._passed(watch, step, fields, i):
+                    over = self._passed(watch, step, fields, i)
+                    if over:
                         t, y = float(fields["t"][i]), fields["y"][:, i].copy()
+                    if not fields["state"][i] or over:
+                        stepped(step.t, step.y, t, y)
+                    if over:
                         break
                     if fields["stop"][0]:
                         break

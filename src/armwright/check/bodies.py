@@ -27,7 +27,7 @@ def body_findings(written: Written) -> Iterator[Finding]:
     twins = Twins.among(written.bodies)
     for body, facts in zip(written.weighty, written.facts.bodies, strict=True):
         yield from (Finding.of(problem, body.line) for problem in broken(facts))
-        yield from _asymmetry(body)
+        yield from _asymmetry(written, body)
         if not (facts.empty or facts.only_spins):
             yield from _tensor(written, body, twins)
 
@@ -36,7 +36,7 @@ def found(severity: str, kind: str, body: Body, text: str, edits: tuple[Edit, ..
     return Finding(severity, kind, body.name, text, body.line, edits)
 
 
-def tensor_edits(body: Body, inertia: Array) -> tuple[Edit, ...]:
+def tensor_edits(written: Written, body: Body, inertia: Array) -> tuple[Edit, ...]:
     """What to write so that the body has this tensor, given in the axes of the link frame."""
     if body.place == NOWHERE:
         return ()
@@ -46,10 +46,10 @@ def tensor_edits(body: Body, inertia: Array) -> tuple[Edit, ...]:
         six = {"ixx": xx, "ixy": xy, "ixz": xz, "iyy": yy, "iyz": yz, "izz": zz}
         return tuple(Edit(body.place, key, repr(value)) for key, value in six.items())
     value = [xx, yy, zz, xy, xz, yz] if body.form == "six" else [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
-    return (Edit(body.place, "inertia", repr(value)),)
+    return (Edit(body.place, "inertia", written.said(value, "kg m^2")),)
 
 
-def _asymmetry(body: Body) -> Iterator[Finding]:
+def _asymmetry(written: Written, body: Body) -> Iterator[Finding]:
     """Only a 3x3 tensor can be asymmetric."""
     largest, difference = float(np.max(np.abs(body.tensor))), np.abs(body.tensor - body.tensor.T).max()
     if not difference:
@@ -62,7 +62,7 @@ def _asymmetry(body: Body) -> Iterator[Finding]:
         body,
         f"mirrored entries of its tensor differ by up to {difference:.3g} kg m^2"
         + (", which is noise: their mean is meant" if noise else ", so it is no inertia tensor; one of them is wrong"),
-        tensor_edits(body, body.inertia) if noise else (),
+        tensor_edits(written, body, body.inertia) if noise else (),
     )
 
 
@@ -76,12 +76,12 @@ def _tensor(written: Written, body: Body, twins: Twins) -> Iterator[Finding]:
             "inertia about the origin",
             body,
             f"its tensor seems to be about the origin of the link frame, not about the centre of mass: {why}",
-            tensor_edits(body, own) if sure == "certain" and np.any(own) else (),
+            tensor_edits(written, body, own) if sure == "certain" and np.any(own) else (),
         )
     elif body.mass > 0 and (slip := _slip(written, body, twins)) is not None:
         yield slip
     elif body.mass > 0:
-        yield from _turned(body)
+        yield from _turned(written, body)
 
 
 def _slip(written: Written, body: Body, twins: Twins) -> Finding | None:
@@ -113,7 +113,7 @@ def _meant(body: Body) -> Iterator[Finding]:
         yield found("warning", "parallel axis twice", body, text)
 
 
-def _turned(body: Body) -> Iterator[Finding]:
+def _turned(written: Written, body: Body) -> Iterator[Finding]:
     """A slender body that does not lie along its link. Links can be made so; hence only a note."""
     for solid in body.solids:
         own = solid.tensor(body.mass)
@@ -121,7 +121,7 @@ def _turned(body: Body) -> Iterator[Finding]:
             return
         if near(flipped(body.inertia), own, CLOSE):
             text = f"its products of inertia have the other sign than those of its {solid.kind}, which they else fit"
-            yield found("error", "flipped products", body, text, tensor_edits(body, flipped(body.inertia)))
+            yield found("error", "flipped products", body, text, tensor_edits(written, body, flipped(body.inertia)))
             return
     end = body.points[int(np.argmax(np.linalg.norm(body.points, axis=1)))]
     length = float(np.linalg.norm(end))

@@ -13,16 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from armwright.algebra import Array, Scalar
+from armwright.algebra import Array
+from armwright.check.acting import carried, pulls, rotors, rubbing, spring
 from armwright.check.align import Alignment, Shape, Skeleton, align, apart
 from armwright.check.numbers import evaluate, evaluated, states
 from armwright.check.report import columns
 from armwright.errors import InputError, ModelError, unknown
-from armwright.formulations.parts.actuators import friction, rotor_torque
-from armwright.formulations.parts.coordinates import rates as of_joints
-from armwright.formulations.parts.types import Coordinates
 from armwright.load import load
-from armwright.mechanism import Drive, Mechanism
+from armwright.mechanism import Drive
 from armwright.model.change import in_order_of
 from armwright.model.description import Description, Frame
 from armwright.names import shown, tidy
@@ -45,6 +43,8 @@ KINDS = {
     "gravity": "another gravity",
     "coupling": "a joint follows another one here and not there, or in another way",
     "rotor": "another rotor inertia, as the joint feels it",
+    "spring": "another spring beside the joint",
+    "compensation": "another part of the weight is carried by no drive",
     "friction": "another viscous or Coulomb friction, or speed at which it is smooth",
     "torque": "torques differ though nothing above does",
     "limits": "other limits of position, speed or effort; never counts",
@@ -290,7 +290,14 @@ class _Pair:
         different = any(max(f.gravity, f.mass_matrix, f.torque) > self.tolerance for f in felt)
         couplings = dict(self._couplings())
         found = [*self._kinematics(couplings), *self._bodies(different), *couplings.values()]
-        found += [*self._coordinates(), *self._gravity(), *self._drives(different), *self._rest()]
+        found += [
+            *self._coordinates(),
+            *self._gravity(),
+            *self._drives(different),
+            *self._springs(),
+            *self._compensation(),
+        ]
+        found += self._rest()
         moves = any(quantity.worst > quantity.allowed for quantity in quantities)
         if moves and not any(difference.matters for difference in found):
             worst = max(quantities, key=lambda quantity: quantity.worst / quantity.allowed)
@@ -373,6 +380,15 @@ class _Pair:
                 text = f"entries differ by up to {off:.4g} kg m^2 ({off / scale:.2g} of the largest){idle}"
                 yield Difference("inertia", self.link(i), text, different)
 
+    def _compensation(self) -> Iterator[Difference]:
+        """Weight that is carried, in the world at the zero position."""
+        here, there = self.skeletons
+        for k, row in enumerate(here.solid):
+            frames = self.found.moves[row] @ here.frames[row], there.frames[row]
+            text = carried((self.a.links[k], self.b.links[k]), frames, self.tolerance, self.reach)
+            if text:
+                yield Difference("compensation", self.link(k), text)
+
     def _gravity(self) -> Iterator[Difference]:
         g = self.found.base[:3, :3] @ np.array(self.a.gravity)
         h = np.array(self.b.gravity)
@@ -384,7 +400,7 @@ class _Pair:
         """Friction and rotors. What a coordinate feels is a sum over its joints, and may differ in its parts only."""
         movers = list(zip(*map(driven, self.led), strict=True))
         speeds = self.qd * np.logspace(-4, 0, len(self.qd))[:, None]  # of every size; friction is the same both ways
-        felt = {"friction": self._differs(friction, speeds), "rotor": self._differs(_rotors, self.qdd) & different}
+        felt = {"friction": self._differs(rubbing, speeds), "rotor": self._differs(rotors, self.qdd) & different}
         for kind, name in DRIVES:
             for i, (x, y) in enumerate(zip(self.a.joints, self.b.joints, strict=True)):
                 one, two = getattr(x, name), getattr(y, name)
@@ -392,6 +408,17 @@ class _Pair:
                     matters = bool(felt[kind][list(movers[i])].any())
                     text = f"{name} is {one:g} here and {two:g} there" + ("" if matters else IDLE)
                     yield Difference(kind, self.joint(i), text, matters)
+
+    def _springs(self) -> Iterator[Difference]:
+        """Springs that pull another way at the same positions; where they are at rest goes with the zeros."""
+        if not any(row.sprung for robot in self.robots for row in robot.rows):
+            return
+        ours, theirs = evaluated(pulls, self.led[0], self.q), evaluated(pulls, self.led[1], self.taken) * self.signs
+        off = _relative(ours, theirs, 0.0) > self.tolerance
+        for i, differs in zip(self.own, off, strict=True):
+            if differs:
+                here, there = (spring(robot.rows[i]) for robot in (self.a, self.b))
+                yield Difference("spring", self.joint(i), f"{here} here and {there} there")
 
     def _differs(self, torque: Callable[..., object], rates: Array) -> Array:
         """Whether each coordinate feels another torque."""
@@ -418,6 +445,9 @@ class _Pair:
         here, there = (robot.drives or alone for robot in self.robots)
         leaders, signs, offsets = [_leaders(robot) for robot in self.robots], self.found.signs, self.found.offsets
         for i, (x, y) in enumerate(zip(here, there, strict=True)):
+            if x.curve or y.curve:
+                yield from self._curves(i, (x, y), (leaders[0], leaders[1]))
+                continue
             one = {leaders[0][c]: signs[i] * signs[leaders[0][c]] * factor for c, factor in x.terms}
             two = {leaders[1][c]: float(factor) for c, factor in y.terms}
             offset = signs[i] * x.offset - sum(factor * offsets[k] for k, factor in one.items()) + offsets[i]
@@ -429,6 +459,19 @@ class _Pair:
             if one.keys() != two.keys() or max([abs(apart), *off]) > self.tolerance:
                 text = f"{self._led(i, one, mapped)} here, {self._led(i, two, y.offset)} there"
                 yield i, Difference("coupling", self.joint(i), text)
+
+    def _curves(
+        self, i: int, drives: tuple[Drive, Drive], leaders: tuple[Sequence[int], Sequence[int]]
+    ) -> Iterator[tuple[int, Difference]]:
+        """Of a joint that follows by a curve, here or there, or both."""
+        (one,), (two,) = ([own[c] for c, _ in drive.terms] or [-1] for drive, own in zip(drives, leaders, strict=True))
+        signs, offsets = self.found.signs, self.found.offsets
+        q = np.linspace(-1.0, 1.0, 9)
+        here, there = (
+            drive.placed(at).at for drive, at in zip(drives, (q, signs[one] * q + offsets[one]), strict=True)
+        )
+        if one != two or np.abs(signs[i] * here + offsets[i] - there).max() > self.tolerance:
+            yield i, Difference("coupling", self.joint(i), "it follows by another curve")
 
     def _led(self, i: int, leaders: Mapping[int, float], offset: float) -> str:
         if not leaders:
@@ -524,8 +567,3 @@ def _relative(one: Array, two: Array, least: float = 1e-6) -> Array:
 
 def _vector(v: Array) -> str:
     return " ".join(f"{x:.5g}" for x in np.where(np.abs(v) > 1e-12, v, 0.0))
-
-
-def _rotors(mechanism: Mechanism, qdd: Coordinates) -> list[Scalar]:
-    """What it takes to accelerate the rotors of a robot without loops."""
-    return rotor_torque(mechanism, of_joints(mechanism, qdd))

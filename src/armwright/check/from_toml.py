@@ -12,8 +12,10 @@ from armwright.algebra import Array, Symmetric
 from armwright.check.written import Angles, Body, DHRow, Hinge, Written
 from armwright.errors import ModelError
 from armwright.model.description import EARTH, cos_sin
+from armwright.model.in_si import robot_in_si
 from armwright.model.references import Links, parents_of
-from armwright.model.toml import check_count, data_of, lines_of
+from armwright.model.toml import check_count, data_of, line_of, lines_of
+from armwright.model.units import units_of
 from armwright.model.values import Reader
 
 DISTAL = ("standard", "saha")
@@ -25,12 +27,20 @@ def from_toml(data: bytes, file: str, default_name: str) -> Written:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ModelError(f"{file} cannot be read: {error}; save it as UTF-8 text") from None
-    top = data_of(text, file)
+    raw = data_of(text, file)
+    lines = lines_of(text)
+
+    def where(table: str, index: int, key: str | None) -> str:
+        number = line_of(lines, table, index, key)
+        return f"{file}, line {number}: " if number else f"{file}: "
+
+    top = robot_in_si(raw, where, "robot")
     rows = top.get("link")
     if not isinstance(rows, list) or not rows or not all(isinstance(row, Mapping) for row in rows):
         raise ModelError(f"{file}: expected one [[link]] table per joint")
     check_count(rows, file)
-    lines, convention = lines_of(text), str(top.get("convention", ""))
+    units = units_of(raw.get("units"))
+    convention = str(top.get("convention", ""))
     readers = [Reader(row, _place(file, i)) for i, row in enumerate(rows)]
     table = [_row(reader, convention) for reader in readers]
     whole = Reader(top, lambda _key: file)
@@ -52,12 +62,13 @@ def from_toml(data: bytes, file: str, default_name: str) -> Written:
         name=whole.text("name", default_name),
         bodies=tuple(body for body in (base, *bodies) if body is not None),
         hinges=tuple(hinges),
-        angles=tuple(angle for i, reader in enumerate(readers) for angle in _angles(reader, i, lines)),
+        angles=() if "angle" in units.named else tuple(_angles(raw["link"], lines)),
         gravity=whole.triple("gravity", EARTH),
         gravity_line=lines.get(("", 0, "gravity")),
         convention=convention,
         rows=tuple(table) if serial else (),
         accept=whole.texts("accept"),
+        own_units=bool(units.named),
         data=data,
     )
 
@@ -167,10 +178,11 @@ def _hinge(row: Reader, i: int, geometry: DHRow, parent: str, lines: dict[Any, i
     )
 
 
-def _angles(row: Reader, i: int, lines: dict[Any, int]) -> Iterator[Angles]:
-    """Angles written as numbers; "pi/2" and "90 deg" are exact."""
-    for key in ("alpha", "theta"):
-        value = row.data.get(key)
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            where = row.text("joint", f"joint{i + 1}")
-            yield Angles(where, key, (float(value),), (repr(value),), i, lines.get(("link", i, key)))
+def _angles(rows: Sequence[Mapping[str, Any]], lines: dict[Any, int]) -> Iterator[Angles]:
+    """Angles written as numbers in radians; "pi/2" and "90 deg" are exact."""
+    for i, row in enumerate(rows):
+        for key in ("alpha", "theta"):
+            value = row.get(key)
+            if isinstance(value, (int, float)) and not isinstance(value, bool):
+                where = str(row.get("joint", f"joint{i + 1}"))
+                yield Angles(where, key, (float(value),), (repr(value),), i, lines.get(("link", i, key)))

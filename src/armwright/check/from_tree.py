@@ -13,9 +13,11 @@ from armwright.algebra import Array
 from armwright.check.extents import Part, Skin
 from armwright.check.written import NOWHERE, Angles, Body, Hinge, Written
 from armwright.errors import ModelError
-from armwright.model import urdf, xml
+from armwright.model import xml
 from armwright.model.meshes import Outside, Places
+from armwright.model.mimic import Mimic
 from armwright.model.tree import Tree
+from armwright.model.urdf_parts import origin_of, scale_of
 
 BOUNDS = ("lower", "upper", "effort", "velocity")
 SIX = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
@@ -98,7 +100,7 @@ def _body(element: xml.Element, family: Family, places: dict[int, int], files: P
     inertial = element.one("inertial")
     if inertial is None:
         return Body(name, 0.0, np.zeros(3), np.zeros((3, 3)), given=False, line=element.line, **common)
-    pose, six = urdf.origin_of(inertial), inertial.one("inertia")
+    pose, six = origin_of(inertial), inertial.one("inertia")
     xx, xy, xz, yy, yz, zz = (six.number(key, 0.0) if six else 0.0 for key in SIX)
     tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     place = places[id(six)] if six else NOWHERE
@@ -118,11 +120,11 @@ def _parts(shown: list[xml.Element], files: Places) -> Iterator[Part]:
         for shape in (child for geometry in part.all("geometry") for child in geometry.children):
             if shape.tag == "mesh":
                 name = shape.attributes.get("filename", "")
-                yield Part("mesh", np.array(urdf.scale_of(shape)), urdf.origin_of(part), _mesh(name, files), name)
+                yield Part("mesh", np.array(scale_of(shape)), origin_of(part), _mesh(name, files), name)
             elif (sides := _sides(shape)) is not None:
-                yield Part(shape.tag, sides, urdf.origin_of(part))
+                yield Part(shape.tag, sides, origin_of(part))
             else:
-                yield Part("", np.zeros(3), urdf.origin_of(part))
+                yield Part("", np.zeros(3), origin_of(part))
 
 
 def _mesh(name: str, files: Places) -> Path | None:
@@ -154,14 +156,14 @@ def _hinge(element: xml.Element, places: dict[int, int]) -> Hinge:
         kind=kind,
         parent=element.need("parent").text_of("link"),
         child=element.need("child").text_of("link"),
-        placement=urdf.origin_of(element),
+        placement=origin_of(element),
         axis=np.array((axis or element).vector("xyz", (1.0, 0.0, 0.0))),
         limits=(bounds.get("lower", 0.0), bounds.get("upper", 0.0)) if limited else None,
         effort=bounds.get("effort"),
         velocity=bounds.get("velocity"),
         viscous=dynamics.number("damping", 0.0) if dynamics else 0.0,
         coulomb=dynamics.number("friction", 0.0) if dynamics else 0.0,
-        mimic=(mimic.text_of("joint"), mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)) if mimic else None,
+        mimic=Mimic.of(mimic) if mimic else None,
         marks={child.tag: places[id(child)] for child in (axis, limit) if child is not None},
         line=element.line,
     )

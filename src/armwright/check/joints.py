@@ -33,7 +33,7 @@ def _swapped(written: Written, hinge: Hinge) -> tuple[Edit, ...]:
         return ()
     place, (high, low) = hinge.marks["limit"], hinge.limits
     if written.format == "toml":
-        return (Edit(place, "limits", repr([low, high])),)
+        return (Edit(place, "limits", written.said([low, high], "rad" if hinge.turns else "m")),)
     return Edit(place, "lower", repr(low)), Edit(place, "upper", repr(high))
 
 

@@ -41,8 +41,11 @@ def evaluated(f: Callable[..., object], robot: Description, *arrays: Array) -> A
 
 
 def bare(robot: AnyRobot) -> AnyRobot:
-    """Without friction and rotors, which other programs have in other forms or not at all."""
-    return robot.each_joint(lambda joint: replace(joint, viscous=0.0, coulomb=0.0, rotor_inertia=0.0))
+    """Without friction, rotors, springs and compensation, which other programs have in other forms or not at all."""
+    weighing = replace(robot, links=tuple(replace(link, compensated_mass=0.0) for link in robot.links))
+    return weighing.each_joint(
+        lambda joint: replace(joint, viscous=0.0, coulomb=0.0, rotor_inertia=0.0, spring_stiffness=0.0, spring_curve=())
+    )
 
 
 def difference(got: Array, expected: Array, least: float = 0.0) -> float:

@@ -16,7 +16,7 @@ from armwright.check.numbers import STATES, bare, difference, evaluate, states
 from armwright.check.report import Proof
 from armwright.errors import ArmwrightError, SimulationError, UnreachableError
 from armwright.formulations import default_for, formulations
-from armwright.formulations.parts.coordinates import positions, rates
+from armwright.formulations.parts.coordinates import placed, positions, rates
 from armwright.model.loop import apart
 from armwright.robot import Robot
 from armwright.simulation import simulate
@@ -134,8 +134,9 @@ def _conserved(robot: Robot) -> Proof:
 
 def _peers(robot: Robot, peers: Mapping[str, Peer]) -> Iterator[Proof]:
     model, mechanism, state = replace(bare(robot).freed(), loops=()), robot.mechanism(), _states(robot)
+    still = placed(replace(mechanism, loops=()), list(state[0].T))
     q, qd, qdd = (
-        np.stack(np.broadcast_arrays(np.zeros(len(x)), *moved(mechanism, list(x.T)))[1:], axis=-1, dtype=float)
+        np.stack(np.broadcast_arrays(np.zeros(len(x)), *moved(still, list(x.T)))[1:], axis=-1, dtype=float)
         for moved, x in zip((positions, rates, rates), state, strict=True)
     )
     q = np.insert(q, [ball.rows.stop for ball in robot.balls], 0.0, axis=1)

@@ -25,7 +25,7 @@ KINDS = RULED | {
     "missing limits": "a joint without limits where the format wants them",
     "parallel axis twice": "a tensor from which the parallel-axis term was taken once too often",
     "turned tensor": "a body stretched across its link, not along it",
-    "visuals": "shapes that cannot be read, or meshes outside of the model's folder",
+    "visuals": "shapes or materials that cannot be read or count twice, or meshes outside of the model's folder",
     "held back": "a joint that goes less far than its own limits say, because of one that follows it",
     "locked": "a joint beside the chain that stands locked",
     "tip": "other links that the chain could end in",
@@ -48,7 +48,8 @@ class Edit:
 class Finding:
     """One thing that is wrong or odd, and the edits that repair it where that needs no guess.
 
-    `about` are the links and joints that a finding about more than one of them concerns.
+    `about` are the links and joints that a finding about more than one of them concerns; `by_length` says that a tensor
+    was judged by the size of its link.
     """
 
     severity: str
@@ -58,11 +59,14 @@ class Finding:
     line: int | None = None
     edits: tuple[Edit, ...] = ()
     about: tuple[str, ...] = ()
+    by_length: bool = False
 
     @classmethod
     def of(cls, problem: Problem, line: int | None = None, edits: tuple[Edit, ...] = ()) -> Finding:
         """What a rule of the book found, at its line."""
-        return cls(problem.severity, problem.kind, problem.where, problem.text, line, edits, problem.about)
+        return cls(
+            problem.severity, problem.kind, problem.where, problem.text, line, edits, problem.about, problem.by_length
+        )
 
     @property
     def fixable(self) -> bool:

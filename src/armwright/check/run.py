@@ -6,6 +6,7 @@ import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -19,13 +20,13 @@ from armwright.check.proofs import Peer, prove
 from armwright.check.report import KINDS, Finding, Proof, Report, softened
 from armwright.check.whole import whole_findings
 from armwright.check.written import Written
-from armwright.errors import ArmwrightError, InputError, LockedWarning, ModelError, TipWarning
-from armwright.files import robot_file
+from armwright.errors import ArmwrightError, InputError, LockedWarning, ModelError, TipWarning, VisualWarning
+from armwright.files import missing, robot_file
 from armwright.load import READERS, load, packaged
 from armwright.model import toml, xml
 from armwright.model.tree import few_enough
 from armwright.robot import Robot
-from armwright.rules import RULES, SEVERITIES, AngleFacts, check_accepted, problems
+from armwright.rules import RULES, SEVERITIES, SIZED, AngleFacts, check_accepted, fair, problems
 
 ANGLES = {rule.kind for rule in RULES if rule.about is AngleFacts}
 
@@ -60,12 +61,12 @@ def check(
         "base": base, "tip": tip, "locked": locked or None, "packages": packages, "mappings": mappings,
         "floating": floating,
     }  # fmt: skip
-    found = list(written_findings(written))
+    found = fair(list(written_findings(written)))
     robot, from_loading = _loaded(path, written, chosen, found)
     found += from_loading
     proofs: tuple[Proof, ...] = ()
     if robot is not None:
-        found += _robot_findings(robot, written, found)
+        found = _with_robot(robot, written, found)
         proofs = prove(robot, peers) if prove_it else ()
         failed = (f"it does not hold that {proof.name}: {proof.text}" for proof in proofs if proof.holds is False)
         found += [Finding("error", "not proved", robot.name, text) for text in failed]
@@ -87,6 +88,8 @@ def read(
 ) -> Written:
     """A file as it is written, or the file of a packaged robot."""
     file = _file(path)
+    if wrong := missing(file, f"a robot file that ends in {', '.join(READERS)}"):
+        raise ModelError(wrong)
     suffix = file.suffix.lower()
     if suffix == ".toml":
         return from_toml(robot_file(file, toml.LARGEST), str(path), file.stem)
@@ -159,7 +162,7 @@ def _load(path: str | Path, chosen: dict[str, Any], visuals: bool = True) -> tup
             caught.clear()
             robot = load(path, **chosen, visuals=False)
             found.append(Finding("warning", "visuals", robot.name, str(error)))
-    decided = {LockedWarning: "locked", TipWarning: "tip"}
+    decided = {LockedWarning: "locked", TipWarning: "tip", VisualWarning: "visuals"}
     for warning in caught:
         if warning.category in decided:
             text = str(warning.message).removeprefix(f"{robot.name}: ")
@@ -167,15 +170,31 @@ def _load(path: str | Path, chosen: dict[str, Any], visuals: bool = True) -> tup
     return robot, found
 
 
-def _robot_findings(robot: Robot, written: Written, found: Sequence[Finding]) -> list[Finding]:
-    """What the rules say of the robot that was loaded, at the line of the link it is about.
+def _with_robot(robot: Robot, written: Written, found: Sequence[Finding]) -> list[Finding]:
+    """The findings of the file, and what the rules say of the robot that was loaded, at the line of its link.
 
-    An angle may be in another row than it was written in; where such are found in the file, that is enough.
+    What both say is said with the numbers of the robot, as `load` and `show` say it. What is welded to a link speaks
+    for itself. An angle may be in another row than it was written in; where such are found in the file, that is enough.
     """
     lines = {body.name: body.line for body in written.bodies}
     said = {finding.kind for finding in found} & ANGLES
-    more = (Finding.of(problem, lines.get(problem.where)) for problem in problems(robot) if problem.kind not in said)
-    return _merged(found, (*more, *follower_findings(robot, written)))
+    named = {*(link.name for link in robot.links), *(row.name for row in robot.rows)}
+    groups = written.groups
+    inner = [f.where for f in found if f.kind in SIZED and f.where in groups and f.where not in named]
+    welded = {groups[where] for where in inner}
+    more = {
+        (p.kind, p.where): Finding.of(p, lines.get(p.where))
+        for p in reversed(problems(robot))
+        if p.kind not in said and not (p.kind in SIZED and groups.get(p.where) in welded)
+    }
+    better = [
+        replace(f, severity=one.severity, text=one.text, by_length=one.by_length)
+        if f.kind in SIZED and (one := more.get((f.kind, f.where)))
+        else f
+        for f in found
+    ]
+    others = (*reversed(more.values()), *follower_findings(robot, written))
+    return fair([*better, *_merged(better, others)])
 
 
 def _merged(found: Sequence[Finding], more: Iterable[Finding]) -> list[Finding]:

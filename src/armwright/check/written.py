@@ -7,9 +7,10 @@ in the file, so that a finding can name its line and a repair can replace it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from armwright.check.extents import Hull, Part, Skin
 from armwright.model.description import Triple
 from armwright.model.tree import TreeJoint
 from armwright.rules import AngleFacts, BodyFacts, JointFacts, RobotFacts
+from armwright.rules.bodies import astray
 from armwright.rules.facts import minor
 
 NOWHERE = -1
@@ -135,7 +137,8 @@ class DHRow:
 class Written:
     """A whole file. `format` is "urdf", "toml" or "mjcf"; `data` is the text that can be repaired.
 
-    `packages` is where the user says that packages are, for meshes.
+    `packages` is where the user says that packages are, for meshes. A file with `own_units` has numbers in other units
+    than SI.
     """
 
     file: str
@@ -150,7 +153,26 @@ class Written:
     rows: tuple[DHRow, ...] = ()
     accept: tuple[str, ...] = ()
     data: bytes = b""
+    own_units: bool = False
     packages: Mapping[str, str | Path] = field(default_factory=dict)
+
+    def said(self, value: Any, unit: str) -> str:
+        """Numbers in SI as TOML has them: with their unit where those of the file are in others."""
+        if isinstance(value, (list, tuple)):
+            return f"[{', '.join(self.said(one, unit) for one in value)}]"
+        return f'"{value!r} {unit}"' if self.own_units else repr(value)
+
+    @cached_property
+    def groups(self) -> dict[str, str]:
+        """The links that are welded together, and the fixed joints between them, by the first link of each group."""
+        parents = {hinge.child: hinge.parent for hinge in self.hinges if hinge.kind == "fixed"}
+        found: dict[str, str] = {}
+        for body in self.bodies:
+            way = [body.name]
+            while way[-1] in parents and way[-1] not in found and len(way) <= len(parents):
+                way.append(parents[way[-1]])
+            found |= dict.fromkeys(way, found.get(way[-1], way[-1]))
+        return found | {hinge.name: found.get(hinge.child, "") for hinge in self.hinges if hinge.kind == "fixed"}
 
     @cached_property
     def mass(self) -> float:
@@ -179,14 +201,11 @@ class Written:
         Of a table all links are on the chain, whose sizes are better known when it is loaded.
         """
         tree = self.format != "toml"
-        least = max(body.length, 2 * float(np.linalg.norm(body.com)), 0.5 * self.segment) if tree else 0.0
         low, high = body.points.min(axis=0), body.points.max(axis=0)
-        return BodyFacts(
+        facts = BodyFacts(
             name=body.name,
             mass=body.mass,
             inertia=body.inertia,
-            least=least,
-            most=least if body.length else max(least, body.stem),
             length=max(body.length, self.segment),
             off=float(np.linalg.norm(np.maximum(0, np.maximum(low - body.com, body.com - high)))),
             spin=body.spin,
@@ -194,6 +213,11 @@ class Written:
             moves=body.moves,
             minor=self.minor(body) or body.welded,
         )
+        if not tree:
+            return facts
+        across = 0.0 if astray(facts) else 2 * float(np.linalg.norm(body.com))
+        least = max(body.length, across, 0.5 * self.segment)
+        return replace(facts, least=least, most=least if body.length else max(least, body.stem))
 
     def minor(self, body: Body) -> bool:
         """Whether a body hardly matters: it does not move, or weighs less than a hundredth of what does."""

@@ -11,6 +11,7 @@ from typer.main import get_command
 
 import armwright as aw
 from armwright.cli.terminal import print_anywhere
+from armwright.cli.typed import check_typed, explain
 from armwright.interrupts import deferred
 
 COMMANDS = {
@@ -98,13 +99,28 @@ class Later(TyperCommand):
 
     def make_context(self, *given: Any, **extra: Any) -> Any:
         """The context of the command itself, with which whoever calls goes on."""
+        words = [str(word) for word in (given[1] if len(given) > 1 else extra.get("args") or [])]
+        self._check(words, **extra)
         room, function = COMMANDS[str(self.name)][0].split(".")
         with deferred():
             runner = getattr(import_module(f"armwright.cli.{room}"), function)
             as_command = import_module("armwright.cli.command").as_command
         alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
         alone.command(self.name)(as_command(runner))
-        return get_command(alone).make_context(*given, **extra)
+        try:
+            return get_command(alone).make_context(*given, **extra)
+        except typer.BadParameter as error:
+            explain(error, words)
+            raise
+
+    def _check(self, words: list[str], **extra: Any) -> None:
+        """Tell numbers that were torn apart before anything takes them for something else."""
+        if extra.get("resilient_parsing"):
+            return
+        from armwright.cli.output import reporting_errors  # noqa: PLC0415  (the list of commands does without)
+
+        with reporting_errors():
+            check_typed(str(self.name), words)
 
 
 class Commands(TyperGroup):

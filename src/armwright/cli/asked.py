@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
@@ -15,25 +14,22 @@ import numpy as np
 import typer
 
 from armwright.cli.command import RobotOptions, names_beginning, numbers_of, seen_robot_of
-from armwright.cli.output import page_name, report
+from armwright.cli.motion_choice import MotionFlags, choose
+from armwright.cli.pages import load_name, mark, page_path
+from armwright.cli.scenario_tables import at_the_limits, changed, written
+from armwright.cli.typed import is_number
 from armwright.errors import InputError
-from armwright.integrate import STIFF, methods
-from armwright.names import shown
+from armwright.integrate import methods
+from armwright.load import packaged
 from armwright.robot import Robot
 from armwright.scenario import Scenario, is_scenario, made, read_data, scenarios_in
-from armwright.scenario.laws import BESIDE
 from armwright.scenario.parse import MOVING, merged
-from armwright.scenario.picking import FALL, home, lasting, picked_and_placed
-from armwright.simulation.plan import CHOSEN, honoured_by
-from armwright.simulation.sticking import method_for
+from armwright.simulation.plan import OTHERS
 from armwright.torque import LAWS
-from armwright.trajectory import quintic
 
 DATA = (".csv", ".parquet")
 ROBOTS = (".urdf", ".xacro", ".xml")
 PANEL = "In place of what the scenario says"
-REACHED = 1.0
-"""Seconds for a motion to a position, at least."""
 
 Listed: TypeAlias = Annotated[
     list[Path] | None,
@@ -60,7 +56,7 @@ Integrator: TypeAlias = Annotated[
     typer.Option(
         help="dop853, rk4, radau, ...",
         rich_help_panel=PANEL,
-        autocompletion=names_beginning(lambda: [*methods(), *STIFF]),
+        autocompletion=names_beginning(lambda: [*methods(), *OTHERS]),
     ),
 ]
 Rtol: TypeAlias = Annotated[float | None, typer.Option(help="Error allowed per step.", rich_help_panel=PANEL)]
@@ -71,6 +67,31 @@ SomeStops: TypeAlias = Annotated[
 Further: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Any other key: torque.kp=50. Repeat.", rich_help_panel=PANEL),
+]
+Fastest: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--fastest",
+        help="The same path as fast as torque and speed allow (docs/time_optimal.md).",
+        rich_help_panel=PANEL,
+    ),
+]
+MostPayload: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--most-payload",
+        help="Find the heaviest payload the robot can hold along the motion, and the joint that gives out first.",
+        rich_help_panel=PANEL,
+    ),
+]
+PayloadAt: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--payload-at",
+        metavar="X,Y,Z",
+        help="Its centre in the tool frame, m; and its inertia per kg, m^2: xx, yy, zz, xy, xz, yz.",
+        rich_help_panel=PANEL,
+    ),
 ]
 Motion: TypeAlias = Annotated[
     Path | None, typer.Option(help="A .csv or .parquet file to move along: t, q1.., if known qd1.., qdd1..")
@@ -97,6 +118,9 @@ class Flags:
     step: float | None = None
     stops: bool | None = None
     further: Sequence[str] = ()
+    fastest: bool = False
+    most_payload: bool = False
+    payload_at: str | None = None
 
     @property
     def changes(self) -> dict[str, Any]:
@@ -132,6 +156,24 @@ def _setting(entry: str) -> dict[str, Any]:
     raise InputError(f"--set {entry}: expected a key of a scenario, such as torque.kp")
 
 
+def _check_scenario(path: Path, robot: str) -> None:
+    """Raise an error for what stands in the place of a scenario and is none."""
+    expected = "a scenario, a .toml file (docs/simulation.md)"
+    if is_number(str(path)):
+        raise InputError(
+            f"{path}: a number in the place of {expected}; the numbers of an option stand together, with commas "
+            "between: --payload 3,0,0,0.1"
+        )
+    if str(path) in packaged() or path.suffix in ROBOTS:
+        raise InputError(f"{path}: a second robot beside {robot}, in the place of {expected}; run one robot at a time")
+    if path.suffix in DATA:
+        raise InputError(f"{path}: a table in the place of {expected}; a motion in a table is --motion {path}")
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; expected {expected}, or a folder of these in the place of the robot")
+    if path.suffix != ".toml":
+        raise InputError(f"{path}: expected {expected}")
+
+
 @dataclass(frozen=True)
 class Asked:
     """What is to be run, and what is to be written of it: a page, and the data that `armwright identify` reads."""
@@ -145,8 +187,26 @@ class Asked:
     noise: float
     seed: int
     json: bool
+    ending: str = ".html"
+    reserve: float = 0.0
+    whose: dict[Path, str] = field(default_factory=dict)
+    """What tells the robot of a page whose name was chosen."""
 
     def __post_init__(self) -> None:
+        if self.flags.fastest and (self.flags.duration is not None or self.flags.most_payload):
+            other, why = (
+                ("--duration", "finds the duration")
+                if self.flags.duration
+                else (
+                    "--most-payload",
+                    "takes all of the torque, which leaves none for a payload; it goes with --payload",
+                )
+            )
+            raise InputError(f"--fastest and {other}: --fastest {why}; leave one of them out")
+        if self.flags.payload_at is not None and not self.flags.most_payload:
+            raise InputError("--payload-at is the centre of the payload of --most-payload; expected that as well")
+        for path in self.scenarios:
+            _check_scenario(path, self.robot.name)
         if self.scenarios and self.motion is not None:
             raise InputError(
                 '--motion and a scenario both say how to move; write [trajectory] type = "sampled", file = '
@@ -195,18 +255,21 @@ class Asked:
         for file in files:
             name = None if len(files) == 1 and not alone else file.stem
             plan = self._of_file(file, arm)
-            yield plan, self._page(name or plan.robot.name, len(files) > 1)
+            yield plan, self._page(name or plan.robot.name, plan.robot, len(files) > 1, file)
         if arm is not None and not files:
-            yield self._without_file(arm), self._page(arm.name, False)
+            yield self._without_file(arm), self._page(arm.name, arm, False)
 
-    def _page(self, name: str, folder: bool) -> Path:
-        given = self.page
-        if folder and given:
-            return given / page_name(None, name, ".html")
+    def _page(self, name: str, arm: Robot, folder: bool, scenario: Path | None = None) -> Path:
+        """Where the page of a run goes; `name` is that of a scenario, which otherwise has that of the robot."""
+        given, whose = self.page, mark(arm, scenario)
         for flag, path in (("--output", given), ("--data", self.data)):
-            if path is not None and not path.absolute().parent.is_dir():
+            if path is not None and not (folder and path is given) and not path.absolute().parent.is_dir():
                 raise InputError(f"{flag} {path}: there is no folder {path.parent}; make it first")
-        return page_name(given, name, ".html")
+        held = "" if scenario is not None and not self.robot.payload else load_name(arm)
+        sought = "_most_payload" if self.flags.most_payload else ""
+        path = page_path(given, f"{name}{held}{sought}", self.ending, whose, folder=folder)
+        self.whose[path] = whose
+        return path
 
     def _of_file(self, file: Path, arm: Robot | None) -> Scenario:
         """A scenario with what flags say in its place."""
@@ -214,121 +277,22 @@ class Asked:
         changes = self.flags.changes
         held = [name for name in ("payload", "gravity") if getattr(self.robot, name)]
         said = {key: x for key, x in data.items() if key not in held}
-        alone = not set(MOVING) & set(data) and bool(set(MOVING) & set(changes))
-        changed = said if alone else _changed(said, changes)
+        still = not set(MOVING) & set(data)
+        alone = still and bool(set(MOVING) & set(changes) or self.flags.fastest or self.flags.most_payload)
+        if self.flags.fastest and not still:
+            said, changes = at_the_limits(said, changes, self.reserve)
+        whole = said if alone else changed(said, changes)
         if arm is None:
-            arm = self.robot.changed(made(changed, None, str(file), file.parent).robot)
+            arm = self.robot.changed(made(whole, None, str(file), file.parent).robot)
         if alone:  # it changes the robot, and flags say how that moves
             return self._without_file(made(said, arm, str(file), file.parent).robot, said)
-        return made(changed, arm, str(file), file.parent, text if changed == data else written(changed))
+        return made(whole, arm, str(file), file.parent, text if whole == data else written(whole))
 
     def _without_file(self, arm: Robot, said: Mapping[str, Any] | None = None) -> Scenario:
         """What flags say, and a file that says nothing of a motion."""
-        changes = self.flags.changes
-        text, data = self._motion(arm, changes)
-        changed = _changed({**data, **(said or {})}, changes)
-        return made(changed, arm, str(self.motion or arm.name), text=text if changed == data else written(changed))
-
-    def _motion(self, arm: Robot, changes: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Computed torque along the motion of a file, or to a position, or a pick-and-place motion.
-
-        It comes as a text, if it is one, and as tables; of `changes` what it has in it is taken out.
-        """
-        if "phase" in changes or "type" in _table(changes, "trajectory"):
-            return "", {}
-        seconds, flags = _seconds(changes), (("--from", self.flags.begin), ("--to", self.flags.end))
-        begin, end = (_position(arm, flag, text) for flag, text in flags)
-        begin = _table(changes, "trajectory").get("from", begin)
-        law = LAWS.get(name) if isinstance(name := _table(changes, "torque").get("law"), str) else None
-        falls = law is not None and not law.follows
-        if falls and (self.motion is not None or self.flags.end is not None):
-            flag = "--motion" if self.motion is not None else "--to"
-            raise InputError(f"{flag}: the law {name!r} follows no motion; leave one of them out")
-        if self.motion is not None:
-            return "", {"trajectory": {"type": "sampled", "file": str(self.motion.absolute())}}
-        if end is not None:
-            ends = [home(arm) if begin is None else begin, end]
-            lasts = seconds or lasting(arm, quintic([0.0, REACHED], ends))
-            for key in ("duration", "trajectory"):
-                changes.pop(key, None)
-            return "", {"trajectory": {"type": "quintic", "times": [0.0, lasts], "points": ends}}
-        if falls:
-            changes.pop("trajectory", None)
-            q0 = home(arm) if begin is None else begin
-            chosen = {"method": method_for(arm, np.array(q0), seconds or FALL)}
-            how = {} if "integrator" in changes else {"integrator": chosen}
-            return "", {"duration": FALL, "q0": q0, **how}
-        if begin is not None and not arm.balls:
-            raise InputError("--from says where a motion begins; expected --to as well, or --law free")
-        changes.pop("duration", None)
-        text = picked_and_placed(arm, seconds)
-        return text, tomllib.loads(text)
-
-
-def _table(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """A table of a scenario; an empty one where there is none, or something else."""
-    found = data.get(name)
-    return found if isinstance(found, Mapping) else {}
-
-
-def _seconds(changes: Mapping[str, Any]) -> float | None:
-    """The duration that is asked for."""
-    given = changes.get("duration")
-    if given is not None and (isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 < given < np.inf):
-        raise InputError(f"duration = {given!r}: expected seconds, above zero")
-    return given
-
-
-def _position(arm: Robot, flag: str, text: str | None) -> list[float] | None:
-    """A position as it is typed, one number for each joint; what looks like degrees is asked about."""
-    if text is None:
-        return None
-    q = numbers_of(flag, text)
-    if len(q) != arm.nq:
-        names = ", ".join(shown(joint.name) for joint in arm.joints)
-        raise InputError(f"{flag} {text}: {len(q)} numbers; expected {arm.nq}, as {arm.name} has {names}")
-    for joint, x in zip(arm.joints, q, strict=False):
-        low, high = joint.limits or (-2 * math.tau, 2 * math.tau)
-        if not (joint.prismatic or arm.balls) and not low <= x <= high and low <= math.radians(x) <= high < abs(x) / 2:
-            there = f"{shown(joint.name)} at {x:g} rad is far beyond {low:.4g} to {high:.4g}"
-            report(
-                "warning", "yellow", f"{flag}: {there}; are these degrees? {x:g} degrees are {math.radians(x):.4g} rad"
-            )
-            break
-    return q
-
-
-def _changed(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """A scenario with some keys changed; another law has none of the numbers of the one before, and another
-    integrator those that have a meaning for it."""
-    kept, old, new = dict(data), _table(data, "torque"), _table(changes, "torque")
-    if "law" in new and new["law"] != old.get("law"):
-        kept["torque"] = {key: x for key, x in old.items() if key in BESIDE}
-    if new := _table(changes, "integrator"):
-        kept["integrator"] = _stepped(_table(data, "integrator"), new)
-    return merged(kept, changes)
-
-
-def _stepped(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """What was said of an integrator, as far as it goes with what is said now."""
-    chosen = set(new) & set(CHOSEN)
-    stepped = "step" in new or ("step" in old and not chosen)
-    known = honoured_by(str(new.get("method", old.get("method", "dop853"))), stepped)
-    return {key: x for key, x in old.items() if key == "method" or key in known}
-
-
-def written(data: Mapping[str, Any]) -> str:
-    """A scenario as a file would say it: numbers and texts first, then tables."""
-    lines = [f"{key} = {_value(x)}" for key, x in data.items() if not isinstance(x, Mapping) or key == "payload"]
-    for key, table in data.items():
-        if isinstance(table, Mapping) and key != "payload":
-            lines += ["", f"[{key}]", *(f"{name} = {_value(x)}" for name, x in table.items())]
-    return "\n".join(lines) + "\n"
-
-
-def _value(x: Any) -> str:
-    if isinstance(x, Mapping):
-        return "{" + ", ".join(f"{key} = {_value(entry)}" for key, entry in x.items()) + "}"
-    if isinstance(x, (list, tuple)):
-        return "[" + ", ".join(map(_value, x)) + "]"
-    return json.dumps(x)
+        flags = self.flags
+        how = MotionFlags(flags.begin, flags.end, self.motion, flags.fastest, flags.most_payload, self.reserve)
+        choice = choose(arm, how, flags.changes)
+        whole = changed({**choice.tables, **(said or {})}, choice.changes)
+        text = choice.text if choice.text and whole == choice.tables else written(whole)
+        return replace(made(whole, arm, str(self.motion or arm.name), text=text), pace=choice.told)

@@ -53,6 +53,6 @@ def print_bench(arm: Robot, batch: int = BATCH, rounds: int = ROUNDS, json: bool
 
 
 def _processor() -> str:
-    import llvmlite.binding  # noqa: PLC0415
+    from armwright.backends.llvm.target import target  # noqa: PLC0415
 
-    return f"{llvmlite.binding.get_host_cpu_name()}, {platform.system()}"
+    return f"{target()}, {platform.system()}"

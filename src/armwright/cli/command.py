@@ -18,6 +18,7 @@ from typing import Annotated, Any, TypeAlias, get_args, get_type_hints
 import typer
 
 from armwright.cli.output import report, reporting_errors
+from armwright.cli.typed import is_number, listed
 from armwright.errors import InputError, ModelError
 from armwright.load import load, packaged
 from armwright.names import shown
@@ -126,16 +127,18 @@ def _ask_of_fingers(link: str, joint: str) -> None:
 
 def _body(text: str) -> tuple[float, list[float], list[float]]:
     """One payload as it is typed."""
-    try:
-        numbers = numbers_of("--payload", text)
-    except InputError:
-        numbers = []
+    numbers = numbers_of("--payload", text)
     if len(numbers) not in PAYLOADS:
         raise InputError(
-            f"--payload {text}: expected a mass in kg, such as --payload 2.5; with its centre in the tool frame, "
-            "--payload 2.5,0,0,0.1; and with its inertia too, xx, yy, zz, xy, xz, yz after these"
+            f"--payload {text}: got {len(numbers)} numbers; expected a mass in kg, such as --payload 2.5 (a decimal "
+            "point); with its centre in the tool frame, --payload 2.5,0,0,0.1; and with its inertia too, xx, yy, zz, "
+            "xy, xz, yz after these"
         )
     return numbers[0], numbers[1:4] or [0.0] * 3, numbers[4:] or [0.0] * 6
+
+
+EXAMPLES = {"--payload": "--payload 2.5 or --payload 2.5,0,0,0.1", "--gravity": "--gravity 0,0,-1.62"}
+"""Of options that take numbers."""
 
 
 def numbers_of(flag: str, text: str) -> list[float]:
@@ -143,7 +146,15 @@ def numbers_of(flag: str, text: str) -> list[float]:
     try:
         return [float(x) for x in text.split(",")]
     except ValueError:
-        raise InputError(f"{flag} {text}: expected numbers with commas between, such as {flag} 0.1,0.2") from None
+        pass
+    if (meant := listed(text)) is not None:
+        raise InputError(f"{flag} {text}: expected commas and no spaces between the numbers: {flag} {meant}")
+    odd = next((x for x in text.split(",") if not is_number(x)), text)
+    example = EXAMPLES.get(flag, f"{flag} 0.1,0.2")
+    raise InputError(
+        f"{flag} {text}: {odd.strip()!r} is not a number; expected {example}: numbers in SI units (kg, m, rad), "
+        "without the unit, with commas between"
+    )
 
 
 def names_beginning(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:

@@ -10,6 +10,7 @@ import typer
 
 from armwright.cli.command import AS_JSON, NamedRobot, robot_of
 from armwright.cli.output import show_json, show_rows, told, working
+from armwright.errors import InputError
 from armwright.export import EXPORTS, identifier
 from armwright.export.exporting import form_of, kept, wanted
 from armwright.export.notes import digest
@@ -36,16 +37,19 @@ def run_export(
         list[str] | None, typer.Option(metavar="NAMES", help="tip_wrench and link_wrenches, as arguments.")
     ] = None,
     single: Annotated[bool, typer.Option("--float", help="Single precision.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that are no earlier export.")] = False,
     json: AS_JSON = False,
 ) -> None:
     """Write a robot's functions as code for another program, with a self-test where it can be run."""
     dtype = "float32" if single else "float64"
     form, arm = form_of(to, dtype), robot_of(robot)
     folder = output or Path(identifier(arm.name))
+    if output is None and folder.is_symlink():
+        raise InputError(f"{folder} is a link; expected a folder, so name the one you mean with -o")
     with working(f"writing {arm.name}"):
         named = form.functions if functions is None else _split(functions)
         asked = wanted(arm, named, dtype, _split(vary), _split(wrenches))
-        paths = kept(folder, form.files(asked))
+        paths = kept(folder, form.files(asked), force)
     if json:
         written = {name: _as_data(program) for name, program in asked.written.items()}
         show_json({"robot": arm.name, "digest": digest(arm), "to": to, "files": paths, "functions": written})

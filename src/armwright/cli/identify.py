@@ -13,11 +13,13 @@ import numpy as np
 import typer
 
 from armwright.cli.command import AS_JSON, NamedRobot, robot_of
-from armwright.cli.output import console, escape, page_name, show_json, show_rows, told, working
+from armwright.cli.output import console, escape, naming, page_name, show_json, show_rows, told, working
+from armwright.cli.pages import load_name, place
 from armwright.errors import InputError, ModelWarning
 from armwright.identify import Identification, base_parameters, condition, estimate, excitation
-from armwright.identify.data import per_joint, write_csv
-from armwright.identify.page import HEADS, residual_rows, summary
+from armwright.identify.data import per_joint, read, write_csv
+from armwright.identify.page import HEADS, VALIDATION_HEADS, residual_rows, summary, validation_rows
+from armwright.identify.validation import WORSE, Validation
 from armwright.names import shown, tidy
 from armwright.robot import Robot
 
@@ -51,7 +53,9 @@ def run_excitation(
         motion = excitation(arm, period=period, velocity=most, acceleration=acceleration, seed=seed)
     t = np.linspace(motion.start, motion.end, math.ceil(motion.duration / every - 1e-9) + 1)
     q, qd, qdd = motion(t)
-    path = write_csv(page_name(output, arm.name, "_motion.csv"), {"t": t, **per_joint(q=q, qd=qd, qdd=qdd)})
+    path = write_csv(
+        page_name(output, f"{arm.name}{load_name(arm)}", "_motion.csv"), {"t": t, **per_joint(q=q, qd=qd, qdd=qdd)}
+    )
     found: dict[str, Any] = {
         "robot": arm.name,
         "seconds": t[-1],
@@ -89,24 +93,44 @@ def run_identification(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write the page.")] = None,
     write: Annotated[Path | None, typer.Option(help="A .toml, .urdf or .xml file for the robot found.")] = None,
     cutoff: Annotated[float | None, typer.Option(help="Hz, of the filter if derivatives are not in the data.")] = None,
+    validate: Annotated[
+        Path | None, typer.Option(help="Data of another motion, on which the parameters found are tried.")
+    ] = None,
     json: AS_JSON = False,
 ) -> bool:
     """Find the parameters of a robot in measured torques, with standard deviations."""
     arm = robot_of(robot)
+    others = None
+    if validate is not None:
+        with naming("--validate"):
+            others = read(validate, arm.n, cutoff, arm.nq)
     if write is not None and write.suffix not in WRITERS:
         raise InputError(f"--write {write}: expected a name that ends in {', '.join(WRITERS)}")
     with working(f"identifying {arm.name}"):
         found = estimate(arm, data, cutoff=cutoff)
-    path = found.to_html(page_name(output, arm.name, "_identified.html"))
+    tried = None
+    if others is not None:
+        with naming("--validate"), working(f"validating {arm.name}"):
+            tried = found.validate(others)
+    where = place(output, arm, "_identified.html")
+    found.to_html(where.path, tried)
+    path = where.mark()
     good = _warn_of_residuals(found)
+    if tried is not None:
+        good &= _warn_of_validation(tried)
     written = write if good else None
     if written is not None:
         source = f"Identified from {data.name} ({len(found.data)} samples), beginning with:\n{arm.source.strip()}\n"
         WRITERS[written.suffix](replace(found.robot, source=source), written)
     if json:
-        show_json({**_as_data(found), "ok": good, "page": path, "robot_file": written})
+        validation = {} if tried is None else {"validation": _validated(tried)}
+        show_json({**_as_data(found), **validation, "ok": good, "page": path, "robot_file": written})
         return good
     _show(found)
+    if tried is not None:
+        console().print()
+        title = f"On {len(tried.data)} samples of {escape(validate)}, which did not go into it"
+        show_rows([VALIDATION_HEADS, *validation_rows(tried, arm)], title)
     told(path, "parameters, residuals and torques")
     if written is not None:
         told(written, "the robot with these parameters")
@@ -135,6 +159,33 @@ def _warn_of_residuals(found: Identification) -> bool:
         f"the model leaves more than {SUSPICIOUS:.0%} of the torque of {joints} unexplained. Look for angles in "
         "degrees, torques of the motor instead of the joint, a sign that is turned, columns in another order, data of "
         f"another robot; or for much noise, where the correlation of neighbours is near 0.{verdict}",
+        ModelWarning,
+        stacklevel=2,
+    )
+    return good
+
+
+def _validated(tried: Validation) -> list[dict[str, Any]]:
+    """The residuals on other data as numbers, with those of the fit and of the robot as described."""
+    rows = zip(tried.residuals, tried.fitted, tried.described, strict=True)
+    return [
+        {**asdict(here), "relative_of_fit": there.relative, "relative_as_described": before.relative}
+        for here, there, before in rows
+    ]
+
+
+def _warn_of_validation(tried: Validation) -> bool:
+    """Say of which joints the parameters leave much on other data; False if no model at all would be nearer."""
+    left = [r for r in tried.residuals if r.joint in tried.worse and r.relative > SUSPICIOUS]
+    if not left:
+        return True
+    joints = ", ".join(f"{shown(r.joint)} ({r.relative:.0%})" for r in left)
+    good = all(r.relative <= 1 for r in left)
+    verdict = "" if good else " A model without any torque would be nearer, so no robot is written."
+    warnings.warn(
+        f"on the data to validate with, the model leaves more than {SUSPICIOUS:.0%} of the torque of {joints}, and "
+        f"more than {WORSE:g} times what it leaves of those of the fit. Look for another payload, another robot, other "
+        f"friction, or too few rows in the fit.{verdict}",
         ModelWarning,
         stacklevel=2,
     )

@@ -21,12 +21,20 @@ from armwright.trajectory.line import rotation_vector
 
 def list_robots(json: AS_JSON = False) -> None:
     """List the packaged robots."""
-    arms = {name: aw.load(name) for name in aw.robots()}
+    arms, odd = {}, []
+    for name in aw.robots():
+        with warnings.catch_warnings(record=True) as told:  # in a line below
+            warnings.simplefilter("always")
+            arms[name] = aw.load(name)
+        odd += [name] if told else []
     rows = [(name, arm.joint_types, arm.source.strip().split("\n")[0]) for name, arm in arms.items()]
     if json:
         show_json([dict(zip(("robot", "joints", "source"), row, strict=True)) for row in rows])
-    else:
-        show_rows([("robot", "joints", "source"), *rows])
+        return
+    show_rows([("robot", "joints", "source"), *rows])
+    if odd:
+        line = f"Packaged as published, with numbers that look wrong: {', '.join(odd)}. armwright show NAME says which."
+        console().print(escape(line), style="dim", soft_wrap=True)
 
 
 def show_robot(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import tomllib
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,9 +17,21 @@ import typer
 from armwright.cli import asked
 from armwright.cli.asked import Asked, Flags
 from armwright.cli.command import AS_JSON, FILES, PAGE, NamedRobot, RobotOptions, Runner, robot_of, tell_unseen
-from armwright.cli.output import console, escape, page_name, report, show_json, show_rows, told, working, write_page
-from armwright.errors import ArmwrightError, InputError, SimulationError
-from armwright.identify import Measurement
+from armwright.cli.output import (
+    console,
+    escape,
+    naming,
+    report,
+    show_json,
+    show_rows,
+    told,
+    working,
+)
+from armwright.cli.pages import place, with_mark
+from armwright.cli.payload import Heaviest, asked_for, curve_page, loaded
+from armwright.errors import InfeasibleError, InputError, SimulationError
+from armwright.identify.data import per_joint, write_csv
+from armwright.names import shown
 from armwright.report.page import HEADS, joint_rows, root_mean_square
 from armwright.report.plot import write
 from armwright.rules import problems
@@ -25,14 +39,25 @@ from armwright.scenario import Scenario
 from armwright.simulation import Run
 from armwright.simulation.picture import page
 from armwright.study.work_precision import ACCURACIES, work_precision
+from armwright.trajectory import TimeOptimal
+
+QUANTITY = {"velocity": "speed"}
+"""What the tables call a quantity."""
+
+MOST_HELD = 4
+"""Limits that are named of a time-optimal motion."""
 
 NO_BREAK = "\u00a0"
 SPEEDS, TORQUES = (0, 1, 2, 3, 4), (0, 5, 6, 7, 8, 9, 10)
 """Columns of the table of joints that stand together, so that they fit a terminal."""
 
 
-def _moving(run: Callable[[Asked], bool]) -> Runner:
-    """A command with the options of a motion."""
+RESERVE = 0.01
+"""The part of each limit that `simulate --fastest` leaves to the controller, which also needs torque and speed."""
+
+
+def _moving(run: Callable[[Asked], bool], ending: str, reserve: float) -> Runner:
+    """A command with the options of a motion, what the names of its pages end in, and what --fastest leaves."""
 
     def command(
         robot: Annotated[RobotOptions, f"A packaged robot, {FILES}; or a scenario that names its robot, or a folder."],
@@ -52,34 +77,49 @@ def _moving(run: Callable[[Asked], bool]) -> Runner:
         rtol: asked.Rtol = None,
         step: asked.Step = None,
         stops: asked.SomeStops = None,
+        fastest: asked.Fastest = False,
+        most_payload: asked.MostPayload = False,
+        payload_at: asked.PayloadAt = None,
         further: asked.Further = None,
     ) -> bool:
-        flags = Flags(begin, end, duration, every, law, integrator, rtol, step, stops, further or ())
-        return run(Asked(robot, scenario or (), flags, motion, output, data, noise, seed, json))
+        flags = Flags(
+            *(begin, end, duration, every, law, integrator, rtol, step, stops, further or ()),
+            *(fastest, most_payload, payload_at),
+        )
+        return run(Asked(robot, scenario or (), flags, motion, output, data, noise, seed, json, ending, reserve))
 
     command.__doc__ = run.__doc__
     return command
 
 
-@_moving
-def run_simulation(wanted: Asked) -> bool:
+def _simulation(wanted: Asked) -> bool:
     """Simulate a robot: a table of torques, speeds and power, the audit (exit code 1 if in doubt), and a page."""
     return _each(wanted, _simulated)
 
 
-@_moving
-def run_torques(wanted: Asked) -> bool:
+def _torques(wanted: Asked) -> bool:
     """The torques and powers of a motion, by inverse dynamics along it (exit code 1 if a limit is exceeded)."""
     return _each(wanted, _along)
+
+
+run_simulation = _moving(_simulation, ".html", RESERVE)
+run_torques = _moving(_torques, "_torques.html", 0.0)
 
 
 def _each(wanted: Asked, run: Callable[[Scenario, Path, Asked], tuple[Run, Path]]) -> bool:
     """Run what is asked for, one after the other; whether all of it can be trusted."""
     good, data, several = True, [], len(wanted.files[0]) > 1
-    for plan, path in wanted.plans():
+    for bare, path in wanted.plans():
         with naming(path.stem if several else ""):
+            try:
+                plan, most = loaded(bare, wanted.flags)
+            except InfeasibleError as error:
+                good = False
+                data.append({"robot": bare.robot.name, "most_payload": None, "reason": str(error)})
+                report("too weak", "bold red", str(error))
+                continue
             made, page = run(plan, path, wanted)
-        told = _finish(made, plan, page, wanted)
+        told = _finish(made, plan, page, wanted, most)
         good &= made.audit.trustworthy
         data.append(told)
     if wanted.json:
@@ -99,16 +139,6 @@ def _simulated(plan: Scenario, path: Path, wanted: Asked) -> tuple[Run, Path]:
         raise
     _warn(plan)
     return run, path
-
-
-@contextmanager
-def naming(what: str) -> Iterator[None]:
-    """Say which of several things an error is about."""
-    try:
-        yield
-    except ArmwrightError as error:
-        error.args = (f"{what}: {error}" if what else str(error),)
-        raise
 
 
 IN_TIME = ("integrator", "stops", "event", "q0", "qd0", "start", "smooth")
@@ -133,7 +163,7 @@ def _along(plan: Scenario, path: Path, wanted: Asked) -> tuple[Run, Path]:
     _warn(plan)
     with working(f"torques of {plan.robot.name}"):
         run = plan.torques()
-    return run, path if path == wanted.page else path.with_name(f"{path.stem}_torques.html")
+    return run, path
 
 
 def _warn(plan: Scenario) -> None:
@@ -143,14 +173,23 @@ def _warn(plan: Scenario) -> None:
         report("warning", "yellow", text)
 
 
-def _finish(run: Run, plan: Scenario, path: Path, wanted: Asked) -> dict[str, Any]:
+def _finish(run: Run, plan: Scenario, path: Path, wanted: Asked, most: Heaviest | None) -> dict[str, Any]:
     """Show and write what came out, and say it for programs."""
     if wanted.data is not None:
         _write_data(run, wanted, wanted.data)
-    told_of = _show(run, plan, path, wanted)
+    if most is not None:
+        write(curve_page(path), most.page())
+        if not wanted.json:
+            _print_lines(most.lines())
+            told(curve_page(path), "the most payload over the motion, joint by joint")
+            console().print()
+    told_of = _show(run, plan, path, wanted, most)
+    if most is not None and wanted.json:
+        told_of |= {"most_payload": most.data(), "payload_page": curve_page(path)}
     if wanted.data is not None and not wanted.json:
         noise = f", torques with {wanted.noise:g} of their RMS as noise" if wanted.noise else ""
-        told(wanted.data, f"t, q, qd, qdd, tau in {len(run.t)} rows{noise}")
+        stops = ", stop_torque" if run.stop_torque.size else ""
+        told(wanted.data, f"t, q, qd, qdd, tau{stops} in {len(run.t)} rows{noise}")
     return told_of
 
 
@@ -161,23 +200,30 @@ def _write_data(run: Run, wanted: Asked, path: Path) -> None:
     if path.suffix == ".parquet":
         replace(run, tau=tau).to_parquet(path)
     else:
-        Measurement(run.t, run.q, run.qd, run.qdd, tau).to_csv(path)
+        columns = per_joint(q=run.q, qd=run.qd, qdd=run.qdd, tau=tau, stop_torque=run.stop_torque)
+        write_csv(path, {"t": run.t, **columns})
 
 
-def _show(run: Run, plan: Scenario, path: Path, wanted: Asked) -> dict[str, Any]:
+def _print_lines(lines: Iterable[str]) -> None:
+    for line in lines:
+        console().print(escape(line), highlight=False, soft_wrap=True)
+
+
+def _show(run: Run, plan: Scenario, path: Path, wanted: Asked, most: Heaviest | None = None) -> dict[str, Any]:
     tell_unseen(run.robot)
     made, folders = page(run, run.robot.name, plan.text), wanted.page is not None and wanted.page in path.parents
     if wanted.json:
-        return {**_as_data(run), "page": write(path, made, folders=folders), "data": wanted.data}
+        page_of = _written(path, made, wanted, folders)
+        return {**_as_data(run), **_motion_data(plan), "page": page_of, "data": wanted.data}
     out = console()
     held = f" {run.holding}" if run.holding else ""
     rows, title = _rows(run), f"{escape(run.robot.name)}{held}, {run.t[0]:g} to {run.t[-1]:g} s"
-    for columns in SPEEDS, TORQUES:
-        show_rows([tuple(row[k] for k in columns) for row in rows], title)
+    driven = [rows[0], *(rows[i + 1] for i in run.driven)]
+    for columns, listed in (SPEEDS, rows), (TORQUES, driven):
+        show_rows([tuple(row[k] for k in columns) for row in listed], title)
         title = ""
         out.print()
-    for line in _circumstances(run, plan, wanted):
-        out.print(escape(line), soft_wrap=True)
+    _print_lines(_circumstances(run, plan, wanted, most))
     if run.phases:
         show_rows([PHASES, *(_phase_row(phase) for phase in run.phases)])
         out.print()
@@ -188,27 +234,72 @@ def _show(run: Run, plan: Scenario, path: Path, wanted: Asked) -> dict[str, Any]
     if run.statistics.accepted:
         quick = (run.t[-1] - run.t[0]) / max(run.statistics.seconds, 1e-9)
         out.print(f"{run.settings.get('integrator')}: {run.statistics}, {quick:.3g} times real time", style="dim")
-    write(path, made, folders=folders)
+    _written(path, made, wanted, folders)
     told(path, "curves, audit and a moving picture")
     return {}
 
 
-def _circumstances(run: Run, plan: Scenario, wanted: Asked) -> Iterator[str]:
+def _written(path: Path, text: str, wanted: Asked, folders: bool) -> Path:
+    """Write the page of a run; one whose name was chosen says whose it is."""
+    return write(path, text if path == wanted.page else with_mark(text, wanted.whose[path]), folders=folders)
+
+
+def _circumstances(run: Run, plan: Scenario, wanted: Asked, most: Heaviest | None) -> Iterator[str]:
     """What the numbers depend on besides the robot: what it holds and where, how it moves, and whether it rubs."""
     arm, held = run.robot, run.robot.payload
     if held is not None and arm.tip is not None:
-        parts = [(mass, com) for mass, com, _ in wanted.robot.payloads] or [(held.mass, [*held.com])]
-        listed = ", ".join(f"{mass:g} kg at ({x:g}, {y:g}, {z:g})" for mass, (x, y, z) in parts)
+        parts = [(mass, com) for mass, com, _ in wanted.robot.payloads]
+        if most is not None and math.isfinite(most.found.mass):
+            own = most.found.holder.payload
+            parts = parts or ([] if own is None else [(own.mass, [*own.com])])
+            parts.append((most.found.mass, [*most.found.com]))
+        parts = parts or [(held.mass, [*held.com])]
+        listed = ", ".join(f"{mass:.5g} kg at ({x:g}, {y:g}, {z:g})" for mass, (x, y, z) in parts)
         yield f"holding           {listed} m of the tool on {arm.links[arm.tip].name}"
+        if most is None:
+            yield from asked_for(plan, run)
     if plan.trajectory is not None and plan.kind:
-        given = wanted.files[0] or wanted.motion or "duration" in wanted.flags.changes
-        pace = "" if given else ", by the limits of the joints (--duration says another)"
-        yield f"motion            {plan.kind}, {plan.trajectory.duration:g} s{pace}"
+        yield f"motion            {plan.pace or f'{plan.kind}, {plan.trajectory.duration:.4g} s'}"
+    if isinstance(plan.trajectory, TimeOptimal):
+        yield f"limits            {_reserved(plan)}{plan.trajectory.within}"
+        if plan.trajectory.limiting:
+            yield f"held back by      {_held_back(plan.trajectory)}"
     kinds = [
         word for word, name in (("viscous", "viscous"), ("dry", "coulomb")) if any(getattr(j, name) for j in arm.rows)
     ]
     if kinds:
         yield f"friction          that of the robot's file is included, {' and '.join(kinds)}"
+
+
+def _reserved(plan: Scenario) -> str:
+    """The part of each limit that a time-optimal motion uses, where that is not all of it."""
+    left = tomllib.loads(plan.text).get("trajectory", {}).get("reserve", 0.0)
+    return f"{100 * (1 - left):.4g}% of " if left else ""
+
+
+def _held_back(motion: TimeOptimal) -> str:
+    """Which limits a time-optimal motion is at, and for which part of its time."""
+    spans: dict[str, float] = defaultdict(float)
+    for stretch in motion.limiting:
+        spans[f"{QUANTITY.get(stretch.quantity, stretch.quantity)} of {shown(stretch.name)}"] += (
+            stretch.end - stretch.begin
+        )
+    parts = sorted(spans.items(), key=lambda entry: -entry[1])
+    listed = [f"{what} {span / motion.duration:.0%}" for what, span in parts[:MOST_HELD]]
+    return ", ".join(listed) + (f", {len(parts) - MOST_HELD} others" if len(parts) > MOST_HELD else "") + " of the time"
+
+
+def _motion_data(plan: Scenario) -> dict[str, Any]:
+    """Which motion it was, and within which limits a time-optimal one is."""
+    motion = plan.trajectory
+    if motion is None:
+        return {}
+    told: dict[str, Any] = {"type": plan.kind, "duration": motion.duration, "chosen": plan.pace or None}
+    if isinstance(motion, TimeOptimal):
+        keys = ("joint", "quantity", "from", "to")
+        rows = [dict(zip(keys, (x.name, x.quantity, x.begin, x.end), strict=True)) for x in motion.limiting]
+        told |= {"limits": f"{_reserved(plan)}{motion.within}", "limited_by": rows}
+    return {"motion": told}
 
 
 PHASES = ("phase", "from", "to", "holding", "ended by")
@@ -228,7 +319,8 @@ def _as_data(run: Run) -> dict[str, Any]:
         shares = {"of_torque": use.torque, "of_speed": use.speed, "too_weak": use.too_weak, "too_slow": use.too_slow}
         extent = {"from": q.min(), "to": q.max(), "limits": joint.limits, "peak_power": np.abs(power).max()}
         told = {key: value for key, value in asdict(use).items() if not key.endswith("_rollout")}
-        joints.append({**told, **extent, **means, **shares})
+        stop = {} if run.stops is None else {"stop": {name: x[i] for name, x in run.stops.lists().items()}}
+        joints.append({**told, **extent, **means, **shares, **stop})
     audit = {
         "trustworthy": run.audit.trustworthy,
         "verdict": run.audit.verdict,
@@ -281,15 +373,15 @@ def run_integrators(
     arm = robot_of(robot)
     with working(f"timing integrators on {arm.name}"):
         study = work_precision(arm, duration)
-    path = page_name(output, arm.name, "_integrators.html")
+    path = place(output, arm, "_integrators.html").write(study.page())
     best = [(accuracy, *(study.best(accuracy) or (None, None))) for accuracy in ACCURACIES]
     if json:
         heads = ("error", "method", "seconds")
         rows = [dict(zip(heads, row, strict=True)) for row in best]
-        show_json({"robot": arm.name, "duration": duration, "best": rows, "page": write(path, study.page())})
+        show_json({"robot": arm.name, "duration": duration, "best": rows, "page": path})
         return
     table = [("error allowed", "best method", "microseconds")]
     for accuracy, name, seconds in best:
         table.append((f"{accuracy:.0e}", name or "-", "-" if seconds is None else f"{seconds * 1e6:.0f}"))
     show_rows(table, f"{escape(arm.name)} falling for {duration:g} s")
-    write_page(path, study.page(), "error against time for every method")
+    told(path, "error against time for every method")

@@ -24,6 +24,7 @@ from rich.text import Text
 
 from armwright.errors import (
     ArmwrightError,
+    ClusterWarning,
     LockedWarning,
     ModelWarning,
     SimulationWarning,
@@ -72,6 +73,8 @@ WORD = 24
 OPTIONS = {
     "base=": "--base LINK",
     "tip=": "--tip LINK",
+    "with_tip(": "--tip LINK",
+    "armwright.robots()": "armwright robots",
     "floating=": "--floating",
     "locked=": "--lock JOINT=POSITION",
     "packages=": "--package NAME=FOLDER",
@@ -228,7 +231,7 @@ def reporting_errors() -> Iterator[None]:
 
     with warnings.catch_warnings():
         warnings.showwarning = show
-        for kind in (LockedWarning, ModelWarning, SimulationWarning, SlowWarning, TipWarning):
+        for kind in (ClusterWarning, LockedWarning, ModelWarning, SimulationWarning, SlowWarning, TipWarning):
             warnings.simplefilter("always", kind)
         try:
             yield
@@ -242,6 +245,16 @@ def reporting_errors() -> Iterator[None]:
             raise typer.Exit(2) from None
 
 
+@contextmanager
+def naming(what: str) -> Iterator[None]:
+    """Say which of several things an error is about."""
+    try:
+        yield
+    except ArmwrightError as error:
+        error.args = (f"{what}: {error}" if what else str(error),)
+        raise
+
+
 def report(word: str, colour: str, text: str) -> None:
     """A line on stderr."""
     whole = f"{text} {command_line(text)}".rstrip()
@@ -250,7 +263,7 @@ def report(word: str, colour: str, text: str) -> None:
 
 def command_line(text: str) -> str:
     """What the arguments of `armwright.load` that a text speaks of are on the command line."""
-    options = [option for argument, option in OPTIONS.items() if argument in text]
+    options = list(dict.fromkeys(option for argument, option in OPTIONS.items() if argument in text))
     return f"(on the command line: {', '.join(options)})" if options else ""
 
 

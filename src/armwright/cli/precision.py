@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from armwright.cli.command import AS_JSON, PAGE, NamedRobot, robot_of
-from armwright.cli.output import console, escape, page_name, records, show_json, table, working, write_page
+from armwright.cli.output import console, escape, records, show_json, table, told, working
+from armwright.cli.pages import place
 from armwright.errors import InputError
-from armwright.report.plot import write
 from armwright.study.precision import DIGITS, DTYPES, STATES, Precision, precision
 
 
@@ -27,9 +27,8 @@ def run_precision(
         raise InputError(f"--sweep {sweep}: {arm.name} has joints 1 to {arm.n}")
     with working(f"computing {arm.name} with {DIGITS} digits"):
         study = precision(arm, states, seed, None if sweep is None else sweep - 1)
-    path = page_name(output, arm.name, "_precision.html")
+    path = place(output, arm, "_precision.html").write(study.page())
     if json:
-        write(path, study.page())
         rows = records([study.heads, *study.rows()])
         show_json({"robot": arm.name, "errors": rows, "verdict": study.verdict(), "page": path})
         return
@@ -37,7 +36,7 @@ def run_precision(
     out = console()
     for sentence in study.verdict():
         out.print(escape(sentence), soft_wrap=True)
-    write_page(path, study.page(), "the errors as curves")
+    told(path, "the errors as curves")
 
 
 def _show(study: Precision) -> None:

@@ -14,7 +14,7 @@ from armwright.cli.output import console, escape, numbered, show_json, show_note
 from armwright.cli.output import told as told_of
 from armwright.report.plot import write
 from armwright.study.papers import PAPERS, Study, lost, study
-from armwright.study.papers.finding import COLUMNS, Verdict, index, tally
+from armwright.study.papers.finding import NARROW, Verdict, index, tally
 
 _COLOURS = {
     Verdict.EQUAL: "green",
@@ -60,7 +60,10 @@ def run_reproduction(
 
 
 def _as_data(made: Study, path: Path, gone: list[str]) -> dict[str, Any]:
-    findings = [{**asdict(finding), "verdict": finding.verdict.value} for finding in made.findings]
+    findings = [
+        {**asdict(finding), "against": finding.against.value, "verdict": finding.verdict.value}
+        for finding in made.findings
+    ]
     return {"title": made.title, "summary": made.summary, "findings": findings, "no_longer": gone, "page": path}
 
 
@@ -71,15 +74,15 @@ WIDE = 120
 def _show(made: Study, seconds: float, path: Path) -> None:
     out = console()
     wide = out.width >= WIDE
-    heads = COLUMNS if wide else ("what", "published", "obtained", "verdict")
+    heads = NARROW if wide else ("what", "expected", "obtained", "verdict")
     rows = table(*heads, title=escape(made.title))
     notes = numbered(finding.why for finding in made.findings)
     for finding in made.findings:
         mark = f" ({notes[finding.why]})" if finding.why else ""
-        where, what, published, obtained, held_to, verdict = finding.row
-        cells = [where, what, published, obtained, held_to]
+        *cells, verdict = finding.narrow
         if not wide:
-            cells = [f"{where}: {what}", published, f"{obtained}; held to {held_to}" if held_to else obtained]
+            where, what, against, expected, obtained, held_to = cells
+            cells = [f"{where}: {what}", f"{against}: {expected}", f"{obtained}; held to {held_to}"]
         rows.add_row(*map(escape, cells), f"[{_COLOURS[finding.verdict]}]{verdict}[/]{mark}")
     out.print(rows)
     show_notes(notes)

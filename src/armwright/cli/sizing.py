@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from armwright.cli.command import AS_JSON, PAGE
-from armwright.cli.output import console, escape, page_name, report, show_json, show_rows, told, working
+from armwright.cli.output import console, escape, report, show_json, show_rows, told, working
+from armwright.cli.pages import place
 from armwright.errors import InfeasibleError
 from armwright.sizing import ActuatorSet, Sizing, size
 from armwright.sizing.request import read
@@ -34,7 +35,9 @@ def run_sizing(
         else:
             report("infeasible", "bold red", str(error))
         return False
-    path = found.to_html(page_name(output, found.robot.name, "_actuators.html"))
+    where = place(output, found.robot, "_actuators.html")
+    found.to_html(where.path)
+    path = where.mark()
     if json:
         show_json({"feasible": True, **_as_data(found), "page": path})
     else:

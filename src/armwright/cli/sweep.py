@@ -31,22 +31,25 @@ def run_sweep(
     study: Annotated[Path, typer.Argument(help="A study file (docs/studies.md), or the folder of its results.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The folder; STUDY_results by default.")] = None,
     threads: Annotated[int | None, typer.Option(help="Threads of this process; all cores by default.", min=1)] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes of a Dask cluster made here instead.", min=1)] = None,
-    cluster: Annotated[str | None, typer.Option(help="The address of a Dask cluster, tcp://host:8786.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes of this machine instead.", min=1)] = None,
+    cluster: Annotated[str | None, typer.Option(help="The address of a Dask cluster, tls://host:8786.")] = None,
     target: Annotated[str | None, typer.Option(help="cpu, or cuda for a card; else as the study says.")] = None,
     chunk: Annotated[str | None, typer.Option(metavar="K/N", help="Part K of N alone, for arrays of jobs.")] = None,
     status: Annotated[bool, typer.Option("--status", help="Say how far it is, and do nothing.")] = False,
     report: Annotated[bool, typer.Option("--report", help=f"Write {PAGE} of what there is into the folder.")] = False,
     row: Annotated[int | None, typer.Option(help="Run one rollout alone, and write its history.", min=0)] = None,
+    allow_functions: Annotated[
+        bool, typer.Option("--allow-functions", help="Run the Python functions that a folder of results names.")
+    ] = False,
     json: AS_JSON = False,
 ) -> bool | None:
     """Run a study: many rollouts with numbers that vary, kept in a folder; run again, it does what is missing.
 
     The exit code is 1 if none of them came to its end.
     """
-    folder = output or (study if study.is_dir() else study.with_name(f"{study.stem}_results"))
+    folder = output or (study if study.is_dir() else _beside(study))
     if row is not None:
-        _rerun(_study(study, target), row, json)
+        _rerun(_study(study, target, allow_functions), row, json)
         return None
     if status or report:
         _look(folder, report, json)
@@ -54,7 +57,7 @@ def run_sweep(
     part = _part(chunk)
     try:
         with _bar(not json) as tell:
-            done = sweep(_study(study, target), folder, threads, workers, cluster, part, tell)
+            done = sweep(_study(study, target, allow_functions), folder, threads, workers, cluster, part, tell)
     except KeyboardInterrupt:
         note("stopped", "yellow", f"{folder} keeps the chunks that were done; the same command goes on from there")
         raise
@@ -71,8 +74,19 @@ def run_sweep(
     return useful
 
 
-def _study(path: Path, target: str | None) -> Study:
-    study = open_study(path).study if path.is_dir() else Study.read(path)
+def _beside(study: Path) -> Path:
+    """The folder where nothing is said; a link in its place may be a stranger's, and lead anywhere."""
+    folder = study.with_name(f"{study.stem}_results")
+    if folder.is_symlink():
+        raise InputError(f"{folder} is a link; expected a folder, so name the one you mean with -o")
+    return folder
+
+
+def _study(path: Path, target: str | None, allow_functions: bool) -> Study:
+    """The study of a file, whose functions its user has named, or that of a folder, which may be a stranger's."""
+    study = open_study(path, allow_functions).study if path.is_dir() else Study.read(path)
+    if path.is_dir() and allow_functions and (named := (study.want or {}).get("functions")):
+        note("warning", "yellow", f"{path} names Python functions, which are run: {', '.join(named)} of {study.folder}")
     return study if target is None else replace(study, target=target)
 
 

@@ -10,6 +10,7 @@ import typer
 from armwright.cli.command import AS_JSON, FILES, RobotOptions, robot_of, tell_unseen
 from armwright.cli.output import console, escape, report, reporting_errors, show_json
 from armwright.errors import InputError
+from armwright.model.description import Payload, tensor, triple
 from armwright.robot import Robot
 from armwright.simulation import Run
 from armwright.viewer import view
@@ -36,7 +37,8 @@ def run_view(
     viser_package()
     with reporting_errors():
         first, others = _shown(robot, second)
-    made = view(first, *others, host=host, port=port, browser=browser)
+    apart = [Payload(mass, triple(com), tensor(inertia)) for mass, com, inertia in robot.payloads]
+    made = view(first, *others, host=host, port=port, browser=browser, payloads=apart)
     try:
         _told(made.url, host, json)
         tell_unseen(first.robot if isinstance(first, Run) else first)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import stat
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -9,8 +11,10 @@ from typing import Any
 
 from armwright.errors import InputError, ModelError, unknown
 from armwright.export.forms import EXPORTS, Form, Wanted
+from armwright.export.marks import HEAD_BYTES, carries_mark, marked
 from armwright.export.names import outside
-from armwright.files import write
+from armwright.files import Directory
+from armwright.files import directory as opened
 from armwright.formulations import problem_of
 from armwright.function import Function
 from armwright.function import compile as compile_function
@@ -28,6 +32,7 @@ def export(
     dtype: str = "float64",
     vary: Sequence[str] = (),
     wrenches: Sequence[str] = (),
+    force: bool = False,
 ) -> Any:
     """Write or return the given functions of a robot: any problem that `armwright.compile` knows.
 
@@ -46,13 +51,14 @@ def export(
     dtype         "float64", or in C and CUDA "float32"
     vary          robot parameters that stay open and are further arguments, as those of `armwright.compile`
     wrenches      "tip_wrench" or "link_wrenches", further arguments after all others of what depends on them
+    force         replace files in `directory` that are no earlier export; links are never written through
     """
     if not isinstance(robot, Description):
         raise InputError(f"export got {type(robot).__name__}; expected a Robot, such as armwright.load('puma560')")
     form = form_of(to, dtype)
     asked = partial(wanted, robot, form.functions if functions is None else functions, dtype, vary, wrenches)
     if directory is not None:
-        return kept(Path(directory), form.files(asked()))
+        return kept(Path(directory), form.files(asked()), force)
     if form.native is None:
         raise InputError(f"export to {to} writes files: give a directory")
     return form.native(asked())
@@ -108,12 +114,44 @@ def _functions(robot: Description, functions: Sequence[str], vary: Sequence[str]
     return made
 
 
-def kept(folder: Path, texts: Mapping[str, str | bytes]) -> list[Path]:
-    """Write files into a folder that is made where there is none."""
+def kept(folder: Path, contents: Mapping[str, str | bytes], force: bool = False) -> list[Path]:
+    """Write files into a folder that is made where there is none, over none that is not an earlier export."""
+    if folder.exists() and not folder.is_dir():
+        raise ModelError(f"{folder} is a file; expected a folder to write into, which is made where there is none")
+    made = {name: marked(name, content) for name, content in contents.items()}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
-            write(folder / name, text)
+        with opened(folder) as here:
+            links = [name for name in made if stat.S_ISLNK(here.mode(name) or 0)]
+            foreign = links or [name for name, data in made.items() if not (force or _replaceable(here, name, data))]
+            if foreign:
+                raise ModelError(_refusal(folder, foreign, bool(links)))
+            for name, data in made.items():
+                here.write(name, data)
     except OSError as error:
         raise ModelError(f"cannot write to {folder}: {error}") from None
-    return [folder / name for name in texts]
+    return [folder / name for name in made]
+
+
+def _replaceable(here: Directory, name: str, data: bytes) -> bool:
+    """Whether there is no such file, or it is an export, or already what it would become."""
+    mode = here.mode(name)
+    if mode is None:
+        return True
+    if not stat.S_ISREG(mode):
+        return False
+    with here.reading(name, sys.maxsize) as file:
+        head = file.read(max(HEAD_BYTES, len(data) + 1))
+    return head == data or carries_mark(name, head[:HEAD_BYTES])
+
+
+def _refusal(folder: Path, names: list[str], links: bool) -> str:
+    several, listed = len(names) > 1, ", ".join(names)
+    if links:
+        what = "are links" if several else "is a link"
+        return f"cannot write to {folder}: {listed} {what}; expected files, so remove them or name another folder"
+    what = "files that armwright did not export" if several else "a file that armwright did not export"
+    return (
+        f"cannot write to {folder}: it has {listed}, {what}; nothing was written, so name another folder, or "
+        "replace them with --force (force=True)"
+    )

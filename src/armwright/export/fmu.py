@@ -28,7 +28,7 @@ from armwright.graph.program import Program
 from armwright.model.description import Description
 from armwright.model.vary import own
 
-FORWARD = "forward_dynamics"
+FORWARD, DESCRIPTION = "forward_dynamics", "modelDescription.xml"
 HEADERS = ("fmi3Functions.h", "fmi3FunctionTypes.h", "fmi3PlatformTypes.h")
 _UNITS = {"q": ("rad", "m"), "qd": ("rad/s", "m/s"), "qdd": ("rad/s2", "m/s2"), "tau": ("N.m", "N")}
 _OF_PARAMETERS = {"mass": "kg", "com": "m", "inertia": "kg.m2", "gravity": "m/s2"}
@@ -55,7 +55,7 @@ def unit(robot: Description, tool: str, programs: Mapping[str, Program], code: c
     folder, ending = _platform()
     return _zipped(
         {
-            "modelDescription.xml": fmu.description(model).encode(),
+            DESCRIPTION: fmu.description(model).encode(),
             **{f"sources/{name}": text.encode() for name, text in texts.items()},
             f"binaries/{folder}/{prefix}{ending}": _library(prefix, texts),
         }
@@ -75,7 +75,8 @@ def _zipped(packed: Mapping[str, bytes]) -> bytes:
         for name, content in packed.items():
             entry = zipfile.ZipInfo(name)
             entry.external_attr = (0o755 if name.startswith("binaries/") else 0o644) << 16
-            archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
+            kind = zipfile.ZIP_STORED if name == DESCRIPTION else zipfile.ZIP_DEFLATED  # so that its mark can be read
+            archive.writestr(entry, content, kind)
     return file.getvalue()
 
 

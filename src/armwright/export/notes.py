@@ -118,7 +118,8 @@ def _followers(robot: Description) -> Iterator[str]:
         if m is not None and m.loop:
             yield f"  {shown(joint.name)} is moved by the loop {shown(m.loop)}"
         elif m is not None:
-            terms = " ".join(f"{factor:+g} {shown(name)}" for name, factor in m.leaders).removeprefix("+")
+            bent = [(f"{m.joint}^{power}", k) for power, k in enumerate(m.curve, start=2) if k]
+            terms = " ".join(f"{factor:+g} {shown(name)}" for name, factor in (*m.leaders, *bent)).removeprefix("+")
             yield f"  {shown(joint.name)} follows: {terms} {m.offset:+g}"
 
 
@@ -150,20 +151,29 @@ def _placed(pose: Transform) -> str:
 
 
 def _included(robot: Description) -> list[str]:
-    """Which of friction, rotors and payload are in the numbers."""
+    """Which of friction, rotors, springs and payload are in the numbers."""
     rows = robot.rows
     dry = any(row.viscous or row.coulomb for row in rows)
     rubbing = [f"{shown(row.name)} {row.viscous:g}, {row.coulomb:g}" for row in rows] if dry else []
     rotors = [f"{shown(row.name)} {row.armature:g}" for row in rows if row.armature]
     law = "coulomb * sign(qd)" if not any(row.smooth for row in rows) else "coulomb * tanh(qd / smooth)"
+    springs = [f"{shown(row.name)} {_spring(row)}" for row in rows if row.sprung]
+    carried = [f"{shown(link.name)} {link.compensated_mass:g}" for link in robot.links if link.compensated_mass]
     held = robot.payload
     return [
         f"Friction, viscous * qd + {law}, is included: {'; '.join(rubbing)}" if dry else "No friction.",
         "Rotor inertias as joints feel them are included: " + "; ".join(rotors) if rotors else "No rotor inertias.",
+        *([f"Springs beside joints are included: {'; '.join(springs)}"] if springs else []),
+        *([f"Weight that no drive carries is taken off, in kg: {'; '.join(carried)}"] if carried else []),
         f"A payload of {held.mass:g} kg at {_triple(held.com)} m in the tool frame is included."
         if held
         else "No payload.",
     ]
+
+
+def _spring(row: JointModel) -> str:
+    curve = "".join(f" + {k:g} x^{power}" for power, k in enumerate(row.spring_curve, start=2) if k)
+    return f"{row.spring_stiffness:g} x{curve}, x = q - {row.spring_rest:g}"
 
 
 def _open(robot: Description, vary: Sequence[str], wrenches: Sequence[str]) -> Iterator[str]:

@@ -134,17 +134,17 @@ _TABLE = (
     ),
     Problem(
         "gravity_torque", ("q",), ("n",), wrapped.holding, "cartesian_tensor", loop=_BY_INVERSE,
-        about="the torques that hold the robot still against gravity",
+        about="the torques that hold the robot still against weight and springs",
     ),
     Problem(
         "coriolis_matrix", ("q", "qd"), ("n", "n"), wrapped.squares(composite_body.mass_matrix), "christoffel",
         (Candidate("christoffel", "inertia"),), about="C(q, qd) of Christoffel symbols: dM/dt - 2C is skew-symmetric",
     ),
     Problem("kinetic_energy", ("q", "qd"), (), wrapped.moving, "velocities", about="joules, rotors included"),
-    Problem("potential_energy", ("q",), (), wrapped.place, "heights", about="joules of gravity"),
+    Problem("potential_energy", ("q",), (), wrapped.stored, "heights", about="joules of weight and springs"),
     Problem(
-        "gibbs_function", ("q", "qd", "qdd"), (), wrapped.all_rates, "gibbs_appell",
-        about="the energy of acceleration, gravity being one of the base, rotors included",
+        "gibbs_function", ("q", "qd", "qdd"), (), wrapped.gibbs, "gibbs_appell",
+        about="the energy of acceleration, gravity being one of the base; rotors and springs included",
     ),
     Problem(
         "gibbs_gradient", ("q", "qd", "qdd"), ("n",), wrapped.coupled, "traced",

@@ -22,6 +22,7 @@ from armwright.formulations import (
     denoc_stepwise,
     equilibrium,
     gibbs_appell,
+    gibbs_hessian,
     kane,
     khalil,
     lagrange,
@@ -30,8 +31,8 @@ from armwright.formulations import (
     walker_orin_1,
     walker_orin_3,
 )
-from armwright.formulations.parts import held
-from armwright.formulations.parts.actuators import rubbing
+from armwright.formulations.parts import held, passive
+from armwright.formulations.parts.actuators import joint_friction, rotors_turning
 from armwright.formulations.parts.assembled import bias_of, forward_dynamics_of, joint_by_joint
 from armwright.formulations.parts.types import Coordinates, Loads
 from armwright.formulations.parts.unsolved import Unsolved
@@ -46,6 +47,7 @@ from armwright.formulations.quantities import (
     regressor,
 )
 from armwright.mechanism import Mechanism, Wrench
+from armwright.notebook import table
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,8 @@ class Formulation:
     `order` is the growth of its cost with the number of joints. `any_link` says that it works in the ten linear
     parameters and so accepts regrouped links without a centre of mass. `together` says that it takes joints that
     move together; a recursion that solves for one joint after the other does not. `traced` says that it takes no
-    scalars but those of a trace, `serial` that it is for a chain of DH rows only, `looped` that it takes closed loops.
+    scalars but those of a trace, `serial` that it is for a chain of DH rows only, `looped` that it takes closed loops,
+    curved couplings, and dry friction where a free joint slides.
     `unsolved` is the same up to its systems of equations, where compiled code can solve those in a loop.
     """
 
@@ -110,10 +113,10 @@ class Formulation:
                 f"{self.name} is written for a chain of DH rows, and this robot has branches, ball joints or axes that "
                 "are nearly parallel; expected another formulation, such as 'denoc', or none, to have it chosen"
             )
-        if not self.looped and mechanism.loops:
+        if not self.looped and (mechanism.loops or mechanism.curved or mechanism.rubs_in_space):
             return (
-                f"{self.problem} by {self.name} is for robots without closed loops; expected another formulation, such "
-                "as 'traced', or none, to have it chosen"
+                f"{self.problem} by {self.name} is for robots without closed loops, curved couplings and dry friction "
+                "where a free joint slides; expected another formulation, such as 'traced', or none, to have it chosen"
             )
         return ""
 
@@ -155,6 +158,7 @@ _MATRICES = (
     Formulation(
         "natural_orthogonal_complement", "mass_matrix", _ANGELES_MA, "n^3", natural_orthogonal_complement.mass_matrix
     ),
+    Formulation("gibbs_hessian", "mass_matrix", f"{_MATA}, (21)", "n^3", gibbs_hessian.mass_matrix),
 )
 
 # The inverse dynamics that gives each mass matrix its bias: the one its authors use; for composite_body the cheapest.
@@ -165,6 +169,7 @@ _BIAS_FOR = {
     "equilibrium": equilibrium.inverse_dynamics,
     "denoc": denoc.inverse_dynamics,
     "natural_orthogonal_complement": kane.inverse_dynamics,
+    "gibbs_hessian": gibbs_appell.inverse_dynamics,
 }
 
 
@@ -202,12 +207,13 @@ def _joint_torque(
     joint: int, mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates, loads: Any
 ) -> Scalar:
     """The torque of one coordinate, from the joints it moves."""
-    parts: Scalar = 0
+    parts = passive.torques(mechanism, q)[joint]
+    rub, turning = joint_friction(mechanism, qd), rotors_turning(mechanism, qd)
     for i, moved in enumerate(mechanism.joints):
         terms = mechanism.drives[i].terms if mechanism.drives else ((i, 1),)
         for factor in (factor for coordinate, factor in terms if coordinate == joint):
             links = equilibrium.joint_torque(mechanism, i, q, qd, qdd, loads)
-            parts = parts + factor * (links + moved.armature * qdd[i] + rubbing(moved, qd[i]))
+            parts = parts + factor * (links + moved.armature * qdd[i] + rub[i] + turning[i])
     return parts
 
 
@@ -217,7 +223,7 @@ def _only(name: str, problem: str, rigid: Callable[..., Any], paper: str = "-", 
 
 
 def _open(problem: str, rigid: Callable[..., Any], order: str) -> Formulation:
-    """Derivatives of robots without closed loops."""
+    """Derivatives of robots without closed loops, curved couplings and dry friction where a free joint slides."""
     return replace(_only("composite_body", problem, rigid, _SINGH, order), looped=False)
 
 
@@ -261,12 +267,23 @@ _QUANTITIES = (
 FORMULATIONS: tuple[Formulation, ...] = (*_TORQUES, *_MATRICES, *_ACCELERATIONS, *_BIASES, *_QUANTITIES)
 
 
-def formulations(problem: str | None = None) -> tuple[Formulation, ...]:
-    """Every formulation, or those of one problem."""
+class Listing(tuple[Formulation, ...]):
+    """Formulations, as a table in a notebook."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        heads = ("problem", "formulation", "after", "cost grows as", "chains only")
+        rows = [(f.problem, f.name, f.paper, f.order, "yes" if f.serial else "") for f in self]
+        return table(heads, rows)
+
+
+def formulations(problem: str | None = None) -> Listing:
+    """Return every formulation, or those of one problem."""
     if problem is None:
-        return FORMULATIONS
+        return Listing(FORMULATIONS)
     name = problem_of(problem).name
-    return tuple(f for f in FORMULATIONS if f.problem == name)
+    return Listing(f for f in FORMULATIONS if f.problem == name)
 
 
 def find(problem: str, name: str | None = None) -> Formulation:

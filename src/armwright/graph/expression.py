@@ -93,6 +93,14 @@ class Expr:
 
     __hash__ = object.__hash__
 
+    def __gt__(self, other: Operand) -> Comparison:
+        return Comparison(self - other)
+
+    def __lt__(self, other: Operand) -> Comparison:
+        return Comparison(-(self - other))
+
+    __ge__, __le__ = __gt__, __lt__
+
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         """A function of NumPy of expressions, alone or beside arrays: entry by entry, as of arrays of objects."""
         if method != "__call__":
@@ -136,6 +144,30 @@ class Expr:
     def select(self, positive: Operand, otherwise: Operand) -> Expr:
         """`positive` where this expression is above zero, `otherwise` where it is not."""
         return self.graph.operation("select", self, self.graph.lift(positive), self.graph.lift(otherwise))
+
+
+class Comparison:
+    """Whether an expression, the `margin`, is above zero: known for a state, not while it is traced.
+
+    Several are joined by & | ~. Nothing can branch on one: `select` chooses by the sign of an expression.
+    """
+
+    __slots__ = ("margin",)
+
+    def __init__(self, margin: Expr) -> None:
+        self.margin = margin
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("a traced comparison has no truth value: what is traced must not branch on a scalar")
+
+    def __and__(self, other: Comparison) -> Comparison:
+        return Comparison(self.margin.minimum(other.margin)) if isinstance(other, Comparison) else NotImplemented
+
+    def __or__(self, other: Comparison) -> Comparison:
+        return Comparison(self.margin.maximum(other.margin)) if isinstance(other, Comparison) else NotImplemented
+
+    def __invert__(self) -> Comparison:
+        return Comparison(-self.margin)
 
 
 class Graph:

@@ -3,6 +3,7 @@
 base = base_parameters(robot)                        what can be identified
 motion = excitation(robot)                           a motion that shows it
 found = estimate(robot, "measured.csv")              values, standard deviations, residuals; found.robot
+found.validate("other.csv")                          what they leave of data that did not go into them
 held = estimate_payload(robot, q, qd, qdd, tau)      what the robot holds
 """
 
@@ -12,6 +13,7 @@ from armwright.identify.data import Measurement, measurement, read
 from armwright.identify.excite import Fourier, condition, excitation
 from armwright.identify.least_squares import Identification, Residual, estimate
 from armwright.identify.payload import PayloadEstimate, estimate_payload
+from armwright.identify.validation import Validation
 from armwright.identify.vector import parameter_names, parameters, with_parameters
 
 __all__ = [
@@ -21,6 +23,7 @@ __all__ = [
     "Measurement",
     "PayloadEstimate",
     "Residual",
+    "Validation",
     "base_parameters",
     "condition",
     "estimate",

@@ -11,6 +11,8 @@ from armwright.algebra import Array
 from armwright.arrays import checked, common_shape, scalars, stacked
 from armwright.errors import InputError
 from armwright.formulations import find
+from armwright.formulations.parts import passive
+from armwright.formulations.parts.coordinates import placed, positions
 from armwright.formulations.problem import MEANING
 from armwright.function import Function
 from armwright.function import compile as compile_function
@@ -23,6 +25,13 @@ FLOAT64 = np.dtype("float64")
 @lru_cache(maxsize=32)
 def compiled(robot: Description) -> Function:
     return compile_function(robot, "regressor")
+
+
+def sprung(robot: Description, q: Array) -> Array:
+    """The torques (k, n) of springs at positions (k, nq), which the regressor is without: they are no parameters."""
+    mechanism = robot.mechanism()
+    there = placed(mechanism, list(q.T))
+    return stacked(passive.torques(there, positions(there, list(q.T))), q.shape[:-1], FLOAT64)
 
 
 def regressor(robot: Description, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:

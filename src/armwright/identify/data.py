@@ -7,7 +7,7 @@ others are passed over. `Run.to_parquet` and `Measurement.to_csv` write such fil
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -239,20 +239,43 @@ def columns_of(path: Path) -> dict[str, Array]:
 def _csv(path: Path) -> dict[str, Array]:
     try:
         with path.open(encoding="utf-8-sig") as file:
-            names = [name.strip().strip('"') for name in file.readline().split(",")]
+            head = file.readline()
             lines = file.readlines()
-        values = np.loadtxt(lines, delimiter=",", ndmin=2) if lines else np.empty((0, len(names)))
-    except (OSError, UnicodeDecodeError, ValueError) as error:
+    except (OSError, UnicodeDecodeError) as error:
+        told = getattr(error, "strerror", None) or error
+        raise InputError(f"{path}: {told}; expected a line of names, then numbers between commas, as text") from None
+    names = [name.strip().strip('"') for name in head.split(",")]
+    if len(names) == 1 and (other := next((mark for mark in (";", "\t") if mark in head), None)):
         raise InputError(
-            f"{path}: {error}; expected a line of names, then numbers between commas (rows are counted from the second "
-            "line)"
-        ) from None
+            f"{path} has {'semicolons' if other == ';' else 'tabs'} between its columns; expected commas, and "
+            "points in numbers: t,q1,... then 0.01,0.5,..."
+        )
+    try:
+        values = np.loadtxt(lines, delimiter=",", ndmin=2) if lines else np.empty((0, len(names)))
+    except ValueError:
+        raise InputError(f"{path}{_first_wrong(names, lines)}") from None
     if values.shape[1] != len(names):
         raise InputError(f"{path} names {len(names)} columns and has {values.shape[1]} numbers in a row")
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"{path} has two columns {twice!r}; expected every name once")
     return dict(zip(names, values.T, strict=True))
+
+
+def _first_wrong(names: Sequence[str], lines: Sequence[str]) -> str:
+    """The first line of a table, counted from 1 for that of the names, that has not a number for every name."""
+    for k, line in enumerate(lines, start=2):
+        cells = line.partition("#")[0].strip().split(",")
+        if cells == [""]:
+            continue
+        if len(cells) != len(names):
+            return f", line {k}: {len(cells)} numbers; expected {len(names)}, one for each of {', '.join(names)}"
+        for name, cell in zip(names, cells, strict=True):
+            try:
+                float(cell)
+            except ValueError:
+                return f", line {k}, column {name}: {cell.strip()!r} is not a number; leave such rows out"
+    return ": expected a line of names, then numbers between commas"
 
 
 def _parquet(path: Path) -> dict[str, Array]:
@@ -263,7 +286,9 @@ def _parquet(path: Path) -> dict[str, Array]:
     try:
         table: Any = parquet.read_table(path)
     except (OSError, ValueError) as error:
-        raise InputError(f"cannot read {path}: {error}") from None
+        raise InputError(
+            f"{path} is no Parquet file, or broken; expected a table with a row for each time ({error})"
+        ) from None
     try:
         return {name: table[name].to_numpy().astype(float) for name in table.column_names}
     except (TypeError, ValueError) as error:

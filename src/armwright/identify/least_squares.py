@@ -10,7 +10,7 @@ is kept, from which weights, residuals and covariances all follow.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -21,10 +21,11 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.errors import InputError
 from armwright.identify.base import BaseParameters, base_parameters
-from armwright.identify.columns import regressor
+from armwright.identify.columns import regressor, sprung
 from armwright.identify.consistent import NearestBodies, nearest, plausible
 from armwright.identify.data import Measurement, measurement, read
 from armwright.identify.page import page
+from armwright.identify.validation import Validation, check_others, moving
 from armwright.identify.vector import JOINT, TEN, THREE, parameters, with_parameters
 from armwright.report.plot import write
 from armwright.robot import Robot
@@ -123,9 +124,27 @@ class Identification:
         found: Array = (self.base.values(self.parameters) - self.values) / self.deviations
         return found
 
-    def to_html(self, path: str | Path) -> Path:
-        """One page: parameters, residuals and curves of every joint."""
-        return write(path, page(self))
+    def validate(self, data: Any, cutoff: float | None = None) -> Validation:
+        """Return what these parameters leave of the torques of data that did not go into them.
+
+        `data` and `cutoff` are as for `estimate`: another motion of the same robot, holding the same.
+        """
+        robot, others = self.prior, _measured(self.prior, data, cutoff)
+        check_others(self.data, others)
+        known, used = _known(robot, self.estimated), moving(others, "viscous" in self.estimated, STANDSTILL)
+        if not used.any(axis=0).all():
+            raise InputError(
+                f"of {robot.name} some joint rests in the data to validate with; expected one that moves all"
+            )
+        tau, before = np.empty((2, *others.tau.shape))
+        for part, Y in _chunks(robot, others):
+            tau[part], before[part] = Y @ known + self.base.columns(Y) @ self.values, Y @ parameters(robot)
+        here, described = (residuals(robot, others, x, used) for x in (tau, before))
+        return Validation(others, tau, here, self.residuals, described)
+
+    def to_html(self, path: str | Path, validation: Validation | None = None) -> Path:
+        """One page: parameters, residuals and curves of every joint; with those of a validation, if there is one."""
+        return write(path, page(self, validation))
 
 
 def residuals(robot: Robot, data: Measurement, tau: Array, used: Array | None = None) -> tuple[Residual, ...]:
@@ -162,15 +181,10 @@ def estimate(
     """
     measured = _measured(robot, data, cutoff)
     base = base_parameters(robot, friction, rotors)
-    used = np.ones(measured.tau.shape, bool)
-    if friction:
-        used = np.abs(measured.qd) >= standstill * np.abs(measured.qd).max(axis=0)
+    used = moving(measured, friction, standstill)
     _check_count(used, len(base), robot)
-    known = parameters(robot)
     estimated = (*(("viscous", "coulomb") if friction else ()), *(("armature",) if rotors else ()))
-    known[: TEN * len(robot.links)] = 0
-    for kind in estimated:
-        known[TEN * len(robot.links) + JOINT.index(kind) :: THREE] = 0
+    known = _known(robot, estimated)
     factors, given = _factors(robot, measured, base, known, used)
     fit = _fitted(factors, used.sum(axis=0), base)
     tau = given + np.concatenate([base.columns(Y) @ fit.values for _, Y in _chunks(robot, measured)])
@@ -187,6 +201,15 @@ def estimate(
         used=used,
         estimated=estimated,
     )
+
+
+def _known(robot: Robot, estimated: Sequence[str]) -> Array:
+    """The parameters that are taken as described: of joints, those kinds that are not estimated."""
+    known: Array = parameters(robot)
+    known[: TEN * len(robot.links)] = 0
+    for kind in estimated:
+        known[TEN * len(robot.links) + JOINT.index(kind) :: THREE] = 0
+    return known
 
 
 def _measured(robot: Robot, data: Any, cutoff: float | None) -> Measurement:
@@ -230,7 +253,7 @@ def _factors(
     factors: list[Array] = [np.empty((0, len(base) + 1)) for _ in range(robot.n)]
     given = np.empty(data.tau.shape)
     for part, Y in _chunks(robot, data):
-        given[part] = Y @ known
+        given[part] = Y @ known + sprung(robot, data.q[part])
         torque = data.tau[part] - given[part]
         W = base.columns(Y)
         for i in range(robot.n):

@@ -16,8 +16,11 @@ MOST_POINTS = 1500
 HEADS = ("joint", "residual rms", "of the torque", "correlation of neighbours", "noise")
 
 
-def page(found: Any) -> str:
-    """The page of an `Identification`."""
+VALIDATION_HEADS = ("joint", "residual rms", "of the torque", "of the data of the fit", "by the robot as described")
+
+
+def page(found: Any, validation: Any = None) -> str:
+    """The page of an `Identification`, with a `Validation` on other data if there is one."""
     data, robot = found.data, found.prior
     every = max(1, -(-len(data) // MOST_POINTS))
     plots = []
@@ -32,6 +35,9 @@ def page(found: Any) -> str:
         ]
         plots.append(Plot(f"{joint.name}: torque", "time, s", f"torque, {unit}", curves, height=300))
     tables = [("Residuals", [HEADS, *residual_rows(found)]), ("Base parameters", [PARAMETER_HEADS, *rows(found)])]
+    if validation is not None:
+        title = f"On data that did not go into it: {len(validation.data)} samples"
+        tables.insert(0, (title, [VALIDATION_HEADS, *validation_rows(validation, robot)]))
     return figures(f"{robot.name}, identified", summary(found), plots, tables, "identification")
 
 
@@ -55,6 +61,15 @@ def residual_rows(found: Any) -> list[tuple[str, ...]]:
     return [
         (r.joint, f"{r.rms:.3g} {unit}", f"{r.relative:.2%}", f"{r.correlation:.2f}", f"{noise:.3g} {unit}")
         for r, noise, (_, unit) in zip(found.residuals, found.noise, map(units, found.prior.joints), strict=True)
+    ]
+
+
+def validation_rows(validation: Any, robot: Any) -> list[tuple[str, ...]]:
+    """What is left of each joint's torque on other data, on those of the fit, and by the robot as described."""
+    rows = zip(validation.residuals, validation.fitted, validation.described, map(units, robot.joints), strict=True)
+    return [
+        (here.joint, f"{here.rms:.3g} {unit}", *(f"{x.relative:.2%}" for x in (here, there, before)))
+        for here, there, before, (_, unit) in rows
     ]
 
 

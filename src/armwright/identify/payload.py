@@ -18,7 +18,7 @@ from armwright.algebra import Array
 from armwright.arrays import checked
 from armwright.errors import InputError, ModelWarning
 from armwright.identify.base import independent
-from armwright.identify.columns import regressor
+from armwright.identify.columns import regressor, sprung
 from armwright.identify.consistent import NearestBodies, nearest, plausible
 from armwright.identify.vector import LINK, TEN, body, in_frame, parameters
 from armwright.model.description import LinkModel
@@ -184,7 +184,7 @@ def estimate_payload(
         raise InputError(f"numbers of rows differ: {counts}; expected a row of each for every state")
     empty = robot.without_payload()
     Y = regressor(empty, arrays["q"], arrays["qd"], arrays["qdd"])
-    before = arrays["tau_without"] if "tau_without" in arrays else Y @ parameters(empty)
+    before = arrays["tau_without"] if "tau_without" in arrays else Y @ parameters(empty) + sprung(empty, arrays["q"])
     hand = robot.hand
     holding = Y[..., TEN * hand.link : TEN * (hand.link + 1)]
     W = holding @ in_frame(np.array(hand.pose))

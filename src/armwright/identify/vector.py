@@ -70,9 +70,7 @@ def with_parameters(robot: Robot, values: ArrayLike) -> Robot:
     moving, following = parted(rows)
     return replace(
         robot,
-        links=tuple(
-            replace(body(link.name, ten), visuals=link.visuals) for link, ten in zip(robot.links, links, strict=True)
-        ),
+        links=tuple(_with_body(link, body(link.name, ten)) for link, ten in zip(robot.links, links, strict=True)),
         joints=moving,
         followers=following,
         payload=None,
@@ -87,6 +85,11 @@ def body(name: str, ten: Array) -> LinkModel:
     com = h / m if m else np.zeros(3)
     central = about_origin - m * (com @ com * np.eye(3) - np.outer(com, com))
     return LinkModel(name, m, triple(com), tensor(six(central)))
+
+
+def _with_body(link: LinkModel, found: LinkModel) -> LinkModel:
+    """A link with other inertial parameters."""
+    return replace(link, mass=found.mass, com=found.com, inertia=found.inertia)
 
 
 def _joint(joint: JointModel, three: Array) -> JointModel:

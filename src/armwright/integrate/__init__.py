@@ -1,7 +1,8 @@
 """Integration of y' = f(t, y) by every method of the papers and today's best; it knows nothing of robots."""
 
 from armwright.integrate.events import Event
-from armwright.integrate.runge_kutta import dense, solve
+from armwright.integrate.jets import POLYNOMIALS, solve_jets
+from armwright.integrate.runge_kutta import dense, solve, solve_increments
 from armwright.integrate.second_order import semi_implicit_euler
 from armwright.integrate.solution import IntegrationError, Occurrence, Solution, Statistics, Stopped
 from armwright.integrate.stiff import STIFF, solve_stiff
@@ -9,6 +10,7 @@ from armwright.integrate.tableaus import Tableau, method, methods
 from armwright.integrate.taylor import Taylor
 
 __all__ = [
+    "POLYNOMIALS",
     "STIFF",
     "Event",
     "IntegrationError",
@@ -23,5 +25,7 @@ __all__ = [
     "methods",
     "semi_implicit_euler",
     "solve",
+    "solve_increments",
+    "solve_jets",
     "solve_stiff",
 ]

@@ -196,11 +196,12 @@ def _tolerance(name: str, value: ArrayLike, scalars: Scalars, size: int) -> Any:
         raise InputError(
             f"{name} has shape {array.shape}; expected a number, or {size} of them, one for each entry of y"
         )
-    entries = [_positive(name, x, scalars) for x in array.ravel().tolist()]
+    entries = [positive(name, x, scalars) for x in array.ravel().tolist()]
     return entries[0] if array.ndim == 0 else np.array(entries, scalars.dtype)
 
 
-def _positive(name: str, value: Any, scalars: Scalars) -> Any:
+def positive(name: str, value: Any, scalars: Scalars) -> Any:
+    """Return a tolerance as a number that mixes with the state."""
     try:
         number = scalars.number(value)
         if number > 0 and number - number == 0:

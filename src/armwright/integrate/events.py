@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.errors import InputError
+from armwright.errors import InputError, SimulationWarning
 from armwright.integrate.scalars import Scalars
 from armwright.integrate.solution import IntegrationError, Occurrence
 
@@ -21,8 +23,12 @@ class Event:
 
     Upwards means as the integration goes, also when it goes backwards in time. A terminal event ends the integration,
     at once or, if `terminal` is a number, when it happens for that many times. A function that is zero at the start has
-    not crossed yet. Crossings are noticed by a change of sign from one step to the next, so two within one step go
-    unseen; `max_step` helps. The function must leave the state as it is.
+    not crossed yet. A truth value counts as 1/2 or -1/2: upwards is where it becomes true. The function must leave the
+    state as it is.
+
+    Crossings are noticed by a change of sign from one step to the next. Where values and slopes at both ends of a step
+    say that the function may cross zero more than once, the step is looked at piece by piece, down to 1/729 of it;
+    what turns faster still is told by a SimulationWarning, and `max_step` helps.
     """
 
     function: Callable[[Any, Array], Any]
@@ -61,6 +67,21 @@ class Step:
     t_end: Any
     y_end: Array
     within: Callable[[Any], Array]
+    rate: Array | None = None
+    """The derivative at its start, where it is known and states within are dear."""
+
+    def look_within(self, share: float) -> list[tuple[Any, Array]]:
+        """Times and states within it: a small `share` after its start, a third, two thirds, and as much before its end.
+
+        Where states within are dear they are those of a parabola.
+        """
+        length, grown = self.t_end - self.t, self.y_end - self.y
+        parts = (share, 1 / 3, 2 / 3, 1 - share)
+        times = [self.t + length * share, *(self.t + length * k / 3 for k in (1, 2)), self.t_end - length * share]
+        if self.rate is None:
+            return [(t, self.within(t)) for t in times]
+        begun = length * self.rate
+        return [(t, self.y + s * (begun + s * (grown - begun))) for t, s in zip(times, parts, strict=True)]
 
     def at(self, t: Any) -> Array:
         return self.y_end if t == self.t_end else self.within(t)
@@ -74,6 +95,54 @@ def _checked(events: Iterable[Event] | Event) -> tuple[Event, ...]:
     return listed
 
 
+JUST_INSIDE, JUST_INSIDE_COARSE, COARSE = 2.0**-20, 2.0**-11, 1e-10
+"""The parts of a step over which slopes of events are found, the second where rounding is above `COARSE`."""
+
+MOST_PIECES = 3**6
+"""Into so many pieces a step is divided at most."""
+
+
+class _Point(NamedTuple):
+    """An event at a time: its value, and its slope times the length of the step."""
+
+    t: Any
+    value: Any
+    slope: Any
+
+
+FEW_UNCLEAR = 8
+"""So many of them may have a corner, which is no reason to warn."""
+
+BENT, NEAR = 0.05, 4.0
+"""The part of its extent by which a function may differ from a cubic within; and how many times that must be its
+distance from zero, if it is to be none."""
+
+
+def tangled(values: Sequence[Any], begin: Any, end: Any) -> bool:
+    """Return whether a function may have several zeros in a piece: its `values` at the start, after a third and two
+    thirds and at the end are given, and its slopes at start and end times the length of the piece.
+
+    The cubic of values and slopes at the ends has no more zeros than its control points change their sign (Bernstein).
+    Where the function is not near that cubic within, nor a step, the cubic says nothing.
+    """
+    before, third, second, after = values
+    points = (before, before + begin / 3, after - end / 3, after)
+    if sum(a * b < 0 for a, b in pairwise(points)) >= 2:
+        return True
+    if begin == 0 and end == 0 and sum(a != b for a, b in pairwise(values)) <= 1:
+        return False
+    off = max(
+        abs(27 * third - sum(k * x for k, x in zip(THIRD, points, strict=True))),
+        abs(27 * second - sum(k * x for k, x in zip(reversed(THIRD), points, strict=True))),
+    )
+    wide = 27 * (max(points) - min(points))
+    return bool(off > BENT * wide and NEAR * off > 27 * min(map(abs, values)))
+
+
+THIRD = (8, 12, 6, 1)
+"""27 times the weights of the control points after a third."""
+
+
 class Watch:
     """Looks for events step by step."""
 
@@ -81,27 +150,82 @@ class Watch:
         self.events = _checked(events)
         self.scalars = scalars
         self.values = [self._value(event, t, y) for event in self.events]
+        self._told: list[Event] = []
         self.left = [int(event.terminal) for event in self.events]  # ends at zero; what is not terminal is below
+
+    @property
+    def _share(self) -> float:
+        """The part of a step over which slopes are found."""
+        return JUST_INSIDE if float(self.scalars.eps) < COARSE else JUST_INSIDE_COARSE
 
     def passed(self, step: Step) -> tuple[list[Occurrence], list[str]]:
         """What happened in the step, in order, and the names of the events that end the integration with the last."""
         found: list[tuple[Any, int]] = []
+        near = step.look_within(self._share)
         for place, event in enumerate(self.events):
-            t, before = step.t, self.values[place]
-            after = self.values[place] = self._value(event, step.t_end, step.y_end)
+            before, after = self.values[place], self._value(event, step.t_end, step.y_end)
+            self.values[place] = after
+            early, *between, late = (self._value(event, *at) for at in near)
+            start = _Point(step.t, before, (early - before) / self._share)
             if before == 0:  # its sign is the one it has just after the start
-                t = step.t + (step.t_end - step.t) / 2**20
-                before = self._value(event, t, step.at(t))
-            if event.crossed(before, after):
-                self.left[place] -= 1
-                found.append((self._located(event, step, (t, before), (step.t_end, after)), place))
+                start = _Point(near[0][0], early, start.slope)
+            end = _Point(step.t_end, after, (after - late) / self._share)
+            whole = [(start, end)]
+            if tangled((start.value, *between, after), start.slope, end.slope):
+                whole = self._pieces(event, step, start, end)
+            found += [
+                (self._located(event, step, (a.t, a.value), (b.t, b.value)), place)
+                for a, b in whole
+                if event.crossed(a.value, b.value)
+            ]
         found.sort(key=lambda pair: pair[0], reverse=step.t_end < step.t)
-        last = next((k for k, (_, place) in enumerate(found) if self.left[place] == 0), len(found))
-        for end, _ in found[last : last + 1]:  # others that differ by rounding alone happen at the same instant
+        last = len(found)
+        for k, (_, place) in enumerate(found):
+            self.left[place] -= 1
+            if self.left[place] == 0:
+                last = k
+                break
+        for end_time, _ in found[last : last + 1]:  # others that differ by rounding alone happen at the same instant
             close = 2 * self._width(step)
-            found[last:] = [(end, place) for t, place in found[last:] if abs(t - end) <= close]
+            found[last:] = [(end_time, place) for t, place in found[last:] if abs(t - end_time) <= close]
+            for _, place in found[last + 1 :]:
+                self.left[place] -= 1
         ended_by = [self.events[place].title for _, place in found[last:] if self.left[place] == 0]
         return [Occurrence(self.events[place].title, t, step.at(t)) for t, place in found], ended_by
+
+    def _pieces(self, event: Event, step: Step, start: _Point, end: _Point) -> list[tuple[_Point, _Point]]:
+        """The pieces of a step within which an event happens once at most."""
+        waiting, found, unclear = [(start, end)], list[tuple[_Point, _Point]](), 0
+        while waiting:
+            a, b = waiting.pop()
+            part = (b.t - a.t) / (step.t_end - step.t)
+            points = (a, *(self._point(event, step, a.t + (b.t - a.t) * k / 3) for k in (1, 2)), b)
+            if not tangled([point.value for point in points], a.slope * part, b.slope * part):
+                found.append((a, b))
+            elif part * MOST_PIECES > 2:
+                waiting += reversed(list(pairwise(points)))
+            else:
+                found += pairwise(points)
+                unclear += 1
+        if unclear > FEW_UNCLEAR:
+            self._warn(event, step.t)
+        return found
+
+    def _point(self, event: Event, step: Step, t: Any) -> _Point:
+        """An event within a step, with its slope per length of the step."""
+        value, later = (self._value(event, at, step.at(at)) for at in (t, t + (step.t_end - step.t) * self._share))
+        return _Point(t, value, (later - value) / self._share)
+
+    def _warn(self, event: Event, t: Any) -> None:
+        """Say once of an event that it turns too fast."""
+        if event not in self._told:
+            self._told.append(event)
+            warnings.warn(
+                f"event {event.title!r} turns more than once in {1 / MOST_PIECES:.1g} of the step from t = {t}: some "
+                "of its crossings may not be seen; expected a smaller max_step= or step=",
+                SimulationWarning,
+                stacklevel=2,
+            )
 
     def _value(self, event: Event, t: Any, y: Array) -> Any:
         seen = y.view()
@@ -115,6 +239,8 @@ class Watch:
                 f"event {event.title!r} writes into the state, which it may only look at: end the run there "
                 "(terminal=True) and start another from the changed state"
             ) from None
+        if isinstance(value, (bool, np.bool_)):
+            value = 0.5 if value else -0.5
         try:
             number = self.scalars.number(None if isinstance(value, str) else value)
         except (TypeError, ValueError):

@@ -14,6 +14,7 @@ of Machado and Galhano 1994, section 2.2, derived by the machine for any robot.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -29,6 +30,7 @@ from armwright.integrate import march
 from armwright.integrate.events import Event, Step
 from armwright.integrate.scalars import Scalars, state
 from armwright.integrate.solution import IntegrationError, Solution, Statistics
+from armwright.integrate.tableaus import Steps, method
 
 Series: TypeAlias = "list[Scalar]"
 """The coefficients known so far, that of order 0 first."""
@@ -65,6 +67,17 @@ def _tanh(k: int, w: Series, u: Series) -> Scalar:
 def _integral(w: Series, u: Series, k: int) -> Scalar:
     """Coefficient k > 0 of the integral of w u'."""
     return total(j * u[j] * w[k - j] for j in range(1, k + 1)) / k
+
+
+POLYNOMIALS = {f"T{p},{j}": (p, j) for p in range(2, 11) for j in (p - 1, p)}
+"""The integrators T_ij of Machado and Galhano by their names: the orders for positions and for velocities."""
+
+EULER = Steps(((),), (1.0,), (0.0,))
+
+
+def steps_of(name: str, fixed: bool = False) -> Steps:
+    """Return what a step of a compiled integrator needs; one of polynomials is a single stage, their `increment`."""
+    return EULER if name in POLYNOMIALS else method(name).steps(fixed)
 
 
 RULES: dict[str, Callable[..., Scalar]] = {
@@ -112,12 +125,19 @@ class _Sweeps:
         return s, c
 
 
-def coefficients(program: Program, t: Scalar, y: Sequence[Scalar], order: int) -> list[Series]:
-    """The Taylor coefficients 0 ... order of every entry of the solution of y' = program(t, y) at this state."""
-    _check(program)
-    (_, (time,)), (_, inputs) = program.arguments
+def coefficients(
+    program: Program, t: Scalar, y: Sequence[Scalar], order: int, numbers: Sequence[Scalar] = ()
+) -> list[Series]:
+    """Return the Taylor coefficients 0 ... order of every entry of the solution of y' = program(t, y) at this state.
+
+    `numbers` are the values of its open numbers, if it has any.
+    """
+    _check(program, numbers=len(numbers))
+    (_, (time,)), (_, inputs), *opened = program.arguments
     solution: list[Series] = [[x] for x in y]
     leaves = {x.index: series for x, series in zip(inputs, solution, strict=True)}
+    for _, symbols in opened:
+        leaves |= {x.index: [number, *[0] * order] for x, number in zip(symbols, numbers, strict=True)}
     leaves[time.index] = [t, 1, *[0] * (order - 1)]
     sweeps = _Sweeps(program.nodes, leaves)
     for k in range(order):
@@ -135,17 +155,18 @@ def _coefficient_of(output: Operand, sweeps: _Sweeps, k: int) -> Scalar:
 
 
 def increment(program: Program, orders: int | Sequence[int]) -> Program:
-    """(y(t + h) - y(t)) / h as a function of t, y and h, by Taylor polynomials of these orders, customised.
+    """Return (y(t + h) - y(t)) / h as a program of (t, h), y and open numbers, by Taylor polynomials of these orders.
 
-    A Taylor step is thus one of Euler's method with this program in place of the derivative. An order for each entry
-    of y makes the T_ij of Machado and Galhano: i for positions, j for velocities.
+    A Taylor step is thus one of Euler's method (`EULER`) with this program in place of the derivative. An order for
+    each entry of y makes the T_ij of Machado and Galhano: i for positions, j for velocities.
     """
-    (_, (time,)), (_, inputs) = program.arguments
+    (_, (time,)), (_, inputs), *opened = program.arguments
     each = _orders(orders, len(inputs))
     h = time.graph.input("h")
-    series = coefficients(program, time, inputs, max(each))
+    series = coefficients(program, time, inputs, max(each), [x for _, symbols in opened for x in symbols])
     outputs = tuple(_polynomial(x[1 : p + 1], h) for x, p in zip(series, each, strict=True))
-    return written_out(Program((*program.arguments, ("h", (h,))), outputs, (len(outputs),)))
+    arguments = (("t", (time, h)), *program.arguments[1:])
+    return written_out(replace(program, arguments=arguments, outputs=outputs, shape=(len(outputs),)))
 
 
 def solve_jets(
@@ -213,16 +234,16 @@ def _orders(orders: int | Sequence[int], size: int) -> list[int]:
     return each
 
 
-def _check(program: Program, size: int | None = None) -> None:
+def _check(program: Program, size: int | None = None, numbers: int = 0) -> None:
     m = len(program.outputs) if size is None else size
-    if program.sizes != (1, m) or len(program.outputs) != m:
+    if program.sizes[:2] != (1, m) or len(program.outputs) != m or sum(program.sizes[2:]) != numbers:
         raise InputError(
             f"the program has arguments of the sizes {program.sizes} and {len(program.outputs)} outputs; expected t "
-            f"(1), y ({m}) and {m} outputs, the derivatives of y"
+            f"(1), y ({m}){f', {numbers} open numbers' if numbers else ''} and {m} outputs, the derivatives of y"
         )
     strange = sorted({node.op for node in program.nodes} - {*RULES, "sin", "cos", "constant", "input"})
     if strange:
         raise InputError(
-            f"the program uses {', '.join(strange)}, which has no Taylor series here; integrate it with `solve`, or "
-            "make it smooth, tanh(x / width) for sign(x)"
+            f"the program uses {', '.join(strange)}, which has no Taylor series here: take a Runge-Kutta method, "
+            "or make it smooth, tanh(x / width) for sign(x)"
         )

@@ -27,7 +27,7 @@ from armwright.integrate.solution import IntegrationError, Solution, Statistics
 from armwright.integrate.tableaus import Steps, Tableau, methods
 from armwright.integrate.tableaus import method as find
 
-Derivative = Callable[[Any, Array], ArrayLike]
+Derivative = Callable[..., ArrayLike]
 
 
 class Scheme:
@@ -85,11 +85,47 @@ class Scheme:
 
     def step(self, t: Any, y: Array, first: Array, t_end: Any, y_end: Array) -> Step:
         self.counts.accepted += 1
-        return Step(t, y, t_end, y_end, partial(self.at, t, y, first))
+        return Step(t, y, t_end, y_end, partial(self.at, t, y, first), first)
 
     def next_first(self, k: Array) -> Array | None:
         """The first derivative of the next step, where the last one of this step is that: not where it is projected."""
         return k[-1] if self.fsal and self.project is march.nowhere_else else None
+
+
+class Increments(Scheme):
+    """Steps of one function (t, h, y) -> (y(t + h) - y) / h in place of a derivative: Euler's method takes them."""
+
+    def slope(self, t: Any, y: Array, out: Array) -> Array:
+        """Return zeros: what a step starts with depends on its length."""
+        out[:] = 0
+        return out
+
+    def stages(self, t: Any, y: Array, h: Any, first: Array) -> Array | None:
+        """Return the increment as the only stage; None if it is not finite."""
+        self.counts.evaluations += 1
+        k = np.asarray(self.derivative(t, h, y), self.scalars.dtype)
+        return k[None] if self.scalars.finite(k) else None
+
+
+def solve_increments(
+    increment: Callable[[Any, Any, Array], ArrayLike],
+    t0: Any,
+    y0: ArrayLike,
+    t1: Any,
+    *,
+    step: Any,
+    times: ArrayLike | None = None,
+    events: Iterable[Event] = (),
+    max_steps: int = march.MAX_STEPS,
+    on_step: march.OnStep | None = None,
+    project: march.Project = march.nowhere_else,
+) -> Solution:
+    """Return the solution by fixed steps y + h increment(t, h, y), as `solve` gives it with `step`."""
+    y, scalars = state("y0", y0)
+    way = march.Way(scalars, t0, t1, times)
+    scheme = Increments(increment, Steps(((),), (1.0,), (0.0,)), scalars, y.size, project)
+    steps = partial(_fixed, scheme, way.start, y, way.fixed(step, max_steps))
+    return way.follow(steps, y, scheme.counts, events, on_step)
 
 
 def solve(

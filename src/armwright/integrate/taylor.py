@@ -10,7 +10,8 @@ dense output, so results at many times cost little. Compiling takes from tenths 
 
 The length of a step follows from the last half of the coefficients, as those of one parity vanish where a motion is
 symmetric, and all of high order near some states of rest. Each step is checked by its remainder: the slope of the
-series at its end is compared with the derivative there.
+series at its end is compared with the derivative there. Both errors are relative to the largest entry of the state;
+below `atol` / tolerance they are absolute, as with every other method.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from importlib import import_module
-from typing import Any
+from numbers import Real
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,7 +32,7 @@ from armwright.graph.program import Program
 from armwright.graph.replay import replay
 from armwright.graph.simplify import ARITHMETIC
 from armwright.integrate import march
-from armwright.integrate.control import counting
+from armwright.integrate.control import counting, positive
 from armwright.integrate.events import Event, Step
 from armwright.integrate.scalars import state
 from armwright.integrate.solution import IntegrationError, Solution, Statistics
@@ -46,8 +48,11 @@ BLOCK, SLACK = 4, 2.0
 FIRST, GROWTH = 100, 8.0
 """The first step is at most this part of the whole time; every other one at most so many times the one before."""
 
-REMAINDER = 1e3
-"""How many tolerances the slope at the end of a step may be off, times its length: rounding leaves some hundred."""
+REMAINDER, ROUNDING = 20.0, 1e3 * EPS
+"""How far the slope at the end of a step may be off, times its length: tolerances, and what rounding leaves of it."""
+
+ATOL = 1e-3
+"""The absolute tolerance, if none is given, over the relative one."""
 
 COMPACT = 200
 """Programs with more operations than this are compiled with loops: unrolled, they would take minutes."""
@@ -63,18 +68,16 @@ class Taylor:
 
     def __init__(self, program: Program, tolerance: float = EPS, controlled: int | None = None) -> None:
         _check(program)
-        if not EPS <= tolerance < 1:
-            raise InputError(f"tolerance = {tolerance!r}; expected a number from {EPS:.2e} to 1")
+        self._tolerance = _checked_tolerance(tolerance)
         self.size, self.open = len(program.outputs), sum(program.sizes[2:])
         heyoka = _heyoka()
-        self._tolerance = float(tolerance)
         carried = np.arange(self.size) >= counting(self.size, controlled)
         self._scale = np.where(carried, CARRIED, 1.0)
         y, slopes = _replayed(program, heyoka, self._scale.tolist())
         self._integrator = heyoka.taylor_adaptive(
             sys=list(zip(y, slopes, strict=True)),
             state=[0.0] * self.size,
-            tol=float(tolerance),
+            tol=self._tolerance,
             compact_mode=len(program.nodes) > COMPACT,
         )
 
@@ -96,8 +99,12 @@ class Taylor:
         on_step: march.OnStep | None = None,
         project: march.Project = march.nowhere_else,
         numbers: ArrayLike = (),
+        atol: float | None = None,
     ) -> Solution:
-        """The solution from y(t0) = y0 to t1, as `armwright.integrate.solve` gives it."""
+        """Return the solution from y(t0) = y0 to t1, as `armwright.integrate.solve` gives it.
+
+        The error of a step is relative to the largest entry and at least `atol`, by default tolerance / 1000.
+        """
         y, scalars = state("y0", y0)
         if scalars.dtype != np.float64 or y.shape != (self.size,):
             raise InputError(f"y0 is {scalars.dtype} {y.shape}; expected float64 {(self.size,)}, as the program's y")
@@ -107,11 +114,21 @@ class Taylor:
         pars[:] = given[: len(pars)]  # heyoka has none for those after the last one that matters
         way, counts = march.Way(scalars, t0, t1, times), Statistics()
         longest = np.inf if max_step is None else way.length("max_step", max_step)
-        steps = partial(self._steps, way.start, y, way.end, longest, max_steps, counts, project)
+        absolute = ATOL * self._tolerance if atol is None else positive("atol", atol, scalars)
+        error = _Error(self._tolerance, absolute / self._tolerance)
+        steps = partial(self._steps, way.start, y, way.end, error, longest, max_steps, counts, project)
         return way.follow(steps, y, counts, events, on_step)
 
     def _steps(
-        self, t: float, y: Array, t1: float, longest: float, most: int, counts: Statistics, project: march.Project
+        self,
+        t: float,
+        y: Array,
+        t1: float,
+        error: _Error,
+        longest: float,
+        most: int,
+        counts: Statistics,
+        project: march.Project,
     ) -> Iterator[Step]:
         sign, last = 1.0 if t1 > t else -1.0, 0.0
         series = self._series(t, y)
@@ -120,23 +137,24 @@ class Taylor:
             if counts.accepted >= most:
                 raise IntegrationError(f"{most} steps were not enough: they led to t = {t}; raise max_steps", t, y)
             bound = min(longest, abs(t1 - t), GROWTH * last if last else abs(t1 - t) / FIRST)
-            length = _length(series, self._tolerance, bound)
+            length = error.length(series, bound)
             while True:
-                h = sign * length
-                t_end = t1 if abs(t + h - t1) <= abs(t1) * EPS else t + h
-                if t_end == t:
+                t_end = t + sign * length
+                t_end = t1 if abs(t_end - t1) <= abs(t1) * EPS else t_end
+                h = t_end - t  # as the clock has it: far from zero a length is rounded with the time
+                if not h:
                     raise IntegrationError(f"the step at t = {t} falls below rounding: no series holds there", t, y)
                 y_end = project(_value(series, h) / self._scale)
                 if np.isfinite(y_end).all():
                     following = self._series(t_end, y_end)
                     counts.evaluations += 1
-                    if self._holds(series, following, h):
+                    if error.allows(series, following, h):
                         break
                 counts.rejected = (counts.rejected or 0) + 1
                 length /= 2
             counts.accepted += 1
             yield Step(t, y, t_end, y_end, partial(self._within, series, t, project))
-            t, y, series, last = t_end, y_end, following, length
+            t, y, series, last = t_end, y_end, following, abs(h)
 
     def _series(self, t: float, y: Array) -> Array:
         """The coefficients (order + 1, entries) of the scaled state from here on."""
@@ -145,34 +163,44 @@ class Taylor:
         integrator.step(max_delta_t=0.0, write_tc=True)
         series: Array = integrator.tc.T.copy()
         if not np.isfinite(series).all():
-            raise IntegrationError(f"the series is not finite at t = {t}, y = {y}", t, y)
+            raise IntegrationError(
+                f"the series is not finite at t = {t}, y = {y}: it diverges, or is too fast for this order",
+                t,
+                y,
+            )
         return series
-
-    def _holds(self, series: Array, following: Array, h: float) -> bool:
-        """Whether a series still solves the equations after a time h: its slope is the derivative there."""
-        error = np.abs(h * (_slope(series, h) - following[1])).max()
-        size = max(_size(series), _size(following), float(np.abs(h * following[1]).max()))
-        return bool(error <= REMAINDER * self._tolerance * size)
 
     def _within(self, series: Array, t: float, project: march.Project, time: Any) -> Array:
         return project(_value(series, float(time) - t) / self._scale)
 
 
-def _size(series: Array) -> float:
-    """What an error is compared with: the largest entry, or one if all are smaller."""
-    return max(1.0, float(np.abs(series[0]).max()))
+class _Error(NamedTuple):
+    """The error allowed in a step: relative to the largest entry, or to `least` if that is larger."""
 
+    tolerance: float
+    least: float
 
-def _length(series: Array, tolerance: float, bound: float) -> float:
-    """Return a length for the step: the estimated radius of convergence, times tolerance^(1/order).
+    def size(self, series: Array) -> float:
+        """Return what an error is compared with."""
+        return max(self.least, float(np.abs(series[0]).max()))
 
-    The last half of the coefficients counts, as all of the last ones may vanish by symmetry.
-    """
-    order, largest = len(series) - 1, np.abs(series).max(axis=1)
-    orders = np.arange(order // 2 + 1, order + 1)[largest[order // 2 + 1 :] > 0]
-    radii = (_size(series) / largest[orders]) ** (1 / orders)
-    slack = np.where(orders > order - BLOCK, 1.0, SLACK)
-    return float(min(bound, tolerance ** (1 / order) * (slack * radii).min(initial=np.inf)))
+    def length(self, series: Array, bound: float) -> float:
+        """Return a length for the step: the estimated radius of convergence, times tolerance^(1/order).
+
+        The last half of the coefficients counts, as all of the last ones may vanish by symmetry.
+        """
+        order, largest = len(series) - 1, np.abs(series).max(axis=1)
+        orders = np.arange(order // 2 + 1, order + 1)[largest[order // 2 + 1 :] > 0]
+        radii = (self.size(series) / largest[orders]) ** (1 / orders)
+        slack = np.where(orders > order - BLOCK, 1.0, SLACK)
+        return float(min(bound, self.tolerance ** (1 / order) * (slack * radii).min(initial=np.inf)))
+
+    def allows(self, series: Array, following: Array, h: float) -> bool:
+        """Return whether a series still solves the equations after a time h: its slope is the derivative there."""
+        off = float(np.abs(h * (_slope(series, h) - following[1])).max())
+        size = max(self.size(series), self.size(following))
+        rounded = max(1.0, size, float(np.abs(h * following[1]).max()))
+        return off <= REMAINDER * self.tolerance * size + ROUNDING * rounded
 
 
 def _value(series: Array, h: float) -> Array:
@@ -193,6 +221,12 @@ def _heyoka() -> Any:
         return import_module("heyoka")
     except ImportError:
         raise ArmwrightError("Taylor integration needs heyoka, which is not installed: pip install heyoka") from None
+
+
+def _checked_tolerance(given: Any) -> float:
+    if not isinstance(given, Real) or isinstance(given, bool) or not EPS <= float(given) < 1:
+        raise InputError(f"tolerance = {given!r}; expected a number from {EPS:.2e} to 1")
+    return float(given)
 
 
 def _check(program: Program) -> None:

@@ -3,7 +3,7 @@
 Forward kinematics and Jacobians are quantities of a robot like its energies (`formulations.kinematics`).
 """
 
-from armwright.kinematics.closing import closed
+from armwright.kinematics.closing import OPEN, closed, fits
 from armwright.kinematics.inverse import (
     Orientation,
     Targets,
@@ -15,12 +15,14 @@ from armwright.kinematics.inverse import (
 from armwright.kinematics.search import Solver
 
 __all__ = [
+    "OPEN",
     "Orientation",
     "Solver",
     "Targets",
     "by_frame",
     "closed",
     "each_orientation",
+    "fits",
     "inverse_kinematics",
     "joint_rates",
 ]

@@ -17,7 +17,6 @@ from armwright.model.description import (
     Frame,
     JointModel,
     LinkModel,
-    Mimic,
     joined,
     parted,
     six,
@@ -25,6 +24,7 @@ from armwright.model.description import (
     triple,
 )
 from armwright.model.freedoms import rows_of
+from armwright.model.mimic import Mimic
 
 if TYPE_CHECKING:
     from armwright.model.tree import Tree, TreeJoint
@@ -95,7 +95,7 @@ class Assembly:
         joints, followers = parted([
             row
             for body, placed, place in zip(self.bodies, self.placed, table.rows, strict=True)
-            for row in rows_of(placed.kind, self._joint(body.joint, leaders, place))
+            for row in _driven(body.joint, rows_of(placed.kind, self._joint(body.joint, leaders, place)))
         ])  # fmt: skip
         own, base = [np.asarray(T) for T in table.own], inverse(np.asarray(table.base))
         with np.errstate(over="ignore", invalid="ignore"):
@@ -143,8 +143,23 @@ class Assembly:
         return replace(
             placed, name=joint.name, limits=joint.limits, viscous=joint.viscous, coulomb=joint.coulomb,
             rotor_inertia=joint.armature, max_velocity=joint.velocity, max_torque=joint.effort,
-            mimic=leaders.get(joint.name),
+            mimic=leaders.get(joint.name), spring_stiffness=joint.spring_stiffness, spring_rest=joint.spring_rest[0],
+            spring_curve=joint.spring_curve,
         )  # fmt: skip
+
+
+def _driven(joint: TreeJoint | None, freedoms: Sequence[JointModel]) -> Sequence[JointModel]:
+    """The freedoms of a joint that has several, each with its friction, rotor and spring."""
+    if joint is None or joint.kind not in FREEDOMS:
+        return freedoms
+    rest = joint.spring_rest if len(joint.spring_rest) > 1 else joint.spring_rest * len(freedoms)
+    return [
+        replace(
+            row, viscous=joint.viscous, coulomb=joint.coulomb, rotor_inertia=joint.armature,
+            spring_stiffness=joint.spring_stiffness, spring_rest=start,
+        )
+        for row, start in zip(freedoms, rest, strict=True)
+    ]  # fmt: skip
 
 
 def _carried(name: str, welded: list[tuple[LinkModel, Array]]) -> LinkModel:
@@ -154,7 +169,16 @@ def _carried(name: str, welded: list[tuple[LinkModel, Array]]) -> LinkModel:
     if not bodies:
         return LinkModel(name, 0.0, (0.0, 0.0, 0.0), welded[0][0].inertia, visuals)
     body = joined(bodies)
-    return LinkModel(name, float(body.mass), triple(body.com), tensor(body.inertia), visuals)
+    made = LinkModel(name, float(body.mass), triple(body.com), tensor(body.inertia), visuals)
+    carried = [(link, T) for link, T in welded if link.compensated_mass]
+    if not carried:
+        return made
+    mass = sum(link.compensated_mass for link, _ in carried)
+    if all(link.compensated_mass == link.mass and link.compensated_com == link.com for link, _ in carried):
+        own = joined([_at(link, T) for link, T in carried])
+        return replace(made, compensated_mass=mass, compensated_com=triple(own.com))
+    places = [link.compensated_mass * (T[:3, :3] @ np.asarray(link.compensated_com) + T[:3, 3]) for link, T in carried]
+    return replace(made, compensated_mass=mass, compensated_com=triple(sum(places) / mass))
 
 
 def _at(link: LinkModel, T: Array) -> Link:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -26,9 +27,10 @@ if TYPE_CHECKING:
     from armwright.model.meshes import Places
     from armwright.model.visual import Visual
 
-BODY = ("mass", "com", "inertia", "slender", "point_masses")
+COMPENSATED = ("compensated_mass", "compensated_com")
+BODY = ("mass", "com", "inertia", "slender", "point_masses", *COMPENSATED)
 SLENDER_KEYS = ("rho", "mass", "payload", "hub", "length")
-BASE_KEYS = ("name", "joint", "mass", "com", "inertia", "point_masses", "visuals")
+BASE_KEYS = ("name", "joint", "mass", "com", "inertia", "point_masses", *COMPENSATED, "visuals")
 
 
 def link_of(
@@ -54,7 +56,18 @@ def link_of(
         parts.insert(0, _moved(Link(mass, com, symmetric(row.tensor("inertia"))), frame))
     body = joined(parts)
     visuals = _visuals(row, frame, places) if "visuals" in row.data else ()
-    return LinkModel(row.text("name", name), float(body.mass), triple(body.com), tensor(body.inertia), visuals)
+    made = LinkModel(row.text("name", name), float(body.mass), triple(body.com), tensor(body.inertia), visuals)
+    return _compensated(row, made, frame)
+
+
+def _compensated(row: Reader, link: LinkModel, frame: tuple[float, float]) -> LinkModel:
+    """The link with the part of its weight that is carried, by default at its centre of mass."""
+    mass = row.at_least_zero("compensated_mass", "kilograms", default=0.0)
+    if "compensated_com" not in row.data:
+        return replace(link, compensated_mass=mass, compensated_com=link.com) if mass else link
+    part = Link(mass, Vector(*row.triple("compensated_com")), Symmetric(0, 0, 0, 0, 0, 0))
+    com = triple(_moved(part, frame).com)
+    return replace(link, compensated_mass=mass, compensated_com=com) if mass else link
 
 
 def base_link(base: Reader, places: Places | None) -> LinkModel:

@@ -393,7 +393,12 @@ def moved(body: LinkModel, T: Array) -> LinkModel:
     inertia = R @ np.asarray(body.inertia) @ R.T
     clean = _without_dust(inertia, DUST * float(np.trace(inertia)))
     turned, visuals = tensor(six((clean + clean.T) / 2)), tuple(visual.moved(T) for visual in body.visuals)
-    return LinkModel(body.name, body.mass, triple(com), turned, visuals)
+    found = LinkModel(body.name, body.mass, triple(com), turned, visuals)
+    if not body.compensated_mass:
+        return found
+    own = np.asarray(body.compensated_com)
+    there = _without_dust(R @ own + T[:3, 3], SNAP * max(np.abs(own).max(), np.abs(T[:3, 3]).max()))
+    return replace(found, compensated_mass=body.compensated_mass, compensated_com=triple(there))
 
 
 def _without_dust(x: Array, least: float) -> Array:

@@ -13,7 +13,8 @@ from armwright.arrays import masked
 from armwright.errors import InputError, unknown
 from armwright.mechanism import FREEDOMS
 from armwright.model.description import Description, JointModel, parted
-from armwright.model.rows import BALL_DRIVE
+from armwright.model.in_si import drive_kinds, table_in_si
+from armwright.model.units import INERTIA, SI
 from armwright.model.values import Reader
 
 D = TypeVar("D", bound=Description)
@@ -52,6 +53,8 @@ def _none_or_more(key: str, unit: str) -> Callable[[Reader, JointModel], float]:
 
 
 READ: dict[str, tuple[str, Callable[[Reader, JointModel], Any]]] = {
+    "stiffness": ("spring_stiffness", lambda row, _joint: row.number("stiffness")),
+    "rest": ("spring_rest", lambda row, joint: (row.number if joint.prismatic else row.angle)("rest")),
     "viscous": ("viscous", _none_or_more("viscous", "N m s or N s/m")),
     "coulomb": ("coulomb", _none_or_more("coulomb", "N m or N")),
     "smooth": ("smooth", _none_or_more("smooth", "rad/s or m/s")),
@@ -64,12 +67,16 @@ READ: dict[str, tuple[str, Callable[[Reader, JointModel], Any]]] = {
 """Of what can be given: the field of a joint it is, and how it is read."""
 
 
+FOR_BALLS_TOO = ("max_velocity", "max_torque")
+"""Fields of which one value for all joints is meant for the freedoms of balls, too."""
+
+
 def with_drives(robot: D, where: str, **given: Any) -> D:
     """The robot with the given numbers of its joints; what is not given, or not named, stays as it is.
 
     Each is one value for all joints that move by themselves, a list with one for each, or a mapping by name, in which
-    followers may stand too. The freedoms of balls have a largest speed and torque only: one value for all passes by
-    them, and in a list they have None.
+    followers may stand too. The freedoms of balls have no limits of position, and one value for all is meant for them
+    only where it limits speed or torque: in a list they may have None.
     """
     changes: dict[str, dict[str, Any]] = {}
     for key, value in given.items():
@@ -78,16 +85,22 @@ def with_drives(robot: D, where: str, **given: Any) -> D:
         if masked(value):
             raise InputError(f"{where}: {key} has masked entries; fill them first")
         field, read = READ[key]
-        without = () if field in BALL_DRIVE else tuple(row.name for row in robot.rows if row.kind in FREEDOMS)
+        without = () if field in FOR_BALLS_TOO else tuple(row.name for row in robot.rows if row.kind in FREEDOMS)
         for name, own in _by_name(robot, where, key, value, without).items():
             joint = next(row for row in robot.rows if row.name == name)
-            row = Reader({key: own}, lambda _key, name=name: f"{where}, {name}")  # type: ignore[misc]
-            if name in without and own is not None:
-                row.fail(key, f"{key} = {own!r}: a {joint.kind} joint has no limits, friction or rotor; expected None")
-            if name in without:
+            row = _reader(key, own, joint, f"{where}, {name}")
+            if name in without and own is None:
                 continue
+            if name in without and field == "limits":
+                row.fail(key, f"{key} = {own!r}: a {joint.kind} joint has no limits; expected None")
             changes.setdefault(name, {})[field] = read(row, joint)
     return robot.each_joint(lambda joint: replace(joint, **changes.get(joint.name, {})))
+
+
+def _reader(key: str, value: Any, joint: JointModel, where: str) -> Reader:
+    """One number of a joint, which may be a text with its unit."""
+    kinds = {key: {**drive_kinds(not joint.prismatic), "rotor_inertia": INERTIA}.get(READ[key][0])}
+    return Reader(table_in_si({key: value}, kinds, SI, lambda _key: where), lambda _key: where)
 
 
 def _by_name(robot: Description, where: str, key: str, value: Any, without: Sequence[str]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
@@ -16,6 +16,9 @@ from armwright.algebra import Array, Matrix, Scalar, Symmetric, Vector, cos, poi
 from armwright.errors import InputError, ModelError, listed, unknown
 from armwright.lazy import cached_property
 from armwright.mechanism import FREEDOMS, Ball, Drive, Joint, Link, Loop, Mechanism, Pose, entry, leaves, only_leaf
+from armwright.model.acting import check_springs
+from armwright.model.inertia import checked_tensor
+from armwright.model.mimic import Cycle, Mimic, resolved
 
 if TYPE_CHECKING:
     from armwright.model.visual import Visual
@@ -34,31 +37,6 @@ NO_BODY = Link(0, Vector(0, 0, 0), Symmetric(0, 0, 0, 0, 0, 0))
 
 
 @dataclass(frozen=True)
-class Mimic:
-    """How a joint follows another: it is at factor q + offset when that one is at q; it moves link `place`, from 0.
-
-    `others` are further joints to follow, each with its factor: what they are at times that is added. Where a `loop`
-    moves the joint, `joint` only names one that moves the loop.
-    """
-
-    joint: str
-    factor: float = 1.0
-    offset: float = 0.0
-    place: int = 0
-    others: tuple[tuple[str, float], ...] = ()
-    loop: str = ""
-
-    def __repr__(self) -> str:
-        said = vars(self) if not self.loop else {"loop": self.loop, "place": self.place}
-        return f"Mimic({', '.join(f'{name}={value!r}' for name, value in said.items())})"
-
-    @property
-    def leaders(self) -> tuple[tuple[str, float], ...]:
-        """The joints it follows, each with its factor; none where a loop moves it."""
-        return () if self.loop else ((self.joint, self.factor), *self.others)
-
-
-@dataclass(frozen=True)
 class JointModel:
     """One freedom: where it is placed, its limits and its actuator. `theta` and `d` are the constant parts.
 
@@ -66,6 +44,10 @@ class JointModel:
     the parent; gamma, y and z are zero in a row of a DH table. A joint of several freedoms, such as a ball, is several
     of these one after the other: `kind` says what they are together, `freedom` counts them from 0, and the first has
     the placement.
+
+    A spring beside the joint pulls it to `spring_rest`: with x = q - spring_rest by the torque -spring_stiffness x -
+    spring_curve[0] x^2 - spring_curve[1] x^3. The rest of a ball is a rotation vector, that of a free joint a position
+    and a rotation vector, each entry with its freedom.
     """
 
     name: str
@@ -88,6 +70,9 @@ class JointModel:
     z: float = 0.0
     kind: str = ""
     freedom: int = 0
+    spring_stiffness: float = 0.0
+    spring_rest: float = 0.0
+    spring_curve: tuple[float, ...] = ()
 
     @property
     def prismatic(self) -> bool:
@@ -98,16 +83,29 @@ class JointModel:
         """Rotor inertia as the joint feels it."""
         return self.rotor_inertia * self.gear * self.gear
 
+    @property
+    def sprung(self) -> bool:
+        """Whether a spring stands beside it."""
+        return bool(self.spring_stiffness or any(self.spring_curve))
+
 
 @dataclass(frozen=True)
 class LinkModel:
-    """A rigid body in its link frame; `inertia` is about the centre of mass, `visuals` are for viewers."""
+    """A rigid body in its link frame; `inertia` is about the centre of mass, `visuals` are for viewers.
+
+    The weight of `compensated_mass` at `compensated_com` is carried by something that is not of the robot's drives.
+    """
 
     name: str
     mass: float
     com: Triple
     inertia: Tensor
     visuals: tuple[Visual, ...] = field(default=(), hash=False)
+    compensated_mass: float = 0.0
+    compensated_com: Triple = (0.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "inertia", checked_tensor(f"link {self.name!r}", self.inertia))
 
 
 @dataclass(frozen=True)
@@ -144,6 +142,9 @@ class Payload:
     com: Triple = (0.0, 0.0, 0.0)
     inertia: Tensor = NO_TENSOR
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "inertia", checked_tensor("payload", self.inertia))
+
     def beside(self, other: Payload) -> Payload:
         """Both bodies, held as one."""
         both = _joined(self.body(float), other.body(float))
@@ -169,6 +170,7 @@ class Description:
     links together (see `model.loop`).
     `base_visuals` is what does not move, seen from frame 0, where `base` leads: its poses in the world are base @ pose,
     those of a link's visuals are link_poses(q)[i] @ pose.
+    `rated_payload` is what its maker says it can hold, kg, if known.
     `source` says where its numbers come from, `licence` who holds rights in them and under which licence.
     `accept` lists what its author knows of and that needs no warning: kinds of problems (see `problems`), or
     "link: kind" for one link.
@@ -191,6 +193,7 @@ class Description:
     frames: tuple[Frame, ...] = ()
     seen: Frame | None = None
     loops: tuple[LoopModel, ...] = ()
+    rated_payload: float | None = field(default=None, hash=False, compare=False)
     licence: str = field(default="", hash=False)
 
     def __post_init__(self) -> None:
@@ -205,10 +208,13 @@ class Description:
             raise ModelError(f"robot {self.name!r} has {count} joints and {len(self.links)} links: expected equal")
         _check_tree(self)
         _check_mimics(self)
+        check_springs(self)
         numbers = [
             *((j.alpha, j.a, j.d, j.theta, j.gamma, j.y, j.z) for j in self.rows),
             *((j.viscous, j.coulomb, j.smooth, j.rotor_inertia, j.gear) for j in self.rows),
+            *((j.spring_stiffness, j.spring_rest, *j.spring_curve) for j in self.rows),
             *((link.mass, *link.com, *itertools.chain(*link.inertia)) for link in self.links),
+            *((link.compensated_mass, *link.compensated_com) for link in self.links),
             self.gravity,
         ]
         if not all(map(math.isfinite, itertools.chain(*numbers))):
@@ -225,6 +231,13 @@ class Description:
     def __getstate__(self) -> dict[str, Any]:
         """The robot without what was made of it: its mechanism, what it has compiled."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take the numbers of a pickle, checked as those of any robot."""
+        vars(self).update(state)
+        for part in (*self.links, *((self.payload,) if self.payload else ())):
+            part.__post_init__()
+        self.__post_init__()
 
     @property
     def n(self) -> int:
@@ -337,7 +350,11 @@ class Description:
         place = {joint.name: i for i, joint in enumerate(self.joints)}
         own = iter(range(self.n))
         return tuple(
-            Drive(tuple((place[name], factor) for name, factor in row.mimic.leaders), row.mimic.offset)
+            Drive(
+                tuple((place[name], factor) for name, factor in row.mimic.leaders),
+                row.mimic.offset,
+                curve=row.mimic.curve,
+            )
             if row.mimic
             else Drive(((next(own), 1),))
             for row in self.rows
@@ -393,7 +410,19 @@ class Description:
             balls=self.balls,
             loops=tuple(self._loop(loop, number) for loop in self.loops),
             passive=tuple(i for i, joint in enumerate(self.joints) if joint.max_torque == 0),
+            compensated=self._compensated(number),
         )
+
+    def _compensated(self, number: Callable[[float], Scalar]) -> tuple[Link, ...]:
+        """The part of each link whose weight is carried; nothing where there is none."""
+        if not any(link.compensated_mass for link in self.links):
+            return ()
+        parts = [NO_BODY] * len(self.rows)
+        for place, link in zip(self.carriers, self.links, strict=True):
+            if link.compensated_mass:
+                com = Vector(*map(number, link.compensated_com))
+                parts[place] = replace(NO_BODY, mass=number(link.compensated_mass), com=com)
+        return tuple(parts)
 
     def _loop(self, loop: LoopModel, number: Callable[[float], Scalar]) -> Loop:
         names = [row.name for row in self.rows]
@@ -421,46 +450,9 @@ def parted(rows: Sequence[JointModel]) -> tuple[tuple[JointModel, ...], tuple[Jo
     ]
     led: dict[str, list[JointModel]] = {}
     for follower in followers:
-        if not (leaders[follower.name].others or leaders[follower.name].loop):
+        if not (leaders[follower.name].others or leaders[follower.name].loop or leaders[follower.name].curve):
             led.setdefault(leaders[follower.name].joint, []).append(follower)
     return tuple(_held_back(row, led.get(row.name, [])) for row in rows if row.mimic is None), tuple(followers)
-
-
-class Cycle(Exception):  # noqa: N818
-    """Joints that follow each other in a ring; whoever catches it knows where they are."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        super().__init__(names)
-        self.names = names
-
-    @property
-    def way(self) -> str:
-        """', by way of ...', the first of them left out."""
-        others = [*map(repr, self.names[1:8]), *(["..."] if len(self.names) > 8 else [])]
-        return f", by way of {', '.join(others)}" if others else ""
-
-
-def resolved(follows: Mapping[str, Mimic]) -> dict[str, Mimic]:
-    """How each joint that follows another follows the one at the end of the line, which follows none; or a `Cycle`."""
-    found: dict[str, Mimic] = {}
-    for start in follows:
-        way: dict[str, Mimic] = {}
-        name = start
-        while name in follows and name not in found:
-            if name in way:
-                ring = list(way)
-                raise Cycle(ring[ring.index(name) :])
-            way[name] = follows[name]
-            name = follows[name].joint
-        for name, mimic in reversed(way.items()):
-            inner = found.get(mimic.joint, Mimic(mimic.joint))
-            if mimic.loop or inner.loop:
-                found[name] = mimic
-                continue
-            others = (*((other, mimic.factor * factor) for other, factor in inner.others), *mimic.others)
-            offset = mimic.factor * inner.offset + mimic.offset
-            found[name] = Mimic(inner.joint, mimic.factor * inner.factor, offset, others=others)
-    return {name: found[name] for name in follows}
 
 
 def _held_back(joint: JointModel, followers: Sequence[JointModel]) -> JointModel:
@@ -478,7 +470,7 @@ def _held_back(joint: JointModel, followers: Sequence[JointModel]) -> JointModel
 def meeting_limits(limits: tuple[float, float] | None, follower: JointModel) -> tuple[float, float] | None:
     """What is left of the limits of a joint by those of its follower."""
     mimic = follower.mimic
-    if mimic is None or follower.limits is None or not mimic.factor or mimic.others or mimic.loop:
+    if mimic is None or follower.limits is None or not mimic.factor or mimic.others or mimic.loop or mimic.curve:
         return limits
     low, high = sorted((limit - mimic.offset) / mimic.factor for limit in follower.limits)
     return (low, high) if limits is None else (max(low, limits[0]), min(high, limits[1]))
@@ -537,10 +529,15 @@ def _check_mimics(robot: Description) -> None:
                     f"robot {robot.name!r}: {joint.name!r} follows {name!r}, and the position of a "
                     f"{kind or joint.kind} joint is no number that could follow or be followed"
                 )
-        if not (math.isfinite(mimic.factor) and mimic.factor and math.isfinite(mimic.offset)):
+        if not (mimic.moves and all(map(math.isfinite, (mimic.factor, mimic.offset, *mimic.curve)))):
+            curve = f", curve {mimic.curve!r}" if mimic.curve else ""
             raise ModelError(
                 f"robot {robot.name!r}: {joint.name!r} follows {mimic.joint!r} by factor {mimic.factor!r} and offset "
-                f"{mimic.offset!r}; expected finite numbers and a factor that is not zero"
+                f"{mimic.offset!r}{curve}; expected finite numbers and a factor that is not zero"
+            )
+        if mimic.curve and (mimic.others or mimic.loop):
+            raise ModelError(
+                f"robot {robot.name!r}: {joint.name!r} has a curve and follows several joints; expected one"
             )
 
 
@@ -569,12 +566,19 @@ def cos_sin(angle: float, number: Callable[[float], Scalar] = float) -> tuple[Sc
 
 def _drive(drive: Drive, number: Callable[[float], Scalar]) -> Drive:
     terms = tuple((c, factor if structural(factor, 1) else number(factor)) for c, factor in drive.terms)
-    return Drive(terms, number(drive.offset) if drive.offset else 0)
+    curve = tuple(number(k) if k else 0 for k in drive.curve)
+    return Drive(terms, number(drive.offset) if drive.offset else 0, curve=curve)
 
 
 def _joint(joint: JointModel, number: Callable[[float], Scalar]) -> Joint:
     if joint.kind in FREEDOMS:
-        return replace(_TURNING, prismatic=joint.prismatic, stand=None if joint.freedom else _stand(joint, number))
+        return replace(
+            _TURNING,
+            prismatic=joint.prismatic,
+            stand=None if joint.freedom else _stand(joint, number),
+            **{name: number(x) for name in DRIVEN if (x := getattr(joint, name))},
+            **_spring(joint, number),
+        )
     ca, sa = cos_sin(joint.alpha, number)
     cg, sg = cos_sin(joint.gamma, number)
     quarters = right_angles(joint.theta)
@@ -594,8 +598,23 @@ def _joint(joint: JointModel, number: Callable[[float], Scalar]) -> Joint:
         z=number(joint.z) if joint.z else 0,
         cg=cg,
         sg=sg,
+        **_spring(joint, number),
     )
 
+
+def _spring(joint: JointModel, number: Callable[[float], Scalar]) -> dict[str, Any]:
+    """The fields of a spring; without one the integers 0, which cost nothing."""
+    if not joint.sprung:
+        return {}
+    return {
+        "spring_stiffness": number(joint.spring_stiffness) if joint.spring_stiffness else 0,
+        "spring_rest": number(joint.spring_rest) if joint.spring_rest else 0,
+        "spring_curve": tuple(number(k) if k else 0 for k in joint.spring_curve),
+    }
+
+
+DRIVEN = ("armature", "viscous", "coulomb", "smooth")
+"""What acts in a joint, which a freedom of a ball seldom has."""
 
 _TURNING = Joint(False, ca=0, sa=1, a=0, d=0, cg=0, sg=1)
 """A freedom of a ball: z of its frame is x of the one before, so that three are about x, y and z of the body."""

@@ -25,7 +25,17 @@ from typing import TYPE_CHECKING, Any
 
 from armwright.errors import ModelError, unknown
 from armwright.model.bodies import along_x, base_link, link_of
-from armwright.model.description import NO_TRANSFORM, JointModel, LinkModel, Transform, compose, parted, six, tensor
+from armwright.model.description import (
+    NO_TRANSFORM,
+    JointModel,
+    LinkModel,
+    Transform,
+    compose,
+    cos_sin,
+    parted,
+    six,
+    tensor,
+)
 from armwright.model.freedoms import rows_of
 from armwright.model.references import BASE, Links, parents_of
 from armwright.model.rows import row_of
@@ -43,8 +53,7 @@ Where = Callable[[int, str | None], str]
 class Table:
     """A DH table made canonical; `ends` lead from the frame of each link to the frame of its row.
 
-    `written` are its rows as they were, and `centres` the centres of mass that stand in them (or zero). `names` finds
-    the links by what a table calls them.
+    `written` are its rows as they were. `names` finds the links by what a table calls them.
     """
 
     joints: tuple[JointModel, ...]
@@ -54,10 +63,11 @@ class Table:
     ends: tuple[Transform, ...]
     names: Links
     written: tuple[JointModel, ...] = ()
-    centres: tuple[tuple[float, float, float], ...] = ()
 
 
-NO_CENTRE = (0.0, 0.0, 0.0)
+FIRST_AXIS: Transform = ((0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0))
+"""The frame of a link on a universal joint that has z on its first axis and x on its second, seen from its canonical
+frame, which has z on the second."""
 
 
 def read_table(
@@ -96,6 +106,10 @@ def read_table(
     for i, joint in enumerate(joints):
         if convention == "angeles" and joint.prismatic:
             _turn_axis(i, joints, links, ends)
+    for i, row in enumerate(read):
+        if row.z_axis == "first":
+            links[i], ends[i] = _on_second_axis(links[i]), FIRST_AXIS
+            joints = [_seen_turned(j) if parent == first + i else j for j, parent in zip(joints, parents, strict=True)]
     every = [one for joint, row in zip(joints, read, strict=True) for one in (joint, *row.freedoms[1:])]
     if base is not None and floats:
         every = [*rows_of("free", JointModel(base.text("joint", "root_joint"), "revolute", 0.0, 0.0, 0.0, 0.0)), *every]
@@ -106,7 +120,6 @@ def read_table(
         (*(NO_TRANSFORM for _ in floating), *ends),
         known,
         tuple(row.written for row in read),
-        tuple(reader.triple("com") if "com" in reader.data else NO_CENTRE for reader in readers),
     )
 
 
@@ -136,10 +149,33 @@ def _turn_axis(i: int, joints: list[JointModel], links: list[LinkModel], ends: l
     x, y, z = link.com
     y, z, xy, xz = map(_reverse, (y, z, xy, xz))
     visuals = tuple(visual.moved(along_x(math.pi, 0.0)) for visual in link.visuals)
-    links[i] = replace(link, com=(x, y, z), inertia=tensor((xx, yy, zz, xy, xz, yz)), visuals=visuals)
+    u, v, w = link.compensated_com
+    carried = (u, _reverse(v), _reverse(w)) if link.compensated_mass else link.compensated_com
+    links[i] = replace(
+        link, com=(x, y, z), inertia=tensor((xx, yy, zz, xy, xz, yz)), visuals=visuals, compensated_com=carried
+    )
     ends[i] = compose(along_x(math.pi, 0.0), ends[i])
     if i + 1 < len(joints):
         joints[i + 1] = replace(joints[i + 1], alpha=_half_turn(joints[i + 1].alpha))
+
+
+def _on_second_axis(link: LinkModel) -> LinkModel:
+    """A body on a universal joint, written with z on the first axis, in the canonical frame: z on the second one."""
+    (x, y, z), (a, b, c), (xx, yy, zz, xy, xz, yz) = link.com, link.compensated_com, six(link.inertia)
+    turned, visuals = tensor((yy, zz, xx, yz, xy, xz)), tuple(visual.moved(FIRST_AXIS) for visual in link.visuals)
+    return replace(link, com=(y, z, x), compensated_com=(b, c, a), inertia=turned, visuals=visuals)
+
+
+def _seen_turned(joint: JointModel) -> JointModel:
+    """A joint placed in the frame FIRST_AXIS, placed in the frame around that."""
+    (ca, sa), (cg, sg) = cos_sin(joint.alpha), cos_sin(joint.gamma)
+    across = math.hypot(cg * sa, ca)  # how far its z axis is from the z axis of the outer frame
+    alpha, gamma = 0.0 - math.atan2(across, sg * sa), math.atan2(cg * sa, ca) if across else 0.0
+    turn = math.atan2(-cg, sg * ca) if across else math.atan2(-cg * ca, sg)
+    c, s = cos_sin(gamma)
+    x, y, z = sg * joint.a + cg * joint.y, joint.z, cg * joint.a - sg * joint.y
+    x, y = float(c * x + s * y), float(c * y - s * x)
+    return replace(joint, gamma=gamma, a=x, y=y, z=float(z), alpha=alpha, theta=joint.theta + turn)
 
 
 def _reverse(x: float) -> float:

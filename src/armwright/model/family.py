@@ -50,7 +50,7 @@ def family(robot: Description, vary: tuple[str, ...] = (), moved: bool = True) -
     if held:
         body = mechanism.links[mechanism.solid[robot.hand.link]]
         names, numbers = (*names, BODY_HELD), (*numbers, body.mass, *body.moment, *body.origin_inertia)
-    weight = sum(link.mass for link in mechanism.links)
+    weight = sum(link.mass for link in mechanism.weighing.links)
     height = mechanism.base.rotation.T @ mechanism.base.position if moved else None
     lifted = 0.0 if height is None else -weight * float(mechanism.gravity.dot(height))
     return Family(relative, names, tuple(map(float, numbers)), lifted)

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from armwright.errors import unknown
-from armwright.model.description import QUARTER_TURN, JointModel, Mimic
+from armwright.model.description import QUARTER_TURN, JointModel
+from armwright.model.mimic import Mimic
 
 PLAIN = ("revolute", "prismatic")
 """Joints of one freedom."""

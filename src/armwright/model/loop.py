@@ -26,11 +26,11 @@ from armwright.model.description import (
     Description,
     JointModel,
     LoopModel,
-    Mimic,
     Transform,
     compose,
     transform,
 )
+from armwright.model.mimic import Mimic
 from armwright.model.references import Links
 from armwright.model.values import Reader
 
@@ -54,6 +54,9 @@ AROUND = (-0.7, -0.3, 0.2, 0.5)
 
 KINDS = ("point", "weld", "differential")
 KEYS = ("name", "kind", "links", "at", "dependent", "reference", "joint", "terms", "offset")
+
+TRANSFORM_ROWS = (4, 7)
+"""How many entries a transform has: four rows, or a position and a quaternion. A point has three."""
 
 if TYPE_CHECKING:
     from armwright.model.dh import Table
@@ -113,7 +116,7 @@ def _pose(robot: Description, entry: Reader, place: Any, link: int, frames: Mapp
             entry.fail("at", f"frame {place!r} is on another link than the one the loop holds there")
         return found.pose
     inner = Reader({"at": place}, entry.where)
-    if isinstance(place, Sequence) and len(place) == 4:
+    if hasattr(place, "__len__") and len(place) in TRANSFORM_ROWS:
         pose = inner.transform("at", NO_TRANSFORM)
     else:
         x, y, z = inner.triple("at")

@@ -126,28 +126,30 @@ class Places:
             name += "_"
         return {name: self.root, **named}
 
-    def kept(self, name: str) -> str:
+    def kept(self, name: str, what: str = "mesh") -> str:
         """A name as it is kept; `Outside` if it leads out of the folders."""
         text = name.replace("\\", "/").strip()
         if not text or len(text) > LONGEST or not text.isprintable():
-            raise Outside(f"mesh {name[:80]!r} is not the name of a file; expected 1 to {LONGEST} printable characters")
+            raise Outside(
+                f"{what} {name[:80]!r} is not the name of a file; expected 1 to {LONGEST} printable characters"
+            )
         scheme, separator, rest = text.partition("://")
         scheme = scheme.lower()
         if separator and scheme in ("package", "model"):
             package, _, inner = rest.lstrip("/").partition("/")
             parts = _parts(inner)
             if package in ("", ".", "..") or not parts or parts[0] == "..":
-                _refuse(name, "leads out of its package")
+                _refuse(what, name, "leads out of its package")
             return _joined(package, parts)
         if separator and scheme != "file" and _ANY_SCHEME.fullmatch(scheme):
             return text
         if text[:5].lower() == "file:":
             text = text[5:].removeprefix("//")
             if text.startswith(SCHEME):  # file://$(find package)/, where xacro has left the package's name
-                return self.kept(text)
-        return self._path(name, text)
+                return self.kept(text, what)
+        return self._path(what, name, text)
 
-    def _path(self, name: str, text: str) -> str:
+    def _path(self, what: str, name: str, text: str) -> str:
         """A path, absolute or from the folder of the file."""
         absolute = PurePosixPath(text).is_absolute() or bool(PureWindowsPath(text).drive)
         path = Path(os.path.normpath(text if absolute else self.own / text))
@@ -155,11 +157,11 @@ class Places:
             if path.is_absolute() and path != folder and path.is_relative_to(folder):
                 return _joined(package, list(path.relative_to(folder).parts))
         if absolute:
-            _refuse(name, f"is an absolute path, and not in the model's folder, {self.root}")
+            _refuse(what, name, f"is an absolute path, and not in the model's folder, {self.root}")
         down = [part for part in _parts(text) if part != ".."]
         if len(down) > 1 and down[0] in {*self.folders, *(folder.name for folder in (self.own, *self.own.parents))}:
             return _joined(down[0], down[1:])
-        _refuse(name, f"leads out of the model's folder, {self.root}")
+        _refuse(what, name, f"leads out of the model's folder, {self.root}")
 
     def find(self, name: str, packages: Mapping[str, str | Path] | None = None) -> Path:
         """The file that a kept name means; an error if it is missing, or a link that leads out."""
@@ -179,6 +181,18 @@ class Places:
                     return folders.file(str(path), here)
             raise MissingMeshError(f"{self.file}: mesh {error}") from None
 
+    def exact(self, name: str, what: str = "mesh") -> Path:
+        """The file that a kept name means, and no other of that ending; an error if it is missing or leads out."""
+        from armwright.model.xacro.evaluate import Refused  # noqa: PLC0415
+        from armwright.model.xacro.folders import Folders, Missing  # noqa: PLC0415
+
+        try:
+            return Folders(self.root, self.folders).file(name, self.own / Path(self.file).name)
+        except Missing as error:
+            raise MissingMeshError(f"{what} {error}") from None
+        except Refused as error:
+            raise Outside(f"{what} {error}") from None
+
     def _ends(self, name: str, folders: Iterable[Path]) -> Iterator[Path]:
         """Where a file may be whose package is elsewhere: the longest end of its name first, in all folders."""
         parts = name.removeprefix(SCHEME).split("/")[1:]
@@ -186,10 +200,11 @@ class Places:
             yield from (folder.joinpath(*parts[k:]) for folder in dict.fromkeys([self.own, *folders]))
 
 
-def _refuse(name: str, why: str) -> NoReturn:
+def _refuse(what: str, name: str, why: str) -> NoReturn:
+    seen = ", or load the robot without what is only seen: visuals=False" if what == "mesh" else ""
     raise Outside(
-        f"mesh {name[:80]!r} {why}; expected a name within it. Name its folder, if it is to be read, packages={{name: "
-        "folder}, or load the robot without what is only seen: visuals=False"
+        f"{what} {name[:80]!r} {why}; expected a name within it. Name its folder, if it is to be read, "
+        f"packages={{name: folder}}{seen}"
     )
 
 

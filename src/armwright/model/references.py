@@ -1,4 +1,4 @@
-"""Links that a table names: by name, by number from 1 on, or the base."""
+"""Links that a table names: by name, by number from 1 on, or the base; joints that a call names, from 0 on."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
-from armwright.errors import unknown
+import numpy as np
+
+from armwright.errors import InputError, unknown
 from armwright.lazy import cached_property
+from armwright.model.description import Description
 from armwright.model.values import Reader
 
 BASE = "base"
@@ -61,6 +64,18 @@ class Links:
         for i, name in enumerate(self.names):
             found.setdefault(name, []).append(i)
         return found
+
+
+def joint_place(robot: Description, joint: object) -> int:
+    """Return the place of a joint that is given by its name or by its number: from 0, or from -1 backwards."""
+    names = [row.name for row in robot.joints]
+    if isinstance(joint, str):
+        if joint not in names:
+            raise unknown(f"joint of {robot.name}:", joint, names)
+        return names.index(joint)
+    if isinstance(joint, (bool, np.bool_)) or not isinstance(joint, Integral) or not -robot.n <= int(joint) < robot.n:
+        raise InputError(f"joint {joint!r}: expected a name, or a number from 0 to {robot.n - 1}")
+    return int(joint) % robot.n
 
 
 def parents_of(readers: Sequence[Reader], links: Links) -> tuple[int, ...]:

@@ -9,18 +9,20 @@ from typing import Any
 from armwright.errors import ModelError
 from armwright.mechanism import FREEDOMS
 from armwright.model.bodies import BODY
-from armwright.model.description import JointModel, Mimic
+from armwright.model.description import JointModel
 from armwright.model.freedoms import KINDS, PLAIN, rows_of
+from armwright.model.mimic import Mimic
 from armwright.model.values import Reader
 
-DRIVE = ("limits", "max_velocity", "max_torque", "viscous", "coulomb", "smooth", "rotor_inertia", "gear")
-BALL_DRIVE = ("max_velocity", "max_torque")
-"""Of the freedoms of a joint whose position is a quaternion: it has no limits, and neither friction nor a rotor."""
-MIMIC = ("joint", "factor", "offset")
-FURTHER = ("parent", "gamma", "y", "z", "pitch", "freedoms")
+SPRING = ("spring_stiffness", "spring_rest", "spring_curve")
+DRIVE = ("limits", "max_velocity", "max_torque", "viscous", "coulomb", "smooth", "rotor_inertia", "gear", *SPRING)
+BALL_DRIVE = tuple(key for key in DRIVE if key not in ("limits", "spring_curve"))
+"""Of the freedoms of a joint whose position is a quaternion: it has no limits, and its spring no curve."""
+MIMIC = ("joint", "factor", "offset", "curve")
+FURTHER = ("parent", "gamma", "y", "z", "pitch", "freedoms", "z_axis")
 """Keys of the modified convention only: of trees, of general placements, and of joints of several freedoms."""
 KEYS = ("name", "joint", "parent", "type", "gamma", "alpha", "a", "y", "z", "d", "b", "theta", "pitch", *BODY, *DRIVE,
-        "mimic", "freedoms", "visuals")  # fmt: skip
+        "mimic", "freedoms", "z_axis", "visuals")  # fmt: skip
 
 VARIABLE = {
     "revolute": ("theta",),
@@ -35,10 +37,11 @@ VARIABLE = {
 
 @dataclass(frozen=True)
 class Row:
-    """A joint as it is written, and its freedoms."""
+    """A joint as it is written, and its freedoms; `z_axis` says which axis of a universal joint its data have as z."""
 
     written: JointModel
     freedoms: tuple[JointModel, ...]
+    z_axis: str = ""
 
 
 def row_of(row: Reader, i: int, convention: str) -> Row:
@@ -64,7 +67,15 @@ def row_of(row: Reader, i: int, convention: str) -> Row:
             row.fail("freedoms", f"a {kind} joint has one freedom: write {', '.join(DRIVE[:2])}, ... in the row itself")
         joint = _driven(row, placed)
         return Row(joint, (joint,))
-    return Row(replace(placed, kind=kind), _several(row, kind, placed))
+    return Row(replace(placed, kind=kind), _several(row, kind, placed), _z_axis(row) if kind == "universal" else "")
+
+
+def _z_axis(row: Reader) -> str:
+    """The axis of a universal joint that is z of the frame its link data are in: "first" (by default) or "second"."""
+    axis = row.text("z_axis", "first")
+    if axis not in ("first", "second"):
+        row.fail("z_axis", f"z_axis = {axis!r}; expected 'first' or 'second'")
+    return axis
 
 
 def _check_keys(row: Reader, convention: str, shift: str) -> None:
@@ -85,6 +96,8 @@ def _kind(row: Reader, convention: str) -> str:
         row.fail("type", f"a {kind} joint is written in the modified convention; {convention} has {', '.join(PLAIN)}")
     if "pitch" in row.data and kind != "helical":
         row.fail("pitch", f"pitch is for helical joints; this one is {kind}")
+    if "z_axis" in row.data and kind != "universal":
+        row.fail("z_axis", f"z_axis is for universal joints; this one is {kind}")
     return kind
 
 
@@ -98,7 +111,7 @@ def _several(row: Reader, kind: str, placed: JointModel) -> tuple[JointModel, ..
     else:
         if given := [key for key in (*DRIVE, "mimic") if key in row.data]:
             what = "has none" if kind in FREEDOMS and given[0] not in BALL_DRIVE else "has several freedoms"
-            row.fail(given[0], f"{given[0]}: a {kind} joint {what}; {_ALTERNATIVE[kind in FREEDOMS]}")
+            row.fail(given[0], f"{given[0]}: a {kind} joint {what}; {_ALTERNATIVE}")
         made = rows_of(kind, placed)
     entries = row.data.get("freedoms", [{}] * len(made))
     if not isinstance(entries, Sequence) or not all(isinstance(entry, Mapping) for entry in entries):
@@ -108,17 +121,14 @@ def _several(row: Reader, kind: str, placed: JointModel) -> tuple[JointModel, ..
     return tuple(_freedom(row, entry, one) for entry, one in zip(entries, made, strict=True))
 
 
-_ALTERNATIVE = {
-    True: "expected freedoms = [{max_torque = 5.0}, ...], a table for each, with max_velocity and max_torque at most",
-    False: "expected freedoms = [{...}, {...}], a table for each",
-}
+_ALTERNATIVE = "expected freedoms = [{...}, {...}], a table for each"
 
 
 def _freedom(row: Reader, data: Mapping[str, Any], made: JointModel) -> JointModel:
     """One freedom of several, with what is written of it."""
     entry = Reader(data, lambda _key: row.where("freedoms"))
     if made.kind in FREEDOMS:
-        hint = f"a {made.kind} joint has no limits, no friction and no rotor; "
+        hint = f"a {made.kind} joint has no limits, and its spring no curve; "
         entry.check_keys(("joint", *BALL_DRIVE), hint if set(data) & {*DRIVE, "mimic"} else "")
     else:
         entry.check_keys(("joint", *DRIVE, "mimic"))
@@ -140,6 +150,9 @@ def _driven(row: Reader, joint: JointModel) -> JointModel:
         gear=row.number("gear", default=joint.gear),
         max_velocity=_most(row, "max_velocity", "rad/s or m/s", joint.max_velocity),
         max_torque=_most(row, "max_torque", "N m or N", joint.max_torque),
+        spring_stiffness=row.number("spring_stiffness", default=joint.spring_stiffness),
+        spring_rest=(row.angle if angles else row.number)("spring_rest", default=joint.spring_rest),
+        spring_curve=_factors(row, "spring_curve", 2) if "spring_curve" in row.data else joint.spring_curve,
         mimic=_mimic(row, joint) if row.data.get("mimic") is not None else joint.mimic,
     )
 
@@ -148,8 +161,20 @@ def _most(row: Reader, key: str, unit: str, otherwise: float | None) -> float | 
     return row.at_least_zero(key, unit) if key in row.data else otherwise
 
 
+MOST_POWERS = 16
+"""Of a curve by which a joint follows another, beyond the first."""
+
+
+def _factors(row: Reader, key: str, most: int) -> tuple[float, ...]:
+    """The factors of x^2, x^3 and so on in a polynomial."""
+    given = row.data[key]
+    if isinstance(given, str) or not isinstance(given, Sequence) or len(given) > most:
+        row.fail(key, f"{key} = {given!r}; expected {most} numbers at most, the factors of x^2, x^3, ...")
+    return tuple(Reader({key: factor}, row.where).number(key) for factor in given)
+
+
 def _mimic(row: Reader, joint: JointModel) -> Mimic:
-    """mimic = {joint, factor, offset}: which joint this one follows, and how."""
+    """mimic = {joint, factor, offset, curve}: which joint this one follows, and how."""
     data = row.data["mimic"]
     if not isinstance(data, Mapping):
         row.fail("mimic", f"mimic = {data!r} is not a table; expected keys {', '.join(MIMIC)}")
@@ -158,7 +183,9 @@ def _mimic(row: Reader, joint: JointModel) -> Mimic:
     if not isinstance(entry.need("joint"), str):
         entry.fail("joint", f"joint = {data['joint']!r}: expected the name of the joint to follow")
     offset = (entry.number if joint.prismatic else entry.angle)("offset", default=0.0)
-    return Mimic(data["joint"], entry.number("factor", default=1.0), offset)
+    curve = _factors(entry, "curve", MOST_POWERS) if "curve" in data else ()
+    factor = entry.number("factor", default=0.0 if any(curve) else 1.0)
+    return Mimic(data["joint"], factor, offset, curve=curve if any(curve) else ())
 
 
 PLACEMENT = ("alpha", "a", "d", "theta", "gamma", "y", "z")
@@ -188,7 +215,8 @@ def as_row(freedoms: Sequence[JointModel]) -> dict[str, Any]:
         ({"joint": one.name} if one.name != other.name else {}) | _drive(one, other)
         for one, other in zip(freedoms, made, strict=True)
     ]
-    return row | ({"freedoms": entries} if any(entries) else {})
+    axis = {"z_axis": "second"} if kind == "universal" else {}  # canonical frames have z on the axis of their joint
+    return row | ({"freedoms": entries} if any(entries) else {}) | axis
 
 
 def _drive(joint: JointModel, default: Any) -> dict[str, Any]:
@@ -197,5 +225,5 @@ def _drive(joint: JointModel, default: Any) -> dict[str, Any]:
     found = {key: value for key in keys if (value := getattr(joint, key)) != getattr(default, key)}
     in_loop = joint.mimic is not None and bool(joint.mimic.loop or joint.mimic.others)  # written as [[loop]]
     if joint.mimic and not in_loop and (not default.mimic or replace(joint.mimic, place=0) != default.mimic):
-        found["mimic"] = {key: getattr(joint.mimic, key) for key in MIMIC}
+        found["mimic"] = {key: value for key in MIMIC if (value := getattr(joint.mimic, key)) or key != "curve"}
     return found

@@ -7,7 +7,16 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from armwright.mechanism import FREEDOMS
-from armwright.model.description import NO_TRANSFORM, Description, JointModel, LoopModel, Transform, right_angles, six
+from armwright.model.description import (
+    NO_TRANSFORM,
+    Description,
+    JointModel,
+    LoopModel,
+    Transform,
+    right_angles,
+    six,
+)
+from armwright.model.mimic import Mimic
 from armwright.names import shown
 from armwright.notebook import table
 
@@ -16,11 +25,12 @@ WIDEST = 80
 
 
 def as_table(robot: Description) -> str:
-    """Title, what hangs on what, joints, limits, bodies, drives, what is held, transforms, loops, visuals, source."""
+    """Title, branches, joints, limits, bodies, drives, springs, payload, transforms, loops, visuals, source."""
     parts = [_title(robot)]
     if robot.parents != tuple(range(-1, len(robot.links) - 1)):
         parts.append("\n".join(_branches(robot)))
     parts += _fitting(_joints(robot), 3)
+    parts += [_wrapped(_curve(row.name, row.mimic)) for row in robot.followers if row.mimic and row.mimic.curve]
     if any(_general(j) for j in robot.rows):
         parts.append(_layout(_placements(robot)))
     if any(j.limits or j.max_velocity or j.max_torque for j in robot.rows):
@@ -28,6 +38,14 @@ def as_table(robot: Description) -> str:
     parts += [_layout(_links(robot)), _layout(_tensors(robot))]
     if any(j.viscous or j.coulomb or j.rotor_inertia for j in robot.rows):
         parts += _fitting(_drives(robot), 2)
+    if carried := [
+        f"{link.compensated_mass:g} kg of {shown(link.name)} at {_vector(link.compensated_com)} m"
+        for link in robot.links
+        if link.compensated_mass
+    ]:
+        parts.append(_wrapped(f"weight that no drive carries: {'; '.join(carried)}"))
+    if any(j.sprung for j in robot.rows):
+        parts += _fitting(_springs(robot), 2)
     if (p := robot.payload) is not None:
         body = f"{p.mass:g} kg at {_vector(p.com)} m, inertia {_vector(six(p.inertia))} kg m^2"
         parts.append(_wrapped(f"payload in the tool frame: {body}"))
@@ -62,6 +80,13 @@ def _loop(robot: Description, loop: LoopModel) -> str:
     meet = f"{one} at {_vector(here)} m {'is welded to' if loop.weld else 'meets'} {two} at {_vector(there)} m"
     held = f"embedded: {' and '.join(loop.dependent)} depend on it" if loop.dependent else "held by forces"
     return shown(f"loop {loop.name}: {meet}; {held}")
+
+
+def _curve(name: str, mimic: Mimic) -> str:
+    """How a joint follows another by a polynomial."""
+    powers = enumerate((mimic.offset, mimic.factor, *mimic.curve))
+    terms = [f"{k:+g}" + (f" q^{power}" if power > 1 else " q" * power) for power, k in powers if k]
+    return shown(f"{name} is at {' '.join(terms).removeprefix('+')} where {mimic.joint} is at q")
 
 
 def _wrapped(text: str) -> str:
@@ -142,7 +167,7 @@ def _joints(robot: Description) -> list[list[str]]:
                 numbers = (_degrees(joint.alpha), f"{joint.a:g}", _degrees(joint.theta), f"{joint.d:g}")
                 rows.append([str(i), shown(_named(joint)), f"{joint.kind} {q}", *numbers])
             continue
-        offset = joint.mimic.offset if joint.mimic else 0.0
+        offset = joint.mimic.offset if joint.mimic and not joint.mimic.curve else 0.0
         if joint.prismatic:
             theta, d = _degrees(joint.theta), _added(q, joint.d + offset, f"{abs(joint.d + offset):g}")
         else:
@@ -181,6 +206,9 @@ def _variables(robot: Description) -> list[str]:
         if row.mimic and row.mimic.loop:
             found.append(f"by {shown(row.mimic.loop)}")
             continue
+        if row.mimic and row.mimic.curve:
+            found.append(f"f({names[row.mimic.joint]})")
+            continue
         terms = [_times(factor, names[name]) for name, factor in (row.mimic.leaders if row.mimic else ((row.name, 1),))]
         found.append(" + ".join(terms).replace("+ -", "- "))
     return found
@@ -203,7 +231,7 @@ def _limits(robot: Description) -> list[list[str]]:
 
 
 def _alone(robot: Description) -> Iterator[tuple[int, JointModel]]:
-    """The rows with limits, friction and rotors of their own, which a ball has not, and their numbers."""
+    """The rows with limits of their own, which a ball has not, and their numbers."""
     return ((i, row) for i, row in enumerate(robot.rows, start=1) if row.kind not in FREEDOMS)
 
 
@@ -233,9 +261,22 @@ def _tensors(robot: Description) -> list[list[str]]:
 
 def _drives(robot: Description) -> list[list[str]]:
     rows = [["i", "joint", "rotor inertia", "gear", "at the joint", "viscous", "coulomb"]]
-    for i, j in _alone(robot):
-        numbers = (j.rotor_inertia, j.gear, j.armature, j.viscous, j.coulomb)
-        rows.append([str(i), shown(j.name), *map(_number, numbers)])
+    for i, j in enumerate(robot.rows, start=1):
+        if j.kind not in FREEDOMS or j.viscous or j.coulomb or j.rotor_inertia:
+            numbers = (j.rotor_inertia, j.gear, j.armature, j.viscous, j.coulomb)
+            rows.append([str(i), shown(j.name), *map(_number, numbers)])
+    return rows
+
+
+def _springs(robot: Description) -> list[list[str]]:
+    """Those of the joints that have one."""
+    rows = [["i", "joint", "spring", "x^2", "x^3", "at rest"]]
+    for i, j in enumerate(robot.rows, start=1):
+        if j.sprung:
+            force, way = ("N", "m") if j.prismatic else ("N m", "rad")
+            rest = f"{j.spring_rest:g} m" if j.prismatic else f"{_degrees(j.spring_rest)} deg"
+            curve = [_number(k) for k in (*j.spring_curve, 0.0, 0.0)[:2]]
+            rows.append([str(i), shown(j.name), f"{_number(j.spring_stiffness)} {force}/{way}", *curve, rest])
     return rows
 
 

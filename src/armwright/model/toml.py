@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import tomllib
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from armwright.errors import ModelError, unknown
 from armwright.files import contents
 from armwright.mechanism import only_leaf
-from armwright.model.bodies import BASE_KEYS
+from armwright.model.bodies import BASE_KEYS, COMPENSATED
 from armwright.model.description import (
     EARTH,
     NO_TENSOR,
@@ -28,9 +29,11 @@ from armwright.model.description import (
     six,
 )
 from armwright.model.dh import CONVENTIONS, Table, read_table
+from armwright.model.in_si import BODY_KINDS, robot_in_si, table_in_si
 from armwright.model.loop import written
 from armwright.model.references import Links
 from armwright.model.rows import as_row
+from armwright.model.units import SI
 from armwright.model.values import Reader
 
 if TYPE_CHECKING:
@@ -38,21 +41,8 @@ if TYPE_CHECKING:
     from armwright.model.visual import Visual
 
 TOP_KEYS = (
-    *(
-        "name",
-        "source",
-        "licence",
-        "convention",
-        "gravity",
-        "base",
-        "flange",
-        "tool",
-        "accept",
-        "visuals",
-        "payload",
-        "link",
-    ),
-    *("floating", "base_link", "tip", "frame", "loop", "actuators"),
+    *("name", "source", "licence", "convention", "gravity", "base", "flange", "tool", "accept", "visuals", "payload"),
+    *("rated_payload", "link", "units", "floating", "base_link", "tip", "frame", "loop", "actuators"),
 )
 PAYLOAD_KEYS = ("mass", "com", "inertia")
 FRAME_KEYS = ("name", "link", "pose")
@@ -61,7 +51,7 @@ LARGEST = 1 << 20
 """Bytes of a file, which take about a second; a robot of a thousand links has a third of it."""
 
 DEEPEST = 32
-"""Parts of a key a.b.c: Python's reader takes memory with their square."""
+"""Parts of a key a.b.c, of which Python's reader takes memory with their square; brackets in one another."""
 
 MOST_LINKS = 10_000
 """Rows of a table, as many as the joints of a tree."""
@@ -73,6 +63,7 @@ _TOKEN = re.compile(
     r"""#[^\n]*|[\[\]{}]|\n""",  # comments, brackets, ends of lines
     re.DOTALL,
 )
+_BRACKET = re.compile(r"[\[\]{}]")
 _KEY = re.compile(r"""^\s*+["']?([^"'=#]++)["']?\s*+=""")
 _DEEP_KEY = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{DEEPEST}}}")
 
@@ -96,6 +87,7 @@ class Fields:
     frames: tuple[Frame, ...]
     loops: tuple[tuple[Mapping[str, Any], Callable[[str | None], str]], ...] = ()
     actuators: tuple[Mapping[str, Any], Callable[[str | None], str]] | None = None
+    rated_payload: float | None = None
 
 
 def read(
@@ -107,7 +99,9 @@ def read(
     try:
         text = contents(path, LARGEST).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except FileNotFoundError:
-        raise ModelError(f"{path} does not exist; expected a robot file (packaged robots: armwright.load)") from None
+        raise ModelError(
+            f"{path} does not exist; expected a robot file, or the name of a packaged robot (armwright.robots())"
+        ) from None
     except IsADirectoryError:
         raise ModelError(f"{path} is a folder; expected a robot file that ends in .toml") from None
     except UnicodeDecodeError as error:
@@ -135,7 +129,7 @@ def parse(
     lines = lines_of(text)
 
     def line(table: str, index: int, key: str | None) -> str:
-        number = lines.get((table, index, key), lines.get((table, index, None)))
+        number = line_of(lines, table, index, key)
         return f"{file}, line {number}: " if number else f"{file}: "
 
     rows = data.get("link", [])
@@ -163,6 +157,7 @@ def fields(
     data: Mapping[str, Any], where: Callable[[str, int, str | None], str], robot: str, places: Places | None = None
 ) -> Fields:
     """What the keys of a robot say; `where(table, index, key)` names a place for messages, and `robot` the robot."""
+    data = robot_in_si(data, where, robot)
     top = Reader(data, lambda key: where("", 0, key) + robot)
     top.check_keys(TOP_KEYS)
     rows = data["link"]
@@ -189,7 +184,13 @@ def fields(
         frames=_frames(top, table, where),
         loops=_loops(top, where),
         actuators=_actuators(top, where),
+        rated_payload=_rated(top),
     )
+
+
+def _rated(top: Reader) -> float | None:
+    """What the maker of a robot says it can hold, kg."""
+    return top.at_least_zero("rated_payload", "kilograms") if "rated_payload" in top.data else None
 
 
 def _actuators(
@@ -268,10 +269,11 @@ def data_of(text: str, file: str) -> dict[str, Any]:
     bare = _TOKEN.sub(lambda token: "s" if token[0][0] in "\"'" else "" if token[0][0] == "#" else token[0], text)
     if deep := _DEEP_KEY.search(bare):
         raise ModelError(f"{file}: the key {deep[0][:20]}... has more than {DEEPEST} parts; expected a few")
+    depths = itertools.accumulate(1 if bracket[0] in "[{" else -1 for bracket in _BRACKET.finditer(bare))
+    if max(depths, default=0) > DEEPEST:  # which Python could neither read nor print
+        raise ModelError(f"{file} is not valid TOML: its brackets are nested too deep, more than {DEEPEST}")
     try:
         return tomllib.loads(text)
-    except RecursionError:
-        raise ModelError(f"{file} is not valid TOML: its brackets are nested too deep") from None
     except ValueError as error:
         raise ModelError(f"{file} is not valid TOML: {error}") from None
 
@@ -303,10 +305,16 @@ def _payload(top: Reader, where: Callable[[str | None], str]) -> Payload | None:
 
 
 def make_payload(data: Mapping[str, Any], where: Callable[[str | None], str]) -> Payload:
-    entry = Reader(data, where)
+    entry = Reader(table_in_si(data, BODY_KINDS, SI, where), where)
     entry.check_keys(PAYLOAD_KEYS)
     mass = entry.at_least_zero("mass", "kilograms")
     return Payload(mass, entry.triple("com", (0.0, 0.0, 0.0)), entry.tensor("inertia", NO_TENSOR))
+
+
+def line_of(lines: Mapping[tuple[str, int, str | None], int], table: str, index: int, key: str | None) -> int | None:
+    """The line of a key, of the table it is in, or of the key on top that has this table."""
+    places = ((table, index, key), (table, index, None), ("", 0, table))
+    return next((lines[place] for place in places if place in lines), None)
 
 
 def lines_of(text: str) -> dict[tuple[str, int, str | None], int]:
@@ -314,7 +322,7 @@ def lines_of(text: str) -> dict[tuple[str, int, str | None], int]:
     found: dict[tuple[str, int, str | None], int] = {}
     counts: dict[str, int] = {}
     table = ("", 0)
-    for number, content in _statements(text):
+    for number, content, inline in _statements(text):
         if header := _HEADER.match(content):
             name, _, inner = header[2].replace('"', "").replace("'", "").partition(".")
             if inner:  # [link.slender]: a key of the current link
@@ -326,20 +334,34 @@ def lines_of(text: str) -> dict[tuple[str, int, str | None], int]:
                 found[*table, None] = number
                 found.setdefault(("", 0, name), number)
         elif key := _KEY.match(content):
+            name, _, inner = key[1].strip().partition(".")
             found[*table, key[1].strip()] = number
+            if table == ("", 0):  # payload = {...}, link = [{...}, {...}], payload.mass = 1
+                found.setdefault(("", 0, name), number)
+                found |= {(name, i, None): line for i, line in enumerate(inline)}
+                found |= {(name, 0, inner): number} if inner else {}
     return found
 
 
-def _statements(text: str) -> Iterator[tuple[int, str]]:
-    """The lines of a valid file on which a statement begins: not inside a multi-line string or a multi-line array."""
+def _statements(text: str) -> Iterator[tuple[int, str, list[int]]]:
+    """The lines of a valid file on which a statement begins, and those on which the inline tables in it begin.
+
+    None is inside a multi-line string or a multi-line array; tables within tables do not count.
+    """
     lines = text.split("\n")
-    number, depth = 1, 0
-    yield number, lines[0]
+    number, start, open_brackets, inline = 1, 1, "", list[int]()
     for token in _TOKEN.findall(text):
-        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token, 0)
+        if token == "{" and open_brackets in ("", "["):
+            inline.append(number)
+        if token in ("[", "{"):
+            open_brackets += token
+        elif token in ("]", "}"):
+            open_brackets = open_brackets[:-1]
         number += token.count("\n")
-        if token == "\n" and not depth:
-            yield number, lines[number - 1]
+        if token == "\n" and not open_brackets:
+            yield start, lines[start - 1], inline
+            start, inline = number, []
+    yield start, lines[start - 1], inline
 
 
 def write(robot: Description) -> str:
@@ -366,7 +388,10 @@ def write(robot: Description) -> str:
 
 def _body(body: LinkModel | Payload, row: Mapping[str, Any]) -> list[str]:
     """Lines of a row that ends with a body."""
-    return _keys({**row, "mass": body.mass, "com": body.com, "inertia": six(body.inertia)})
+    keys = {**row, "mass": body.mass, "com": body.com, "inertia": six(body.inertia)}
+    if isinstance(body, LinkModel) and body.compensated_mass:
+        keys |= {key: getattr(body, key) for key in COMPENSATED}
+    return _keys(keys)
 
 
 def _keys(row: Mapping[str, Any]) -> list[str]:
@@ -386,6 +411,8 @@ def _top(robot: Description, links: Links) -> Iterator[str]:
             yield f"{key} = {_value(transform)}"
     if robot.tip is not None and robot.tip != only_leaf(robot.parents):
         yield f"tip = {_value(links.said(robot.tip))}"
+    if robot.rated_payload is not None:
+        yield f"rated_payload = {_value(robot.rated_payload)}"
     if robot.accept:
         yield f"accept = {_value(robot.accept)}"
     yield from _visuals(robot.base_visuals)

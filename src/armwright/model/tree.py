@@ -18,7 +18,8 @@ from armwright.algebra import Array
 from armwright.errors import ModelError, ModelWarning, unknown
 from armwright.model.assembly import FREEDOMS, Assembly
 from armwright.model.canonical import FileJoint
-from armwright.model.description import EARTH, Cycle, Description, LinkModel, Mimic, Triple, resolved
+from armwright.model.description import EARTH, Description, LinkModel, Triple
+from armwright.model.mimic import Cycle, Mimic, resolved
 
 MOVING = ("revolute", "prismatic")
 SEVERAL = tuple(FREEDOMS)
@@ -41,8 +42,9 @@ LISTED = 4
 class TreeJoint:
     """`placement` leads from the parent's frame to the child's at q = 0; the axis is in the child's frame.
 
-    `mimic` is (joint, factor, offset): this one moves as factor q + offset of the other. `place` is the file and line
-    it is written in, if they are known.
+    `mimic` says how this one follows others, by their names in the tree. `place` is the file and line
+    it is written in, if they are known. `spring_rest` has a number for each freedom; friction, rotor and spring of a
+    joint with several freedoms are those of each.
     """
 
     name: str
@@ -57,8 +59,11 @@ class TreeJoint:
     viscous: float = 0.0
     coulomb: float = 0.0
     armature: float = 0.0
-    mimic: tuple[str, float, float] | None = None
+    mimic: Mimic | None = None
     place: str = ""
+    spring_stiffness: float = 0.0
+    spring_rest: tuple[float, ...] = (0.0,)
+    spring_curve: tuple[float, ...] = ()
 
     @property
     def moves(self) -> bool:
@@ -225,8 +230,27 @@ class Roles:
         A joint that follows one which stands still stands still.
         """
         free = {j.name for j in joints if j.moves and not (j.name in self.held or j.name in self.leaders)}
-        led = {name for name, mimic in self.leaders.items() if mimic.joint in free and mimic.factor}
+        led = {name for name, mimic in self.leaders.items() if _led(mimic, free)}
         return free | {joint.name for joint in joints if joint.name in led}
+
+    def standing(self, moving: set[str]) -> Roles:
+        """The same, where joints that follow several follow those that move; the others are held, or stand at 0."""
+        leaders = {name: _among(mimic, moving, self.held) for name, mimic in self.leaders.items()}
+        return Roles(self.held, leaders)
+
+
+def _led(mimic: Mimic, moving: set[str]) -> bool:
+    """Whether any of the joints that one follows moves it."""
+    first = mimic.joint in moving and mimic.moves
+    return first or any(name in moving and factor for name, factor in mimic.others)
+
+
+def _among(mimic: Mimic, moving: set[str], held: Mapping[str, float]) -> Mimic:
+    if not mimic.others or not _led(mimic, moving):
+        return mimic
+    (first, factor), *others = [(name, k) for name, k in mimic.leaders if name in moving]
+    still = sum(k * held.get(name, 0.0) for name, k in mimic.leaders if name not in moving)
+    return Mimic(first, factor, mimic.offset + still, others=tuple(others))
 
 
 def pick(
@@ -252,6 +276,7 @@ def pick(
     below, taken = _taken(tree, start, chosen)
     moving = roles.moving(taken)
     _check_leaders(tree, [joint for joint in taken if joint.moves], roles)
+    roles = roles.standing(moving)
     if not moving and not floating:
         way = f" between {start!r} and {' or '.join(map(repr, chosen))}" if chosen else f" below {start!r}"
         free = "" if chosen else ", or let it float by floating=True"
@@ -283,20 +308,20 @@ def _check_leaders(tree: Tree, taken: Sequence[TreeJoint], roles: Roles) -> None
     """Whom a joint follows is there, and turns or slides."""
     kinds = {joint.name: joint.kind for joint in tree.joints}
     for joint in taken:
-        leader = roles.leaders[joint.name].joint if joint.name in roles.leaders else None
-        if leader is not None and leader not in kinds:
-            raise unknown(f"joint for {joint.name!r} to mimic{joint.where}:", leader, kinds)
-        if leader is not None and kinds[leader] in SEVERAL:
-            raise ModelError(
-                f"{tree.at(joint)}: joint {joint.name!r} mimics {leader!r}, which is {kinds[leader]}; expected a joint "
-                "that turns or slides"
-            )
+        for leader, _ in roles.leaders[joint.name].leaders if joint.name in roles.leaders else ():
+            if leader not in kinds:
+                raise unknown(f"joint for {joint.name!r} to mimic{joint.where}:", leader, kinds)
+            if kinds[leader] in SEVERAL:
+                raise ModelError(
+                    f"{tree.at(joint)}: joint {joint.name!r} mimics {leader!r}, which is {kinds[leader]}; expected a "
+                    "joint that turns or slides"
+                )
 
 
 def _leaders(tree: Tree, held: Mapping[str, float]) -> dict[str, Mimic]:
     """For each joint that mimics, the one it follows, maybe by way of others: which moves by itself, or is held."""
     joints = {joint.name: joint for joint in tree.joints}
-    follows = {j.name: Mimic(*j.mimic) for j in tree.joints if j.mimic and j.kind in MOVING and j.name not in held}
+    follows = {j.name: j.mimic for j in tree.joints if j.mimic and j.kind in MOVING and j.name not in held}
     try:
         return resolved(follows)
     except Cycle as cycle:
@@ -400,7 +425,7 @@ def _standing(
     others, names = {*moving, *roles.held, *roles.leaders}, {joint.name for joint in tree.joints}
     still = [j.name for j in tree.joints if j.name in hanging and j.moves and j.name not in others]
     values = {**roles.held, **dict.fromkeys(still, 0.0)}
-    values |= {name: m.factor * values.get(m.joint, 0.0) + m.offset for name, m in beside.items()}
+    values |= {name: m.at(lambda other: values.get(other, 0.0)) for name, m in beside.items()}
     led = [name for name, mimic in beside.items() if mimic.joint in names]
     each = [f"{name} is not on the chain and stands locked at 0" for name in still]
     notes = _listed(each, "joints are not on the chain and stand locked at 0", still)
@@ -418,7 +443,7 @@ def _standing(
 
 def _check_beside(tree: Tree, beside: Mapping[str, Mimic], moving: set[str]) -> None:
     """Nothing beside the chain moves with a joint of it."""
-    led = {name: mimic.joint for name, mimic in beside.items() if mimic.joint in moving and mimic.factor}
+    led = {name: mimic.joint for name, mimic in beside.items() if _led(mimic, moving)}
     if led:
         leading = ", ".join(sorted({*led.values()}))
         raise ModelError(

@@ -9,10 +9,9 @@ which URDF has not, as a comment. Where a name is taken already, or occurs twice
 
 from __future__ import annotations
 
-import math
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from armwright.algebra import Array
 from armwright.errors import ModelError
 from armwright.mechanism import FREEDOMS
 from armwright.model import xml
+from armwright.model.acting import warn_of_urdf
 from armwright.model.canonical import inverse, moved
 from armwright.model.description import (
     NO_TENSOR,
@@ -30,15 +30,15 @@ from armwright.model.description import (
     Frame,
     JointModel,
     LinkModel,
-    Triple,
     cos_sin,
     six,
     tensor,
     triple,
 )
-from armwright.model.meshes import Outside, Places
+from armwright.model.mimic import Mimic
 from armwright.model.tree import MOVING, Tree, TreeJoint, checked, few_enough, loop, parents_of
-from armwright.model.visual import SOLIDS, Box, Colour, Ellipsoid, Mesh, Shape, Visual, as_pose, lengths
+from armwright.model.urdf_parts import ROUND, Shown, origin_of
+from armwright.model.visual import Box, Ellipsoid, Mesh, Visual, lengths
 
 FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 """Characters that no XML document may hold, not even as numbers."""
@@ -46,9 +46,6 @@ FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 UNLIMITED = 1e6
 """Effort and velocity of a joint whose limits are not known; URDF wants numbers there."""
 
-
-ROUND = {"sphere": ("radius",), "cylinder": ("radius", "length"), "capsule": ("radius", "length")}
-"""The attributes of round shapes."""
 
 SIX = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 
@@ -79,7 +76,7 @@ def tree_of(root: xml.Element, packages: Mapping[str, str | Path] | None = None,
         )
     few_enough(len(root.all("joint")), root.file)
     links: dict[str, LinkModel] = {}
-    shown = _Shown(root, packages) if visuals else None
+    shown = Shown(root, packages) if visuals else None
     for element in root.all("link"):
         link = _read_link(element, tuple(shown.on(element)) if shown else ())
         if link.name in links:
@@ -89,6 +86,8 @@ def tree_of(root: xml.Element, packages: Mapping[str, str | Path] | None = None,
         root.fail("the robot has no links")
     rotors = _rotors(root)
     joints = [_read_joint(element, rotors) for element in root.all("joint")]
+    if shown:
+        shown.tell(root.file)
     parents = parents_of(links, joints, root.file)
     roots = [name for name in links if name not in parents]
     if not roots:
@@ -116,101 +115,6 @@ def _read_link(element: xml.Element, visuals: tuple[Visual, ...]) -> LinkModel:
     return LinkModel(name, mass, triple(T[:3, 3]), tensor(six(turned)), visuals)
 
 
-class _Shown:
-    """The visuals of a document being read. What only collides is not kept; the names of its meshes are checked."""
-
-    def __init__(self, root: xml.Element, packages: Mapping[str, str | Path] | None) -> None:
-        self.places = Places.around(root.file, packages)
-        self.colours: dict[str, Colour | None] = {}
-        for material in root.all("material"):
-            self._colour(material)
-
-    def on(self, link: xml.Element) -> Iterator[Visual]:
-        """Those of a link, in its frame."""
-        for element in link.all("collision"):
-            for mesh in (mesh for geometry in element.all("geometry") for mesh in geometry.all("mesh")):
-                self._name(mesh)
-        for element in link.all("visual"):
-            material, shape = element.one("material"), self._shape(element)
-            colour = self._colour(material) if material is not None else None
-            if shape is not None:
-                yield Visual(shape, as_pose(origin_of(element)), colour, element.attributes.get("name", ""))
-
-    def _colour(self, material: xml.Element) -> Colour | None:
-        """Of a material that is defined here, or was first under this name."""
-        name, color = material.attributes.get("name", ""), material.one("color")
-        if color is None:
-            return self.colours.get(name)
-        opaque = len(color.attributes.get("rgba", "").split()) == 3
-        rgba = color.vector("rgba", (0.5, 0.5, 0.5, 1.0), 3 if opaque else 4)
-        colour = (rgba[0], rgba[1], rgba[2], 1.0 if opaque else rgba[3])
-        if name:
-            self.colours.setdefault(name, colour)
-        return colour
-
-    def _shape(self, element: xml.Element) -> Shape | None:
-        geometry = element.one("geometry")
-        for shape in geometry.children if geometry else ():
-            if shape.tag == "mesh":
-                return Mesh(self._name(shape), scale_of(shape), self.places)
-            if shape.tag == "box":
-                size = shape.vector("size", (0.0, 0.0, 0.0))
-                if min(size) < 0:
-                    shape.fail(f"size = {shape.attributes['size']!r} has a negative length")
-                return SOLIDS["box"](*size)
-            if shape.tag in ROUND:
-                return SOLIDS[shape.tag](*(_length(shape, name) for name in ROUND[shape.tag]))
-        return None
-
-    def _name(self, mesh: xml.Element) -> str:
-        try:
-            return self.places.kept(mesh.text_of("filename"))
-        except Outside as error:
-            mesh.fail(str(error))
-
-
-def scale_of(mesh: xml.Element) -> Triple:
-    """The scale of a mesh, three numbers; some files have one for all."""
-    if len(mesh.attributes.get("scale", "").split()) == 1:
-        [x] = mesh.vector("scale", (), 1)
-        return x, x, x
-    return triple(mesh.vector("scale", (1.0, 1.0, 1.0)))
-
-
-def _length(shape: xml.Element, name: str) -> float:
-    value = shape.number(name)
-    if value < 0:
-        shape.fail(f"{name} = {value!r} is negative")
-    return value
-
-
-def origin_of(element: xml.Element) -> Array:
-    """The <origin> in an element as a transform; without one, none."""
-    T: Array = np.eye(4)
-    origin = element.one("origin")
-    if origin is not None:
-        T[:3, 3] = origin.vector("xyz", (0.0, 0.0, 0.0))
-        T[:3, :3] = _quaternion(origin) if "quat_xyzw" in origin.attributes else _angles(origin)
-    return T
-
-
-def _angles(origin: xml.Element) -> Array:
-    return xml.rotation_xyz(*origin.vector("rpy", (0.0, 0.0, 0.0)))
-
-
-def _quaternion(origin: xml.Element) -> Array:
-    """The rotation by URDF 1.2's other attribute."""
-    from armwright.model.mjcf.pose import rotation  # noqa: PLC0415  (MJCF is written with what is here)
-
-    if "rpy" in origin.attributes:
-        origin.fail("both rpy and quat_xyzw; expected one of them")
-    x, y, z, w = origin.vector("quat_xyzw", (), 4)
-    length = math.hypot(x, y, z, w)
-    if abs(length - 1) > 1e-6:
-        origin.fail(f"quat_xyzw has the length {length:.9g}; expected a unit quaternion: divide it by its length")
-    return rotation(np.array([w, x, y, z]))
-
-
 def _read_joint(element: xml.Element, rotors: dict[str, float]) -> TreeJoint:
     name, kind = element.text_of("name"), element.text_of("type")
     if kind not in TYPES:
@@ -227,23 +131,22 @@ def _read_joint(element: xml.Element, rotors: dict[str, float]) -> TreeJoint:
         child=element.need("child").text_of("link"),
         placement=origin_of(element),
         axis=axis / length if length > 1e-9 else axis,
-        limits=_limits(element, limit, kind),
+        limits=_limits(limit, kind),
         velocity=_known(limit, "velocity"),
         effort=_known(limit, "effort"),
         viscous=dynamics.number("damping", 0.0) if dynamics else 0.0,
         coulomb=dynamics.number("friction", 0.0) if dynamics else 0.0,
         armature=rotors.get(name, 0.0),
-        mimic=(mimic.text_of("joint"), mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)) if mimic else None,
+        mimic=Mimic.of(mimic) if mimic else None,
         place=f"{element.file}, line {element.line}",
     )
 
 
-def _limits(element: xml.Element, limit: xml.Element | None, kind: str) -> tuple[float, float] | None:
+def _limits(limit: xml.Element | None, kind: str) -> tuple[float, float] | None:
+    """The limits as they are written: `problems` tells those that are reversed."""
     if kind == "continuous" or limit is None or not {"lower", "upper"} & set(limit.attributes):
         return None
     low, high = limit.number("lower", 0.0), limit.number("upper", 0.0)
-    if low > high:
-        limit.fail(f"the limits of joint {element.attributes['name']!r} are {low} to {high}; expected lower first")
     if low == high or high - low >= 2 * UNLIMITED:
         return None
     return low, high
@@ -279,7 +182,8 @@ def _reflected(inertia: xml.Element, ratio: xml.Element | None) -> float:
 
 
 def text(robot: Description) -> str:
-    """The robot as URDF. Gravity has no place there; the payload is a fixed link."""
+    """The robot as URDF. Gravity, springs and compensation have no place there; the payload is a fixed link."""
+    warn_of_urdf(robot)
     return written(_Writer(robot).root)
 
 
@@ -303,7 +207,7 @@ class _Writer:
             self._link(i)
         self._frames()
         for joint in self.joints:
-            if joint.armature:
+            if joint.armature and joint.kind not in FREEDOMS:
                 _transmission(self.root, joint)
 
     def _own(self, i: int) -> Array:
@@ -365,6 +269,7 @@ def _check_written(robot: Description) -> None:
     """What has no place in URDF is not left out without a word."""
     wrong = [f"the ball joint {row.name.rpartition('.')[0]!r}" for row in robot.rows if row.kind == "ball"]
     wrong += [f"the loop {loop.name!r}" for loop in robot.loops]
+    wrong += [f"{row.name!r}, which follows by a curve" for row in robot.followers if row.mimic and row.mimic.curve]
     sums = [f"{row.name!r}, which follows several joints" for row in robot.followers if row.mimic and row.mimic.others]
     if wrong or sums:
         others = "TOML (to_toml); MJCF has none either" if sums else "TOML (to_toml) or MJCF (to_mjcf)"

@@ -13,14 +13,10 @@ import numpy as np
 from armwright.algebra import from_quaternion
 from armwright.arrays import masked
 from armwright.errors import ModelError, nearest
+from armwright.model import units
 from armwright.model.description import NO_TRANSFORM, Tensor, Transform, Triple, six, tensor, transform, triple
 
 _PI = re.compile(r"^\s*([+-]?)\s*(?:(\d+(?:\.\d*)?)\s*\*?\s*)?pi(?:\s*/\s*(\d+(?:\.\d*)?))?\s*$")
-_DEGREES = re.compile(r"^\s*([+-]?\d+(?:\.\d*)?)\s*(?:deg|degrees|°)\s*$")
-
-
-LONGEST_ANGLE = 80
-"""Characters of an angle that is written as a text."""
 
 
 class Reader:
@@ -128,10 +124,13 @@ class Reader:
     def _angle(self, key: str, value: Any) -> float:
         if not isinstance(value, str):
             return self._finite(key, value)
-        written = value if len(value) <= LONGEST_ANGLE else ""
-        if degrees := _DEGREES.match(written):
-            return math.radians(float(degrees[1]))
-        parts = _PI.match(written)
+        try:
+            angle = units.read(value, units.ANGLE)
+        except units.WrongUnit as error:
+            self.fail(key, f"{key}: {error}")
+        if angle is not None:
+            return angle
+        parts = _PI.match(value if len(value) <= units.LONGEST_TEXT else "")
         if parts and float(parts[3] or 1):
             return (-1 if parts[1] == "-" else 1) * float(parts[2] or 1) * math.pi / float(parts[3] or 1)
         self.fail(key, f"{key} = {value!r} is not an angle; expected radians, or a string like 'pi/2' or '90 deg'")

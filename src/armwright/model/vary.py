@@ -4,6 +4,7 @@
 "payload.mass", "payload.com", "payload.inertia"  1, 3, 6 numbers (xx yy zz xy xz yz)
 "<link>.mass", "<link>.com", "<link>.inertia"     the same, of the link of that name
 "<joint>.viscous", ".coulomb", ".armature"        1 number, of the joint of that name
+"<joint>.spring_stiffness", ".spring_rest"        1 number, of the spring beside it
 "<joint>.a", ".d", ".y", ".z"                     1 number: lengths of its placement
 
 A ball, free or planar joint has none of them. Of a joint in a loop in a plane only lengths in that plane can vary, and
@@ -28,7 +29,7 @@ SHARED = {GRAVITY_FELT: 3, BODY_HELD: 10}
 """What robots of one family differ in (`model.family`): 3 numbers, and mass, first moment, inertia about the origin."""
 
 LENGTHS = ("a", "d", "y", "z")
-JOINT = ("viscous", "coulomb", "armature", *LENGTHS)
+JOINT = ("viscous", "coulomb", "armature", "spring_stiffness", "spring_rest", *LENGTHS)
 
 PARALLEL = 1e-9
 """Cosine of the angle between a length and the normal of a plane that it lies in."""
@@ -96,7 +97,7 @@ def _check_lengths(robot: Description, vary: Sequence[str]) -> None:
 def _coupled(robot: Description) -> Iterator[tuple[str, str]]:
     """Lengths of joints that move in proportion as those of a parallelogram do: two, once or once back."""
     rows = [row for row in robot.followers if row.mimic and not row.kind]
-    once = [(row.name, dict(row.mimic.leaders)) for row in rows if row.mimic]
+    once = [(row.name, dict(row.mimic.leaders)) for row in rows if row.mimic and not row.mimic.curve]
     once = [(name, by) for name, by in once if by and all(abs(factor) == 1 for factor in by.values())]
     for (one, by), (two, other) in combinations(once, 2):
         if set(by) & set(other):

@@ -18,13 +18,14 @@ TITLES = {
     "qdd": ("Acceleration", "rad/s² or m/s²"),
     "tau": ("Torque", "N m or N"),
     "power": ("Power", "W"),
+    "stop_torque": ("Torque of stops", "N m or N"),
     "energy": ("Energy", "J"),
 }
 USUAL = ("q", "qd", "tau", "energy")
 
 
 def plot_run(run: Run, what: Sequence[str] | str = USUAL, joints: Any = None) -> Any:
-    """A figure with one chart for each of `what` (q, qd, qdd, tau, power, energy), of all joints or some.
+    """A figure with one chart for each of `what` (q, qd, qdd, tau, power, stop_torque, energy), of all joints or some.
 
     Dashed are the motion that was to be followed, dotted the limits of a joint where it comes near them.
     """
@@ -35,6 +36,8 @@ def plot_run(run: Run, what: Sequence[str] | str = USUAL, joints: Any = None) ->
     for name in listed:
         if name not in TITLES:
             raise unknown("quantity", name, TITLES)
+        if name == "stop_torque" and not run.stop_torque.size:
+            raise InputError("stop_torque of a run without stops; expected one with stops=True, or another quantity")
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(len(listed), 1, sharex=True, squeeze=False, figsize=(8, 1 + 2.1 * len(listed)))
         for ax, name in zip(axes[:, 0], listed, strict=True):

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from armwright.errors import InputError, unknown
+import numpy as np
+
+from armwright.errors import InputError
+from armwright.model.references import joint_place
 from armwright.names import shown
 from armwright.report.plot import COLOURS
 from armwright.robot import Robot
@@ -45,18 +48,6 @@ def literal(name: object) -> str:
 
 def chosen(robot: Robot, joints: Sequence[str | int] | str | int | None) -> list[int]:
     """The places of joints that are given by name or number, all of them by default."""
-    names = [joint.name for joint in robot.joints]
     if joints is None:
         return list(range(robot.n))
-    listed = [joints] if isinstance(joints, (str, int)) else list(joints)
-    places = []
-    for joint in listed:
-        if isinstance(joint, str):
-            if joint not in names:
-                raise unknown(f"joint of {robot.name}:", joint, names)
-            places.append(names.index(joint))
-        elif isinstance(joint, bool) or not isinstance(joint, int) or not -robot.n <= joint < robot.n:
-            raise InputError(f"joint {joint!r}: expected a name, or a number from 0 to {robot.n - 1}")
-        else:
-            places.append(joint % robot.n)
-    return places
+    return [joint_place(robot, joint) for joint in ([joints] if np.ndim(joints) == 0 else joints)]  # type: ignore[union-attr]

@@ -24,7 +24,8 @@ EARTH, ABOUT = 9.81, 0.03
 
 def page(run: Any, picture: Mapping[str, Any], title: str, scenario: str = "") -> str:
     """The page of a `Run` with the `picture` of its robot; `scenario` is the text of the file that makes it again."""
-    pick = thinned(len(run.t), MOST_NUMBERS // (5 * run.robot.n + 3 * run.robot.n * (run.reference is not None)))
+    per_joint = 5 + 3 * (run.reference is not None) + 2 * bool(run.stop_torque.size)
+    pick = thinned(len(run.t), MOST_NUMBERS // (per_joint * run.robot.n))
     data = {
         "file": re.sub(r"[^\w.-]+", "_", title).strip("._") or "run",
         "joints": list(_joints(run)),
@@ -67,7 +68,8 @@ def thinned(count: int, most: int) -> Array:
 def _facts(run: Any) -> Iterable[str]:
     """What was run: in the heading, a word and what is to be said of it."""
     s, arm = run.settings, run.robot
-    yield _fact("joints", str(arm.n))
+    base = " and a free base" if len(run.driven) < arm.n else ""
+    yield _fact("joints", f"{len(run.driven)}{base}")
     for phase in run.phases or (run,):
         if (held := phase.robot.payload) is not None:
             com = ", ".join(f"{x:.4g}" for x in held.com)
@@ -113,10 +115,12 @@ def _key(run: Any) -> str:
 
 
 def _joints(run: Any) -> Iterable[dict[str, Any]]:
-    """Names, units and colours, which are those of curves and of rings in the picture."""
+    """Names, units, colours of curves and of rings in the picture; a free base that nothing drives is hidden first."""
+    driven = set(run.driven)
     for i, joint in enumerate(run.robot.joints):
         unit, force = units(joint)
-        yield {"name": shown(joint.name), "unit": unit, "force": force, "colour": COLOURS[i % len(COLOURS)]}
+        colour = COLOURS[i % len(COLOURS)]
+        yield {"name": shown(joint.name), "unit": unit, "force": force, "colour": colour, "driven": i in driven}
 
 
 def units(joint: Any) -> tuple[str, str]:
@@ -132,12 +136,19 @@ def _charts(run: Any, pick: Array) -> Iterable[dict[str, Any]]:
     ranges = [_two(joint.limits) for joint in joints]
     speeds, torques = ([_both(getattr(joint, name)) for joint in joints] for name in ("max_velocity", "max_torque"))
     per = unit if straight else "rad, m"
+    stops: tuple[Any, ...] = ()
+    if run.stop_torque.size:
+        stops = (
+            ("Torque of stops", "stop_torque", force, run.stop_torque, None, None),
+            ("Power of stops", "stop_power", "W", run.stop_torque * run.qd, None, None),
+        )
     for title, column, what, values, target, limits in (
         ("Position", "q", unit, run.places, targets[0], ranges),
         ("Velocity", "qd", f"{per} per s", run.qd, targets[1], speeds),
         ("Acceleration", "qdd", f"{per} per s²", run.qdd, targets[2], None),
         ("Torque", "tau", force, run.tau, None, torques),
         ("Power", "power", "W", run.power, None, None),
+        *stops,
     ):
         dashed = {} if target is None else {"dashed": packed(target[pick].T)}
         bounded = {"limits": limits} if limits and any(limits) else {}
@@ -206,11 +217,11 @@ TITLES = ("joint", "peak torque", "peak speed", "peak power", "position")
 def joint_table(run: Any) -> str:
     """Per joint as HTML: peaks, when, and the part of the limits they are as bars; what is beyond a limit marked."""
     head = "".join(f'<th scope="col">{name}</th>' for name in TITLES)
-    rows = "".join(_joint_row(run, i) for i in range(run.robot.n))
+    rows = "".join(_joint_row(run, i) for i in run.driven)
     table = (
         '<div class="scroll" tabindex="0" role="region" aria-label="The joints">'
         "<table><caption><h2>What it asks of the joints "
-        '<span class="soft jump-hint">an instant shows the robot there</span></h2></caption>'
+        '<span class="soft jump-hint">click a time to show the robot at that time</span></h2></caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
     found = (("Too weak", run.utilisation.too_weak), ("Too slow", run.utilisation.too_slow))
@@ -230,10 +241,19 @@ def _joint_row(run: Any, i: int) -> str:
         f"{tidy(use.peak_torque, '.3g')} {force}", use.peak_torque_at, words, use.torque, use.of_torque, use.too_weak
     )
     return (
-        f'<tr><th scope="row" title="{name}"><i class="dot"></i>{name}</th>'
+        f'<tr><th scope="row" title="{name}"><i class="dot" data-joint="{i}"></i>{name}</th>'
         f"{torque}{speed}<td>{tidy(np.abs(power).max(), '.3g')} W<small>RMS {tidy(mean_power, '.3g')} W</small></td>"
-        f"{_extent(run.places[:, i], joint, unit)}</tr>"
+        f"{_extent(run.places[:, i], joint, unit, _stopped(run, i, unit, force))}</tr>"
     )
+
+
+def _stopped(run: Any, i: int, unit: str, force: str) -> str:
+    """How deep and how hard a joint has pressed its stop, and when first; nothing if it has hit none."""
+    if run.stops is None or not run.stops.hit[i]:
+        return ""
+    stops = run.stops
+    pressed = f"stop hit {_jump(stops.hit_at[i])}, pressed in by {tidy(stops.depth[i], '.3g')} {unit}"
+    return f"<small>{pressed}, up to {tidy(stops.torque[i], '.3g')} {force}</small>"
 
 
 BEYOND = ' class="beyond"'
@@ -243,7 +263,7 @@ NEAR = 0.8
 
 def _peak(value: str, at: float, mean: str, part: float | None, words: str, beyond: bool) -> str:
     """A peak, when it is had, and how much of the limit it is."""
-    when = f'<button class="jump" data-t="{at:.9g}">at {at:.3g} s</button>' if np.isfinite(at) else ""
+    when = _jump(at)
     if part is None:
         return f"<td>{value}<small>{mean}{when}</small><small>no limit</small></td>"
     mark = " full" if beyond else " near" if part >= NEAR else ""
@@ -255,14 +275,19 @@ def _peak(value: str, at: float, mean: str, part: float | None, words: str, beyo
     return f"<td{BEYOND if beyond else ''}>{value}<small>{mean}{when}</small>{bar}<small>{escape(words)}</small></td>"
 
 
-def _extent(q: Array, joint: Any, unit: str) -> str:
-    """From where to where a joint moves, and may."""
+def _jump(at: float) -> str:
+    """A time that shows the robot there; nothing if there is none."""
+    return f'<button class="jump" data-t="{at:.9g}">at {at:.3g} s</button>' if np.isfinite(at) else ""
+
+
+def _extent(q: Array, joint: Any, unit: str, stopped: str) -> str:
+    """From where to where a joint moves, and may, and what its stop has done."""
     words, limits = f"{tidy(q.min(), '.3g')} to {tidy(q.max(), '.3g')} {unit}", _two(joint.limits)
     if limits is None:
-        return f"<td>{words}</td>"
+        return f"<td>{words}{stopped}</td>"
     low, high = limits
     beyond = q.min() < low - 1e-9 or q.max() > high + 1e-9
-    return f"<td{BEYOND if beyond else ''}>{words}<small>limits {low:.3g} to {high:.3g}</small></td>"
+    return f"<td{BEYOND if beyond else ''}>{words}<small>limits {low:.3g} to {high:.3g}</small>{stopped}</td>"
 
 
 def root_mean_square(t: Array, values: Array) -> float:

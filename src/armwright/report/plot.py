@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,10 +39,11 @@ class Curve:
     line: bool = True
 
 
-def per_joint(t: Array, values: Array, joints: Sequence[int] | None = None) -> list[Curve]:
-    """One curve for each joint, or for those named, of values (times, n)."""
+def per_joint(t: Array, values: Array, joints: Sequence[int] | None = None, names: Sequence[str] = ()) -> list[Curve]:
+    """One curve for each joint, or for those listed, of values (times, n); numbered where there are no names."""
     shown = range(values.shape[1]) if joints is None else joints
-    return [Curve(f"joint {i + 1}", t.tolist(), values[:, i].tolist(), colour=COLOURS[i]) for i in shown]
+    called = names or [f"joint {i + 1}" for i in range(values.shape[1])]
+    return [Curve(called[i], t.tolist(), values[:, i].tolist(), colour=COLOURS[i % len(COLOURS)]) for i in shown]
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,8 @@ class Plot:
         height = max(self.height, 90 + 17 * len(self.curves)) if legend else self.height
         x0, x1, y0, y1 = left, self.width - right, height - bottom, top
         width = self.width if legend else self.width - right + 22
-        xs = _Axis([c.x for c in self.curves], self.x_log, x0, x1)
-        ys = _Axis([c.y for c in self.curves], self.y_log, y0, y1)
+        xs = Axis([c.x for c in self.curves], self.x_log, x0, x1)
+        ys = Axis([c.y for c in self.curves], self.y_log, y0, y1)
         parts = [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
             f'aria-label="{escape(self.title)}" font-family="system-ui, sans-serif" font-size="12" '
@@ -95,7 +96,7 @@ class Plot:
         return "\n".join([*parts, "</svg>"])
 
 
-def _drawn(curve: Curve, colour: str, xs: _Axis, ys: _Axis) -> list[str]:
+def _drawn(curve: Curve, colour: str, xs: Axis, ys: Axis) -> list[str]:
     points = [(xs.at(x), ys.at(y)) for x, y in zip(curve.x, curve.y, strict=True) if xs.shows(x) and ys.shows(y)]
     if not curve.line:
         dots = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in points)
@@ -112,7 +113,7 @@ def _drawn(curve: Curve, colour: str, xs: _Axis, ys: _Axis) -> list[str]:
     return drawn
 
 
-def _legend(plot: Plot) -> str:
+def _legend(plot: Figure) -> str:
     """The names of curves as a list, which finds room on a telephone."""
     rows = []
     for i, curve in enumerate(plot.curves):
@@ -130,7 +131,7 @@ def _key(curve: Curve, colour: str, x: float, y: float) -> list[str]:
     ]
 
 
-class _Axis:
+class Axis:
     """From values to places on the page."""
 
     def __init__(self, groups: Sequence[ArrayLike], log: bool, start: float, end: float) -> None:
@@ -170,21 +171,36 @@ Table: TypeAlias = tuple[str, Sequence[Sequence[str]]]
 """A heading and rows, of which the first is the head."""
 
 
+class Figure(Protocol):
+    """A picture with its curves, which a legend lists, and a note below it."""
+
+    @property
+    def curves(self) -> Sequence[Curve]: ...
+    @property
+    def note(self) -> str: ...
+    def svg(self, legend: bool = True) -> str: ...
+
+
 def figures(
     title: str,
     introduction: str,
-    plots: Sequence[Plot],
+    plots: Sequence[Figure],
     tables: Sequence[Table],
     kind: str = "figures",
     tones: Mapping[str, str] | None = None,
+    details: Sequence[Table] = (),
 ) -> str:
-    """A page of plots and tables; `tones` colour cells by what they say."""
+    """A page of tables, plots and further tables, the `details`; `tones` colour cells by what they say."""
     body = [f'<p class="lead">{escape(introduction, lines=True)}</p>']
-    body += [f'<section class="panel"><h2>{escape(head)}</h2>{table(rows, tones)}</section>' for head, rows in tables]
+
+    def panels(shown: Sequence[Table]) -> list[str]:
+        return [f'<section class="panel"><h2>{escape(head)}</h2>{table(rows, tones)}</section>' for head, rows in shown]
+
+    body += panels(tables)
     for plot in plots:
         note = f"<figcaption>{escape(plot.note)}</figcaption>" if plot.note else ""
         body.append(f'<figure class="panel">{plot.svg(legend=False)}{_legend(plot)}{note}</figure>')
-    return document(kind, title, "\n".join(body))
+    return document(kind, title, "\n".join([*body, *panels(details)]))
 
 
 def write(path: str | Path, page: str, folders: bool = False) -> Path:

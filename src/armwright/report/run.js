@@ -8,7 +8,7 @@ const css = name => getComputedStyle(document.documentElement).getPropertyValue(
 const made = (tag, kind, ...inside) => { const e = document.createElement(tag); if (kind) e.className = kind; e.append(...inside); return e; };
 const dot = colour => { const e = made("i", "dot"); e.style.background = colour; return e; };
 const T = doubles(data.t), first = T[0], last = T[T.length - 1], length = last - first || 1;
-const joints = data.joints, shown = joints.map(() => true);
+const joints = data.joints, shown = joints.map(joint => joint.driven);
 const named = ["#2563eb", "#d9480f", "#0f9d58", "#a21caf", "#b8860b", "#0891b2"];
 
 function short(x) {
@@ -396,7 +396,7 @@ function told() {  // the values at this time
 }
 function unitOf(chart, i) {
   const {unit, force} = joints[i];
-  return {q: unit, qd: unit + "/s", qdd: unit + "/s²", tau: force}[chart.column] || chart.unit;
+  return {q: unit, qd: unit + "/s", qdd: unit + "/s²", tau: force, stop_torque: force}[chart.column] || chart.unit;
 }
 function stress(i) {  // one joint before the others
   if (mode !== "each") for (const chart of charts) if (chart.joint) for (const u of chart.ups)
@@ -450,9 +450,9 @@ document.querySelectorAll(".jump").forEach(button => button.addEventListener("cl
 
 // ---------------------------------------------------------------- joints, files, light and dark, paper
 
-document.querySelectorAll(".joints tbody .dot").forEach((e, i) => { e.style.background = joints[i].colour; });
+document.querySelectorAll(".joints tbody .dot").forEach(e => { e.style.background = joints[e.dataset.joint].colour; });
 const chips = joints.map((joint, i) => {
-  const chip = made("button", "chip", dot(joint.colour), joint.name); chip.setAttribute("aria-pressed", true); chip.title = joint.name;
+  const chip = made("button", "chip", dot(joint.colour), joint.name); chip.setAttribute("aria-pressed", shown[i]); chip.title = joint.name;
   chip.addEventListener("click", () => { show(i, !shown[i]); told(); });
   for (const [event, on] of [["pointerenter", true], ["pointerleave", false]]) chip.addEventListener(event, () => stress(on ? i : null));
   get("chips").append(chip); return chip;

@@ -5,7 +5,7 @@ broken(facts)       applies it to one body, joint or robot, wherever the facts a
 RULES, KINDS        the book itself
 """
 
-from armwright.rules.book import KINDS, RULES, Rule, broken
+from armwright.rules.book import KINDS, RULES, SIZED, Rule, broken, fair
 from armwright.rules.facts import AngleFacts, BodyFacts, JointFacts, RobotFacts
 from armwright.rules.problem import SEVERITIES, Problem, accepted, check_accepted
 from armwright.rules.robot import problems
@@ -14,6 +14,7 @@ __all__ = [
     "KINDS",
     "RULES",
     "SEVERITIES",
+    "SIZED",
     "AngleFacts",
     "BodyFacts",
     "JointFacts",
@@ -23,5 +24,6 @@ __all__ = [
     "accepted",
     "broken",
     "check_accepted",
+    "fair",
     "problems",
 ]

@@ -94,13 +94,24 @@ def units(body: BodyFacts) -> Iterator[Doubt]:
 
 
 def centre_outside(body: BodyFacts) -> Iterator[Doubt]:
-    if body.mass <= 0:
-        return
-    a, b, c = body.moments
-    spread = math.sqrt(max(0.0, (b + c - a) / 2) / body.mass)
-    size = max(body.length, FULL * spread)
+    size = _extent(body)
     if not 0 < 3 * size < body.off:
         return
-    guess = "; millimetres?" if body.off > LONGEST or body.off > 100 * size else ""
+    guess = "; millimetres?" if astray(body) else ""
     text = f"its centre of mass is {body.off:.3g} m off the joints and shapes of a link {size:.2g} m long{guess}"
     yield Doubt("note" if body.minor and not guess else "warning", text)
+
+
+def astray(body: BodyFacts) -> bool:
+    """Whether its centre of mass is so far off that it says nothing of how long the link is."""
+    size = _extent(body)
+    return 0 < 3 * size < body.off and (body.off > LONGEST or body.off > 100 * size)
+
+
+def _extent(body: BodyFacts) -> float:
+    """How long a link is, by its joints and by how far its mass is spread; 0 where it has none."""
+    if body.mass <= 0:
+        return 0.0
+    a, b, c = body.moments
+    spread = math.sqrt(max(0.0, (b + c - a) / 2) / body.mass)
+    return max(body.length, min(float(FULL * spread), LONGEST / 3))  # what is held far away spreads the mass of a link

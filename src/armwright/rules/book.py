@@ -6,9 +6,9 @@ line use.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from armwright.model.description import Description
 from armwright.rules import bodies, joints, whole
@@ -60,7 +60,9 @@ RULES = (
     Rule(JointFacts, "degrees", joints.speed_in_degrees),
     Rule(JointFacts, "zero effort", joints.cannot_drive),
     Rule(JointFacts, "negative damping", joints.drives_itself),
+    Rule(JointFacts, "degrees", joints.smooth_in_degrees),
     Rule(JointFacts, "millimetres", joints.far_away),
+    Rule(JointFacts, "millimetres", joints.slides_far),
     Rule(AngleFacts, "degrees", joints.angle_in_degrees),
     Rule(AngleFacts, "rounded angle", joints.rounded_angle),
     Rule(BodyFacts, "non-positive mass", bodies.no_mass),
@@ -71,14 +73,50 @@ RULES = (
     Rule(BodyFacts, "suspicious units", bodies.units),
     Rule(BodyFacts, "centre of mass outside", bodies.centre_outside),
     Rule(RobotFacts, "suspicious units", whole.masses_in_grams),
+    Rule(RobotFacts, "suspicious units", whole.payload_in_grams),
+    Rule(RobotFacts, "centre of mass outside", whole.payload_far_off),
+    Rule(RobotFacts, "suspicious units", whole.friction_in_millimetres),
+    Rule(RobotFacts, "suspicious units", whole.large_rotors),
+    Rule(RobotFacts, "suspicious units", whole.torque_in_millimetres),
     Rule(RobotFacts, "placeholder", whole.round_tensors),
     Rule(RobotFacts, "placeholder", whole.equal_masses),
     Rule(RobotFacts, "identical inertia", whole.copied_tensors),
     Rule(RobotFacts, "gravity", whole.gravity),
+    Rule(Description, "millimetres", whole.far_frames),
+    Rule(Description, "millimetres", whole.far_base),
     Rule(Description, "coaxial joints", whole.coaxial),
     Rule(Description, "no travel", whole.nowhere_to_follow),
     Rule(Description, "singular mass matrix", whole.moves_no_mass),
 )
+
+
+SIZED = ("millimetres", "centre of mass outside", "suspicious units")
+"""Kinds of what is judged by lengths."""
+
+
+class Judged(Protocol):
+    """A problem of a robot, or a finding about a file."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def where(self) -> str: ...
+    @property
+    def severity(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def by_length(self) -> bool: ...
+
+
+AnyJudged = TypeVar("AnyJudged", bound=Judged)
+
+
+def fair(found: Sequence[AnyJudged]) -> list[AnyJudged]:
+    """The problems without those that only tell of other ones: by wrong lengths every tensor looks wrong."""
+    wrong = any(problem.kind == "millimetres" and problem.severity != "note" for problem in found)
+    astray = {p.where for p in found if p.kind == "centre of mass outside" and p.text.endswith("millimetres?")}
+    return [problem for problem in found if not (problem.by_length and (wrong or problem.where in astray))]
 
 
 def broken(part: Part | RobotFacts | Description) -> Iterator[Problem]:
@@ -86,4 +124,4 @@ def broken(part: Part | RobotFacts | Description) -> Iterator[Problem]:
     for rule in RULES:
         if isinstance(part, rule.about):
             for severity, text, where, about in rule.doubts(part):
-                yield Problem(rule.kind, where or part.name, severity, text, about)
+                yield Problem(rule.kind, where or part.name, severity, text, about, rule.doubts is bodies.units)

@@ -75,7 +75,10 @@ class BodyFacts:
 
 @dataclass(frozen=True)
 class JointFacts:
-    """Its limits, friction and drive, None where they are not known; `length` is the way from the joint before."""
+    """Its limits, friction and drive, None where they are not known; `length` is the way from the joint before.
+
+    `armature` is the rotor inertia that the joint feels, `smooth` the speed within which dry friction rounds off.
+    """
 
     name: str
     turns: bool = True
@@ -85,6 +88,8 @@ class JointFacts:
     viscous: float = 0.0
     coulomb: float = 0.0
     length: float = 0.0
+    armature: float = 0.0
+    smooth: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -99,17 +104,22 @@ class AngleFacts:
 
 @dataclass(frozen=True, eq=False)
 class RobotFacts:
-    """All bodies and joints; gravity is None where nothing is said about it."""
+    """All bodies and joints, and what is held; gravity is None where nothing is said about it."""
 
     name: str
     bodies: tuple[BodyFacts, ...]
     joints: tuple[JointFacts, ...]
     gravity: Triple | None = None
+    payload: BodyFacts | None = None
 
     @cached_property
     def weighty(self) -> tuple[BodyFacts, ...]:
         """The bodies that move and weigh something."""
         return tuple(body for body in self.bodies if body.moves and body.mass > 0)
+
+    @property
+    def mass(self) -> float:
+        return sum(body.mass for body in self.weighty)
 
     @property
     def reach(self) -> float:

@@ -20,6 +20,15 @@ NO_LIMIT = 1e4
 FAST = (45.0, 720.0)
 """rad/s that may be degrees per second: seven turns a second are seldom meant, a hundred mean no limit."""
 
+FARTHEST_SLIDE = 20.0
+"""Metres that no joint slides."""
+
+FASTEST_SLIDE = 20.0
+"""m/s that no drive reaches."""
+
+SMOOTHEST = 2.0
+"""rad/s: dry friction that rounds off more slowly is none."""
+
 UNFELT, FELT = 1e-9, 1e-4
 """Radians: what moves the tip of an arm by a nanometre; by a tenth of a millimetre."""
 
@@ -60,6 +69,24 @@ def limits_in_degrees(joint: JointFacts) -> Iterator[Doubt]:
 def speed_in_degrees(joint: JointFacts) -> Iterator[Doubt]:
     if joint.turns and joint.velocity is not None and FAST[0] <= joint.velocity <= FAST[1]:
         yield Doubt("note", f"its largest speed is {joint.velocity:g} rad/s; degrees?")
+
+
+def slides_far(joint: JointFacts) -> Iterator[Doubt]:
+    """By limits or speed in millimetres; what is beyond NO_LIMIT means that there is none."""
+    if joint.turns:
+        return
+    if joint.limits is not None and any(FARTHEST_SLIDE < abs(x) < NO_LIMIT for x in joint.limits):
+        low, high = joint.limits
+        yield Doubt("warning", f"its limits ({low:g}, {high:g}) would be metres; millimetres?")
+    if joint.velocity is not None and FASTEST_SLIDE < joint.velocity < NO_LIMIT:
+        yield Doubt("note", f"its largest speed is {joint.velocity:g} m/s; millimetres per second?")
+
+
+def smooth_in_degrees(joint: JointFacts) -> Iterator[Doubt]:
+    """Friction that is rounded off within a speed which the joint hardly reaches."""
+    if joint.turns and joint.coulomb and joint.smooth > SMOOTHEST:
+        text = f"its dry friction rounds off within {joint.smooth:g} rad/s, so that there is hardly any; degrees?"
+        yield Doubt("warning", text)
 
 
 def cannot_drive(joint: JointFacts) -> Iterator[Doubt]:

@@ -23,17 +23,24 @@ class Doubt(NamedTuple):
 
 
 class Problem(str):
-    """A sentence, with the kind of problem, the link or joint it is about, and its severity."""
+    """A sentence, with the kind of problem, the link or joint it is about, and its severity.
+
+    `by_length` says that a tensor was judged by the size of its link.
+    """
 
     kind: str
     where: str
     severity: str
     text: str
     about: tuple[str, ...]
+    by_length: bool
 
-    def __new__(cls, kind: str, where: str, severity: str, text: str, about: tuple[str, ...] = ()) -> Problem:
+    def __new__(
+        cls, kind: str, where: str, severity: str, text: str, about: tuple[str, ...] = (), by_length: bool = False
+    ) -> Problem:
         problem = super().__new__(cls, shown(f"{where}: {text}"))
         problem.kind, problem.where, problem.severity, problem.text, problem.about = kind, where, severity, text, about
+        problem.by_length = by_length
         return problem
 
     def accepted_by(self, robot: Description) -> bool:

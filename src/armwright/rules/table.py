@@ -4,25 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from armwright.model.description import JointModel
-from armwright.rules.bodies import LONGEST
-from armwright.rules.facts import AngleFacts, JointFacts
-from armwright.rules.joints import angle_in_degrees, limits_in_degrees
+from armwright.model.description import Description, JointModel
+from armwright.rules.bodies import LONGEST, centre_outside
+from armwright.rules.facts import AngleFacts
+from armwright.rules.joints import angle_in_degrees, limits_in_degrees, slides_far
 from armwright.rules.problem import Problem
+from armwright.rules.robot import facts_of
 
 
-def doubtful_units(written: Sequence[JointModel], centres: Sequence[Sequence[float]]) -> Iterator[Problem]:
-    """Lengths that look like millimetres and angles that look like degrees; `centres` are the centres of mass."""
-    for row, com in zip(written, centres, strict=True):
-        lengths = {"a": (row.a,), "d": (row.d,), "com": tuple(com), "limits": row.limits if row.prismatic else None}
-        for key, values in lengths.items():
-            if values and LONGEST < max(map(abs, values)) < float("inf"):
-                said = f"{values[0]:g}" if len(values) == 1 else [float(f"{x:g}") for x in values]
-                yield Problem("millimetres", row.name, "warning", f"{key} = {said} would be metres; millimetres?")
-        angles = [
-            AngleFacts(row.name, key, (x,), (f"{x:.15g}",)) for key, x in (("alpha", row.alpha), ("theta", row.theta))
-        ]
-        found = [doubt for facts in angles for doubt in angle_in_degrees(facts)]
-        found += limits_in_degrees(JointFacts(row.name, not row.prismatic, row.limits))
-        for doubt in found:
-            yield Problem("degrees", row.name, doubt.severity, doubt.text)
+def doubtful_units(robot: Description, written: Sequence[JointModel]) -> Iterator[Problem]:
+    """Lengths that look like millimetres and angles that look like degrees, in the rows that they are written in.
+
+    Of limits and centres of mass the rules about the robot tell.
+    """
+    for row in written:
+        for key, value in (("a", row.a), ("d", row.d)):
+            if abs(value) > LONGEST:
+                yield Problem("millimetres", row.name, "warning", f"{key} = {value:g} would be metres; millimetres?")
+        for key, value in (("alpha", row.alpha), ("theta", row.theta)):
+            for doubt in angle_in_degrees(AngleFacts(row.name, key, (value,), (f"{value:.15g}",))):
+                yield Problem("degrees", row.name, doubt.severity, doubt.text)
+    facts = facts_of(robot)
+    for joint in facts.joints:
+        for kind, rule in (("millimetres", slides_far), ("degrees", limits_in_degrees)):
+            yield from (Problem(kind, joint.name, doubt.severity, doubt.text) for doubt in rule(joint))
+    for body in facts.bodies:
+        if body.off > LONGEST:
+            yield from (Problem("millimetres", body.name, doubt.severity, doubt.text) for doubt in centre_outside(body))

@@ -21,6 +21,20 @@ DENSEST = 2000.0
 HEAVY, HEAVIER = 50.0, 200.0
 """kg that are not doubted; times what is usual on a robot."""
 
+HEAVIEST_LOAD = 10.0
+"""Times what a robot weighs."""
+
+NEAR_TOOL = 1.0
+"""Metres from the tool within which what is held may have its centre of mass, and how long it may be, however small the
+robot is.
+"""
+
+STIFFEST, STRONGEST, LARGEST_ROTOR = 10.0, 100.0, 100.0
+"""Friction and largest torque over what lifts the whole robot stretched out, a rotor over its inertia then.
+
+Powers of ten are not judged: they are what is written where nothing is known.
+"""
+
 SLIGHT = 0.1
 """Relative difference of masses for which a copied tensor does little harm."""
 
@@ -41,6 +55,79 @@ def masses_in_grams(robot: RobotFacts) -> Iterator[Doubt]:
     if not heavy and 0 < robot.reach < LONGEST and mass > max(HEAVY, DENSEST * robot.reach**3):
         text = f"it weighs {mass:.4g} kg with a reach of some {robot.reach:.2g} m; are its masses in grams?"
         yield Doubt("warning", text, about=tuple(body.name for body in bodies))
+
+
+def payload_in_grams(robot: RobotFacts) -> Iterator[Doubt]:
+    held = robot.payload
+    if held is not None and held.mass > max(HEAVY, HEAVIEST_LOAD * robot.mass) and robot.mass:
+        text = f"its mass is {held.mass:.4g} kg, and the robot weighs {robot.mass:.3g} kg; grams?"
+        yield Doubt("warning", text, held.name)
+
+
+def payload_far_off(robot: RobotFacts) -> Iterator[Doubt]:
+    """Farther from the tool than the robot reaches."""
+    held = robot.payload
+    if held is not None and held.mass and held.off > max(robot.reach, NEAR_TOOL):
+        guess = "; millimetres?" if robot.reach < LONGEST else ""
+        text = f"its centre of mass is {held.off:.4g} m from the tool of a robot that reaches some {robot.reach:.2g} m"
+        yield Doubt("warning", text + guess, held.name)
+
+
+def _lifting(robot: RobotFacts) -> float:
+    """N m that hold the whole robot stretched out on the Earth; infinite where its size is not known."""
+    torque = 9.81 * robot.mass * robot.reach
+    return torque if torque and robot.reach < LONGEST else math.inf
+
+
+def friction_in_millimetres(robot: RobotFacts) -> Iterator[Doubt]:
+    lifting = _lifting(robot)
+    for joint in robot.joints:
+        value = max(joint.coulomb, joint.viscous)
+        if joint.turns and value > STIFFEST * lifting and not _power_of_ten(value):
+            what, unit = ("dry", "N m") if joint.coulomb > joint.viscous else ("viscous", "N m s")
+            text = f"its {what} friction is {value:.4g} {unit}, where {lifting:.2g} N m lift the whole robot; in N mm?"
+            yield Doubt("warning", text, joint.name)
+
+
+def large_rotors(robot: RobotFacts) -> Iterator[Doubt]:
+    inertia = robot.mass * robot.reach**2 if robot.reach < LONGEST else 0.0
+    for joint in robot.joints:
+        if joint.turns and joint.armature > LARGEST_ROTOR * inertia > 0 and not _power_of_ten(joint.armature):
+            text = (
+                f"its rotor is felt as {joint.armature:.3g} kg m^2, where the whole robot has some {inertia:.2g}; is "
+                "the inertia in g cm^2 or kg mm^2?"
+            )
+            yield Doubt("warning", text, joint.name)
+
+
+def torque_in_millimetres(robot: RobotFacts) -> Iterator[Doubt]:
+    lifting = _lifting(robot)
+    for joint in robot.joints:
+        most = joint.effort if joint.turns and joint.effort is not None else 0.0
+        if most > STRONGEST * lifting and not _power_of_ten(most):
+            text = f"its largest torque is {most:.4g} N m, where {lifting:.2g} N m lift the whole robot; in N mm?"
+            yield Doubt("note", text, joint.name)
+
+
+def far_frames(robot: Description) -> Iterator[Doubt]:
+    """The tool, or a named frame, far from its link; one doubt for each link."""
+    tools = [] if robot.tip is None else [robot.hand]
+    told = set[int]()
+    for frame in (*tools, *robot.frames):
+        if frame.link < 0 or frame.link in told:
+            continue
+        at, link = np.asarray(frame.pose)[:3, 3], robot.links[frame.link]
+        away = float(min(np.linalg.norm(at), np.linalg.norm(at - link.com)))
+        if away > LONGEST:
+            told.add(frame.link)
+            what = "its tool" if frame in tools else f"frame {frame.name}"
+            yield Doubt("warning", f"{what} is {away:.4g} m away; millimetres?", link.name)
+
+
+def far_base(robot: Description) -> Iterator[Doubt]:
+    away = math.hypot(*(row[3] for row in robot.base[:3]))
+    if away > LONGEST and not robot.rows[0].kind:
+        yield Doubt("warning", f"it stands {away:.4g} m from the origin of the world; millimetres?", robot.rows[0].name)
 
 
 def round_tensors(robot: RobotFacts) -> Iterator[Doubt]:

@@ -35,7 +35,8 @@ def event_of(part: Reader, arm: Robot) -> Event:
     for key in (key for key, needed in event_keys(kind).items() if needed):
         part.need(key, f"; the event {kind!r} needs it")
     given = {key: value for key, value in part.data.items() if key != "type"}
-    part.text("name", "")
+    for key in ("name", "joint"):
+        part.text(key, "")
     joints = part.texts("joints") if given.pop("joints", None) is not None else ()
     try:
         event = EVENTS[kind](*joints, **given)

@@ -6,7 +6,9 @@
 | cycloidal, normal_spline | from, to, duration                                                       |
 | trapezoidal              | from, to, velocity, acceleration                                         |
 | blended                  | points, acceleration; velocity (by default the robot's), blend           |
-| time_optimal             | points; velocity and torque (by default the robot's), acceleration, jerk |
+| time_optimal             | points, or to (and from), or along (a table of another motion, whose     |
+|                          | path it takes); velocity and torque (by default the robot's),            |
+|                          | acceleration, jerk; reserve, the part of each limit that is left         |
 | cartesian_line           | q0, to or by; duration, or velocity and acceleration; orientation        |
 | cartesian_circle         | q0, center, axis; angle, turning; duration, or velocity and ...          |
 | sampled                  | file                                                                     |
@@ -18,6 +20,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +32,7 @@ from armwright.model.description import NO_TRANSFORM
 from armwright.model.values import Reader
 from armwright.names import shown
 from armwright.robot import Robot
+from armwright.scenario.picking import home
 from armwright.trajectory import TimeOptimal, Trajectory
 from armwright.trajectory.inputs import check_numbers
 
@@ -43,14 +47,15 @@ FAITHFUL = 1e-4
 class Kind:
     """A motion that a table can say: the keys it needs, those it may have, and how it is made of them.
 
-    `begin` is the key that says where it begins, which a later phase need not say. Of what `varies` a study may vary
-    numbers: it has as many pieces for all.
+    `begin` is the key that says where it begins, which a later phase need not say. Of the keys `one_of` it needs one.
+    Of what `varies` a study may vary numbers: it has as many pieces for all.
     """
 
     needed: tuple[str, ...]
     make: Callable[[Reader, Robot, Path], Trajectory]
     further: tuple[str, ...] = ()
     begin: str = ""
+    one_of: tuple[str, ...] = ()
     varies: bool = False
 
     @property
@@ -82,9 +87,39 @@ def _blended(part: Reader, arm: Robot, _folder: Path) -> Trajectory:
     return trajectory.blended(part.data["points"], velocity, part.data["acceleration"], part.data.get("blend"))
 
 
-def _time_optimal(part: Reader, arm: Robot, _folder: Path) -> Trajectory:
+def _time_optimal(part: Reader, arm: Robot, folder: Path) -> Trajectory:
     limits = {key: part.data[key] for key in ("velocity", "acceleration", "torque", "jerk") if key in part.data}
-    return trajectory.time_optimal(arm, part.data["points"], **limits)
+    if "reserve" in part.data:
+        left = part.number("reserve")
+        if not 0 <= left < 1:
+            part.fail("reserve", f"reserve = {left:g}: expected the part of each limit that is left, such as 0.05")
+        limits = {key: (1 - left) * np.asarray(x, float) for key, x in {**_own_limits(arm), **limits}.items()}
+    return trajectory.time_optimal(arm, _path(part, arm, folder), **limits)
+
+
+def _own_limits(arm: Robot) -> dict[str, Any]:
+    """What a time-optimal motion takes of the robot."""
+    keys = {"velocity": "max_velocity", "torque": "max_torque"}
+    found = {key: [getattr(joint, name) for joint in arm.joints] for key, name in keys.items()}
+    return {key: [math.inf if x is None else x for x in values] for key, values in found.items()}
+
+
+def _path(part: Reader, arm: Robot, folder: Path) -> Any:
+    """What a time-optimal motion goes along: points, the line between two of them, or the path of another motion."""
+    ways = [key for key in WAYS if key in part.data]
+    if len(ways) != 1:
+        got = f"got {' and '.join(ways)}" if ways else "got none of them"
+        part.fail(None, f"{got}; expected points = [...], to = [...] (from = [...]), or along = {{type = ...}}")
+    if ways == ["points"]:
+        return part.data["points"]
+    if ways == ["to"]:
+        begin = part.numbers("from", arm.n) if "from" in part.data else home(arm)
+        return [begin, part.numbers("to", arm.n)]
+    if not isinstance(part.data["along"], Mapping):
+        part.fail("along", 'expected a table of another motion, such as along = {type = "quintic", ...}')
+    return trajectory_of(
+        Reader(part.data["along"], lambda key: f"{part.where('along')}{f' {key}' if key else ''}"), arm, folder
+    )
 
 
 def _line(part: Reader, arm: Robot, _folder: Path) -> Trajectory:
@@ -127,6 +162,9 @@ def _law(part: Reader, length: float) -> Trajectory:
     return trajectory.trapezoidal(0.0, 1.0, part.number("velocity") / length, part.number("acceleration") / length)
 
 
+WAYS = ("points", "to", "along")
+"""Keys of a time-optimal motion that say its path, one of them."""
+
 PACED = ("duration", "velocity", "acceleration", "orientation")
 
 MOTIONS: dict[str, Kind] = {
@@ -137,8 +175,14 @@ MOTIONS: dict[str, Kind] = {
     "normal_spline": _plain("normal_spline", "from", "to", "duration"),
     "trapezoidal": _plain("trapezoidal", "from", "to", "velocity", "acceleration"),
     "blended": Kind(("points", "acceleration"), _blended, ("velocity", "blend")),
-    "time_optimal": Kind(("points",), _time_optimal, ("velocity", "acceleration", "torque", "jerk")),
-    "cartesian_line": Kind(("q0",), _line, ("to", "by", *PACED), begin="q0"),
+    "time_optimal": Kind(
+        (),
+        _time_optimal,
+        (*WAYS, "from", "velocity", "acceleration", "torque", "jerk", "reserve"),
+        begin="from",
+        one_of=WAYS,
+    ),
+    "cartesian_line": Kind(("q0",), _line, ("to", "by", *PACED), begin="q0", one_of=("to", "by")),
     "cartesian_circle": Kind(("q0", "center", "axis"), _circle, ("angle", "turning", *PACED), begin="q0"),
     "sampled": Kind(("file",), _sampled),
 }
@@ -160,7 +204,7 @@ def trajectory_of(part: Reader, arm: Robot, folder: Path, begin: Array | None = 
     `begin` is where the robot is before, from where a motion goes on that does not say where it begins.
     """
     kind = MOTIONS[choice(part, "type", {name: kind.keys for name, kind in MOTIONS.items()})]
-    if begin is not None and kind.begin:
+    if begin is not None and kind.begin and not {"points", "along"} & set(part.data):
         part = Reader({kind.begin: begin.tolist(), **part.data}, part.where)
     for key in kind.needed:
         part.need(key)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from armwright import torque
 from armwright.errors import InputError, ModelError
-from armwright.files import contents
+from armwright.files import contents, missing
 from armwright.load import load
 from armwright.model.toml import LARGEST, data_of
 from armwright.model.values import Reader
@@ -18,7 +18,7 @@ from armwright.scenario.events import event_of, stops_of
 from armwright.scenario.laws import default_law, law_of
 from armwright.scenario.motions import trajectory_of
 from armwright.scenario.phases import Part, held, phases_of
-from armwright.scenario.picking import picked_and_placed
+from armwright.scenario.picking import picked_and_placed, picking_pace
 from armwright.simulation import Phase, Run, simulate, simulate_phases, torques_along
 from armwright.simulation.joining import later
 from armwright.simulation.plan import check_records, check_seconds
@@ -57,6 +57,13 @@ class Scenario:
     phases: tuple[Part, ...] = ()
     kind: str = ""
     """What its [trajectory] is called."""
+    pace: str = ""
+    """How its motion was chosen and paced, where nothing else was said."""
+
+    @property
+    def besides(self) -> torque.Law | None:
+        """What its law has act on the joints besides the drives and the robot's own friction."""
+        return _friction(self.law)
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -105,10 +112,13 @@ def read_data(path: str | Path) -> tuple[dict[str, Any], str]:
 
 
 def text_of(path: str | Path) -> str:
+    if wrong := missing(path, "a scenario, a .toml file (docs/simulation.md)"):
+        raise ModelError(wrong)
     try:
         return contents(path, LARGEST).decode("utf-8-sig")
     except (OSError, ValueError) as error:
-        raise ModelError(f"cannot read the scenario {path}: {error}") from None
+        told = getattr(error, "strerror", None) or error
+        raise ModelError(f"cannot read the scenario {path}: {told}; expected a .toml file as UTF-8 text") from None
 
 
 def merged(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -133,8 +143,10 @@ def made(
     arm = held(robot if isinstance(robot, Robot) else _loaded(robot, top, file, folder), top)
     arm = arm.with_gravity(data["gravity"]) if "gravity" in data else arm
     if not set(MOVING) & set(data):
-        still = picked_and_placed(arm)
-        return made({**data_of(still, file), **data}, arm, file, folder, text or still)
+        lasts = None if arm.balls else picking_pace(arm)
+        still = picked_and_placed(arm, None if lasts is None else lasts.duration)
+        scenario = made({**data_of(still, file), **data}, arm, file, folder, text or still)
+        return replace(scenario, pace="" if lasts is None else f"pick and place, {lasts.duration:g} s, {lasts}")
     options = _options(top, arm)
     if "phase" in data:
         for key in (key for key in OF_PHASES if key in data):
@@ -162,7 +174,7 @@ def _options(top: Reader, arm: Robot) -> dict[str, Any]:
     if "integrator" in top.data:
         part = _inside(top, "integrator")
         part.check_keys(INTEGRATOR)
-        options |= {"integrator": part.text("method", "dop853")}
+        options |= {"integrator": part.text("method", "")} if "method" in part.data else {}
         options |= {key: part.number(key) for key in INTEGRATOR[1:] if key in part.data}
     if "stops" in top.data:
         options["stops"] = stops_of(top, arm)

@@ -11,6 +11,7 @@ import numpy as np
 
 from armwright import torque, trajectory
 from armwright.algebra import Array
+from armwright.model import toml
 from armwright.model.values import Reader
 from armwright.robot import Robot
 from armwright.scenario.events import event_of
@@ -100,5 +101,5 @@ def held(arm: Robot, table: Reader) -> Robot:
     payload = table.data["payload"]
     if not isinstance(payload, Mapping) or "mass" not in payload or set(payload) - {"mass", "com", "inertia"}:
         table.fail("payload", f"payload = {payload!r}: expected {{mass = ..., com = [...], inertia = [...]}}")
-    mass = Reader(payload, lambda _key: table.where("payload")).at_least_zero("mass", "kilograms")
-    return arm.with_payload(**payload) if mass or "inertia" in payload else arm.without_payload()
+    body = toml.make_payload(payload, lambda _key: table.where("payload"))
+    return arm.with_payload(**vars(body)) if body.mass or "inertia" in payload else arm.without_payload()

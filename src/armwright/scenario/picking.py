@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from armwright import trajectory
-from armwright.formulations import default_for
+from armwright.algebra import Array
+from armwright.names import shown
 from armwright.robot import Robot
 from armwright.trajectory import Trajectory
+from armwright.trajectory.torques import torques
 
 FALL = 1.0
 """Seconds for which a robot falls that cannot pick and place."""
@@ -18,27 +21,47 @@ FALL = 1.0
 SPARE = 0.95
 """The part of a limit that is used, as neither the robot nor its model is perfect."""
 
-SLOWEST = 10.0
-"""Times as long: what is too heavy then is too heavy to be held, however slowly."""
+NOMINAL = 4.0
+"""Seconds of pick and place where no limit says another."""
+
+BRISKEST, SLOWEST = 0.05, 10.0
+"""Times as long as nominal: what is too heavy at the slowest pace is too heavy to be held, however slowly."""
+
+PACES = 40
+"""Paces that are tried between these, before the pace is found more closely."""
+
+HALVINGS = 12
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How long a motion takes, in seconds, and what keeps it from being shorter, such as 'the speed of elbow'.
+
+    `limit` is empty where no limit is near. `enough` is False where torque is not enough at any pace.
+    """
+
+    duration: float
+    limit: str = ""
+    enough: bool = True
+
+    def __str__(self) -> str:
+        if not self.enough:
+            return f"at no pace within the limits: {self.limit} is not enough even {SLOWEST:g} times as slowly"
+        if not self.limit:
+            return "where no limit of speed or torque tells another"
+        return f"as brisk as {SPARE:.0%} of {self.limit} allows"
 
 
 def picked_and_placed(arm: Robot, seconds: float | None = None) -> str:
-    """The scenario of that as a text: from the middle of the range down to one side, up, over to the other, and back.
+    """Return the scenario of a pick and place: from the middle of the range down to one side, up, over, and back.
 
-    It takes 4 s, longer where joints would be too fast or torques too large for their limits, or as long as it is
-    told. A robot with ball or free joints has no such range: it falls.
+    It is as brisk as the speeds and torques of the joints allow, takes 4 s where they have no limits, or as long as it
+    is told. A robot with ball or free joints has no such range: it falls.
     """
     if arm.balls:
         return f"# It falls from where every joint is at zero.\nduration = {seconds or FALL:g}\nevery = 0.01\n"
-    middle, reach = np.array([_range(joint) for joint in arm.joints]).T
-    swing = reach * np.where(np.arange(arm.n) == 0, 1.0, 0.5)
-    side = np.where(np.arange(arm.n) == 0, 1.0, 0.0)
-    down = np.where(np.arange(arm.n) % 2 == 1, 1.0, -1.0) * (1 - side)
-    points = [middle]
-    for across, lowered in ((1, 0.4), (1, 1.0), (1, 0.4), (-1, 0.4), (-1, 1.0), (-1, 0.4), (0, 0.0)):
-        points.append(middle + swing * (across * side + lowered * down))
-    parts = np.array([0, 0.16, 0.26, 0.36, 0.64, 0.74, 0.84, 1.0])
-    times = np.round((seconds or lasting(arm, trajectory.quintic(4.0 * parts, points))) * parts, 4)
+    parts, points = _stations(arm)
+    times = np.round((seconds or picking_pace(arm).duration) * parts, 4)
     rows = ",\n    ".join(str(row) for row in np.round(points, 4).tolist())
     return (
         "# Pick and place: down to one side, up, over to the other side, down, up and back.\n"
@@ -48,6 +71,24 @@ def picked_and_placed(arm: Robot, seconds: float | None = None) -> str:
     )
 
 
+def picking_pace(arm: Robot) -> Pace:
+    """Return the pace of pick and place."""
+    parts, points = _stations(arm)
+    return pace(arm, trajectory.quintic(NOMINAL * parts, points))
+
+
+def _stations(arm: Robot) -> tuple[Array, Array]:
+    """When, as parts of the whole, and where pick and place passes."""
+    middle, reach = np.array([_range(joint) for joint in arm.joints]).T
+    swing = reach * np.where(np.arange(arm.n) == 0, 1.0, 0.5)
+    side = np.where(np.arange(arm.n) == 0, 1.0, 0.0)
+    down = np.where(np.arange(arm.n) % 2 == 1, 1.0, -1.0) * (1 - side)
+    points = [middle]
+    for across, lowered in ((1, 0.4), (1, 1.0), (1, 0.4), (-1, 0.4), (-1, 1.0), (-1, 0.4), (0, 0.0)):
+        points.append(middle + swing * (across * side + lowered * down))
+    return np.array([0, 0.16, 0.26, 0.36, 0.64, 0.74, 0.84, 1.0]), np.array(points)
+
+
 def home(arm: Robot) -> list[float]:
     """The middle of the range of every joint, where pick and place begins; at zero, if it has quaternions."""
     if arm.balls:
@@ -55,30 +96,48 @@ def home(arm: Robot) -> list[float]:
     return [round(_range(joint)[0], 4) for joint in arm.joints]
 
 
-def lasting(arm: Robot, motion: Trajectory) -> float:
-    """How long a motion takes within the limits of the joints, up to a tenth of a second; at least as long as it is."""
-    return math.ceil(10 * motion.duration * _slower(arm, motion) - 1e-9) / 10
+def pace(arm: Robot, motion: Trajectory) -> Pace:
+    """Return how long a motion takes within the limits of the joints, up to a tenth of a second.
 
-
-def _slower(arm: Robot, motion: Trajectory) -> float:
-    """How many times as long a motion has to take for the speeds and torques of the joints to stay below their limits.
-
-    Torques are seen along the motion by inverse dynamics as it is written, on arrays: nothing need be compiled.
+    Without limits, and where it is too heavy at any pace, it takes as long as it is.
     """
     q, qd, qdd = motion(np.linspace(motion.start, motion.end, 201))
     speed, effort = (
         SPARE * np.array([getattr(joint, name) or np.inf for joint in arm.joints])
         for name in ("max_velocity", "max_torque")
     )
-    factor = max(1.0, float(np.max(np.abs(qd) / speed)))
-    if np.isinf(effort).all():
-        return factor
-    dynamics = default_for("inverse_dynamics", arm.mechanism())
-    for slow in np.geomspace(factor, SLOWEST * factor, 25):
-        tau = dynamics(arm.mechanism(), *(list(x.T) for x in (q, qd / slow, qdd / slow**2)))
-        if all(np.max(np.abs(x)) <= most for x, most in zip(tau, effort, strict=True)):
-            return float(slow)
-    return factor
+    if np.isinf([speed, effort]).all():
+        return Pace(motion.duration)
+    parts = np.max(np.abs(qd) / speed, axis=0)
+    swift, fastest = max(BRISKEST, float(parts.max())), f"the speed of {shown(arm.joints[int(parts.argmax())].name)}"
+
+    def weakest(slow: float) -> tuple[float, int]:
+        """The largest part of a torque that is needed at a pace, and the joint."""
+        used = np.max(np.abs(torques(arm.mechanism(), q, qd / slow, qdd / slow**2)), axis=1) / effort
+        return float(used.max()), int(used.argmax())
+
+    first, joint = weakest(swift)
+    if first <= 1:
+        return Pace(_rounded(swift * motion.duration), fastest if parts.max() >= BRISKEST else "")
+    before = swift
+    for slow in np.geomspace(swift, SLOWEST * max(1.0, swift), PACES)[1:]:
+        used, _ = weakest(slow)
+        if used <= 1:
+            break
+        before = slow
+    else:
+        name = shown(arm.joints[weakest(slow)[1]].name)
+        return Pace(_rounded(max(1.0, float(parts.max())) * motion.duration), f"the torque of {name}", enough=False)
+    for _ in range(HALVINGS):
+        middle = float(np.sqrt(before * slow))
+        used, at = weakest(middle)
+        before, slow, joint = (before, middle, joint) if used <= 1 else (middle, slow, at)
+    return Pace(_rounded(slow * motion.duration), f"the torque of {shown(arm.joints[joint].name)}")
+
+
+def _rounded(seconds: float) -> float:
+    """Up to a tenth of a second."""
+    return math.ceil(10 * seconds - 1e-9) / 10
 
 
 def _range(joint: Any) -> tuple[float, float]:

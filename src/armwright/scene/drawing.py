@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.model.visual import Colour, Mesh, Visual
+from armwright.model.visual import Colour, Mesh
 from armwright.robot import Robot
 from armwright.scene.looks import looks
 from armwright.scene.triangles import triangles
@@ -27,25 +27,39 @@ AZIMUTH, ELEVATION = -55.0, 18.0
 """Degrees from which a picture is seen."""
 
 
-def placed(
-    robot: Robot, q: ArrayLike | None = None, most: int = FINEST, sides: int = ROUND
-) -> Iterator[tuple[Array, Colour]]:
-    """The triangles (f, 3, 3) of every shape of a robot in the world, at q or where it is neutral, with its colour."""
+def parts(robot: Robot, most: int = FINEST, sides: int = ROUND) -> Iterator[tuple[int, Array, Colour]]:
+    """Every shape of a robot: its link (-1 for the base), its triangles (f, 3, 3) in the link's frame, its colour."""
     seen = looks(robot)
-    poses = robot.link_poses(robot.neutral if q is None else q)
-    shapes: list[tuple[Visual, Array]] = [(visual, np.asarray(robot.base)) for visual in seen.base]
-    shapes += [(visual, pose) for link, pose in zip(seen.links, poses, strict=True) for visual in link]
+    shapes = [(-1, visual) for visual in seen.base]
+    shapes += [(i, visual) for i, link in enumerate(seen.links) for visual in link]
     share = max(200, most // max(len(shapes), 1))
-    for visual, pose in shapes:
+    for link, visual in shapes:
         mesh = triangles(visual.shape, sides)
         mesh = mesh.coarser(share) if isinstance(visual.shape, Mesh) else mesh
-        T = pose @ np.asarray(visual.pose)
-        corners = mesh.vertices @ T[:3, :3].T + T[:3, 3]
+        T = np.asarray(visual.pose)
         colour = visual.rgba or GREY
         if visual.rgba is None and mesh.colours is not None:
             red, green, blue, opacity = (mesh.colours.mean(axis=0) / 255).tolist()
             colour = (red, green, blue, opacity)
-        yield corners[mesh.faces], colour
+        yield link, (mesh.vertices @ T[:3, :3].T + T[:3, 3])[mesh.faces], colour
+
+
+def placed(
+    robot: Robot, q: ArrayLike | None = None, most: int = FINEST, sides: int = ROUND
+) -> Iterator[tuple[Array, Colour]]:
+    """The triangles (f, 3, 3) of every shape of a robot in the world, at q or where it is neutral, with its colour."""
+    poses = robot.link_poses(robot.neutral if q is None else q)
+    for link, faces, colour in parts(robot, most, sides):
+        T = np.asarray(robot.base) if link < 0 else poses[link]
+        yield faces @ T[:3, :3].T + T[:3, 3], colour
+
+
+def view_axes(azimuth: float, elevation: float) -> Array:
+    """The axes of a picture seen from a direction in degrees: right, up, and toward who looks, as rows."""
+    a, e = np.radians([azimuth, elevation])
+    right = np.array([-np.sin(a), np.cos(a), 0.0])
+    toward = np.array([np.cos(a) * np.cos(e), np.sin(a) * np.cos(e), np.sin(e)])
+    return np.stack([right, np.cross(toward, right), toward])
 
 
 def shaded(faces: Array, colour: Colour) -> Array:
@@ -59,18 +73,12 @@ def shaded(faces: Array, colour: Colour) -> Array:
 
 def svg(robot: Robot, q: ArrayLike | None = None, width: int = 320) -> str:
     """A picture of a robot, seen from the side and a little above."""
-    parts = list(placed(robot, q))
-    faces = np.concatenate([part for part, _ in parts])
-    colours = np.concatenate([shaded(part, colour) for part, colour in parts])
-    faces, colours = _short(faces, colours, SHORTEST * float(np.ptp(faces, axis=(0, 1)).max()))
-    a, e = np.radians([AZIMUTH, ELEVATION])
-    right = np.array([-np.sin(a), np.cos(a), 0.0])
-    toward = np.array([np.cos(a) * np.cos(e), np.sin(a) * np.cos(e), np.sin(e)])
-    axes = np.stack([right, np.cross(toward, right), toward])
-    seen = faces @ axes.T
-    normal = np.cross(seen[:, 1] - seen[:, 0], seen[:, 2] - seen[:, 0])[:, 2]
-    order = np.argsort(seen[:, :, 2].mean(axis=1), kind="stable")
-    order = order[normal[order] > 0]
+    shapes = list(placed(robot, q))
+    faces = np.concatenate([part for part, _ in shapes])
+    colours = np.concatenate([shaded(part, colour) for part, colour in shapes])
+    faces, colours = short_edged(faces, colours, SHORTEST * float(np.ptp(faces, axis=(0, 1)).max()))
+    seen = faces @ view_axes(AZIMUTH, ELEVATION).T
+    order = back_to_front(seen)
     low, high = seen[..., :2].min(axis=(0, 1)), seen[..., :2].max(axis=(0, 1))
     scale = 0.92 * width / max(float((high - low).max()), 1e-9)
     height = int(np.ceil(scale * (high - low)[1] / 0.92)) + 8
@@ -85,7 +93,15 @@ def svg(robot: Robot, q: ArrayLike | None = None, width: int = 320) -> str:
     return "\n".join([f'{head} role="img" stroke-width="0.4" stroke-linejoin="round">', *lines, "</svg>"])
 
 
-def _short(faces: Array, colours: Array, longest: float) -> tuple[Array, Array]:
+def back_to_front(seen: Array) -> Array:
+    """The order in which triangles (f, 3, 3) in the axes of a picture are drawn; those that look away are left out."""
+    normal = np.cross(seen[:, 1] - seen[:, 0], seen[:, 2] - seen[:, 0])[:, 2]
+    order = np.argsort(seen[:, :, 2].mean(axis=1), kind="stable")
+    found: Array = order[normal[order] > 0]
+    return found
+
+
+def short_edged(faces: Array, colours: Array, longest: float) -> tuple[Array, Array]:
     """Triangles cut in two until no edge is too long: what is long has no one place between back and front."""
     for _ in range(HALVINGS):
         edges = np.linalg.norm(np.roll(faces, -1, axis=1) - faces, axis=2)

@@ -17,7 +17,9 @@ from armwright.errors import InputError
 from armwright.formulations.parts.actuators import friction
 from armwright.formulations.parts.coordinates import placed
 from armwright.robot import Robot
+from armwright.simulation.audit import Doubt
 from armwright.simulation.plan import check_seconds, check_span
+from armwright.simulation.repeating import HELP, differing
 from armwright.simulation.run import Run, Statistics
 from armwright.torque import Moment, law_for, torques_of
 from armwright.trajectory import Trajectory
@@ -54,6 +56,7 @@ def torques_along(
     fastest = float(np.abs(trajectory(t)[1]).max())
     moving = partial(_needed, robot, trajectory, tip_wrench, friction_law, fastest)
     q, qd, qdd, tau, drag = moving(t)
+    told = "" if friction_law is None else differing(robot, drag[0], moving(t[:1])[4][0])
     work, losses, points = _sums(robot, moving, t, np.unique([*t, *trajectory.knots]))
     return Run(
         robot=robot,
@@ -69,6 +72,7 @@ def torques_along(
         losses=losses,
         statistics=Statistics(0, 0, len(t) + points, time.perf_counter() - begin),
         settings={"trajectory": repr(trajectory)},
+        noticed=(Doubt(float(t[0]), f"{told}; {HELP}"),) if told else (),
     )
 
 

@@ -25,10 +25,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armwright.algebra import Array
+from armwright.kinematics import OPEN
 from armwright.layout import IMPULSE
+from armwright.model.description import JointModel
 from armwright.names import NOISE, shown
 from armwright.notebook import box, lines
 from armwright.simulation.momentum import momentum
+from armwright.simulation.pressing import Pressing
 
 if TYPE_CHECKING:
     from armwright.robot import Robot
@@ -52,9 +55,6 @@ DEPARTED = 1e-3
 
 NUDGE, LEAST_NUDGE = 1e-9, 1e-14
 """How far from a run with given steps its neighbour begins, and at least where a tolerance says it."""
-
-DRIFTED = 1e-6
-"""Metres or radians by which the ends of a loop may be apart."""
 
 DIVERGED = 1e3
 """A neighbour has left when it is `DEPARTED` away, or so many times as far as at first."""
@@ -114,7 +114,7 @@ class Audit:
     its target without error, `integrated` whether this was a simulation. `momentum` is None but for robots that hang on
     one free joint. `doubts` are in the order of their times.
     `loop_errors` (k,) are the largest distances between ends of loops that forces hold, None where there are none.
-    `pressed` is how deep each joint has pressed its stops in (n,), None where there are no stops.
+    `stops` is what stops have done to each joint, None where there are no stops.
     """
 
     scale: float
@@ -130,7 +130,12 @@ class Audit:
     momentum: MomentumBalance | None = None
     doubts: tuple[Doubt, ...] = ()
     loop_errors: Array | None = None
-    pressed: Array | None = None
+    stops: Pressing | None = None
+
+    @property
+    def pressed(self) -> Array | None:
+        """How deep each joint has pressed its stops in (n,), None where there are no stops."""
+        return None if self.stops is None else self.stops.depth
 
     @property
     def energy_error(self) -> float:
@@ -181,9 +186,8 @@ class Audit:
             lines.append(f"off the target    {np.max(self.target_error):.1e} at most (rad or m){loosely}")
         if self.loop_errors is not None:
             lines.append(f"loops are open by {np.max(self.loop_errors):.1e} at most (m or rad)")
-        if self.pressed is not None:
-            hit = f"{np.count_nonzero(self.pressed)} of {len(self.pressed)} joints have hit one"
-            lines.append(f"stops             {hit}, pressed in by {np.max(self.pressed):.1e} at most (rad or m)")
+        if self.stops is not None:
+            lines.append(f"stops             {_hits(self.stops)}")
         words = {True: "beyond a limit", False: "do not trust it"}
         return "\n".join([*lines, *(f"{words[doubt.limit]} {doubt}" for doubt in self.doubts)])
 
@@ -192,6 +196,16 @@ class Audit:
     def _repr_html_(self) -> str:
         """For notebooks: the lines of it, with doubts in their colour."""
         return box(self.verdict, lines(str(self), bad=not self.trustworthy))
+
+
+def _hits(stops: Pressing) -> str:
+    """How many joints have hit a stop, when the first did, and how deep and hard."""
+    said = f"{np.count_nonzero(stops.hit)} of {len(stops.depth)} joints have hit one"
+    if not stops.hit.any():
+        return said
+    force = "" if np.isnan(stops.torque).all() else f" and {np.nanmax(stops.torque):.3g} N m or N"
+    first = "" if np.isnan(stops.hit_at).all() else f" first at {np.nanmin(stops.hit_at):.4g} s,"
+    return f"{said},{first} pressed in by {np.max(stops.depth):.2e} rad or m{force} at most"
 
 
 def _part(x: float) -> str:
@@ -241,7 +255,9 @@ def audited(run: Run) -> Audit:
     robot = run.robot
     change = run.energy - run.energy[0]
     energy_defect = run.work - run.losses - change
-    scale = max(*(float(np.max(np.abs(x))) for x in (change, run.work, run.kinetic - run.kinetic[0])), _TINY)
+    stops = (run.stops or _at_records(run)) if run.settings.get("stops") else None
+    sprung = 0.0 if stops is None else float(np.nansum(stops.torque * stops.depth)) / 2  # energy that was in the stops
+    scale = max(*(float(np.max(np.abs(x))) for x in (change, run.work, run.kinetic - run.kinetic[0])), sprung, _TINY)
     needed = robot.inverse_dynamics(run.q, run.qd, run.qdd)  # the rate of the energy and the robot's own friction
     power_defect = np.sum((run.tau + run.drag - needed) * run.qd, axis=-1)
     flows = np.abs(run.tau * run.qd) + np.abs(robot.gravity_torque(run.q) * run.qd)
@@ -263,7 +279,7 @@ def audited(run: Run) -> Audit:
         integrated=run.statistics.accepted > 0,
         momentum=MomentumBalance.of(run) if run.impulse.size else None,
         loop_errors=loop_errors(robot, run.q),
-        pressed=_pressed(run) if run.settings.get("stops") else None,
+        stops=stops,
     )
     return replace(audit, doubts=tuple(sorted(_doubts(run, audit), key=lambda doubt: doubt.t)))
 
@@ -276,13 +292,14 @@ def loop_errors(robot: Robot, q: Array) -> Array | None:
     return largest
 
 
-def _pressed(run: Run) -> Array:
-    """How far beyond its limits every joint has been (n,)."""
+def _at_records(run: Run) -> Pressing:
+    """What stops have done as far as records say, which is all that an old file has."""
     ranges = [joint.limits or (-np.inf, np.inf) for joint in run.robot.joints]
     q = run.q[:, list(run.robot.entries)]
     low, high = np.array(ranges).T
-    deepest: Array = np.maximum(np.max(np.maximum(low - q, q - high), axis=0), 0.0)
-    return deepest
+    depth = np.maximum(low - q, q - high)
+    hit = np.where((depth > 0).any(axis=0), run.t[np.argmax(depth > 0, axis=0)], np.nan)
+    return Pressing(np.maximum(np.max(depth, axis=0), 0.0), np.full(len(hit), np.nan), hit)
 
 
 def _condition(mass_matrices: Array) -> Array:
@@ -319,9 +336,11 @@ def _doubts(run: Run, audit: Audit) -> Iterator[Doubt]:
             why = f"{shown(joint.name)} is {audit.target_error[i]:.2g} off the trajectory it was to follow"
             yield Doubt(float(run.t[i]), why)
     if audit.loop_errors is not None:
-        for i in _first(~(audit.loop_errors <= DRIFTED)):
+        start = float(audit.loop_errors[0])  # of loops that cannot be closed exactly
+        for i in _first(~(audit.loop_errors <= OPEN + (start if start > OPEN else 0.0))):
             yield Doubt(float(run.t[i]), f"a loop is open by {audit.loop_errors[i]:.1g} m or rad")
-    yield from _beyond_limits(run)
+    yield from _beyond_limits(run, audit.stops)
+    yield from run.noticed
     if run.message:
         yield Doubt(float(run.t[-1]), run.message)
 
@@ -374,18 +393,27 @@ SLACK = 1e-9
 """Radians or metres by which a limit may be exceeded: rounding is no reason for a doubt."""
 
 
-def _beyond_limits(run: Run) -> Iterator[Doubt]:
+def _beyond(joint: JointModel, q: Array, t: Array, first: int) -> str:
+    """How far a joint is beyond its limits, at the first record where it is and at the worst."""
+    (low, high), unit = joint.limits or (-np.inf, np.inf), "m" if joint.prismatic else "rad"
+    over = np.maximum(low - q, q - high)
+    worst = int(np.argmax(over))
+    later = f", and by {over[worst]:.3g} {unit} at {t[worst]:.4g} s" if worst != first else ""
+    return f"{shown(joint.name)} is beyond its limits {low:.4g} to {high:.4g} {unit} by {over[first]:.3g} {unit}{later}"
+
+
+def _beyond_limits(run: Run, stops: Pressing | None) -> Iterator[Doubt]:
     """A real joint would have hit its stop, and a real drive would have been too weak or too slow."""
-    stopped = bool(run.settings.get("stops"))
-    slack = PRESSED if stopped else SLACK
     for i, (joint, use) in enumerate(zip(run.robot.joints, run.utilisation.joints, strict=True)):
-        if joint.limits is not None:
+        if joint.limits is not None and stops is not None and stops.depth[i] > PRESSED:
+            why = f"{shown(joint.name)} is {stops.depth[i]:.3g} beyond its limits"
+            why += ": its stop is too soft, give torque.stops a larger stiffness"
+            yield Doubt(float(stops.hit_at[i]), why)
+        elif joint.limits is not None and stops is None:
             low, high = joint.limits
             q = run.q[:, run.robot.entries[i]]
-            for k in _first((q < low - slack) | (q > high + slack)):
-                why = f"{shown(joint.name)} is at {q[k]:.4g}, beyond its limits {low:.4g} to {high:.4g}"
-                why += ": its stop is too soft, give torque.stops a larger stiffness" if stopped else ""
-                yield Doubt(float(run.t[k]), why, limit=not stopped)
+            for k in _first((q < low - SLACK) | (q > high + SLACK)):
+                yield Doubt(float(run.t[k]), _beyond(joint, q, run.t, k), limit=True)
         for values, most, why in (
             (run.qd[:, i], joint.max_velocity, use.slowness),
             (run.tau[:, i], joint.max_torque, use.weakness),

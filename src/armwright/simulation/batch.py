@@ -18,7 +18,7 @@ from armwright.backends.interface import LANES, Rollout, backend
 from armwright.draws import Draw, Drawn, Which
 from armwright.errors import InputError, Interrupted, SimulationWarning, unknown
 from armwright.integrate import Event as PythonEvent
-from armwright.integrate import method, methods
+from armwright.integrate import methods
 from armwright.model.family import Family
 from armwright.model.vary import check
 from armwright.robot import Robot
@@ -28,6 +28,7 @@ from armwright.simulation.kernels import TARGET, rollout_of, view_of
 from armwright.simulation.measures import LOST, MEASURES, WITHIN, Totals, chosen, split, way_to
 from armwright.simulation.motion import View
 from armwright.simulation.plan import (
+    COMPILED,
     SMOOTH,
     Plan,
     check_seconds,
@@ -38,6 +39,7 @@ from armwright.simulation.plan import (
     start_of,
     stopped,
 )
+from armwright.simulation.pressing import Pressing
 from armwright.simulation.rollouts import Outcome, Rollouts
 from armwright.simulation.run import BatchRun
 from armwright.simulation.view import looked_up
@@ -101,15 +103,15 @@ def simulate_batch(
     Ctrl-C raises `errors.Interrupted`, a KeyboardInterrupt whose `result` has what there is of the rollouts: `finished`
     says which came to their end, `reached` where the others are, and records they did not come to are nan.
     """
-    if integrator in methods() and step is None:
-        adaptive = method(integrator).adaptive
+    if integrator in COMPILED and step is None:
+        adaptive = integrator in methods(adaptive=True)
         step, rtol = (None, RTOL if rtol is None else rtol) if adaptive else (STEP, rtol)
     first, laws = _laws(torque)
     how = settings(integrator, rtol, atol, step, max_step)
     planned = plan(robot, first, how, duration, every, start, smooth, stops, True, bool(laws))
     planned = _measuring(planned, measure, within, keep, every is not None)
-    if integrator not in methods():
-        raise InputError(f"{integrator} is not compiled; simulate_batch takes {', '.join(methods())}")
+    if integrator not in COMPILED:
+        raise InputError(f"{integrator} is not compiled; simulate_batch takes {', '.join(COMPILED)}")
     if not planned.traced:
         raise InputError(
             "simulate_batch compiles the law with the dynamics: it takes the laws of armwright.torque (with at most 32 "
@@ -350,6 +352,7 @@ def _batch_run(plan: Plan, found: Outcome, look: Callable[[], View], seconds: fl
         ended=np.where(ended, found.event - 1, -1),
         events=tuple(event.name for event in plan.events),
         measured=_measured(plan, found, reached, ended | ~failed),
+        stops=Pressing.of(_totals(plan, found)) if plan.stopped else None,
     )
 
 

@@ -16,14 +16,16 @@ from numpy.typing import ArrayLike
 
 from armwright import arrays
 from armwright.algebra import Array, Scalar, dot
-from armwright.errors import ArmwrightError, InputError, unknown
+from armwright.errors import ArmwrightError, InputError
 from armwright.formulations import find
-from armwright.graph.expression import Expr, Graph
+from armwright.graph.expression import Comparison, Expr, Graph
 from armwright.integrate import events as python
 from armwright.layout import Layout
 from armwright.mechanism import Mechanism
 from armwright.model.description import Description
+from armwright.model.references import joint_place
 from armwright.torque import Form, Moment
+from armwright.torque.passive import in_reverse
 
 Seen: TypeAlias = Callable[[str | None], Mechanism]
 """The robot looked at a frame, the tool if it has no name."""
@@ -66,14 +68,16 @@ class Event:
         return f"<event: {self.name}>"
 
 
-def limits(*joints: str, terminal: bool | int = True) -> Event:
-    """A joint reaches a limit of its range: any that has one, or those that are named."""
+def limits(*joints: str | int, terminal: bool | int = True) -> Event:
+    """A joint reaches a limit of its range: any that has one, or those that are given by name or number, from 0."""
 
     def on(robot: Description) -> list[Watched]:
-        chosen = [_joint(robot, name) for name in joints] or list(range(robot.n))
+        chosen = [joint_place(robot, joint) for joint in joints] or list(range(robot.n))
         found = []
         for i in chosen:
             joint = robot.joints[i]
+            if joint.limits is not None and not joint.limits[0] <= joint.limits[1]:
+                raise InputError(f"events.limits: {in_reverse(joint)}")
             if joints and joint.limits is None:
                 raise InputError(f"events.limits: {joint.name} has no limits; expected one that has, or give them")
             for bound, side in zip(joint.limits or (), ("lower", "upper"), strict=False):
@@ -88,30 +92,35 @@ def limits(*joints: str, terminal: bool | int = True) -> Event:
     return _event(on, "a joint reaches a limit", terminal)
 
 
-def position(joint: str, value: ArrayLike, direction: int = 0, terminal: bool | int = True, name: str = "") -> Event:
-    """A joint passes a position (one for each rollout, in a batch): upwards (1), downwards (-1) or either way (0)."""
+def position(
+    joint: str | int, value: ArrayLike, direction: int = 0, terminal: bool | int = True, name: str = ""
+) -> Event:
+    """A joint, by its name or number from 0, passes a position (one for each rollout, in a batch).
+
+    Upwards if `direction` is 1, downwards if it is -1, either way if it is 0.
+    """
     levels = _numbers("value", value)
 
     def on(robot: Description) -> list[Watched]:
-        i = _joint(robot, joint)
+        i = joint_place(robot, joint)
         said = name or f"{robot.joints[i].name} at {_shown(levels[0])}"
         return [Watched(said, Position(_entry(robot, i), levels), direction, terminal)]
 
-    return _event(on, name or f"{joint} at {_shown(levels[0])}", terminal, direction)
+    return _event(on, name or f"{_called(joint)} at {_shown(levels[0])}", terminal, direction)
 
 
-def speed(joint: str, most: ArrayLike, terminal: bool | int = True, name: str = "") -> Event:
-    """A joint becomes faster than this, either way."""
+def speed(joint: str | int, most: ArrayLike, terminal: bool | int = True, name: str = "") -> Event:
+    """A joint, by its name or number from 0, becomes faster than this, either way."""
     levels = _numbers("most", most)
     if np.min(levels[0]) <= 0:
         raise InputError(f"most = {most!r}: expected a speed above zero")
 
     def on(robot: Description) -> list[Watched]:
-        i = _joint(robot, joint)
+        i = joint_place(robot, joint)
         said = name or f"{robot.joints[i].name} faster than {_shown(levels[0])}"
         return [Watched(said, Speed(i, levels), 1, terminal)]
 
-    return _event(on, name or f"{joint} faster than {_shown(levels[0])}", terminal)
+    return _event(on, name or f"{_called(joint)} faster than {_shown(levels[0])}", terminal)
 
 
 def plane(
@@ -149,8 +158,9 @@ def when(
 ) -> Event:
     """A function (t, q, qd, *numbers) crosses zero: of plain arithmetic and functions of `armwright.algebra`.
 
-    It is called once, with symbols, and compiled; `numbers` may change without compiling again, and be one for each
-    rollout.
+    Or it is a comparison, such as q[0] > 0.5, or several joined by & | ~: then it happens where this becomes true
+    (direction 1), false (-1) or either (0). The function is called once, with symbols, and compiled;
+    `numbers` may change without compiling again, and be one for each rollout.
     """
     if not callable(function):
         raise InputError(f"events.when got {function!r}; expected a function of (t, q, qd)")
@@ -251,6 +261,10 @@ def values(form: Quantities, graph: Graph, at: Moment, seen: Seen) -> tuple[list
 def _expression(quantity: Quantity, at: Moment, seen: Seen, graph: Graph) -> Expr:
     try:
         value = quantity.value(at, seen)
+        if isinstance(value, Comparison):
+            return value.margin
+        if isinstance(value, (bool, np.bool_)):
+            raise TypeError(f"it is {value} for every state")
         return value if isinstance(value, Expr) else graph.constant(float(value))
     except ArmwrightError:
         raise
@@ -258,8 +272,8 @@ def _expression(quantity: Quantity, at: Moment, seen: Seen, graph: Graph) -> Exp
         function = getattr(quantity, "function", quantity)
         raise InputError(
             f"event {function!r} cannot be compiled: {error}; expected arithmetic of t, q[i], qd[i] and functions of "
-            "armwright.algebra, that does not ask which of two is larger. armwright.integrate.Event takes any Python "
-            "function of (t, y)"
+            "armwright.algebra, or comparisons of these joined by & | ~ in place of and, or, not. "
+            "armwright.integrate.Event takes any Python function of (t, y)"
         ) from None
 
 
@@ -272,8 +286,8 @@ def called(watched: Watched, robot: Description, layout: Layout) -> python.Event
 
     def function(t: Any, y: Array) -> Any:
         parts = layout.split(y)
-        at = Moment(t, parts["q"].tolist(), parts["qd"].tolist(), mechanism, parts["memory"].tolist())
-        return watched.quantity.value(at, seen)
+        q, qd, memory = (list(parts[name]) for name in ("q", "qd", "memory"))  # of NumPy, which can join comparisons
+        return watched.quantity.value(Moment(np.float64(t), q, qd, mechanism, memory), seen)
 
     return python.Event(function, watched.terminal, watched.direction, watched.name)
 
@@ -283,11 +297,9 @@ def _event(on: Callable[[Description], list[Watched]], name: str, terminal: Any,
     return Event(on, name, terminal)
 
 
-def _joint(robot: Description, name: str) -> int:
-    names = [joint.name for joint in robot.joints]
-    if name not in names:
-        raise unknown(f"joint of {robot.name}:", name, names)
-    return names.index(name)
+def _called(joint: str | int) -> str:
+    """What a joint is called before there is a robot."""
+    return joint if isinstance(joint, str) else f"joint number {joint}"
 
 
 def _entry(robot: Description, i: int) -> int:

@@ -16,6 +16,7 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.simulation.audit import Audit, Doubt, MomentumBalance, departed
+from armwright.simulation.pressing import Pressing
 
 if TYPE_CHECKING:
     from armwright.simulation.run import Run
@@ -30,7 +31,9 @@ def later(run: Run, by: float) -> Run:
     """The same run so many seconds later: its first record is a rounding after the last one of the run before."""
     t = run.t + by
     t[0] = np.nextafter(t[0], np.inf)
-    return replace(run, t=t, events=tuple(replace(found, t=found.t + by) for found in run.events))
+    found = tuple(replace(event, t=event.t + by) for event in run.events)
+    noticed = tuple(replace(doubt, t=doubt.t + by) for doubt in run.noticed)
+    return replace(run, t=t, events=found, noticed=noticed, stops=None if run.stops is None else run.stops.later(by))
 
 
 def joined_fields(runs: Sequence[Run]) -> dict[str, Any]:
@@ -44,9 +47,12 @@ def joined_fields(runs: Sequence[Run]) -> dict[str, Any]:
         "robot": first.robot,
         "statistics": replace(first.statistics, **spent),
         "settings": {key: value for key, value in first.settings.items() if key != "phase"},
+        "stop_torque": _stopping(runs),
+        "stops": Pressing.joined([run.stops for run in runs]),
         "memory": _beside([run.memory for run in runs]),
         "events": tuple(event for run in runs for event in run.events),
         "ended_by": last.ended_by,
+        "noticed": tuple(doubt for run in runs for doubt in run.noticed),
         "reference": _references(runs),
         "exact": all(run.exact for run in runs if run.reference is not None),
         "message": last.message,
@@ -75,6 +81,13 @@ def _beside(parts: Sequence[Array]) -> Array:
     return np.concatenate([np.pad(part, ((0, 0), (0, wide - part.shape[1])), constant_values=np.nan) for part in parts])
 
 
+def _stopping(runs: Sequence[Run]) -> Array:
+    """The torques of stops; zeros in phases that have none."""
+    if not any(run.stop_torque.size for run in runs):
+        return runs[0].stop_torque
+    return np.concatenate([run.stop_torque if run.stop_torque.size else np.zeros(run.tau.shape) for run in runs])
+
+
 def _all(parts: Sequence[Array | None]) -> Array | None:
     known = [part for part in parts if part is not None]
     return np.concatenate(known) if len(known) == len(parts) else None
@@ -97,7 +110,6 @@ def joined_audit(runs: Sequence[Run]) -> Audit:
     defects = _summed([audit.energy_defect for audit in audits])
     off = [audit.target_error for audit in audits]
     nothing = [np.zeros(len(run.t)) for run in runs]
-    deep = [audit.pressed for audit in audits if audit.pressed is not None]
     return Audit(
         scale=max(audit.scale for audit in audits),
         energy_defect=defects,
@@ -112,7 +124,7 @@ def joined_audit(runs: Sequence[Run]) -> Audit:
         momentum=_momentum([audit.momentum for audit in audits]),
         doubts=tuple(sorted(_doubts(audits, t, neighbour), key=lambda doubt: doubt.t)),
         loop_errors=_all([audit.loop_errors for audit in audits]),
-        pressed=None if not deep else np.max(np.stack(deep), axis=0),
+        stops=Pressing.joined([audit.stops for audit in audits]),
     )
 
 

@@ -6,11 +6,19 @@ A law comes without its numbers (`torque.Form`), which are further inputs of wha
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from armwright.backends.interface import Gauge, Kernel, Rollout, Watch, backend
-from armwright.integrate import Taylor, method
+from armwright.errors import InputError
+from armwright.formulations.parts.coordinates import placed
+from armwright.graph.expression import Expr
+from armwright.graph.program import Program
+from armwright.graph.replay import replay
+from armwright.integrate import POLYNOMIALS, Taylor
+from armwright.integrate.jets import increment, steps_of
 from armwright.robot import Robot
+from armwright.simulation.ending import fenced
 from armwright.simulation.events import Quantities
 from armwright.simulation.measures import INTEGRALS, LARGEST, Gauged, sizes_of
 from armwright.simulation.motion import Driven, derivative, driven, jacobian, layout_of, view
@@ -19,7 +27,7 @@ from armwright.torque import Form, Law
 KEPT = 32
 """How many of each are kept."""
 
-TARGET = "cpu"
+TARGET, CARD = "cpu", "cuda"
 
 
 def kept(make: Callable[..., Any]) -> Callable[..., Any]:
@@ -68,15 +76,55 @@ def rollout_of(
     gauges: Gauged | None = None,
 ) -> Rollout:
     """The whole motion as one loop, with events that end it and what is measured of it."""
+    if integrator in POLYNOMIALS and target == CARD:
+        raise InputError(f"{integrator} is compiled for CPUs; expected a Runge-Kutta method for target={target!r}")
     beside = {name: form for name, form in (("events", events), ("gauges", gauges)) if form is not None}
-    motion, steps = motion_of(robot, law, vary, known, **beside), method(integrator).steps(fixed)
+    motion, steps = motion_of(robot, law, vary, known, **beside), steps_of(integrator, fixed)
     watch = None if events is None else Watch(motion.program(*motion.watched), directions)
     gauge = None
     if gauges is not None:
         sizes = sizes_of(gauges.of.gauges, robot.n)
         largest, integrals = (sum(n for name, n in sizes.items() if name in some) for some in (LARGEST, INTEGRALS))
-        gauge = Gauge(motion.program(*motion.gauged), largest, integrals)
-    return backend(target).rollout(derivative(motion), steps, layout_of(robot, law), watch, gauge, dtype)
+        within = motion.step_program(*motion.within) if motion.within else None
+        gauge = Gauge(motion.program(*motion.gauged), largest, integrals, within)
+    program = increments(motion, integrator) if integrator in POLYNOMIALS else derivative(motion)
+    return backend(target).rollout(program, steps, layout_of(robot, law), watch, gauge, dtype)
+
+
+def increments(motion: Driven, integrator: str) -> Program:
+    """Return a step of Taylor polynomials, one order for positions and one for all else, over its length.
+
+    It is not finite where a loop is at its end when the step begins: within a step nothing jumps.
+    """
+    of_positions, of_others = POLYNOMIALS[integrator]
+    layout = motion.layout
+    positions = layout["q"].stop
+    orders = [of_positions] * positions + [of_others] * (layout.size - positions)
+    program = increment(derivative(motion, fence=False), orders)
+    (within,) = fenced(placed(motion.mechanism, motion.at.q), [1])
+    return _times(program, motion.program(within)) if isinstance(within, Expr) else program
+
+
+def _times(program: Program, factor: Program) -> Program:
+    """Return a program whose outputs are all multiplied by that of another one of the same inputs."""
+    places, graph = factor.places(), program.arguments[0][1][0].graph
+
+    def leaf(node: Expr) -> Any:
+        if node.op == "constant":
+            return node.value
+        argument, k = places[node.index]
+        return program.arguments[argument][1][k]
+
+    def operation(op: str, *operands: Any) -> Expr:
+        return graph.operation(op, *map(graph.lift, operands))
+
+    (one,) = replay(factor.outputs, leaf, operation)
+    return replace(program, outputs=tuple(one * x for x in program.outputs))
+
+
+@kept
+def increments_of(robot: Robot, law: Form[Law], known: tuple[str, ...], integrator: str) -> Kernel:
+    return backend(TARGET).kernel(increments(motion_of(robot, law, (), known), integrator), "float64")
 
 
 @kept

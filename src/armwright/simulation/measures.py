@@ -17,13 +17,11 @@ from armwright.algebra import Array, Scalar, dot, maximum, select
 from armwright.errors import InputError, unknown
 from armwright.graph.expression import Expr, Graph
 from armwright.manifold import difference
+from armwright.simulation.pressing import NEVER, PRESSED, pressed
 from armwright.torque import Form, Law, Moment
 
 WITHIN = 0.01
 """Radians or metres from its target within which a joint has settled, if nothing else is said."""
-
-NEVER = -1e30
-"""When something happened that did not."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +101,10 @@ INTEGRALS: dict[str, Callable[[Scene], list[Scalar]]] = {
 }
 LAST: dict[str, Callable[[Scene], list[Scalar]]] = {"last error": lambda x: _sizes(x.error)}
 GAUGES = {**LARGEST, **INTEGRALS, **LAST}
-"""Every gauge by its name, in the order in which they are computed."""
+"""Every gauge that is looked at at records, by its name, in the order in which they are computed.
+
+Those of `PRESSED`, which come after them, are looked at in every step.
+"""
 
 LOST = "until lost"
 
@@ -200,17 +201,27 @@ def chosen(names: Any, law: Law) -> tuple[str, ...]:
     return listed
 
 
-def gauges_of(names: Sequence[str], alone: bool) -> tuple[str, ...]:
-    """What measures need, in the order in which it is computed; `alone` if no record says when a motion was lost."""
+def gauges_of(names: Sequence[str], alone: bool, stops: bool = False) -> tuple[str, ...]:
+    """What measures need, in the order in which it is computed; `alone` if no record says when a motion was lost.
+
+    Where there are stops, what they do is looked at.
+    """
     wanted = {gauge for name in names for gauge in MEASURES[name].gauges} | ({LOST} if alone else set())
-    return tuple(gauge for gauge in GAUGES if gauge in wanted)
+    return (*(gauge for gauge in GAUGES if gauge in wanted), *(PRESSED if stops else ()))
 
 
 def gauged(form: Gauged, graph: Graph, at: Moment, torque: Sequence[Scalar], law: Law) -> tuple[list[Expr], list[Expr]]:
     """All gauges as expressions of a graph, and the inputs for the open numbers."""
     asked, numbers = form.in_graph(graph, "gauge")
     scene = Scene(at, torque, law, asked)
-    return [graph.lift(x) for name in asked.gauges for x in GAUGES[name](scene)], list(numbers)
+    return [graph.lift(x) for name in asked.gauges if name in GAUGES for x in GAUGES[name](scene)], list(numbers)
+
+
+def gauged_within(form: Gauged, graph: Graph, start: Moment, end: Moment, law: Law) -> list[Expr]:
+    """What is looked at in every step, as expressions of where it starts and ends."""
+    wanted = [name for name in form.of.gauges if name in PRESSED]
+    found = pressed(law, start, end) if wanted else {}
+    return [graph.lift(x) for name in wanted for x in found[name]]
 
 
 def sizes_of(gauges: Sequence[str], n: int) -> dict[str, int]:
@@ -220,7 +231,7 @@ def sizes_of(gauges: Sequence[str], n: int) -> dict[str, int]:
 
 def beginnings(gauges: Sequence[str], n: int) -> Array:
     """What gauges have found before they look for the first time."""
-    begin = {name: NEVER if name in LARGEST else 0.0 for name in gauges}
+    begin = {name: PRESSED.get(name, NEVER if name in LARGEST else 0.0) for name in gauges}
     return np.array([begin[name] for name, size in sizes_of(gauges, n).items() for _ in range(size)])
 
 

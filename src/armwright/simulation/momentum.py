@@ -16,7 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from armwright.algebra import Array, Scalar, Vector, structural
-from armwright.formulations.parts.coordinates import placed
+from armwright.formulations.parts import passive
+from armwright.formulations.parts.actuators import friction
+from armwright.formulations.parts.coordinates import placed, positions
 from armwright.layout import IMPULSE
 from armwright.mechanism import Mechanism
 from armwright.model.description import Description
@@ -24,19 +26,30 @@ from armwright.robot import Robot
 
 
 def is_free(robot: Description) -> bool:
-    """Whether all of a robot hangs on one free joint, and nothing else on the base."""
+    """Whether all of a robot hangs on one free joint, which has no rotor, and nothing else on the base."""
     hung = [i for i, parent in enumerate(robot.parents) if parent < 0]
-    return len(hung) == 1 and bool(robot.balls) and (robot.balls[0].kind, robot.balls[0].joint) == ("free", 0)
+    alone = len(hung) == 1 and bool(robot.balls) and (robot.balls[0].kind, robot.balls[0].joint) == ("free", 0)
+    return alone and not any(joint.armature for joint in robot.joints[:IMPULSE])
 
 
 def impulse_rates(
-    mechanism: Mechanism, q: Sequence[Scalar], force: Sequence[Scalar], mass_matrix: Callable[[], Any]
+    mechanism: Mechanism,
+    q: Sequence[Scalar],
+    qd: Sequence[Scalar],
+    force: Sequence[Scalar],
+    mass_matrix: Callable[[], Any],
 ) -> list[Scalar]:
-    """Force and moment about the centre of mass in the axes of the world, weight aside, of those of the free joint."""
-    f, n = Vector(*force[:3]), Vector(*force[3:IMPULSE])
+    """Force and moment about the centre of mass in the axes of the world, weight aside, of those of the free joint.
+
+    Friction and springs of that joint act from outside, too.
+    """
+    there = placed(mechanism, list(q))
+    parts = friction(there, list(qd)), passive.torques(there, positions(there, list(q)))
+    felt = [given - rub - spring for given, rub, spring in zip(force, *(part[:IMPULSE] for part in parts), strict=True)]
+    f, n = Vector(*felt[:3]), Vector(*felt[3:])
     if all(structural(x, 0) for x in (*f, *n)):
         return [0] * IMPULSE
-    stand = placed(mechanism, list(q)).joints[0].stand
+    stand = there.joints[0].stand
     assert stand is not None, "a free joint has a body that stands somewhere"
     M = mass_matrix()
     c = Vector(M[5][1], M[3][2], M[4][0]) * (1 / M[0][0])

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from armwright.algebra import Array, Scalar, dot
+from armwright.errors import InputError
 from armwright.formulations import find
 from armwright.formulations.parts.actuators import friction
 from armwright.formulations.parts.coordinates import placed, tangent
@@ -32,9 +33,10 @@ from armwright.model.vary import varied
 from armwright.simulation.ending import fenced
 from armwright.simulation.events import Quantities
 from armwright.simulation.events import values as watched_values
-from armwright.simulation.measures import Gauged, gauged
+from armwright.simulation.measures import Gauged, gauged, gauged_within
 from armwright.simulation.momentum import impulse_rates, is_free
-from armwright.torque import Form, Law, Moment, OpenMotion, rates_of, shared_of
+from armwright.simulation.pressing import stop_torques, stops_in
+from armwright.torque import Form, Law, Moment, OpenMotion, built_in, rates_of, shared_of
 from armwright.trace.choose import cheapest
 from armwright.trace.tracing import Request
 
@@ -44,7 +46,9 @@ class Driven:
     """Forward dynamics of a robot with the torques of a law in place of its last argument, in one graph.
 
     `parameters` are those of the robot that vary, the numbers of the law if they are open, a motion that it follows if
-    that is left open, the numbers of events, whose values are `watched`, and those of what is measured, `gauged`.
+    that is left open, the numbers of events, whose values are `watched`, and those of what is measured, `gauged` at
+    records and `within` steps, which lead from `at` to `end`. `stopping` are the torques of stops, which are among
+    `drag`; none where the law has no stops.
     """
 
     at: Moment
@@ -57,12 +61,25 @@ class Driven:
     layout: Layout
     watched: tuple[Expr, ...] = ()
     gauged: tuple[Expr, ...] = ()
+    within: tuple[Expr, ...] = ()
+    end: Moment | None = None
+    stopping: tuple[Scalar, ...] = ()
+
+    def _state(self, at: Moment, prefix: str = "") -> tuple[Expr, ...]:
+        carried = (prefix + f"{name}{k + 1}" for name, size in self.layout.carried for k in range(size))
+        return (*at.q, *at.qd, *at.memory, *(at.t.graph.input(name) for name in carried))
+
+    def step_program(self, *outputs: Operand) -> Program:
+        """A program of time and state where a step starts, open parameters, and time and state where it ends."""
+        assert self.end is not None
+        opened = (("p", self.parameters),) if self.parameters else ()
+        start = (("t", (self.at.t,)), ("y", self._state(self.at)))
+        end = (("end_t", (self.end.t,)), ("end_y", self._state(self.end, "end_")))
+        return written_out(Program((*start, *opened, *end), outputs, (len(outputs),)))
 
     def program(self, *outputs: Operand) -> Program:
         """A program of time, state and open parameters."""
-        graph = self.at.t.graph
-        carried = (graph.input(f"{name}{k + 1}") for name, size in self.layout.carried for k in range(size))
-        y = (*self.at.q, *self.at.qd, *self.at.memory, *carried)
+        y = self._state(self.at)
         opened = (("p", self.parameters),) if self.parameters else ()
         units = tuple((1, begin, end - 1) for begin, end in self.layout.circles)
         return written_out(Program((("t", (self.at.t,)), ("y", y), *opened), outputs, (len(outputs),), units))
@@ -96,13 +113,15 @@ def driven(
     model = varied(robot, {name: values[name] for name in known}) if known else robot.mechanism()
     at = Moment(graph.input("t"), q, qd, model, memory)
     torques, drag = shared_of(law, at)
+    if not built_in(law):
+        _check_repeated(law, graph, [*torques, *drag], [x for part in shared_of(law, at) for x in part])
     total = [a + b for a, b in zip(torques, drag, strict=True)]
     accelerations = replaced(program.outputs, dict(zip(tau, total, strict=True)))
     mechanism = varied(robot, values) if values else robot.mechanism()
     parameters = (*(x for symbols in values.values() for x in symbols), *numbers)
     if isinstance(law.reference, OpenMotion):
         parameters += tuple(law.reference.inputs(graph))
-    watched, measured = list[Expr](), list[Expr]()
+    watched, measured, within, end = list[Expr](), list[Expr](), list[Expr](), None
     if events is not None:
 
         def seen(frame: str | None) -> Mechanism:
@@ -113,10 +132,30 @@ def driven(
     if gauges is not None:
         measured, levels = gauged(gauges, graph, at, torques, law)
         parameters += tuple(levels)
+        end = _inputs_like(at, graph, "end_")
+        within = gauged_within(gauges, graph, at, end, law)
     rates, layout = rates_of(law, at), layout_of(robot, law)
     return Driven(
-        at, parameters, torques, drag, accelerations, rates, mechanism, layout, tuple(watched), tuple(measured)
-    )
+        at, parameters, torques, drag, accelerations, rates, mechanism, layout,
+        watched=tuple(watched), gauged=tuple(measured), within=tuple(within), end=end,
+        stopping=tuple(stop_torques(law, at)) if stops_in(law) else (),
+    )  # fmt: skip
+
+
+def _check_repeated(law: Law, graph: Graph, one: Sequence[Scalar], two: Sequence[Scalar]) -> None:
+    """Raise an InputError if a law gives other formulas when it is asked again."""
+    if any(graph.lift(x) is not graph.lift(y) for x, y in zip(one, two, strict=True)):
+        raise InputError(
+            f"torque law {type(law).__name__} gives other torques when it is asked twice for the same moment: it draws "
+            "random numbers, or keeps a state of its own. It is asked once, when it is compiled; expected "
+            "aw.torque.noise for random torques, and memory (start and rates) for what it remembers"
+        )
+
+
+def _inputs_like(at: Moment, graph: Graph, prefix: str) -> Moment:
+    """Another moment of the same robot, of inputs that have this before their names."""
+    q, qd, memory = ([graph.input(f"{prefix}{x.key}") for x in part] for part in (at.q, at.qd, at.memory))
+    return at._replace(t=graph.input(f"{prefix}t"), q=q, qd=qd, memory=memory)
 
 
 def flow(mechanism: Mechanism, q: Sequence[Scalar], unit: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Scalar]:
@@ -152,7 +191,7 @@ def derivative(motion: Driven, fence: bool = True) -> Program:
     rest = [*(fenced(there, motion.accelerations) if fence else motion.accelerations), *motion.rates, power, loss]
     if dict(motion.layout.carried)["impulse"]:
         force = [a + b for a, b in zip(motion.torques[:IMPULSE], motion.drag[:IMPULSE], strict=True)]
-        rest += impulse_rates(mechanism, q, force, lambda: find("mass_matrix")(mechanism, list(q)))
+        rest += impulse_rates(mechanism, q, qd, force, lambda: find("mass_matrix")(mechanism, list(q)))
     lengths = _unit_lengths(q, motion.layout.circles)
     unit = [lengths.get(x, x) for x in q]
     return motion.program(*flow(mechanism, q, unit, qd), *(replaced(rest, lengths) if lengths else rest))
@@ -212,22 +251,27 @@ def view(motion: Driven) -> Program:
     q, qd = list(motion.at.q), list(motion.at.qd)
     kinetic = find("kinetic_energy")(motion.mechanism, q, qd)
     potential = find("potential_energy")(motion.mechanism, q)
-    return motion.program(*motion.torques, *motion.accelerations, *motion.drag, kinetic, potential)
+    return motion.program(*motion.torques, *motion.accelerations, *motion.drag, kinetic, potential, *motion.stopping)
 
 
 @dataclass(frozen=True)
 class View:
-    """What there is to see of states (..., n): torques, accelerations, torques of friction laws; energies (...)."""
+    """What there is to see of states (..., n): torques, accelerations, torques of friction laws; energies (...).
+
+    `stop_torque` are the torques of stops among those of friction laws (..., n), or (..., 0) where there are no stops.
+    """
 
     tau: Array
     qdd: Array
     drag: Array
     kinetic: Array
     potential: Array
+    stop_torque: Array
 
     @classmethod
     def of(cls, columns: Array, n: int, lifted: float = 0.0) -> View:
-        """From the results of the program `view` (..., 3 n + 2), and potential energy to be added."""
-        layout = Layout((("tau", n), ("qdd", n), ("drag", n), ("kinetic", 1), ("potential", 1)), 0)
-        tau, qdd, drag, kinetic, potential = (columns[..., layout[name]] for name, _ in layout.parts)
-        return cls(tau, qdd, drag, kinetic[..., 0], potential[..., 0] + columns.dtype.type(lifted))
+        """From the results of the program `view` (..., 3 n + 2), n more with stops, and potential energy to add."""
+        stops = columns.shape[-1] - 3 * n - 2
+        layout = Layout((("tau", n), ("qdd", n), ("drag", n), ("kinetic", 1), ("potential", 1), ("stops", stops)), 0)
+        tau, qdd, drag, kinetic, potential, stopping = (columns[..., layout[name]] for name, _ in layout.parts)
+        return cls(tau, qdd, drag, kinetic[..., 0], potential[..., 0] + columns.dtype.type(lifted), stopping)

@@ -20,9 +20,10 @@ from armwright.progress import counted_off
 from armwright.robot import Robot
 from armwright.simulation.events import Watched, on_robot
 from armwright.simulation.joining import later
-from armwright.simulation.plan import settings
+from armwright.simulation.plan import SMOOTH, rounded, settings
 from armwright.simulation.run import Run
 from armwright.simulation.simulate import finer, simulate
+from armwright.simulation.sticking import EXPLICIT, IMPLICIT, method_for
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,7 @@ def simulate_phases(
     Its audit is that of all phases: the energy of what is taken up or put down is not counted as missing.
     """
     _check(phases, _listed(events), options)
+    options = {**options, **_chosen(phases, q0, options)}
     runs: list[Run] = []
     begin: tuple[Any, Any] = (q0, qd0)
     for k, phase in counted_off(enumerate(phases)):
@@ -84,6 +86,20 @@ def simulate_phases(
     return replace(Run.joined(runs), again=again)
 
 
+def _chosen(phases: Sequence[Phase], q0: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The integrator of all phases, where none is given: an implicit one if a joint may stick in any of them."""
+    if options.get("integrator") is not None or options.get("step") is not None:
+        return {}
+    given = [phase.duration for phase in phases]
+    longest = max((float(x) for x in given if isinstance(x, (int, float))), default=1.0)
+    for phase in phases:
+        robot = rounded(phase.robot, options.get("smooth", SMOOTH))
+        q = robot.neutral if np.shape(q0) != (robot.nq,) else np.asarray(q0, float)
+        if method_for(robot, q, longest) != EXPLICIT:
+            return {"integrator": IMPLICIT}
+    return {}
+
+
 @dataclass(frozen=True, eq=False)
 class Chained:
     """How a run in phases is made again."""
@@ -96,8 +112,9 @@ class Chained:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def run(self, factor: float) -> Run:
-        said = {key: x for key, x in self.options.items() if key in ("integrator", "rtol", "atol", "step", "max_step")}
-        how = finer(settings(**{"integrator": "dop853", **said}), factor, self.every)
+        named = ("integrator", "rtol", "atol", "step", "max_step")
+        said = {key: x for key, x in self.options.items() if key in named and x is not None}
+        how = finer(settings(**{"integrator": EXPLICIT, **said}), factor, self.every)
         options = {**{key: x for key, x in self.options.items() if key not in said}, **how.said}
         return simulate_phases(self.phases, self.q0, self.qd0, self.events, self.every, **options)
 

@@ -15,7 +15,9 @@ from numpy.typing import ArrayLike
 from armwright.algebra import Array
 from armwright.arrays import numbers
 from armwright.errors import InputError, unknown
-from armwright.integrate import STIFF, method, methods
+from armwright.function import compile as compile_function
+from armwright.integrate import POLYNOMIALS, STIFF, method, methods
+from armwright.kinematics import OPEN, fits
 from armwright.layout import Layout
 from armwright.lazy import cached_property
 from armwright.model.family import Family, family
@@ -25,6 +27,7 @@ from armwright.simulation.columns import Columns
 from armwright.simulation.events import Quantity, Watched
 from armwright.simulation.measures import TO_GOAL, WITHIN, Asked, gauges_of
 from armwright.simulation.motion import layout_of
+from armwright.simulation.pressing import stops_in
 from armwright.simulation.turns import Turns
 from armwright.torque import Law, Opened, Reference, Stops, built_in, law_for, numbers_of, opened, together
 from armwright.torque import stops as stops_of
@@ -47,7 +50,13 @@ FIRST_STEP = 1e-3
 
 FIXED = ("step",)
 CHOSEN = ("rtol", "atol", "max_step")
-OTHERS = {**dict.fromkeys(STIFF, CHOSEN), "taylor": ("rtol", "max_step"), "semi_implicit_euler": FIXED}
+COMPILED = (*methods(), *POLYNOMIALS)
+"""Integrators that are compiled with the dynamics, where the torque law can be."""
+
+OTHERS = {
+    **dict.fromkeys((*STIFF, "taylor"), CHOSEN),
+    **dict.fromkeys((*POLYNOMIALS, "semi_implicit_euler"), FIXED),
+}
 """Integrators besides the Runge-Kutta methods, and which options each can honour."""
 
 
@@ -106,6 +115,11 @@ class Plan:
         return opened(self.law) if not self.law.traceable and straight(self.robot) else None
 
     @cached_property
+    def stopped(self) -> bool:
+        """Whether there are stops."""
+        return bool(stops_in(self.law))
+
+    @cached_property
     def numbers(self) -> Opened[Law]:
         """The law that is compiled, as its form and its numbers: with its motion left open, if that is."""
         return together(self.each) if self.each else numbers_of(self.opened or self.law)
@@ -118,7 +132,7 @@ class Plan:
     @cached_property
     def gauged(self) -> Opened[Asked]:
         """What is looked at for that."""
-        gauges = gauges_of(self.measured, alone=not self.keep)
+        gauges = gauges_of(self.measured, alone=not self.keep, stops=self.stopped)
         if not any(name in TO_GOAL for name in gauges):
             return numbers_of(Asked(gauges), "a measure")
         goal = () if self.law.reference is None else self.goal
@@ -203,8 +217,7 @@ class Plan:
     @property
     def settings(self) -> dict[str, Any]:
         dry = max((joint.smooth for joint in self.robot.rows if joint.coulomb), default=0.0)
-        held = any(isinstance(part, Stops) for part in self.law.parts)
-        further = {**({"smooth": dry} if dry else {}), **({"stops": True} if held else {})}
+        further = {**({"smooth": dry} if dry else {}), **({"stops": True} if self.stopped else {})}
         return {**self.how.said, **further, "law": repr(self.law)}
 
 
@@ -246,7 +259,7 @@ def settings(integrator: str, rtol: Any = None, atol: Any = None, step: Any = No
     for name, value in given.items():
         if value is not None and name not in honoured:
             how = "with step= its steps are given" if pair else "its steps are given" if honoured == FIXED else ""
-            how = how or ("it chooses its steps; max_step= bounds them" if name == "step" else "rtol= is all it knows")
+            how = how or "it chooses its steps; max_step= bounds them"
             raise InputError(f"{name} = {value!r} has no meaning for {integrator}: {how}; leave {name}= out")
     if honoured == FIXED and step is None:
         raise InputError(f"{integrator} has no error estimate: give step=, such as step=0.001")
@@ -409,15 +422,14 @@ def along(motions: Sequence[Reference | None], t: Array) -> tuple[Array, ...]:
     return tuple(np.array(x, float) for x in zip(*found, strict=True))
 
 
-OPEN = 1e-6
-"""Metres and radians by which loops may be open at the start."""
-
-
 def _check_closed(robot: Robot, q0: Array) -> None:
     if all(loop.dependent for loop in robot.loops):
         return
     apart = float(np.abs(robot.loop_errors(q0)).max())
-    if apart > OPEN:
+    if apart <= OPEN:
+        return
+    jacobian = compile_function(robot, "loop_jacobian")
+    if not all(fits(robot.loop_errors, jacobian, at) for at in q0.reshape(-1, robot.nq)):
         raise InputError(
             f"the loops of {robot.name} are open by {apart:.2g} m or rad at q0; expected a closed start, such as "
             "robot.closed(q0, qd0) gives"

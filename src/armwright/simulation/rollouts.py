@@ -20,10 +20,12 @@ from armwright.draws import Drawn
 from armwright.errors import SlowWarning
 from armwright.integrate import method
 from armwright.integrate.control import FORGIVEN, Gains
+from armwright.integrate.jets import steps_of
 from armwright.progress import heard
 from armwright.simulation.columns import Columns, laid
 from armwright.simulation.measures import beginnings
 from armwright.simulation.plan import MOST_STEPS, Plan
+from armwright.simulation.sticking import held_back
 
 PATIENCE = 2.0
 """Seconds after which a run shows a progress bar."""
@@ -116,11 +118,11 @@ class Rollouts:
         found = beginnings(plan.gauged.form.of.gauges, plan.robot.n)
         self.totals = Columns(tuple(found.tolist()), self.count).laid(arrays, dtype, self.room)
         self.done = 1
-        tableau, how = method(plan.how.integrator), plan.how
-        self.stages = tableau.steps(how.step is not None).stages
+        how = plan.how
+        self.stages = steps_of(how.integrator, how.step is not None).stages
         self.options = np.zeros(0, dtype)
         if how.step is None:
-            chosen = gains or Gains.pi(tableau)
+            chosen = gains or Gains.pi(method(how.integrator))
             self.options = options_of(chosen, how.rtol or 0.0, how.atol or 0.0, how.longest, dtype.name)
         self.substeps = plan.substeps
         self.stop = np.zeros(1, np.int64)
@@ -326,14 +328,16 @@ class Rollouts:
         """That a run takes very many steps where they are chosen, and what helps; nothing where it does not."""
         if self.plan.how.step is not None or self.steps.max() <= MANY_STEPS:
             return ""
-        robot, t = self.plan.robot, float(self.gone[int(self.steps.argmax())])
+        robot, which = self.plan.robot, int(self.steps.argmax())
+        t, end = float(self.gone[which]), self.plan.times[-1]
+        told = f"more than {MANY_STEPS} steps, and at t = {t:g} of {end:g} s so far"
+        q = _near(self.y[self.plan.layout["q"], which])
+        if np.isfinite(q).all() and (why := held_back(robot, q, (t - self.plan.times[0]) / MANY_STEPS)):
+            return f"{told}: {why}"
         helps = ['a stiff robot or law (integrator="radau")', "a tolerance too small (rtol=)"]
-        if any(joint.coulomb for joint in robot.rows):
-            helps.append("dry friction that chatters at rest (a larger smooth= speed)")
         if robot.loops:
             helps.append(f"a loop at a dead point ({', '.join(loop.name for loop in robot.loops)}: start elsewhere)")
-        end = self.plan.times[-1]
-        return f"more than {MANY_STEPS} steps, and at t = {t:g} of {end:g} s so far; it may be {', or '.join(helps)}"
+        return f"{told}; it may be {', or '.join(helps)}"
 
 
 def _stretches(plan: Plan) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

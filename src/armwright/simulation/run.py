@@ -16,16 +16,17 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.errors import InputError
-from armwright.files import write
+from armwright.files import missing, write
 from armwright.model import toml
-from armwright.names import shown, tidy
-from armwright.notebook import box, table
+from armwright.names import shown
+from armwright.notebook import box
 from armwright.report.plot import COLOURS, Plot, per_joint
 from armwright.robot import Robot
-from armwright.simulation.audit import Audit, Deviation, audited
+from armwright.simulation.audit import Audit, Deviation, Doubt, audited
 from armwright.simulation.joining import alone, joined_audit, joined_fields
 from armwright.simulation.motion import View
 from armwright.simulation.picture import page
+from armwright.simulation.pressing import Pressing
 from armwright.simulation.utilisation import Utilisation, batch_utilisation, utilisation
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 BY_JOINT, ALONE = ("q", "qd", "qdd", "tau", "drag"), ("kinetic", "potential", "work", "losses")
 """What a run has per time and joint, and what per time."""
 
-SOMETIMES = ("memory", "impulse")
+SOMETIMES = ("memory", "impulse", "stop_torque")
 """What only some runs have per time: any number of columns."""
 
 VERSION = 1
@@ -79,14 +80,17 @@ class Again(Protocol):
 class Run:
     """One motion: time `t` (k,), and at each q (k, nq), qd, qdd, tau (k, n); energies, work and losses (k,).
 
-    `tau` is what the drives give, `drag` what laws of friction take. `work` is what the drives have put in since the
+    `tau` is what the drives give, `drag` what laws of friction and stops take; where there are stops, `stop_torque`
+    (k, n) is their part of it, and `stops` says how deep and how hard each joint was pressed in, and when first, as
+    found at every step. `work` is what the drives have put in since the
     start, `losses` what all friction has taken out, the robot's own included. `memory` (k, m) is what the law
     remembers, such as an integral. `reference` is the motion the law was to produce (q, qd, qdd), `exact` whether it
     should do so without error. `impulse` (k, 6) is what has acted on a free robot from outside since the start, its
     weight aside: forces and moments about its centre of mass, summed over time. `settings` say how it was made.
     `events` have been found on the way, and `ended_by` is the name of the one that ended it, if one did.
     `phases` are the runs it was made of by `simulate_phases`, each with its robot; `robot` is the first one's.
-    `sent_along` (k,) is how far a run is away that began next to it; where it is None, `neighbour` finds out.
+    `noticed` are doubts that arose while it was made. `sent_along` (k,) is how far a run is away that began next to
+    it; where it is None, `neighbour` finds out.
     """
 
     robot: Robot
@@ -110,6 +114,9 @@ class Run:
     message: str = ""
     sent_along: Array | None = None
     impulse: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    stop_torque: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    stops: Pressing | None = None
+    noticed: tuple[Doubt, ...] = ()
     again: Again | None = field(default=None, repr=False)
     phases: tuple[Run, ...] = field(default=(), repr=False)
 
@@ -134,20 +141,25 @@ class Run:
 
     def _repr_html_(self) -> str:
         """For notebooks: peaks and what they are of the limits, the robot where the motion ends, and the torques."""
-        heads = ("joint", "peak torque", "at", "of limit", "peak speed", "at", "of limit")
-        rows, beyond = [], []
-        for i, use in enumerate(self.utilisation.joints):
-            torque, speed = use.units
-            strong = (f"{tidy(use.peak_torque, '.4g')} {torque}", f"{use.peak_torque_at:.4g} s", use.of_torque)
-            fast = (f"{tidy(use.peak_speed, '.4g')} {speed}", f"{use.peak_speed_at:.4g} s", use.of_speed)
-            rows.append((use.joint, *strong, *fast))
-            beyond += [(i, k) for k, wrong in ((3, use.too_weak), (6, use.too_slow)) if wrong]
-        torques = Plot("Torque", "t, s", "N m or N", per_joint(self.t, self.tau), width=520, height=260)
-        picture = f'<div style="width:420px">{torques.svg()}</div>' if self.robot.n <= len(COLOURS) else ""
-        return box(repr(self)[1:-1], table(heads, rows, beyond), picture)
+        places = self.driven
+        joints = [self.robot.joints[i] for i in places]
+        unit = " or ".join(sorted({"N" if joint.prismatic else "N m" for joint in joints}, reverse=True))
+        curves = per_joint(self.t, self.tau, places, [shown(joint.name) for joint in self.robot.joints])
+        torques = Plot("Torque", "t, s", unit, curves, width=520, height=260)
+        picture = f'<div style="width:420px">{torques.svg()}</div>' if len(places) <= len(COLOURS) else ""
+        return box(repr(self)[1:-1], self.utilisation.html(places), picture)
+
+    @property
+    def driven(self) -> list[int]:
+        """The places of the joints that a table of torques shows: not those of a free base on which nothing acts."""
+        acting = np.abs(self.tau).max(axis=0, initial=0.0) > 0
+        return [i for i, joint in enumerate(self.robot.joints) if joint.kind != "free" or acting[i]]
 
     def plot(self, what: Sequence[str] | str = ("q", "qd", "tau", "energy"), joints: Any = None) -> Any:
-        """A figure of matplotlib: a chart for each of q, qd, qdd, tau, power, energy; of all joints, or of some."""
+        """A figure of matplotlib: a chart for each quantity, of all joints or of some.
+
+        Quantities are q, qd, qdd, tau, power, stop_torque (of a run with stops) and energy.
+        """
         from armwright.plots import plot_run  # noqa: PLC0415  (matplotlib is wanted by those who plot)
 
         return plot_run(self, what, joints)
@@ -225,6 +237,26 @@ class Run:
         except (OSError, TypeError, ValueError) as error:
             raise InputError(f"cannot write the page to {path!r}: {error}") from None
 
+    def to_video(
+        self,
+        path: str | Path,
+        size: tuple[int, int] = (1280, 720),
+        rate: float = 25.0,
+        speed: float = 1.0,
+        azimuth: float = -55.0,
+        elevation: float = 18.0,
+    ) -> Path:
+        """Write the motion as a film for slides, GIF or MP4 (by ffmpeg); return its path.
+
+        size                pixels
+        rate                pictures a second
+        speed               seconds of the motion that go by in a second of the film
+        azimuth, elevation  degrees from which it is seen: around z, and above the floor
+        """
+        from armwright.simulation.film import film  # noqa: PLC0415  (Pillow is wanted by those who want films)
+
+        return film(self, path, size, rate, speed, (azimuth, elevation))
+
     def view(
         self, *others: Run, host: str = "127.0.0.1", port: int | None = None, browser: bool | None = None
     ) -> Viewer:
@@ -270,16 +302,24 @@ class Run:
             "ended_by": self.ended_by,
             "exact": self.exact,
             "events": [{"name": e.name, "t": e.t, "q": e.q.tolist(), "qd": e.qd.tolist()} for e in self.events],
+            **({} if self.stops is None else {"stops": self.stops.lists()}),
+            "noticed": [{"t": doubt.t, "why": doubt.why} for doubt in self.noticed],
         }
 
     @classmethod
     def from_parquet(cls, path: str | Path, packages: Mapping[str, str | Path] | None = None) -> Run:
         """A run that `to_parquet` wrote; `packages` says where the meshes of its robot are, as in `armwright.load`."""
         _, parquet = _arrow()
+        if not isinstance(path, (str, Path)):
+            raise InputError(f"from_parquet got {path!r}; expected the path of a file that Run.to_parquet wrote")
+        if wrong := missing(path, "a run, a .parquet file that Run.to_parquet wrote"):
+            raise InputError(wrong)
         try:
             table = parquet.read_table(path)
         except (OSError, TypeError, ValueError) as error:  # pyarrow's errors are ValueErrors
-            raise InputError(f"cannot read {path!r} as Parquet: {error}") from None
+            raise InputError(
+                f"{path} is no Parquet file, or broken; expected a run that Run.to_parquet wrote ({error})"
+            ) from None
         try:
             return cls._of_table(table, Path(path), packages)
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:  # of somebody else's file
@@ -337,6 +377,8 @@ class Run:
             exact=bool(meta["exact"]),
             message=str(meta["message"]),
             sent_along=columns.get("neighbour"),
+            stops=Pressing.of_lists(meta["stops"], n) if "stops" in meta else None,
+            noticed=tuple(Doubt(float(x["t"]), str(x["why"])) for x in meta.get("noticed", ())),
         )
 
     def to_pandas(self) -> Any:
@@ -349,6 +391,8 @@ class Run:
         by_joint = {name: (("time", "joint"), getattr(self, name)) for name in ("q", "qd", "qdd", "tau", "power")}
         if self.robot.nq != self.robot.n:
             by_joint["q"] = (("time", "entry"), self.q)
+        if self.stop_torque.size:
+            by_joint["stop_torque"] = (("time", "joint"), self.stop_torque)
         alone = {name: ("time", getattr(self, name)) for name in ALONE}
         names = [joint.name for joint in self.robot.joints]
         return xarray.Dataset({**by_joint, **alone}, coords={"time": self.t, "joint": names}, attrs=dict(self.settings))
@@ -364,6 +408,7 @@ class BatchRun:
     `ended` (rollouts,) is the place in `events`, their names, of the one that ended a rollout at `reached`, -1 if none
     did; later records have the state it was found in.
     `measured` has what was asked for by `measure=` (rollouts, n), nan where a rollout failed.
+    Where there are stops, `stops` has what they have done to each joint (rollouts, n), as found at every step.
     """
 
     robot: Robot
@@ -386,6 +431,7 @@ class BatchRun:
     ended: Array = field(default_factory=lambda: np.zeros(0, np.int64))
     events: tuple[str, ...] = ()
     measured: Mapping[str, Array] = field(default_factory=dict)
+    stops: Pressing | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """What goes to another process: with it what there is to see, as nothing can be looked up there."""
@@ -410,6 +456,11 @@ class BatchRun:
     @property
     def qdd(self) -> Array:
         return self._viewed.qdd
+
+    @property
+    def stop_torque(self) -> Array:
+        """The torques of stops at the records (rollouts, k, n), or (rollouts, k, 0) where there are none."""
+        return self._viewed.stop_torque
 
     @property
     def kinetic(self) -> Array:

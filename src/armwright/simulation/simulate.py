@@ -19,17 +19,20 @@ from armwright.algebra import Array
 from armwright.backends.interface import BROKEN, TOO_MANY, TOO_SMALL, UNSEEN
 from armwright.errors import InputError, SimulationError, SlowWarning
 from armwright.integrate import Event as PythonEvent
-from armwright.integrate import method, methods
+from armwright.integrate import method
 from armwright.robot import Robot
 from armwright.simulation.audit import nudge
 from armwright.simulation.ending import ended
 from armwright.simulation.events import Event, Watched, on_robot, started
 from armwright.simulation.events import called as event_called
 from armwright.simulation.kernels import TARGET, rollout_of
-from armwright.simulation.plan import EPS, MOST_STEPS, SMOOTH, Plan, Settings, plan, settings, start_of
+from armwright.simulation.measures import split
+from armwright.simulation.plan import COMPILED, EPS, MOST_STEPS, SMOOTH, Plan, Settings, plan, settings, start_of
+from armwright.simulation.pressing import Pressing
 from armwright.simulation.rollouts import Rollouts
 from armwright.simulation.run import Found, Run, Statistics
 from armwright.simulation.stepwise import stepwise
+from armwright.simulation.sticking import EXPLICIT, held_back, method_for
 from armwright.simulation.view import run_of
 from armwright.torque import REFUSED, Stops
 
@@ -40,7 +43,7 @@ def simulate(
     q0: ArrayLike | None = None,
     qd0: ArrayLike | None = None,
     duration: float | None = None,
-    integrator: str = "dop853",
+    integrator: str | None = None,
     rtol: float | None = None,
     atol: float | None = None,
     step: float | None = None,
@@ -57,9 +60,11 @@ def simulate(
     torque      None (it falls), numbers, a law of `armwright.torque`, or a function (t, q, qd) -> tau
     q0, qd0     where it starts, nq and n numbers; by default where the law's trajectory does, else neutral and at rest
     duration    seconds; by default as long as the law's trajectory or table lasts
-    integrator  a name of `armwright.integrate.methods()`, "radau", "bdf", "taylor" or "semi_implicit_euler"
+    integrator  a name of `armwright.integrate.methods()`, "radau", "bdf", "lsoda", "taylor", "semi_implicit_euler", or
+                "T6,5" and the like: Taylor polynomials of these orders for positions and velocities, in fixed steps; by
+                default dop853, or radau where dry friction of joints at rest would hold that to very short steps
     rtol, atol  error of positions and velocities (and of what the law remembers) allowed per step: 1e-9, and rtol/1000;
-                the Taylor series has 2.2e-16 by default, and no atol
+                the Taylor series has an rtol of 2.2e-16 by default
     step        the length of fixed steps instead; between two records they are equal, and none is longer than this
     every       seconds between records
     events      of `armwright.events`, compiled with the motion, or `armwright.integrate.Event`s, Python functions of
@@ -71,15 +76,18 @@ def simulate(
     stops       True for stops at the limits of the joints, stiff and damped; `armwright.torque.stops` for others. What
                 they hold and take is among the losses
     """
-    planned = plan(
-        robot, torque, settings(integrator, rtol, atol, step, max_step), duration, every, start, smooth, stops
-    )
+    how = settings(EXPLICIT if integrator is None else integrator, rtol, atol, step, max_step)
+    planned = plan(robot, torque, how, duration, every, start, smooth, stops)
     listed = tuple(events) if isinstance(events, Iterable) else (events,)
     watched = on_robot(robot, listed)
     layout, (q, qd) = planned.layout, start_of(planned, q0, qd0)
+    if integrator is None and step is None and smooth and not planned.numbers.drawn:
+        seconds = float(planned.times[-1] - planned.times[0])
+        planned = replace(planned, how=replace(how, integrator=method_for(planned.robot, q, seconds)))
+    integrator = planned.how.integrator
     y0 = layout.joined({"q": q, "qd": qd, "memory": np.array(planned.law.start(robot.n))})
     ending = tuple(event for event in watched if isinstance(event, Watched) and int(event.terminal) == 1)
-    compiled = planned.traced and integrator in methods()
+    compiled = planned.traced and integrator in COMPILED
     if planned.numbers.drawn and not (compiled and len(ending) == len(watched)):
         raise InputError(REFUSED)
     if not planned.law.traceable:
@@ -197,7 +205,8 @@ def _compiled(plan: Plan, y0: Array, progress: bool | None) -> Run:
     accepted, rejected = int(rollouts.steps[0]), int(rollouts.rejected[0])
     per_step = rollouts.stages - (not fixed and method(plan.how.integrator).fsal)
     statistics = Statistics(accepted, rejected, (accepted + rejected) * per_step, seconds)
-    run = run_of(plan, times, states, statistics, message, bool(rollouts.broken[0]))
+    stops = Pressing.of(split(plan.gauged.form.of.gauges, robot.n, rollouts.totals[:, 0])) if plan.stopped else None
+    run = run_of(plan, times, states, statistics, message, bool(rollouts.broken[0]), stops)
     run = replace(run, sent_along=away[: len(run.t)])
     if rollouts.ended[0]:
         event = plan.events[int(rollouts.lanes["event"][0]) - 1]
@@ -223,12 +232,9 @@ def _broken(plan: Plan, run: Run, state: float, t: float, y: Array) -> Simulatio
             f"an event ({names}) is not a number after t = {t:g} s; expected one wherever the motion goes", run, t
         )
     if state == TOO_MANY:
-        return SimulationError(
-            f"more than {MOST_STEPS} steps between two records at t = {t:g} s: dry friction that chatters at rest "
-            '(a larger smooth= speed), a stiff law (integrator="radau"), or a tolerance too small (rtol=)',
-            run,
-            t,
-        )
+        step = float(plan.times[1] - plan.times[0]) / MOST_STEPS
+        why = held_back(robot, q, step) or 'the law is stiff (integrator="radau"), or the tolerance too small (rtol=)'
+        return SimulationError(f"more than {MOST_STEPS} steps between two records at t = {t:g} s: {why}", run, t)
     if not np.isfinite(y).all():
         finite = np.isfinite(qd) & np.isfinite(q[list(robot.entries)])
         joint = robot.joints[int(np.argmin(finite))].name

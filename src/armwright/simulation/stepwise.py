@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from armwright.formulations import problem_of
 from armwright.formulations.parts.actuators import friction
 from armwright.formulations.parts.coordinates import placed
 from armwright.integrate import (
+    POLYNOMIALS,
     STIFF,
     Event,
     IntegrationError,
@@ -26,14 +28,18 @@ from armwright.integrate import (
     Stopped,
     semi_implicit_euler,
     solve,
+    solve_increments,
     solve_stiff,
 )
+from armwright.layout import IMPULSE
 from armwright.progress import heard
 from armwright.simulation.ending import ended
-from armwright.simulation.kernels import jacobian_of, slopes_of, taylor_of
+from armwright.simulation.kernels import increments_of, jacobian_of, slopes_of, taylor_of
 from armwright.simulation.momentum import impulse_rates
 from armwright.simulation.motion import flow
 from armwright.simulation.plan import EPS, MOST_STEPS, Plan
+from armwright.simulation.pressing import Watcher
+from armwright.simulation.repeating import Calls
 from armwright.simulation.run import Found, Run, Statistics
 from armwright.simulation.view import run_of
 from armwright.torque import Moment, rates_of, shared_of
@@ -47,7 +53,9 @@ def stepwise(plan: Plan, y0: Array, events: Sequence[Event]) -> Run:
     begin = time.perf_counter()
     error: IntegrationError | None = None
     stopped = ""
-    asked = Asked(plan, _told(plan, _rate(plan)), y0, tuple(events))
+    watcher = Watcher(plan.law, partial(_moment, plan), float(plan.times[0]), y0) if plan.stopped else None
+    calls = Calls(plan.robot, plan.times)
+    asked = Asked(plan, _told(plan, _rate(plan, calls)), y0, tuple(events), watcher)
     try:
         solution = WAYS.get(plan.how.integrator, _runge_kutta)(asked)
     except IntegrationError as caught:
@@ -59,11 +67,14 @@ def stepwise(plan: Plan, y0: Array, events: Sequence[Event]) -> Run:
     found = solution.statistics
     statistics = Statistics(found.accepted, found.rejected or 0, found.evaluations, time.perf_counter() - begin)
     message = solution.message if error is not None else stopped
-    run = run_of(plan, np.asarray(solution.t), np.asarray(solution.y), statistics, message, error is not None)
+    stops = watcher.found if watcher else None
+    times, states = np.asarray(solution.t), np.asarray(solution.y)
+    run = run_of(plan, times, states, statistics, message, error is not None, stops)
+    noticed = calls.doubts(run.t, states, run.tau + run.drag)
     q, qd = plan.layout["q"], plan.layout["qd"]
     found_events = tuple(Found(e.name, float(e.t), e.y[q].copy(), e.y[qd].copy()) for e in solution.events)
     ended_by = ", ".join(solution.ended_by)
-    run = replace(run, events=found_events, ended_by=ended_by)
+    run = replace(run, events=found_events, ended_by=ended_by, noticed=tuple(noticed))
     if error is not None:
         raise ended(
             plan.robot, SimulationError(str(error), run, float(error.t)), np.asarray(solution.y)[-1, q]
@@ -71,7 +82,7 @@ def stepwise(plan: Plan, y0: Array, events: Sequence[Event]) -> Run:
     return run
 
 
-def _rate(plan: Plan) -> Callable[[float, Array], Array]:
+def _rate(plan: Plan, calls: Calls) -> Callable[[float, Array], Array]:
     """dy/dt, compiled where the law can be, at least with the motion it follows as a further input."""
     robot, law, layout = plan.robot, plan.law, plan.layout
     if plan.traced or (plan.opened is not None and law.reference is not None):
@@ -82,14 +93,16 @@ def _rate(plan: Plan) -> Callable[[float, Array], Array]:
 
     def rate(t: float, y: Array) -> Array:
         parts = layout.split(layout.unit(np.ascontiguousarray(y)))
-        q, qd = parts["q"], parts["qd"]
-        at = Moment(t, q.tolist(), qd.tolist(), mechanism, parts["memory"].tolist())
+        q, qd, at = parts["q"], parts["qd"], _moment(plan, t, y)
         tau, drag = np.array(shared_of(law, at), dtype=float)
+        calls.note(t, y, tau + drag, lambda: np.array(shared_of(law, at), dtype=float).sum(axis=0))
         rub = np.array(friction(placed(mechanism, at.q), at.qd)) - drag
         moving = flow(mechanism, y[layout["q"]].tolist(), at.q, at.qd) if layout.circles else qd
         outside = []
         if parts["impulse"].size:
-            outside = impulse_rates(mechanism, at.q, (tau + drag).tolist(), lambda: robot.mass_matrix(q))
+            outside = impulse_rates(
+                mechanism, at.q, at.qd, (tau + drag)[:IMPULSE].tolist(), lambda: robot.mass_matrix(q)
+            )
         try:
             qdd = robot.forward_dynamics(q, qd, tau + drag)
         except SingularError as error:
@@ -97,6 +110,13 @@ def _rate(plan: Plan) -> Callable[[float, Array], Array]:
         return np.concatenate([moving, qdd, rates_of(law, at), [tau @ qd, rub @ qd], outside])
 
     return rate
+
+
+def _moment(plan: Plan, t: float, y: Array) -> Moment:
+    """A state as a law sees it, with quaternions of unit length."""
+    parts = plan.layout.split(plan.layout.unit(np.ascontiguousarray(y)))
+    q, qd, memory = (parts[name].tolist() for name in ("q", "qd", "memory"))
+    return Moment(t, q, qd, plan.robot.mechanism(), memory)
 
 
 def _told(plan: Plan, rate: Callable[[float, Array], Array]) -> Callable[[float, Array], Array]:
@@ -139,6 +159,7 @@ class Asked:
     rate: Callable[[float, Array], Array]
     y0: Array
     events: tuple[Event, ...]
+    on_step: Callable[[float, Array], None] | None = None
 
     @property
     def span(self) -> tuple[float, Array, float]:
@@ -148,7 +169,7 @@ class Asked:
     def output(self) -> dict[str, Any]:
         layout = self.plan.layout
         projected = {"project": layout.unit} if layout.circles else {}
-        return {"times": self.plan.times, "events": self.events, **projected}
+        return {"times": self.plan.times, "events": self.events, "on_step": self.on_step, **projected}
 
     @property
     def chosen(self) -> dict[str, Any]:
@@ -177,13 +198,34 @@ def _implicit(asked: Asked) -> Solution:
 
 def _taylor(asked: Asked) -> Solution:
     plan = asked.plan
-    if not plan.traced:
-        raise InputError(f"the Taylor method needs a law that can be compiled, for up to {unrolled()} joints")
+    _check_traced(plan)
     assert plan.how.rtol is not None
     series = taylor_of(plan.shared.robot, plan.numbers.form, plan.shared.names, max(plan.how.rtol, EPS))
-    options = {"max_step": plan.how.max_step, "numbers": plan.inputs[0]}
+    options = {"atol": plan.how.atol, "max_step": plan.how.max_step, "numbers": plan.inputs[0]}
     solution: Solution = series.solve(*asked.span, **options, **asked.output)
     return solution
+
+
+def _polynomials(asked: Asked) -> Solution:
+    plan = asked.plan
+    _check_traced(plan)
+    kernel = increments_of(plan.shared.robot, plan.numbers.form, plan.shared.names, plan.how.integrator)
+    numbers = [plan.inputs] if plan.inputs.size else []
+
+    def increment(t: float, h: float, y: Array) -> Array:
+        out = np.empty(y.shape)
+        kernel.run([np.array([[t, h]]), np.ascontiguousarray(y)[None, :], *numbers], out.reshape(1, -1))
+        return out
+
+    return solve_increments(increment, *asked.span, step=plan.stops, **asked.output)
+
+
+def _check_traced(plan: Plan) -> None:
+    if not plan.traced:
+        raise InputError(
+            f"{plan.how.integrator} needs the Taylor series of the motion: expected a law of armwright.torque that can "
+            f"be compiled, and up to {unrolled()} joints; a Runge-Kutta method takes any law"
+        )
 
 
 def _semi_implicit(asked: Asked) -> Solution:
@@ -203,5 +245,10 @@ def _semi_implicit(asked: Asked) -> Solution:
     return semi_implicit_euler(rates, t0, y0[q], y0[qd], t1, step=asked.plan.stops, **further, **asked.output)
 
 
-WAYS = {**dict.fromkeys(STIFF, _implicit), "taylor": _taylor, "semi_implicit_euler": _semi_implicit}
+WAYS = {
+    **dict.fromkeys(STIFF, _implicit),
+    **dict.fromkeys(POLYNOMIALS, _polynomials),
+    "taylor": _taylor,
+    "semi_implicit_euler": _semi_implicit,
+}
 """How integrators are called that are no Runge-Kutta method."""

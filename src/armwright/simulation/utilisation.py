@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.names import shown, tidy
+from armwright.notebook import table
 
 if TYPE_CHECKING:
     from armwright.robot import Robot
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
 
 TOUCH = 1e-9
 """Relative: a motion planned to reach a limit exactly does not exceed it."""
+
+
+HEADS = ("joint", "peak torque", "at", "of limit", "peak speed", "at", "of limit")
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,14 @@ class Use:
         speed = f"{shown(self.joint)} moves at {self.peak_speed:.4g} {unit} {when}"
         return f"{speed}, faster than the {self.max_velocity:.4g} {unit} it can" if self.too_slow else ""
 
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The row of a table: name, peak torque, when, its part of the limit, and the same of speed."""
+        torque, speed = self.units
+        strong = (f"{tidy(self.peak_torque, '.4g')} {torque}", f"{self.peak_torque_at:.4g} s", self.of_torque)
+        fast = (f"{tidy(self.peak_speed, '.4g')} {speed}", f"{self.peak_speed_at:.4g} s", self.of_speed)
+        return (self.joint, *strong, *fast)
+
     def __str__(self) -> str:
         torque, speed = self.units
         strong, fast = _when(self.peak_torque_at, self.torque_rollout), _when(self.peak_speed_at, self.speed_rollout)
@@ -127,6 +140,16 @@ class Utilisation:
         return "\n".join(map(str, self.joints))
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """For notebooks: a row for each joint, with what is beyond a limit marked."""
+        return self.html()
+
+    def html(self, places: Sequence[int] | None = None) -> str:
+        """A table of all joints, or of those at some places."""
+        uses = self.joints if places is None else [self.joints[i] for i in places]
+        beyond = [(i, k) for i, use in enumerate(uses) for k, wrong in ((3, use.too_weak), (6, use.too_slow)) if wrong]
+        return table(HEADS, [use.cells for use in uses], beyond)
 
 
 def utilisation(run: Run) -> Utilisation:
@@ -184,5 +207,5 @@ def _of_limit(part: float | None, limit: float | None, unit: str) -> str:
         return "-"
     if not limit:
         return f"more than 0 {unit}" if part else f"none of 0 {unit}"
-    share = f"{part:.0%}" if part <= 1 or part >= 1.005 else f"{part:.2%}"
+    share = f"{part:.0%}" if part <= 1 + TOUCH or part >= 1.005 else f"{part:.2%}"
     return f"{share} of {limit:.4g} {unit}"

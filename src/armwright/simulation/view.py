@@ -13,6 +13,7 @@ from armwright.errors import InputError, SingularError
 from armwright.simulation.kernels import view_of
 from armwright.simulation.motion import View
 from armwright.simulation.plan import Plan
+from armwright.simulation.pressing import Pressing, stop_torques
 from armwright.simulation.run import Run, Statistics
 from armwright.torque import Moment, shared_of
 
@@ -37,10 +38,13 @@ def viewed(plan: Plan, times: Array, states: Array) -> View:
     parts = plan.layout.split(states)
     mechanism, q, qd = robot.mechanism(), parts["q"], parts["qd"]
     rows = zip(times.tolist(), q.tolist(), qd.tolist(), parts["memory"].tolist(), strict=True)
-    both = np.array([shared_of(plan.law, Moment(t, a, b, mechanism, m)) for t, a, b, m in rows], dtype=float)
+    moments = [Moment(t, a, b, mechanism, m) for t, a, b, m in rows]
+    both = np.array([shared_of(plan.law, at) for at in moments], dtype=float)
     tau, drag = both.reshape(len(times), 2, n).swapaxes(0, 1)
+    stopping = [stop_torques(plan.law, at) if plan.stopped else [] for at in moments]
     qdd = _finite(robot.forward_dynamics, q, qd, tau + drag)
-    return View(tau, qdd, drag, _finite(robot.kinetic_energy, q, qd), _finite(robot.potential_energy, q))
+    kinetic, potential = _finite(robot.kinetic_energy, q, qd), _finite(robot.potential_energy, q)
+    return View(tau, qdd, drag, kinetic, potential, np.array(stopping, float).reshape(len(times), -1))
 
 
 def _finite(function: Callable[..., Array], *arrays: Array) -> Array:
@@ -54,9 +58,18 @@ def _finite(function: Callable[..., Array], *arrays: Array) -> Array:
 
 
 def run_of(
-    plan: Plan, times: Array, states: Array, statistics: Statistics, message: str = "", broken: bool = False
+    plan: Plan,
+    times: Array,
+    states: Array,
+    statistics: Statistics,
+    message: str = "",
+    broken: bool = False,
+    stops: Pressing | None = None,
 ) -> Run:
-    """A run from its states (k, entries); of one that is `broken`, those before its numbers overflow."""
+    """A run from its states (k, entries); of one that is `broken`, those before its numbers overflow.
+
+    `stops` is what its stops have done to it.
+    """
     seen = vars(viewed(plan, times, states))
     if broken:
         whole = np.all([np.isfinite(x).reshape(len(times), -1).all(axis=1) for x in (states, *seen.values())], axis=0)
@@ -76,4 +89,5 @@ def run_of(
         reference=reference,  # type: ignore[arg-type]
         exact=plan.law.exact,
         message=message,
+        stops=stops,
     )

@@ -11,7 +11,7 @@ same masses.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,12 +19,12 @@ import numpy as np
 
 from armwright.actuators.fit import Mount
 from armwright.algebra import Array, Symmetric, Vector
-from armwright.formulations import default_for
 from armwright.mechanism import Link, Mechanism
 from armwright.model.description import NO_BODY
 from armwright.robot import Robot
 from armwright.trajectory import Trajectory
 from armwright.trajectory.base import settled
+from armwright.trajectory.torques import torques
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,10 @@ class JointLoad:
 
 
 def loads(
-    robot: Robot, motions: Sequence[Trajectory], payloads: Sequence[Robot], places: Sequence[Mount], samples: int
+    robot: Robot, named: Mapping[str, Trajectory], payloads: Sequence[Robot], places: Sequence[Mount], samples: int
 ) -> tuple[JointLoad, ...]:
-    """The loads of all joints; `payloads` are the robot holding this and that."""
-    cases = [(motion, held) for held in payloads for motion in motions]
+    """The loads of all joints along motions by their names; `payloads` are the robot holding this and that."""
+    cases = [(motion, held) for held in payloads for motion in named.values()]
     size = samples + 1
     times = [np.linspace(motion.start, motion.end, size) for motion, _ in cases]
     states = [np.stack(motion(t)) for (motion, _), t in zip(cases, times, strict=True)]
@@ -80,7 +80,8 @@ def loads(
     qd = settled(qd, np.abs(qd).max())
     still = np.zeros_like(q)
     spans = tuple(slice(i * size, (i + 1) * size) for i in range(len(cases)))
-    titles = tuple(_title(k, motions, held, payloads) for held in payloads for k in range(len(motions)))
+    loaded = _payload_titles(payloads)
+    titles = tuple(", ".join(filter(None, (name, mass))) for mass in loaded for name in named)
     weights = np.ones(size)
     weights[[0, -1]] = 0.5
     bare = [(held.with_rotors(0.0), span) for (_, held), span in zip(cases, spans, strict=True)]
@@ -116,26 +117,21 @@ def loads(
     return tuple(made)
 
 
-def _title(k: int, motions: Sequence[Trajectory], held: Robot, payloads: Sequence[Robot]) -> str:
-    """What a curve of a case is called: which motion, and holding what, where there are several."""
-    mass = 0.0 if held.payload is None else held.payload.mass
-    parts = [f"motion {k + 1}" if len(motions) > 1 else "", f"{mass:g} kg" if len(payloads) > 1 else ""]
-    return ", ".join(filter(None, parts)) or "motion"
+def _payload_titles(payloads: Sequence[Robot]) -> list[str]:
+    """What payloads are called where there are several: their masses, with a number where these are the same."""
+    masses = [f"{0.0 if held.payload is None else held.payload.mass:g} kg" for held in payloads]
+    if len(masses) == 1:
+        return [""]
+    return [f"payload {k + 1}, {mass}" if masses.count(mass) > 1 else mass for k, mass in enumerate(masses)]
 
 
 def _joined(parts: Sequence[Array]) -> Array:
     return np.concatenate(parts, axis=1)
 
 
-def torques(mechanism: Mechanism, q: Array, qd: Array, qdd: Array) -> Array:
-    """Inverse dynamics as it is written, on arrays (instants, joints): nothing need be compiled. (joints, instants)."""
-    tau = default_for("inverse_dynamics", mechanism)(mechanism, *(list(x.T) for x in (q, qd, qdd)))
-    return np.array([np.broadcast_to(np.asarray(row, dtype=float), len(q)) for row in tau])
-
-
 def _diagonal(mechanism: Mechanism, q: Array) -> Array:
     """The inertia that each joint feels: the diagonal of the mass matrix, by accelerations of one joint at a time."""
-    weightless = replace(mechanism, gravity=Vector(0.0, 0.0, 0.0))
+    weightless = replace(mechanism.unaided(), gravity=Vector(0.0, 0.0, 0.0))
     still = np.zeros_like(q)
     rows = []
     for j in range(q.shape[1]):
@@ -155,4 +151,4 @@ def _with_point(mechanism: Mechanism, place: Mount) -> Mechanism:
     """A kilogram at a place, and nothing else."""
     point = Link(1.0, place.point, Symmetric(0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
     links = tuple(point if i == place.link else NO_BODY for i in range(mechanism.n))
-    return replace(_smooth(mechanism), links=links)
+    return replace(_smooth(mechanism).unaided(), links=links)

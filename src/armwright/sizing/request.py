@@ -25,17 +25,19 @@ joint2 = {before = 0.9, on = 0.4, angle = "90 deg"}
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from armwright.actuators.actuator import Lever
 from armwright.actuators.catalogue import read as read_catalogue
 from armwright.errors import InputError, ModelError
-from armwright.files import contents
+from armwright.files import contents, missing
 from armwright.model.toml import LARGEST, data_of, lines_of
 from armwright.model.values import Reader
+from armwright.robot import Robot
 from armwright.scenario import robot_in, trajectory_of
+from armwright.trajectory import Trajectory
 
 NUMBERS = ("reserve", "inertia_ratio", "min_frequency", "ambient")
 COUNTS = ("samples", "sets")
@@ -58,10 +60,12 @@ TOP = (
 
 def read(path: str | Path) -> dict[str, Any]:
     """The arguments of `size` that a file says."""
+    if wrong := missing(path, "a question of sizing, a .toml file (docs/sizing.md)"):
+        raise ModelError(wrong)
     try:
         text = contents(path, LARGEST).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except (OSError, ValueError) as error:
-        raise ModelError(f"cannot read {path}: {error}") from None
+        raise ModelError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     return parse(text, Path(path).name, Path(path).parent)
 
 
@@ -87,7 +91,7 @@ def parse(text: str, file: str = "sizing", folder: Path = Path()) -> dict[str, A
     told |= {key: data[key] for key in (*COUNTS, "brakes", "max_twist") if key in data}
     return {
         "robot": robot,
-        "motions": [trajectory_of(part, robot, folder) for part in parts],
+        "motions": _motions(parts, robot, folder),
         "payloads": _payloads(top),
         "catalogue": read_catalogue(_beside(folder, top.text("catalogue", "typical"))),
         "objective": top.text("objective", "mass"),
@@ -96,6 +100,18 @@ def parse(text: str, file: str = "sizing", folder: Path = Path()) -> dict[str, A
         "levers": _levers(top, lambda key: where("levers", 0, key) + ", levers"),
         **told,
     }
+
+
+def _motions(parts: Sequence[Reader], robot: Robot, folder: Path) -> dict[str, Trajectory]:
+    """The motions by their `name`; those without one are numbered."""
+    named: dict[str, Trajectory] = {}
+    for k, part in enumerate(parts):
+        name = part.text("name", f"motion {k + 1}" if len(parts) > 1 else "motion")
+        if name in named:
+            part.fail("name", f"name = {name!r} is that of another [[motion]]; expected names that differ")
+        plain = Reader({key: value for key, value in part.data.items() if key != "name"}, part.where)
+        named[name] = trajectory_of(plain, robot, folder)
+    return named
 
 
 def _beside(folder: Path, name: str) -> str | Path:

@@ -15,6 +15,7 @@ from armwright.actuators.actuator import Actuator, Drive, Hydraulic
 from armwright.actuators.fit import fitted
 from armwright.algebra import Array
 from armwright.names import shown
+from armwright.notebook import box, lines, table
 from armwright.report.plot import Plot, figures, write
 from armwright.robot import Robot
 from armwright.sizing.hydraulics import Cylinders
@@ -218,6 +219,11 @@ class Sizing:
         return "\n".join([*lines, self.summary, *self.notes])
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the best set, and how it was proven."""
+        text = lines("\n".join([self.summary, *self.notes]))
+        return box(f"Actuators of {shown(self.robot.name)}", table(HEADS, self.rows()) + text)
 
     @property
     def plots(self) -> list[Plot]:

@@ -37,7 +37,7 @@ JUMP = 0.01
 
 def size(
     robot: Robot,
-    motions: Trajectory | Sequence[Trajectory],
+    motions: Trajectory | Sequence[Trajectory] | Mapping[str, Trajectory],
     payloads: Sequence[Any] = (None,),
     catalogue: Catalogue | str | Path | None = None,
     objective: str = "mass",
@@ -56,7 +56,7 @@ def size(
 ) -> Sizing:
     """The best motor and gearbox for every joint together, proven best among all sets of a catalogue.
 
-    motions        trajectories, each repeated for ever with each payload
+    motions        trajectories, each repeated for ever with each payload; a mapping gives them names
     payloads       what the tool holds: kilograms, a mapping with mass, com and inertia, or None: as the robot is
     catalogue      a `Catalogue`, its file, or the name of a packaged one ("typical" by default)
     objective      "mass" and "price" of all actuators, or "energy" that they take on all motions with all payloads
@@ -110,7 +110,7 @@ def size(
 
 def margins(
     robot: Robot,
-    motions: Trajectory | Sequence[Trajectory],
+    motions: Trajectory | Sequence[Trajectory] | Mapping[str, Trajectory],
     actuators: Mapping[str, Drive] | Sequence[Drive],
     payloads: Sequence[Any] = (None,),
     *,
@@ -138,21 +138,27 @@ def margins(
     return chosen_set(sum(drive.mass for drive in drives), drives, asked, Terms(ambient))
 
 
-def _motions(robot: Robot, motions: Any, whole: bool = True) -> list[Trajectory]:
-    """The motions, checked; some that are not `whole` may begin or end in motion, as a sudden stop does."""
+def _motions(robot: Robot, motions: Any, whole: bool = True) -> dict[str, Trajectory]:
+    """The motions by name, checked; some that are not `whole` may begin or end in motion, as a sudden stop does."""
     if not isinstance(robot, Robot):
         raise InputError(f"size got {robot!r}; expected a Robot")
     check_numbers(robot, "sizing")
-    listed = list(motions) if isinstance(motions, Iterable) and not isinstance(motions, Trajectory) else [motions]
-    if not listed:
-        raise InputError("size got no motions; expected at least one trajectory")
-    for motion in listed:
+    named = motions if isinstance(motions, Mapping) else _numbered(motions)
+    if not named or not all(isinstance(name, str) for name in named):
+        raise InputError("size got no motions; expected at least one trajectory, or trajectories by name")
+    for motion in named.values():
         if not isinstance(motion, Trajectory) or motion.n != robot.n:
             raise InputError(f"size got the motion {motion!r}; expected a trajectory of {robot.n} joints")
         if not np.isfinite([motion.start, motion.end]).all() or not motion.duration > 0:
             raise InputError(f"the motion {motion!r} does not end; expected one that lasts, without .holding()")
         _check_speeds(motion, whole)
-    return listed
+    return dict(named)
+
+
+def _numbered(motions: Any) -> dict[str, Any]:
+    """Motions without names: "motion 1" and so on, or "motion" if there is one."""
+    listed = list(motions) if isinstance(motions, Iterable) and not isinstance(motions, Trajectory) else [motions]
+    return {f"motion {k + 1}" if len(listed) > 1 else "motion": motion for k, motion in enumerate(listed)}
 
 
 def _check_speeds(motion: Trajectory, whole: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -129,6 +130,11 @@ def polynomial(sizes: Sequence[int], values: Sequence[int]) -> str:
     if sum(c * Fraction(sizes[-1]) ** (degree - i) for i, c in enumerate(coefficients)) != values[-1]:
         return "-"
     return polynomial_text(coefficients)
+
+
+def degree(formula: str) -> int:
+    """Return the highest power of n in a formula such as 24.5n^2+34.5n-58."""
+    return max(int(power or 1) for power in re.findall(r"n(?:\^(\d))?", formula))
 
 
 def polynomial_text(coefficients: list[Fraction]) -> str:

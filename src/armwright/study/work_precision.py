@@ -26,9 +26,9 @@ from armwright.algebra import Array
 from armwright.backends.interface import Rollout, backend, options_of
 from armwright.errors import ArmwrightError, InputError, SimulationError
 from armwright.graph.program import Program
-from armwright.integrate import Tableau, Taylor, method, methods
+from armwright.integrate import POLYNOMIALS, Tableau, Taylor, method, methods
 from armwright.integrate.control import RULES, Gains
-from armwright.integrate.jets import increment
+from armwright.integrate.jets import EULER, increment
 from armwright.integrate.tableaus import Steps
 from armwright.progress import counted_off
 from armwright.report.plot import Curve, Plot, figures
@@ -203,7 +203,8 @@ class TimedMotion:
                 "integrators are timed compiled: with the laws of armwright.torque, and robots of up to "
                 f"{unrolled()} joints; got {self.law!r} and {len(robot.links)} joints"
             )
-        self.program = derivative(motion_of(robot, self.law))
+        driven = motion_of(robot, self.law)
+        self.program, self.smooth = derivative(driven), derivative(driven, fence=False)
         given = np.atleast_2d(robot.unit(np.full(robot.nq, 0.3)) if q0 is None else np.asarray(q0, dtype=float))
         self.layout = layout_of(robot, self.law)
         self.starts = self.layout.joined({"q": given}, (len(given),))
@@ -245,17 +246,15 @@ class TimedMotion:
         key = ("jets", *orders)
         if key not in self._kernels:
             self._kernels[key] = self._compiled(self.increment(orders), EULER)
-        return self._measured(
-            step, lambda copies: self._rollouts(self._kernels[key], "rk1", copies, parameter=step, step=step), 1
-        )
+        return self._measured(step, lambda copies: self._rollouts(self._kernels[key], "rk1", copies, step=step), 1)
 
     def increment(self, orders: tuple[int, int]) -> Program:
         n = self.robot.nq
-        return increment(self.program, [orders[0]] * n + [orders[1]] * (self.layout.size - n))
+        return increment(self.smooth, [orders[0]] * n + [orders[1]] * (self.layout.size - n))
 
     def series(self, tolerance: float) -> Point | None:
         """heyoka's Taylor series of an order that follows from the tolerance."""
-        checked = Taylor(self.program, tolerance)
+        checked = Taylor(self.smooth, tolerance)
         longest = np.diff(checked.solve(0.0, self.starts[0], self.duration).t).max()
         integrator = checked._integrator  # its own loop: that of Taylor.solve is Python, and chooses safer steps
         times = np.linspace(0.0, self.duration, len(self.exact))
@@ -280,12 +279,12 @@ class TimedMotion:
 
     def _rollouts(
         self, kernel: Rollout, integrator: str, copies: int = 1, *, rtol: float | None = None,
-        atol: float | None = None, step: float | None = None, parameter: float = 0.0, gains: Gains | None = None,
+        atol: float | None = None, step: float | None = None, gains: Gains | None = None,
     ) -> Rollouts:  # fmt: skip
         """The motion, so many times one after the other, each time filling the lanes of a vector."""
         planned = plan(self.robot, self.law, settings(integrator, rtol, atol, step), self.duration, self.every)
         y = np.tile(self.starts, (copies * max(1, kernel.width // len(self.starts)), 1))
-        return Rollouts(planned, kernel, y, np.full((len(y), 1), parameter), gains)
+        return Rollouts(planned, kernel, y, np.zeros((len(y), 1)), gains)
 
     def _measured(self, setting: float, make: Callable[[int], Rollouts], stages: int) -> Point | None:
         """The time of one motion: the least of several calls, each of enough copies to last a while."""
@@ -323,9 +322,6 @@ def _records(rollouts: Rollouts) -> Array:
     return records
 
 
-EULER = Steps(((),), (1.0,), (0.0,))
-
-
 MACHADO = ("machado", "machado_consistent")
 
 
@@ -361,10 +357,15 @@ def fixed_line(motion: TimedMotion, tableau: Tableau, substeps: Sequence[int] = 
     return swept(tableau.name, tableau.order, FIXED_STEPS, steps, lambda h: motion.fixed(tableau, h))
 
 
+TAYLOR_POLYNOMIALS = "Taylor polynomials"
+RECOMMENDED = ("T6,5", "T8,8", "T10,9", "T10,10")
+"""The polynomials that are timed if no names are given: the quickest of each accuracy on small arms."""
+
+
 def polynomial_line(motion: TimedMotion, orders: tuple[int, int], substeps: Sequence[int] = SUBSTEPS) -> MethodLine:
     """The T_ij of Machado and Galhano."""
     name, steps = f"T{orders[0]},{orders[1]}", [motion.every / k for k in substeps]
-    return swept(name, orders[1], "Taylor polynomials", steps, lambda h: motion.polynomials(orders, h))
+    return swept(name, orders[1], TAYLOR_POLYNOMIALS, steps, lambda h: motion.polynomials(orders, h))
 
 
 def pair_line(motion: TimedMotion, name: str, rule: str = "pi", tolerances: Sequence[float] = TOLERANCES) -> MethodLine:
@@ -387,6 +388,19 @@ def series_line(motion: TimedMotion, tolerances: Sequence[float] = SERIES_TOLERA
     return MethodLine("taylor", 20, MODERN, tuple(points)) if points else None
 
 
+def recommended(motion: TimedMotion) -> list[MethodLine]:
+    """Return the Taylor polynomials that compile in time; none where the torque law is not smooth."""
+    begin, lines = time.perf_counter(), list[MethodLine]()
+    for name in RECOMMENDED:
+        if time.perf_counter() - begin > COMPILING:
+            break
+        try:
+            lines.append(polynomial_line(motion, POLYNOMIALS[name]))
+        except InputError:
+            break
+    return lines
+
+
 def work_precision(
     robot: Robot,
     duration: float = 1.0,
@@ -394,12 +408,19 @@ def work_precision(
     q0: ArrayLike | None = None,
     torque: Any = None,
 ) -> WorkPrecision:
-    """Every method (or those named) over its row of steps or tolerances; "taylor" is heyoka's, where installed."""
+    """Return every method (or those named) over its row of steps or tolerances; "taylor" is heyoka's, where installed.
+
+    Without names Taylor polynomials are among them, the `RECOMMENDED` ones, as far as they compile in `COMPILING`
+    seconds and the torque law is smooth.
+    """
     motion = TimedMotion(robot, duration, q0, torque)
     lines: list[MethodLine | None] = []
     for name in counted_off(names or [*methods(), "taylor"]):
         if name == "taylor":
             lines.append(series_line(motion))
+        elif name in POLYNOMIALS:
+            lines.append(polynomial_line(motion, POLYNOMIALS[name]))
         else:
             lines.append(fixed_line(motion, method(name)) if method(name).error is None else pair_line(motion, name))
+    lines += [] if names else recommended(motion)
     return WorkPrecision(robot.name, duration, tuple(line for line in lines if line is not None and line.points))

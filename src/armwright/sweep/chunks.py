@@ -7,14 +7,16 @@ added up is added in the order of time.
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.errors import InputError
+from armwright.errors import InputError, SimulationWarning, SlowWarning
 from armwright.sweep.measures import MEASURES, History, Seen
 from armwright.sweep.ready import Ready, ready
 from armwright.sweep.study import Study
@@ -63,6 +65,15 @@ def compute(study: Study, number: int, digest: str = "") -> Chunk:
     table = arrow.table({**rows, "reason": arrow.array(rows["reason"], arrow.string())})
     failed = int(np.sum(~rows["ok"]))
     return Chunk(number, _bytes(table.replace_schema_metadata(meta)), histories, len(rows["row"]), failed, found.digest)
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Without warnings of rollouts that could not go on, which are in their rows."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SimulationWarning)
+        warnings.simplefilter("ignore", SlowWarning)
+        yield
 
 
 def computed(found: Ready, number: int) -> tuple[dict[str, Any], dict[str, Array]]:

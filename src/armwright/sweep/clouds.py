@@ -6,6 +6,7 @@ are drawn as the joint sees them, with ratio and efficiency.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -22,9 +23,7 @@ from armwright.sweep.results import Results
 CELLS = (96, 64)
 """Of a picture, in each of which one point is drawn: that with the largest torque."""
 
-HEADS = ("joint", "actuator", "torque", "limit", "used", "speed", "limit", "used", "RMS torque", "rollouts beyond")
-
-WEAK = "too weak or too slow"
+HEADS = ("joint", "rollouts beyond", "actuator", "torque", "limit", "used", "speed", "limit", "used", "RMS torque")
 
 Corners = list[tuple[float, float]]
 
@@ -77,11 +76,12 @@ def _cloud(results: Results, joint: JointModel, speed: str, torque: str) -> Clou
 def _parts(results: Results, columns: tuple[str, ...]) -> Iterator[Array]:
     """Row, speed and torque (k, 3) of rollouts that came to their end."""
     source = results.histories if columns[1].startswith("qd") else results.rows
-    for batch in source.to_batches(columns=list(columns)):
-        part = np.column_stack([np.asarray(batch.column(name), float) for name in columns])
-        fine = part[~np.isin(part[:, 0], results.broken)]
-        if len(fine):
-            yield fine
+    with results.reading():
+        for batch in source.to_batches(columns=list(columns)):
+            part = np.column_stack([np.asarray(batch.column(name), float) for name in columns])
+            fine = part[~np.isin(part[:, 0], results.broken)]
+            if len(fine):
+                yield fine
 
 
 def _thinned(points: Array, low: Array, high: Array) -> Array:
@@ -155,18 +155,64 @@ def _outline(name: str, corners: Corners, whole: bool, colour: str, dashed: bool
     return Curve(name, x, y, dashed=dashed, colour=colour)
 
 
-def table(results: Results) -> list[tuple[str, ...]]:
-    """What is used of the limits of the joints, and in how many rollouts that is too much; nothing if none is known."""
+@dataclass(frozen=True)
+class Use:
+    """What the rollouts of a study use of the limits of a joint: the cells of its row, and how many go beyond."""
+
+    joint: JointModel
+    beyond: int
+    of: int
+    cells: tuple[str, ...]
+
+    @property
+    def share(self) -> str:
+        """The part of the rollouts that go beyond a limit."""
+        return f"{share_text(self.beyond / self.of) if self.of else '-'} ({self.beyond} of {self.of})"
+
+
+def share_text(share: float) -> str:
+    """Return a part as a percentage; one that is not all is never shown as all, nor one that is not none as none."""
+    if share in (0.0, 1.0):
+        return "all" if share else "none"
+    text = f"{100 * share:.3g}"
+    return "more than 99.9 %" if text == "100" else f"{text} %"
+
+
+def uses(results: Results) -> list[Use]:
+    """What is used of the limits of the joints; nothing if none is known, or nothing of it was kept."""
     (speed, torque), _ = kept(results)
     joints = results.robot.joints
     if not speed or any(joint.kind for joint in joints):
         return []
-    found = [
+    return [
         _used(results, joint, *_peaks(results, f"{speed}{k}", f"{torque}{k}"))
         for k, joint in enumerate(joints, 1)
         if joint.max_torque is not None or joint.max_velocity is not None
     ]
-    return [HEADS, *found] if found else []
+
+
+def table(used: Sequence[Use]) -> list[tuple[str, ...]]:
+    return [HEADS, *((use.joint.name, use.share, *use.cells) for use in used)]
+
+
+def verdict(used: Sequence[Use]) -> str:
+    """A sentence on how many rollouts go beyond the limits of the joints."""
+    if not used:
+        return "What is used of the limits of the joints is not known."
+    weak = [use for use in used if use.beyond]
+    if not weak:
+        return "No rollout goes beyond a limit of torque or speed."
+    listed = ", ".join(f"{use.joint.name} {share_text(use.beyond / use.of)}" for use in weak)
+    return f"Rollouts beyond a limit of torque or speed: {listed}."
+
+
+def limit_of(results: Results, column: str) -> float | None:
+    """The limit of what a column measures, if the robot has one that does not vary."""
+    match = re.fullmatch(r"(peak_torque|peak_speed)(\d+)", column)
+    if match is None or results.drives.choices.get(results.robot.joints[int(match[2]) - 1].name):
+        return None
+    joint = results.robot.joints[int(match[2]) - 1]
+    return joint.max_torque if match[1] == "peak_torque" else joint.max_velocity
 
 
 def _peaks(results: Results, speed: str, torque: str) -> tuple[Array, Array]:
@@ -184,18 +230,19 @@ def _largest(points: Array) -> Array:
     return np.column_stack([rows, most])
 
 
-def _used(results: Results, joint: JointModel, rows: Array, peaks: Array) -> tuple[str, ...]:
+def _used(results: Results, joint: JointModel, rows: Array, peaks: Array) -> Use:
     limits = _limits(results, joint, rows)[:, :2]
-    beyond = int(np.sum((peaks > limits).any(axis=1)))
     choices = results.drives.choices.get(joint.name, ())
-    cells = [joint.name, "; ".join(choice.actuator.name for choice in choices) or "-"]
+    cells = ["; ".join(choice.actuator.name for choice in choices) or "-"]
+    units = ("m/s", "N") if joint.prismatic else ("rad/s", "N m")
     for k in (1, 0):
         at = int(np.argmax(peaks[:, k] / limits[:, k])) if len(rows) else 0
-        most = peaks[at, k] if len(rows) else np.nan
-        limit = limits[at, k] if len(rows) else np.nan
-        shown = (tidy(float(limit), ".4g"), f"{most / limit:.0%}") if np.isfinite(limit) else ("-", "-")
-        cells += [tidy(float(most), ".4g"), *shown]
-    return (*cells, _lasting(results, joint), f"{beyond} of {len(rows)}" + (f": {WEAK}" if beyond else ""))
+        most = float(peaks[at, k]) if len(rows) else np.nan
+        limit = float(limits[at, k]) if len(rows) else np.nan
+        known = (f"{tidy(limit, '.4g')} {units[k]}", f"{most / limit:.0%}") if np.isfinite(limit) else ("-", "-")
+        cells += [f"{tidy(most, '.4g')} {units[k]}", *known]
+    cells.append(_lasting(results, joint))
+    return Use(joint, int(np.sum((peaks > limits).any(axis=1))), len(rows), tuple(cells))
 
 
 def _lasting(results: Results, joint: JointModel) -> str:

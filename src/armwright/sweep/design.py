@@ -47,7 +47,7 @@ POSITIVE = ("deviation", "median", "deviation of the logarithm", "a", "b", "shap
 
 MOST_ROWS = 1_000_000_000
 MOST_AT_ONCE = 20_000_000
-"""Numbers of a Latin hypercube, which is made as a whole."""
+"""Numbers of a Latin hypercube, which is made as a whole, and of all lists together."""
 
 SOBOL_BITS = 30
 
@@ -108,7 +108,7 @@ def design_of(study: Study) -> Design:
     entries = entries_of(vary)
     if not entries:
         vary.fail(None, 'nothing varies; expected an entry such as "payload.mass" = {uniform = [0, 3]}')
-    ways = {name: _entry(vary, name, value) for name, value in entries.items()}
+    ways = _ways(vary, entries)
     listed = all(isinstance(way, np.ndarray) for way in ways.values())
     method = part.text("method", "grid" if listed else "random")
     if method not in METHODS:
@@ -144,10 +144,25 @@ def entries_of(part: Reader) -> dict[str, Any]:
     return found
 
 
+def _ways(vary: Reader, entries: Mapping[str, Any]) -> dict[str, Array | Quantile]:
+    """How each number varies; those that are listed are not more than memory has room for."""
+    ways: dict[str, Array | Quantile] = {}
+    left = MOST_AT_ONCE
+    for name, value in entries.items():
+        ways[name] = way = _entry(vary, name, value)
+        left -= len(way) if isinstance(way, np.ndarray) else 0
+        if left < 0:
+            vary.fail(name, f"with it more than {MOST_AT_ONCE} numbers are listed; expected fewer, or a distribution")
+    return ways
+
+
 def _entry(part: Reader, name: str, value: Any) -> Array | Quantile:
     """The numbers that are listed, or the quantile function of a distribution."""
     if isinstance(value, (list, tuple, np.ndarray)):
-        numbers = np.asarray(value)
+        try:
+            numbers = np.asarray(value)
+        except ValueError:  # lists that are not equally long
+            numbers = np.zeros(0)
         if numbers.ndim != 1 or not numbers.size or numbers.dtype.kind not in "iuf":
             part.fail(name, f"{value!r} is no list of numbers; expected such as [0, 1, 2]")
         return _finite(part, name, numbers.astype(float))

@@ -22,10 +22,12 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.errors import InputError
 from armwright.function import compile as compile_
+from armwright.model.values import Reader
 from armwright.robot import Robot
 from armwright.simulation import BatchRun
 from armwright.simulation.measures import MEASURES as COMPILED
 from armwright.simulation.measures import Measure
+from armwright.sweep.study import Study
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +115,9 @@ MEASURES: dict[str, Wanted] = {
 }  # fmt: skip
 """Every measure by its name; there is one number for each joint, but for those that are `alone`."""
 
+DEFAULT_MEASURES = ("final_q", "final_qd")
+"""What is measured if nothing is said."""
+
 WINDOW = 10.0
 """Seconds in which a drive evens out its heat, if nothing else is said."""
 
@@ -169,14 +174,39 @@ class Function:
         return {key: float(value) for key, value in named.items()}
 
 
+def functions_of(part: Reader, study: Study) -> tuple[Function, ...]:
+    """The functions that a study wants; an error if they may not be imported or cannot be."""
+    names = part.texts("functions")
+    if names and not study.allow_functions:
+        places = {name: source_of(name.partition(":")[0], study.folder) for name in names}
+        named = ", ".join(f"{name} ({place or 'an installed module'})" for name, place in places.items())
+        part.fail(
+            "functions",
+            f"the folder of results names Python functions, which would be run: {named}; give the study file itself, "
+            "or --allow-functions (open_study(folder, allow_functions=True)) if you trust whoever made the folder",
+        )
+    found = []
+    for name in names:
+        try:
+            found.append(function_of(name, study.folder))
+        except InputError as error:
+            part.fail("functions", str(error))
+    return tuple(found)
+
+
+def source_of(module: str, folder: Path) -> Path | None:
+    """The file of a module beside the study, if it is there."""
+    beside = folder / f"{module}.py"
+    return beside if beside.is_file() else None
+
+
 def function_of(name: str, folder: Path) -> Function:
     """The function of a module beside the study, or of an installed one: "module:function"."""
     module, colon, attribute = name.partition(":")
     if not colon or not all(part.isidentifier() for part in (*module.split("."), *attribute.split("."))):
         raise InputError(f"{name!r}: expected a module and a function of it, such as 'mine:worst_gap'")
-    beside = folder / f"{module}.py"
     try:
-        if beside.is_file():
+        if beside := source_of(module, folder):
             spec = importlib.util.spec_from_file_location(f"armwright_study_{module}", beside)
             assert spec is not None and spec.loader is not None
             found = importlib.util.module_from_spec(spec)

@@ -27,7 +27,16 @@ from armwright.simulation.plan import along
 from armwright.sweep import motions
 from armwright.sweep.design import Design, design_of, entries_of
 from armwright.sweep.drives import PREFIX, Drives, drives_of
-from armwright.sweep.measures import HISTORIES, MEASURES, WINDOW, Function, History, Seen, function_of
+from armwright.sweep.measures import (
+    DEFAULT_MEASURES,
+    HISTORIES,
+    MEASURES,
+    WINDOW,
+    Function,
+    History,
+    Seen,
+    functions_of,
+)
 from armwright.sweep.places import NAMES, placed
 from armwright.sweep.study import SCENE, Study, digest_of
 from armwright.torque import LAWS
@@ -266,7 +275,7 @@ def _scenario(study: Study, robot: str | Robot | Mapping[str, Any], torque: Mapp
 def _wanted(study: Study, scenario: Scenario, design: Design, drives: Drives) -> Ready:
     part, top = study.reader("want"), study.reader()
     part.check_keys(("measures", "functions", "within", "windings", "window", "histories", "histories_every"))
-    measures = part.texts("measures") if "measures" in part.data else ("final_q", "final_qd")
+    measures = part.texts("measures") if "measures" in part.data else DEFAULT_MEASURES
     for what, names, known in (("measure", measures, MEASURES), ("history", part.texts("histories"), HISTORIES)):
         for name in names:
             if name not in known:
@@ -278,12 +287,7 @@ def _wanted(study: Study, scenario: Scenario, design: Design, drives: Drives) ->
     for name in measures:
         if MEASURES[name].follows and law.reference is None and "target" not in law.positions:
             part.fail("measures", f"{name} is of a law that follows something: add [trajectory], or target in [torque]")
-    functions = []
-    for name in part.texts("functions"):
-        try:
-            functions.append(function_of(name, study.folder))
-        except InputError as error:
-            part.fail("functions", str(error))
+    functions = functions_of(part, study)
     if study.target is not None and study.target not in BACKENDS:
         top.fail("target", str(unknown("target", study.target, BACKENDS)))
     every = part.data.get("histories_every", 1)
@@ -298,7 +302,7 @@ def _wanted(study: Study, scenario: Scenario, design: Design, drives: Drives) ->
             part.fail(name, f"{name} = {part.data[name]!r}: expected a number above zero")
     given, window = _windings(part, scenario.robot, measures, drives), part.number("window", WINDOW)
     histories = part.texts("histories")
-    made = Ready(study, scenario, design, measures, tuple(functions), histories, every, given, window, {})
+    made = Ready(study, scenario, design, measures, functions, histories, every, given, window, {})
     return replace(made, options=_options(made, top, part.number("within", WITHIN)))
 
 

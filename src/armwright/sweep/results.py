@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from armwright.algebra import Array
-from armwright.errors import InputError, unknown
-from armwright.model import toml
+from armwright.errors import InputError, listed, unknown
 from armwright.robot import Robot
 from armwright.sweep.chunks import arrow_of
 from armwright.sweep.design import Design, design_of
 from armwright.sweep.drives import Drives, drives_of
 from armwright.sweep.folder import HISTORIES, ROWS, Folder
+from armwright.sweep.manifest import robot_in
 from armwright.sweep.sensitivity import Indices, indices_of
 from armwright.sweep.study import Study
 
@@ -33,24 +34,30 @@ class Results:
     """
 
     folder: Folder
-    files: dict[int, list[Path]]
-    """Of every chunk that is whole."""
+    files: dict[int, dict[str, Path]]
+    """Of every chunk that is whole, by what they have."""
+    allow_functions: bool = False
+    """Whether its study may import the Python functions that the folder names."""
 
     @property
     def study(self) -> Study:
         """The study with the robot that it was made with."""
         manifest = self.folder.manifest
         held = ("robot", "payload", "gravity", "actuators")
-        said = {key: value for key, value in manifest["study"].items() if key not in held}
-        place = {"file": manifest["file"], "folder": Path(manifest["folder"])}
-        if manifest["bare"] is None:
-            return Study(robot=self.robot, **place, **said)
-        return Study(robot=_robot(manifest["bare"]), actuators=manifest["actuators"], **place, **said)
+        said: dict[str, Any] = {key: value for key, value in manifest.study.items() if key not in held}
+        where: dict[str, Any] = {
+            "file": manifest.file,
+            "folder": Path(manifest.folder),
+            "allow_functions": self.allow_functions,
+        }
+        if manifest.bare is None:
+            return Study(robot=self.robot, **where, **said)
+        return Study(robot=robot_in(manifest.bare), actuators=manifest.actuators, **where, **said)
 
     @property
     def robot(self) -> Robot:
         """As the study has it, with its payload and gravity, and its actuators, the first where there are several."""
-        return _robot(self.folder.manifest["robot"])
+        return self.folder.manifest.model
 
     @cached_property
     def drives(self) -> Drives:
@@ -62,16 +69,22 @@ class Results:
     @cached_property
     def design(self) -> Design:
         """Which numbers its rows have."""
-        return design_of(self.study)
+        found, manifest = design_of(self.study), self.folder.manifest
+        if (found.rows, found.names) != (manifest.rows, manifest.names):
+            raise InputError(
+                f"{self.folder.path}: its study has {found.rows} rows of {listed(found.names)}, and its manifest "
+                f"says {manifest.rows} of {listed(manifest.names)}; expected the same"
+            )
+        return found
 
     @property
     def of(self) -> int:
         """How many rollouts the study has."""
-        return int(self.folder.manifest["rows"])
+        return self.folder.manifest.rows
 
     @property
     def chunks(self) -> int:
-        return int(self.folder.manifest["chunks"])
+        return self.folder.manifest.chunks
 
     @property
     def finished(self) -> bool:
@@ -80,24 +93,18 @@ class Results:
     @cached_property
     def count(self) -> int:
         """How many rollouts there are so far."""
-        return int(self.rows.count_rows())
+        return sum(self.folder.manifest.rows_of(number)[1] for number in self.files)
 
     @cached_property
     def failed(self) -> int:
         """How many of them did not come to their end."""
-        if not self.files:
-            return 0
-        import pyarrow.dataset  # noqa: PLC0415
-
-        return int(self.rows.count_rows(filter=~pyarrow.dataset.field("ok")))
+        return len(self.broken) if self.files else 0
 
     @cached_property
     def broken(self) -> Array:
         """The rows that did not come to their end."""
-        import pyarrow.dataset  # noqa: PLC0415
-
-        found = self.rows.to_table(columns=["row"], filter=~pyarrow.dataset.field("ok"))
-        rows: Array = found.column("row").to_numpy()
+        data = self.columns(("row", "ok"))
+        rows: Array = data["row"][~data["ok"]]
         return rows
 
     @cached_property
@@ -108,12 +115,12 @@ class Results:
     @cached_property
     def histories(self) -> Any:
         """One row for each record of the rollouts that are kept whole."""
-        return self._dataset(HISTORIES) if any(len(files) > 1 for files in self.files.values()) else None
+        return self._dataset(HISTORIES) if any(HISTORIES in files for files in self.files.values()) else None
 
     @property
     def varied(self) -> tuple[str, ...]:
         """The columns of what varies."""
-        return tuple(self.folder.manifest["names"])
+        return self.folder.manifest.names
 
     @property
     def wanted(self) -> tuple[str, ...]:
@@ -122,8 +129,19 @@ class Results:
 
     def columns(self, names: Sequence[str]) -> dict[str, Any]:
         """Some columns as arrays of NumPy."""
-        table = self.rows.to_table(columns=list(names))
-        return {name: table.column(name).to_numpy() for name in names}
+        with self.reading():
+            table = self.rows.to_table(columns=list(names))
+            return {name: table.column(name).to_numpy() for name in names}
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """What pyarrow says of damaged files, in one line."""
+        arrow, _ = arrow_of()
+        try:
+            yield
+        except (arrow.ArrowException, OSError, KeyError, ValueError, MemoryError) as error:
+            why = f"{type(error).__name__}: {error}".partition("\n")[0]
+            raise InputError(f"cannot read the chunks in {self.folder.path}: {why}; run the study again") from None
 
     def indices(self, name: str) -> Indices | None:
         """Sobol indices of a column, in the order of `varied`; None where the design has none, or nothing varies."""
@@ -142,17 +160,18 @@ class Results:
         arrow_of()
         import pyarrow.dataset  # noqa: PLC0415
 
-        chosen = [str(path) for files in self.files.values() for path in files if path.parent.name == part]
+        chosen = [str(files[part]) for files in self.files.values() if part in files]
         if not chosen:
             raise InputError(f"{self.folder.path} has no whole chunk yet; run the study first")
-        return pyarrow.dataset.dataset(chosen, format="parquet")
+        with self.reading():
+            return pyarrow.dataset.dataset(chosen, format="parquet")
 
 
-def _robot(text: str) -> Robot:
-    return Robot.from_fields(toml.parse(text, "robot", visuals=False))
+def open_study(folder: str | Path, allow_functions: bool = False) -> Results:
+    """The results in a folder that `armwright sweep` or `Study.run` has made, as far as they are there.
 
-
-def open_study(folder: str | Path) -> Results:
-    """The results in a folder that `armwright sweep` or `Study.run` has made, as far as they are there."""
+    Nothing in the folder is run. Its study can be run again; its Python functions only with `allow_functions`, since a
+    folder may name any module.
+    """
     found = Folder.of(folder)
-    return Results(found, found.done(range(found.manifest["chunks"])))
+    return Results(found, found.done(range(found.manifest.chunks)), allow_functions)

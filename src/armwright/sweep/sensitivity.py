@@ -15,7 +15,7 @@ as if base samples were drawn at random; those of a Sobol sequence do better tha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -87,11 +87,19 @@ def indices_of(design: Design, rows: Array, values: Array) -> Indices | None:
     """Those of a result in some rows of a design, or None: of numbers drawn otherwise there are none."""
     if design.method not in (INDICES, "grid"):
         return None
-    found = np.full(design.rows, np.nan)
-    found[rows] = values
     if design.method == "grid":
+        if len(rows) < design.rows:  # a grid with holes has none, and may be larger than memory
+            return None
+        found = np.full(design.rows, np.nan)
+        found[rows] = values
         return grid_indices(found.reshape([len(numbers) for numbers in design.listed]))
-    return sobol_indices(found.reshape(-1, len(design.names) + 2))
+    width = len(design.names) + 2
+    base, place = np.divmod(rows, width)
+    known, at = np.unique(base, return_inverse=True)
+    found = np.full((len(known), width), np.nan)
+    found[at, place] = values
+    indices = sobol_indices(found)
+    return indices and replace(indices, left_out=design.rows // width - indices.used)
 
 
 def _flat(values: Array) -> bool:

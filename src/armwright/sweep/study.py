@@ -45,7 +45,7 @@ from typing import Any
 import numpy as np
 
 from armwright.errors import ModelError
-from armwright.files import contents
+from armwright.files import contents, missing
 from armwright.model.toml import LARGEST, data_of, lines_of
 from armwright.model.values import Reader
 from armwright.robot import Robot
@@ -84,10 +84,14 @@ class Study:
     file: str = "study"
     folder: Path = Path()
     text: str = field(default="", repr=False)
+    allow_functions: bool = True
+    """Whether the Python functions that it names may be imported: not if it comes from a folder of results."""
 
     @classmethod
     def read(cls, path: str | Path) -> Study:
         """The study of a TOML file."""
+        if wrong := missing(path, "a study, a .toml file, or a folder of its results (docs/studies.md)"):
+            raise ModelError(wrong)
         try:
             text = contents(path, LARGEST).decode("utf-8-sig")
         except (OSError, ValueError) as error:
@@ -136,7 +140,7 @@ class Study:
     def digest(self) -> str:
         """What tells it from others."""
         robot = self.robot.to_toml() if isinstance(self.robot, Robot) else ""
-        return digest_of([self.said, robot, str(self.folder)])
+        return digest_of([self.said, robot, str(self.folder), self.allow_functions])
 
     def _plain(self, key: str, value: Any) -> Any:
         if isinstance(value, Mapping):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import Field, fields, is_dataclass, replace
+from functools import wraps
 from inspect import get_annotations
 from numbers import Real
+from types import FunctionType
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
@@ -83,7 +85,6 @@ class Law:
     made of, if it is. A law with a field `model`, a robot, computes with it in place of the robot that it drives.
     """
 
-    model: Description | None = None
     per_joint: ClassVar[tuple[str, ...]] = ()
     """The parameters that are one number, or one per joint, of a ball joint one per freedom."""
     per_entry: ClassVar[tuple[str, ...]] = ()
@@ -92,16 +93,20 @@ class Law:
     """The parameters of which zero means another formula."""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Raise an InputError if a field has a name that has a meaning for every law."""
+        """Let a law compute with its model whoever calls it; raise an InputError if a field has a name of every law."""
         super().__init_subclass__(**options)
-        reserved = sorted(name for name in dir(Law) if not name.startswith("_") and name != "model")
-        declared = [name for name, kind in get_annotations(cls).items() if "ClassVar" not in str(kind)]
+        reserved = sorted(name for name in dir(Law) if not name.startswith("_"))
+        own = [annotated for annotated in cls.__mro__ if annotated not in Law.__mro__]
+        declared = [name for x in own for name, kind in get_annotations(x).items() if "ClassVar" not in str(kind)]
         taken = [name for name in declared if name in reserved]
         if taken:
             raise InputError(
                 f"torque law {cls.__name__} has a field {taken[0]!r}, a name that has a meaning for every law; "
                 f"expected another name. Reserved names: {', '.join(reserved)}, and model for the robot it assumes"
             )
+        for name in ("torques", "shared", "rates"):
+            if isinstance(method := vars(cls).get(name), FunctionType):
+                setattr(cls, name, _by_its_model(method))
 
     def __post_init__(self) -> None:
         """Do its numbers and parts fit together? A whole number where a float is declared is one."""
@@ -223,21 +228,41 @@ def _sized(value: Any, n: int) -> Any:
     return value.sized(n) if isinstance(value, Law) else value
 
 
+def _by_its_model(method: Callable[[Any, Moment], Any]) -> Callable[[Any, Moment], Any]:
+    """Return a method of a law that computes with the robot as the law knows it."""
+
+    @wraps(method)
+    def call(law: Any, at: Moment) -> Any:
+        return method(law, known_to(law, at))
+
+    return call
+
+
+def model_of(law: Law) -> Any:
+    """Return what a law has in a field `model`; None if it has none.
+
+    `Law` itself has no such attribute, which would be the default of a field that has none.
+    """
+    return getattr(law, "model", None)
+
+
 def known_to(law: Law, at: Moment) -> Moment:
     """Return the moment with the robot as the law knows it: its `model`, if it has one."""
-    return at if law.model is None else at._replace(mechanism=law.model.mechanism())
+    model = model_of(law)
+    return at if model is None else at._replace(mechanism=model.mechanism())
 
 
 def check_models(law: Law, robot: Description) -> None:
     """Raise an InputError if a law, or one that it is made of, has a model with other joints than the robot."""
-    if law.model is not None:
+    model = model_of(law)
+    if model is not None:
         name = f"{type(law).__name__}.model"
-        if not isinstance(law.model, Description):
-            raise InputError(f"{name} = {law.model!r}: expected a Robot that the law computes with, or another name")
-        several, expected = ([(b.kind, b.coordinate) for b in x.balls] for x in (law.model, robot))
-        if law.model.n != robot.n or several != expected:
+        if not isinstance(model, Description):
+            raise InputError(f"{name} = {model!r}: expected a Robot that the law computes with, or another name")
+        several, expected = ([(b.kind, b.coordinate) for b in x.balls] for x in (model, robot))
+        if model.n != robot.n or several != expected:
             raise InputError(
-                f"{name} is {law.model.name} with {law.model.n} freedoms, q of {law.model.nq} entries; expected a "
+                f"{name} is {model.name} with {model.n} freedoms, q of {model.nq} entries; expected a "
                 f"robot with the joints of {robot.name}: {robot.n} freedoms, q of {robot.nq} entries"
             )
     for part in law.made_of:
@@ -246,19 +271,19 @@ def check_models(law: Law, robot: Description) -> None:
 
 def torques_of(law: Law, at: Moment) -> list[Scalar]:
     """The torques of a law, as many as there are freedoms, or an error that says what is wrong with it."""
-    return _listed(law, law.torques, known_to(law, at), at.n, "torques", f"one torque for each of {at.n} joints")
+    return _listed(law, law.torques, at, at.n, "torques", f"one torque for each of {at.n} joints")
 
 
 def shared_of(law: Law, at: Moment) -> tuple[list[Scalar], list[Scalar]]:
     """The torques of a law as what the drives give and what friction laws take, by the robot as the law knows it."""
-    return law.shared(known_to(law, at))
+    return law.shared(at)
 
 
 def rates_of(law: Law, at: Moment) -> list[Scalar]:
     """How fast what a law remembers changes, likewise."""
     count = len(at.memory)
     wanted = f"one for each of {count} numbers that start(n) gives"
-    return _listed(law, law.rates, known_to(law, at), count, "rates", wanted)
+    return _listed(law, law.rates, at, count, "rates", wanted)
 
 
 def _listed(law: Law, asked: Callable[[Moment], Any], at: Moment, count: int, what: str, wanted: str) -> list[Scalar]:

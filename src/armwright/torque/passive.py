@@ -13,7 +13,7 @@ from armwright.errors import InputError
 from armwright.formulations import find
 from armwright.formulations.parts.actuators import rubbed
 from armwright.manifold import difference
-from armwright.model.description import Description
+from armwright.model.description import Description, JointModel
 from armwright.torque.law import Law, Moment, each, least, numbers
 
 
@@ -84,6 +84,15 @@ def friction(viscous: ArrayLike = 0.0, coulomb: ArrayLike = 0.0, smooth: float =
     return law
 
 
+def in_reverse(joint: JointModel) -> str:
+    """Return what is wrong with limits whose lower one is not below the upper."""
+    low, high = joint.limits or (0.0, 0.0)
+    return (
+        f"the limits of {joint.name} are {low:g} to {high:g}, in reverse; expected the lower one first, such as "
+        f"with_limits({{{joint.name!r}: ({high:g}, {low:g})}})"
+    )
+
+
 STOP_FREQUENCY = 2 * math.pi * 40
 """rad/s at which a joint that is held by nothing else swings in a stop that is stiff enough."""
 
@@ -139,6 +148,9 @@ def stops(robot: Description, stiffness: ArrayLike | None = None, damping: Array
     joints = tuple(i for i, joint in enumerate(robot.joints) if joint.limits is not None)
     if not joints:
         raise InputError(f"no joint of {robot.name} has limits; expected at least one, as stops stand there")
+    for low, high, joint in ((*(robot.joints[i].limits or (0, 0)), robot.joints[i]) for i in joints):
+        if not low <= high:
+            raise InputError(f"torque.stops: {in_reverse(joint)}")
     given = {"stiffness": _stiffness(robot) if stiffness is None else stiffness, "damping": damping}
     listed = {}
     for name, values in given.items():

@@ -94,7 +94,7 @@ def _traced(asked: Request, choice: Choice) -> Traced:
 def _writers() -> str:
     """A name for the code that formulations, regrouping and simplifying are written in."""
     root = Path(__file__).parents[1]
-    alone = (root / f"{name}.py" for name in ("algebra", "mechanism"))
+    alone = (root / f"{name}.py" for name in ("algebra", "manifold", "mechanism"))
     rooms = (sorted(root.glob(f"{room}/**/*.py")) for room in ("formulations", "graph", "trace"))
     return name_of([*alone, *(file for room in rooms for file in room)])
 

@@ -65,7 +65,8 @@ def form_of(
         and robot.mechanism().serial
         and not robot.followers
         and not robot.loops
-        and not any(joint.smooth for joint in robot.joints)
+        and not any(joint.smooth or joint.sprung for joint in robot.joints)
+        and not any(link.compensated_mass for link in robot.links)
     )
     if straight(robot, problem, longest) and not (looped and slower is not None and len(robot.links) >= slower):
         return Form.STRAIGHT

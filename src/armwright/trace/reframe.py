@@ -59,9 +59,11 @@ def _rows(mechanism: Mechanism) -> list[list[int]]:
 
 
 def movable(mechanism: Mechanism, i: int) -> bool:
-    """Whether a link stands on a DH row: frames of balls, at branches and at the ends of loops stay where they are."""
+    """Whether a link stands on a DH row; frames of balls, at branches, at loops and of compensated links stay."""
     joint = mechanism.joints[i]
     if any(i in loop.links for loop in mechanism.loops):
+        return False
+    if mechanism.compensated and not structural(mechanism.compensated[i].mass, 0):
         return False
     of_ball = i in mechanism.of_balls
     return not of_ball and all(structural(x, 0) for x in (joint.y, joint.z, joint.sg))

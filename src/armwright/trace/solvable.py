@@ -9,7 +9,7 @@ from armwright.formulations import Problem
 from armwright.model.description import Description
 from armwright.rules.idle import always_idle
 
-APART = ("gravity", "viscous", "coulomb")
+APART = ("gravity", "viscous", "coulomb", "spring_stiffness", "spring_rest")
 """Of what may vary, that on which the mass matrix does not depend; with any other it may be another one."""
 
 

@@ -4,6 +4,7 @@ motion = cubic([0, 3, 6], points)        # through via points without stopping
 q, qd, qdd = motion(t)                   # t a number or an array
 motion.then(other).lasting(10).holding() # join, stretch, rest outside the span
 time_optimal(robot, points)              # as fast as the joints can
+most_payload(robot, motion)              # the heaviest that can be held along it
 check_limits(motion, robot)              # false if every joint stays within its limits
 """
 
@@ -12,12 +13,15 @@ from armwright.trajectory.base import Trajectory
 from armwright.trajectory.blends import blended
 from armwright.trajectory.limits import LimitReport, check_limits
 from armwright.trajectory.line import cartesian_circle, cartesian_line
+from armwright.trajectory.most_payload import MostPayload, PayloadCurve, most_payload
 from armwright.trajectory.polynomial import PiecewisePolynomial, linear, normal_spline, rest, trapezoidal
 from armwright.trajectory.splines import cubic, hermite, quintic, sampled, spline
 from armwright.trajectory.time_optimal import TimeOptimal, time_optimal
 
 __all__ = [
     "LimitReport",
+    "MostPayload",
+    "PayloadCurve",
     "PiecewisePolynomial",
     "TimeOptimal",
     "Trajectory",
@@ -31,6 +35,7 @@ __all__ = [
     "function",
     "hermite",
     "linear",
+    "most_payload",
     "normal_spline",
     "quintic",
     "rest",

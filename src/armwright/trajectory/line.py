@@ -32,7 +32,10 @@ ROWS = {"full": 6, "axis": 5, "free": 3}
 
 EXACT = 1e-12  # what may be missing of a pose, in radians, and relative to its distance where that is above a metre
 NEWTON_STEPS = 12
-SINGULAR = 1e-10  # singular values of the Jacobian below this part of the largest one count as zero
+SINGULAR = 1e-10  # singular values of the Jacobian below this part of the largest one count as zero in Newton's method
+FOLDED = 10 * EXACT**0.5
+"""The same for velocities: where an arm is stretched, a pose right to `EXACT` leaves joints open by its square root."""
+
 ENDS = 1e-9  # how far from 0 and 1 the law may start and end
 
 
@@ -128,7 +131,7 @@ class CartesianPath(Paced):
         J = self.robot.jacobian(q, axes="frame")
         pose, (twist, rate) = self.robot.forward_kinematics(q), self.way.twists(s)
         wanted = _in_tool_axes(pose, twist)
-        inverse = self._inverse(J)
+        inverse = self._inverse(J, FOLDED)
         first = first + _times(inverse, self._counted(wanted - _times(J, first)))
         moving = _times(J, first)
         self._check_velocity(self._counted(wanted - moving), s, float(np.abs(twist).max(initial=1.0)))
@@ -146,7 +149,7 @@ class CartesianPath(Paced):
             error = self._counted(_in_tool_axes(now, pose_error(now, T, self.orientation)))
             if np.abs(error).max(initial=0.0) <= EXACT * scale:
                 return q
-            q = q + _times(self._inverse(self.robot.jacobian(q, axes="frame")), error)
+            q = q + _times(self._inverse(self.robot.jacobian(q, axes="frame"), SINGULAR), error)
         raise InputError(
             f"the tool cannot follow its way near s = {_worst(error, s)}: {np.abs(error).max():.1e} m or rad are "
             "missing; keep away from singular postures, or give more knots="
@@ -156,13 +159,13 @@ class CartesianPath(Paced):
         """What counts of a twist (..., 6) in the axes of the tool."""
         return twist[..., : ROWS[self.orientation]]
 
-    def _inverse(self, J: Array) -> Array:
+    def _inverse(self, J: Array, smallest: float) -> Array:
         """From what counts of a twist to the smallest joint velocities that give it."""
-        inverse: Array = np.linalg.pinv(J[..., : ROWS[self.orientation], :], rcond=SINGULAR)
+        inverse: Array = np.linalg.pinv(J[..., : ROWS[self.orientation], :], rcond=smallest)
         return inverse
 
     def _check_velocity(self, missing: Array, s: Array, scale: float) -> None:
-        if np.abs(missing).max(initial=0.0) > SINGULAR * scale:
+        if np.abs(missing).max(initial=0.0) > FOLDED * scale:
             raise InputError(
                 f"the tool meets a singular posture near s = {_worst(missing, s)}, where no joint velocity moves it "
                 "along its way; choose another way or another q0"

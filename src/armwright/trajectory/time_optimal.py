@@ -22,11 +22,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from armwright.algebra import Array
-from armwright.arrays import checked, whole_number
+from armwright.arrays import whole_number
 from armwright.errors import InputError
 from armwright.names import shown
 from armwright.trajectory.base import MOST_PIECES, Paced, State, Trajectory
-from armwright.trajectory.inputs import FLOAT64, check_numbers
+from armwright.trajectory.inputs import check_numbers
+from armwright.trajectory.joint_limits import Limits, described, limits_of
 from armwright.trajectory.pacing import Bounds, fastest
 from armwright.trajectory.paths import ASIDE, as_path, is_smooth, place, places, third
 from armwright.trajectory.polynomial import PiecewisePolynomial
@@ -44,6 +45,9 @@ INSIDE = (0.05, 0.25, 0.5, 0.75, 0.95)  # of the time of an interval: where the 
 BETWEEN = 4e-4  # of a limit: how far it may be exceeded between places
 MOST_POINTS = 1_000_000  # more intervals of a path do not fit into memory
 SLOWED = 200  # how many times a motion is slowed down a little for that
+POLISHED, ROUNDING = 20, 1e-10  # how many of these times until no limit is exceeded by more than this part of it
+ROUGH = 0.02  # of a limit: where it is exceeded by more, the path is so uneven that more may be unseen
+UNSEEN = 0.1  # of what a limit was exceeded by: kept free, as no more than five instants of an interval are looked at
 TIGHTENED = 6  # how many times a motion is found for that, within limits that are tightened
 ALMOST = (
     1.9  # times the pace at which friction takes all of the torque: at twice that pace, its tangent does so at rest
@@ -53,8 +57,8 @@ JUMP = 5.0  # times what accelerations change by near by: what changes them by m
 NEAR_BY = 3  # intervals
 WINDOWS = (0.003, 1.5, 14)  # of the duration, and how many: over which a motion is smoothed to limit its jerk
 FINER = 12  # windows tried between the neighbours of the best one
+ORDERS = (2, 2, 1, 3)  # by which power of its duration a motion takes less of torque, acceleration, velocity and jerk
 BINDING = 0.99  # of a limit: what is nearer to it limits the motion
-
 
 Friction: TypeAlias = Callable[[Array], tuple[Array, Array]]
 """Of a pace (2, intervals): what is rubbed off of everything limited, and how that grows with the pace."""
@@ -94,6 +98,8 @@ class TimeOptimal(Paced):
     path: Trajectory
     law: PiecewisePolynomial
     limiting: tuple[Limiting, ...]
+    within: str = ""
+    """Which limits it was found within, and which there are none of."""
 
     @property
     def n(self) -> int:
@@ -165,16 +171,6 @@ class Course(NamedTuple):
         return np.asarray(self.a * u[:, None] + b * _ends(x)[..., None] + c)
 
 
-class Limits(NamedTuple):
-    """Magnitudes (n,), inf where there is none; of the efficiency of a gear one where nothing is lost."""
-
-    velocity: Array
-    acceleration: Array
-    torque: Array
-    jerk: Array
-    efficiency: Array
-
-
 def time_optimal(
     robot: Arm,
     path: Trajectory | ArrayLike,
@@ -198,7 +194,8 @@ def time_optimal(
     points        in how many intervals the path is divided
 
     The dynamics are the robot's own, with its payload and its friction. A place where the robot is too weak to creep is
-    an error, even where it might pass with momentum. `limiting` of the result says what holds it back, and when.
+    an error, even where it might pass with momentum. `limiting` of the result says what holds it back, and when;
+    `within` which limits there were.
 
     Within a jerk, the motion is the mean of the fastest one over a window of time, slower as a whole where that exceeds
     a limit; of all windows the one that takes the least time. Of a single joint within velocity and acceleration there
@@ -208,7 +205,7 @@ def time_optimal(
         raise InputError(f"time_optimal got {robot!r}; expected a robot, such as aw.load('panda')")
     check_numbers(robot, "a trajectory")
     way = as_path(path, robot.n, robot.name)
-    limits = _limits(robot, velocity, acceleration, torque, jerk, efficiency)
+    limits = limits_of(robot, velocity, acceleration, torque, jerk, efficiency)
     if whole_number("points", points, 8) > MOST_POINTS:
         raise InputError(f"points = {points}: expected at most {MOST_POINTS}")
     course = _course(robot, way, limits, points)
@@ -216,10 +213,13 @@ def time_optimal(
     if np.isfinite(limits.jerk).any():
         motion = _gentle(robot, motion, limits)
         used = _used(robot, motion, limits)
-    for _ in range(SLOWED):
-        if used.max() <= 1 + BETWEEN:
-            return replace(motion, limiting=_limiting(robot, used, motion.law.breaks))
-        motion = replace(motion, law=_slowed(motion.law, used.max()))
+    spare = UNSEEN * min(max(0.0, float(used.max()) - 1), BETWEEN)
+    for k in range(SLOWED):
+        if used.max() <= 1 + (ROUNDING - spare if k < POLISHED else BETWEEN):
+            stretches = _limiting(robot, used, motion.law.breaks)
+            return replace(motion, limiting=stretches, within=described(limits, robot.joints))
+        orders = np.repeat(ORDERS, robot.n) if used.max() < 1 + ROUGH else 1
+        motion = replace(motion, law=_slowed(motion.law, float(np.max((used.max(axis=0) + spare) ** (1 / orders)))))
         used = _used(robot, motion, limits)
     raise InputError(
         f"between two places of the path {robot.name} is too weak even to creep; choose another path, a lighter "
@@ -231,6 +231,7 @@ def _fastest(robot: Arm, way: Trajectory, limits: Limits, course: Course) -> tup
     """The fastest motion, with limits tightened where it exceeds them between places, and what it uses of them."""
     friction = _friction(robot, course)
     _check_creep(robot, way, course, friction)
+    course = _within_at_rest(course, friction)
     x: Array | None = None
     for _ in range(TIGHTENED):
         x = _paced(robot, course, friction, x)
@@ -250,7 +251,7 @@ def _gentle(robot: Arm, motion: TimeOptimal, limits: Limits) -> TimeOptimal:
     def within(window: float) -> TimeOptimal:
         made = replace(motion, law=cut(smoothed(motion.law, np.exp(window)), np.array(motion.path.knots[1:-1])))
         used = _used(robot, made, limits).max(axis=0)
-        orders = np.repeat([2, 2, 1, 3], robot.n)
+        orders = np.repeat(ORDERS, robot.n)
         return replace(made, law=_slowed(made.law, max(1.0, float(np.max(used ** (1 / orders))))))
 
     from scipy.optimize import minimize_scalar  # noqa: PLC0415  (takes a third of a second)
@@ -281,51 +282,6 @@ def _quintics(motion: Trajectory, knots: Array) -> PiecewisePolynomial:
     q, qd, ends = motion(knots)
     begins = motion(knots[:-1] + ASIDE * np.diff(knots))[2]
     return quintic_pieces(knots, q, qd, begins, ends[1:])
-
-
-def _limits(
-    robot: Arm,
-    velocity: ArrayLike | None,
-    acceleration: ArrayLike | None,
-    torque: ArrayLike | None,
-    jerk: ArrayLike | None,
-    part: ArrayLike,
-) -> Limits:
-    def own(name: str) -> Array:
-        for joint in robot.joints:
-            if getattr(joint, name) == 0:
-                raise InputError(
-                    f"{name} of {shown(joint.name)} is zero, so nothing moves it along a path; give "
-                    f"{name.removeprefix('max_')}= for every joint, inf for none, or describe the robot without it"
-                )
-        found = (getattr(joint, name) for joint in robot.joints)
-        return np.array([np.inf if x is None else x for x in found], FLOAT64)
-
-    n = robot.n
-    limits = Limits(
-        own("max_velocity") if velocity is None else _magnitudes("velocity", velocity, n),
-        _magnitudes("acceleration", np.inf if acceleration is None else acceleration, n),
-        own("max_torque") if torque is None else _magnitudes("torque", torque, n),
-        _magnitudes("jerk", np.inf if jerk is None else jerk, n),
-        _magnitudes("efficiency", part, n),
-    )
-    if (limits.efficiency > 1).any():
-        raise InputError(f"efficiency = {limits.efficiency.tolist()}; expected at most one: what passes the gear")
-    if not np.isfinite([limits.torque, limits.acceleration]).any():
-        raise InputError(
-            f"neither torques nor accelerations of {robot.name} are limited, so nothing keeps a motion from being "
-            "infinitely fast; give torque= or acceleration=, one for all joints or one for each"
-        )
-    return limits
-
-
-def _magnitudes(name: str, value: ArrayLike, n: int) -> Array:
-    limits = checked(name, value, (), FLOAT64, "one for all joints, or one for each")
-    if limits.ndim > 1 or (limits.ndim == 1 and limits.size != n):
-        raise InputError(f"{name} has shape {limits.shape}; expected one for all joints, or {n}: one for each")
-    if not (limits > 0).all():
-        raise InputError(f"{name} = {limits.tolist()}; expected numbers above zero")
-    return np.broadcast_to(limits, (n,))
 
 
 def _course(robot: Arm, way: Trajectory, limits: Limits, points: int) -> Course:
@@ -416,6 +372,16 @@ def _check_creep(robot: Arm, way: Trajectory, course: Course, friction: Friction
         f"{place(way, course.s[interval + end])}: that takes {abs(torque):.4g} {unit}, it has {abs(has):.4g} {unit}; "
         "choose another path, a lighter payload or a stronger joint"
     )
+
+
+def _within_at_rest(course: Course, friction: Friction) -> Course:
+    """The same course with limits that hold where the motion rests, too: there no dry friction helps to brake."""
+    resting = course.cap == 0
+    resting[[0, -1]] = True
+    dry = _dry(course, friction)
+    low, high = (1 - ASIDE) * course.low + np.maximum(dry, 0), (1 - ASIDE) * course.high + np.minimum(dry, 0)
+    holds = _ends(resting)[..., None] & (low < course.c + dry) & (course.c + dry < high)
+    return course._replace(low=np.where(holds, low, course.low), high=np.where(holds, high, course.high))
 
 
 def _paced(robot: Arm, course: Course, friction: Friction, x: Array | None = None) -> Array:
@@ -524,7 +490,7 @@ def _law(way: Trajectory, s: Array, x: Array) -> PiecewisePolynomial:
 def _limiting(robot: Arm, used: Array, times: Array) -> tuple[Limiting, ...]:
     """On which stretches which limit is nearest."""
     kinds = ("torque", "acceleration", "velocity", "jerk")
-    which = np.where(used.max(axis=1) >= BINDING, np.argmax(used, axis=1), -1)
+    which = np.where(used.max(axis=1) >= BINDING * used.max(), np.argmax(used, axis=1), -1)
     edges = np.flatnonzero(np.diff(which, prepend=-2, append=-2))
     return tuple(
         Limiting(float(times[i]), float(times[j]), joint, robot.joints[joint].name, kinds[kind])

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from armwright.model.description import Payload
 from armwright.model.visual import as_pose
 from armwright.robot import Robot
 from armwright.scene import directions, floor_below, looks
@@ -41,9 +42,9 @@ TRIES, SETTLING = 6, 0.5
 class Page:
     """A robot with its controls, and the runs of it or of others that are played."""
 
-    def __init__(self, server: Any, robot: Robot, runs: Sequence[Run] = ()) -> None:
+    def __init__(self, server: Any, robot: Robot, runs: Sequence[Run] = (), payloads: Sequence[Payload] = ()) -> None:
         self._server = server
-        self.stance = Stance(robot)
+        self.stance = Stance(robot, payloads)
         self._worker = Worker(self._tick)
         self._figure = Figure(server, "/robot", robot, self.stance.size)
         self._ghosts: list[Figure] = []
@@ -163,20 +164,21 @@ class Page:
         figure.dress(found)
 
     def _payload(self) -> None:
-        """A ball of the mass that the tool holds."""
-        robot, held = self.stance.robot, self.stance.robot.payload
+        """A ball of its mass for each payload that the tool holds, where its centre is."""
+        robot = self.stance.robot
         if robot.tip is None:
             return
-        radius = (3 * self.stance.mass / (4 * np.pi * DENSITY)) ** (1 / 3)
-        at = np.asarray(as_pose(np.asarray(robot.hand.pose) @ moved_to((0, 0, 0) if held is None else held.com)))
-        self._ball = self._server.scene.add_icosphere(
-            f"/robot/link{robot.tip}/payload",
-            max(radius, 1e-6),
-            color=tuple(int(255 * x) for x in PAYLOAD[:3]),
-            position=at[:3, 3],
-            visible=radius > 0,
-        )
-        self._ball_mass = self.stance.mass
+        for k, held in enumerate(self.stance.loads):
+            radius = (3 * held.mass / (4 * np.pi * DENSITY)) ** (1 / 3)
+            at = np.asarray(as_pose(np.asarray(robot.hand.pose) @ moved_to(held.com)))
+            self._server.scene.add_icosphere(
+                f"/robot/link{robot.tip}/payload{k}",
+                max(radius, 1e-6),
+                color=tuple(int(255 * x) for x in PAYLOAD[:3]),
+                position=at[:3, 3],
+                visible=radius > 0,
+            )
+        self._shown_loads = tuple(self.stance.loads)
 
     def _posed(self) -> None:
         """Somebody has changed the pose or the load: a run that plays stands still."""
@@ -194,7 +196,7 @@ class Page:
 
     def _show_robot(self) -> None:
         self._figure.move(self.stance.poses)
-        if self.stance.robot.tip is not None and self._ball_mass != self.stance.mass:
+        if self.stance.robot.tip is not None and self._shown_loads != tuple(self.stance.loads):
             self._payload()
 
     @property
@@ -225,6 +227,7 @@ class Page:
         instant = playback.at(playback.first)
         self.stance.put(instant.q)
         self.stance.load(instant.held)
+        self.stance.load(0.0, place=1)  # a run holds one body
         self._show_robot()
         for ghost, run in zip(self._ghosts, playback.runs[1:], strict=True):
             ghost.move(run.robot.link_poses(playback.at(run).q))

@@ -11,12 +11,25 @@ from armwright.model.description import EARTH
 from armwright.names import shown
 from armwright.viewer import readout
 from armwright.viewer.figure import placed, pose_of
-from armwright.viewer.stance import HEAVIEST, Lever, Stance
+from armwright.viewer.stance import HEAVIEST, HELD, Lever, Stance
 from armwright.viewer.worker import Worker
 
 GRAVITY = {"Earth": EARTH, "Moon": (0.0, 0.0, -1.62), "Mars": (0.0, 0.0, -3.71), "none": (0.0, 0.0, 0.0)}
 CUSTOM = "custom"
 FOLLOWS = {"position and orientation": "full", "position and axis": "axis", "position": "free"}
+
+
+STEPS = {"rad": 0.1, "m": 1e-3}
+"""Of sliders: tenths of a degree, and millimetres."""
+
+
+def _scale(lever: Lever) -> float:
+    """How many units of a slider one of the robot's is: sliders of angles are in degrees."""
+    return 180 / np.pi if lever.unit == "rad" else 1.0
+
+
+def _shown_unit(lever: Lever) -> str:
+    return "degrees" if lever.unit == "rad" else lever.unit
 
 
 class PosePanel:
@@ -60,20 +73,20 @@ class PosePanel:
         """A folder that says the unit, where there is one for all."""
         if not levers:
             return {}
-        units = {lever.unit for lever in levers}
+        units = {_shown_unit(lever) for lever in levers}
         common = f" ({units.pop()})" if len(units) == 1 else ""
         with self._gui.add_folder(title + common, expand_by_default=opened):
-            return {lever: self._slider(lever, "" if common else f" ({lever.unit})") for lever in levers}
+            return {lever: self._slider(lever, "" if common else f" ({_shown_unit(lever)})") for lever in levers}
 
     def _slider(self, lever: Lever, unit: str) -> Any:
         slider = self._gui.add_slider(
             shown(lever.name) + unit,
-            min=lever.low,
-            max=lever.high,
-            step=1e-3,
-            initial_value=float(np.clip(self.stance.value(lever), lever.low, lever.high)),
+            min=lever.low * _scale(lever),
+            max=lever.high * _scale(lever),
+            step=STEPS[lever.unit],
+            initial_value=float(np.clip(self.stance.value(lever), lever.low, lever.high)) * _scale(lever),
         )
-        turn = self._then_changed(lambda: self.stance.turn(lever, slider.value))
+        turn = self._then_changed(lambda: self.stance.turn(lever, slider.value / _scale(lever)))
         slider.on_update(self._worker.on(f"joint {lever.joint}", turn))
         return slider
 
@@ -100,9 +113,7 @@ class PosePanel:
         stance = self.stance
         with self._gui.add_folder("Load"):
             hand = stance.robot.tip is not None
-            self._mass = self._gui.add_number(
-                "Payload (kg)", float(stance.mass), min=0.0, max=HEAVIEST, step=0.1, visible=hand
-            )
+            self._loads = [self._load(k, hand) for k in range(HELD)]
             known = next((name for name, g in GRAVITY.items() if tuple(stance.gravity) == g), CUSTOM)
             gravity = self._gui.add_dropdown("Gravity", (*GRAVITY, CUSTOM), initial_value=known)
             vector = self._gui.add_vector3("m/s\u00b2", tuple(stance.gravity), step=0.1, visible=known == CUSTOM)
@@ -111,9 +122,20 @@ class PosePanel:
             vector.visible = gravity.value == CUSTOM
             stance.fall(GRAVITY.get(gravity.value, vector.value))
 
-        self._mass.on_update(self._worker.on("load", self._then_changed(lambda: stance.load(self._mass.value))))
         gravity.on_update(self._worker.on("gravity", self._then_changed(choose)))
         vector.on_update(self._worker.on("gravity", self._then_changed(choose)))
+
+    def _load(self, k: int, hand: bool) -> tuple[Any, Any]:
+        """The mass and the centre of one payload."""
+        held, which = self.stance.loads[k], "" if k == 0 else "Second "
+        mass = self._gui.add_number(
+            f"{which}{'payload' if which else 'Payload'} (kg)", held.mass, min=0.0, max=HEAVIEST, step=0.1, visible=hand
+        )
+        com = self._gui.add_vector3("Its centre (m)", held.com, step=0.01, visible=hand)
+        change = self._then_changed(lambda: self.stance.load(mass.value, com.value, k))
+        for control in (mass, com):
+            control.on_update(self._worker.on(f"load {k}", change))
+        return mass, com
 
     def _add_gizmo(self) -> Any:
         gizmo = self._server.scene.add_transform_controls(
@@ -163,11 +185,14 @@ class PosePanel:
     def refresh(self) -> None:
         """Sliders, load and gizmo as the robot stands; the gizmo stays with the hand that drags it."""
         for lever, slider in self._sliders.items():
-            value = float(np.clip(round(self.stance.value(lever), 4), lever.low, lever.high))
-            if abs(slider.value - value) > 5e-4:
-                slider.value = value
-        if self._mass.value != self.stance.mass:
-            self._mass.value = self.stance.mass
+            value = float(np.clip(self.stance.value(lever), lever.low, lever.high)) * _scale(lever)
+            if abs(slider.value - value) > STEPS[lever.unit] / 2:
+                slider.value = round(value, 4)
+        for (mass, com), held in zip(self._loads, self.stance.loads, strict=True):
+            if mass.value != held.mass:
+                mass.value = held.mass
+            if tuple(com.value) != held.com:
+                com.value = held.com
         self.refresh_gizmo()
 
     def refresh_gizmo(self) -> None:

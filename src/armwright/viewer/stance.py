@@ -6,7 +6,8 @@ Nothing here knows a browser. What comes from one is clipped to what makes sense
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Literal
 
 import numpy as np
@@ -18,14 +19,17 @@ from armwright.function import Function
 from armwright.function import compile as compile_function
 from armwright.lazy import cached_property
 from armwright.mechanism import Ball
-from armwright.model.description import Triple, triple
+from armwright.model.description import Payload, Triple, six, triple
 from armwright.names import shown
 from armwright.robot import Robot
 from armwright.scene.bodies import size_of
 from armwright.simulation.utilisation import Use
 
-HEAVIEST = 1000.0
-"""kg of a payload."""
+HEAVIEST, FARTHEST = 1000.0, 10.0
+"""kg of a payload, and metres from the tool to its centre along an axis."""
+
+HELD = 2
+"""Payloads that the tool may hold: a gripper, and what that holds."""
 
 STRONGEST = 100.0
 """m/s^2 of gravity in any direction."""
@@ -75,11 +79,13 @@ class Reach:
 class Stance:
     """A robot in a pose."""
 
-    def __init__(self, robot: Robot) -> None:
+    def __init__(self, robot: Robot, payloads: Sequence[Payload] = ()) -> None:
+        """`payloads` are the bodies that `robot.payload` is made of, where it is known."""
         self.robot = robot
         self.size = size_of(robot)
         self.levers = tuple(self._lever(i) for i in range(robot.n))
-        self.mass = robot.payload.mass if robot.payload is not None else 0.0
+        apart = list(payloads) if 0 < len(payloads) <= HELD else [robot.payload or Payload(0.0)]
+        self.loads = [*apart, *(Payload(0.0) for _ in range(HELD - len(apart)))]
         self.gravity: Triple = robot.gravity
         self.q = self.home
 
@@ -225,9 +231,23 @@ class Stance:
         roots = [i for i, parent in enumerate(robot.parents) if parent < 0]
         return [robot.links[i].name for i in roots if robot.rows[robot.carriers[i]].kind in ("free", "planar")]
 
-    def load(self, mass: float) -> None:
-        """Let the tool hold so many kilograms."""
-        self.mass = _within(mass, 0.0, HEAVIEST)
+    def load(self, mass: float, com: Sequence[float] | None = None, place: int = 0) -> None:
+        """Let the tool hold so many kilograms, with their centre at `com` in its frame, as the first or second body."""
+        held = replace(self.loads[place], mass=_within(mass, 0.0, HEAVIEST))
+        if com is not None:
+            held = replace(held, com=triple(_within(x, -FARTHEST, FARTHEST) for x in com))
+        self.loads[place] = held
+
+    @property
+    def payload(self) -> Payload | None:
+        """All that the tool holds, as one body."""
+        held = [load for load in self.loads if load.mass > 0]
+        return reduce(Payload.beside, held) if held and self.robot.tip is not None else None
+
+    @property
+    def mass(self) -> float:
+        """The mass of all that the tool holds."""
+        return 0.0 if self.payload is None else self.payload.mass
 
     def fall(self, gravity: Sequence[float]) -> None:
         """Let gravity be this acceleration, in the world."""
@@ -236,12 +256,7 @@ class Stance:
     @property
     def present(self) -> Robot:
         """The robot with what it holds, under the gravity chosen."""
-        robot, held = self.robot.with_gravity(self.gravity), self.robot.payload
-        if robot.tip is None:
-            return robot
-        if not self.mass:
-            return robot.without_payload()
-        return robot.with_payload(self.mass) if held is None else robot.with_payload(self.mass, held.com, held.inertia)
+        return replace(self.robot.with_gravity(self.gravity), payload=self.payload)
 
     def holding(self) -> Holding:
         """Torques that hold the pose, beside the limits of the joints."""
@@ -260,7 +275,7 @@ class Stance:
             )
             for joint, x in zip(self.robot.joints, tau.tolist(), strict=True)
         )
-        mass = sum(link.mass for link in self.robot.links) + (self.mass if self.robot.tip is not None else 0.0)
+        mass = sum(link.mass for link in self.robot.links) + self.mass
         return Holding(tau, uses, mass, float(self._asked("potential_energy")))
 
     @cached_property
@@ -271,10 +286,12 @@ class Stance:
         """A quantity of the pose; payload and gravity are arguments, so that changing them compiles nothing."""
         held = self.robot.tip is not None
         if problem not in self._compiled:
-            vary = ("gravity", "payload.mass") if held else ("gravity",)
+            vary = ("gravity", "payload.mass", "payload.com", "payload.inertia") if held else ("gravity",)
             self._compiled[problem] = compile_function(self.robot, problem, vary=vary)
-        loads = (self.gravity, self.mass) if held else (self.gravity,)
-        return self._compiled[problem](self.q, *loads)
+        if not held:
+            return self._compiled[problem](self.q, self.gravity)
+        body = self.payload or Payload(0.0)
+        return self._compiled[problem](self.q, self.gravity, body.mass, body.com, six(body.inertia))
 
 
 def _within(value: float, low: float, high: float) -> float:

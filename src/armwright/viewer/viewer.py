@@ -7,9 +7,11 @@ import os
 import sys
 import threading
 import webbrowser
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from armwright.errors import InputError
+from armwright.model.description import Payload
 from armwright.report.html import escape
 from armwright.robot import Robot
 from armwright.simulation import Run
@@ -47,11 +49,11 @@ class Viewer:
         assert self._page is not None
         return self._page
 
-    def fill(self, robot: Robot, runs: tuple[Run, ...]) -> None:
+    def fill(self, robot: Robot, runs: tuple[Run, ...], payloads: Sequence[Payload]) -> None:
         """Put what is to be shown on the page; it may be open already."""
         from armwright.viewer.page import Page  # noqa: PLC0415  (so that the page is there first)
 
-        self._page = Page(self._server, robot, runs)
+        self._page = Page(self._server, robot, runs, payloads)
 
     def close(self) -> None:
         """End it: the page shows no more, and nothing is left running."""
@@ -99,12 +101,18 @@ class Viewer:
 
 
 def view(
-    shown: Robot | Run, *others: Run, host: str = LOCAL, port: int | None = None, browser: bool | None = None
+    shown: Robot | Run,
+    *others: Run,
+    host: str = LOCAL,
+    port: int | None = None,
+    browser: bool | None = None,
+    payloads: Sequence[Payload] = (),
 ) -> Viewer:
     """Show a robot, or a run and others beside it as ghosts, on a page; returns at once.
 
     It listens at `host`, this machine alone by default, at `port` or at a free one. `browser` opens the page in one; by
-    default unless a notebook shows it or there is no screen.
+    default unless a notebook shows it or there is no screen. `payloads` are the bodies that make up a robot's payload,
+    which are shown apart.
     """
     runs = (shown, *others) if isinstance(shown, Run) else others
     if not isinstance(shown, (Robot, Run)) or not all(isinstance(run, Run) for run in runs):
@@ -116,7 +124,7 @@ def view(
     try:
         if _has_screen() if browser is None else browser:
             webbrowser.open(viewer.url)
-        viewer.fill(robot, runs)
+        viewer.fill(robot, runs, payloads)
     except BaseException:
         viewer.close()
         raise

@@ -75,9 +75,19 @@ FUNCTION void unit(real *y, real *slope)
 #if CHAIN
 
 // A step of which every stage needs the derivative of the one before and no other: these are summed up on the way.
-struct Slopes {};
+// The first derivative is kept where events are looked at.
+struct Slopes {
+#if EVENTS
+    real first[ENTRIES];
+    MEMBER real begun(int e) const
+    {
+        return moves(e) ? first[e] : 0;
+    }
+#endif
+};
 
-template <bool careful> FUNCTION bool step(Open &p, Slopes &, real t, real h, const real *y, real *end)
+template <bool careful>
+FUNCTION bool step(Open &p, [[maybe_unused]] Slopes &slopes, real t, real h, const real *y, real *end)
 {
     real start[ENTRIES], sum[ENTRIES], place[ENTRIES];
     bool fine = true;
@@ -95,6 +105,12 @@ template <bool careful> FUNCTION bool step(Open &p, Slopes &, real t, real h, co
         p.forget();
         fine = body<careful>(at, place AND_OPEN, out) && fine;
         const real weight = B[j], next = h * A[j];
+#if EVENTS
+        if (j == 0)
+#pragma unroll
+            for (int e = 0; e < ENTRIES; ++e)
+                slopes.first[e] = k[e];
+#endif
 #pragma unroll
         for (int e = 0; e < ENTRIES; ++e)
             if (moves(e)) {
@@ -115,6 +131,10 @@ template <bool careful> FUNCTION bool step(Open &p, Slopes &, real t, real h, co
 struct Slopes {
     real k[STAGES][ENTRIES];
     int from;
+    MEMBER real begun(int e) const
+    {
+        return moves(e) ? k[0][e] : 0;
+    }
 };
 
 // The sum of the first derivatives, each with its weight.
@@ -177,10 +197,30 @@ template <bool careful> FUNCTION bool watched(Open &p, real t, const real *y, re
     return watch<careful>(at, y AND_OPEN, out);
 }
 
+// Whether a function may have several zeros in a part of a step (`integrate.events.tangled`): its values at the start,
+// after a third and two thirds and at the end, and its slopes at start and end per length of the step.
+FUNCTION bool tangled(real before, real third, real second, real after, real begin, real end, real part)
+{
+    const real one = before + begin * part / 3, two = after - end * part / 3;
+    if ((before * one < 0) + (one * two < 0) + (two * after < 0) >= 2)
+        return true;
+    if (begin == 0 && end == 0 && (before != third) + (third != second) + (second != after) <= 1)
+        return false;
+    const real off = OF(fmax)(OF(fabs)(27 * third - (8 * before + 12 * one + 6 * two + after)),
+                              OF(fabs)(27 * second - (before + 6 * one + 12 * two + 8 * after)));
+    const real wide = OF(fmax)(OF(fmax)(before, one), OF(fmax)(two, after)) -
+                      OF(fmin)(OF(fmin)(before, one), OF(fmin)(two, after));
+    const real nearest = OF(fmin)(OF(fmin)(OF(fabs)(before), OF(fabs)(third)),
+                                  OF(fmin)(OF(fabs)(second), OF(fabs)(after)));
+    return off > 27 * BENT * wide && NEAR * off > 27 * nearest;
+}
+
 // A step in which an event may have happened. It is taken again with other lengths until the instant is known.
 struct Crossing {
     real y[ENTRIES], before[EVENTS], after[EVENTS], t, length;
     Slopes slopes;
+    real begin[EVENTS];  // slopes where it begins
+    bool tangled;        // whether an event may happen several times
     real end[ENTRIES], when;
     int event;       // the one that has happened, from one on
     bool hit, lost;  // whether one has; whether one is not a number
@@ -192,6 +232,77 @@ template <bool careful> FUNCTION bool again(Open &p, Crossing &found, real lengt
     unit(found.end, 0);
     found.when = found.t + length;
     return watched<careful>(p, found.when, found.end, values) && fine;
+}
+
+// Look at a step along the parabola through its ends.
+template <bool careful>
+FUNCTION bool look_within(Open &p, const Slopes &slopes, real t, real length, const real *y, const real *end,
+                          Crossing &found)
+{
+    const real shares[4] = {(real)1 / 3, (real)2 / 3, 1 - JUST_INSIDE, JUST_INSIDE};
+    real looks[4][EVENTS];
+    bool fine = true;
+#pragma unroll 1
+    for (int k = 0; k < 4; ++k) {
+        real near[ENTRIES];
+#pragma unroll
+        for (int e = 0; e < ENTRIES; ++e) {
+            const real begun = length * slopes.begun(e);
+            near[e] = y[e] + shares[k] * (begun + shares[k] * (end[e] - y[e] - begun));
+        }
+        fine = watched<careful>(p, t + shares[k] * length, near, looks[k]) && fine;
+    }
+    found.tangled = false;
+    for (int e = 0; e < EVENTS; ++e) {
+        found.begin[e] = (looks[3][e] - found.before[e]) / JUST_INSIDE;
+        const real start = found.before[e] == 0 ? looks[3][e] : found.before[e], after = found.after[e];
+        const real slope = (after - looks[2][e]) / JUST_INSIDE;
+        found.tangled = found.tangled || tangled(start, looks[0][e], looks[1][e], after, found.begin[e], slope, 1);
+    }
+    return fine;
+}
+
+// Find the first piece, from `low` to `high`, in which an event happens; `before` and `after` are then those of it.
+template <bool careful> FUNCTION bool look_closer(Open &p, Crossing &found, real *low, real *high)
+{
+    real begin = 0, wide = 1, looks[4][EVENTS];
+    bool fine = true;
+#pragma unroll 1
+    for (int count = 0; count < MOST_LOOKS && begin < 1; ++count) {
+        const real end = begin + wide > 1 - SMALLEST_PIECE / 2 ? (real)1 : begin + wide;
+        wide = end - begin;
+        const real shares[4] = {begin + wide / 3, begin + wide * 2 / 3, end - JUST_INSIDE, end};
+#pragma unroll 1
+        for (int k = 0; k < 4; ++k)
+            fine = again<careful>(p, found, found.length * shares[k], looks[k]) && fine;
+        bool many = false, happens = false;
+        for (int e = 0; e < EVENTS; ++e) {
+            const real after = looks[3][e], slope = (after - looks[2][e]) / JUST_INSIDE;
+            many = many || tangled(found.before[e], looks[0][e], looks[1][e], after, found.begin[e], slope, wide);
+            happens = happens || crosses(e, found.before[e], after);
+        }
+        if (many && wide > 2 * SMALLEST_PIECE) {
+            wide /= 3;
+            continue;
+        }
+        for (int e = 0; e < EVENTS; ++e) {
+            const real after = looks[3][e];
+            if (happens)
+                found.after[e] = after;
+            else {
+                found.begin[e] = (after - looks[2][e]) / JUST_INSIDE;
+                found.before[e] = after;
+            }
+        }
+        if (happens) {
+            *low = begin;
+            *high = end;
+            return fine;
+        }
+        begin = end;
+        wide *= 3;
+    }
+    return fine;
 }
 
 // Above zero once any of the events has happened that do within the step; below before.
@@ -214,10 +325,15 @@ template <bool careful> APART bool locate(Open &p, Crossing &found)
         zero = zero || found.before[e] == 0;
     if (zero)  // its sign is the one just after
         fine = again<careful>(p, found, found.length * JUST_AFTER, values);
+    for (int e = 0; e < EVENTS; ++e)
+        if (found.before[e] == 0)
+            found.before[e] = values[e];
+    real low = 0, high = 1;
+    if (found.tangled)
+        fine = look_closer<careful>(p, found, &low, &high) && fine;
     for (int e = 0; e < EVENTS; ++e) {
-        const real before = found.before[e] == 0 ? values[e] : found.before[e];
+        const real before = found.before[e];
         const bool crossed = crosses(e, before, found.after[e]);
-        found.before[e] = before;
         ways[e] = crossed ? before < 0 ? (real)1 : (real)-1 : (real)0;
         found.hit = found.hit || crossed;
         found.lost = found.lost || found.after[e] != found.after[e];
@@ -226,7 +342,7 @@ template <bool careful> APART bool locate(Open &p, Crossing &found)
         return fine;
     const real far = OF(fmax)(OF(fabs)(found.t), OF(fabs)(found.t + found.length));
     const real width = OF(fmax)(far / OF(fabs)(found.length) * (2 * ROUNDING), 2 * ROUNDING);
-    real low = 0, high = 1, at_low = latest(ways, found.before), at_high = latest(ways, found.after), side = 0;
+    real at_low = latest(ways, found.before), at_high = latest(ways, found.after), side = 0;
     for (int guess = 0; guess < MOST_GUESSES && high - low > width; ++guess) {
         const real gap = high - low, little = width * (real)0.5;
         const real back = guess % HALVINGS == HALVINGS - 1 ? gap * (real)0.5 : at_high * gap / (at_high - at_low);
@@ -270,23 +386,24 @@ template <bool careful>
 FUNCTION bool passed(Open &p, Lane &lane, real t, real length, real *end, real *time)
 {
     real after[EVENTS];
-    bool some = false, fine = true;
     if (lane.event != 0)
         return true;
-    fine = watched<careful>(p, *time, end, after);
+    bool fine = watched<careful>(p, *time, end, after);
+    Crossing found;
+#pragma unroll
+    for (int e = 0; e < EVENTS; ++e) {
+        found.before[e] = lane.before[e];
+        found.after[e] = after[e];
+    }
+    fine = look_within<careful>(p, lane.slopes, t, length, lane.y, end, found) && fine;
+    bool some = found.tangled;
 #pragma unroll
     for (int e = 0; e < EVENTS; ++e)
         some = some || lane.before[e] == 0 || after[e] != after[e] || crosses(e, lane.before[e], after[e]);
     if (some) {
-        Crossing found;
 #pragma unroll
         for (int e = 0; e < ENTRIES; ++e)
             found.y[e] = lane.y[e];
-#pragma unroll
-        for (int e = 0; e < EVENTS; ++e) {
-            found.before[e] = lane.before[e];
-            found.after[e] = after[e];
-        }
         found.t = t;
         found.length = length;
 #if !CHAIN
@@ -344,6 +461,8 @@ struct Measured {
     real since;
 };
 
+#if AT_RECORDS
+
 template <bool careful> FUNCTION bool seen(Open &p, const Lane &lane, real *values)
 {
     Kept out = {values};
@@ -353,12 +472,12 @@ template <bool careful> FUNCTION bool seen(Open &p, const Lane &lane, real *valu
 
 template <bool careful> FUNCTION bool measure(Open &p, const Lane &lane, Measured &measured)
 {
-    real now[GAUGES];
+    real now[AT_RECORDS];
     const bool fine = seen<careful>(p, lane, now);
     const real half = (lane.t - measured.since) * (real)0.5;
     measured.since = lane.t;
 #pragma unroll
-    for (int g = 0; g < GAUGES; ++g) {
+    for (int g = 0; g < AT_RECORDS; ++g) {
         real &total = measured.total(g);
         if (g < LARGEST)
             total = OF(fmax)(total, now[g]);
@@ -370,6 +489,31 @@ template <bool careful> FUNCTION bool measure(Open &p, const Lane &lane, Measure
     }
     return fine;
 }
+
+#endif
+#if IN_STEPS
+
+// Look at a step from where a rollout is to `end`.
+template <bool careful>
+FUNCTION bool measure_step(Open &p, const Lane &lane, real t, real time, const real *end, Measured &measured)
+{
+    real now[IN_STEPS];
+    Kept out = {now};
+    const real from[1] = {t}, to[1] = {time};
+    const bool fine = within<careful>(from, lane.y AND_OPEN, to, end, out);
+#pragma unroll
+    for (int g = 0; g < IN_STEPS; ++g) {
+        real &total = measured.total(AT_RECORDS + g);
+        total = OF(fmax)(total, now[g]);
+    }
+    return fine;
+}
+
+#endif
+
+#else
+
+struct Measured {};
 
 #endif
 
@@ -421,7 +565,8 @@ FUNCTION real next_step(const Call &call, const Lane &lane, real err, real lengt
 }
 
 // To the time of the next record, in as many steps as keep the error below the tolerance.
-template <bool careful> FUNCTION bool travel(const Call &call, Open &p, Lane &lane, whole, real goal, bool *halted)
+template <bool careful>
+FUNCTION bool travel(const Call &call, Open &p, Lane &lane, Measured &measured, whole, real goal, bool *halted)
 {
     for (whole tries = 1; lane.state == 0 && lane.t != goal; ++tries) {
         if (*call.stop) {
@@ -431,17 +576,21 @@ template <bool careful> FUNCTION bool travel(const Call &call, Open &p, Lane &la
         const real left = goal - lane.t, way = OF(fabs)(left), size = OF(fabs)(lane.h), began = lane.t;
         const bool arrives = way <= OF(fmin)(size * STRETCH, call.options[LONGEST] * ROUNDED);
         const bool cut = arrives ? way < size : way < 2 * size;
-        const real length = arrives ? left : cut ? left * (real)0.5 : OF(copysign)(size, left);
+        const real reached = arrives ? goal : began + (cut ? left * (real)0.5 : OF(copysign)(size, left));
+        const real length = reached - began;  // far from zero, t is coarse
         real end[ENTRIES];
         bool fine = step<careful>(p, lane.slopes, began, length, lane.y, end);
         const real err = error_of(call, lane.slopes, length, lane.y, end);
         const bool accept = err <= 1;
         const real following = next_step(call, lane, err, length, cut, accept);
         if (accept) {
-            real time = arrives ? goal : began + length;
+            real time = reached;
             unit(end, SAME_AS_LAST ? lane.slopes.k[STAGES - 1] : 0);
 #if EVENTS
             fine = passed<careful>(p, lane, began, length, end, &time) && fine;
+#endif
+#if IN_STEPS
+            fine = measure_step<careful>(p, lane, began, time, end, measured) && fine;
 #endif
 #pragma unroll
             for (int e = 0; e < ENTRIES; ++e) {
@@ -472,7 +621,7 @@ template <bool careful> FUNCTION bool travel(const Call &call, Open &p, Lane &la
 
 // To the time of the next record, in as many equal steps as `substeps` says.
 template <bool careful>
-FUNCTION bool travel(const Call &call, Open &p, Lane &lane, whole r, real goal, bool *halted)
+FUNCTION bool travel(const Call &call, Open &p, Lane &lane, Measured &measured, whole r, real goal, bool *halted)
 {
     const int number = (int)call.substeps[r];
     const real start = lane.t, h = (goal - start) / (real)number;
@@ -487,9 +636,14 @@ FUNCTION bool travel(const Call &call, Open &p, Lane &lane, whole r, real goal, 
         real end[ENTRIES];
         bool fine = step<careful>(p, lane.slopes, began, h, lane.y, end);
         unit(end, 0);
-#if EVENTS
+#if EVENTS || IN_STEPS
         real time = start + h * (real)(k + 1);
+#endif
+#if EVENTS
         fine = passed<careful>(p, lane, began, h, end, &time) && fine;
+#endif
+#if IN_STEPS
+        fine = measure_step<careful>(p, lane, began, time, end, measured) && fine;
 #endif
 #pragma unroll
         for (int e = 0; e < ENTRIES; ++e)
@@ -540,14 +694,18 @@ template <bool careful> FUNCTION bool motion(const Call &call, whole i)
 #if EVENTS
     fine = watched<careful>(p, lane.t, lane.y, lane.before) && fine;
 #endif
-#if GAUGES
     Measured measured;
+#if GAUGES
 #if BESIDE
     __shared__ real beside[(GAUGES + INTEGRALS) * BLOCK];
     measured.at = beside + threadIdx.x;
 #endif
-    real begin[GAUGES];
+#if AT_RECORDS
+    real begin[AT_RECORDS];
     fine = seen<careful>(p, lane, begin) && fine;
+#else
+    const real begin[1] = {0};
+#endif
     measured.since = lane.t;
 #pragma unroll
     for (int g = 0; g < GAUGES; ++g) {
@@ -560,10 +718,10 @@ template <bool careful> FUNCTION bool motion(const Call &call, whole i)
 #pragma unroll 1
     for (whole r = 0; r < call.count && fine; ++r) {
         if (lane.state == 0)
-            fine = travel<careful>(call, p, lane, r, call.times[r] + late, &halted);
+            fine = travel<careful>(call, p, lane, measured, r, call.times[r] + late, &halted);
         if (halted)
             break;
-#if GAUGES
+#if AT_RECORDS
         fine = measure<careful>(p, lane, measured) && fine;
 #endif
         record(call, i, r, lane.y);

@@ -34,6 +34,7 @@ from armwright.backends.interface import (
 from armwright.backends.text.c import notation
 from armwright.graph.program import Program
 from armwright.integrate.control import FORGIVEN, ROUNDED, SMALLEST, STRETCH
+from armwright.integrate.events import BENT, JUST_INSIDE, JUST_INSIDE_COARSE, MOST_PIECES, NEAR
 from armwright.integrate.tableaus import Steps
 from armwright.layout import Layout
 
@@ -42,6 +43,9 @@ BLOCK = 64
 
 OWN = 32
 """So many open numbers of a rollout are kept in registers; if it has more they stay in memory."""
+
+SMALLEST_PIECE, MOST_LOOKS = 1 / (3 * MOST_PIECES), 6 * MOST_PIECES
+"""How a step in which an event may cross zero several times is divided: its smallest piece, and how many are tried."""
 
 HALVINGS, MOST_GUESSES, JUST_AFTER = 4, 200, 2.0**-20
 """How an instant is found: one in so many guesses halves what is left; the most guesses; what is just after a start."""
@@ -77,9 +81,13 @@ def text(motion: Motion, own: Sequence[bool], double: bool, careful: bool = Fals
     `blocks` at least are to have room beside each other, which bounds their registers; if none, the compiler knows.
     """
     parts = [prelude(double), function(motion.program, "body", double)]
-    for beside, name in ((motion.watch, "watch"), (motion.gauge, "gauge")):
-        if beside is not None:
-            parts.append(function(beside.program, name, double))
+    watch, gauge = motion.watch, motion.gauge
+    beside = {
+        "watch": watch.program if watch else None,
+        "gauge": gauge.program if gauge and gauge.at_records else None,
+        "within": gauge.within if gauge else None,
+    }
+    parts += [function(other, name, double) for name, other in beside.items() if other is not None]
     parts += [_sizes(motion, own, double), _constants(double)]
     bounds = f"{BLOCK}, {blocks}" if blocks else f"{BLOCK}"
     parts.append(f"#define CAREFUL {int(careful)}\n#define BOUNDS {bounds}")
@@ -135,11 +143,14 @@ def _sizes(motion: Motion, own: Sequence[bool], double: bool) -> str:
         "OWN": mine if mine <= OWN else 0,
         "SHARED": max(1, len(own) - mine),
         "EVENTS": 0 if watch is None else len(watch.directions),
-        "GAUGES": 0 if gauge is None else len(gauge.program.outputs),
+        "GAUGES": 0 if gauge is None else gauge.totals,
+        "AT_RECORDS": 0 if gauge is None else gauge.at_records,
+        "IN_STEPS": 0 if gauge is None else gauge.in_steps,
         "LARGEST": 0 if gauge is None else gauge.largest,
         "INTEGRALS": 0 if gauge is None else gauge.integrals,
         "HALVINGS": HALVINGS,
         "MOST_GUESSES": MOST_GUESSES,
+        "MOST_LOOKS": MOST_LOOKS,
         "BLOCK": BLOCK,
     }
     lines = [f"#define {name} {number}" for name, number in numbers.items()]
@@ -180,6 +191,10 @@ def _constants(double: bool) -> str:
         "SMALLEST": SMALLEST,
         "FORGIVEN": FORGIVEN,
         "JUST_AFTER": JUST_AFTER,
+        "JUST_INSIDE": JUST_INSIDE if double else JUST_INSIDE_COARSE,
+        "SMALLEST_PIECE": SMALLEST_PIECE,
+        "BENT": BENT,
+        "NEAR": NEAR,
         "ROUNDING": 2.0**-52 if double else 2.0**-23,
     }
     return "\n".join(f"#define {name} {real(float(number))}" for name, number in numbers.items())

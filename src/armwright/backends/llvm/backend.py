@@ -160,7 +160,7 @@ def _travelling(
 
     def right(code: Code) -> bool | None:
         reference = Stepped(program, steps, layout, watch, gauge, dtype)
-        gauges = 0 if gauge is None else len(gauge.program.outputs)
+        gauges = 0 if gauge is None else gauge.totals
         tried = Travelling(code, write, entries, dtype)
         return trial.rollout(tried, reference, program.sizes, layout.circles, gauges)
 

@@ -15,24 +15,15 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from itertools import count
 from typing import Any
 
 import llvmlite.binding as llvm
 
+from armwright.backends.llvm.target import target
+
 HERE = 500
 """Programs that a process compiles itself, by which 0.1 GB stay; elsewhere each takes tenths of a second longer."""
-
-
-@cache
-def cpu() -> tuple[str, str]:
-    """The name of this CPU, and what it can do."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    features = llvm.get_host_cpu_features()
-    wide = ",-prefer-256-bit" if features.get("avx512f") else ""
-    return llvm.get_host_cpu_name(), features.flatten() + wide
 
 
 LONG = 12_000
@@ -42,15 +33,16 @@ The derivatives of a humanoid of 31 freedoms take it 6 s instead of 19; their co
 """
 
 
-def machine(level: int = 3) -> Any:
+def machine(cpu: str, features: str, level: int = 3) -> Any:
     """A target machine; an engine takes it over and frees it, so each needs its own.
 
     The code model is large: in a process with much memory mapped, code and its constants can lie more than 2 GB apart,
     where the small model could not reach and LLVM would end the process. It costs about one percent.
     """
-    name, features = cpu()
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
     return llvm.Target.from_default_triple().create_target_machine(
-        cpu=name, features=features, opt=level, reloc="pic", codemodel="large"
+        cpu=cpu, features=features, opt=level, reloc="pic", codemodel="large"
     )
 
 
@@ -95,31 +87,31 @@ def _told(lines: int) -> Iterator[None]:
 
 
 def _here_or_elsewhere(text: str) -> bytes:
+    made_for = target().cpu, target().features
     if next(_asked) < HERE or not sys.executable or hasattr(sys, "frozen"):  # a frozen program would start itself
-        return _compiled(text)
+        return _compiled(text, *made_for)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     try:
-        other = subprocess.run(
-            [sys.executable, "-P", __file__], input=text.encode(), env=environment, capture_output=True, check=True
-        )
+        command = [sys.executable, "-P", __file__, *made_for]
+        other = subprocess.run(command, input=text.encode(), env=environment, capture_output=True, check=True)
     except (OSError, subprocess.CalledProcessError):  # no interpreter to start, or no memory for it
-        return _compiled(text)
+        return _compiled(text, *made_for)
     return other.stdout
 
 
 _asked = count()
 
 
-def _compiled(text: str) -> bytes:
+def _compiled(text: str, cpu: str, features: str) -> bytes:
     level = 1 if text.count("\n") > LONG else 3
-    target = machine(level)
+    made_for = machine(cpu, features, level)
     parsed = llvm.parse_assembly(text, llvm.create_context())
     parsed.verify()
-    builder = llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options(speed_level=level))
+    builder = llvm.create_pass_builder(made_for, llvm.create_pipeline_tuning_options(speed_level=level))
     builder.getModulePassManager().run(parsed, builder)
-    code: bytes = target.emit_object(parsed)
+    code: bytes = made_for.emit_object(parsed)
     return code
 
 
 if __name__ == "__main__":
-    sys.stdout.buffer.write(_compiled(sys.stdin.buffer.read().decode()))
+    sys.stdout.buffer.write(_compiled(sys.stdin.buffer.read().decode(), *sys.argv[1:]))

@@ -15,11 +15,12 @@ class Measuring(Watching):
 
     @property
     def memory(self) -> dict[str, int]:
-        """Besides, the values of gauges at this record and at the one before, and when that was."""
+        """Besides, the values of gauges at this record and at the one before, and when that was; those in a step."""
         if self.gauge is None:
             return super().memory
-        gauges = len(self.gauge.program.outputs)
-        return {**super().memory, "seen": gauges, "seen.before": gauges, "since": 1}
+        gauges = max(1, self.gauge.at_records)
+        steps = {"seen.within": self.gauge.in_steps, "moment.end": 1} if self.gauge.within is not None else {}
+        return {**super().memory, "seen": gauges, "seen.before": gauges, "since": 1, **steps}
 
     def outside(self, array: str, row: str) -> str:
         """Where this chunk has its row in an array of all rollouts."""
@@ -28,7 +29,7 @@ class Measuring(Watching):
 
     def begin_measuring(self) -> None:
         """Look where a stretch begins: of the first one it is the start of the motion, of others their last record."""
-        if self.gauge is None:
+        if self.gauge is None or not self.gauge.at_records:
             return
         time = self.block.read("%t.here")
         self.evaluate("gauge", time, "%now", "%seen.before")
@@ -37,7 +38,7 @@ class Measuring(Watching):
 
     def measure(self) -> None:
         """Look at a record."""
-        if self.gauge is None:
+        if self.gauge is None or not self.gauge.at_records:
             return
         time = self.block.read("%t.here")
         self.evaluate("gauge", time, "%now", "%seen")
@@ -52,7 +53,29 @@ class Measuring(Watching):
 
         first, last = self.gauge.largest, self.gauge.largest + self.gauge.integrals
         self._part("add", first, last, add)
-        self._part("last", last, len(self.gauge.program.outputs), self._replace)
+        self._part("last", last, self.gauge.at_records, self._replace)
+
+    def measure_step(self, time: str, end: str, which: str = "") -> None:
+        """Look at a step from `now` to `trial`, in some of the lanes or in all."""
+        if self.gauge is None or self.gauge.within is None:
+            return
+        first, w = self.gauge.at_records, self.t.width
+        self.store("%moment", "0", time)
+        self.store("%moment.end", "0", end)
+        given = ["%moment", "%now", *(["%p.here"] if self.open else []), "%moment.end", "%trial", "%seen.within"]
+        places = ", ".join(f"ptr {x}, i64 {'%stride' if x == '%p.here' else w}" for x in given)
+        self.put(f"call void @within({places}, ptr %status)")
+
+        def keep(e: str) -> None:
+            seen = self.load("%seen.within", self.let(f"sub i64 {e}, {first}"))
+
+            def larger(total: str) -> str:
+                found = self.call("maxnum", total, seen)
+                return self.choose(which, found, total) if which else found
+
+            self._change(e, larger)
+
+        self._part("within", first, self.gauge.totals, keep)
 
     def _replace(self, e: str) -> None:
         self._change(e, lambda _: self.load("%seen", e))

@@ -20,7 +20,8 @@ import llvmlite.binding as llvm
 
 from armwright.backends.interface import MAKING
 from armwright.backends.llvm.block import Lanes
-from armwright.backends.llvm.compiler import compiled, cpu, machine
+from armwright.backends.llvm.compiler import compiled, machine
+from armwright.backends.llvm.target import target
 from armwright.cache import name_of, read
 from armwright.cache import write as keep
 from armwright.errors import CacheWarning
@@ -33,14 +34,9 @@ def _generator() -> str:
     return name_of([*sorted(here.glob("*.py")), here.parent / "interface.py", here.parent / "sines.py"])
 
 
-@cache
 def lanes(dtype: str) -> Lanes:
-    """The widest vectors this CPU computes with."""
-    cpu()
-    features = llvm.get_host_cpu_features()
-    bits = 512 if features.get("avx512f") else 256 if features.get("avx") else 128
-    fma = features.get("fma", False) or not llvm.get_default_triple().startswith(("x86", "i686"))
-    return Lanes(bits // (64 if dtype == "float64" else 32), dtype == "float64", fma)
+    """The vectors that this process computes with."""
+    return target().vector(dtype)
 
 
 class Code:
@@ -81,7 +77,8 @@ def loaded(digest: str, dtype: str, write: Callable[[Lanes], str], right: Callab
 
     `right` says whether code computes what it should; code that was just compiled is not asked.
     """
-    made_for = (_generator(), llvmlite.__version__, llvm.get_default_triple(), *cpu(), repr(lanes(dtype)))
+    here = (target().cpu, target().features, repr(lanes(dtype)))
+    made_for = (_generator(), llvmlite.__version__, llvm.get_default_triple(), *here)
     name = hashlib.sha256("|".join((*made_for, digest)).encode()).hexdigest()
     with MAKING:
         code = _LOADED.get(name)
@@ -119,7 +116,7 @@ def engine_of(text: str) -> Any:
 
 
 def _linked(code: bytes) -> Any:
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine())
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine(target().cpu, target().features))
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
     return engine

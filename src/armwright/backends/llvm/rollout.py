@@ -1,6 +1,7 @@
 """Whole motions as one compiled loop: derivative, Runge-Kutta stages, step control and recording, W rollouts at a time.
 
-The derivative is a program (t, y, parameters) -> dy. Every lane is a rollout of its own: with an embedded pair each has
+The derivative is a program (t, y, parameters) -> dy, or of ((t, length of the step), y, parameters) for a method that
+is one stage. Every lane is a rollout of its own: with an embedded pair each has
 its own step size, its own rejected steps and its own time, and waits for the others only where a record is due. Steps
 are chosen as `integrate.control` says and end at the times of the records, so nothing is interpolated. The first
 `controlled` entries of y count in the error; what follows is carried along (integrals of power, say). The quaternions
@@ -9,7 +10,7 @@ among them, `circles`, are made ones of unit length after every step.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from armwright.backends.interface import BROKEN, FIELDS, LANES, OPTIONS, TOO_MANY, TOO_SMALL, WHOLE, Gauge, Watch
 from armwright.backends.llvm.block import Block, Lanes, declarations
@@ -33,10 +34,13 @@ def module(
     """The derivative, the values of events that are watched, what is measured, and run(layout, begin, end)."""
     block = Block(lanes)
     bodies = [write_body(program, block, "body")]
-    for beside, name in ((watch, "watch"), (gauge, "gauge")):
-        if beside is not None:
-            bodies.append(write_body(beside.program, block.another(), name))
-    writer = _Writer(lanes, steps, len(program.outputs), layout, len(program.sizes) > 2, watch, gauge)
+    beside = {
+        "watch": watch.program if watch else None,
+        "gauge": gauge.program if gauge and gauge.at_records else None,
+        "within": gauge.within if gauge else None,
+    }
+    bodies += [write_body(other, block.another(), name) for name, other in beside.items() if other is not None]
+    writer = _Writer(lanes, steps, len(program.outputs), layout, program.sizes, watch, gauge)
     run = writer.run()
     return "\n\n".join([*bodies, careful(lanes), run, *declarations(block.declared | writer.block.declared, lanes)])
 
@@ -50,11 +54,11 @@ class _Writer(Measuring):
         steps: Steps,
         entries: int,
         layout: Layout,
-        parameters: bool,
+        sizes: Sequence[int],
         watch: Watch | None,
         gauge: Gauge | None,
     ) -> None:
-        super().__init__(lanes, steps, entries, layout, parameters, watch)
+        super().__init__(lanes, steps, entries, layout, sizes, watch)
         self.controlled, self.gauge = layout.controlled, gauge
 
     def run(self) -> str:
@@ -67,7 +71,7 @@ class _Writer(Measuring):
             option: self.block.spread(self.let(f"getelementptr {t.scalar}, ptr %options, i64 {i}"))
             for i, option in enumerate(OPTIONS)
         }
-        self.room(moment=1, status=1, sums=2, **self.memory)
+        self.room(moment=2, status=1, sums=2, **self.memory)
         self.put(f"store {t.vector} zeroinitializer, ptr %status, align 64")
         self.put("%some = icmp slt i64 %begin, %end")
         self.put("br i1 %some, label %chunk, label %finish")
@@ -146,11 +150,13 @@ class _Writer(Measuring):
         self.put("%i.next = add i64 %i, 1")
         if self.watch:
             self.passed(now, h, self.after(start, h, "%i.next"), going)
+            self.measure_step(now, self.load("%instant", "0"), going)
             self.take(going, "take", "%trial", "%now")
             ended = self.true("one", self.block.read("%state.here"), "zeroinitializer")
             at = self.choose(self.both(going, ended), self.load("%instant", "0"), self.block.read("%t.here"))
             self.write(at, "%t.here")
         else:
+            self.measure_step(now, self.after(start, h, "%i.next"))
             self.each("take", lambda e: self.store("%now", e, self.load("%trial", e)))
         self.block.on("stepped")
         self.put("%i.more = icmp slt i64 %i.next, %number")
@@ -190,16 +196,17 @@ class _Writer(Measuring):
         size, way = self.call("fabs", lane["h"]), self.call("fabs", left)
         arrives, short = self.ahead(size, way)
         whole = self.choose(short, self.of("fmul", left, t.splat(0.5)), self.call("copysign", size, left))
-        length = self.choose(active, self.choose(arrives, left, whole), t.splat(0.0))
+        end = self.choose(arrives, "%goal", self.of("fadd", lane["t"], whole))
+        length = self.choose(active, self.of("fsub", end, lane["t"]), t.splat(0.0))  # far from zero, t is coarse
         self.stages(lane["t"], length, self.first)
         err = self.error(length)
         accept = self.both(active, self.true("ole", err, t.splat(1.0)))
         reject = self.both(active, self.true("ugt", err, t.splat(1.0)))
         self.project()
-        end = self.choose(arrives, "%goal", self.of("fadd", lane["t"], length))
         if self.watch:
             self.passed(lane["t"], length, end, accept)
             end = self.load("%instant", "0")
+        self.measure_step(lane["t"], end, accept)
         self.take(accept, "take", "%trial", "%now")
         if self.steps.fsal:
             last = self.let(f"getelementptr {t.vector}, ptr %k, i64 {(self.steps.stages - 1) * self.m}")

@@ -16,6 +16,7 @@ class Stages:
         self.block = block = Block(lanes)
         self.let, self.put, self.call, self.choose = block.let, block.put, block.call, block.choose
         self.load, self.store = block.load, block.store
+        self.length = ""
 
     def room(self, **further: int) -> None:
         """Memory for all of it, and for as many vectors under further names."""
@@ -57,6 +58,7 @@ class Stages:
 
     def stages(self, time: str, h: str, first: int = 0) -> None:
         """All derivatives of a step of length h, from `first` on; then trial is the state after it."""
+        self.length = h
         for i in range(first, self.steps.stages):
             moment = self.of("fadd", time, self.of("fmul", h, self.t.splat(self.steps.c[i])))
             if i:

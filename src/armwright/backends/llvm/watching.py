@@ -7,9 +7,11 @@ A step in which one does is taken again, from its start and with other lengths, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from armwright.backends.interface import ENDED, UNSEEN, Watch
 from armwright.backends.llvm.block import Lanes
-from armwright.backends.llvm.stages import Stages
+from armwright.backends.llvm.looking import HIGH, LOW, Looking
 from armwright.integrate.tableaus import Steps
 from armwright.layout import Layout
 
@@ -21,52 +23,25 @@ JUST_AFTER = 2.0**-20
 """The share of a step after which an event that was zero at its start has a sign."""
 
 
-class Watching(Stages):
+class Watching(Looking):
     """Stages of a motion that may be watched."""
 
-    def __init__(self, lanes: Lanes, steps: Steps, entries: int, layout: Layout, parameters: bool, watch: Watch | None):
+    def __init__(
+        self, lanes: Lanes, steps: Steps, entries: int, layout: Layout, sizes: Sequence[int], watch: Watch | None
+    ) -> None:
         super().__init__(lanes, steps, entries, layout.circles)
-        self.open, self.watch = parameters, watch
-        self.events = len(watch.directions) if watch else 0
+        self.open, self.by_length, self.watch = len(sizes) > 2, sizes[0] > 1, watch
+        self.directions = watch.directions if watch else ()
         self.first = 1 if steps.error is not None and steps.fsal else 0
 
     @property
     def memory(self) -> dict[str, int]:
         """The vectors it needs: values of events before and after a step and at a guess, which way each has crossed; a
-        step that is under way; the bracket of a crossing with the values at its ends."""
+        step that is under way; the bracket of a crossing with the values at its ends; what looks within a step need."""
         if not self.watch:
             return {}
         events = dict.fromkeys(("before", "after", "guessed", "crossed"), self.events)
-        return {**events, "saved": 2 * self.m, "bracket": 5, "instant": 1}
-
-    # truths and vectors
-
-    def true(self, relation: str, x: str, y: str) -> str:
-        return self.let(f"fcmp {relation} {self.t.vector} {x}, {y}")
-
-    def both(self, x: str, y: str) -> str:
-        return self.let(f"and {self.t.truths} {x}, {y}")
-
-    def either(self, x: str, y: str) -> str:
-        return self.let(f"or {self.t.truths} {x}, {y}")
-
-    def opposite(self, truths: str) -> str:
-        ones = "<" + ", ".join(["i1 true"] * self.t.width) + ">"
-        return self.let(f"xor {self.t.truths} {truths}, {ones}")
-
-    def any(self, truths: str) -> str:
-        return self.let(f"call i1 @llvm.vector.reduce.or.v{self.t.width}i1({self.t.truths} {truths})")
-
-    def write(self, value: str, place: str) -> None:
-        self.put(f"store {self.t.vector} {value}, ptr {place}, align {self.t.bytes}")
-
-    def evaluate(self, body: str, time: str, source: str, target: str) -> None:
-        """What a program makes of a time and a state."""
-        w = self.t.width
-        self.store("%moment", "0", time)
-        parameters = "ptr %p.here, i64 %stride, " if self.open else ""
-        arguments = f"ptr %moment, i64 {w}, ptr {source}, i64 {w}, {parameters}ptr {target}, i64 {w}, ptr %status"
-        self.put(f"call void @{body}({arguments})")
+        return {**events, "saved": 2 * self.m, "bracket": 5, "instant": 1, **self.room_to_look}
 
     # what happens in a step
 
@@ -90,29 +65,15 @@ class Watching(Stages):
         for e in range(self.events):
             before, after = self.load("%before", e), self.load("%after", e)
             odd = self.either(self.true("oeq", before, zero), self.true("uno", after, after))
-            some = self.either(some, self.either(odd, self._crosses(e, before, after)))
-        some = self.both(some, going)
+            some = self.either(some, self.either(odd, self.crosses(e, before, after)))
+        tangled = self.both(going, self.look_within(time, length))
+        some = self.both(self.either(some, tangled), going)
         self.put(f"br i1 {self.any(some)}, label %{locate}, label %{done}, !prof !0")
         block.label(locate)
-        self._locate(time, length, going)
+        self._locate(time, length, going, tangled)
         block.on(done)
         for e in range(self.events):
             self.store("%before", e, self.choose(going, self.load("%after", e), self.load("%before", e)))
-
-    def _crosses(self, e: int, before: str, after: str) -> str:
-        assert self.watch is not None
-        zero, direction = "zeroinitializer", self.watch.directions[e]
-        up = self.both(self.true("olt", before, zero), self.true("oge", after, zero))
-        down = self.both(self.true("ogt", before, zero), self.true("ole", after, zero))
-        return {1: up, -1: down}[direction] if direction else self.either(up, down)
-
-    def _again(self, time: str, length: str, target: str) -> str:
-        """The step with another length, and the values of all events there; returns the time."""
-        self.stages(time, length, self.first)
-        self.project()
-        end = self.of("fadd", time, length)
-        self.evaluate("watch", end, "%trial", target)
-        return end
 
     def _latest(self, values: str) -> str:
         """Above zero once any of the events has happened that do within the step; below before."""
@@ -125,20 +86,22 @@ class Watching(Stages):
             highest = self.choose(mine, self.call("maxnum", here, highest), highest)
         return highest
 
-    def _locate(self, time: str, length: str, going: str) -> None:
+    def _locate(self, time: str, length: str, going: str, tangled: str) -> None:
         t = self.t
         last = (self.steps.stages - 1) * self.m
         self._copy("%trial", 0, "%saved", 0)
         if self.first:
             self._copy("%k", last, "%saved", self.m)
         self._signs(time, length, going)
+        for e in range(self.events):
+            known = self.load("%before", e)
+            at_zero = self.true("oeq", known, "zeroinitializer")
+            self.store("%before", e, self.choose(at_zero, self.load("%guessed", e), known))
+        self.look_closer(time, length, tangled)
         hit = lost = self.let(f"and {t.truths} {going}, zeroinitializer")
         for e in range(self.events):
-            known, after = self.load("%before", e), self.load("%after", e)
-            at_zero = self.true("oeq", known, "zeroinitializer")
-            before = self.choose(at_zero, self.load("%guessed", e), known)
-            self.store("%before", e, before)
-            crossed = self.both(going, self._crosses(e, before, after))
+            before, after = self.load("%before", e), self.load("%after", e)
+            crossed = self.both(going, self.crosses(e, before, after))
             way = self.choose(self.true("olt", before, "zeroinitializer"), t.splat(1.0), t.splat(-1.0))
             self.store("%crossed", e, self.choose(crossed, way, t.splat(0.0)))
             hit = self.either(hit, crossed)
@@ -147,12 +110,13 @@ class Watching(Stages):
         rounding = 2 * (2.0**-52 if t.double else 2.0**-23)
         width = self.of("fmul", self.of("fdiv", far, self.call("fabs", length)), t.splat(rounding))
         width = self.call("maxnum", width, t.splat(rounding))
-        begin = (t.splat(0.0), t.splat(1.0), self._latest("%before"), self._latest("%after"), t.splat(0.0))
+        low, high = (self.load("%piece", k) for k in (LOW, HIGH))
+        begin = (low, high, self._latest("%before"), self._latest("%after"), t.splat(0.0))
         for k, value in enumerate(begin):
             self.store("%bracket", k, value)
         self._narrow(time, length, hit, width)
         moved = self.choose(hit, self.of("fmul", length, self.load("%bracket", 1)), t.splat(0.0))
-        when = self._again(time, moved, "%guessed")
+        when = self.again(time, moved, "%guessed")
         self._end(hit, lost, when)
         self.take(self.opposite(hit), "others", "%saved", "%trial")
         if self.first:
@@ -166,7 +130,7 @@ class Watching(Stages):
             some = self.either(some, self.true("oeq", self.load("%before", e), "zeroinitializer"))
         self.put(f"br i1 {self.any(self.both(some, going))}, label %{just}, label %{known}")
         self.block.label(just)
-        self._again(time, self.of("fmul", length, self.t.splat(JUST_AFTER)), "%guessed")
+        self.again(time, self.of("fmul", length, self.t.splat(JUST_AFTER)), "%guessed")
         self.block.on(known)
 
     def _narrow(self, time: str, length: str, hit: str, width: str) -> None:
@@ -190,7 +154,7 @@ class Watching(Stages):
         little = self.of("fmul", width, t.splat(0.5))
         x = self.call("minnum", self.of("fsub", high, back), self.of("fsub", high, little))
         x = self.call("maxnum", x, self.of("fadd", low, little))
-        self._again(time, self.choose(wide, self.of("fmul", length, x), t.splat(0.0)), "%guessed")
+        self.again(time, self.choose(wide, self.of("fmul", length, x), t.splat(0.0)), "%guessed")
         f = self._latest("%guessed")
         above, below = self.true("uge", f, "zeroinitializer"), self.true("olt", f, "zeroinitializer")
         stayed = {1: self.true("ogt", side, "zeroinitializer"), -1: self.true("olt", side, "zeroinitializer")}

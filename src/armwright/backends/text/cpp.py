@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
+from armwright.formulations.problem import MEANING
 from armwright.graph.count import count
 from armwright.graph.program import Program
 
@@ -41,10 +42,24 @@ def header(prefix: str, title: str, version: str, programs: Mapping[str, Program
 
 
 def _function(prefix: str, name: str, program: Program) -> str:
-    """One that fills what is given to it, wherever that is, and one that returns its result."""
+    """One that fills what is given to it, wherever that is, and one that returns its result.
+
+    Of a robot with one joint vectors have one entry; there both take plain numbers as well.
+    """
+    text = _overloads(prefix, name, program, MEANING)
+    numbers = any(argument in MEANING and len(inputs) == 1 for argument, inputs in program.arguments)
+    return text + (_overloads(prefix, name, program, ()) if numbers else "")
+
+
+def _overloads(prefix: str, name: str, program: Program, vectors: Container[str]) -> str:
+    """Both of them; arguments of one entry are numbers where they are not among the `vectors`."""
     shape = program.shape
-    taken = [_argument(argument, len(inputs)) for argument, inputs in program.arguments]
-    handed = [f"&{argument}" if len(inputs) == 1 else f"{argument}.data()" for argument, inputs in program.arguments]
+    numbers = [argument for argument, inputs in program.arguments if len(inputs) == 1 and argument not in vectors]
+    taken = [
+        f"Real {argument}" if argument in numbers else f"In<{len(inputs)}> {argument}"
+        for argument, inputs in program.arguments
+    ]
+    handed = [f"&{argument}" if argument in numbers else f"{argument}.data()" for argument, _ in program.arguments]
     given, cost = ", ".join(taken), count(program.outputs)
     call = f"{prefix}_{name}({', '.join(handed)}"
     if not shape:
@@ -56,10 +71,6 @@ def _function(prefix: str, name: str, program: Program) -> str:
         f"/** {cost}. */\ninline void {name}({given}, Eigen::Map<{result}> out)\n{{\n    {call}, out.data());\n}}\n"
         f"inline {result} {name}({given})\n{{\n    {result} out;\n    {call}, out.data());\n    return out;\n}}\n"
     )
-
-
-def _argument(name: str, size: int) -> str:
-    return f"Real {name}" if size == 1 else f"In<{size}> {name}"
 
 
 def cmake(prefix: str) -> str:

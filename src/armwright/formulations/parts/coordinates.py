@@ -6,8 +6,9 @@ Every formulation is written for joints of one freedom, each at some position; t
 
 Where each joint has its own coordinate, G is the identity and they return what they were given. Of a ball or free joint
 q is no such sum: its body stands where q says (`placed`), its freedoms are joints at zero in the axes of the body, and
-c is what turning axes make of their accelerations. What a loop moves is found from the other joints (`loops`): there G
-depends on q, and c is dG/dt qd. All but `placed` and `tangent` are for a mechanism that is placed.
+c is what turning axes make of their accelerations. What a loop moves is found from the other joints (`loops`), and what
+follows by a curve is at a polynomial of a coordinate: there G depends on q, and c is dG/dt qd. All but `placed` and
+`tangent` are for a mechanism that is placed.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,10 +23,18 @@ from armwright.mechanism import Ball, Drive, Mechanism, Pose, entry
 def placed(mechanism: Mechanism, q: Coordinates) -> Mechanism:
     """The mechanism with the bodies of ball and free joints, and what loops move, where they are."""
     if mechanism.balls:
-        joints = list(mechanism.joints)
-        for ball in mechanism.balls:
+        joints, balls = list(mechanism.joints), list(mechanism.balls)
+        for k, ball in enumerate(balls):
             joints[ball.joint] = replace(joints[ball.joint], stand=_stand(joints[ball.joint].stand, ball, q))
-        mechanism = replace(mechanism, joints=tuple(joints))
+            if mechanism.rubs_along_placement(ball) or any(joints[i].sprung for i in ball.rows):
+                balls[k] = replace(ball, at=tuple(q[ball.entries]))
+        mechanism = replace(mechanism, joints=tuple(joints), balls=tuple(balls))
+    if mechanism.curved:
+        drives = [
+            drive.placed(q[entry(mechanism.balls, drive.terms[0][0])]) if drive.curve else drive
+            for drive in mechanism.drives
+        ]
+        mechanism = replace(mechanism, drives=tuple(drives))
     return loops.closed(mechanism, list(positions(mechanism, q))) if mechanism.loops else mechanism
 
 
@@ -87,7 +96,7 @@ def rates(mechanism: Mechanism, qd: Coordinates) -> Coordinates:
 
 def accelerations(mechanism: Mechanism, qd: Coordinates, qdd: Coordinates) -> Coordinates:
     """How every joint of the mechanism accelerates."""
-    if not (mechanism.balls or mechanism.embedded):
+    if not (mechanism.balls or mechanism.shifting):
         return rates(mechanism, qdd)
     parts = rates(mechanism, qdd), convective(mechanism, rates(mechanism, qd))
     return [own + more for own, more in zip(*parts, strict=True)]
@@ -99,6 +108,8 @@ def convective(mechanism: Mechanism, joint_rates: Coordinates) -> list[Scalar]:
     for ball in mechanism.balls:
         own = slice(ball.rows.start, ball.rows.stop)
         shift[own] = CONVECTIVE[ball.kind](*joint_rates[own])
+    for i, rate in loops.bends(mechanism, joint_rates).items():
+        shift[i] = mechanism.drives[i].bend * rate * rate
     loops.convective(mechanism, joint_rates, shift)
     return shift
 

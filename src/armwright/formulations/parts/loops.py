@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
-from armwright.algebra import IDENTITY, ZERO, Matrix, Scalar, Vector, Z, elementary
+from armwright.algebra import IDENTITY, ZERO, Matrix, Scalar, Vector, Z, elementary, structural
 from armwright.algebra import sign as sign_of
 from armwright.formulations.parts.types import Coordinates
 from armwright.mechanism import Drive, Joint, Loop, Mechanism, Pose
@@ -383,9 +383,21 @@ def convective(mechanism: Mechanism, rates: Coordinates, shift: list[Scalar]) ->
             shift[i] = rows[i][0]
 
 
+def bends(mechanism: Mechanism, rates: Coordinates) -> dict[int, Scalar]:
+    """The joints that follow coordinates by curves, each with the rate of its coordinate."""
+    return {
+        i: rates[mechanism.leading(drive.terms[0][0])]
+        for i, drive in enumerate(mechanism.drives)
+        if not structural(drive.bend, 0)
+    }
+
+
 def factors_in_time(mechanism: Mechanism, rates: Coordinates) -> dict[int, Row]:
-    """dG/dt by rows of the joints that loops move."""
-    found: dict[int, Row] = {}
+    """dG/dt by rows of the joints that loops move, and of those that follow by curves."""
+    drives = mechanism.drives
+    found: dict[int, Row] = {
+        i: {drives[i].terms[0][0]: drives[i].bend * rate} for i, rate in bends(mechanism, rates).items()
+    }
     for loop in mechanism.embedded:
         J = plane_columns(mechanism, loop)
         in_time = _in_plane(mechanism, loop, columns_in_time(mechanism, loop, dict(enumerate(rates))))

@@ -63,7 +63,7 @@ def of_forward_dynamics(mechanism: Mechanism, q: Coordinates, qd: Coordinates, t
 
 def of_gibbs_function(mechanism: Mechanism, q: Coordinates, qd: Coordinates, qdd: Coordinates) -> list[Scalar]:
     """dG/dqdd for traced qdd: Mata et al. 2002, (5)."""
-    G = wrapped.all_rates(gibbs_appell.gibbs_function, mechanism, q, qd, qdd, mechanism.wrenches())
+    G = wrapped.gibbs(gibbs_appell.gibbs_function, mechanism, q, qd, qdd, mechanism.wrenches())
     return _jacobian([G], qdd)[0]
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from armwright.algebra import ZERO, Scalar, Symmetric, Vector
 from armwright.formulations import khalil
-from armwright.formulations.parts.actuators import rubbing
+from armwright.formulations.parts.actuators import joint_friction, rotors_turning
 from armwright.formulations.parts.coordinates import gathered
 from armwright.formulations.parts.motion import TensorMotion, tensor_motion
 from armwright.formulations.parts.recursion import inward
@@ -50,11 +50,16 @@ def _torques(
 
 def joint_columns(mechanism: Mechanism, qd: Coordinates, qdd: Coordinates) -> Iterator[list[Scalar]]:
     """The torques of all joints for the viscous and Coulomb friction and the rotor of each joint that has them."""
-    n = len(qd)
+    bare = [replace(joint, viscous=0, coulomb=0, armature=0) for joint in mechanism.joints]
     for i in mechanism.rubbing:
-        joint = mechanism.joints[i]
-        for torque in (qd[i], rubbing(replace(joint, viscous=0, coulomb=1), qd[i]), qdd[i]):
-            yield [torque if j == i else 0 for j in range(n)]
+        for one in ({"viscous": 1}, {"coulomb": 1}):
+            yield joint_friction(replace(mechanism, joints=_with(bare, i, **one)), qd)
+        turning = rotors_turning(replace(mechanism, joints=_with(bare, i, armature=1)), qd)
+        yield [torque + qdd[i] if j == i else torque for j, torque in enumerate(turning)]
+
+
+def _with(joints: Sequence[Joint], i: int, **changes: Scalar) -> tuple[Joint, ...]:
+    return tuple(replace(joint, **changes) if j == i else joint for j, joint in enumerate(joints))
 
 
 def rows(

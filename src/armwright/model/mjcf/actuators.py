@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from armwright.model.mjcf.options import disabled
+
 
 @dataclass
 class Drive:
@@ -20,19 +22,23 @@ class Drive:
 def drives_of(mujoco: Any, spec: Any) -> dict[str, Drive]:
     """The actuators, by joint. They are taken out of the model: some ask for as much memory as a file likes."""
     drives: dict[str, Drive] = {}
+    flags, groups = int(spec.option.disableflags), int(spec.option.disableactuator)
+    idle, damped = disabled(mujoco, flags, "ACTUATION"), not disabled(mujoco, flags, "DAMPER")
+    clamped = not disabled(mujoco, flags, "CLAMPCTRL")
     for actuator in list(spec.actuators):
         drive = drives.setdefault(actuator.target, Drive())
         gear = float(actuator.gear[0])
         drive.armature += float(np.ravel(getattr(actuator, "armature", 0.0))[0]) * gear**2
-        drive.viscous += float(np.ravel(getattr(actuator, "damping", 0.0))[0]) * gear**2
-        strongest = _strongest(mujoco, actuator)
+        drive.viscous += float(np.ravel(getattr(actuator, "damping", 0.0))[0]) * gear**2 * damped
+        switched_off = idle or bool(groups >> int(actuator.group) & 1)
+        strongest = None if switched_off else _strongest(mujoco, actuator, clamped)
         if strongest is not None:
             drive.effort = max(drive.effort or 0.0, strongest * abs(gear))
         spec.delete(actuator)
     return drives
 
 
-def _strongest(mujoco: Any, actuator: Any) -> float | None:
+def _strongest(mujoco: Any, actuator: Any, clamped: bool) -> float | None:
     """The largest force of an actuator before its gear: its own limit, or what a motor makes of the largest control."""
     bounds = []
     if int(actuator.forcelimited):  # on, or automatic
@@ -42,6 +48,6 @@ def _strongest(mujoco: Any, actuator: Any) -> float | None:
         and actuator.biastype == mujoco.mjtBias.mjBIAS_NONE
         and actuator.dyntype == mujoco.mjtDyn.mjDYN_NONE
     )
-    if motor and int(actuator.ctrllimited):
+    if motor and clamped and int(actuator.ctrllimited):
         bounds.append(float(np.abs(actuator.ctrlrange).max()) * abs(float(actuator.gainprm[0])))
     return min((bound for bound in bounds if bound), default=None)

@@ -1,33 +1,55 @@
-"""Linear equations between two joints each, solved so that all of them hold: which joint follows which, and how.
+"""Equations between joints, solved so that all of them hold: which joint follows which, and how.
 
-Several equations may name one joint. q_c = q_a and q_c = q_b say that b follows a, too; equations around a ring either
-repeat each other, or hold a joint at one position, or contradict each other.
+Linear ones between two joints each come first. Several may name one joint: q_c = q_a and q_c = q_b say that b follows
+a, too; equations around a ring either repeat each other, or hold a joint at one position, or contradict each other.
+Then sums of several joints, each of which makes one joint follow the others; and last curves, each of a joint that
+follows no other yet.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 SAME = 1e-9
 """Relative to what is compared: equations nearer than this repeat each other."""
 
+ROUNDED = 1e-3
+"""Relative factors of two equations that differ by less were meant to be the same, and would hold a joint still."""
 
-Follows = tuple[int | None, float, float]
+
+@dataclass(frozen=True)
+class Follows:
+    """How a joint follows others, by their numbers: offset + sum of factors q, and for one with factors of powers.
+
+    Without `terms` it stands still at the offset.
+    """
+
+    terms: tuple[tuple[int, float], ...]
+    offset: float
+    curve: tuple[float, ...] = ()
+
+
+Line = tuple[int | None, float, float]
+"""Another joint, factor and offset; or no other, and where the joint stands."""
 
 
 class Contradiction(Exception):  # noqa: N818
-    """An equation that cannot hold together with those before it; whoever catches it knows the names."""
+    """An equation that cannot hold with those before it, or nearly repeats them; whoever catches it knows the names."""
 
 
 @dataclass
 class Elimination:
     """The joints that follow another, by their number: q = factor q_other + offset, or q = offset without another.
 
-    `lines` lead as `by_joint` does, but further at once.
+    `lines` lead as `by_joint` does, but further at once. `sums` are joints that follow several, `curves` those that
+    follow one by a polynomial, each with its factors from the constant on.
     """
 
-    by_joint: dict[int, Follows] = field(default_factory=dict)
-    lines: dict[int, Follows] = field(default_factory=dict)
+    by_joint: dict[int, Line] = field(default_factory=dict)
+    lines: dict[int, Line] = field(default_factory=dict)
+    sums: dict[int, tuple[dict[int, float], float]] = field(default_factory=dict)
+    curves: dict[int, tuple[int, tuple[float, ...]]] = field(default_factory=dict)
 
     def add(self, joint: int, other: int | None, factor: float, offset: float) -> None:
         """The equation q = factor q_other + offset; `Contradiction` if it cannot hold with those before."""
@@ -43,15 +65,88 @@ class Elimination:
         elif two is not None:
             self._follow(two, None, 0.0, (o - p) / g)
 
+    def add_sum(self, factors: Mapping[int, float], value: float) -> None:
+        """The equation that the sum of factors q is a value; after all equations of two joints."""
+        left, rest = self._reduced(factors, -value)
+        if not left:
+            if not _same(rest, 0.0):
+                raise Contradiction
+            return
+        pivot = max(left, key=lambda joint: abs(left[joint]))
+        others = {joint: -k / left[pivot] for joint, k in left.items() if joint != pivot}
+        if len(others) < 2:
+            other, factor = next(iter(others.items()), (None, 0.0))
+            self.add(pivot, other, factor, -rest / left[pivot])
+        else:
+            self.sums[pivot] = others, -rest / left[pivot]
+
+    def add_curve(self, joint: int, other: int, factors: Sequence[float]) -> bool:
+        """The equation q = factors[0] + factors[1] q_other + ..., if the joint follows none; after all other equations.
+
+        False where it does, or leads what it would follow.
+        """
+        leading = {k for others, _ in self._solved_sums().values() for k in others}
+        if joint in self.lines or joint in self.sums or joint in self.curves or joint in leading:
+            return False
+        at: int | None = other
+        while at is not None:
+            at = self._end(at)[0]
+            if at == joint or at in self.sums:
+                return False
+            at = self.curves[at][0] if at in self.curves else None
+        self.curves[joint] = other, tuple(factors)
+        return True
+
     def solved(self) -> dict[int, Follows]:
-        """As `by_joint`; a joint that follows one which stands still stands still."""
-        ends = {joint: self._end(joint) for joint in self.by_joint}
-        return {j: follows if ends[j][0] is not None else ends[j] for j, follows in self.by_joint.items()}
+        """How every joint follows; one that follows a joint which stands still stands still."""
+        sums = self._solved_sums()
+        found = {joint: Follows(tuple(others.items()), value) for joint, (others, value) in sums.items()}
+        for joint, (other, (offset, factor, *curve)) in self.curves.items():
+            end, f, o = self._end(other)
+            if end is None:
+                at = sum(k * o**power for power, k in enumerate((offset, factor, *curve)))
+                found[joint] = Follows((), at)
+            else:
+                found[joint] = Follows(((other, factor),), offset, tuple(curve))
+        for joint, (leader, factor, offset) in self.by_joint.items():
+            end, f, o = self._end(joint)
+            if end is None or leader is None:
+                found[joint] = Follows((), o)
+            elif end in sums and not sums[end][0]:
+                found[joint] = Follows((), f * sums[end][1] + o)
+            elif end in self.curves and not found[end].terms:
+                found[joint] = Follows((), f * found[end].offset + o)
+            else:
+                found[joint] = Follows(((leader, factor),), offset)
+        return found
+
+    def _solved_sums(self) -> dict[int, tuple[dict[int, float], float]]:
+        """The joints that follow several, by those that follow none."""
+        return {joint: self._reduced(others, value) for joint, (others, value) in self.sums.items()}
+
+    def _reduced(self, factors: Mapping[int, float], value: float) -> tuple[dict[int, float], float]:
+        """A sum plus a value, by joints that follow none."""
+        left: dict[int, float] = {}
+        largest, waiting = 0.0, list(factors.items())
+        while waiting:
+            joint, k = waiting.pop()
+            end, f, o = self._end(joint)
+            value += k * o
+            if end is not None and end in self.sums:
+                others, rest = self.sums[end]
+                value += k * f * rest
+                waiting += [(other, k * f * factor) for other, factor in others.items()]
+            elif end is not None:
+                left[end] = left.get(end, 0.0) + k * f
+                largest = max(largest, abs(k * f))
+        return {joint: k for joint, k in sorted(left.items()) if abs(k) > SAME * largest}, value
 
     def _ring(self, joint: int | None, one: tuple[float, float], two: tuple[float, float]) -> None:
         """f q + o = g q + p, which repeats what is known, or holds the joint at one position."""
         (f, o), (g, p) = one, two
         if joint is not None and not _same(f, g):
+            if abs(f - g) <= ROUNDED * max(abs(f), abs(g)):
+                raise Contradiction
             self._follow(joint, None, 0.0, (p - o) / (f - g))
         elif not _same(o, p):
             raise Contradiction
@@ -59,7 +154,7 @@ class Elimination:
     def _follow(self, joint: int, other: int | None, factor: float, offset: float) -> None:
         self.by_joint[joint] = self.lines[joint] = other, factor, offset
 
-    def _end(self, joint: int) -> Follows:
+    def _end(self, joint: int) -> Line:
         """The joint at the end of the line, which follows none, and how this one follows it."""
         way: list[int] = []
         at: int | None = joint

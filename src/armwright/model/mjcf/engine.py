@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -41,3 +41,9 @@ def refusals(mujoco: Any) -> tuple[type[Exception], ...]:
 def sentence(error: Exception) -> str:
     """What MuJoCo says of an error, in one line."""
     return "; ".join(str(error).split("\n")).strip("; ")
+
+
+def parsed(mujoco: Any, text: str, models: Mapping[str, bytes], meshes: Mapping[str, bytes]) -> Any:
+    """The specification in a text; `models` are the files of what it attaches, `meshes` those of its meshes."""
+    more = {"include": dict(models)} if models else {}
+    return mujoco.MjSpec.from_string(text, assets=dict(meshes), **more)

@@ -4,51 +4,125 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
+from numpy.polynomial import Polynomial
 
-from armwright.model.mjcf.elimination import Contradiction, Elimination
+from armwright.model.mjcf.elimination import Contradiction, Elimination, Follows
 from armwright.model.mjcf.pose import moved, transform
+from armwright.model.mjcf.tendons import lengths
 from armwright.model.tree import TreeLoop
 
 
 @dataclass(frozen=True)
 class Couplings:
-    """The joints that follow another, by their number: q = factor q_other + offset, or q = offset without another.
+    """The joints that follow others, by their number; `left_out` names the couplings that are not taken over."""
 
-    `left_out` names the couplings that are not taken over.
-    """
-
-    by_joint: dict[int, tuple[int | None, float, float]]
+    by_joint: dict[int, Follows]
     left_out: tuple[str, ...]
 
 
+class Side(NamedTuple):
+    """One side of an equation: a sum of positions of joints times factors, less what it is at the reference."""
+
+    factors: dict[int, float]
+    reference: float
+
+
+class Equation(NamedTuple):
+    """The first side is a polynomial of the second, or its constant where there is none."""
+
+    sides: tuple[Side, Side | None]
+    polynomial: tuple[float, ...]
+
+    @property
+    def curved(self) -> bool:
+        return self.sides[1] is not None and any(self.polynomial[2:])
+
+    @property
+    def straight(self) -> tuple[dict[int, float], float]:
+        """Factors of joints whose sum is a value."""
+        one, two = self.sides
+        factor = self.polynomial[1] if two is not None else 0.0
+        factors, value = dict(one.factors), one.reference + self.polynomial[0]
+        for joint, k in two.factors.items() if two is not None else ():
+            factors[joint] = factors.get(joint, 0.0) - factor * k
+        return factors, value - (factor * two.reference if two is not None else 0.0)
+
+    @property
+    def joints(self) -> list[int]:
+        return [joint for side in self.sides if side is not None for joint in side.factors]
+
+
 def couplings(mujoco: Any, model: Any, joint_names: Sequence[str]) -> Couplings:
-    """The couplings of joints of a compiled model.
+    """The couplings of joints of a compiled model, by joints or by fixed tendons.
 
     MuJoCo counts from the reference: q - ref = c0 + c1 (q_other - ref_other) + ...
     """
     found = Elimination()
-    left_out: list[str] = []
-    for i in range(model.neq):
-        if model.eq_type[i] != mujoco.mjtEq.mjEQ_JOINT or not model.eq_active0[i]:
-            continue
-        j, other, c = int(model.eq_obj1id[i]), int(model.eq_obj2id[i]), model.eq_data[i]
-        if other >= 0 and np.any(c[2:5]):
-            left_out.append(f"the curved coupling of {joint_names[j]} to {joint_names[other]}")
-            continue
-        ref = float(model.qpos0[model.jnt_qposadr[j]])
-        factor = float(c[1]) if other >= 0 else 0.0
-        start = float(model.qpos0[model.jnt_qposadr[other]]) if other >= 0 else 0.0
+    every = list(_equations(mujoco, model))
+    straight = [equation for equation in every if not equation.curved]
+    for equation in sorted(straight, key=lambda equation: len(equation.joints) > PAIR):
+        factors, value = equation.straight
+        joints = list(equation.joints)
         try:
-            found.add(j, other if other >= 0 else None, factor, ref + float(c[0]) - factor * start)
+            if len(joints) <= PAIR and joints and factors[joints[0]]:
+                first, *others = joints
+                other, k = (others[0], -factors[others[0]] / factors[first]) if others else (None, 0.0)
+                found.add(first, other, k, value / factors[first])
+            else:
+                found.add_sum(factors, value)
         except Contradiction:
-            about = joint_names[j] + (f" and {joint_names[other]}" if other >= 0 else "")
+            about = " and ".join(joint_names[joint] for joint in joints)
             raise Contradiction(
-                f"the <equality> of joint {about} contradicts those before it; expected equations that hold at once"
+                f"the <equality> of joint {about} contradicts those before it, or repeats them but for "
+                "rounding; expected equations that hold at once"
             ) from None
+    left_out = [_named(equation, joint_names) for equation in every if equation.curved and not _bend(found, equation)]
     return Couplings(found.solved(), tuple(left_out))
+
+
+PAIR = 2
+"""Joints of the equations that are solved first."""
+
+
+def _equations(mujoco: Any, model: Any) -> Iterator[Equation]:
+    for i in range(model.neq):
+        one, two, c = int(model.eq_obj1id[i]), int(model.eq_obj2id[i]), model.eq_data[i]
+        if not model.eq_active0[i]:
+            continue
+        if model.eq_type[i] == mujoco.mjtEq.mjEQ_JOINT:
+            sides = _joint(model, one), _joint(model, two) if two >= 0 else None
+        elif model.eq_type[i] == mujoco.mjtEq.mjEQ_TENDON:
+            sides = _tendon(mujoco, model, one), _tendon(mujoco, model, two) if two >= 0 else None
+        else:
+            continue
+        yield Equation(sides, tuple(map(float, c[:5])))
+
+
+def _joint(model: Any, j: int) -> Side:
+    return Side({j: 1.0}, float(model.qpos0[model.jnt_qposadr[j]]))
+
+
+def _tendon(mujoco: Any, model: Any, tendon: int) -> Side:
+    return Side(lengths(mujoco, model, tendon), float(model.tendon_length0[tendon]))
+
+
+def _bend(found: Elimination, equation: Equation) -> bool:
+    """Add a curve of one joint over another, if it is one and the joint follows no other yet."""
+    one, two = equation.sides
+    if two is None or len(one.factors) != 1 or len(two.factors) != 1:
+        return False
+    ((joint, k),), ((other, factor),) = one.factors.items(), two.factors.items()
+    if not k or joint == other:
+        return False
+    at = Polynomial(equation.polynomial)(Polynomial([-two.reference, factor])) + one.reference
+    return found.add_curve(joint, other, [*(at / k).coef.tolist(), 0.0])
+
+
+def _named(equation: Equation, joint_names: Sequence[str]) -> str:
+    first, *others = (joint_names[joint] for joint in equation.joints)
+    return f"the curved coupling of {first} to {', '.join(others)}"
 
 
 def loops(mujoco: Any, model: Any, body_names: Sequence[str]) -> Iterator[TreeLoop]:

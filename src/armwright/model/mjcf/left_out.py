@@ -10,28 +10,31 @@ from typing import Any
 import numpy as np
 
 from armwright.errors import ModelWarning
-from armwright.model.mjcf.links import KINDS, Links
+from armwright.model.mjcf.links import KINDS, Links, curve_of
 from armwright.model.tree import SEVERAL
 
-FREEDOMS = {0: 6, 1: 3, 2: 1, 3: 1}
-RUBBING = {"damping": "dof_damping", "frictionloss": "dof_frictionloss", "armature": "dof_armature"}
-"""What a ball or free joint has in MuJoCo and not here."""
+MOST_LISTED = 8
+"""Of what is not taken over, in one warning."""
 
 
 def acting(model: Any, links: Links) -> list[str]:
     """What acts on the joints and bodies of a compiled model and will not here."""
     m, told = model, [*links.couplings.left_out]
-    bent = getattr(m, "dof_dampingpoly", np.zeros((m.nv, 1)))
+    bent, yields = getattr(m, "dof_dampingpoly", np.zeros((m.nv, 1))), getattr(m, "jnt_springyield", np.zeros(m.njnt))
     for j, name in enumerate(links.joint_names):
-        if m.jnt_stiffness[j]:
-            told.append(f"the spring of joint {name}")
-        dofs = slice(m.jnt_dofadr[j], m.jnt_dofadr[j] + FREEDOMS[int(m.jnt_type[j])])
-        if KINDS[int(m.jnt_type[j])] in SEVERAL:
-            told += [f"the {what} of joint {name}" for what, of in RUBBING.items() if np.any(getattr(m, of)[dofs])]
+        if KINDS[int(m.jnt_type[j])] in SEVERAL and curve_of(m, j):
+            told.append(f"the spring of joint {name} beyond the linear")
+        drive = links.drives.get(name)
+        if KINDS[int(m.jnt_type[j])] in SEVERAL and drive and (drive.armature or drive.viscous):
+            told.append(f"the armature and damping of the actuators of joint {name}")
+        if yields[j]:
+            told.append(f"that the spring of joint {name} yields")
         if np.any(bent[m.jnt_dofadr[j]]):
             told.append(f"the damping of joint {name} beyond the linear")
     told += [
-        f"the gravity compensation of body {name}" for name, g in zip(links.names, m.body_gravcomp, strict=True) if g
+        f"the gravity compensation of body {name}, which some of its joints leave to their drives"
+        for name, g, ways in zip(links.names, m.body_gravcomp, links.by_drives, strict=True)
+        if g and len(ways) > 1
     ]
     return told
 
@@ -39,5 +42,7 @@ def acting(model: Any, links: Links) -> list[str]:
 def tell(path: Path, left_out: Iterable[str]) -> None:
     """A warning that lists what is not taken over."""
     if told := list(left_out):
-        listed = "; ".join(told[:8]) + (f"; and {len(told) - 8} more" if len(told) > 8 else "")
+        listed = "; ".join(told[:MOST_LISTED]) + (
+            f"; and {len(told) - MOST_LISTED} more" if len(told) > MOST_LISTED else ""
+        )
         warnings.warn(f"{path}: not taken over: {listed}", ModelWarning, stacklevel=3)

@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 
 from armwright.algebra import Array
+from armwright.manifold import way_between
 from armwright.model.description import NO_TENSOR, LinkModel, Tensor, six, tensor, triple
+from armwright.model.mimic import Mimic
 from armwright.model.mjcf.actuators import Drive
 from armwright.model.mjcf.equations import couplings
 from armwright.model.mjcf.pose import moved, rotation, transform
@@ -43,6 +45,8 @@ class Links:
         self.taken = {name for name in named if name}
         self.joint_names = [name or self._name_of(j) for j, name in enumerate(named)]
         self.couplings = couplings(self.mujoco, self.model, self.joint_names)
+        self.by_drives = carried_by_drives(self.model)
+        self.compensated = [True not in ways for ways in self.by_drives]
 
     def bodies(self) -> None:
         """Every body becomes a link: `names` says which, `shifts` where its frame is in the body's."""
@@ -96,14 +100,23 @@ class Links:
     def _link(self, i: int, name: str, shift: Array) -> LinkModel:
         m = self.model
         R = rotation(m.body_iquat[i])
-        return LinkModel(name, float(m.body_mass[i]), triple(m.body_ipos[i] - shift), _tensor(R, m.body_inertia[i]))
+        com = triple(m.body_ipos[i] - shift)
+        carried = float(m.body_mass[i] * m.body_gravcomp[i]) if self.compensated[i] else 0.0
+        there = com if carried else (0.0, 0.0, 0.0)
+        tensor_of = _tensor(R, m.body_inertia[i])
+        return LinkModel(name, float(m.body_mass[i]), com, tensor_of, compensated_mass=carried, compensated_com=there)
 
     def _joint(self, j: int, parent: str, child: str, placement: Array) -> TreeJoint:
         m, name, kind = self.model, self.joint_names[j], KINDS[int(self.model.jnt_type[j])]
-        if kind in SEVERAL:
-            return TreeJoint(name, kind, parent, child, placement, np.array([0.0, 0.0, 1.0]))
         dof, axis = int(m.jnt_dofadr[j]), np.array(m.jnt_axis[j])
         drive = self.drives.get(name, Drive())
+        if kind in SEVERAL:
+            return TreeJoint(
+                name, kind, parent, child, placement, np.array([0.0, 0.0, 1.0]),
+                viscous=float(m.dof_damping[dof]), coulomb=float(m.dof_frictionloss[dof]),
+                armature=float(m.dof_armature[dof]), spring_stiffness=float(m.jnt_stiffness[j]),
+                spring_rest=_rest(m.qpos_spring[m.jnt_qposadr[j] :], kind),
+            )  # fmt: skip
         found = TreeJoint(
             name, kind, parent, child, placement, axis,
             limits=_pair(m.jnt_range[j]) if m.jnt_limited[j] else None,
@@ -111,14 +124,19 @@ class Links:
             viscous=float(m.dof_damping[dof]) + drive.viscous,
             coulomb=float(m.dof_frictionloss[dof]),
             armature=float(m.dof_armature[dof]) + drive.armature,
+            spring_stiffness=float(m.jnt_stiffness[j]),
+            spring_rest=(float(m.qpos_spring[m.jnt_qposadr[j]]),),
+            spring_curve=curve_of(m, j),
         )  # fmt: skip
         found = replace(found, placement=found.at(-float(m.qpos0[m.jnt_qposadr[j]])))
         if j not in self.couplings.by_joint:
             return found
-        other, factor, offset = self.couplings.by_joint[j]
-        if other is None:
-            return TreeJoint(name, "fixed", parent, child, found.at(offset), axis)
-        return replace(found, mimic=(self.joint_names[other], factor, offset))
+        follows = self.couplings.by_joint[j]
+        if not follows.terms:
+            return TreeJoint(name, "fixed", parent, child, found.at(follows.offset), axis)
+        (other, factor), *others = ((self.joint_names[k], factor) for k, factor in follows.terms)
+        mimic = Mimic(other, factor, follows.offset, others=tuple(others), curve=follows.curve)
+        return replace(found, mimic=mimic)
 
     def _weld(self, parent: str, child: str, placement: Array) -> None:
         name = self._fresh(f"{child}_weld", self.taken)
@@ -144,6 +162,33 @@ class Links:
 def _tensor(R: Array, principal: Array) -> Tensor:
     turned = R @ np.diag(principal) @ R.T
     return tensor(six((turned + turned.T) / 2))
+
+
+def carried_by_drives(model: Any) -> list[set[bool]]:
+    """For each body whether the joints on its way leave its compensation to their drives: all, none or some of them.
+
+    What a drive compensates is a torque of its own, and no part of the robot.
+    """
+    found: list[set[bool]] = []
+    for i in range(model.nbody):
+        above = found[model.body_parentid[i]] if i else set()
+        first, count = int(model.body_jntadr[i]), int(model.body_jntnum[i])
+        found.append({*above, *(bool(model.jnt_actgravcomp[j]) for j in range(first, first + count))})
+    return found
+
+
+def curve_of(model: Any, j: int) -> tuple[float, ...]:
+    """The factors of the higher powers of a joint's spring, in MuJoCo from version 4."""
+    curve = getattr(model, "jnt_stiffnesspoly", np.zeros((model.njnt, 1)))[j]
+    return tuple(map(float, curve)) if np.any(curve) else ()
+
+
+def _rest(entries: Array, kind: str) -> tuple[float, ...]:
+    """Where the spring of a ball or free joint is at rest: a position, and a rotation vector."""
+    start = 0 if kind == "ball" else 3
+    w, x, y, z = (entries[start : start + 4] / np.linalg.norm(entries[start : start + 4])).tolist()
+    turn = way_between((0.0, 0.0, 0.0, 1.0), (x, y, z, w)) if x or y or z else [0.0] * 3
+    return (*entries[:start].tolist(), *map(float, turn))
 
 
 def _pair(values: Array) -> tuple[float, float]:

@@ -10,11 +10,13 @@ from armwright.model import xml
 from armwright.model.description import triple
 from armwright.model.meshes import Places
 from armwright.model.mjcf.actuators import drives_of
+from armwright.model.mjcf.documents import document
 from armwright.model.mjcf.elimination import Contradiction
-from armwright.model.mjcf.engine import engine, quiet, refusals, sentence
+from armwright.model.mjcf.engine import engine, parsed, quiet, refusals, sentence
 from armwright.model.mjcf.equations import loops
 from armwright.model.mjcf.left_out import acting, tell
 from armwright.model.mjcf.links import Links
+from armwright.model.mjcf.options import air, switch_off
 from armwright.model.mjcf.strip import strip
 from armwright.model.mjcf.visuals import visuals as visuals_of
 from armwright.model.tree import Tree, checked
@@ -30,17 +32,20 @@ def tree_of(root: xml.Element, packages: Mapping[str, str | Path] | None = None,
 
     `packages` says where meshes may be besides the model's folder, see `model.meshes`.
     """
-    path = Path(root.file)
-    stripped = strip(root, path.parent)
+    path, places = Path(root.file), Places.around(root.file, packages)
+    whole = document(root, places)
+    stripped = strip(whole, places)
     mujoco = engine(path)
     with quiet(mujoco):
         try:
-            spec = mujoco.MjSpec.from_string(stripped.text, assets=stripped.meshes)
+            spec = parsed(mujoco, stripped.text, stripped.models, stripped.meshes)
             drives = drives_of(mujoco, spec)
             model = spec.compile()
         except refusals(mujoco) as error:
-            raise ModelError(f"{path}: MuJoCo refuses it: {sentence(error)}") from None
-        shown = visuals_of(mujoco, root, Places.around(path, packages), model) if visuals else None
+            told = stripped.lines.named(sentence(error), root.file)
+            raise ModelError(f"{path}: MuJoCo refuses it: {told}") from None
+        shown = visuals_of(mujoco, whole, places, model) if visuals else None
+    switch_off(mujoco, model)
     name = spec.modelname if spec.modelname not in ("", "MuJoCo Model") else path.stem
     try:
         links = Links(mujoco, model, drives)
@@ -50,10 +55,8 @@ def tree_of(root: xml.Element, packages: Mapping[str, str | Path] | None = None,
     links.sites()
     if shown is not None:
         links.show(shown.by_body)
-    tell(path, [*stripped.left_out, *acting(model, links), *(shown.left_out if shown else [])])
-    disabled = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
-    gravity = (0.0, 0.0, 0.0) if disabled else triple(model.opt.gravity)
-    held = tuple(loops(mujoco, model, links.names))
+    tell(path, [*stripped.left_out, *acting(model, links), *air(model), *(shown.left_out if shown else [])])
+    gravity, held = triple(model.opt.gravity), tuple(loops(mujoco, model, links.names))
     return checked(
         Tree(name, links.links, links.joints, "world", gravity, str(path), origins=links.origins, loops=held)
     )

@@ -8,74 +8,126 @@ here; with an <inertial> in every body none is.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath, PureWindowsPath
-from xml.sax.saxutils import quoteattr
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
 
 from armwright.files import contents
+from armwright.model.meshes import MissingMeshError, Outside, Places
+from armwright.model.mjcf import tendons
+from armwright.model.mjcf.documents import Document, attached
+from armwright.model.mjcf.lines import Lines
 from armwright.model.xml import Element
 
 LARGEST_MESHES = 256 << 20
 MOST_COPIES = 1000
 """Of a <replicate>, those it is itself in included."""
 
+MOST_MADE = 100_000
+"""Elements that <replicate> and <attach> make of others."""
+
 REFUSED = {
-    "include": "the file it names is not followed; load that one, or put its text here",
-    "attach": "models within models are not followed",
-    "model": "models within models are not followed",
     "composite": "a rope or cloth is not a serial robot",
     "flexcomp": "a soft body is not a serial robot",
+    "flex": "a soft body is not a serial robot",
 }
-SECTIONS = ("compiler", "option", "default", "asset", "worldbody", "equality", "actuator")
+SECTIONS = ("compiler", "option", "default", "asset", "worldbody", "tendon", "equality", "actuator")
 """Of the document; the others say what is seen, sensed and touched."""
-EQUATIONS = ("joint", "connect", "weld")
+EQUATIONS = ("joint", "tendon", "connect", "weld")
 """That are taken over."""
 UNSEEN = ("camera", "light", "plugin", "texture", "material", "skin", "hfield")
-UNUSED = ("material", "meshdir", "texturedir", "assetdir", "strippath", "fusestatic", "discardvisual")
-"""Attributes of what is left out, and two that would leave out bodies."""
+UNUSED = {
+    **dict.fromkeys(("meshdir", "texturedir", "assetdir", "strippath"), ("compiler",)),
+    **dict.fromkeys(("fusestatic", "discardvisual"), ("compiler",)),
+    **dict.fromkeys(("apirate", "collision", "mpr_iterations", "mpr_tolerance"), ("option",)),
+    "material": ("geom", "site", "tendon", "fixed"),
+    "content_type": ("mesh", "model"),
+}
+"""Attributes by their elements: of what is left out, of MuJoCo before 3, and those that leave out bodies."""
+PASSIVE = ("armature", "damping")
+"""What an actuator adds to what it moves, commanded or not."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Stripped:
-    """The text for MuJoCo, the meshes it names, and what was left out although it has an influence."""
+    """The text for MuJoCo, the files that it names, and what was left out although it has an influence."""
 
-    text: str
-    meshes: dict[str, bytes]
-    left_out: list[str]
+    text: str = ""
+    models: dict[str, bytes] = field(default_factory=dict)
+    meshes: dict[str, bytes] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
+    lines: Lines = field(default_factory=Lines)
 
 
-def strip(root: Element, folder: Path) -> Stripped:
-    """Check a document and keep what the dynamics need."""
-    if root.tag != "mujoco":
-        root.fail(f"<{root.tag}> is not an MJCF model; expected <mujoco> as the outermost element")
-    _check(root)
-    keep_inertials = compiler(root, "inertiafromgeom", "auto") != "true"
-    sections = [_kept(section, keep_inertials) for section in root.children if section.tag in SECTIONS]
+def strip(whole: Document, places: Places) -> Stripped:
+    """Check a document with all that it attaches, and keep what the dynamics need."""
+    _check(whole, {})
+    documents = list(whole.documents())
+    keep_inertials = all(d.setting("inertiafromgeom", "auto") != "true" for d in documents)
+    found = Stripped()
+    names = {id(document): f"model{k}.xml" for k, document in enumerate(documents)}
+    for document in documents:
+        text = found.lines.written(_stripped(document, keep_inertials, names, places, found.meshes))
+        if document is whole:
+            found.text = text
+        else:
+            found.models[names[id(document)]] = text.encode()
+        found.left_out += [*_left_out(document.root), *tendons.left_out(document.root)]
+    return found
+
+
+def _stripped(
+    document: Document, keep_inertials: bool, names: Mapping[int, str], places: Places, meshes: dict[str, bytes]
+) -> Element:
+    coupled = tendons.coupling(document.root)
+    sections = [_kept(section, keep_inertials) for section in coupled.children if section.tag in SECTIONS]
     used = {e.attributes["mesh"] for s in sections for e in s.walk() if e.tag == "geom" and "mesh" in e.attributes}
-    meshes: dict[str, bytes] = {}
+    weighed = any("settotalmass" in e.attributes for e in document.root.all("compiler"))
     for section in sections:
+        if section.tag == "compiler" and weighed:  # it counts no bodies that are fused with the world
+            section.attributes["fusestatic"] = document.setting("fusestatic", "false")
         if section.tag == "asset":
             section.children = [
-                _mesh(mesh, root, folder, meshes) for mesh in section.all("mesh") if mesh_name(mesh) in used
+                _mesh(mesh, document, places, meshes) for mesh in section.all("mesh") if mesh_name(mesh) in used
             ]
-    return Stripped("".join(written(replace(root, children=sections))), meshes, _left_out(root))
+    return replace(document.root, children=[*sections, *attached(document, names)])
 
 
-def _check(root: Element) -> None:
-    stack = [(root, 1)]
+def _check(document: Document, made: dict[int, int]) -> None:
+    """Check all elements, and put the number that MuJoCo makes of them into `made`."""
+    for model in document.models.values():
+        if id(model) not in made:
+            _check(model, made)
+    own, more = 0, 0
+    stack = [(document.root, 1)]
     while stack:
         element, copies = stack.pop()
-        if element.tag in REFUSED:
-            element.fail(f"<{element.tag}> is refused: {REFUSED[element.tag]}")
+        own += 1
+        more += copies - 1
+        _check_element(element)
         if element.tag == "replicate":
             copies *= max(1, int(min(element.number("count", 1.0), MOST_COPIES + 1)))
             if copies > MOST_COPIES:
                 element.fail(f"<replicate> makes more than {MOST_COPIES} copies")
-        for name, value in element.attributes.items():
-            if name != "name" and any(_not_finite(word) for word in value.split()):
-                element.fail(f'{name} = "{value[:60]}" has a number that is not finite')
+        if element.tag == "attach":
+            name = element.text_of("model")
+            if name not in document.models:
+                element.fail(f"<attach>: there is no <model> called {name!r} among the assets")
+            more += copies * made[id(document.models[name])]
+        if more > MOST_MADE:
+            element.fail(f"<{element.tag}>: with it more than {MOST_MADE} elements are made of others")
         stack.extend((child, copies) for child in element.children)
+    made[id(document)] = own + more
+
+
+def _check_element(element: Element) -> None:
+    if element.tag in REFUSED:
+        element.fail(f"<{element.tag}> is refused: {REFUSED[element.tag]}")
+    if element.tag.lower() == "include":
+        element.fail(f"<{element.tag}> is not an element of MJCF; expected <include>")
+    for name, value in element.attributes.items():
+        if name != "name" and any(_not_finite(word) for word in value.split()):
+            element.fail(f'{name} = "{value[:60]}" has a number that is not finite')
 
 
 def _not_finite(word: str) -> bool:
@@ -85,22 +137,19 @@ def _not_finite(word: str) -> bool:
         return False
 
 
-def compiler(root: Element, name: str, default: str) -> str:
-    """A setting of the last <compiler> that has it."""
-    return next((e.attributes[name] for e in reversed(root.all("compiler")) if name in e.attributes), default)
-
-
 def _kept(element: Element, keep_inertials: bool, shapes: bool = True) -> Element:
     """An element without what is only seen, and a body with its <inertial> without its shapes."""
     if element.tag in ("body", "worldbody"):
         weighed = keep_inertials and any(child.tag == "inertial" for child in element.children)
         shapes = not weighed and element.tag == "body"
+    if element.tag == "geom" and element.all("plugin"):
+        element.fail("<plugin> is refused in a <geom> that its body takes its mass from; give the body an <inertial>")
     children = [
         _kept(child, keep_inertials, shapes)
         for child in element.children
         if child.tag not in UNSEEN and (shapes or child.tag != "geom") and not _foreign(element, child)
     ]
-    attributes = {name: value for name, value in element.attributes.items() if name not in UNUSED}
+    attributes = {name: value for name, value in element.attributes.items() if element.tag not in UNUSED.get(name, ())}
     return replace(element, attributes=attributes, children=children)
 
 
@@ -115,64 +164,42 @@ def mesh_name(mesh: Element) -> str:
     return mesh.attributes.get("name") or PurePosixPath(mesh.attributes.get("file", "").replace("\\", "/")).stem
 
 
-def _mesh(mesh: Element, root: Element, folder: Path, meshes: dict[str, bytes]) -> Element:
-    """A mesh that some body takes its mass from, under a name of ours; its file is read here, if it lies below."""
+def _mesh(mesh: Element, document: Document, places: Places, meshes: dict[str, bytes]) -> Element:
+    """A mesh that some body takes its mass from, under a name of ours; its file is read here, if it may be."""
     if "file" not in mesh.attributes:
         return mesh
-    under = compiler(root, "meshdir", compiler(root, "assetdir", ""))
-    file = mesh.attributes["file"]
-    for part in (under, file):
-        if _leads_out(part):
-            mesh.fail(f"mesh {file!r} in {under!r}: expected a path below the model's folder, without '..'")
-    path = folder / under / file
     try:
+        path = places.exact(document.mesh_file(mesh, places, "the mesh"), "the mesh")
         data = contents(path, LARGEST_MESHES - sum(map(len, meshes.values())))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, Outside, MissingMeshError) as error:
         mesh.fail(
-            f"cannot read {path} ({getattr(error, 'strerror', None) or error}), which a body takes its mass from; give "
-            "the body an <inertial> and no mesh is needed"
+            f"cannot read {mesh.attributes['file'][:80]!r} ({getattr(error, 'strerror', None) or error}), which a body "
+            "takes its mass from; give the body an <inertial> and no mesh is needed"
         )
     name = f"mesh{len(meshes)}{path.suffix}"
     meshes[name] = data
     return replace(mesh, attributes={**mesh.attributes, "name": mesh_name(mesh), "file": name})
 
 
-def _leads_out(path: str) -> bool:
-    parts = path.replace("\\", "/").split("/")
-    return ".." in parts or ":" in path or PurePosixPath(path).is_absolute() or PureWindowsPath(path).is_absolute()
-
-
 def _left_out(root: Element) -> list[str]:
     """What would have an influence on the motion but has no place in a chain of rigid bodies."""
     found = []
+    active = {"stiffness", "damping", "frictionloss", "armature", "range"}
+    by_default = any(active & set(e.attributes) for s in root.all("default") for e in s.walk() if e.tag == "tendon")
     for section in root.all("tendon"):
-        active = ("stiffness", "damping", "frictionloss", "armature", "range")
-        found += [f"the tendon of line {e.line}" for e in section.children if set(active) & set(e.attributes)]
+        tendons = [e for e in section.children if by_default or active & set(e.attributes)]
+        found += [f"the tendon of line {e.line}" for e in tendons]
     for section in root.all("equality"):
         others = [e for e in section.children if e.tag not in EQUATIONS and e.attributes.get("active") != "false"]
         found += [f"the equation of a {e.tag} in line {e.line}" for e in others]
-    for option in root.all("option"):
-        found += [f"the {name} of the air" for name in ("density", "viscosity", "wind") if _moving(option, name)]
+    for section in root.all("actuator"):
+        others = [e for e in section.children if _foreign(section, e) and set(PASSIVE) & set(e.attributes)]
+        found += [f"the armature and damping of the actuator of line {e.line}" for e in others]
+    for section in root.all("worldbody"):
+        found += [
+            f"the plugin {e.attributes.get('plugin', e.attributes.get('instance', ''))} of a body in line {e.line}"
+            for body in section.walk()
+            if body.tag in ("body", "worldbody")
+            for e in body.all("plugin")
+        ]
     return found
-
-
-def _moving(option: Element, name: str) -> bool:
-    return any(word.strip("0.+-") for word in option.attributes.get(name, "").split())
-
-
-def written(root: Element) -> Iterator[str]:
-    """XML again, with every element in the line it had, so that MuJoCo's messages name the right one."""
-    line = 1
-    stack: list[Element | str] = [root]
-    while stack:
-        element = stack.pop()
-        if isinstance(element, str):
-            yield element
-            continue
-        yield "\n" * (element.line - line)
-        line = max(line, element.line)
-        yield (
-            f"<{element.tag}" + "".join(f" {name}={quoteattr(text)}" for name, text in element.attributes.items()) + ">"
-        )
-        stack.append(f"</{element.tag}>")
-        stack.extend(reversed(element.children))

@@ -9,8 +9,8 @@ shapes fitted to a mesh are left out.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -18,19 +18,23 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.model.description import Triple, triple
 from armwright.model.meshes import Outside, Places
-from armwright.model.mjcf.engine import refusals, sentence
+from armwright.model.mjcf.documents import Document, attached
+from armwright.model.mjcf.engine import parsed, refusals, sentence
+from armwright.model.mjcf.lines import Lines
 from armwright.model.mjcf.pose import rotation, transform
-from armwright.model.mjcf.strip import compiler, mesh_name, written
+from armwright.model.mjcf.strip import mesh_name
 from armwright.model.visual import HALVES, SOLIDS, Colour, Mesh, Visual, as_pose
 from armwright.model.xml import Element
 
 PLACE = ("pos", "quat", "axisangle", "xyaxes", "zaxis", "euler")
 TOUCH = ("contype", "conaffinity", "group")
 KEPT = {
-    "mujoco": (),
+    "mujoco": ("model",),
     "compiler": ("angle", "eulerseq"),
     "default": ("class",),
     "asset": (),
+    "model": ("name", "file"),
+    "attach": ("model", "body", "frame", "prefix"),
     "material": ("name", "class", "rgba"),
     "mesh": ("name", "class", "scale", "refpos", "refquat"),
     "worldbody": (),
@@ -77,20 +81,18 @@ class _Asset:
     T: Array
 
 
-def visuals(mujoco: Any, root: Element, places: Places, like: Any) -> Shown:
+def visuals(mujoco: Any, whole: Document, places: Places, like: Any) -> Shown:
     """What is seen of each body of the model `like`; an error if a mesh is outside of the model's folder."""
-    files = {
-        mesh_name(mesh): _file(mesh, root, places)
-        for section in root.all("asset")
-        for mesh in section.all("mesh")
-        if "file" in mesh.attributes
-    }
+    files, lines = _files(whole, places, {}), Lines()
+    names = {id(document): f"model{k}.xml" for k, document in enumerate(whole.documents())}
+    texts = {names[id(document)]: lines.written(_seen(document, names)) for document in whole.documents()}
     try:
-        spec = mujoco.MjSpec.from_string("".join(written(_kept(root))))
+        text = texts.pop(names[id(whole)])
+        spec = parsed(mujoco, text, {name: text.encode() for name, text in texts.items()}, {})
         geoms, assets = _without_meshes(mujoco, spec, files)
         model = spec.compile()
     except refusals(mujoco) as error:
-        return Shown({}, [f"the shapes, which MuJoCo refuses ({sentence(error)})"])
+        return Shown({}, [f"the shapes, which MuJoCo refuses ({lines.named(sentence(error), whole.root.file)})"])
     if not np.array_equal(model.body_parentid, like.body_parentid):
         return Shown({}, ["the shapes, whose bodies are not those of the masses"])
     found: dict[int, list[tuple[bool, Visual]]] = {}
@@ -106,19 +108,33 @@ def _preferred(pairs: list[tuple[bool, Visual]]) -> list[Visual]:
     return [visual for visual in chosen if visual.rgba is None or visual.rgba[3] > 0]
 
 
-def _file(mesh: Element, root: Element, places: Places) -> str:
-    """The file of a mesh, as MuJoCo looks for it."""
-    file, under = mesh.attributes["file"], compiler(root, "meshdir", compiler(root, "assetdir", ""))
-    if compiler(root, "strippath", "false") == "true":
-        file = PurePosixPath(file.replace("\\", "/")).name
-    try:
-        return places.kept(f"{under}/{file}" if under and not _stands_alone(file) else file)
-    except Outside as error:
-        mesh.fail(str(error))
+def _files(document: Document, places: Places, known: dict[int, dict[str, str]]) -> dict[str, str]:
+    """The files of all meshes, by the names that they have once models are attached; `known` are those of models."""
+    files: dict[str, str] = {}
+    for section in document.root.all("asset"):
+        for mesh in section.all("mesh"):
+            if "file" in mesh.attributes:
+                try:
+                    files[mesh_name(mesh)] = document.mesh_file(mesh, places)
+                except Outside as error:
+                    mesh.fail(str(error))
+    for model in document.models.values():
+        if id(model) not in known:
+            known[id(model)] = _files(model, places, known)
+    for element in document.root.walk():
+        if element.tag == "attach":
+            prefix, model = element.attributes.get("prefix", ""), document.models[element.attributes["model"]]
+            files |= {prefix + name: file for name, file in known[id(model)].items()}
+    return files
 
 
-def _stands_alone(file: str) -> bool:
-    return file.startswith("/") or ":" in file
+def _seen(document: Document, names: Mapping[int, str]) -> Element:
+    """What KEPT has of a document; the files of the models that it attaches have these names."""
+    root = _kept(document.root)
+    for section in root.all("asset"):
+        section.children = [child for child in section.children if child.tag != "model"]
+    models = attached(document, names)
+    return replace(root, children=[*root.children, *models])
 
 
 def _kept(element: Element, inside: str = "") -> Element:

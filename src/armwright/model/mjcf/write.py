@@ -39,10 +39,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from armwright.algebra import Array
+from armwright.algebra import Array, Vector
 from armwright.errors import ModelError, ModelWarning
+from armwright.manifold import quaternion_of
 from armwright.mechanism import FREEDOMS
-from armwright.model.description import Description, JointModel, LinkModel, Tensor, Triple
+from armwright.model.description import NO_TENSOR, Description, JointModel, LinkModel, Tensor, Triple
+from armwright.model.mjcf.pose import rotation
 from armwright.model.urdf import at_zero, distinct, unused, written
 from armwright.model.visual import HALVES, Mesh, Solid, Visual, lengths
 
@@ -72,6 +74,7 @@ def text(robot: Description) -> str:
     for i, link in enumerate(robot.links):
         body = _body(bodies[robot.parents[i] + 1], names[i], placed[i].pose)
         _inertial(body, link.mass, link.com, _possible(robot, i))
+        _compensate(body, link, f"{names[i]}_compensated", np.asarray(robot.hand.pose) if i == robot.tip else np.eye(4))
         for joint in placed[i].joints:
             _joint(body, joint)
         _show(body, link.visuals, np.eye(4))
@@ -104,13 +107,17 @@ def _check_depth(robot: Description) -> None:
 
 @dataclass(frozen=True)
 class Moved:
-    """One of MuJoCo's joints, in the frame of its body; `model` is what it is here, where that is a joint by itself."""
+    """One of MuJoCo's joints, in the frame of its body; `model` is what it is here, where that is a joint by itself.
+
+    `drive` is where its friction, rotor and spring are from, if that is another.
+    """
 
     name: str
     type: str
     axis: Array
     at: Array
     model: JointModel | None = None
+    drive: JointModel | None = None
 
 
 @dataclass(frozen=True)
@@ -145,15 +152,44 @@ def _hinged(before: Array, freedoms: Sequence[JointModel]) -> Placed:
 
 def _ball(before: Array, freedoms: Sequence[JointModel], on_base: bool) -> Placed:
     """A body on a planar, ball or free joint."""
-    first, x, origin = freedoms[0], np.eye(3), np.zeros(3)
+    first, last, x, origin = freedoms[0], freedoms[-1], np.eye(3), np.zeros(3)
     name, pose = first.name.rpartition(".")[0] or first.name, before @ at_zero(first)
-    slides = [Moved(joint.name, "slide", x[i], origin) for i, joint in enumerate(freedoms) if joint.prismatic]
-    ball = Moved(name, "ball", x[2], origin)
+    slides = [
+        Moved(joint.name, "slide", x[i], origin, drive=joint) for i, joint in enumerate(freedoms) if joint.prismatic
+    ]
+    ball = Moved(name, "ball", x[2], origin, drive=last)
+    _check_alike(name, freedoms[: len(slides)], "that slide", ("armature",))
     if first.kind == "planar":
-        return Placed(pose, (*slides, Moved(freedoms[-1].name, "hinge", x[2], origin)))
-    if first.kind == "free" and on_base and np.array_equal(pose, np.eye(4)):
-        return Placed(pose, (replace(ball, type="free"),))
+        return Placed(pose, (*slides, Moved(last.name, "hinge", x[2], origin, drive=last)))
+    _check_alike(name, freedoms[len(slides) :], "that turn")
+    if first.kind == "free" and on_base and np.array_equal(pose, np.eye(4)) and _alike(freedoms):
+        rest = np.eye(4)
+        if last.sprung:  # which MuJoCo has where the body is drawn
+            turn = quaternion_of(Vector(*(joint.spring_rest for joint in freedoms[3:])))
+            rest[:3, :3], rest[:3, 3] = rotation(np.roll(turn, 1)), [joint.spring_rest for joint in freedoms[:3]]
+        return Placed(rest, (replace(ball, type="free"),))
+    if last.sprung and any(joint.spring_rest for joint in freedoms[len(slides) :]):
+        raise ModelError(
+            f"the spring of {name!r} is at rest where it is turned, and that of a ball of MuJoCo where it is not; "
+            "write it as TOML (to_toml)"
+        )
     return Placed(pose, (*slides, ball))
+
+
+ACTING = ("viscous", "coulomb", "armature", "spring_stiffness")
+
+
+def _alike(freedoms: Sequence[JointModel], fields: Sequence[str] = ACTING) -> bool:
+    """Whether what acts in some freedoms is the same in all."""
+    return all(getattr(joint, name) == getattr(freedoms[0], name) for joint in freedoms for name in fields)
+
+
+def _check_alike(name: str, freedoms: Sequence[JointModel], which: str, fields: Sequence[str] = ACTING) -> None:
+    if freedoms and not _alike(freedoms, fields):
+        raise ModelError(
+            f"the freedoms of {name!r} {which} have different {', '.join(fields)}, and MuJoCo has one for all; "
+            "write it as TOML (to_toml)"
+        )
 
 
 def _sites(robot: Description, bodies: Sequence[ET.Element], tool: str) -> None:
@@ -180,9 +216,18 @@ def _couple(root: ET.Element, placed: Iterable[Placed]) -> None:
                 f"joint {model.name!r} follows several others, and a joint of MuJoCo follows one; write it as TOML "
                 "(to_toml)"
             )
+        if model.mimic and len(model.mimic.curve) > POWERS:
+            raise ModelError(
+                f"joint {model.name!r} follows by a curve of {len(model.mimic.curve) + 1} powers, and MuJoCo has four; "
+                "write it as TOML (to_toml)"
+            )
         if model.mimic:
-            line = _numbers((model.mimic.offset, model.mimic.factor, 0.0, 0.0, 0.0))
+            line = _numbers([model.mimic.offset, model.mimic.factor, *model.mimic.curve, 0.0, 0.0, 0.0][: POWERS + 2])
             ET.SubElement(equality, "joint", joint1=name, joint2=called[model.mimic.joint], polycoef=line)
+
+
+POWERS = 3
+"""Of MuJoCo's polynomials, beyond the first."""
 
 
 def _close(root: ET.Element, robot: Description, bodies: Sequence[ET.Element]) -> None:
@@ -219,16 +264,29 @@ def _body(parent: ET.Element, name: str, T: Array) -> ET.Element:
 
 
 def _joint(body: ET.Element, joint: Moved) -> None:
-    if joint.type == "free":
+    drive = joint.model or joint.drive
+    if joint.type == "free" and not (drive and _acting(drive)):
         ET.SubElement(body, "freejoint", name=joint.name)
         return
     element = ET.SubElement(body, "joint", name=joint.name, type=joint.type)
-    if joint.type != "ball":
+    if joint.type not in ("ball", "free"):
         element.set("axis", _numbers(joint.axis))
     if joint.at.any():
         element.set("pos", _numbers(joint.at))
     if joint.model is not None:
         _drive(element, joint.model)
+    if drive is not None:
+        element.attrib.update(_acting(drive))
+        if drive.sprung and joint.type not in ("ball", "free"):
+            element.set("springref", repr(float(drive.spring_rest)))
+
+
+def _acting(joint: JointModel) -> dict[str, str]:
+    """Friction, rotor and spring of a joint, as far as it has them."""
+    spring = _numbers((joint.spring_stiffness, *joint.spring_curve)) if joint.sprung else ""
+    own = {"damping": joint.viscous, "frictionloss": joint.coulomb, "armature": joint.armature}
+    found = {key: repr(float(value)) for key, value in own.items() if value}
+    return found | ({"stiffness": spring} if spring else {})
 
 
 def _drive(element: ET.Element, joint: JointModel) -> None:
@@ -238,9 +296,6 @@ def _drive(element: ET.Element, joint: JointModel) -> None:
         element.attrib.update(
             actuatorfrclimited="true", actuatorfrcrange=_numbers((-joint.max_torque, joint.max_torque))
         )
-    for key, value in (("damping", joint.viscous), ("frictionloss", joint.coulomb), ("armature", joint.armature)):
-        if value:
-            element.set(key, repr(float(value)))
 
 
 def _inertial(body: ET.Element, mass: float, com: Triple, inertia: Tensor) -> None:
@@ -252,6 +307,26 @@ def _inertial(body: ET.Element, mass: float, com: Triple, inertia: Tensor) -> No
         body, "inertial", pos=_numbers(com), quat=_numbers(quaternion(axes)), mass=repr(float(mass)),
         diaginertia=_numbers(moments),
     )  # fmt: skip
+
+
+def _compensate(body: ET.Element, link: LinkModel, name: str, frame: Array) -> None:
+    """The weight that is carried: a share of the body's, or, where its centre is another, that of a mote there.
+
+    The body of that mote stands in a `frame` that is there already, so that a chain has no second end.
+    """
+    if not link.compensated_mass:
+        return
+    if link.mass and link.compensated_com == link.com:
+        body.set("gravcomp", repr(float(link.compensated_mass / link.mass)))
+        return
+    x, y, z = frame[:3, :3].T @ (np.asarray(link.compensated_com) - frame[:3, 3])
+    mote = _body(body, name, frame)
+    mote.set("gravcomp", repr(1.0 / MOTE))
+    _inertial(mote, link.compensated_mass * MOTE, (x, y, z), NO_TENSOR)
+
+
+MOTE = 1e-13
+"""Of the mass whose weight is carried: what a body beside the link has, which MuJoCo asks a mass of."""
 
 
 def _show(body: ET.Element, visuals: Sequence[Visual], T: Array) -> None:

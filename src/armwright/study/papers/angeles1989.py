@@ -28,6 +28,7 @@ from armwright.robot import Robot
 from armwright.study.operation_counts import count_on, count_operations, products_and_sums
 from armwright.study.papers.angeles1989_counts import lowest, prismatic_terms
 from armwright.study.papers.finding import (
+    Against,
     Finding,
     Part,
     Study,
@@ -116,9 +117,10 @@ def _table_1() -> Part:
     wrong = sum(row.at(6) != row.six for row in table)
     findings += [
         claim("table 1", "formulas and columns for six joints", "both printed",
-              f"{wrong} of {len(table)} disagree", same(wrong, 0)),
-        compare("section 1", "percent less than the most efficient before (Khalil et al.)", "5", round(least, 1),
-                "from the printed counts; the paper says roughly 5"),
+              f"{wrong} of {len(table)} disagree", same(wrong, 0), against=Against.PRINT),
+        claim("section 1", "less than the most efficient before (Khalil et al.)", "roughly 5 %",
+              f"{least:.1f} % by the printed counts", below(abs(least - 5), 1), words="off by",
+              against=Against.PRINT),
         *lowest(next(row for row in table if row.authors == "Khalil et al.")),
     ]  # fmt: skip
     return findings, [_growth(table)]
@@ -163,10 +165,10 @@ def _recount() -> Part:
     unlisted = "the listed steps give 50n-37 and 46n-37; ten savings at link 2 are taken but not listed (13 exist)"
     slipped = "the listed steps give 44n-36 and, with the shorter last cycle, 44n-54"
     findings = [
-        compare("eq. (56)", "stage 2, products, six joints", 50 * n - 47, int(outward[0]), unlisted, exact=True),
-        compare("eq. (56)", "stage 2, sums, six joints", 46 * n - 47, int(outward[1]), unlisted, exact=True),
-        compare("eq. (57)", "stage 3, products, six joints", 55 * n - 62, int(inward[0]), exact=True),
-        compare("eq. (57)", "stage 3, sums, six joints", 44 * n - 58, int(inward[1]), slipped, exact=True),
+        compare("eq. (56)", "stage 2, products, six joints", 50 * n - 47, int(outward[0]), unlisted, follows=True),
+        compare("eq. (56)", "stage 2, sums, six joints", 46 * n - 47, int(outward[1]), unlisted, follows=True),
+        compare("eq. (57)", "stage 3, products, six joints", 55 * n - 62, int(inward[0]), follows=True),
+        compare("eq. (57)", "stage 3, sums, six joints", 44 * n - 58, int(inward[1]), slipped, follows=True),
     ]
     more, fewer = (count_operations("inverse_dynamics", "kane", joints=k) for k in (n + 1, n))
     coincident = count_coincident(n)
@@ -413,11 +415,11 @@ def _path() -> Part:
     findings = [
         claim("table 3", "hand at the initial angles", "x = 1.33, z = 1.80 m", f"x = {x:.4f}, z = {z:.4f} m",
               [below(abs(x - 1.33), 0.005), below(abs(z - 1.80), 0.005)],
-              "the initial angles of table 3 do not lie on the path", words="m, off by"),
+              "the initial angles of table 3 do not lie on the path", words="m, off by", against=Against.NUMBER),
         claim("table 3", "initial angles, deg", ", ".join(f"{v:g}" for v in TABLE_3_ANGLES), start,
               below(float(np.abs(np.degrees(q[0]) - TABLE_3_ANGLES).max()), 0.05),
               f"hand horizontal at y = 0; 68.5 and 39.6 are, within 0.1, those at y = 1 m ({end}): the table mixes "
-              "two postures", words="deg, off by"),
+              "two postures", words="deg, off by", against=Against.NUMBER),
         claim("figure 6", "normal spline", "zero initial and final velocities and accelerations",
               f"4-5-6-7 polynomial: {rough(still)}", below(still, 1e-9),
               remark="the 3-4-5 polynomial has them too; the source of the spline is not at hand"),

@@ -13,6 +13,7 @@ from armwright.progress import part
 from armwright.report.html import document, escape
 from armwright.report.plot import Plot, figures
 from armwright.study.papers.judgement import (
+    Against,
     Bound,
     Bounds,
     Judgement,
@@ -42,25 +43,28 @@ TONES = {
 }
 """What a verdict looks like on a page."""
 
-COLUMNS = ("where", "what", "published", "obtained", "held to", "verdict")
+COLUMNS = ("where", "what", *(against.value for against in Against), "obtained", "held to", "verdict")
+NARROW = ("where", "what", "against", "expected", "obtained", "held to", "verdict")
+"""The same for a terminal: what stands in the columns of `Against` in one, and which it is in another."""
 
 
 @dataclass(frozen=True)
 class Finding:
     """`where` in the paper, `what` is looked at, both as text, and `why` where they differ or cannot be compared.
 
-    `published` is what the paper prints, a number or what it says, and '-' where it prints nothing: then ours is held
-    to theory or to a stored value, which `judgement` names. `timed` marks what depends on the machine: it is shown,
-    never held against a later run.
+    `expected` is what ours is held to, and `against` says whose it is: the paper's number or claim, what theory says,
+    a value stored from a prototype. Where print is held to other print, `obtained` is that other print, and nothing is
+    measured. `timed` marks what depends on the machine: it is shown, never held against a later run.
     """
 
     where: str
     what: str
-    published: str
+    expected: str
     obtained: str
     judgement: Judgement
     why: str = ""
     timed: bool = False
+    against: Against = Against.NUMBER
 
     def __post_init__(self) -> None:
         if self.verdict in (Verdict.DIFFERS, Verdict.UNCHECKABLE) and not self.why:
@@ -77,8 +81,27 @@ class Finding:
     @property
     def row(self) -> tuple[str, ...]:
         """As `COLUMNS` has it."""
-        return (self.where, self.what, self.published, self.obtained, self.judgement.held_to, self.verdict.value)
+        cells, obtained = dict.fromkeys(Against, NOTHING), self.obtained
+        cells[self.against] = self.expected
+        if self.against is Against.PRINT:
+            cells |= {Against.NUMBER: self.expected, Against.PRINT: self.obtained}
+            obtained = NOTHING
+        return (self.where, self.what, *cells.values(), obtained, self.judgement.held_to, self.verdict.value)
 
+    @property
+    def narrow(self) -> tuple[str, ...]:
+        """As `NARROW` has it."""
+        judged = (self.judgement.held_to, self.verdict.value)
+        return (self.where, self.what, self.against.value, self.expected, self.obtained, *judged)
+
+
+HELD_TO = {
+    Against.NUMBER: "numbers of the paper",
+    Against.CLAIM: "claims of the paper",
+    Against.PRINT: "other print of the same paper",
+    Against.THEORY: "theory",
+    Against.PROTOTYPE: "an independent prototype",
+}
 
 Part: TypeAlias = tuple[list[Finding], list[Plot]]
 """What one table, figure or section comes to."""
@@ -117,25 +140,35 @@ class Study:
 
 
 def index(studies: Iterable[Study]) -> str:
-    """The page that leads to those of all papers: how many findings of each have which verdict."""
+    """Return the page that leads to those of all papers: how many findings of each have which verdict.
+
+    Findings held to a number of the paper, to a claim, to other print, to theory and to a prototype are counted apart.
+    """
     made = list(studies)
-    verdicts = [v for v in Verdict if any(finding.verdict is v for study in made for finding in study.findings)]
+    body = f'<p class="lead">{escape(tally([finding for study in made for finding in study.findings]))}.</p>'
+    body += "".join(_panel(made, against) for against in Against)
+    return document("reproduction", "The papers, published beside obtained", body)
+
+
+def _panel(studies: Sequence[Study], against: Against) -> str:
+    """The verdicts of what is held to one thing."""
+    found = {study: [f for f in study.findings if f.against is against] for study in studies}
+    verdicts = [v for v in Verdict if any(f.verdict is v for findings in found.values() for f in findings)]
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in ("paper", *(v.value for v in verdicts)))
-    rows = "".join(f"<tr>{_linked(study)}{_counted(study, verdicts)}</tr>" for study in made)
-    body = (
-        f'<p class="lead">{escape(tally([finding for study in made for finding in study.findings]))}.</p>'
-        f'<section class="panel"><h2>Findings by verdict</h2><div class="scroll"><table><thead><tr>{head}</tr></thead>'
+    rows = "".join(f"<tr>{_linked(study)}{_counted(f, verdicts)}</tr>" for study, f in found.items())
+    title = f"Held to {HELD_TO[against]}"
+    return (
+        f'<section class="panel"><h2>{escape(title)}</h2><div class="scroll"><table><thead><tr>{head}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div></section>"
     )
-    return document("reproduction", "The papers, published beside obtained", body)
 
 
 def _linked(study: Study) -> str:
     return f'<th scope="row"><a href="{escape(study.paper)}.html">{escape(study.title)}</a></th>'
 
 
-def _counted(study: Study, verdicts: Iterable[Verdict]) -> str:
-    counts = [(v, sum(finding.verdict is v for finding in study.findings)) for v in verdicts]
+def _counted(findings: Sequence[Finding], verdicts: Iterable[Verdict]) -> str:
+    counts = [(v, sum(finding.verdict is v for finding in findings)) for v in verdicts]
     return "".join(f'<td class="{TONES[v.value]}"><span>{n}</span></td>' if n else "<td></td>" for v, n in counts)
 
 
@@ -156,67 +189,75 @@ def together(parts: Iterable[Part]) -> Part:
 
 def compare(
     where: str, what: str, published: str | float, obtained: float, why: str = "", unit: str = "", timed: bool = False,
-    exact: bool = False,
+    follows: bool = False,
 ) -> Finding:  # fmt: skip
     """A number beside a printed one, which counts by its digits if it is given as text; a factor is shown as one.
 
-    `exact` is for what follows from other printed numbers: it is equal, or it is not.
+    Whole numbers are equal, or they differ; and so does what `follows` from other printed numbers.
     """
-    judgement = Printed(str(published), float(obtained), exact)
+    judgement = Printed(str(published), float(obtained), follows or whole(published, obtained))
     digits = 4 if judgement.verdict is not Verdict.DIGITS else 1 + sum(c.isdigit() for c in judgement.printed)
     shown = f"{obtained:.0f}" if float(obtained).is_integer() else f"{obtained:.{digits}g}"
     ours, theirs = (f"{x} {unit}".strip() for x in (shown, judgement.printed))
     if judgement.verdict not in (Verdict.EQUAL, Verdict.DIGITS):
         ours += f" ({judgement.ratio:.4g} times)"
-    return Finding(where, what, theirs, ours, judgement, why, timed)
+    against = Against.PRINT if follows else Against.NUMBER
+    return Finding(where, what, theirs, ours, judgement, why, timed, against)
+
+
+def whole(*numbers: str | float) -> bool:
+    """Return whether all are whole numbers, such as counts: these are equal or not."""
+    return all(isinstance(x, int | np.integer) or (isinstance(x, str) and x.isdecimal()) for x in numbers)
 
 
 def compare_each(
-    where: str, what: str, published: Sequence[float], obtained: Sequence[float], why: str = "", exact: bool = False
+    where: str, what: str, published: Sequence[float], obtained: Sequence[float], why: str = "", follows: bool = False
 ) -> Finding:
     """Several numbers in one row beside printed ones, of which the worst decides."""
-    parts = tuple(Printed(str(a), float(b), exact) for a, b in zip(published, obtained, strict=True))
+    pairs = zip(published, obtained, strict=True)
+    parts = tuple(Printed(str(a), float(b), follows or whole(a, b)) for a, b in pairs)
     theirs, ours = (", ".join(map(str, numbers)) for numbers in (published, obtained))
     judgement = Worst(parts)
     if judgement.verdict is not Verdict.EQUAL:
         ours += f" ({', '.join(f'{part.ratio:.4g}' for part in parts)} times)"
-    return Finding(where, what, theirs, ours, judgement, why)
+    return Finding(where, what, theirs, ours, judgement, why, against=Against.PRINT if follows else Against.NUMBER)
 
 
 def unchecked(where: str, what: str, published: str, why: str, obtained: str = "-", timed: bool = False) -> Finding:
     """Something that cannot be held to the paper, because it leaves out data or numbers."""
-    return Finding(where, what, published, obtained, Uncheckable(), why, timed)
+    return Finding(where, what, published, obtained, Uncheckable(), why, timed, Against.CLAIM)
 
 
 def claim(
     where: str, what: str, published: str, obtained: str, bounds: Bound | Sequence[Bound], why: str = "", *,
-    remark: str = "", timed: bool = False, words: str = "",
+    remark: str = "", timed: bool = False, words: str = "", against: Against = Against.CLAIM,
 ) -> Finding:  # fmt: skip
     """A statement, true if all bounds hold. `why` is said where it does not hold, `remark` either way.
 
-    `words` say what is bounded, where the statement itself does not.
+    `words` say what is bounded, where the statement itself does not, `against` whose statement it is.
     """
     judgement = Bounds((bounds,) if isinstance(bounds, Bound) else tuple(bounds), words)
     if judgement.verdict is not Verdict.DIFFERS:
-        return Finding(where, what, published, obtained, judgement, remark, timed)
-    return Finding(where, what, published, obtained, judgement, why or remark or "it does not hold", timed)
+        return Finding(where, what, published, obtained, judgement, remark, timed, against)
+    return Finding(where, what, published, obtained, judgement, why or remark or "it does not hold", timed, against)
 
 
 def trend(
-    where: str, what: str, published: str, obtained: str, cases: Sequence[Bound], why: str = "", timed: bool = False
-) -> Finding:
+    where: str, what: str, published: str, obtained: str, cases: Sequence[Bound], why: str = "", timed: bool = False,
+    against: Against = Against.CLAIM,
+) -> Finding:  # fmt: skip
     """Something read off a figure: true in every case, in most, or not."""
     judgement = Bounds(tuple(cases), most=True)
     shown = f"{obtained} ({judgement.count} of {len(cases)})" if len(cases) > 1 else obtained
     reason = "" if judgement.verdict is Verdict.HOLDS else why or "as measured here"
-    return Finding(where, what, published, shown, judgement, reason, timed)
+    return Finding(where, what, published, shown, judgement, reason, timed, against)
 
 
 def theory(where: str, what: str, expected: float, obtained: float, allowed: float, why: str = "") -> Finding:
     """A number the paper does not print, beside what theory says it must be."""
     return claim(
-        where, what, NOTHING, f"{obtained:.2f}", below(abs(obtained - expected), allowed), "not as theory has it",
-        remark=why, words=f"{expected:g} by theory, off by",
+        where, what, f"{expected:g}", f"{obtained:.2f}", below(abs(obtained - expected), allowed),
+        "not as theory has it", remark=why, words="off by", against=Against.THEORY,
     )  # fmt: skip
 
 
@@ -224,12 +265,14 @@ def stored(where: str, what: str, text: str, ours: Callable[[Array], Array], all
     """Our values at the times of a table stored from a prototype, none of which may be off by more than `allowed`."""
     table = np.array([line.split() for line in text.strip().splitlines()], dtype=float)
     off = float(np.abs(ours(table[:, 0]) - table[:, 1:]).max())
-    return beside_stored(where, f"{table[:, 1:].size} {what}", f"off by {off:.1e} at most", at_most(off, allowed), why)
+    values = f"{table[:, 1:].size} values"
+    return beside_stored(where, what, values, f"off by {off:.1e} at most", at_most(off, allowed), why)
 
 
-def beside_stored(where: str, what: str, obtained: str, off: Bound, why: str = "") -> Finding:
+def beside_stored(where: str, what: str, expected: str, obtained: str, off: Bound, why: str = "") -> Finding:
     """What is held to values stored from an independent prototype: they hold ours in place, the paper has none."""
-    return claim(where, what, NOTHING, obtained, off, "not the stored values", remark=why, words="prototype, off by")
+    return claim(where, what, expected, obtained, off, "not the stored values", remark=why, words="off by",
+                 against=Against.PROTOTYPE)  # fmt: skip
 
 
 def rough(error: float) -> str:
@@ -238,13 +281,17 @@ def rough(error: float) -> str:
 
 
 def tally(findings: Sequence[Finding]) -> str:
-    """How many of each verdict."""
-    counts = {v: sum(f.verdict is v for f in findings) for v in Verdict}
-    return ", ".join(f"{count} {v.value}" for v, count in counts.items() if count)
+    """How many of each verdict, apart for all that findings are held to."""
+    parts = [(against, [f.verdict for f in findings if f.against is against]) for against in Against]
+    return "; ".join(f"{against.value}: {_tally(verdicts)}" for against, verdicts in parts if verdicts)
+
+
+def _tally(verdicts: Sequence[Verdict]) -> str:
+    return ", ".join(f"{verdicts.count(v)} {v.value}" for v in Verdict if v in verdicts)
 
 
 __all__ = [
-    "COLUMNS", "NOTHING", "Finding", "Part", "Study", "Verdict", "above", "at_least", "at_most", "below",
-    "beside_stored", "claim", "compare", "compare_each", "rough", "same", "stored", "tally", "theory", "together",
-    "trend", "unchecked",
+    "COLUMNS", "NARROW", "NOTHING", "Against", "Finding", "Part", "Study", "Verdict", "above", "at_least", "at_most",
+    "below", "beside_stored", "claim", "compare", "compare_each", "rough", "same", "stored", "tally", "theory",
+    "together", "trend", "unchecked",
 ]  # fmt: skip

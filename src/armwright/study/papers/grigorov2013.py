@@ -9,7 +9,6 @@ independent NumPy prototype obtained for the same stand-in; they hold our number
 
 from __future__ import annotations
 
-import re
 import timeit
 from collections.abc import Callable
 from dataclasses import replace
@@ -27,9 +26,10 @@ from armwright.graph import Graph
 from armwright.model.description import NO_TENSOR, JointModel, LinkModel
 from armwright.report.plot import Curve, Plot, per_joint
 from armwright.robot import Robot
-from armwright.study.operation_counts import count_on, count_operations, formula, products_and_sums
+from armwright.study.operation_counts import count_on, count_operations, degree, formula, products_and_sums
 from armwright.study.papers.finding import (
     NOTHING,
+    Against,
     Finding,
     Part,
     Study,
@@ -395,7 +395,7 @@ def _growth() -> Part:
     dearest = [n for n, ours, others in zip(sizes, totals[CLOSED], most, strict=True) if ours > others]
     findings = [
         claim("section 4", "not very effective from order of growth point of view: torques", "close to O(N^2)",
-              f"{products} products, {sums} sums", same(_degree(products), 2), words="degree"),
+              f"{products} products, {sums} sums", same(degree(products), 2), words="degree"),
         claim("section 4", "torques: exponent of growth from n = 6 to 12", "close to O(N^2)",
               f"{_exponent(totals[CLOSED])}", below(abs(_exponent(totals[CLOSED]) - 2), 0.5), words="2, off by"),
         claim("section 4", "mass matrix: exponent of growth from n = 6 to 12", "close to O(N^2)",
@@ -416,11 +416,6 @@ def _growth() -> Part:
 def operations(problem: str, name: str, n: int) -> int:
     """Products and sums for a general robot."""
     return products_and_sums(count_operations(problem, name, joints=n))
-
-
-def _degree(formula: str) -> int:
-    """The highest power of n in a formula such as 24.5n^2+34.5n-58."""
-    return max(int(power or 1) for power in re.findall(r"n(?:\^(\d))?", formula))
 
 
 def _exponent(totals: list[int]) -> float:
@@ -576,9 +571,9 @@ def _cylinders(arm: Robot, motion: trajectory.Trajectory) -> Part:
     off = difference(forces, arm.gravity_torque(q)[:, DRIVEN] / arms)
     swing, told = _closure_by_strokes(arm, by_stroke)
     findings = [
-        claim("section 3", "forces of cylinders that hold the arm", NOTHING, f"{np.abs(forces).max() / 1e3:.0f} kN at "
-              f"most; as torques over lever arms to {rough(off)}", below(off, 1e-9), "not by virtual work",
-              remark=STAND_IN, words="virtual work, off by"),
+        claim("section 3", "forces of cylinders that hold the arm", "virtual work",
+              f"{np.abs(forces).max() / 1e3:.0f} kN at most; as torques over lever arms to {rough(off)}",
+              below(off, 1e-9), "not by virtual work", remark=STAND_IN, words="off by", against=Against.THEORY),
         claim("eq. (14)", "k and d transferred to the joints", "oscillation", "as with springs in the cylinders, to "
               f"{100 * told:.0f} % of the largest deviation, {np.degrees(swing):.2f} deg", below(told, 0.1),
               "the transfer would not do", remark=STAND_IN, words="difference"),

@@ -21,7 +21,7 @@ class Verdict(Enum):
     """From best to worst; what cannot be checked is no worse than what was never claimed.
 
     EQUAL    the same number, exactly
-    HOLDS    a statement is true, or a number lies within the bounds that the row shows
+    HOLDS    a statement is true, within the bounds that the row shows
     DIGITS   rounds to the number the paper prints
     MOSTLY   a statement is true in more than half of the cases, which the row counts
     TENTH    within a tenth of the printed number; the row shows the factor
@@ -43,6 +43,23 @@ class Verdict(Enum):
         return list(Verdict).index(self)
 
 
+class Against(Enum):
+    """What a finding is held to, each a column of its own.
+
+    NUMBER     a number that the paper prints, against one of ours
+    CLAIM      a statement of the paper, against measurements of ours
+    PRINT      a number or statement of the paper, against other print of it: nothing is measured
+    THEORY     what must be so, whether the paper prints it or not
+    PROTOTYPE  numbers stored from an independent program: they hold ours in place, the paper has none
+    """
+
+    NUMBER = "paper's number"
+    CLAIM = "paper's claim"
+    PRINT = "other print"
+    THEORY = "theory"
+    PROTOTYPE = "prototype"
+
+
 class Judgement(Protocol):
     """`held_to` is the tolerance in words, `measured` what the verdict hangs on."""
 
@@ -62,11 +79,15 @@ class Judgement(Protocol):
 
 @dataclass(frozen=True)
 class Printed:
-    """A number beside a printed one, which counts by its digits; `exact` where one follows from the other."""
+    """A number beside a printed one, which counts by its digits; `exact` for whole numbers and what follows from print.
+
+    Without `digits` it counts by its factor alone, two at the best: rounding errors have a size, and no digits.
+    """
 
     printed: str
     value: float
     exact: bool = False
+    digits: bool = True
 
     @property
     def ratio(self) -> float:
@@ -76,10 +97,12 @@ class Printed:
 
     @property
     def verdict(self) -> Verdict:
-        if self.value == float(self.printed):
+        if self.digits and self.value == float(self.printed):
             return Verdict.EQUAL
         if self.exact:
             return Verdict.DIFFERS
+        if not self.digits:
+            return max(Verdict.TWO, by_factor([self.ratio]), key=lambda verdict: verdict.rank)
         if abs(self.value - float(self.printed)) <= self.half_a_digit * (1 + 1e-9):
             return Verdict.DIGITS
         return by_factor([self.ratio])
@@ -219,15 +242,11 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Formula:
-    """Counts for several n beside a printed polynomial in n: equal for all of them, or within a factor for all.
-
-    `exact` where one follows from the other, and nothing but equal will do.
-    """
+    """Counts for several n beside a printed polynomial in n: whole numbers, equal for all n, or they differ."""
 
     printed: str
     sizes: tuple[int, ...]
     counts: tuple[float, ...]
-    exact: bool = False
 
     @property
     def theirs(self) -> list[Fraction]:
@@ -239,14 +258,11 @@ class Formula:
 
     @property
     def verdict(self) -> Verdict:
-        if list(self.counts) == self.theirs:
-            return Verdict.EQUAL
-        return Verdict.DIFFERS if self.exact else by_factor(self.ratios)
+        return Verdict.EQUAL if list(self.counts) == self.theirs else Verdict.DIFFERS
 
     @property
     def held_to(self) -> str:
-        words = _EXACTLY if self.exact else _FACTORS.get(self.verdict, _EXACTLY)
-        return f"{words}, n = {self.sizes[0]} to {self.sizes[-1]}"
+        return f"{_EXACTLY}, n = {self.sizes[0]} to {self.sizes[-1]}"
 
     @property
     def measured(self) -> tuple[float, ...]:

@@ -1,4 +1,4 @@
-"""Mata et al. (2002), (1) to (5) and section 3: the Gibbs function itself, its gradient and its Hessian."""
+"""Mata et al. (2002), (1) to (5) and section 3: the Gibbs function itself, its gradient and its Hessian, (21) too."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import numpy as np
 import armwright as aw
 from armwright.algebra import Array
 from armwright.check.numbers import difference
+from armwright.formulations import Formulation, find
 from armwright.robot import Robot
-from armwright.study.papers.finding import Finding, below, claim, rough
+from armwright.study.operation_counts import count_operations, degree, formula, products_and_sums
+from armwright.study.papers.finding import Finding, above, below, claim, rough, same
 
 OURS, STATES = "gibbs_appell", 20
 
@@ -19,12 +21,26 @@ def gibbs(arm: Robot) -> list[Finding]:
     tau, D = arm.inverse_dynamics(q, qd, qdd, formulation=OURS), arm.mass_matrix(q, formulation=OURS)
     gradient = difference(aw.compile(arm, "gibbs_gradient")(q, qd, qdd), tau)
     matrix = difference(hessian(arm, q, qd), D)
+    direct = find("mass_matrix", "gibbs_hessian")
+    products, sums = formula(direct)
+    apart = difference(arm.mass_matrix(q, formulation=direct.name), D)
     return [
+        claim("Eq. (21)", "a simple algorithm of order n^3", "O(n^3)",
+              f"{products} products, {sums} sums; the matrix of section 4.2, to {rough(apart)}",
+              [same(degree(products), 3), below(apart, 1e-12)], words="degree, off by"),
+        claim("Eq. (21)", "applied directly takes a high number of operations", "more than section 4.2",
+              f"{total(direct)} for six joints, {total(find('mass_matrix', OURS))} by section 4.2",
+              above(total(direct), total(find("mass_matrix", OURS)))),
         claim("Eq. (5)", "torques are the gradient of the Gibbs function by the joint accelerations", "tau = dG/dqdd",
               f"those of section 4.1, to {rough(gradient)} ({arm.name}, random states)", below(gradient, 1e-12)),
         claim("Section 3", "the mass matrix is the Hessian of the Gibbs function", "D = d2G/dqdd2",
               f"that of section 4.2, to {rough(matrix)}", below(matrix, 1e-10)),
     ]  # fmt: skip
+
+
+def total(method: Formulation) -> int:
+    """Products and sums of a mass matrix, for six general joints."""
+    return products_and_sums(count_operations("mass_matrix", method.name, joints=6))
 
 
 def hessian(arm: Robot, q: Array, qd: Array) -> Array:

@@ -25,6 +25,7 @@ from armwright.study.papers.mohan2007_runs import (
     Track,
     arm,
     forced,
+    gained,
     rate,
     wanted,
 )
@@ -83,5 +84,5 @@ def no_longer(every: float, recursive: Track, other: Track) -> Finding:
     gains = [a - b for a, b in zip(departures(recursive), departures(other), strict=True)]
     what = f"recursive: acceptable for longer, torques as a table every {every:g} s"
     why = "the table decides when the run departs, not the recursion"
-    return claim("Table 3", what, "by 0.3 to 0.6 s", f"by {min(gains):.1f} to {max(gains):.1f} s",
+    return claim("Table 3", what, "by 0.3 to 0.6 s", gained(gains),
                  above(min(gains), DIFFERENT), why, words="s,")  # fmt: skip

@@ -10,7 +10,8 @@ import mujoco
 import numpy as np
 
 from armwright.algebra import Array
-from armwright.formulations.parts.coordinates import POSES, positions, rates
+from armwright.formulations.parts import coordinates
+from armwright.formulations.parts.coordinates import POSES, placed, positions, rates
 from armwright.mechanism import Ball
 from armwright.model import mjcf
 from armwright.robot import Robot
@@ -30,10 +31,12 @@ class MuJoCo:
         """qpos, qvel, qacc, and B with qvel = B qd: torques are B^T of MuJoCo's."""
         arm, mechanism = self.arm, self.arm.mechanism()
         qpos, B, convective = np.array(self.model.qpos0), np.zeros((self.model.nv, arm.n)), np.zeros(self.model.nv)
-        at, moves = positions(mechanism, q.tolist()), np.array([rates(mechanism, e.tolist()) for e in np.eye(arm.n)])
-        for i in mechanism.rubbing:
+        there = placed(mechanism, q.tolist())
+        at, moves = positions(there, q.tolist()), np.array([rates(there, e.tolist()) for e in np.eye(arm.n)])
+        shift = coordinates.convective(there, rates(there, qd.tolist()))
+        for i in mechanism.single:
             joint = self.joints[arm.rows[i].name]
-            qpos[joint.qposadr[0]], B[joint.dofadr[0]] = at[i], moves[:, i]
+            qpos[joint.qposadr[0]], B[joint.dofadr[0]], convective[joint.dofadr[0]] = at[i], moves[:, i], shift[i]
         for ball in arm.balls:
             self._move(ball, q, qd, (qpos, B, convective))
         return qpos, B @ qd, B @ qdd + convective, B

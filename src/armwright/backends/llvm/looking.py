@@ -1,0 +1,255 @@
+"""A closer look at a step in which an event may cross zero several times, so that the first crossing is found.
+
+Within every step events are looked at in four places, on a parabola through its ends. Where the cubic of their values
+and slopes may have several zeros, or is none of theirs (`integrate.events.tangled`), the step is searched piece by
+piece, each a third of one that is too long, by steps of other lengths from where it began.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+from armwright.backends.llvm.stages import Stages
+from armwright.integrate.events import BENT, JUST_INSIDE, JUST_INSIDE_COARSE, MOST_PIECES, NEAR, THIRD
+
+SMALLEST_PIECE = 1 / (3 * MOST_PIECES)
+"""The part of a step that is not divided."""
+
+MOST_LOOKS = 6 * MOST_PIECES
+"""Pieces that are tried in a step: each of the smallest ones, and as many that were too long."""
+
+LOOKS = 4
+"""Of a piece: after a third, after two thirds, just before its end and at it; of a step just after its start too."""
+
+BEGIN, WIDE, LOW, HIGH, ACTIVE, FOUND = range(6)
+"""Of `piece`, in parts of the step: its begin and length, the bracket of a crossing; whether it is to be looked at, and
+whether something was found."""
+
+
+class Looking(Stages):
+    """Stages of a motion within which events are looked at."""
+
+    open: bool
+    by_length: bool
+    directions: tuple[int, ...]
+    first: int
+
+    @property
+    def events(self) -> int:
+        return len(self.directions)
+
+    @property
+    def room_to_look(self) -> dict[str, int]:
+        """The vectors it needs: values at all looks and where these are, slopes at the start, a state, the piece."""
+        looks = {"looks": LOOKS * self.events, "shares": LOOKS, "slopes": self.events}
+        return {**looks, "near": self.m, "piece": 6}
+
+    @property
+    def just(self) -> float:
+        """The part of a step over which slopes are found."""
+        return JUST_INSIDE if self.t.double else JUST_INSIDE_COARSE
+
+    # truths and vectors
+
+    def true(self, relation: str, x: str, y: str) -> str:
+        return self.let(f"fcmp {relation} {self.t.vector} {x}, {y}")
+
+    def both(self, x: str, y: str) -> str:
+        return self.let(f"and {self.t.truths} {x}, {y}")
+
+    def either(self, x: str, y: str) -> str:
+        return self.let(f"or {self.t.truths} {x}, {y}")
+
+    def opposite(self, truths: str) -> str:
+        ones = "<" + ", ".join(["i1 true"] * self.t.width) + ">"
+        return self.let(f"xor {self.t.truths} {truths}, {ones}")
+
+    def any(self, truths: str) -> str:
+        return self.let(f"call i1 @llvm.vector.reduce.or.v{self.t.width}i1({self.t.truths} {truths})")
+
+    def write(self, value: str, place: str) -> None:
+        self.put(f"store {self.t.vector} {value}, ptr {place}, align {self.t.bytes}")
+
+    def evaluate(self, body: str, time: str, source: str, target: str) -> None:
+        """What a program makes of a time and a state."""
+        w = self.t.width
+        self.store("%moment", "0", time)
+        if self.by_length and body == "body":
+            self.store("%moment", "1", self.length)
+        parameters = "ptr %p.here, i64 %stride, " if self.open else ""
+        arguments = f"ptr %moment, i64 {w}, ptr {source}, i64 {w}, {parameters}ptr {target}, i64 {w}, ptr %status"
+        self.put(f"call void @{body}({arguments})")
+
+    def crosses(self, e: int, before: str, after: str) -> str:
+        """Whether an event happens between two of its values."""
+        zero, direction = "zeroinitializer", self.directions[e]
+        up = self.both(self.true("olt", before, zero), self.true("oge", after, zero))
+        down = self.both(self.true("ogt", before, zero), self.true("ole", after, zero))
+        return {1: up, -1: down}[direction] if direction else self.either(up, down)
+
+    def again(self, time: str, length: str, target: str) -> str:
+        """The step with another length, and the values of all events there; returns the time."""
+        self.stages(time, length, self.first)
+        self.project()
+        end = self.of("fadd", time, length)
+        self.evaluate("watch", end, "%trial", target)
+        return end
+
+    # looks within a step
+
+    def look_within(self, time: str, length: str) -> str:
+        """Look at events along the parabola of a step; returns where one may cross zero several times."""
+        t = self.t
+        for k, share in enumerate((1 / 3, 2 / 3, 1 - self.just, self.just)):
+            self.store("%shares", k, t.splat(share))
+
+        def look(k: str) -> None:
+            share = self.load("%shares", k)
+
+            def entry(e: str) -> None:
+                begun = self.of("fmul", length, self.load("%k", e))
+                grown = self.of("fsub", self.load("%trial", e), self.load("%now", e))
+                bend = self.call("fmuladd", share, self.of("fsub", grown, begun), begun)
+                self.store("%near", e, self.call("fmuladd", share, bend, self.load("%now", e)))
+
+            self.each("near", entry)
+            self.evaluate("watch", self.call("fmuladd", share, length, time), "%near", self._looks(k))
+
+        self.loop("look", LOOKS, look)
+
+        def tangled(e: str) -> str:
+            before, after, early = self.load("%before", e), self.load("%after", e), self._look(3, e)
+            begin = self.of("fdiv", self.of("fsub", early, before), t.splat(self.just))
+            self.store("%slopes", e, begin)
+            start = self.choose(self.true("oeq", before, "zeroinitializer"), early, before)
+            return self._tangled(e, start, after, begin, self._slope(e, after), t.splat(1.0))
+
+        return self._of_some("tangled", tangled)
+
+    def _of_some(self, name: str, truth: Callable[[str], str]) -> str:
+        """Whether something is true of one event at least."""
+        self.store("%piece", FOUND, self.t.splat(0.0))
+
+        def look(e: str) -> None:
+            self.store("%piece", FOUND, self.choose(truth(e), self.t.splat(1.0), self.load("%piece", FOUND)))
+
+        self.loop(name, self.events, look)
+        return self.true("ogt", self.load("%piece", FOUND), "zeroinitializer")
+
+    def _looks(self, k: str) -> str:
+        """Where the values of a look stand."""
+        place = self.let(f"mul i64 {k}, {self.events}")
+        return self.let(f"getelementptr {self.t.vector}, ptr %looks, i64 {place}")
+
+    def _look(self, k: int, e: str) -> str:
+        return self.load("%looks", self.let(f"add i64 {e}, {k * self.events}"))
+
+    def _slope(self, e: str, after: str) -> str:
+        """The slope of an event at the end of a piece, per length of the step."""
+        return self.of("fdiv", self.of("fsub", after, self._look(2, e)), self.t.splat(self.just))
+
+    def _tangled(self, e: str, before: str, after: str, begin: str, end: str, part: str) -> str:
+        """`integrate.events.tangled` of a part of a step."""
+        t, zero = self.t, "zeroinitializer"
+        third, second = self._look(0, e), self._look(1, e)
+        reach = self.of("fdiv", part, t.splat(3.0))
+        one = self.call("fmuladd", begin, reach, before)
+        two = self.of("fsub", after, self.of("fmul", end, reach))
+        points, values = (before, one, two, after), (before, third, second, after)
+        many = self._twice([self.true("olt", self.of("fmul", a, b), zero) for a, b in pairwise(points)])
+        off = self.call("maxnum", self._off(third, points), self._off(second, points[::-1]))
+        wide = self.of("fsub", self._most("maxnum", points), self._most("minnum", points))
+        nearest = self._most("minnum", [self.call("fabs", x) for x in values])
+        bent = self.both(
+            self.true("ogt", off, self.of("fmul", wide, t.splat(27 * BENT))),
+            self.true("ogt", self.of("fmul", off, t.splat(NEAR)), self.of("fmul", nearest, t.splat(27.0))),
+        )
+        flat = self.both(self.true("oeq", begin, zero), self.true("oeq", end, zero))
+        jumps = self._twice([self.true("one", a, b) for a, b in pairwise(values)])
+        return self.either(many, self.both(bent, self.opposite(self.both(flat, self.opposite(jumps)))))
+
+    def _twice(self, truths: list[str]) -> str:
+        """Whether two of three are true."""
+        a, b, c = truths
+        return self.either(self.both(a, self.either(b, c)), self.both(b, c))
+
+    def _off(self, value: str, points: tuple[str, ...]) -> str:
+        """27 times how far a value after a third is from the cubic."""
+        cubic = self.t.splat(0.0)
+        for weight, point in zip(THIRD, points, strict=True):
+            cubic = self.call("fmuladd", self.t.splat(float(weight)), point, cubic)
+        return self.call("fabs", self.of("fsub", self.of("fmul", value, self.t.splat(27.0)), cubic))
+
+    def _most(self, which: str, values: tuple[str, ...] | list[str]) -> str:
+        first, *rest = values
+        for value in rest:
+            first = self.call(which, first, value)
+        return first
+
+    # piece by piece
+
+    def look_closer(self, time: str, length: str, tangled: str) -> None:
+        """Find the first piece in which an event happens; values before and after it take the place of the step's."""
+        t, block = self.t, self.block
+        for k, value in enumerate((0.0, 1.0, 0.0, 1.0)):
+            self.store("%piece", k, t.splat(value))
+        self.store("%piece", ACTIVE, self.choose(tangled, t.splat(1.0), t.splat(0.0)))
+        entry, loop, piece, out = (block.fresh(f"closer.{name}") for name in ("entry", "loop", "piece", "out"))
+        block.on(entry)
+        block.on(loop)
+        after = f"{piece}.after"
+        self.put(f"%{loop}.i = phi i64 [ 0, %{entry} ], [ %{loop}.next, %{after} ]")
+        active = self.true("ogt", self.load("%piece", ACTIVE), "zeroinitializer")
+        few = self.let(f"icmp slt i64 %{loop}.i, {MOST_LOOKS}")
+        self.put(f"br i1 {self.let(f'and i1 {few}, {self.any(active)}')}, label %{piece}, label %{out}, !prof !0")
+        block.label(piece)
+        self._piece(time, length, active)
+        block.on(after)
+        self.put(f"%{loop}.next = add i64 %{loop}.i, 1")
+        self.put(f"br label %{loop}")
+        block.label(out)
+
+    def _piece(self, time: str, length: str, active: str) -> None:
+        t = self.t
+        begin, wide = self.load("%piece", BEGIN), self.load("%piece", WIDE)
+        end = self.of("fadd", begin, wide)
+        end = self.choose(self.true("ogt", end, t.splat(1 - SMALLEST_PIECE / 2)), t.splat(1.0), end)
+        wide = self.of("fsub", end, begin)
+        for k, share in enumerate((1 / 3, 2 / 3)):
+            self.store("%shares", k, self.call("fmuladd", wide, t.splat(share), begin))
+        self.store("%shares", 2, self.of("fsub", end, t.splat(self.just)))
+        self.store("%shares", 3, end)
+
+        def look(k: str) -> None:
+            moved = self.of("fmul", length, self.load("%shares", k))
+            self.again(time, self.choose(active, moved, t.splat(0.0)), self._looks(k))
+
+        self.loop("piece.look", LOOKS, look)
+
+        def many(e: str) -> str:
+            before, after = self.load("%before", e), self._look(3, e)
+            return self._tangled(e, before, after, self.load("%slopes", e), self._slope(e, after), wide)
+
+        tangled, happens = self._of_some("many", many), self.true("one", wide, wide)
+        for e in range(self.events):
+            happens = self.either(happens, self.crosses(e, self.load("%before", e), self._look(3, str(e))))
+        long = self.true("ogt", wide, t.splat(2 * SMALLEST_PIECE))
+        split = self.both(active, self.both(tangled, long))
+        clear = self.both(active, self.opposite(split))
+        hit, gone = self.both(clear, happens), self.both(clear, self.opposite(happens))
+
+        def settle(e: str) -> None:
+            before, after = self.load("%before", e), self._look(3, e)
+            self.store("%slopes", e, self.choose(gone, self._slope(e, after), self.load("%slopes", e)))
+            self.store("%before", e, self.choose(gone, after, before))
+            self.store("%after", e, self.choose(hit, after, self.load("%after", e)))
+
+        self.loop("settle", self.events, settle)
+        self.store("%piece", LOW, self.choose(hit, begin, self.load("%piece", LOW)))
+        self.store("%piece", HIGH, self.choose(hit, end, self.load("%piece", HIGH)))
+        self.store("%piece", BEGIN, self.choose(gone, end, begin))
+        third = self.of("fdiv", wide, t.splat(3.0))
+        self.store("%piece", WIDE, self.choose(split, third, self.of("fmul", wide, t.splat(3.0))))
+        more = self.either(split, self.both(gone, self.true("olt", end, t.splat(1.0))))
+        self.store("%piece", ACTIVE, self.choose(more, t.splat(1.0), t.splat(0.0)))

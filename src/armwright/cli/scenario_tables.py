@@ -1,0 +1,86 @@
+"""The tables of a scenario with what flags say in their place, and such tables as a file would say them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from armwright.errors import InputError
+from armwright.scenario.laws import BESIDE
+from armwright.scenario.parse import merged
+from armwright.simulation.plan import CHOSEN, honoured_by
+
+LIMITS = ("velocity", "acceleration", "torque", "jerk", "reserve")
+"""Keys of a time-optimal motion that say within which limits it is."""
+
+
+def table_in(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return a table of a scenario; an empty one where there is none, or something else."""
+    found = data.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
+def changed(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a scenario with some keys changed.
+
+    Another law has none of the numbers of the one before, another integrator those that have a meaning for it.
+    """
+    kept, old, new = dict(data), table_in(data, "torque"), table_in(changes, "torque")
+    if "law" in new and new["law"] != old.get("law"):
+        kept["torque"] = {key: x for key, x in old.items() if key in BESIDE}
+    if new := table_in(changes, "integrator"):
+        kept["integrator"] = _stepped(table_in(data, "integrator"), new)
+    return merged(kept, changes)
+
+
+def _stepped(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """What was said of an integrator, as far as it goes with what is said now."""
+    chosen = set(new) & set(CHOSEN)
+    stepped = "step" in new or ("step" in old and not chosen)
+    known = honoured_by(str(new.get("method", old.get("method", "dop853"))), stepped)
+    return {key: x for key, x in old.items() if key == "method" or key in known}
+
+
+def at_the_limits(
+    data: Mapping[str, Any], changes: Mapping[str, Any], reserve: float
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a scenario that goes along its path as fast as the limits allow, and the changes left to make."""
+    if "phase" in data:
+        raise InputError(
+            '--fastest: the scenario has phases; write type = "time_optimal" into each [phase.trajectory] to be fast'
+        )
+    motion, said = table_in(data, "trajectory"), table_in(changes, "trajectory")
+    if not motion:
+        raise InputError("--fastest: the scenario has no [trajectory], so there is no path to go along fast; add one")
+    limits = {key: said[key] for key in LIMITS if key in said}
+    left = {key: x for key, x in said.items() if key not in LIMITS}
+    rest = {**{key: x for key, x in changes.items() if key != "trajectory"}, **({"trajectory": left} if left else {})}
+    if motion.get("type") == "time_optimal":
+        return {**data, "trajectory": {**motion, **limits}}, rest
+    along = merged(motion, left)
+    rest.pop("trajectory", None)
+    return {**data, "trajectory": fast({"along": along}, limits, reserve)}, rest
+
+
+def fast(path: Mapping[str, Any], limits: Mapping[str, Any], reserve: float) -> dict[str, Any]:
+    """Return the table of a time-optimal motion along a path."""
+    left = {"reserve": reserve} if reserve else {}
+    return {"type": "time_optimal", **path, **left, **limits}
+
+
+def written(data: Mapping[str, Any]) -> str:
+    """Return a scenario as a file would say it: numbers and texts first, then tables."""
+    lines = [f"{key} = {_value(x)}" for key, x in data.items() if not isinstance(x, Mapping) or key == "payload"]
+    for key, table in data.items():
+        if isinstance(table, Mapping) and key != "payload":
+            lines += ["", f"[{key}]", *(f"{name} = {_value(x)}" for name, x in table.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _value(x: Any) -> str:
+    if isinstance(x, Mapping):
+        return "{" + ", ".join(f"{key} = {_value(entry)}" for key, entry in x.items()) + "}"
+    if isinstance(x, (list, tuple)):
+        return "[" + ", ".join(map(_value, x)) + "]"
+    return json.dumps(x)

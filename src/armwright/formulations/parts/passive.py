@@ -1,0 +1,188 @@
+"""Springs beside the joints, and what carries a part of the weight: added in the same way to every formulation.
+
+    tau += k x + k2 x^2 + k3 x^3        x = q - rest        stores k x^2/2 + k2 x^3/3 + k3 x^4/4
+
+The rotation of a ball or free joint has one spring for all three freedoms, and x is the rotation vector that leads
+from the rest to the position, which is at most half a turn. The translation of a free or planar joint has a spring
+along each axis of the frame in which the joint is placed. Where a loop moves a joint that turns, x is the nearer way.
+
+Weight that is compensated is that of masses of their own, by a recursion of their forces and moments inward.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from armwright.algebra import IDENTITY, ZERO, Rotation, Scalar, Vector, structural, total
+from armwright.formulations.parts.actuators import rotation_of
+from armwright.formulations.parts.coordinates import gathered
+from armwright.formulations.parts.loops import Angle
+from armwright.formulations.parts.recursion import inward, outward
+from armwright.formulations.parts.types import Coordinates
+from armwright.manifold import bend_of, quaternion_of, turned_by, way_between
+from armwright.mechanism import Ball, Joint, Link, Mechanism
+
+
+def torques(mechanism: Mechanism, x: Coordinates) -> list[Scalar]:
+    """What it takes to hold springs of a placed mechanism, less the weight that is carried, per coordinate.
+
+    `x` are the positions of the joints.
+    """
+    if not (mechanism.compensated or any(joint.sprung for joint in mechanism.joints)):
+        return [0] * mechanism.coordinates
+    return gathered(mechanism, joint_torques(mechanism, x))
+
+
+def joint_torques(mechanism: Mechanism, x: Coordinates) -> list[Scalar]:
+    """The same per joint."""
+    found: list[Scalar] = [0] * mechanism.n
+    for i in _alone(mechanism):
+        found[i] = _pull(mechanism.joints[i], _stretch(mechanism.joints[i], x[i]))
+    for ball in mechanism.balls:
+        if ball.at:
+            found[ball.rows.start : ball.rows.stop] = _ball_pull(mechanism, ball)
+    if mechanism.compensated:
+        found = [spring + weight for spring, weight in zip(found, _carried(mechanism, x), strict=True)]
+    return found
+
+
+class Pull(NamedTuple):
+    """Force and moment on all from a link outward."""
+
+    force: Vector
+    moment: Vector
+
+
+def _carried(mechanism: Mechanism, x: Coordinates) -> list[Scalar]:
+    """The torques by which the weight that is carried would turn the joints."""
+    base = Rotation(1, 0, 1, 0), mechanism.gravity
+    down = outward(mechanism.parents, _turned_down, base, mechanism.joints, x)
+    nothing = Pull(ZERO, ZERO)
+    return inward(mechanism.parents, _weigh, nothing, mechanism.joints, mechanism.compensated, down, x)
+
+
+def _turned_down(last: tuple[Rotation, Vector], joint: Joint, x: Scalar) -> tuple[Rotation, Vector]:
+    """The rotation of a joint, and gravity in the axes of its link."""
+    R = joint.rotation(x)
+    return R, R.T @ last[1]
+
+
+def _weigh(outer: Pull, joint: Joint, part: Link, down: tuple[Rotation, Vector], x: Scalar) -> tuple[Pull, Scalar]:
+    R, g = down
+    force, moment = g * part.mass + outer.force, part.moment.cross(g) + outer.moment
+    seen = R @ force
+    return Pull(seen, R @ moment + joint.offset(x).cross(seen)), force.z if joint.prismatic else moment.z
+
+
+def energy(mechanism: Mechanism, x: Coordinates) -> Scalar:
+    """What the springs of a placed mechanism have stored."""
+    stored: Scalar = 0
+    for i in _alone(mechanism):
+        stored = stored + _stored(mechanism.joints[i], _stretch(mechanism.joints[i], x[i]))
+    for ball in mechanism.balls:
+        for i, stretch in zip(ball.rows, _stretches(mechanism, ball) if ball.at else (), strict=bool(ball.at)):
+            stored = stored + _stored(mechanism.joints[i], stretch)
+    return stored
+
+
+def slopes(mechanism: Mechanism, x: Coordinates) -> Iterator[tuple[int, int, Scalar]]:
+    """How the torque of one joint of a placed mechanism grows as another moves: both, and the slope.
+
+    Turned by a small d, the rotation vector r grows by d + r x d / 2 + c r x (r x d) with a = |r| / 2 and
+    c = (1 - a cot(a)) / r.r.
+    """
+    for i in _alone(mechanism):
+        joint = mechanism.joints[i]
+        stretch, slope = _stretch(joint, x[i]), joint.spring_stiffness
+        for k, factor in enumerate(joint.spring_curve, start=2):
+            slope = slope + k * factor * _power(stretch, k - 1)
+        yield i, i, slope
+    for ball in mechanism.balls:
+        if ball.at:
+            yield from _ball_slopes(mechanism, ball)
+
+
+def _ball_slopes(mechanism: Mechanism, ball: Ball) -> Iterator[tuple[int, int, Scalar]]:
+    own, count = ball.rows, ball.slides
+    stiffness = [mechanism.joints[i].spring_stiffness for i in own]
+    if count:
+        force = Vector(*_ball_pull(mechanism, ball)[:count], *[0] * (3 - count))
+        K = [Vector(*(k * entry for entry in row)) for k, row in zip(stiffness, rotation_of(ball), strict=False)]
+        R = rotation_of(ball).T
+        for i, row in zip(own, R, strict=False):
+            for j, column in zip(own[:count], zip(*K, strict=True), strict=False):
+                yield i, j, total(a * b for a, b in zip(row, column, strict=False))
+        turning = {"planar": (2,), "free": (0, 1, 2)}[ball.kind]
+        for j, k in zip(own[count:], turning, strict=True):
+            unit = Vector(*(int(k == axis) for axis in range(3)))
+            yield from ((i, j, x) for i, x in zip(own[:count], force.cross(unit), strict=False))
+    if ball.kind == "planar":
+        yield own[-1], own[-1], stiffness[-1]
+        return
+    r, bent = Vector(*_stretches(mechanism, ball)[count:]), bend_of(*_turn(mechanism, ball))
+    for j, unit in zip(own[count:], IDENTITY, strict=True):
+        across = r.cross(unit)
+        column = (unit + across * 0.5 + r.cross(across) * bent) * stiffness[-1]
+        yield from ((i, j, x) for i, x in zip(own[count:], column, strict=True))
+
+
+def _alone(mechanism: Mechanism) -> list[int]:
+    """The joints with springs that are not of balls."""
+    of_balls = mechanism.of_balls
+    return [i for i, joint in enumerate(mechanism.joints) if joint.sprung and i not in of_balls]
+
+
+def _stretch(joint: Joint, at: Scalar) -> Scalar:
+    if isinstance(at, Angle):
+        away = at + -joint.spring_rest
+        return turned_by(away.cos(), away.sin())
+    return at - joint.spring_rest
+
+
+def _pull(joint: Joint, stretch: Scalar) -> Scalar:
+    pull = joint.spring_stiffness * stretch
+    for k, factor in enumerate(joint.spring_curve, start=2):
+        pull = pull + factor * _power(stretch, k)
+    return pull
+
+
+def _stored(joint: Joint, stretch: Scalar) -> Scalar:
+    stored = joint.spring_stiffness * (stretch * stretch) * 0.5
+    for k, factor in enumerate(joint.spring_curve, start=2):
+        stored = stored + factor * _power(stretch, k + 1) * (1 / (k + 1))
+    return stored
+
+
+def _power(x: Scalar, k: int) -> Scalar:
+    power = x
+    for _ in range(k - 1):
+        power = power * x
+    return power
+
+
+def _ball_pull(mechanism: Mechanism, ball: Ball) -> list[Scalar]:
+    """Of each freedom of a ball; forces are turned into the axes of its body."""
+    joints, stretches = [mechanism.joints[i] for i in ball.rows], _stretches(mechanism, ball)
+    pulls = [joint.spring_stiffness * stretch for joint, stretch in zip(joints, stretches, strict=True)]
+    if not ball.slides:
+        return pulls
+    count = ball.slides
+    force = rotation_of(ball).T @ Vector(*pulls[:count], *[0] * (3 - count))
+    return [*list(force)[:count], *pulls[count:]]
+
+
+def _stretches(mechanism: Mechanism, ball: Ball) -> list[Scalar]:
+    """How far each freedom of a ball is from its rest: along the axes of its placement, and as a rotation vector."""
+    rest = [mechanism.joints[i].spring_rest for i in ball.rows]
+    along = [at - start for at, start in zip(ball.at[: ball.slides], rest, strict=False)]
+    if ball.kind == "planar":
+        c, s = ball.at[2:]
+        away = Angle(c, s, -rest[2])
+        return [*along, turned_by(away.cos(), away.sin())]
+    return [*along, *way_between(*_turn(mechanism, ball))]
+
+
+def _turn(mechanism: Mechanism, ball: Ball) -> tuple[Coordinates, Coordinates]:
+    """The quaternions of a ball at rest and where it is."""
+    rest = [mechanism.joints[i].spring_rest for i in ball.rows[ball.slides :]]
+    start = (0, 0, 0, 1) if all(structural(r, 0) for r in rest) else quaternion_of(Vector(*rest))
+    return start, ball.at[ball.slides :]

@@ -1,0 +1,216 @@
+"""The tables of a robot as a person wrote them, with every number in SI and radians.
+
+Done once, before anything is read: readers, rules and checks see the same numbers, whatever units a file has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias, TypeGuard
+
+import numpy as np
+
+from armwright.errors import ModelError
+from armwright.model.description import JointModel
+from armwright.model.freedoms import KINDS, rows_of
+from armwright.model.units import (
+    ACCELERATION,
+    ANGLE,
+    FORCE,
+    INERTIA,
+    LENGTH,
+    LINE_DENSITY,
+    MASS,
+    PITCH,
+    RATE,
+    SLIDING_FRICTION,
+    SLIDING_STIFFNESS,
+    SPEED,
+    TORQUE,
+    TURNING_FRICTION,
+    TURNING_STIFFNESS,
+    Quantity,
+    Units,
+    WrongUnit,
+    units_of,
+)
+
+Where: TypeAlias = Callable[[str, int, str | None], str]
+"""Names the place of (table, index, key) for messages."""
+
+POSE = "pose"
+"""A transform: the position in it is a length."""
+
+Kinds: TypeAlias = Mapping[str, Any]
+"""By key the quantity it holds, POSE, the kinds of a table or of a list of tables, or None for what has no unit."""
+
+BODY_KINDS: Kinds = {"mass": MASS, "com": LENGTH, "inertia": INERTIA}
+VISUAL_KINDS: Kinds = {
+    **dict.fromkeys(("box", "cylinder", "sphere", "capsule", "ellipsoid"), LENGTH),
+    **dict.fromkeys(("mesh", "scale", "rgba", "name")),
+    "pose": POSE,
+}
+PLACED_KINDS: Kinds = {
+    **BODY_KINDS,
+    **dict.fromkeys(("alpha", "theta", "gamma"), ANGLE),
+    **dict.fromkeys(("a", "d", "b", "y", "z"), LENGTH),
+    **dict.fromkeys(("name", "joint", "parent", "type", "gear", "z_axis", "freedoms", "spring_curve")),
+    "pitch": PITCH,
+    "compensated_mass": MASS,
+    "compensated_com": LENGTH,
+    "rotor_inertia": INERTIA,
+    "slender": {"rho": LINE_DENSITY, "mass": MASS, "payload": MASS, "hub": INERTIA, "length": LENGTH},
+    "point_masses": {"mass": MASS, "at": LENGTH},
+    "visuals": VISUAL_KINDS,
+}
+"""Of a row, but for what hangs on the motion of its joint."""
+
+TOP_KINDS: Kinds = {
+    **dict.fromkeys(("base", "flange", "tool"), POSE),
+    "gravity": ACCELERATION,
+    "visuals": VISUAL_KINDS,
+}
+"""Of a robot, but for its tables."""
+
+
+def drive_kinds(turns: bool) -> Kinds:
+    """The quantities of a joint's limits and drive: it turns, or it slides."""
+    position, speed, effort = (ANGLE, RATE, TORQUE) if turns else (LENGTH, SPEED, FORCE)
+    return {
+        **dict.fromkeys(("limits", "spring_rest"), position),
+        **dict.fromkeys(("max_velocity", "smooth"), speed),
+        **dict.fromkeys(("max_torque", "coulomb"), effort),
+        "viscous": TURNING_FRICTION if turns else SLIDING_FRICTION,
+        "spring_stiffness": TURNING_STIFFNESS if turns else SLIDING_STIFFNESS,
+        "mimic": {"offset": position},
+    }
+
+
+def robot_in_si(data: Mapping[str, Any], where: Where, robot: str) -> dict[str, Any]:
+    """The keys of a robot in SI; `where` and `robot` name places for messages. What is malformed stays as it is."""
+    units = _units(data.get("units"), where, robot)
+
+    def place(table: str, index: int, called: str) -> Callable[[str | None], str]:
+        return lambda key: where(table, index, key) + called
+
+    def each(table: str, change: Callable[[Any, Callable[[str | None], str]], Any]) -> list[Any]:
+        named = [(one, place(table, i, f"{table} {i + 1}{_name(one)}")) for i, one in enumerate(data[table])]
+        return [change(one, at) if isinstance(one, Mapping) else one for one, at in named]
+
+    found = table_in_si(data, TOP_KINDS, units, place("", 0, robot))
+    for key in ("payload", "base_link"):
+        if isinstance(data.get(key), Mapping):
+            kinds = BODY_KINDS if key == "payload" else PLACED_KINDS
+            found[key] = table_in_si(data[key], kinds, units, place(key, 0, key))
+    if _is_list(data.get("frame")):
+        found["frame"] = each("frame", lambda frame, at: table_in_si(frame, {"pose": POSE}, units, at))
+    if _is_list(data.get("link")):
+        found["link"] = each("link", lambda row, at: row_in_si(row, units, at))
+    if _is_list(data.get("loop")):
+        turning = _turning(data.get("link"))
+        found["loop"] = each("loop", lambda loop, at: _loop_in_si(loop, turning, units, at))
+    return found
+
+
+def _units(given: Any, where: Where, robot: str) -> Units:
+    try:
+        return units_of(given)
+    except WrongUnit as error:
+        place = where("units", 0, None) if isinstance(given, Mapping) else where("", 0, "units")
+        raise ModelError(f"{place}{robot}: {error}") from None
+
+
+def row_in_si(row: Mapping[str, Any], units: Units, where: Callable[[str | None], str]) -> dict[str, Any]:
+    """A row of a table in SI, with the freedoms of its joint."""
+    found = table_in_si(row, {**PLACED_KINDS, **drive_kinds(row.get("type") != "prismatic")}, units, where)
+    entries = row.get("freedoms")
+    turns = [freedom.type == "revolute" for freedom in _freedoms(row)]
+    if _is_list(entries) and len(entries) == len(turns):
+        found["freedoms"] = [
+            table_in_si(entry, drive_kinds(turn), units, lambda _key: where("freedoms"))
+            if isinstance(entry, Mapping)
+            else entry
+            for entry, turn in zip(entries, turns, strict=True)
+        ]
+    return found
+
+
+def _freedoms(row: Mapping[str, Any]) -> Sequence[JointModel]:
+    """The freedoms of the joint of a row, of which only names and types are known."""
+    kind, name = row.get("type"), row.get("joint")
+    if not isinstance(kind, str) or kind not in ("revolute", "prismatic", *KINDS):
+        return ()
+    return rows_of(kind, JointModel(name if isinstance(name, str) else "", "revolute", 0.0, 0.0, 0.0, 0.0))
+
+
+def _turning(rows: Any) -> dict[str, bool]:
+    """Whether each joint of a table turns, by the names that loops call it."""
+    found: dict[str, bool] = {}
+    for i, row in enumerate(rows if _is_list(rows) else ()):
+        if isinstance(row, Mapping):
+            named = {"joint": f"joint{i + 1}", **row}
+            found |= {freedom.name: freedom.type == "revolute" for freedom in _freedoms(named)}
+    return found
+
+
+def _loop_in_si(
+    loop: Mapping[str, Any], turning: Mapping[str, bool], units: Units, where: Callable[[str | None], str]
+) -> dict[str, Any]:
+    """Points and transforms of a loop, and about where its joints are."""
+    positions = {name: drive_kinds(turns)["limits"] for name, turns in turning.items()}
+    known: Kinds = {"reference": positions, "offset": positions.get(str(loop.get("joint")), ANGLE)}
+    found = table_in_si(loop, known, units, where)
+    if _is_list(places := loop.get("at")):
+        points = [{"at": place} for place in places]
+        poses = [_is_list(place) and len(place) != 3 for place in places]
+        found["at"] = [
+            place
+            if isinstance(place, str)
+            else table_in_si(point, {"at": POSE if pose else LENGTH}, units, where)["at"]
+            for place, point, pose in zip(places, points, poses, strict=True)
+        ]
+    return found
+
+
+def table_in_si(
+    data: Mapping[str, Any], kinds: Kinds, units: Units, where: Callable[[str | None], str]
+) -> dict[str, Any]:
+    """A table with the numbers of these kinds in SI."""
+    found = dict(data)
+    for key, kind in kinds.items():
+        if key in data and kind is not None:
+            try:
+                found[key] = _changed(data[key], kind, units)
+            except WrongUnit as error:
+                raise ModelError(f"{where(key)}: {key}: {error}") from None
+    return found
+
+
+def _changed(value: Any, kind: Any, units: Units) -> Any:
+    if isinstance(kind, Quantity):
+        return units.in_si(value, kind)
+    if isinstance(value, Mapping) and isinstance(kind, Mapping):
+        return {key: _changed(one, kind[key], units) if kind.get(key) else one for key, one in value.items()}
+    if not isinstance(value, (list, tuple, np.ndarray)):
+        return value
+    if kind == POSE:
+        return _pose(value, units)
+    return [_changed(one, kind, units) if isinstance(one, Mapping) else one for one in value]  # a list of tables
+
+
+def _pose(value: Any, units: Units) -> Any:
+    """x, y, z and a quaternion, or four rows of four."""
+    rows = value.tolist() if isinstance(value, np.ndarray) else list(value)
+    if len(rows) == 7:
+        return [*(units.in_si(x, LENGTH) for x in rows[:3]), *rows[3:]]
+    if len(rows) == 4 and all(_is_list(row) and len(row) == 4 for row in rows):
+        return [*([*row[:3], units.in_si(row[3], LENGTH)] for row in rows[:3]), rows[3]]
+    return value
+
+
+def _is_list(value: Any) -> TypeGuard[Sequence[Any]]:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _name(table: Any) -> str:
+    return f" ({table['name']})" if isinstance(table, Mapping) and isinstance(table.get("name"), str) else ""

@@ -1,0 +1,108 @@
+"""How joints follow others: one or several by factors, or one by a curve; and in lines, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from numpy.polynomial import Polynomial
+
+from armwright.errors import ModelError
+
+if TYPE_CHECKING:
+    from armwright.model.xml import Element
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """How a joint follows another: it is at factor q + offset when that one is at q; it moves link `place`, from 0.
+
+    `others` are further joints to follow, each with its factor: what they are at times that is added. Where a `loop`
+    moves the joint, `joint` only names one that moves the loop. A `curve` are the factors of q^2, q^3 and so on.
+    """
+
+    joint: str
+    factor: float = 1.0
+    offset: float = 0.0
+    place: int = 0
+    others: tuple[tuple[str, float], ...] = ()
+    loop: str = ""
+    curve: tuple[float, ...] = ()
+
+    @classmethod
+    def of(cls, element: Element) -> Self:
+        """As a <mimic> of URDF says."""
+        return cls(element.text_of("joint"), element.number("multiplier", 1.0), element.number("offset", 0.0))
+
+    def __repr__(self) -> str:
+        said = vars(self) if not self.loop else {"loop": self.loop, "place": self.place}
+        said = {name: value for name, value in said.items() if value or name != "curve"}
+        return f"Mimic({', '.join(f'{name}={value!r}' for name, value in said.items())})"
+
+    @property
+    def leaders(self) -> tuple[tuple[str, float], ...]:
+        """The joints it follows, each with its factor; none where a loop moves it."""
+        return () if self.loop else ((self.joint, self.factor), *self.others)
+
+    @property
+    def moves(self) -> bool:
+        """Whether it moves at all as the joints it follows do."""
+        return bool(self.factor or any(self.curve))
+
+    def at(self, position: Callable[[str], float]) -> float:
+        """Where the joint is, by where those are that it follows."""
+        straight = self.offset + sum(factor * position(name) for name, factor in self.leaders)
+        return straight + sum(k * position(self.joint) ** power for power, k in enumerate(self.curve, start=2))
+
+
+class Cycle(Exception):  # noqa: N818
+    """Joints that follow each other in a ring; whoever catches it knows where they are."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__(names)
+        self.names = names
+
+    @property
+    def way(self) -> str:
+        """', by way of ...', the first of them left out."""
+        others = [*map(repr, self.names[1:8]), *(["..."] if len(self.names) > 8 else [])]
+        return f", by way of {', '.join(others)}" if others else ""
+
+
+def resolved(follows: Mapping[str, Mimic]) -> dict[str, Mimic]:
+    """How each joint that follows another follows the one at the end of the line, which follows none; or a `Cycle`."""
+    found: dict[str, Mimic] = {}
+    for start in follows:
+        way: dict[str, Mimic] = {}
+        name = start
+        while name in follows and name not in found:
+            if name in way:
+                ring = list(way)
+                raise Cycle(ring[ring.index(name) :])
+            way[name] = follows[name]
+            name = follows[name].joint
+        for name, mimic in reversed(way.items()):
+            inner = found.get(mimic.joint, Mimic(mimic.joint))
+            if mimic.loop or inner.loop:
+                found[name] = mimic
+                continue
+            if mimic.curve or inner.curve:
+                found[name] = _composed(name, mimic, inner)
+                continue
+            others = (*((other, mimic.factor * factor) for other, factor in inner.others), *mimic.others)
+            offset = mimic.factor * inner.offset + mimic.offset
+            found[name] = Mimic(inner.joint, mimic.factor * inner.factor, offset, others=others)
+    return {name: found[name] for name in follows}
+
+
+def _composed(name: str, outer: Mimic, inner: Mimic) -> Mimic:
+    """How a joint follows that follows one which follows another, where one of the ways is a curve."""
+    if outer.others or inner.others:
+        raise ModelError(f"joint {name!r} follows several joints by a curve; expected one, or factors alone")
+    within = Polynomial((inner.offset, inner.factor, *inner.curve))
+    whole = Polynomial((outer.offset, outer.factor, *outer.curve))(within)
+    factors: list[float] = [*whole.coef.tolist(), 0.0]
+    while len(factors) > 2 and not factors[-1]:
+        factors.pop()
+    return Mimic(inner.joint, factors[1], factors[0], curve=tuple(factors[2:]))

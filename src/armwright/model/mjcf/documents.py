@@ -1,0 +1,198 @@
+"""An MJCF file and the files it names: includes put in their place, and the models that it attaches.
+
+Which files may be read is the rule of meshes (`model.meshes`): those in the model's folder and in the folders that
+packages= names. As in MuJoCo, a name is looked for from the folder of the main file first, then from that of the file
+it stands in, and no file is included twice, so that none includes itself. A model that is attached is a document of its
+own: its names start from its own folder, and its settings are its own.
+"""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from armwright.errors import ModelError
+from armwright.files import contents
+from armwright.model.meshes import MissingMeshError, Outside, Places
+from armwright.model.xml import DEEPEST, LARGEST, MOST_ELEMENTS, Element, parse
+
+MOST_FILES = 500
+"""Files that a model is made of."""
+
+DEEPEST_MODELS = 20
+"""Models that attach each other."""
+
+
+@dataclass
+class Document:
+    """An MJCF document without includes, and the documents it may attach, by the names of their models.
+
+    `folder` leads from the folder of the main file to that of this one.
+    """
+
+    root: Element
+    folder: str
+    models: dict[str, Document] = field(default_factory=dict)
+
+    def setting(self, name: str, default: str) -> str:
+        """A setting of the last <compiler> that has it."""
+        found = (e.attributes[name] for e in reversed(self.root.all("compiler")) if name in e.attributes)
+        return next(found, default)
+
+    def mesh_file(self, mesh: Element, places: Places, what: str = "mesh") -> str:
+        """The file of a mesh as `places` keeps it, where MuJoCo looks for it; `Outside` if it may not be read."""
+        file, under = mesh.attributes["file"].strip(), self.setting("meshdir", self.setting("assetdir", ""))
+        if self.setting("strippath", "false") == "true":
+            file = PurePosixPath(file.replace("\\", "/")).name
+        near = beside(mesh, self.root, file)
+        names = [_joined(under, name) for name in near] + ([near[-1]] if mesh.file != self.root.file else [])
+        return kept(places, [_joined(self.folder, name) for name in names], what)
+
+    def documents(self) -> Iterator[Document]:
+        """This one and all that it attaches, each once."""
+        found, stack = {id(self): self}, [self]
+        while stack:
+            for model in stack.pop().models.values():
+                if id(model) not in found:
+                    found[id(model)] = model
+                    stack.append(model)
+        yield from found.values()
+
+
+def document(root: Element, places: Places) -> Document:
+    """The document of a parsed file, with all that it includes and attaches. `places` says which files it may read."""
+    return _Reading(places).document(root, "", ())
+
+
+def attached(document: Document, names: Mapping[int, str]) -> list[Element]:
+    """An <asset> of the models that a document attaches, under these names of files; none without models."""
+    file, line = document.root.file, document.root.line
+    models = [Element("model", {"name": n, "file": names[id(m)]}, file, line) for n, m in document.models.items()]
+    return [Element("asset", {}, file, line, models)] if models else []
+
+
+def beside(element: Element, root: Element, file: str) -> list[str]:
+    """A name in a document: from the folder of the document, and from that of the included file it stands in."""
+    folder = os.path.relpath(os.path.dirname(element.file) or ".", os.path.dirname(root.file) or ".")
+    return list(dict.fromkeys([file, file if folder == "." else _joined(folder.replace("\\", "/"), file)]))
+
+
+def kept(places: Places, names: list[str], what: str) -> str:
+    """The first of the names that is a file, as `places` keeps it; the first of all, if none is."""
+    if len(names) > 1:
+        for name in names:
+            try:
+                found = places.kept(name, what)
+                places.exact(found, what)
+            except (Outside, MissingMeshError):
+                continue
+            return found
+    return places.kept(names[0], what)
+
+
+def _joined(folder: str, file: str) -> str:
+    alone = not folder or file.startswith(("/", "\\")) or ":" in file
+    return file if alone else f"{folder.rstrip('/')}/{file}"
+
+
+@dataclass
+class _Reading:
+    """The files read so far, and what they may still hold."""
+
+    places: Places
+    files: int = 1
+    elements: int = 0
+    characters: int = 0
+    documents: dict[Path, Document] = field(default_factory=dict)
+
+    def document(self, root: Element, folder: str, above: tuple[Path, ...]) -> Document:
+        """A document; `above` are the files of those that attach it."""
+        if root.tag != "mujoco":
+            root.fail(f"<{root.tag}> is not an MJCF model; expected <mujoco> as the outermost element")
+        self._count(root)
+        found, included = Document(root, folder), set[Path]()
+        root.children = self._expanded(found, root.children, included, 2)
+        for asset in root.all("asset"):
+            for model in asset.all("model"):
+                name, inner = self._model(found, model, above)
+                if name in found.models:
+                    model.fail(f"a second model called {name!r}; expected a name of its own for each")
+                found.models[name] = inner
+        return found
+
+    def _expanded(self, found: Document, children: list[Element], included: set[Path], depth: int) -> list[Element]:
+        """Elements with what they include in place of it."""
+        expanded: list[Element] = []
+        for child in children:
+            if depth > DEEPEST:
+                child.fail(f"elements are nested more than {DEEPEST} deep, with what is included")
+            if child.tag == "include":
+                inside = self._included(found, child, included)
+                expanded += self._expanded(found, inside, included, depth + 1)
+            else:
+                child.children = self._expanded(found, child.children, included, depth + 1)
+                expanded.append(child)
+        return expanded
+
+    def _included(self, found: Document, element: Element, included: set[Path]) -> list[Element]:
+        if element.children:
+            element.fail("<include> has elements within; expected none, as they are in its file")
+        path, _ = self._file(found, element)
+        if path in included or path == Path(found.root.file).resolve():
+            element.fail(f"<include>: {path.name!r} is included already; MuJoCo includes every file once")
+        included.add(path)
+        root = self._parsed(path, self._shown(found, path))
+        if not root.children:
+            root.fail(f"<{root.tag}> is empty; expected what is to be included")
+        return root.children
+
+    def _model(self, found: Document, element: Element, above: tuple[Path, ...]) -> tuple[str, Document]:
+        path, name = self._file(found, element)
+        if path in above or path == Path(found.root.file).resolve():
+            element.fail(f"<model>: {path.name!r} attaches itself")
+        if path not in self.documents:
+            if len(above) >= DEEPEST_MODELS:
+                element.fail(f"models attach each other more than {DEEPEST_MODELS} deep")
+            root = self._parsed(path, self._shown(found, path))
+            folder = os.path.dirname(name)
+            self.documents[path] = self.document(root, folder, (*above, Path(found.root.file).resolve()))
+        model = self.documents[path]
+        return element.attributes.get("name") or model.root.attributes.get("model", "MuJoCo Model"), model
+
+    def _file(self, found: Document, element: Element) -> tuple[Path, str]:
+        """The file that an element names, and its name from the folder of the main file."""
+        what, file = f"<{element.tag}>", element.text_of("file").strip()
+        names = [_joined(found.folder, name) for name in beside(element, found.root, file)]
+        problem = ""
+        for name in names:
+            try:
+                return self.places.exact(self.places.kept(name, what), what), name
+            except (Outside, MissingMeshError) as error:
+                problem = problem or str(error)
+        element.fail(problem)
+
+    def _parsed(self, path: Path, shown: str) -> Element:
+        self.files += 1
+        if self.files > MOST_FILES:
+            raise ModelError(f"{shown}: more than {MOST_FILES} files; expected a robot of fewer")
+        try:
+            data = contents(path, LARGEST - self.characters)
+        except (OSError, ValueError) as error:
+            raise ModelError(f"cannot read {shown}: {getattr(error, 'strerror', None) or error}") from None
+        self.characters += len(data)
+        root = parse(data, shown)
+        self._count(root)
+        return root
+
+    def _count(self, root: Element) -> None:
+        self.elements += sum(1 for _ in root.walk())
+        if self.elements > MOST_ELEMENTS:
+            root.fail(f"more than {MOST_ELEMENTS} elements, with what is included")
+
+    @staticmethod
+    def _shown(found: Document, path: Path) -> str:
+        """The path of a file, seen as that of the document is."""
+        own = Path(found.root.file)
+        return os.path.join(own.parent, os.path.relpath(path, own.resolve().parent))

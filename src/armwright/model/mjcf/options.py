@@ -1,0 +1,54 @@
+"""The <option> of an MJCF file: what its flags switch off is switched off in the compiled model, before it is read.
+
+Gravity and its flag, and those of constraints, equalities, limits, dry friction, springs, dampers, actuation and the
+limits of controls are honoured. How MuJoCo integrates, finds contacts and solves for their forces is no part of a robot
+and is not taken over. The air is not either, which the warning of the file says.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+SWITCHED_OFF = {
+    "CONSTRAINT": ("eq_active0", "jnt_limited", "dof_frictionloss", "tendon_limited", "tendon_frictionloss"),
+    "EQUALITY": ("eq_active0",),
+    "LIMIT": ("jnt_limited", "tendon_limited"),
+    "FRICTIONLOSS": ("dof_frictionloss", "tendon_frictionloss"),
+    "SPRING": ("jnt_stiffness", "jnt_stiffnesspoly", "tendon_stiffness", "tendon_stiffnesspoly"),
+    "DAMPER": ("dof_damping", "dof_dampingpoly", "tendon_damping", "tendon_dampingpoly"),
+    "GRAVITY": ("body_gravcomp",),
+}
+"""By the flag that is disabled, the arrays of the model that are zero then."""
+
+
+def disabled(mujoco: Any, flags: int, name: str) -> bool:
+    """Whether a flag is disabled. Before MuJoCo 3.4 springs and dampers were one flag, PASSIVE."""
+    bits = mujoco.mjtDisableBit
+    bit = getattr(bits, f"mjDSBL_{name}", None)
+    if bit is None and name in ("SPRING", "DAMPER"):
+        bit = getattr(bits, "mjDSBL_PASSIVE", None)
+    return bit is not None and bool(flags & int(bit))
+
+
+def switch_off(mujoco: Any, model: Any) -> None:
+    """Make zero in a compiled model what its flags disable."""
+    flags = int(model.opt.disableflags)
+    off = {name for name in SWITCHED_OFF if disabled(mujoco, flags, name)}
+    for name in sorted(off):
+        for array in SWITCHED_OFF[name]:
+            if hasattr(model, array):
+                getattr(model, array)[:] = 0
+    if "GRAVITY" in off:
+        model.opt.gravity[:] = 0
+    if {"SPRING", "DAMPER"} <= off:  # then MuJoCo has no passive force at all
+        model.body_gravcomp[:] = 0
+        model.opt.density = model.opt.viscosity = 0
+
+
+def air(model: Any) -> list[str]:
+    """What of the air acts on the bodies of a compiled model."""
+    thick = {"density": model.opt.density, "viscosity": model.opt.viscosity}
+    found = [f"the {name} of the air" for name, value in thick.items() if value]
+    return [*found, *(["the wind of the air"] if found and np.any(model.opt.wind) else [])]

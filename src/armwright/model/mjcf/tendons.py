@@ -1,0 +1,63 @@
+"""Tendons that couple joints: fixed ones, whose length is a sum of positions of joints times factors.
+
+The length of a spatial tendon is a sum of distances between points, and of ways around bodies: it is straight in the
+positions of joints only where every piece of it lies along the axis of a joint that slides, and is not taken over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from armwright.model.xml import Element
+
+ENDS = ("tendon1", "tendon2")
+
+
+def coupling(root: Element) -> Element:
+    """The document with those fixed tendons that its <equality> names, and no equations of other tendons."""
+    fixed = {e.attributes.get("name", "") for section in root.all("tendon") for e in section.all("fixed")}
+    found = []
+    for section in root.children:
+        children = section.children
+        if section.tag == "equality":
+            children = [e for e in children if e.tag != "tendon" or _names(e) <= fixed]
+        if section.tag == "tendon":
+            named = {name for s in root.all("equality") for e in s.all("tendon") for name in _names(e)}
+            children = [_bare(e) for e in section.all("fixed") if e.attributes.get("name") in named]
+        found.append(replace(section, children=children))
+    return replace(root, children=found)
+
+
+def left_out(root: Element) -> Iterator[str]:
+    """The equations of tendons that `coupling` leaves out."""
+    fixed = {e.attributes.get("name", "") for section in root.all("tendon") for e in section.all("fixed")}
+    for section in root.all("equality"):
+        for e in section.all("tendon"):
+            if not _names(e) <= fixed and e.attributes.get("active") != "false":
+                yield f"the equation of a spatial tendon in line {e.line}"
+
+
+def _names(equation: Element) -> set[str]:
+    return {equation.attributes[end] for end in ENDS if end in equation.attributes}
+
+
+def _bare(tendon: Element) -> Element:
+    """A fixed tendon by its name and joints alone."""
+    joints = [
+        replace(e, attributes={key: e.attributes[key] for key in ("joint", "coef") if key in e.attributes}, children=[])
+        for e in tendon.all("joint")
+    ]
+    return replace(tendon, attributes={"name": tendon.attributes["name"]}, children=joints)
+
+
+def lengths(mujoco: Any, model: Any, tendon: int) -> dict[int, float]:
+    """The length of a fixed tendon, as factors of the positions of joints, by their numbers."""
+    start, count = int(model.tendon_adr[tendon]), int(model.tendon_num[tendon])
+    found: dict[int, float] = {}
+    for k in range(start, start + count):
+        assert model.wrap_type[k] == mujoco.mjtWrap.mjWRAP_JOINT
+        joint = int(model.wrap_objid[k])
+        found[joint] = found.get(joint, 0.0) + float(model.wrap_prm[k])
+    return found

@@ -1,0 +1,236 @@
+"""Units that a person wrote: a text such as "250 mm", or the units of a whole file. Everything becomes SI and radians.
+
+A unit is a product of powers of known units, `kg mm^2` or `N m s/rad`; each "/" divides by the one unit behind it.
+Decimal numbers stay exact: "89.2 mm" is 0.0892 to the last bit.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from numbers import Real
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from armwright.errors import ModelError, nearest
+
+Dimension: TypeAlias = tuple[int, int, int, int]
+"""Powers of kilogram, metre, second and radian."""
+
+MASSES, LENGTHS, TIMES, ANGLES = (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1)
+FORCES = (1, 1, -2, 0)
+SHORT = {"Nm": "N m", "Nmm": "N mm", "kNm": "kN m", "Nms": "N m s", "rpm": "turn/min"}
+"""Products that are usually written as one word."""
+
+DEEPEST = 3
+"""Lists within each other that may hold numbers: a tensor has rows."""
+
+LONGEST_TEXT = 80
+"""Characters of a number with its unit."""
+
+_NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
+_QUANTITY = re.compile(rf"\s*({_NUMBER})(?:(\s*\*?\s*pi)(?:\s*/\s*([0-9]+))?)?\s*([^0-9\s.*/].*?)\s*")
+_PI = re.compile(r"\s*([+-]?)\s*pi(?:\s*/\s*([0-9]+))?\s+([^0-9\s.*/].*?)\s*")
+_EXPONENT = re.compile(r"[eE][+-]?[0-9]+")
+_FACTOR = re.compile(r"([A-Za-zµ]+|°)(?:\^?(-?[0-9])|([²³]))?")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What one of it is in SI: factor pi^turns, of which dimension."""
+
+    dimension: Dimension
+    factor: Fraction = Fraction(1)
+    turns: int = 0
+
+    def times(self, other: Unit, power: int) -> Unit:
+        dimension = tuple(a + power * b for a, b in zip(self.dimension, other.dimension, strict=True))
+        kg, m, s, rad = dimension
+        return Unit((kg, m, s, rad), self.factor * other.factor**power, self.turns + power * other.turns)
+
+    def in_si(self, value: float) -> float:
+        """So many of this unit in SI."""
+        if not math.isfinite(value) or (self.factor == 1 and not self.turns):
+            return value
+        if self == DEGREE:
+            return math.radians(value)
+        try:
+            return float(Fraction(repr(value)) * self.factor) * math.pi**self.turns
+        except OverflowError:
+            return math.copysign(math.inf, value)
+
+
+DEGREE = Unit(ANGLES, Fraction(1, 180), 1)
+NAMED = {
+    "m": Unit(LENGTHS), "mm": Unit(LENGTHS, Fraction(1, 1000)), "cm": Unit(LENGTHS, Fraction(1, 100)),
+    "um": Unit(LENGTHS, Fraction(1, 10**6)), "µm": Unit(LENGTHS, Fraction(1, 10**6)),
+    "in": Unit(LENGTHS, Fraction(254, 10**4)), "ft": Unit(LENGTHS, Fraction(3048, 10**4)),
+    "rad": Unit(ANGLES), "mrad": Unit(ANGLES, Fraction(1, 1000)),
+    "turn": Unit(ANGLES, Fraction(2), 1), "rev": Unit(ANGLES, Fraction(2), 1),
+    **dict.fromkeys(("deg", "degree", "degrees", "°"), DEGREE),
+    "kg": Unit(MASSES), "g": Unit(MASSES, Fraction(1, 1000)), "lb": Unit(MASSES, Fraction(45359237, 10**8)),
+    "s": Unit(TIMES), "ms": Unit(TIMES, Fraction(1, 1000)), "min": Unit(TIMES, Fraction(60)),
+    "N": Unit(FORCES), "kN": Unit(FORCES, Fraction(1000)), "mN": Unit(FORCES, Fraction(1, 1000)),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What a key holds: its name in a sentence, its unit, an example, and other units that mean the same here."""
+
+    name: str
+    unit: str
+    example: str
+    also: tuple[str, ...] = ()
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        return tuple(unit_of(text) for text in (self.unit, *self.also))
+
+
+LENGTH = Quantity("a length", "m", "250 mm")
+ANGLE = Quantity("an angle", "rad", "90 deg")
+MASS = Quantity("a mass", "kg", "250 g")
+INERTIA = Quantity("a moment of inertia", "kg m^2", "120 kg mm^2")
+RATE = Quantity("an angular speed", "rad/s", "180 deg/s", ("rad",))
+SPEED = Quantity("a speed", "m/s", "250 mm/s", ("m",))
+TORQUE = Quantity("a torque", "N m", "50 N m")
+FORCE = Quantity("a force", "N", "50 N")
+TURNING_FRICTION = Quantity("viscous friction", "N m s/rad", "0.1 N m s/rad", ("N m s",))
+SLIDING_FRICTION = Quantity("viscous friction", "N s/m", "20 N s/m")
+TURNING_STIFFNESS = Quantity("a stiffness", "N m/rad", "40 N m/rad", ("N m",))
+SLIDING_STIFFNESS = Quantity("a stiffness", "N/m", "2000 N/m")
+PITCH = Quantity("a pitch", "m/rad", "5 mm/turn")
+ACCELERATION = Quantity("an acceleration", "m/s^2", "9.81 m/s^2")
+LINE_DENSITY = Quantity("a mass per length", "kg/m", "2 kg/m")
+
+OF_FILE = {"length": LENGTH, "angle": ANGLE, "mass": MASS, "inertia": INERTIA}
+"""The quantities of which a file may name the unit that its numbers are in."""
+
+
+class WrongUnit(Exception):  # noqa: N818
+    """A sentence about a unit that is not known, or does not fit; whoever catches it knows where it stands."""
+
+
+@lru_cache(maxsize=256)
+def unit_of(text: str) -> Unit:
+    """The unit of that name, or the product of several."""
+    text = SHORT.get(text.strip(), text.strip())
+    unit, rest, power = Unit((0, 0, 0, 0)), text, 1
+    while rest:
+        found = _FACTOR.match(rest)
+        if found is None:
+            raise WrongUnit(f"{text!r} is not a unit; expected one such as 'mm', 'deg/s' or 'kg mm^2'")
+        if found[1] in SHORT:
+            one = unit_of(SHORT[found[1]])
+        elif found[1] in NAMED:
+            one = NAMED[found[1]]
+        else:
+            near = nearest(found[1], NAMED)
+            guess = f"; did you mean {near!r}?" if near else f"; known are {', '.join((*NAMED, *SHORT))}"
+            raise WrongUnit(f"unknown unit {found[1]!r}{guess}")
+        raised = int(found[2]) if found[2] else {"²": 2, "³": 3}.get(found[3] or "", 1)
+        unit = unit.times(one, power * raised)
+        separator = re.match(r"\s*([/*·]?)\s*", rest[found.end() :])
+        assert separator is not None
+        rest, power = rest[found.end() + separator.end() :], -1 if separator[1] == "/" else 1
+        if separator[1] and not rest:
+            raise WrongUnit(f"{text!r} is not a unit; something is missing behind the {separator[1]!r}")
+    return unit
+
+
+def read(text: str, quantity: Quantity) -> float | None:
+    """A number with its unit in SI; None for a text that is not one."""
+    if len(text) > LONGEST_TEXT:
+        return None
+    if found := _QUANTITY.fullmatch(text):
+        number, pi, divisor, written = float(found[1]), found[2], found[3], found[4]
+    elif found := _PI.fullmatch(text):
+        number, pi, divisor, written = (-1.0 if found[1] == "-" else 1.0), "pi", found[2], found[3]
+    else:
+        return None
+    if written.startswith("pi") or _EXPONENT.fullmatch(written) or float(divisor or 1) == 0:  # there is no unit
+        return None
+    unit = unit_of(written)
+    if unit.dimension not in [one.dimension for one in quantity.units]:
+        kind = next((f"a unit of {q.name}" for q in KNOWN if q.units[0].dimension == unit.dimension), "another unit")
+        raise WrongUnit(f"{text!r}: {written!r} is {kind}; expected {quantity.name} such as {quantity.example!r}")
+    return unit.in_si(number * math.pi / float(divisor or 1) if pi else number)
+
+
+KNOWN = (
+    *(LENGTH, ANGLE, MASS, INERTIA, RATE, SPEED, TORQUE, FORCE, TURNING_FRICTION, SLIDING_FRICTION, PITCH),
+    *(ACCELERATION, LINE_DENSITY, TURNING_STIFFNESS, SLIDING_STIFFNESS),
+)
+
+
+@dataclass(frozen=True)
+class Units:
+    """The units that the bare numbers of a file are in; quantities that are not here are in SI."""
+
+    named: Mapping[str, Unit] = field(default_factory=dict)
+
+    def of(self, quantity: Quantity) -> Unit:
+        """The unit of a quantity: speeds, pitches and masses per length follow lengths, angles and masses."""
+        length, angle, mass, inertia = (self.named.get(key, OF_FILE[key].units[0]) for key in OF_FILE)
+        own = {LENGTH: length, ANGLE: angle, MASS: mass, INERTIA: inertia}
+        second, radian = NAMED["s"], NAMED["rad"]
+        own |= {RATE: angle.times(second, -1), SPEED: length.times(second, -1), PITCH: length.times(radian, -1)}
+        own |= {LINE_DENSITY: mass.times(length, -1)}
+        return own.get(quantity, quantity.units[0])
+
+    def in_si(self, value: Any, quantity: Quantity, depth: int = DEEPEST) -> Any:
+        """Numbers, texts with units, and lists of them in SI; whatever else it is stays for the reader to refuse."""
+        if isinstance(value, str):
+            number = read(value, quantity)
+            return value if number is None else number
+        if isinstance(value, Sequence):
+            return [self.in_si(entry, quantity, depth - 1) for entry in value] if depth else value
+        if not self.named or isinstance(value, (bool, np.bool_)):
+            return value
+        if isinstance(value, np.ndarray) and not np.ma.isMaskedArray(value):
+            return self.in_si(value.tolist(), quantity)
+        return self.of(quantity).in_si(float(value)) if isinstance(value, Real) else value
+
+
+SI = Units()
+
+
+def units_of(given: Any) -> Units:
+    """The units of a file: `units = "mm"`, a list of units each of another quantity, or a table by quantity."""
+    if given is None:
+        return SI
+    if isinstance(given, Mapping):
+        return Units({key: _named(key, unit) for key, unit in given.items()})
+    named: dict[str, Unit] = {}
+    for text in [given] if isinstance(given, str) else given if isinstance(given, Sequence) else [given]:
+        key = next((key for key in OF_FILE if isinstance(text, str) and _fits(text, OF_FILE[key])), None)
+        if key is None:
+            raise WrongUnit(f"units = {given!r}: {text!r} is no unit of {' or '.join(OF_FILE)}, such as 'mm' or 'deg'")
+        if key in named:
+            raise WrongUnit(f"units = {given!r} has two units of {key}; expected one")
+        named[key] = unit_of(text)
+    return Units(named)
+
+
+def _fits(text: str, quantity: Quantity) -> bool:
+    return unit_of(text).dimension == quantity.units[0].dimension
+
+
+def _named(key: str, text: Any) -> Unit:
+    if key not in OF_FILE:
+        raise WrongUnit(f"unknown quantity {key!r}; expected {', '.join(OF_FILE)}")
+    if not isinstance(text, str) or not _fits(text, OF_FILE[key]):
+        example = OF_FILE[key].example.split(maxsplit=1)[1]
+        raise WrongUnit(f"{key} = {text!r}: expected a unit of {key}, such as {example!r}")
+    return unit_of(text)
+
+
+def refused(error: WrongUnit, where: str) -> ModelError:
+    """The error to raise for a wrong unit at a place."""
+    return ModelError(f"{where}: {error}")

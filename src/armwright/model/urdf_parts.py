@@ -1,0 +1,130 @@
+"""Parts of a URDF document: origins, and what a viewer shows of a link."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from armwright.algebra import Array
+from armwright.errors import VisualWarning
+from armwright.model import xml
+from armwright.model.description import Triple, triple
+from armwright.model.meshes import Outside, Places
+from armwright.model.visual import SOLIDS, Colour, Mesh, Shape, Visual, as_pose
+
+ROUND = {"sphere": ("radius",), "cylinder": ("radius", "length"), "capsule": ("radius", "length")}
+"""The attributes of round shapes."""
+
+
+class Shown:
+    """The visuals of a document being read. What only collides is not kept; the names of its meshes are checked."""
+
+    def __init__(self, root: xml.Element, packages: Mapping[str, str | Path] | None) -> None:
+        self.places = Places.around(root.file, packages)
+        self.colours: dict[str, Colour | None] = {}
+        self.surplus: list[xml.Element] = []
+        for material in root.all("material"):
+            self._colour(material)
+
+    def on(self, link: xml.Element) -> Iterator[Visual]:
+        """Those of a link, in its frame."""
+        for element in link.all("collision"):
+            for mesh in (mesh for geometry in element.all("geometry") for mesh in geometry.all("mesh")):
+                self._name(mesh)
+        for element in link.all("visual"):
+            material, shape = self._first(element, "material"), self._shape(element)
+            colour = self._colour(material) if material is not None else None
+            if shape is not None:
+                yield Visual(shape, as_pose(origin_of(element)), colour, element.attributes.get("name", ""))
+
+    def _first(self, element: xml.Element, tag: str) -> xml.Element | None:
+        """The first child of that name, which counts: in many files a visual has two materials."""
+        found = element.all(tag)
+        self.surplus += found[1:]
+        return found[0] if found else None
+
+    def tell(self, file: str) -> None:
+        """A warning of what is left out because there is more than one."""
+        if self.surplus:
+            first, count = self.surplus[0], len(self.surplus)
+            more = f" and {count - 1} more such element{'s' if count > 2 else ''}" if count > 1 else ""
+            text = f"{file}, line {first.line}: a second <{first.tag}> in one element{more}; the first of each counts"
+            warnings.warn(text, VisualWarning, stacklevel=5)
+
+    def _colour(self, material: xml.Element) -> Colour | None:
+        """Of a material that is defined here, or was first under this name."""
+        name, color = material.attributes.get("name", ""), self._first(material, "color")
+        if color is None:
+            return self.colours.get(name)
+        opaque = len(color.attributes.get("rgba", "").split()) == 3
+        rgba = color.vector("rgba", (0.5, 0.5, 0.5, 1.0), 3 if opaque else 4)
+        colour = (rgba[0], rgba[1], rgba[2], 1.0 if opaque else rgba[3])
+        if name:
+            self.colours.setdefault(name, colour)
+        return colour
+
+    def _shape(self, element: xml.Element) -> Shape | None:
+        geometry = self._first(element, "geometry")
+        for shape in geometry.children if geometry else ():
+            if shape.tag == "mesh":
+                return Mesh(self._name(shape), scale_of(shape), self.places)
+            if shape.tag == "box":
+                size = shape.vector("size", (0.0, 0.0, 0.0))
+                if min(size) < 0:
+                    shape.fail(f"size = {shape.attributes['size']!r} has a negative length")
+                return SOLIDS["box"](*size)
+            if shape.tag in ROUND:
+                return SOLIDS[shape.tag](*(_length(shape, name) for name in ROUND[shape.tag]))
+        return None
+
+    def _name(self, mesh: xml.Element) -> str:
+        try:
+            return self.places.kept(mesh.text_of("filename"))
+        except Outside as error:
+            mesh.fail(str(error))
+
+
+def scale_of(mesh: xml.Element) -> Triple:
+    """The scale of a mesh, three numbers; some files have one for all."""
+    if len(mesh.attributes.get("scale", "").split()) == 1:
+        [x] = mesh.vector("scale", (), 1)
+        return x, x, x
+    return triple(mesh.vector("scale", (1.0, 1.0, 1.0)))
+
+
+def _length(shape: xml.Element, name: str) -> float:
+    value = shape.number(name)
+    if value < 0:
+        shape.fail(f"{name} = {value!r} is negative")
+    return value
+
+
+def origin_of(element: xml.Element) -> Array:
+    """The <origin> in an element as a transform; without one, none."""
+    T: Array = np.eye(4)
+    origin = element.one("origin")
+    if origin is not None:
+        T[:3, 3] = origin.vector("xyz", (0.0, 0.0, 0.0))
+        T[:3, :3] = _quaternion(origin) if "quat_xyzw" in origin.attributes else _angles(origin)
+    return T
+
+
+def _angles(origin: xml.Element) -> Array:
+    return xml.rotation_xyz(*origin.vector("rpy", (0.0, 0.0, 0.0)))
+
+
+def _quaternion(origin: xml.Element) -> Array:
+    """The rotation by URDF 1.2's other attribute."""
+    from armwright.model.mjcf.pose import rotation  # noqa: PLC0415  (MJCF is written with what is here)
+
+    if "rpy" in origin.attributes:
+        origin.fail("both rpy and quat_xyzw; expected one of them")
+    x, y, z, w = origin.vector("quat_xyzw", (), 4)
+    length = math.hypot(x, y, z, w)
+    if abs(length - 1) > 1e-6:
+        origin.fail(f"quat_xyzw has the length {length:.9g}; expected a unit quaternion: divide it by its length")
+    return rotation(np.array([w, x, y, z]))

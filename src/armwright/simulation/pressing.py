@@ -1,0 +1,172 @@
+"""What stops have done to a motion: how deep each was pressed in, how hard it pushed, and when it was hit first.
+
+It is found at every step of an integration, not at records, between which a hit may begin and end. Within a step the
+depth is a cubic of what it is and how fast it changes at both ends, so that its largest value is found between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from armwright.algebra import Array, Scalar, maximum, minimum, select
+from armwright.torque import Law, Moment, Stops
+
+NEVER = -1e30
+"""When something happened that did not."""
+
+LOOKS = (0.25, 0.5, 0.75, 1.0)
+"""The parts of a step after which the torque of a stop is looked at, besides where the depth is largest."""
+
+PRESSED = {"stop depth": 0.0, "stop torque": 0.0, "until hit": NEVER}
+"""What is found of each freedom, and what it is before the first step; the last is the time before a hit, negated."""
+
+
+def stops_in(law: Law) -> list[Stops]:
+    """Return all stops in a law and in those it is made of."""
+    inside = [stops for part in law.made_of for stops in stops_in(part)]
+    return [law, *inside] if isinstance(law, Stops) else inside
+
+
+def stop_torques(law: Law, at: Moment) -> list[Scalar]:
+    """Return the torques of all stops in a law, one for each freedom."""
+    rows = [stops.torques(at) for stops in stops_in(law)]
+    return [sum(column, start=0) for column in zip([0] * at.n, *rows, strict=True)]
+
+
+def pressed(law: Law, start: Moment, end: Moment) -> dict[str, list[Scalar]]:
+    """Return what `PRESSED` names, of one step from `start` to `end`, over any scalar."""
+    found: dict[str, list[Scalar]] = {name: [0 if name != "until hit" else NEVER] * start.n for name in PRESSED}
+    for stops in stops_in(law):
+        rows = zip(stops.joints, stops.places, stops.lower, stops.upper, stops.stiffness, stops.damping, strict=True)
+        for i, place, low, high, k, c in rows:
+            span = _Nearest.of(start, end, i, place, low, high)
+            deepest, at = span.deepest()
+            torque = reduce(maximum, (_push(k, c, *span.at(s)) for s in (at, *LOOKS)))
+            hit = select(deepest, -(start.t + (end.t - start.t) * span.entered(at)), NEVER)
+            for name, value in zip(PRESSED, (maximum(deepest, 0), torque, hit), strict=True):
+                found[name][i] = maximum(found[name][i], value)
+    return found
+
+
+def _push(k: Scalar, c: Scalar, depth: Scalar, rate: Scalar) -> Scalar:
+    """Return the torque of a stop, as `torque.Stops` has it."""
+    return k * maximum(depth, 0) * maximum(1 + c * rate, 0)
+
+
+@dataclass(frozen=True)
+class _Nearest:
+    """The depth in the nearer stop of a joint along a step of some length, as the cubic of Hermite."""
+
+    length: Scalar
+    depths: tuple[Scalar, Scalar]
+    rates: tuple[Scalar, Scalar]
+
+    @classmethod
+    def of(cls, start: Moment, end: Moment, i: int, place: int, low: Scalar, high: Scalar) -> _Nearest:
+        upper = start.q[place] + end.q[place] - (low + high)
+        depths = [select(upper, at.q[place] - high, low - at.q[place]) for at in (start, end)]
+        rates = [select(upper, at.qd[i], -at.qd[i]) for at in (start, end)]
+        return cls(end.t - start.t, (depths[0], depths[1]), (rates[0], rates[1]))
+
+    def _powers(self) -> tuple[Scalar, Scalar, Scalar]:
+        """Return the coefficients of s, s^2 and s^3, s from 0 to 1."""
+        grown, m0, m1 = self.depths[1] - self.depths[0], *(self.length * rate for rate in self.rates)
+        return m0, 3 * grown - 2 * m0 - m1, m0 + m1 - 2 * grown
+
+    def at(self, s: Scalar) -> tuple[Scalar, Scalar]:
+        """Return depth and rate after a part of the step."""
+        a, b, c = self._powers()
+        return self.depths[0] + s * (a + s * (b + s * c)), (a + s * (2 * b + 3 * s * c)) / self.length
+
+    def deepest(self) -> tuple[Scalar, Scalar]:
+        """Return the largest depth, and after which part of the step it is had."""
+        a, b, c = self._powers()
+        turns = minimum(a, -(a + 2 * b + 3 * c))  # above zero where it goes in first and comes out at last
+        square = maximum(b * b - 3 * a * c, 0)
+        root = square.sqrt() if hasattr(square, "sqrt") else np.sqrt(square)
+        between = a / select(turns, root - b, 1)
+        s = select(turns, between, select(self.depths[1] - self.depths[0], 1, 0))
+        return self.at(s)[0], s
+
+    def entered(self, deepest: Scalar) -> Scalar:
+        """Return after about which part of the step the stop was touched, up to where it is `deepest`."""
+        outside = maximum(-self.depths[0], 0)
+        inside = maximum(self.at(deepest)[0], 0)
+        return deepest * outside / select(outside + inside, outside + inside, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Pressing:
+    """What stops have done: the largest depth (rad or m) and torque of each freedom, and when it was first hit.
+
+    Arrays are (n,), or (rollouts, n); `hit_at` is nan of joints that have hit none.
+    """
+
+    depth: Array
+    torque: Array
+    hit_at: Array
+
+    @classmethod
+    def of(cls, totals: Mapping[str, Array]) -> Pressing:
+        """From what `PRESSED` names."""
+        hit = -totals["until hit"]
+        return cls(totals["stop depth"] + 0.0, totals["stop torque"] + 0.0, np.where(hit < -NEVER / 2, hit, np.nan))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Pressing | None]) -> Pressing | None:
+        """Of motions one after the other, some of them without stops."""
+        known = [part for part in parts if part is not None]
+        if not known:
+            return None
+        with np.errstate(all="ignore"):
+            hits = np.fmin.reduce([part.hit_at for part in known])
+        depth, torque = (np.max([getattr(x, name) for x in known], axis=0) for name in ("depth", "torque"))
+        return cls(depth, torque, hits)
+
+    @property
+    def hit(self) -> Array:
+        """Whether each joint has hit a stop."""
+        touched: Array = self.depth > 0
+        return touched
+
+    def later(self, by: float) -> Pressing:
+        """The same so many seconds later."""
+        return Pressing(self.depth, self.torque, self.hit_at + by)
+
+    def lists(self) -> dict[str, list[Any]]:
+        """As plain lists by name, None for no time."""
+        return {name: [None if np.isnan(x) else x for x in values.tolist()] for name, values in vars(self).items()}
+
+    @classmethod
+    def of_lists(cls, lists: Mapping[str, Sequence[Any]], n: int) -> Pressing:
+        """From what `lists` gave; raise a ValueError if it is not that, for n joints."""
+        arrays = [np.array([np.nan if x is None else x for x in lists[name]], float) for name in FIELDS]
+        if any(array.shape != (n,) for array in arrays):
+            raise ValueError(f"what its stops have done is not for {n} joints")
+        return cls(*arrays)
+
+
+FIELDS = ("depth", "torque", "hit_at")
+
+
+class Watcher:
+    """Finds what stops do to a motion that is integrated from Python: called after every step."""
+
+    def __init__(self, law: Law, moment: Any, t: float, y: Array) -> None:
+        self._law, self._moment, self._last = law, moment, moment(t, y)
+        self._found = {name: np.full(self._last.n, begin) for name, begin in PRESSED.items()}
+
+    def __call__(self, t: float, y: Array) -> None:
+        at = self._moment(t, y)
+        for name, values in pressed(self._law, self._last, at).items():
+            np.fmax(self._found[name], np.array(values, float), out=self._found[name])
+        self._last = at
+
+    @property
+    def found(self) -> Pressing:
+        return Pressing.of(self._found)

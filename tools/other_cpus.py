@@ -1,0 +1,104 @@
+"""Run the core tests, and those that hold computed numbers to printed ones, as other CPUs compute.
+
+    python tools/other_cpus.py             2, 4 and 8 lanes, and a CPU of 2016 without AVX and FMA
+    python tools/other_cpus.py --list      what would run, and what is skipped
+
+armwright's own code is set by ARMWRIGHT_LANES and ARMWRIGHT_CPU. NumPy, OpenBLAS and the C library choose their code by
+the CPU too, and round otherwise; their own variables set them to the same CPU. Lanes that the whole suite computes with
+anyway, as they are those of this CPU, are skipped, and so is what this CPU cannot do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from core_tests import CORE, PRINTED
+
+from armwright.backends.llvm.target import CPU, LANES, chosen
+from armwright.errors import InputError
+
+ROOT = Path(__file__).parents[1]
+KERNELS = {"SkylakeX": "x86-64-v4", "Haswell": "x86-64-v3", "Sandybridge": "sandybridge", "Nehalem": "x86-64-v2"}
+"""OpenBLAS's names of kernels, and which CPU runs them."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A CPU to compute as: armwright's settings, the best kernels of OpenBLAS, whether the C library has AVX and FMA."""
+
+    name: str
+    lanes: str = ""
+    cpu: str = ""
+    kernels: tuple[str, ...] = ()
+    old: bool = False
+
+    def refusal(self) -> str:
+        """Return why it is skipped here, or nothing."""
+        try:
+            here, set_ = chosen("", ""), chosen(self.cpu, self.lanes)
+        except InputError as why:
+            return str(why)
+        return "the whole suite computes with them" if set_ == here else ""
+
+    def environment(self) -> dict[str, str]:
+        made = {**os.environ, CPU: self.cpu, LANES: self.lanes}
+        best = next((name for name in self.kernels if runs(KERNELS[name])), None)
+        if best is not None:
+            made["OPENBLAS_CORETYPE"] = best
+        if self.old:
+            made["NPY_DISABLE_CPU_FEATURES"] = " ".join(dispatched())
+            made["GLIBC_TUNABLES"] = "glibc.cpu.hwcaps=-AVX512F,-AVX2,-FMA,-FMA4,-AVX"
+        return made
+
+
+MACHINES = (
+    Machine("2 lanes", lanes="2", kernels=("Haswell", "Sandybridge", "Nehalem")),
+    Machine("4 lanes", lanes="4", kernels=("SkylakeX", "Haswell", "Sandybridge")),
+    Machine("8 lanes", lanes="8"),
+    Machine("no AVX, no FMA", cpu="x86-64-v2", kernels=("Nehalem",), old=True),
+)
+"""Pentium and Celeron of 2016, and Atom until 2021, have neither AVX nor FMA: farthest from what a new CPU computes."""
+
+
+def runs(cpu: str) -> bool:
+    """Whether this CPU can be another one."""
+    try:
+        return bool(chosen(cpu, ""))
+    except InputError:
+        return False
+
+
+def dispatched() -> list[str]:
+    """Return the features for which NumPy has code of its own and that this CPU has."""
+    from numpy._core import _multiarray_umath as core  # noqa: PLC0415
+
+    return [name for name in core.__cpu_dispatch__ if core.__cpu_features__[name]]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Run the tests that depend on rounding as other CPUs compute.")
+    parser.add_argument("--list", action="store_true", help="print what would run")
+    asked = parser.parse_args()
+    failed = []
+    for machine in MACHINES:
+        why = machine.refusal()
+        print(f"{machine.name}: {f'skipped, {why}' if why else chosen(machine.cpu, machine.lanes)}", flush=True)
+        if why or asked.list:
+            continue
+        begin = time.perf_counter()
+        command = [sys.executable, "-m", "pytest", *CORE, *PRINTED]
+        if subprocess.run(command, cwd=ROOT, env=machine.environment(), check=False).returncode:
+            failed.append(machine.name)
+        print(f"{machine.name}: {time.perf_counter() - begin:.0f} s", flush=True)
+    print(f"failed: {', '.join(failed)}" if failed else "nothing failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
