@@ -114,7 +114,7 @@ def test_a_payload_on_the_command_line() -> None:
     assert json.loads(typed("show", "ur5", "--payload", "0", "--json"))["payload"] is None
     assert "different" in typed("compare", "rr", "rr", "--payload-there", "1", code=1)
     for wrong in ("heavy", "1,2", "", "1,0,0,x"):
-        assert "expected a mass in kg" in typed("show", "ur5", "--payload", wrong, code=2)
+        assert "--payload 2.5" in typed("show", "ur5", "--payload", wrong, code=2)
     assert "mass = -1.0 is negative" in typed("show", "ur5", "--payload=-1", code=2)
     assert "check looks at what stands in the file" in typed("check", "ur5", "--payload", "1", code=2)
     assert "6 is not one" in typed("count", "6", "--payload", "1", code=2)

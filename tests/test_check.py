@@ -502,7 +502,7 @@ def test_json_parses(tmp_path: Path) -> None:
 
 def test_what_cannot_be_read_exits_with_two(tmp_path: Path) -> None:
     assert "not well-formed" in run("check", write(tmp_path, "<robot>"), code=2)
-    assert "cannot read" in run("check", tmp_path / "none.urdf", code=2)
+    assert "does not exist; expected a robot file" in run("check", tmp_path / "none.urdf", code=2)
     assert "cannot read .stl" in run("check", write(tmp_path, "", "part.stl"), code=2)
     assert "not valid TOML" in run("check", write(tmp_path, "name =", "robot.toml"), code=2)
     loop = ARM.replace('<parent link="base"/>', '<parent link="hand"/>')

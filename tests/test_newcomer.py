@@ -166,7 +166,7 @@ def test_torques_of_a_payload_beyond_the_class_of_a_robot_say_what_was_asked() -
         "torques", "ur5e", "--payload", "7"
     )
     text = run("torques", "ur5e", "--payload", "60,0,0,0.1", code=1)
-    most = float(re.search(r"along this motion it can hold ([\d.]+) kg there", text)[1])
+    most = float(re.search(r"along this motion, as fast, it can hold ([\d.]+) kg there", text)[1])
     motion = aw.scenario.pick_and_place(aw.load("ur5e"), NOMINAL).trajectory
     assert most == pytest.approx(aw.load("ur5e").most_payload(motion, [0, 0, 0.1]).mass, rel=1e-3)
     assert "3.4 s with an empty hand" in text

@@ -96,10 +96,10 @@ METHODS: dict[str, dict[str, Any]] = {
     "joint_accelerations": {**state("q", "qd"), "twist_rate": WRENCH, "damping": 0.1},
     "inverse_kinematics": {"T": POSE, "q0": Q[0] + 0.01, "orientation": "free"},
     "with_gravity": {"gravity": WEIGHTS}, "with_base": {"transform": TURN}, "mounted": {"transform": TURN},
-    "with_tool": {"transform": TURN}, "with_payload": {"mass": 2.0, "com": WEIGHTS, "inertia": np.diag(WEIGHTS)},
+    "with_tool": {"transform": TURN}, "with_payload": {"mass": 2.0, "com": WEIGHTS / 10, "inertia": np.diag(WEIGHTS) / 100},
     "with_friction": {"viscous": WEIGHTS, "coulomb": WEIGHTS, "smooth": WEIGHTS},
     "with_limits": {"position": np.array([[-1.0, 1], [-2, 2], [-3, 3]]), "velocity": WEIGHTS, "torque": WEIGHTS},
-    "with_rotors": {"inertia": WEIGHTS, "gear": WEIGHTS},
+    "with_rotors": {"inertia": WEIGHTS, "gear": WEIGHTS}, "with_springs": {"stiffness": WEIGHTS, "rest": WEIGHTS},
     "from_dh": {"rows": [ROW], "convention": "modified", "gravity": WEIGHTS, "base": TURN, "tool": TURN},
 }  # fmt: skip
 """Methods of a robot."""
@@ -153,6 +153,9 @@ FUNCTIONS: dict[Any, dict[str, Any]] = {
     },
     integrate.solve_stiff: {
         "derivative": decay, "t0": 0.0, "y0": WEIGHTS, "t1": 1.0, "atol": WEIGHTS / 1e9, "times": TIMES,
+    },
+    integrate.solve_increments: {
+        "increment": lambda _t, _h, y: -y, "t0": 0.0, "y0": WEIGHTS, "t1": 1.0, "step": 0.1, "times": TIMES,
     },
     integrate.dense: {"derivative": decay, "t": 0.0, "y": WEIGHTS, "h": 0.1, "theta": 0.5},
     integrate.semi_implicit_euler: {
@@ -241,7 +244,12 @@ LEFT_OUT = {
     ("integrate.semi_implicit_euler", "z0"),
     ("Robot.with_loop", "at"),  # two of them, each a point, a transform or a name
     ("simulation.simulate_batch", "vary"),  # a mapping: above
-    ("Robot.plot", "q"),  # a picture: test_plots
+    ("Robot.plot", "q"),  # pictures: test_plots
+    ("Robot.picture", "q"),
+    *(("integrate.solve_jets", name) for name in ("y0", "times")),  # of a program: test_jets
+    ("integrate.solve_increments", "increment"),  # a function
+    *((f"{room}.most_payload", name) for room in ("Robot", "trajectory")  # a record: test_most_payload
+      for name in ("com", "gyration", "inertia", "power", "torque", "velocity")),
 }  # fmt: skip
 
 

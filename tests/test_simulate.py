@@ -544,7 +544,7 @@ def test_runs_are_saved_and_loaded(tmp_path) -> None:
     with pytest.raises(aw.InputError, match="cannot be repeated"):
         loaded.verify()
     (tmp_path / "text.parquet").write_text("no")
-    with pytest.raises(aw.InputError, match="as Parquet"):
+    with pytest.raises(aw.InputError, match="is no Parquet file, or broken"):
         Run.from_parquet(tmp_path / "text.parquet")
 
 

@@ -421,3 +421,30 @@ def test_a_floating_robot_that_is_carried_keeps_its_momentum() -> None:
     arm = compensated(random_tree(2, 3, kinds=("revolute",), floating=True), 3)
     run = aw.simulate(arm, None, *state(arm)[:2], duration=0.2)
     assert run.impulse.size and not run.audit.doubts
+
+
+BALANCED = """<mujoco><worldbody><body name="a"><joint name="h" axis="0 1 0"/>
+<inertial pos=".1 0 0" mass="2" diaginertia=".02 .03 .025"/>
+<body name="w1" pos=".3 0 0" gravcomp="{}"><inertial pos="0 0 0" mass="1" diaginertia=".01 .01 .01"/></body>
+<body name="w2" pos="-.3 0 0" gravcomp="{}"><inertial pos="0 0 0" mass="1" diaginertia=".01 .01 .01"/></body>
+</body></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "torque"), [(1, -1, 2 * 0.3 * 9.81), (0, -1, 0.0), (1, 1, 0.0), (0.5, -0.2, 0.7 * 0.3 * 9.81)]
+)
+@pytest.mark.filterwarnings("ignore::armwright.errors.ModelWarning")  # two masses far from their joint
+def test_weights_that_are_carried_may_sum_to_zero_or_less(
+    first: float, second: float, torque: float, tmp_path: Path
+) -> None:
+    """Their moment stays; MuJoCo does without where no body has more than none."""
+    (tmp_path / "a.xml").write_text(BALANCED.format(first, second))
+    arm = aw.load(tmp_path / "a.xml", tip="a")
+    right = -2 * 0.1 * 9.81 + torque
+    assert arm.gravity_torque([0.0]) == pytest.approx([right], abs=1e-11)
+    assert aw.Robot.from_toml(arm_file(arm, tmp_path)).gravity_torque([0.0]) == pytest.approx([right], abs=1e-11)
+
+
+def arm_file(arm: aw.Robot, folder: Path) -> Path:
+    arm.to_toml(folder / "again.toml")
+    return folder / "again.toml"

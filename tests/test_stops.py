@@ -200,4 +200,9 @@ def test_stops_in_a_batch_and_beside_a_python_law() -> None:
     for law, q in zip(pushed, both.q[:, -1], strict=True):
         alone = simulate(SLIDER, law, **options)
         assert q == pytest.approx(alone.q[-1], abs=error_of(alone))
-    assert by_hand.q[-1] == pytest.approx(run.q[-1], abs=1e-9)
+
+
+def test_a_motion_that_begins_beyond_a_limit_is_not_told_of_a_soft_stop() -> None:
+    run = simulate(SLIDER, q0=[0.3, 0.0], duration=0.1, stops=True)
+    (doubt,) = [doubt.why for doubt in run.audit.doubts if "beyond" in doubt.why]
+    assert "begins 0.1 beyond its limits, pressed into its stop" in doubt and "soft" not in doubt

@@ -371,3 +371,13 @@ def test_a_row_of_an_array_of_inline_tables_has_its_line(tmp_path: Path) -> None
     (tmp_path / "robot.toml").write_text('convention = "modified"\nlink = [\n' + ",\n".join(rows) + "\n]\n")
     with pytest.raises(aw.ModelError, match=r"robot.toml, line 4: link 2: mass = -1.0 is negative"):
         aw.Robot.from_toml(tmp_path / "robot.toml")
+
+
+@pytest.mark.parametrize("kind", ["universal", "cylindrical"])
+def test_rotors_of_freedoms_have_units_as_those_of_rows(kind: str) -> None:
+    row = {
+        "name": "l", "joint": "u", "type": kind, "alpha": 0, "a": 0, "d": 0, "theta": 0, "mass": 2.0,
+        "com": [0, 0.1, 0], "inertia": [2e4, 2e4, 2e4, 0, 0, 0], "freedoms": [{"rotor_inertia": 1e4}, {"rotor_inertia": "50 g cm^2"}],
+    }  # fmt: skip
+    joints = aw.Robot.from_dh([row], "modified", units={"inertia": "kg mm^2"}).joints
+    assert [joint.rotor_inertia for joint in joints] == pytest.approx([0.01, 5e-6])

@@ -1,6 +1,5 @@
 """What robots look like: shapes where Pinocchio and MuJoCo have them, names of meshes that stay in the model's folder."""
 
-import builtins
 import importlib.util
 import os
 import pickle
@@ -717,8 +716,8 @@ def test_nothing_is_opened_on_loading(package: Path, monkeypatch: pytest.MonkeyP
     path = package / "urdf/robot.urdf"
     path.write_text(with_mesh("../meshes/a.stl"))
     opened: list[str] = []
-    plain = builtins.open
-    monkeypatch.setattr(builtins, "open", lambda file, *a, **k: opened.append(str(file)) or plain(file, *a, **k))
+    plain = os.open
+    monkeypatch.setattr(os, "open", lambda file, *a, **k: opened.append(str(file)) or plain(file, *a, **k))
     load(path, tip="hand")
     assert opened == [str(path)]
 

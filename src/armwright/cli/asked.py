@@ -228,6 +228,8 @@ class Asked:
         first = Path(self.robot.name)
         if first.is_dir():
             found = scenarios_in(first)
+            if not found and self.robot.name in packaged():  # a folder beside it, such as an export, is not meant
+                return self.scenarios, False
             if not found:
                 robots = [path for path in sorted([*first.glob("*.*"), *first.glob("*/*.*")]) if path.suffix in ROBOTS]
                 instead = f"; to run a robot give its file: {robots[0]}" if robots else ""

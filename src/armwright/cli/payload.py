@@ -150,7 +150,7 @@ def _can_hold(plan: Scenario, held: Payload) -> str:
         return "along this motion the robot is too weak or too slow even with an empty hand"
     except InputError:
         return ""
-    return f"along this motion it can hold {found.mass:.4g} kg there (--most-payload)"
+    return f"along this motion, as fast, it can hold {found.mass:.4g} kg there"
 
 
 def _centre(text: str | None) -> tuple[list[float], list[float] | None]:

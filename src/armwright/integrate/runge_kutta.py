@@ -29,6 +29,9 @@ from armwright.integrate.tableaus import method as find
 
 Derivative = Callable[..., ArrayLike]
 
+WALL = 200
+"""By how much more than rounding a step must be where the next one is not finite, so that the state still moves."""
+
 
 class Scheme:
     """A tableau in the numbers of the state, applied to a derivative; `project` is done at the end of every step."""
@@ -255,7 +258,7 @@ class Adaptive:
                 y,
                 "too many",
             )
-        if t + self.scheme.scalars.number(h / 10) == t:
+        if t + self.scheme.scalars.number(h / (10 if finite else WALL)) == t:
             why = "the error estimate stays too large: the tolerances are too fine, or the solution is singular"
             reason = "too small" if finite else "not finite"
             if not finite:

@@ -33,6 +33,9 @@ ROOT_JOINT = "root_joint"
 """What carries a floating base, as Pinocchio calls it."""
 
 
+SLIGHT = 2.0**-40
+"""The least compensated mass of a group, as a part of its bodies': their sum may be zero where their moment is not."""
+
 FREEDOMS = {"floating": "free", "planar": "planar", "ball": "ball"}
 """Joints of several freedoms, by what `freedoms.rows_of` calls them."""
 
@@ -174,6 +177,9 @@ def _carried(name: str, welded: list[tuple[LinkModel, Array]]) -> LinkModel:
     if not carried:
         return made
     mass = sum(link.compensated_mass for link, _ in carried)
+    least = SLIGHT * sum(abs(link.compensated_mass) for link, _ in carried)
+    if abs(mass) < least:  # a moment without a force: a slight mass far away has it
+        mass = least
     if all(link.compensated_mass == link.mass and link.compensated_com == link.com for link, _ in carried):
         own = joined([_at(link, T) for link, T in carried])
         return replace(made, compensated_mass=mass, compensated_com=triple(own.com))

@@ -62,7 +62,7 @@ def link_of(
 
 def _compensated(row: Reader, link: LinkModel, frame: tuple[float, float]) -> LinkModel:
     """The link with the part of its weight that is carried, by default at its centre of mass."""
-    mass = row.at_least_zero("compensated_mass", "kilograms", default=0.0)
+    mass = row.number("compensated_mass", 0.0)
     if "compensated_com" not in row.data:
         return replace(link, compensated_mass=mass, compensated_com=link.com) if mass else link
     part = Link(mass, Vector(*row.triple("compensated_com")), Symmetric(0, 0, 0, 0, 0, 0))

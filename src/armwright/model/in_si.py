@@ -68,6 +68,7 @@ PLACED_KINDS: Kinds = {
 TOP_KINDS: Kinds = {
     **dict.fromkeys(("base", "flange", "tool"), POSE),
     "gravity": ACCELERATION,
+    "rated_payload": MASS,
     "visuals": VISUAL_KINDS,
 }
 """Of a robot, but for its tables."""
@@ -127,7 +128,7 @@ def row_in_si(row: Mapping[str, Any], units: Units, where: Callable[[str | None]
     turns = [freedom.type == "revolute" for freedom in _freedoms(row)]
     if _is_list(entries) and len(entries) == len(turns):
         found["freedoms"] = [
-            table_in_si(entry, drive_kinds(turn), units, lambda _key: where("freedoms"))
+            table_in_si(entry, {**drive_kinds(turn), "rotor_inertia": INERTIA}, units, lambda _key: where("freedoms"))
             if isinstance(entry, Mapping)
             else entry
             for entry, turn in zip(entries, turns, strict=True)

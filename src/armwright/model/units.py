@@ -189,6 +189,8 @@ class Units:
         if isinstance(value, str):
             number = read(value, quantity)
             return value if number is None else number
+        if isinstance(value, memoryview):
+            value = np.asarray(value)
         if isinstance(value, Sequence):
             return [self.in_si(entry, quantity, depth - 1) for entry in value] if depth else value
         if not self.named or isinstance(value, (bool, np.bool_)):

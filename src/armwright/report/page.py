@@ -139,8 +139,8 @@ def _charts(run: Any, pick: Array) -> Iterable[dict[str, Any]]:
     stops: tuple[Any, ...] = ()
     if run.stop_torque.size:
         stops = (
-            ("Torque of stops", "stop_torque", force, run.stop_torque, None, None),
-            ("Power of stops", "stop_power", "W", run.stop_torque * run.qd, None, None),
+            ("Torque of stops, at the records", "stop_torque", force, run.stop_torque, None, None),
+            ("Power of stops, at the records", "stop_power", "W", run.stop_torque * run.qd, None, None),
         )
     for title, column, what, values, target, limits in (
         ("Position", "q", unit, run.places, targets[0], ranges),

@@ -177,17 +177,17 @@ def _sizes(robot: Description, coms: Sequence[Array]) -> Sizes:
     rows = robot.rows
     tools = {} if robot.tip is None else {robot.tip: np.asarray(robot.hand.pose)[:3, 3]}
     n = len(coms)
-    near = np.array([np.linalg.norm(com) for com in coms])  # how far from the frames of its joints and the tool
+    near = np.array([math.hypot(*com) for com in coms])  # how far from the frames of its joints and the tool
     gaps = np.zeros(n)
     low, inward, outward, off, joints = np.zeros(n), np.zeros(n), np.zeros(n), np.full(n, np.inf), [0.0] * len(rows)
     for tip, tool in tools.items():
-        off[tip] = np.linalg.norm(tool - coms[tip])
+        off[tip] = math.hypot(*(tool - coms[tip]))
         near[tip] = min(near[tip], off[tip])
     for i, (carrier, parent) in enumerate(zip(robot.carriers, robot.parents, strict=True)):
         first = carrier - rows[carrier].freedom
         row = rows[first]
         if parent >= 0:
-            near[parent] = min(near[parent], np.linalg.norm(coms[parent] - _start(row)))
+            near[parent] = min(near[parent], math.hypot(*(coms[parent] - _start(row))))
         if row.kind in FREEDOMS:
             off[i] = 0.0
             continue
@@ -195,7 +195,7 @@ def _sizes(robot: Description, coms: Sequence[Array]) -> Sizes:
         apart = outer - inner
         from_inner, from_outer = (0.0, 0.0) if row.prismatic else (np.hypot(*inner[:2]), np.hypot(*outer[:2]))
         low[i], off[i] = max(low[i], 2 * from_outer), min(off[i], from_outer)
-        gap = float(np.linalg.norm(apart))
+        gap = math.hypot(*apart)
         joints[first] = _way(row, gap)
         if parent >= 0:
             gaps[i] = gap
@@ -205,7 +205,7 @@ def _sizes(robot: Description, coms: Sequence[Array]) -> Sizes:
             low[parent], off[parent] = max(low[parent], across, 2 * from_inner), min(off[parent], from_inner)
     low = np.maximum(low, np.maximum(inward, outward) / 4)
     for tip, tool in tools.items():
-        outward[tip] = max(outward[tip], np.linalg.norm(tool - coms[tip]))
+        outward[tip] = max(outward[tip], math.hypot(*(tool - coms[tip])))
     high = np.maximum(low, np.maximum(inward, outward))
     total = sum(abs(link.mass) for link in robot.links)
     heavy = [size for size, link in zip(high, robot.links, strict=True) if not minor(link.mass, total)]

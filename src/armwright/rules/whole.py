@@ -117,7 +117,7 @@ def far_frames(robot: Description) -> Iterator[Doubt]:
         if frame.link < 0 or frame.link in told:
             continue
         at, link = np.asarray(frame.pose)[:3, 3], robot.links[frame.link]
-        away = float(min(np.linalg.norm(at), np.linalg.norm(at - link.com)))
+        away = min(math.hypot(*at), math.hypot(*(at - link.com)))
         if away > LONGEST:
             told.add(frame.link)
             what = "its tool" if frame in tools else f"frame {frame.name}"

@@ -37,19 +37,21 @@ HALVINGS = 12
 class Pace:
     """How long a motion takes, in seconds, and what keeps it from being shorter, such as 'the speed of elbow'.
 
-    `limit` is empty where no limit is near. `enough` is False where torque is not enough at any pace.
+    `limit` is empty where no limit is near. `enough` is False where torque is not enough at any pace. `share` is the
+    part of the limits that may be used.
     """
 
     duration: float
     limit: str = ""
     enough: bool = True
+    share: float = SPARE
 
     def __str__(self) -> str:
         if not self.enough:
             return f"at no pace within the limits: {self.limit} is not enough even {SLOWEST:g} times as slowly"
         if not self.limit:
             return "where no limit of speed or torque tells another"
-        return f"as brisk as {SPARE:.0%} of {self.limit} allows"
+        return f"as brisk as {self.share:.0%} of {self.limit} allows"
 
 
 def picked_and_placed(arm: Robot, seconds: float | None = None) -> str:
@@ -99,11 +101,19 @@ def home(arm: Robot) -> list[float]:
 def pace(arm: Robot, motion: Trajectory) -> Pace:
     """Return how long a motion takes within the limits of the joints, up to a tenth of a second.
 
-    Without limits, and where it is too heavy at any pace, it takes as long as it is.
+    Nothing is spared where the robot can move at no pace otherwise. Without limits, and where it is too heavy at any
+    pace, the motion takes as long as it is.
     """
+    found = _pace(arm, motion, SPARE)
+    whole = found if found.enough else _pace(arm, motion, 1.0)
+    return whole if whole.enough else found
+
+
+def _pace(arm: Robot, motion: Trajectory, share: float) -> Pace:
+    """The pace that uses a part of the limits."""
     q, qd, qdd = motion(np.linspace(motion.start, motion.end, 201))
     speed, effort = (
-        SPARE * np.array([getattr(joint, name) or np.inf for joint in arm.joints])
+        share * np.array([getattr(joint, name) or np.inf for joint in arm.joints])
         for name in ("max_velocity", "max_torque")
     )
     if np.isinf([speed, effort]).all():
@@ -118,7 +128,7 @@ def pace(arm: Robot, motion: Trajectory) -> Pace:
 
     first, joint = weakest(swift)
     if first <= 1:
-        return Pace(_rounded(swift * motion.duration), fastest if parts.max() >= BRISKEST else "")
+        return Pace(_rounded(swift * motion.duration), fastest if parts.max() >= BRISKEST else "", share=share)
     before = swift
     for slow in np.geomspace(swift, SLOWEST * max(1.0, swift), PACES)[1:]:
         used, _ = weakest(slow)
@@ -132,7 +142,7 @@ def pace(arm: Robot, motion: Trajectory) -> Pace:
         middle = float(np.sqrt(before * slow))
         used, at = weakest(middle)
         before, slow, joint = (before, middle, joint) if used <= 1 else (middle, slow, at)
-    return Pace(_rounded(slow * motion.duration), f"the torque of {shown(arm.joints[joint].name)}")
+    return Pace(_rounded(slow * motion.duration), f"the torque of {shown(arm.joints[joint].name)}", share=share)
 
 
 def _rounded(seconds: float) -> float:

@@ -406,8 +406,12 @@ def _beyond_limits(run: Run, stops: Pressing | None) -> Iterator[Doubt]:
     """A real joint would have hit its stop, and a real drive would have been too weak or too slow."""
     for i, (joint, use) in enumerate(zip(run.robot.joints, run.utilisation.joints, strict=True)):
         if joint.limits is not None and stops is not None and stops.depth[i] > PRESSED:
+            (low, high), begun = joint.limits, run.q[0, run.robot.entries[i]]
+            begins = max(low - begun, begun - high)
             why = f"{shown(joint.name)} is {stops.depth[i]:.3g} beyond its limits"
             why += ": its stop is too soft, give torque.stops a larger stiffness"
+            if begins > PRESSED:
+                why = f"{shown(joint.name)} begins {begins:.3g} beyond its limits, pressed into its stop"
             yield Doubt(float(stops.hit_at[i]), why)
         elif joint.limits is not None and stops is None:
             low, high = joint.limits

@@ -607,7 +607,8 @@ FUNCTION bool travel(const Call &call, Open &p, Lane &lane, Measured &measured, 
         lane.slopes.from = accept ? SAME_AS_LAST : 1;
         lane.held = accept ? (real)0 : (real)1;
         lane.h = OF(copysign)(following, left);
-        if (!accept && following < OF(fmax)(OF(fabs)(began), OF(fabs)(goal)) * (16 * ROUNDING))
+        const real smallest = (err != err ? 256 : 16) * ROUNDING;  // before what is not finite the state must move
+        if (!accept && following < OF(fmax)(OF(fabs)(began), OF(fabs)(goal)) * smallest)
             lane.state = err != err ? BROKEN : TOO_SMALL;
         if (tries >= call.limit && lane.t != goal && lane.state == 0)
             lane.state = TOO_MANY;

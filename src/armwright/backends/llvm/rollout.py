@@ -22,6 +22,9 @@ from armwright.integrate.control import FORGIVEN, ROUNDED, SMALLEST, STRETCH
 from armwright.integrate.tableaus import Steps
 from armwright.layout import Layout
 
+FINEST, FINEST_BROKEN = 16, 256
+"""Roundings of the time that a step must have; and where the next one is not finite, so that the state still moves."""
+
 
 def module(
     program: Program,
@@ -279,10 +282,12 @@ class _Writer(Measuring):
     def judge(self, lane: dict[str, str], err: str, following: str, time: str, active: str, reject: str) -> None:
         """Whether a rollout has to end here."""
         t = self.t
-        smallest = 16 * (2.0**-52 if t.double else 2.0**-23)
+        rounding = 2.0**-52 if t.double else 2.0**-23
         far = self.call("maxnum", self.call("fabs", lane["t"]), self.call("fabs", "%goal"))
-        small = self.both(reject, self.true("olt", following, self.of("fmul", far, t.splat(smallest))))
-        broken = self.both(small, self.true("uno", err, "zeroinitializer"))
+        nowhere = self.true("uno", err, "zeroinitializer")
+        smallest = self.choose(nowhere, t.splat(FINEST_BROKEN * rounding), t.splat(FINEST * rounding))
+        small = self.both(reject, self.true("olt", following, self.of("fmul", far, smallest)))
+        broken = self.both(small, nowhere)
         self.put("%tries.next = add i64 %tries, 1")
         first = self.let(f"insertelement {t.truths} poison, i1 {self.let('icmp sge i64 %tries.next, %limit')}, i32 0")
         spent = self.let(f"shufflevector {t.truths} {first}, {t.truths} poison, <{t.width} x i32> zeroinitializer")

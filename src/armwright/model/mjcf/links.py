@@ -46,7 +46,8 @@ class Links:
         self.joint_names = [name or self._name_of(j) for j, name in enumerate(named)]
         self.couplings = couplings(self.mujoco, self.model, self.joint_names)
         self.by_drives = carried_by_drives(self.model)
-        self.compensated = [True not in ways for ways in self.by_drives]
+        some = getattr(self.model, "ngravcomp", 1) > 0  # MuJoCo looks for bodies with more than none
+        self.compensated = [some and True not in ways for ways in self.by_drives]
 
     def bodies(self) -> None:
         """Every body becomes a link: `names` says which, `shifts` where its frame is in the body's."""
