@@ -147,5 +147,5 @@ def test_figures_are_read_from_what_runs_print() -> None:
     printed = "card | NVIDIA H200\ncopy bandwidth | 4.29 TB/s\n"
     with pytest.raises(SystemExit, match="no inverse_dynamics"):
         figures.of_card(printed)
-    with pytest.raises(SystemExit, match="no figure 'a.b'"):
+    with pytest.raises(SystemExit, match=r"no figure 'a\.b'"):
         figures.filled("<!--fig a.b-->1<!--/fig-->", {})
