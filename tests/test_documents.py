@@ -1,9 +1,11 @@
 """Every command and every block of code in the README and the docs runs; every count the docs state is the counted one."""
 
+import json
 import re
 import tomllib
 from pathlib import Path
 
+import figures
 import pytest
 from typer.testing import CliRunner
 
@@ -122,3 +124,28 @@ def test_the_formulas_of_the_docs_are_true() -> None:
         name = f.problem if f.problem in DERIVED else f.name
         multiplications, additions = formula(f)
         assert re.search(rf"^\| `{name}` \|.*\| {re.escape(multiplications)} \| {re.escape(additions)} \|$", text, re.M)
+
+
+def test_measured_figures_come_from_one_file() -> None:
+    """No document has a figure of its own where a run has measured it, and no kept figure is of another run."""
+    known, used = figures.figures(), set[str]()
+    for document in figures.documents():
+        text = document.read_text(encoding="utf-8")
+        assert figures.filled(text, known) == text, f"{document.name}: python tools/figures.py"
+        used |= {name for _, name, *_ in figures.MARK.findall(text)}
+        plain = figures.MARK.sub("", text) if document.name not in ("CHANGELOG.md",) else ""
+        assert not re.search(r"\d+(\.\d+)?(x| times)[^|\n]{0,40}(`mujoco\.rollout`|`pin\.rneaInParallel`)", plain)
+    assert {name.partition(".")[0] for name in used} == {*figures.RUNS, "gpu"}
+
+
+def test_figures_are_read_from_what_runs_print() -> None:
+    row = {"problem": "mass_matrix", "who": "pin.crba", "alone": True, "seconds": 8.64e-7, "ratio": 40.4}
+    assert figures.of_bench(json.dumps({"times": [row]})) == {
+        "mass_matrix.one.pin": "864 ns",
+        "mass_matrix.one.pin.ratio": "40",
+    }
+    printed = "card | NVIDIA H200\ncopy bandwidth | 4.29 TB/s\n"
+    with pytest.raises(SystemExit, match="no inverse_dynamics"):
+        figures.of_card(printed)
+    with pytest.raises(SystemExit, match=r"no figure 'a\.b'"):
+        figures.filled("<!--fig a.b-->1<!--/fig-->", {})
