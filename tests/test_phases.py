@@ -163,6 +163,7 @@ def test_a_phase_that_breaks_off_leaves_those_before() -> None:
     assert len(caught.value.run.phases) == 2 and caught.value.run.t[-1] >= 0.5
 
 
+@pytest.mark.filterwarnings("ignore::armwright.errors.SlowWarning")  # what is counted goes step by step
 def test_an_event_that_ends_a_run_when_it_has_happened_often_counts_in_all_phases() -> None:
     events = [aw.events.when(lambda t, q, qd: qd[1], name="turns", terminal=3)]
     begin = {"q0": [0.2, 0.3], "rtol": 1e-9}
