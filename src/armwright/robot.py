@@ -305,16 +305,16 @@ class Robot(Description):
     def with_friction(self, viscous: PerJoint = None, coulomb: PerJoint = None, smooth: PerJoint = None) -> Robot:
         """The same robot with other friction: viscous qd + coulomb sign(qd), or tanh(qd / smooth) in place of the sign.
 
-        Each is one number for all joints of one freedom (0 for all joints), a list, or a mapping by name; None leaves what
-        there is.
+        Each is one number for all joints of one freedom (0 for all joints), a list, or a mapping by name; None leaves
+        what there is.
         """
         return with_drives(self, "with_friction", viscous=viscous, coulomb=coulomb, smooth=smooth)
 
     def with_springs(self, stiffness: PerJoint = None, rest: PerJoint = None) -> Robot:
         """The same robot with other springs beside its joints: they pull with -stiffness (q - rest).
 
-        Each is one number for all joints of one freedom (0 for all joints), a list, or a mapping by name; None leaves what
-        there is. They are no elastic gearboxes: the joint moves as before, and its drive has the spring to help or hold.
+        Each is one number for all joints of one freedom (0 for all joints), a list, or a mapping by name; None leaves
+        what there is. They are no elastic gearboxes: the joint moves as before, and its drive has their help.
         """
         return with_drives(self, "with_springs", stiffness=stiffness, rest=rest)
 
@@ -354,8 +354,8 @@ class Robot(Description):
     def with_rotors(self, inertia: PerJoint = None, gear: PerJoint = None) -> Robot:
         """The same robot with other rotors: their inertia about their own axis, and its turns per turn of the joint.
 
-        Each is one number for all joints of one freedom (0 for all joints), a list, or a mapping by name; None leaves what
-        there is. A joint feels inertia gear^2.
+        Each is one number for all joints of one freedom (0 for all joints), a list, or a mapping by name; None leaves
+        what there is. A joint feels inertia gear^2.
         """
         return with_drives(self, "with_rotors", inertia=inertia, gear=gear)
 

@@ -67,6 +67,10 @@ class Event:
     def __repr__(self) -> str:
         return f"<event: {self.name}>"
 
+    def after(self, times: int) -> Event:
+        """Return the event that ends a run when it has happened so many times."""
+        return Event(lambda robot: [replace(one, terminal=times) for one in self.on(robot)], self.name, times)
+
 
 def limits(*joints: str | int, terminal: bool | int = True) -> Event:
     """A joint reaches a limit of its range: any that has one, or those that are given by name or number, from 0."""

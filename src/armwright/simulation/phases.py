@@ -18,7 +18,7 @@ from armwright.algebra import Array
 from armwright.errors import InputError, SimulationError
 from armwright.progress import counted_off
 from armwright.robot import Robot
-from armwright.simulation.events import Watched, on_robot
+from armwright.simulation.events import Event, Watched, on_robot
 from armwright.simulation.joining import later
 from armwright.simulation.plan import SMOOTH, rounded, settings
 from armwright.simulation.run import Run
@@ -176,8 +176,10 @@ def _remaining(robot: Robot, events: tuple[Any, ...], runs: Sequence[Run]) -> li
         if times > 1:
             names = _names(robot, [event])
             found = sum(1 for run in runs for one in run.events if one.name in names)
-            event = replace(event, terminal=times - found)  # noqa: PLW2901
-        left.append(event)
+            rest = times - found
+            left.append(event.after(rest) if isinstance(event, Event) else replace(event, terminal=rest))
+        else:
+            left.append(event)
     return left
 
 
