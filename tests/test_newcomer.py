@@ -199,6 +199,7 @@ def test_most_payload_on_the_command_line_is_that_of_python_and_runs_with_it() -
     assert found["most_payload"]["joint"] == known.joint and found["most_payload"]["at"] == known.time
     assert 0.999 < max(joint["of_torque"] for joint in found["joints"]) <= 1 + 1e-9 and found["audit"]["trustworthy"]
     text = run(*words, "--most-payload")
+    assert found["most_payload"]["rated_payload"] == 5 and "its maker rates it for 5 kg" in text
     assert f"ur5e can hold {known.mass:.4g} kg at (0, 0, 0.1) m of its tool; {known.joint} gives out first" in text
     assert "the next joint to give out is" in text and "however slowly along this path" in text
     page = Path(found["payload_page"]).read_text()

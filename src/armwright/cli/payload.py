@@ -51,6 +51,8 @@ class Heaviest:
                 yield f"                  the next joint to give out is {shown(name)}, at {least:.4g} kg"
         if self.slowly is not None and self.slowly > found.mass:
             yield f"                  however slowly along this path, {self.slowly:.4g} kg"
+        if (rated := found.holder.rated_payload) is not None and found.mass > rated:
+            yield f"                  its maker rates it for {rated:g} kg: gears and bearings may allow less"
         yield from (f"                  {line}" for line in lines[1:])
 
     def data(self) -> dict[str, Any]:
@@ -67,6 +69,7 @@ class Heaviest:
             "slowly": self.slowly,
             "by_joint": {joint.name: mass for joint, mass in joints},
             "without_limit": found.unlimited,
+            "rated_payload": found.holder.rated_payload,
         }
 
     def page(self) -> str:

@@ -164,6 +164,7 @@ class Sizes:
     apart: list[float]
 
 
+@np.errstate(over="ignore", invalid="ignore")  # bodies may be at the end of the world
 def _sizes(robot: Description, coms: Sequence[Array]) -> Sizes:
     """The sizes of a robot whose links have their centres of mass there.
 
