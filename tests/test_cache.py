@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from weakref import WeakValueDictionary
 
@@ -19,7 +20,7 @@ import armwright as aw
 from armwright import cache
 from armwright.backends.interface import backend
 from armwright.backends.llvm import native
-from armwright.errors import CacheWarning
+from armwright.errors import CacheWarning, InputError
 from armwright.integrate import method
 from armwright.robot import random_tree
 from armwright.simulation.motion import derivative, driven, layout_of
@@ -131,7 +132,8 @@ def test_code_that_computes_something_else_is_compiled_anew(
     with monkeypatch.context() as wrong:
         wrong.setattr(native, "_LOADED", WeakValueDictionary())
         wrong.setattr(native, "compiled", lambda text: compiled(text.replace("fadd", "fsub")))
-        aw.compile(arm, problem)(*state)
+        with suppress(InputError):  # without fused operations more sums are wrong, and it overflows
+            aw.compile(arm, problem)(*state)
     monkeypatch.setattr(native, "_LOADED", WeakValueDictionary())
     with pytest.warns(CacheWarning, match="compiled anew"):
         result = aw.compile(arm, problem)(*state)
