@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from typer.testing import CliRunner
 
 from armwright.cli import app
 from armwright.errors import InputError
+from armwright.report.plot import Curve, Plot
 from armwright.study import papers
 from armwright.study.papers import Finding, Study, Verdict
 from armwright.study.papers.document import BEGIN, END, alike, findings_of, table, with_findings
@@ -107,7 +109,8 @@ def test_each_finding_is_in_the_column_of_what_it_is_held_to() -> None:
 
 def test_the_index_counts_what_findings_are_held_to_apart(small: Study) -> None:
     assert tally(small.findings) == "paper's number: 1 same within the printed digits; paper's claim: 1 holds"
-    page = index([small])
+    drawn = Plot("a figure", "x", "y", [Curve("a curve", [0.0, 1.0], [0.0, 1.0])])
+    page = index([replace(small, plots=(drawn,))])
     for against in Against:
         assert f"Held to {HELD_TO[against]}" in page
     numbers = page.partition("Held to numbers of the paper")[2].partition("</section>")[0]

@@ -152,10 +152,10 @@ def index(studies: Iterable[Study]) -> str:
 
 def _panel(studies: Sequence[Study], against: Against) -> str:
     """The verdicts of what is held to one thing."""
-    found = {study: [f for f in study.findings if f.against is against] for study in studies}
-    verdicts = [v for v in Verdict if any(f.verdict is v for findings in found.values() for f in findings)]
+    found = [(study, [f for f in study.findings if f.against is against]) for study in studies]
+    verdicts = [v for v in Verdict if any(f.verdict is v for _, findings in found for f in findings)]
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in ("paper", *(v.value for v in verdicts)))
-    rows = "".join(f"<tr>{_linked(study)}{_counted(f, verdicts)}</tr>" for study, f in found.items())
+    rows = "".join(f"<tr>{_linked(study)}{_counted(f, verdicts)}</tr>" for study, f in found)
     title = f"Held to {HELD_TO[against]}"
     return (
         f'<section class="panel"><h2>{escape(title)}</h2><div class="scroll"><table><thead><tr>{head}</tr></thead>'
