@@ -125,19 +125,19 @@ def differences(robot: aw.Robot, model: Any, told: list[str], count: int) -> Ite
 def without(model: Any, told: list[str]) -> None:
     """Take out of MuJoCo's model what the reader says that it leaves out."""
     for text in told:
-        name = text.split(" ")[-1]
         if " of joint " in text:
-            joint = model.joint(text.split(" of joint ")[1].removesuffix(" beyond the linear"))
+            name = text.split(" of joint ")[1].removesuffix(" beyond the linear").removesuffix(" yields")
+            joint = model.joint(name)
             dofs = slice(joint.dofadr[0], joint.dofadr[0] + (6, 3, 1, 1)[joint.type[0]])
-            if "spring" in text:
-                model.jnt_stiffness[joint.id] = 0
+            if text.endswith(" yields"):
+                model.jnt_springyield[joint.id] = 0
+            elif "spring" in text:
+                model.jnt_stiffnesspoly[joint.id] = 0
             elif "beyond" in text:
                 model.dof_dampingpoly[dofs] = 0
-            else:
-                getattr(model, f"dof_{text.split(' ')[1]}")[dofs] = 0
         elif "gravity compensation" in text:
             known = {model.body(i).name or f"body{i}": i for i in range(model.nbody)}
-            model.body_gravcomp[known[name]] = 0
+            model.body_gravcomp[known[text.split(" of body ")[1].partition(",")[0]]] = 0
         elif text.endswith("of the air"):
             model.opt.density = model.opt.viscosity = 0
         elif "tendon" in text:
