@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,6 +18,7 @@ from armwright.cli.pages import load_name, place
 from armwright.errors import InputError, ModelWarning
 from armwright.identify import Identification, base_parameters, condition, estimate, excitation
 from armwright.identify.data import per_joint, read, write_csv
+from armwright.identify.least_squares import Residual
 from armwright.identify.page import HEADS, VALIDATION_HEADS, residual_rows, summary, validation_rows
 from armwright.identify.validation import WORSE, Validation
 from armwright.names import shown, tidy
@@ -149,19 +150,24 @@ def _as_data(found: Identification) -> dict[str, Any]:
 
 def _warn_of_residuals(found: Identification) -> bool:
     """Say which joints the model does not explain; False if for some joint no model at all would be nearer."""
-    left = [r for r in found.residuals if r.relative > SUSPICIOUS]
+    return _warn_of_joints(
+        [r for r in found.residuals if r.relative > SUSPICIOUS],
+        lambda joints: (
+            f"the model leaves more than {SUSPICIOUS:.0%} of the torque of {joints} unexplained. Look for angles in "
+            "degrees, torques of the motor instead of the joint, a sign that is turned, columns in another order, data "
+            "of another robot; or for much noise, where the correlation of neighbours is near 0."
+        ),
+    )
+
+
+def _warn_of_joints(left: list[Residual], sentence: Callable[[str], str]) -> bool:
+    """Warn of joints of which much is left unexplained; False if for one of them no model at all would be nearer."""
     if not left:
         return True
     joints = ", ".join(f"{shown(r.joint)} ({r.relative:.0%})" for r in left)
     good = all(r.relative <= 1 for r in left)
     verdict = "" if good else " A model without any torque would be nearer, so no robot is written."
-    warnings.warn(
-        f"the model leaves more than {SUSPICIOUS:.0%} of the torque of {joints} unexplained. Look for angles in "
-        "degrees, torques of the motor instead of the joint, a sign that is turned, columns in another order, data of "
-        f"another robot; or for much noise, where the correlation of neighbours is near 0.{verdict}",
-        ModelWarning,
-        stacklevel=2,
-    )
+    warnings.warn(f"{sentence(joints)}{verdict}", ModelWarning, stacklevel=3)
     return good
 
 
@@ -176,20 +182,14 @@ def _validated(tried: Validation) -> list[dict[str, Any]]:
 
 def _warn_of_validation(tried: Validation) -> bool:
     """Say of which joints the parameters leave much on other data; False if no model at all would be nearer."""
-    left = [r for r in tried.residuals if r.joint in tried.worse and r.relative > SUSPICIOUS]
-    if not left:
-        return True
-    joints = ", ".join(f"{shown(r.joint)} ({r.relative:.0%})" for r in left)
-    good = all(r.relative <= 1 for r in left)
-    verdict = "" if good else " A model without any torque would be nearer, so no robot is written."
-    warnings.warn(
-        f"on the data to validate with, the model leaves more than {SUSPICIOUS:.0%} of the torque of {joints}, and "
-        f"more than {WORSE:g} times what it leaves of those of the fit. Look for another payload, another robot, other "
-        f"friction, or too few rows in the fit.{verdict}",
-        ModelWarning,
-        stacklevel=2,
+    return _warn_of_joints(
+        [r for r in tried.residuals if r.joint in tried.worse and r.relative > SUSPICIOUS],
+        lambda joints: (
+            f"on the data to validate with, the model leaves more than {SUSPICIOUS:.0%} of the torque of {joints}, and "
+            f"more than {WORSE:g} times what it leaves of those of the fit. Look for another payload, another robot, "
+            "other friction, or too few rows in the fit."
+        ),
     )
-    return good
 
 
 def _show(found: Identification) -> None:

@@ -22,7 +22,7 @@ MARK_BYTES = 200
 """Of the end of a page, in which its mark is."""
 
 MOST_NUMBERS = 1000
-"""Pages of one name that are told apart by numbers."""
+"""The most pages of one name, which have numbers."""
 
 
 def load_name(arm: Robot) -> str:

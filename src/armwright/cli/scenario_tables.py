@@ -35,7 +35,7 @@ def changed(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
 
 
 def _stepped(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """What was said of an integrator, as far as it goes with what is said now."""
+    """Return the settings of the old integrator that the new one takes."""
     chosen = set(new) & set(CHOSEN)
     stepped = "step" in new or ("step" in old and not chosen)
     known = honoured_by(str(new.get("method", old.get("method", "dop853"))), stepped)

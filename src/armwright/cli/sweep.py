@@ -75,7 +75,7 @@ def run_sweep(
 
 
 def _beside(study: Path) -> Path:
-    """The folder where nothing is said; a link in its place may be a stranger's, and lead anywhere."""
+    """The default folder; a link in its place may be a stranger's, and lead anywhere."""
     folder = study.with_name(f"{study.stem}_results")
     if folder.is_symlink():
         raise InputError(f"{folder} is a link; expected a folder, so name the one you mean with -o")

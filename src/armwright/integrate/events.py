@@ -28,7 +28,7 @@ class Event:
 
     Crossings are noticed by a change of sign from one step to the next. Where values and slopes at both ends of a step
     say that the function may cross zero more than once, the step is looked at piece by piece, down to 1/729 of it;
-    what turns faster still is told by a SimulationWarning, and `max_step` helps.
+    a SimulationWarning reports what turns faster still, and `max_step` helps.
     """
 
     function: Callable[[Any, Array], Any]

@@ -104,7 +104,7 @@ class AngleFacts:
 
 @dataclass(frozen=True, eq=False)
 class RobotFacts:
-    """All bodies and joints, and what is held; gravity is None where nothing is said about it."""
+    """All bodies and joints, and what is held; gravity is None where it is not known."""
 
     name: str
     bodies: tuple[BodyFacts, ...]

@@ -58,7 +58,7 @@ class Scenario:
     kind: str = ""
     """What its [trajectory] is called."""
     pace: str = ""
-    """How its motion was chosen and paced, where nothing else was said."""
+    """How its motion was chosen and paced, where the user gave none."""
 
     @property
     def besides(self) -> torque.Law | None:
