@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "17_learn_to_reach.py"
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import toppra
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq, linprog
 
@@ -13,8 +12,6 @@ import armwright as aw
 from armwright.trajectory import time_optimal
 from armwright.trajectory.pacing import Bounds, fastest
 from armwright.trajectory.paths import places, through
-
-toppra.setup_logging("ERROR")
 
 
 def way_points(seed: int, count: int, n: int) -> np.ndarray:
@@ -36,6 +33,8 @@ def excess(arm: aw.Robot, motion, velocity=np.inf, torque=np.inf, acceleration=n
 
 def by_toppra(arm: aw.Robot, points, velocity, acceleration, torque, dry=0.0, count=1000) -> float:
     places, rigid = through(points, arm.n, arm.name).breaks, arm.with_friction(0.0, 0.0)
+    toppra = pytest.importorskip("toppra", reason="toppra is not installed")
+    toppra.setup_logging("ERROR")
     path = toppra.SplineInterpolator(places, points, bc_type="natural")
     scheme = {"discretization_scheme": toppra.constraint.DiscretizationType.Interpolation}
     both = lambda x: np.stack([-x, x], axis=1)  # noqa: E731
