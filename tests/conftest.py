@@ -6,6 +6,7 @@ import os
 import sys
 import tempfile
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -46,19 +47,21 @@ def state_of(formulation: Formulation, case: Case) -> list[np.ndarray]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Compiled code is cached for this run only, and shared by its processes, which compile all of it themselves."""
+    """Share compiled code between the processes of a run, which compile all of it themselves, and with later runs.
+
+    A name in this cache holds the program, the code that wrote it, the CPU and the versions, so what changed is compiled anew.
+    """
     compiler.HERE = sys.maxsize
-    if not hasattr(config, "workerinput") and "ARMWRIGHT_CACHE" not in os.environ:
-        config.stash[CACHE] = tempfile.TemporaryDirectory()
-        os.environ["ARMWRIGHT_CACHE"] = config.stash[CACHE].name
+    if "ARMWRIGHT_CACHE" not in os.environ:
+        os.environ["ARMWRIGHT_CACHE"] = str(kept_folder("code"))
 
 
-def pytest_unconfigure(config: pytest.Config) -> None:
-    if CACHE in config.stash:
-        config.stash[CACHE].cleanup()
-
-
-CACHE = pytest.StashKey[tempfile.TemporaryDirectory]()
+def kept_folder(name: str) -> Path:
+    """Return a folder of the tests that outlives a run: below the user's cache, or below the temporary folder."""
+    users = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = (users if os.access(users.parent, os.W_OK) else Path(tempfile.gettempdir())) / "armwright-tests" / name
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
