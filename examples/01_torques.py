@@ -9,8 +9,8 @@ import numpy as np
 from pictures import show
 
 import armwright as aw
-from armwright.report.plot import Plot, per_joint
-from armwright.scene import svg
+from armwright.pages.report.plot import Plot, per_joint
+from armwright.pages.scene import svg
 
 arm = aw.load("panda")
 home = np.array([0.0, -0.4, 0.0, -2.0, 0.0, 1.6, 0.8])

@@ -8,8 +8,8 @@ import numpy as np
 from pictures import show
 
 import armwright as aw
-from armwright.report.plot import Curve, Plot
-from armwright.scene import svg
+from armwright.pages.report.plot import Curve, Plot
+from armwright.pages.scene import svg
 
 arm = aw.load("ur5e")
 strength = np.array([joint.max_torque for joint in arm.joints])

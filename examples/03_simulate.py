@@ -9,8 +9,8 @@ import numpy as np
 from pictures import show
 
 import armwright as aw
-from armwright.report.plot import Curve, Plot
-from armwright.scene import svg
+from armwright.pages.report.plot import Curve, Plot
+from armwright.pages.scene import svg
 
 arm = aw.load("panda")
 loaded = arm.with_payload(1.5, com=[0, 0, 0.05])

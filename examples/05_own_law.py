@@ -11,8 +11,8 @@ from pictures import show
 
 import armwright as aw
 from armwright.algebra import dot
-from armwright.report.plot import Curve, Plot
-from armwright.scene import svg
+from armwright.pages.report.plot import Curve, Plot
+from armwright.pages.scene import svg
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 from pictures import show
 
 import armwright as aw
-from armwright.report.plot import Curve, Plot
+from armwright.pages.report.plot import Curve, Plot
 
 arm = aw.load("puma560")
 q, qd, qdd = np.random.default_rng(0).normal(size=(3, 1000, arm.n))

@@ -9,8 +9,8 @@ import numpy as np
 from pictures import show
 
 import armwright as aw
-from armwright.report.plot import Curve, Plot
-from armwright.scene import svg
+from armwright.pages.report.plot import Curve, Plot
+from armwright.pages.scene import svg
 
 dog = aw.load("anymal_c")
 feet = ["LF_FOOT", "RF_FOOT", "LH_FOOT", "RH_FOOT"]

@@ -8,8 +8,8 @@ import numpy as np
 from pictures import show
 
 import armwright as aw
-from armwright.report.plot import Plot, per_joint
-from armwright.scene import svg
+from armwright.pages.report.plot import Plot, per_joint
+from armwright.pages.scene import svg
 
 robot = aw.load("palletiser")
 print(f"{robot.name}: {robot.n} motors move {len(robot.links)} links")

@@ -8,8 +8,8 @@ import numpy as np
 from pictures import show
 
 import armwright as aw
-from armwright.report.plot import Curve, Plot
-from armwright.scene import svg
+from armwright.pages.report.plot import Curve, Plot
+from armwright.pages.scene import svg
 
 arm = aw.load("panda").with_payload(2.0).with_friction(viscous=2.0, coulomb=0.5)
 home = np.array([0.0, -0.8, 0.0, -2.0, 0.0, 1.6, 0.8])

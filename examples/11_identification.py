@@ -12,8 +12,8 @@ from pictures import show
 
 import armwright as aw
 from armwright import identify
-from armwright.report.plot import Curve, Plot
-from armwright.scene import svg
+from armwright.pages.report.plot import Curve, Plot
+from armwright.pages.scene import svg
 
 robot = aw.load("rr" if "--quick" in sys.argv else "puma560_geared")
 base, true = identify.base_parameters(robot), identify.parameters(robot)

@@ -11,7 +11,7 @@ import numpy as np
 from pictures import show
 
 import armwright as aw
-from armwright.report.plot import Curve, Plot
+from armwright.pages.report.plot import Curve, Plot
 
 COUNT = 64 if "--quick" in sys.argv else 1024
 study = aw.Study(

@@ -13,7 +13,7 @@ from pathlib import Path
 from pictures import show
 
 import armwright as aw
-from armwright.scene import svg
+from armwright.pages.scene import svg
 
 arm = aw.load("ur5e")
 functions = ["inverse_dynamics", "gravity_torque", "forward_kinematics", "jacobian"]

@@ -14,7 +14,7 @@ import numpy as np
 from pictures import show
 
 import armwright as aw
-from armwright.report.plot import Curve, Plot
+from armwright.pages.report.plot import Curve, Plot
 
 HOME = np.array([0.0, -0.4, 0.0, -2.0, 0.0, 1.6, 0.8])
 PLACE = np.array([0.8, 0.2, -0.3, -1.5, 0.4, 1.9, 0.2])

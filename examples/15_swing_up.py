@@ -16,7 +16,7 @@ import numpy as np
 from pictures import show
 
 import armwright as aw
-from armwright.report.plot import Curve, Plot
+from armwright.pages.report.plot import Curve, Plot
 
 ROD = {
     "type": "revolute",

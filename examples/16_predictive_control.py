@@ -15,8 +15,8 @@ import numpy as np
 from pictures import show
 
 import armwright as aw
-from armwright.report.plot import Curve, Plot
-from armwright.scene import svg
+from armwright.pages.report.plot import Curve, Plot
+from armwright.pages.scene import svg
 
 DT, KNOT = 0.01, 5
 """Seconds of a step, and steps for which noise stays as it is: smoother torques, and fewer numbers to draw."""

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from torch.distributions import Normal, kl_divergence
 
 from armwright.learn.gym import Environments, Reach, vector
-from armwright.report.plot import Curve, Plot
+from armwright.pages.report.plot import Curve, Plot
 
 TOLERANCE = 0.02  # metres
 UNSEEN, WATCHED = 1_000_000, 2_000_000  # seeds of targets that nothing is learned from: the last trial's, the course's

@@ -3,7 +3,7 @@
 import re
 import sys
 
-from armwright.report.plot import write
+from armwright.pages.report.plot import write
 
 ROW, WIDEST, GAP = 340, 580, 16
 """The height of drawings, the width that one may have, and the space around each, in pixels."""

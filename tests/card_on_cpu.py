@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from on_cpu import compiled
 
-from armwright.backends.cuda import device
+from armwright.backends.cuda.host import device
 
 
 class Memory(SimpleNamespace):

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from armwright.backends.cuda.backend import NONE
-from armwright.backends.cuda.device import Array
+from armwright.backends.cuda.host.device import Array
 
 FLAGS = ["-O1", "-std=c++17", "-ffp-contract=off", "-mfma", "-shared", "-fPIC", "-Wall", "-Wextra", "-Wno-unused"]
 FLAGS += ["-Wno-unknown-pragmas"]

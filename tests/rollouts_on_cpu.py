@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from on_cpu import compiled
 
-from armwright.backends.cuda import rollout
+from armwright.backends.cuda.codegen import rollout
 from armwright.backends.interface import Backend, Near
 from armwright.backends.interpreter import Interpreted, Swept
 

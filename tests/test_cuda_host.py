@@ -13,9 +13,12 @@ from card_on_cpu import Far, card, far  # noqa: F401  (card is a fixture)
 from on_cpu import needs_compiler
 
 import armwright as aw
-from armwright.backends.cuda import across, backend, beside, device, kernel, limits, loop
+from armwright.backends.cuda import backend
 from armwright.backends.cuda.backend import Looped, Straight
-from armwright.backends.cuda.kernel import ANY, ROW, SIDE, Layout
+from armwright.backends.cuda.codegen import chain_sweep
+from armwright.backends.cuda.host import device
+from armwright.backends.cuda.kernels import kernel, launch_limits, soa_kernel, transpose
+from armwright.backends.cuda.kernels.kernel import ANY, ROW, SIDE, Layout
 from armwright.backends.interpreter import Interpreted
 from armwright.errors import ArmwrightError
 from armwright.graph.angles import written_out
@@ -108,21 +111,21 @@ def test_rows_are_copied_in_bulk_where_a_card_can_and_they_have_room(monkeypatch
     monkeypatch.setattr(backend, "capability", lambda: 89)
     assert layout_of(Straight(summing(32, 33), DOUBLE), "rows, rows", "rows") == Layout((ROW, ANY), ROW)
     assert layout_of(Straight(summing(2, results=3000), DOUBLE), "rows", "rows") == Layout((ROW,), ANY)
-    monkeypatch.setattr(limits, "SHARED", 0)
+    monkeypatch.setattr(launch_limits, "SHARED", 0)
     assert layout_of(Straight(summing(2), DOUBLE), "rows", "rows") == Layout((ANY,), ANY)
 
 
 def test_what_is_fetched_at_once_has_room() -> None:
     """Of two states of a thread twice as much; a result of 17 numbers does not stay in registers."""
-    assert [beside.fits(summing(n), [True], True, False) for n in (48, 49)] == [True, False]
-    assert [beside.fits(summing(n), [True], False, True) for n in (48, 49)] == [True, False]
-    assert beside.fits(summing(49, 2), [False, True], False, True)
-    assert [beside.fits(summing(2, results=n), [True], False, True) for n in (16, 17)] == [True, False]
+    assert [soa_kernel.fits(summing(n), [True], True, False) for n in (48, 49)] == [True, False]
+    assert [soa_kernel.fits(summing(n), [True], False, True) for n in (48, 49)] == [True, False]
+    assert soa_kernel.fits(summing(49, 2), [False, True], False, True)
+    assert [soa_kernel.fits(summing(2, results=n), [True], False, True) for n in (16, 17)] == [True, False]
 
 
 def test_a_block_has_as_many_threads_as_have_room() -> None:
-    each = limits.SHARED // 128
-    assert [limits.threads(n) for n in (each, each + 1, 2 * each, 2 * each + 1, 4 * each, 4 * each + 1)] == [
+    each = launch_limits.SHARED // 128
+    assert [launch_limits.threads(n) for n in (each, each + 1, 2 * each, 2 * each + 1, 4 * each, 4 * each + 1)] == [
         128, 64, 64, 32, 32, 0,
     ]  # fmt: skip
 
@@ -191,7 +194,7 @@ def test_equations_have_the_shared_memory_that_is_left() -> None:
     )
     assert [kernel.ahead(short, double) for double in (False, True)] == [True, False]
     for program, double, threads in ((short, False, 256), (short, True, 256), (long, False, 384)):
-        taken, number = 0 if double else sum(program.sizes), limits.size(double)
+        taken, number = 0 if double else sum(program.sizes), launch_limits.size(double)
         tile = kernel.tile(program, double, (80 + taken) * threads * number)
         assert tile == 80
         layout = Layout((SIDE,) * len(program.sizes), SIDE, tile=tile)
@@ -330,7 +333,7 @@ def test_blocks_of_threads_and_registers() -> None:
     assert code.resident == 2 * 2 * 128
     code._kernels["run"] = lambda grid, block, given, shared_mem: asked.append((grid, block, shared_mem))
     for threads in (0, 1, 128, 129):
-        code.launch(across.Call(), threads)
+        code.launch(transpose.Call(), threads)
     assert asked == [((n,), (128,), 1 << 16) for n in (1, 1, 2)]
 
 
@@ -356,12 +359,12 @@ def test_joints_near_and_far_have_room(launches: list[Launched], monkeypatch: py
         type(device.cupy()), "empty", lambda self, *of: (rooms.append(int(np.prod(of[0]))), empty(*of))[1]
     )
     monkeypatch.setattr(device.Code, "resident", 4)
-    each, blocks = loop.width(made._rolled) * 128 * 8, made._code.blocks
+    each, blocks = chain_sweep.width(made._rolled) * 128 * 8, made._code.blocks
     assert made._near == device.near() // blocks // each < 40
     made.launch([lying("rows", 6, 40, DOUBLE)] * 3, lying("rows", 6, 40, DOUBLE))
     assert [(x.name, x.threads, x.call.threads) for x in launches] == [("run", 4, 4), ("again", 4, 4)]
     assert (launches[0].call.joints, launches[0].call.near) == (40, made._near)
-    assert (40 - made._near) * loop.width(made._rolled) * 4 in rooms
+    assert (40 - made._near) * chain_sweep.width(made._rolled) * 4 in rooms
     short = looped("inverse_dynamics", 1)
     assert short._near == 1 and short._code.shared == each
 
@@ -441,20 +444,20 @@ def test_halves_are_all_of_it() -> None:
 
 
 def test_rows_have_room_before_they_are_laid(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(across, "MOST", 100)
-    assert [across.at_a_time(lying("rows", *of)) for of in ((9, 4, SINGLE), (9, 4, DOUBLE), (2, 4, DOUBLE))] == [
+    monkeypatch.setattr(transpose, "MOST", 100)
+    assert [transpose.at_a_time(lying("rows", *of)) for of in ((9, 4, SINGLE), (9, 4, DOUBLE), (2, 4, DOUBLE))] == [
         6,
         3,
         2,
     ]
-    assert across.at_a_time(lying("rows", 9, 40, DOUBLE)) == 1
+    assert transpose.at_a_time(lying("rows", 9, 40, DOUBLE)) == 1
 
 
 def test_states_are_taken_side_by_side(launches: list[Launched]) -> None:
     """By the kernel that lays rows where they are some, of which it is a block for each tile."""
     same = lying("same", 5, 3, DOUBLE)
-    assert across.taken(same) is same and not launches
-    assert across.taken(lying("apart", 5, 3, DOUBLE)).strides == (8, 40) and not launches
-    assert across.taken(lying("rows", 5, 3, DOUBLE)).strides == (8, 40)
-    across.lay(lying("side", 129, 33, DOUBLE), lying("rows", 129, 33, DOUBLE))
+    assert transpose.taken(same) is same and not launches
+    assert transpose.taken(lying("apart", 5, 3, DOUBLE)).strides == (8, 40) and not launches
+    assert transpose.taken(lying("rows", 5, 3, DOUBLE)).strides == (8, 40)
+    transpose.lay(lying("side", 129, 33, DOUBLE), lying("rows", 129, 33, DOUBLE))
     assert [(x.threads, x.call.states, x.call.entries) for x in launches] == [(256, 3, 5), (4 * 256, 129, 33)]

@@ -14,9 +14,10 @@ import pytest
 from card_on_cpu import card, far  # noqa: F401  (card is a fixture)
 
 import armwright as aw
-from armwright.backends.cuda import across, bulk, chapters, kernel, limits, loop, split
 from armwright.backends.cuda.backend import NONE, Looped, Straight
-from armwright.backends.cuda.device import Array
+from armwright.backends.cuda.codegen import chain_sweep, outlined_parts, output_partition
+from armwright.backends.cuda.host.device import Array
+from armwright.backends.cuda.kernels import bulk_copy, kernel, launch_limits, transpose
 from armwright.backends.interpreter import Interpreted, Swept
 from armwright.graph.angles import written_out
 from armwright.graph.expression import Graph
@@ -133,7 +134,7 @@ def test_nvcc_compiles_every_way_to_read_states(way: str, double: bool, tmp_path
         "copied in bulk": kernel.Layout(row, kernel.ROW, pairs=not double, bulk=True),
         "staged by warps": kernel.Layout(row, kernel.ROW),
     }[way]
-    text, room = kernel.text(program, layout, double), bulk.threads(program, [True] * len(row), double)
+    text, room = kernel.text(program, layout, double), bulk_copy.threads(program, [True] * len(row), double)
     assert room and not spilled(text, tmp_path)
 
 
@@ -155,15 +156,15 @@ def test_nvcc_compiles_long_programs_that_fetch_what_they_read(
     program = written_out(cheapest(Request("inverse_dynamics", aw.load("rr"))).program)
     layout = kernel.Layout((kernel.SIDE,) * len(program.sizes), kernel.SIDE, fetched=True)
     assert not spilled(kernel.text(program, layout, double), tmp_path)
-    assert not spilled(across.text(double), tmp_path)
+    assert not spilled(transpose.text(double), tmp_path)
 
 
 @pytest.mark.usefixtures("card")
 def test_rows_too_long_for_shared_memory_are_laid_after_they_are_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     program = written_out(cheapest(Request("mass_matrix", aw.load("rr"))).program)
-    monkeypatch.setattr(limits, "SHARED", 0)
-    monkeypatch.setattr(across, "LEAST", 0)
-    monkeypatch.setattr(across, "MOST", 2 * 8 * program.results)  # two states at a time
+    monkeypatch.setattr(launch_limits, "SHARED", 0)
+    monkeypatch.setattr(transpose, "LEAST", 0)
+    monkeypatch.setattr(transpose, "MOST", 2 * 8 * program.results)  # two states at a time
     (q,), made = states_of(program, "float64"), Straight(program, "float64")
     expected, good = np.empty((STATES, program.results)), far(np.zeros(STATES, bool))
     Interpreted(program, "float64").run([q], expected)
@@ -218,7 +219,7 @@ def test_steps_leave_quaternions_at_unit_length(kind: str, tmp_path: Path) -> No
 
 
 def test_derivatives_of_large_robots_stand_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("armwright.backends.cuda.advance.LARGE", 0)
+    monkeypatch.setattr("armwright.backends.cuda.codegen.advance.LARGE", 0)
     held_to_interpreter(advancing(aw.load("stanford"), "slopes", "rk1"), "float64", tmp_path, (0.004, 2))
 
 
@@ -243,10 +244,10 @@ def test_equations_are_solved(name: str, problem: str, dtype: str, tmp_path: Pat
 
 def test_what_keeps_too_much_is_computed_in_parts(tmp_path: Path) -> None:
     program = cheapest(Request("inverse_dynamics_derivatives", aw.load("panda"))).program
-    whole = split.part(program, range(len(program.outputs)))
-    ((_, parts),) = split.stages(program, double=True)
+    whole = output_partition.part(program, range(len(program.outputs)))
+    ((_, parts),) = output_partition.stages(program, double=True)
     assert len(parts) > 1
-    assert max(part.order.most for part in parts) <= split.ROOM[True] < whole.order.most
+    assert max(part.order.most for part in parts) <= output_partition.ROOM[True] < whole.order.most
     assert sorted(k for part in parts for k, _ in part.outputs) == list(range(len(program.outputs)))
     assert sum(part.operations for part in parts) < 1.3 * whole.operations
     held_to_interpreter(program, "float64", tmp_path)
@@ -256,11 +257,11 @@ def test_what_is_too_long_for_one_function_is_written_in_chapters(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, number in (("LONGEST", 100), ("CROWDED", 100), ("LENGTH", 60)):
-        monkeypatch.setattr(chapters, name, number)
-    monkeypatch.setattr("armwright.backends.cuda.writer.MANY", 4)
+        monkeypatch.setattr(outlined_parts, name, number)
+    monkeypatch.setattr("armwright.backends.cuda.codegen.writer.MANY", 4)
     program = cheapest(Request("mass_matrix", TREE)).program
-    ((_, (whole,)),) = split.stages(program, double=True)
-    made, room = chapters.chapters(whole, double=True)
+    ((_, (whole,)),) = output_partition.stages(program, double=True)
+    made, room = outlined_parts.chapters(whole, double=True)
     assert len(made) > 2
     assert {node for chapter in made for node in chapter.nodes} == set(whole.order.nodes)
     assert [chapter.turns for chapter in made] == [True, *[False] * (len(made) - 1)]
@@ -296,7 +297,7 @@ def test_sweeps_along_a_chain(problem: str, loaded: bool, dtype: str, tmp_path: 
         assert not Swept(rolled, tables, dtype).run(arrays, expected)
     code = Looped(rolled, tables, dtype)
     threads, good, bad = 2, np.zeros(STATES, np.uint8), np.full(1, NONE, np.uint64)
-    records = np.empty(loop.width(rolled) * robot.n * threads, dtype)
+    records = np.empty(chain_sweep.width(rolled) * robot.n * threads, dtype)
     places = [x.ctypes.data for x in (tables.parameters, tables.starts, tables.kinds, records)]
     told = (good.ctypes.data, bad.ctypes.data, None, None, STATES)
     call = code._call(*map(Array.of, (*arrays, found)), *told, *places, threads, robot.n, 0)
@@ -319,8 +320,8 @@ def test_many_rows_of_a_long_chain_are_computed_side_by_side(monkeypatch: pytest
     Swept(rolled, tables, "float64").run(arrays, expected)
     made = Looped(rolled, tables, "float64")
     monkeypatch.setattr(Looped, "_near", 0)  # joints in the memory that threads share, which a CPU has not
-    monkeypatch.setattr(across, "LEAST", 0)
-    monkeypatch.setattr(across, "MOST", 3 * 8 * robot.n)  # three states at a time
+    monkeypatch.setattr(transpose, "LEAST", 0)
+    monkeypatch.setattr(transpose, "MOST", 3 * 8 * robot.n)  # three states at a time
     assert made.first(made.launch([far(x) for x in arrays], found)) is None
     assert np.allclose(found.get(), expected, rtol=1e-10)
     arrays[-1][:] = arrays[-1][0]

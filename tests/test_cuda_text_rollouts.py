@@ -17,7 +17,8 @@ from test_interrupt import test_who_is_told_to_stop_stays_where_it_is as stays
 import armwright as aw
 from armwright import torque
 from armwright.algebra import sin
-from armwright.backends.cuda import rollout, travelling
+from armwright.backends.cuda.codegen import rollout
+from armwright.backends.cuda.host import rollout_launcher
 from armwright.backends.interface import BACKENDS
 from armwright.integrate import method
 from armwright.robot import random_tree
@@ -186,12 +187,12 @@ def test_a_card_keeps_the_state_in_registers(double: bool, tmp_path: Path) -> No
     law = torque.Free()
     program, steps = derivative(motion_of(arm, law)), method("rk4").steps(fixed=True)
     motion = rollout.Motion(program, steps, layout_of(arm, law), None, None)
-    text = rollout.text(motion, (), double, blocks=travelling.BLOCKS[dtype])
+    text = rollout.text(motion, (), double, blocks=rollout_launcher.BLOCKS[dtype])
     (tmp_path / "kernel.cu").write_text(text)
     command = ["nvcc", "-arch=sm_90", "-std=c++17", "-fmad=false", "--cubin", "-Xptxas", "-v", "-o", os.devnull]
     done = subprocess.run(
         [*command, str(tmp_path / "kernel.cu")], check=True, capture_output=True, text=True, timeout=120
     )
     (registers,) = map(int, re.findall(r"Used (\d+) registers", done.stderr))
-    assert registers <= 65536 // (travelling.BLOCKS[dtype] * rollout.BLOCK)
+    assert registers <= 65536 // (rollout_launcher.BLOCKS[dtype] * rollout.BLOCK)
     assert "0 bytes spill stores, 0 bytes spill loads" in done.stderr

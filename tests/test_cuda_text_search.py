@@ -20,7 +20,8 @@ from on_cpu import compiled, needs_compiler
 from test_kinematics import misses
 
 import armwright as aw
-from armwright.backends.cuda import search, searching
+from armwright.backends.cuda.codegen import inverse_kinematics
+from armwright.backends.cuda.host import inverse_kinematics_launcher
 from armwright.backends.interface import BACKENDS
 from armwright.kinematics.search import Options
 from armwright.robot import random_tree
@@ -180,16 +181,16 @@ def test_a_card_needs_no_compiler_of_the_cpu(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_what_is_too_much_for_its_memory_goes_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     q0 = positions(RR, 50)
-    T, there = RR.forward_kinematics(q0), searching.Searching._there
+    T, there = RR.forward_kinematics(q0), inverse_kinematics_launcher.Searching._there
     starts = (None, q0 + 0.1)
     whole = [RR.inverse_kinematics(T, start, target="cuda") for start in starts]
 
-    def full(self: searching.Searching, T: Far, *rest: object) -> object:
+    def full(self: inverse_kinematics_launcher.Searching, T: Far, *rest: object) -> object:
         if len(T) > 20:
             raise MemoryError
         return there(self, T, *rest)
 
-    monkeypatch.setattr(searching.Searching, "_there", full)
+    monkeypatch.setattr(inverse_kinematics_launcher.Searching, "_there", full)
     for start, meant in zip(starts, whole, strict=True):
         assert np.array_equal(RR.inverse_kinematics(T, start, target="cuda"), meant)
     with pytest.raises(MemoryError):
@@ -212,8 +213,10 @@ def test_the_threads_of_a_warp_find_what_one_finds(tmp_path: Path) -> None:
     alone = solver.search_whole(T, None, options)
     text = f"{(Path(__file__).parent / 'warp.h').read_text()}\n{whole.source}"
     fields = {"target": T, "q": np.zeros((70, 2)), "error": np.zeros((70, 2)), "solved": np.zeros(70, bool)}
-    fields |= {"marked": np.zeros(70, np.int64), "counts": np.zeros(search.COUNTS, np.uint64)}
-    call = search.call({**fields, **solver._tables(0, 256)}, whole._sought, 70, options.tolerance, options.attempts)
+    fields |= {"marked": np.zeros(70, np.int64), "counts": np.zeros(inverse_kinematics.COUNTS, np.uint64)}
+    call = inverse_kinematics.call(
+        {**fields, **solver._tables(0, 256)}, whole._sought, 70, options.tolerance, options.attempts
+    )
     run = compiled(text, tmp_path)
     threads = [threading.Thread(target=run, args=(call,), daemon=True) for _ in range(32)]
     for thread in threads:
@@ -221,7 +224,7 @@ def test_the_threads_of_a_warp_find_what_one_finds(tmp_path: Path) -> None:
     for thread in threads:
         thread.join(60)
     assert not any(thread.is_alive() for thread in threads)
-    assert fields["counts"][search.MISSED] == alone.missed > 0
+    assert fields["counts"][inverse_kinematics.MISSED] == alone.missed > 0
     for name in ("q", "error", "solved"):
         assert np.array_equal(fields[name], getattr(alone, name))
 
@@ -230,12 +233,12 @@ def test_the_threads_of_a_warp_find_what_one_finds(tmp_path: Path) -> None:
 def test_a_card_keeps_the_step_in_registers(tmp_path: Path) -> None:
     """As many blocks as `searching` wants have room beside each other, and no number of a thread leaves its registers."""
     whole = PANDA._solver("full", False, (), "cuda").whole
-    blocks, _, _ = searching.CROWDED
-    (tmp_path / "kernel.cu").write_text(search.text(*whole._of, True, blocks=blocks))
+    blocks, _, _ = inverse_kinematics_launcher.CROWDED
+    (tmp_path / "kernel.cu").write_text(inverse_kinematics.text(*whole._of, True, blocks=blocks))
     command = ["nvcc", "-arch=sm_90", "-std=c++17", "-fmad=false", "--cubin", "-Xptxas", "-v", "-o", os.devnull]
     done = subprocess.run(
         [*command, str(tmp_path / "kernel.cu")], check=True, capture_output=True, text=True, timeout=120
     )
     (registers,) = map(int, re.findall(r"Used (\d+) registers", done.stderr))
-    assert registers <= 65536 // (blocks * search.BLOCK)
+    assert registers <= 65536 // (blocks * inverse_kinematics.BLOCK)
     assert "0 bytes spill stores, 0 bytes spill loads" in done.stderr

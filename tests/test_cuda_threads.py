@@ -14,10 +14,11 @@ import pytest
 from on_cpu import compiled, needs_compiler
 
 import armwright as aw
-from armwright.backends.cuda import across, bulk, kernel, limits, loop
 from armwright.backends.cuda.backend import NONE, Looped, Straight
-from armwright.backends.cuda.device import Array
-from armwright.backends.cuda.kernel import ANY, ROW, SIDE, Layout
+from armwright.backends.cuda.codegen import chain_sweep
+from armwright.backends.cuda.host.device import Array
+from armwright.backends.cuda.kernels import bulk_copy, kernel, launch_limits, transpose
+from armwright.backends.cuda.kernels.kernel import ANY, ROW, SIDE, Layout
 from armwright.backends.interpreter import Interpreted, Swept
 from armwright.graph.angles import written_out
 from armwright.trace.choose import cheapest
@@ -136,7 +137,7 @@ def held(program: Any, dtype: str, layout: Layout, folder: Path) -> None:
     block = kernel.block(program, layout, double)
     threads = -(-states // 2) if layout.pairs else states
     text = kernel.text(program, layout, double)
-    for only_there in (bulk._COPIES, FENCE):
+    for only_there in (bulk_copy._COPIES, FENCE):
         text = text.replace(only_there, "")
     run = threaded(text, block, threads, folder, AGAIN)
     for asked in (True, False):
@@ -160,10 +161,10 @@ def held(program: Any, dtype: str, layout: Layout, folder: Path) -> None:
 @pytest.mark.parametrize(("states", "entries"), [(300, 70), (128, 32), (3, 5)])
 def test_rows_are_laid_by_tiles(states: int, entries: int, double: bool, tmp_path: Path) -> None:
     beside = np.random.default_rng(1).uniform(size=(entries, states)).astype("float64" if double else "float32")
-    rows = np.full((states + across.STATES, entries), 77, beside.dtype)
-    tiles = -(-states // across.STATES) * -(-entries // across.ENTRIES)
-    run = threaded(across.text(double), across.BLOCK, tiles * across.BLOCK, tmp_path)
-    assert run(across.Call(beside.ctypes.data, rows.ctypes.data, states, entries)) == 0
+    rows = np.full((states + transpose.STATES, entries), 77, beside.dtype)
+    tiles = -(-states // transpose.STATES) * -(-entries // transpose.ENTRIES)
+    run = threaded(transpose.text(double), transpose.BLOCK, tiles * transpose.BLOCK, tmp_path)
+    assert run(transpose.Call(beside.ctypes.data, rows.ctypes.data, states, entries)) == 0
     assert np.array_equal(rows[:states], beside.T) and (rows[states:] == 77).all()
 
 
@@ -176,17 +177,17 @@ def test_joints_of_a_chain_are_kept_near_and_far(near: int, tmp_path: Path) -> N
     arrays = [rng.uniform(-1, 1, (STATES, size * robot.n)) for size in rolled.inputs.values()]
     meant, found = np.empty((STATES, robot.n)), np.full((STATES, robot.n), 77.0)
     Swept(rolled, tables, DOUBLE).run(arrays, meant)
-    made, each = Looped(rolled, tables, DOUBLE), loop.width(rolled)
+    made, each = Looped(rolled, tables, DOUBLE), chain_sweep.width(rolled)
     text = made.source.replace("#ifdef __CUDACC__\n    if (joint", "#if 1\n    if (joint")
     text = text.replace("extern __shared__ real shared[];", "").replace(
         "FUNCTION Record record_of",
-        f"static real shared[{max(1, near) * each * limits.BLOCK}];\nFUNCTION Record record_of",
+        f"static real shared[{max(1, near) * each * launch_limits.BLOCK}];\nFUNCTION Record record_of",
     )
     records = np.full((robot.n - near) * each * threads + 1, 77.0)
     told, marked = np.full(2, NONE, np.uint64), np.zeros(STATES, np.int64)
     where = (None, told.ctypes.data, told.ctypes.data + 8, marked.ctypes.data, STATES)
     places = [x.ctypes.data for x in (tables.parameters, tables.starts, tables.kinds, records)]
     call = made._call(*map(Array.of, (*arrays, found)), *where, *places, threads, robot.n, near)
-    assert threaded(text, limits.BLOCK, threads, tmp_path)(call) == 0
+    assert threaded(text, launch_limits.BLOCK, threads, tmp_path)(call) == 0
     assert np.allclose(found, meant, rtol=1e-10) and (told == NONE).all()
     assert records[-1] == 77 and (records[:-1] != 77).all()

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import armwright as aw
 from armwright import sizing
-from armwright.backends.cuda.device import cupy
+from armwright.backends.cuda.host.device import cupy
 from armwright.cli import app
 from armwright.cli.app import COMMANDS
 from armwright.scenario import parse

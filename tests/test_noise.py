@@ -14,7 +14,7 @@ from armwright.algebra import dot
 from armwright.backends.interface import BACKENDS
 from armwright.errors import InputError
 from armwright.simulation.rollouts import Rollouts
-from armwright.simulation.turns import Turns
+from armwright.simulation.sample_and_hold import Turns
 
 RR = aw.load("rr")
 HELD = aw.torque.pd([0.5, -0.3], kp=20, kd=2)

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 import armwright as aw
 from armwright.cli import app
-from armwright.report.html import as_data, escape, filled, policy
-from armwright.simulation.picture import as_quaternions, page
+from armwright.pages.picture import as_quaternions, page
+from armwright.pages.report.html import as_data, escape, filled, policy
 from armwright.study.papers.finding import Study, compare, index
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tools"))

@@ -16,9 +16,9 @@ from PIL import Image
 import armwright as aw
 from armwright.check import check
 from armwright.errors import InputError, UnknownNameError
-from armwright.report.plot import Curve, Plot
-from armwright.scene import svg
-from armwright.simulation.film import at_times
+from armwright.pages.report.plot import Curve, Plot
+from armwright.pages.scene import svg
+from armwright.pages.video import at_times
 
 mpl.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")

@@ -10,8 +10,8 @@ import pytest
 
 import armwright as aw
 from armwright.model.visual import Box, Capsule, Cylinder, Ellipsoid, Sphere
-from armwright.scene import extent, floor_below, looks, triangles
-from armwright.scene.triangles import Triangles
+from armwright.pages.scene import extent, floor_below, looks, triangles
+from armwright.pages.scene.triangles import Triangles
 
 PACKAGED = aw.robots()
 

@@ -19,7 +19,7 @@ from armwright import integrate, simulation, torque, trajectory
 from armwright.errors import InputError, SimulationError, SlowWarning
 from armwright.simulation import Run, events, simulate, simulate_batch, torques_along
 from armwright.simulation.rollouts import Rollouts
-from armwright.simulation.sticking import method_for
+from armwright.simulation.stiff_friction import method_for
 
 PUMA = aw.load("puma560")
 ARM = aw.random_robot(4, 3, prismatic=0.25)

@@ -10,7 +10,7 @@ import armwright as aw
 from armwright.errors import SimulationError, SlowWarning, UnknownNameError
 from armwright.scenario import parse
 from armwright.simulation import rollouts, simulate
-from armwright.simulation.sticking import EXPLICIT, IMPLICIT, method_for, sticking_rate
+from armwright.simulation.stiff_friction import EXPLICIT, IMPLICIT, method_for, sticking_rate
 
 STUCK = aw.load("rr").with_friction(coulomb=2000.0)
 """Its weight, at most 30 N m, does not move it."""

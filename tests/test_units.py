@@ -13,7 +13,7 @@ from armwright.check import check, fix
 from armwright.model import toml, units
 from armwright.model.bodies import BASE_KEYS, SLENDER_KEYS
 from armwright.model.in_si import BODY_KINDS, PLACED_KINDS, TOP_KINDS, VISUAL_KINDS, drive_kinds
-from armwright.model.loop import KEYS as LOOP_KEYS
+from armwright.model.loop_closure import KEYS as LOOP_KEYS
 from armwright.model.rows import DRIVE, KEYS
 from armwright.model.visual import KEYS as VISUAL_KEYS
 from armwright.schema import schema

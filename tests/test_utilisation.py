@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 import armwright as aw
 from armwright.cli import app
-from armwright.report.page import joint_table
-from armwright.simulation.picture import page
+from armwright.pages.picture import page
+from armwright.pages.report.page import joint_table
 
 
 def limited(torque: tuple[float | None, ...], speed: tuple[float | None, ...]) -> aw.Robot:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from armwright.cli import app
 from armwright.errors import InputError
-from armwright.report.plot import Curve, Plot
+from armwright.pages.report.plot import Curve, Plot
 from armwright.study import papers
 from armwright.study.papers import Finding, Study, Verdict
 from armwright.study.papers.document import BEGIN, END, alike, findings_of, table, with_findings

@@ -27,18 +27,18 @@ from armwright.cli import app
 from armwright.errors import InputError
 from armwright.model.description import Payload
 from armwright.model.visual import Box, Sphere
+from armwright.pages.scene import triangles
+from armwright.pages.viewer import Viewer, readout, view
+from armwright.pages.viewer.drive import FALL, HOLD, LAWS, SPRING, simulated
+from armwright.pages.viewer.figure import ellipsoid
+from armwright.pages.viewer.playback import CURVES, Playback, beside, curves
+from armwright.pages.viewer.run_panel import with_cursor
+from armwright.pages.viewer.server import allowed, start
+from armwright.pages.viewer.solids import creased
+from armwright.pages.viewer.stance import Stance
+from armwright.pages.viewer.worker import Worker
 from armwright.progress import listening
-from armwright.scene import triangles
 from armwright.simulation.joining import later
-from armwright.viewer import Viewer, readout, view
-from armwright.viewer.drive import FALL, HOLD, LAWS, SPRING, simulated
-from armwright.viewer.figure import ellipsoid
-from armwright.viewer.playback import CURVES, Playback, beside, curves
-from armwright.viewer.run_panel import with_cursor
-from armwright.viewer.server import allowed, start
-from armwright.viewer.solids import creased
-from armwright.viewer.stance import Stance
-from armwright.viewer.worker import Worker
 
 EVIL = "<img src=x onerror=alert(1)>[x](javascript:alert(1))\x1b[31m"
 

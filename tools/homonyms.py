@@ -22,7 +22,9 @@ def defined_names(module: ast.Module) -> set[str]:
             names.add(node.name)
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            names |= {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name) and n.id.isupper()}
+            names |= {
+                n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name) and n.id.isupper()
+            }
     return {name for name in names if not name.startswith("_")}
 
 

@@ -24,7 +24,7 @@ import numpy as np
 import armwright as aw
 from armwright import check, files
 from armwright.identify.data import Measurement
-from armwright.report import plot
+from armwright.pages.report import plot
 
 KILLS = 200
 Writer = Callable[[Path, int], object]

@@ -31,7 +31,7 @@ from armwright.formulations import Formulation, Problem
 from armwright.formulations.problem import Loop
 from armwright.mechanism import Wrench
 from armwright.model.description import Description
-from armwright.model.loop import apart
+from armwright.model.loop_closure import apart
 from armwright.model.unit import not_unit
 from armwright.model.vary import parameters, varied
 from armwright.trace.loops import LONG_MECHANISMS

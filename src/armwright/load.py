@@ -195,7 +195,7 @@ def _from_tree(tree: Tree, file: str, chosen: _Chosen) -> Robot:
 
 def _closed(robot: Description, tree: Tree) -> Description:
     """The robot with the loops of a tree, as far as both links are parts of it that move against each other."""
-    from armwright.model.loop import from_tree  # noqa: PLC0415
+    from armwright.model.loop_closure import from_tree  # noqa: PLC0415
 
     loops = [found for loop in tree.loops if (found := from_tree(robot, loop)) is not None]
     if len(loops) < len(tree.loops):

@@ -46,7 +46,7 @@ from armwright.model import toml
 from armwright.model.change import with_drives
 from armwright.model.description import EARTH, NO_TENSOR, NO_TRANSFORM, Description, compose
 from armwright.model.dh import CONVENTIONS, check_rows
-from armwright.model.loop import close, with_differential
+from armwright.model.loop_closure import close, with_differential
 from armwright.model.random_robot import random_description
 from armwright.model.random_robot import random_tree as random_tree_description
 from armwright.model.table import as_html, as_table, following, joints_of
@@ -58,8 +58,8 @@ from armwright.rules.robot import of_payload
 from armwright.rules.table import doubtful_units
 
 if TYPE_CHECKING:
+    from armwright.pages.viewer import Viewer
     from armwright.trajectory import MostPayload, Trajectory
-    from armwright.viewer import Viewer
 
 PerJoint: TypeAlias = ArrayLike | Sequence[Any] | Mapping[str, Any] | None
 """One value for all joints, a list with one for each, or a mapping from names; None for what stays as it is."""
@@ -186,7 +186,7 @@ class Robot(Description):
         The result has `url` and `close()`, and in a notebook it stands below its cell. It listens at `host`, this
         machine alone by default, and at a free `port`; `browser` says whether one is opened.
         """
-        from armwright.viewer import view  # noqa: PLC0415  (a room above this one, for those who look)
+        from armwright.pages.viewer import view  # noqa: PLC0415  (a room above this one, for those who look)
 
         return view(self, host=host, port=port, browser=browser)
 
@@ -199,13 +199,13 @@ class Robot(Description):
 
     def _repr_html_(self) -> str:
         """For notebooks: a picture, and what there is to know of every joint and link."""
-        from armwright.scene import svg  # noqa: PLC0415  (a robot is made without being looked at)
+        from armwright.pages.scene import svg  # noqa: PLC0415  (a robot is made without being looked at)
 
         return box(repr(self)[1:-1], svg(self), as_html(self))
 
     def plot(self, q: ArrayLike | None = None, ax: Any = None) -> Any:
         """The robot at q, or where it is neutral, drawn by matplotlib in axes of three dimensions, which it returns."""
-        from armwright.plots import plot_robot  # noqa: PLC0415  (matplotlib is wanted by those who plot)
+        from armwright.pages.plots import plot_robot  # noqa: PLC0415  (matplotlib is wanted by those who plot)
 
         return plot_robot(self, q, ax)
 
@@ -222,7 +222,7 @@ class Robot(Description):
         size                pixels
         azimuth, elevation  degrees from which it is seen: around z, and above the floor
         """
-        from armwright.scene import Camera, Stage, write_picture  # noqa: PLC0415  (as for `plot`)
+        from armwright.pages.scene import Camera, Stage, write_picture  # noqa: PLC0415  (as for `plot`)
 
         at = self.neutral if q is None else checked("q", q, (self.nq,), np.dtype(float), "one pose")
         check_finite("q", at)

@@ -16,8 +16,8 @@ from armwright.errors import unknown
 from armwright.integrate import methods
 from armwright.model.bodies import BASE_KEYS, SLENDER_KEYS
 from armwright.model.dh import CONVENTIONS
-from armwright.model.loop import KEYS as LOOP_KEYS
-from armwright.model.loop import KINDS as LOOP_KINDS
+from armwright.model.loop_closure import KEYS as LOOP_KEYS
+from armwright.model.loop_closure import KINDS as LOOP_KINDS
 from armwright.model.rows import DRIVE, KEYS, MIMIC, VARIABLE
 from armwright.model.toml import FRAME_KEYS, PAYLOAD_KEYS, TOP_KEYS
 from armwright.model.units import OF_FILE

@@ -24,7 +24,7 @@ from armwright.mechanism import Drive
 from armwright.model.change import in_order_of
 from armwright.model.description import Description, Frame
 from armwright.names import shown, tidy
-from armwright.report.plot import Table, figures, write
+from armwright.pages.report.plot import Table, figures, write
 from armwright.rules.whole import driven
 
 TOLERANCE = 1e-6

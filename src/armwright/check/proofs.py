@@ -17,7 +17,7 @@ from armwright.check.report import Proof
 from armwright.errors import ArmwrightError, SimulationError, UnreachableError
 from armwright.formulations import default_for, formulations
 from armwright.formulations.parts.coordinates import placed, positions, rates
-from armwright.model.loop import apart
+from armwright.model.loop_closure import apart
 from armwright.robot import Robot
 from armwright.simulation import simulate
 

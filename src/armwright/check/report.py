@@ -10,7 +10,7 @@ from typing import Any
 
 from armwright.names import shown
 from armwright.notebook import box, table
-from armwright.report.plot import Table, figures, write
+from armwright.pages.report.plot import Table, figures, write
 from armwright.rules import KINDS as RULED
 from armwright.rules import SEVERITIES, Problem, accepted
 

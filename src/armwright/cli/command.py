@@ -22,8 +22,8 @@ from armwright.cli.typed import is_number, listed
 from armwright.errors import InputError, ModelError
 from armwright.load import load, packaged
 from armwright.names import shown
+from armwright.pages.scene import looks
 from armwright.robot import Robot
-from armwright.scene import looks
 
 FILES = "a .toml, .urdf, .xacro or .xml (MuJoCo) file"
 PANELS = {"": "Which robot of a file", "_there": "Which robot of the second file"}

@@ -10,7 +10,7 @@ import typer
 from armwright.cli.command import AS_JSON
 from armwright.cli.output import console, records, show_json, show_rows, working, write_page
 from armwright.errors import InputError
-from armwright.report.plot import write
+from armwright.pages.report.plot import write
 from armwright.study import crossing
 
 

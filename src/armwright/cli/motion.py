@@ -32,12 +32,12 @@ from armwright.cli.payload import Heaviest, asked_for, curve_page, loaded
 from armwright.errors import InfeasibleError, InputError, SimulationError
 from armwright.identify.data import per_joint, write_csv
 from armwright.names import shown
-from armwright.report.page import HEADS, joint_rows, root_mean_square
-from armwright.report.plot import write
+from armwright.pages.picture import page
+from armwright.pages.report.page import HEADS, joint_rows, root_mean_square
+from armwright.pages.report.plot import write
 from armwright.rules import problems
 from armwright.scenario import Scenario
 from armwright.simulation import Run
-from armwright.simulation.picture import page
 from armwright.study.work_precision import ACCURACIES, work_precision
 from armwright.trajectory import TimeOptimal
 

@@ -19,7 +19,7 @@ from armwright.names import shown
 from armwright.robot import Robot
 from armwright.scenario import MOTIONS
 from armwright.scenario.picking import FALL, Pace, home, pace, picked_and_placed, picking_pace
-from armwright.simulation.sticking import method_for
+from armwright.simulation.stiff_friction import method_for
 from armwright.torque import LAWS
 from armwright.trajectory import quintic
 

@@ -32,8 +32,8 @@ from armwright.errors import (
     TipWarning,
 )
 from armwright.names import shown, shown_lines
+from armwright.pages.report.plot import write
 from armwright.progress import listening
-from armwright.report.plot import write
 
 WIDTH = 150
 """Columns for which tables are laid out where nobody is watching: in a pipe or a file nothing need be folded.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from armwright.cli.output import page_name
 from armwright.errors import InputError
-from armwright.report.plot import write
+from armwright.pages.report.plot import write
 from armwright.robot import Robot
 
 MARK = "<!-- armwright page of {} -->"

@@ -15,7 +15,7 @@ from armwright.cli.command import numbers_of
 from armwright.errors import InfeasibleError, InputError
 from armwright.model.description import Payload
 from armwright.names import shown
-from armwright.report.plot import COLOURS, Curve, Plot, figures
+from armwright.pages.report.plot import COLOURS, Curve, Plot, figures
 from armwright.scenario import Scenario
 from armwright.simulation import Run
 from armwright.trajectory import MostPayload

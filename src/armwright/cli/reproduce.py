@@ -12,7 +12,7 @@ import typer
 from armwright.cli.command import AS_JSON
 from armwright.cli.output import console, escape, numbered, show_json, show_notes, table, working
 from armwright.cli.output import told as told_of
-from armwright.report.plot import write
+from armwright.pages.report.plot import write
 from armwright.study.papers import PAPERS, Study, lost, study
 from armwright.study.papers.finding import NARROW, Verdict, index, tally
 

@@ -17,7 +17,7 @@ from armwright.cli.output import console, escape, show_json, show_rows, told, wo
 from armwright.cli.output import report as note
 from armwright.errors import InputError
 from armwright.names import tidy
-from armwright.report.plot import write
+from armwright.pages.report.plot import write
 from armwright.sweep.chunks import arrow_of, one, readied
 from armwright.sweep.engine import Progress, Told, sweep
 from armwright.sweep.page import page, summary

@@ -11,10 +11,10 @@ from armwright.cli.command import AS_JSON, FILES, RobotOptions, robot_of, tell_u
 from armwright.cli.output import console, escape, report, reporting_errors, show_json
 from armwright.errors import InputError
 from armwright.model.description import Payload, tensor, triple
+from armwright.pages.viewer import view
+from armwright.pages.viewer.server import LOCAL, LOOPBACK, viser_package
 from armwright.robot import Robot
 from armwright.simulation import Run
-from armwright.viewer import view
-from armwright.viewer.server import LOCAL, LOOPBACK, viser_package
 
 RUN = ".parquet"
 

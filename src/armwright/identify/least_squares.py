@@ -27,7 +27,7 @@ from armwright.identify.data import Measurement, measurement, read
 from armwright.identify.page import page
 from armwright.identify.validation import Validation, check_others, moving
 from armwright.identify.vector import JOINT, TEN, THREE, parameters, with_parameters
-from armwright.report.plot import write
+from armwright.pages.report.plot import write
 from armwright.robot import Robot
 
 CHUNK = 2048  # states whose regressor is in memory at a time

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from armwright.identify.vector import parameters
-from armwright.report.page import units
-from armwright.report.plot import Curve, Plot, figures
+from armwright.pages.report.page import units
+from armwright.pages.report.plot import Curve, Plot, figures
 
 MOST_POINTS = 1500
 """Curves with more points are thinned: a screen has no more columns."""

@@ -30,7 +30,7 @@ from armwright.model.description import (
 )
 from armwright.model.dh import CONVENTIONS, Table, read_table
 from armwright.model.in_si import BODY_KINDS, robot_in_si, table_in_si
-from armwright.model.loop import written
+from armwright.model.loop_closure import written
 from armwright.model.references import Links
 from armwright.model.rows import as_row
 from armwright.model.units import SI

@@ -19,7 +19,7 @@ from armwright.draws import Draw, Drawn, Which
 from armwright.errors import InputError, Interrupted, SimulationWarning, unknown
 from armwright.integrate import Event as PythonEvent
 from armwright.integrate import methods
-from armwright.model.family import Family
+from armwright.model.code_sharing import Family
 from armwright.model.vary import check
 from armwright.robot import Robot
 from armwright.simulation.columns import Column, Columns

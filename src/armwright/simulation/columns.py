@@ -15,7 +15,7 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.backends.interface import Near, Rollout
 from armwright.draws import ONCE, Drawn, Which
-from armwright.simulation.turns import Turns
+from armwright.simulation.sample_and_hold import Turns
 
 Column: TypeAlias = "float | Array | Drawn"
 Draw: TypeAlias = Callable[[Any, Drawn, Which, Array], None]

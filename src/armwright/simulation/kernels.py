@@ -18,8 +18,8 @@ from armwright.graph.replay import replay
 from armwright.integrate import POLYNOMIALS, Taylor
 from armwright.integrate.jets import increment, steps_of
 from armwright.robot import Robot
-from armwright.simulation.ending import fenced
 from armwright.simulation.events import Quantities
+from armwright.simulation.loop_limits import fenced
 from armwright.simulation.measures import INTEGRALS, LARGEST, Gauged, sizes_of
 from armwright.simulation.motion import Driven, derivative, driven, jacobian, layout_of, view
 from armwright.torque import Form, Law

@@ -30,9 +30,9 @@ from armwright.layout import IMPULSE, Layout
 from armwright.mechanism import Mechanism
 from armwright.model.description import Description
 from armwright.model.vary import varied
-from armwright.simulation.ending import fenced
 from armwright.simulation.events import Quantities
 from armwright.simulation.events import values as watched_values
+from armwright.simulation.loop_limits import fenced
 from armwright.simulation.measures import Gauged, gauged, gauged_within
 from armwright.simulation.momentum import impulse_rates, is_free
 from armwright.simulation.pressing import stop_torques, stops_in

@@ -23,7 +23,7 @@ from armwright.simulation.joining import later
 from armwright.simulation.plan import SMOOTH, rounded, settings
 from armwright.simulation.run import Run
 from armwright.simulation.simulate import finer, simulate
-from armwright.simulation.sticking import EXPLICIT, IMPLICIT, method_for
+from armwright.simulation.stiff_friction import EXPLICIT, IMPLICIT, method_for
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from armwright.integrate import POLYNOMIALS, STIFF, method, methods
 from armwright.kinematics import OPEN, fits
 from armwright.layout import Layout
 from armwright.lazy import cached_property
-from armwright.model.family import Family, family
+from armwright.model.code_sharing import Family, family
 from armwright.model.unit import checked_unit
 from armwright.robot import Robot
 from armwright.simulation.columns import Columns
@@ -28,7 +28,7 @@ from armwright.simulation.events import Quantity, Watched
 from armwright.simulation.measures import TO_GOAL, WITHIN, Asked, gauges_of
 from armwright.simulation.motion import layout_of
 from armwright.simulation.pressing import stops_in
-from armwright.simulation.turns import Turns
+from armwright.simulation.sample_and_hold import Turns
 from armwright.torque import Law, Opened, Reference, Stops, built_in, law_for, numbers_of, opened, together
 from armwright.torque import stops as stops_of
 from armwright.trace.form import straight

@@ -25,7 +25,7 @@ from armwright.progress import heard
 from armwright.simulation.columns import Columns, laid
 from armwright.simulation.measures import beginnings
 from armwright.simulation.plan import MOST_STEPS, Plan
-from armwright.simulation.sticking import held_back
+from armwright.simulation.stiff_friction import held_back
 
 PATIENCE = 2.0
 """Seconds after which a run shows a progress bar."""

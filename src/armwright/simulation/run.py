@@ -20,17 +20,17 @@ from armwright.files import missing, write
 from armwright.model import toml
 from armwright.names import shown
 from armwright.notebook import box
-from armwright.report.plot import COLOURS, Plot, per_joint
+from armwright.pages.picture import page
+from armwright.pages.report.plot import COLOURS, Plot, per_joint
 from armwright.robot import Robot
 from armwright.simulation.audit import Audit, Deviation, Doubt, audited
 from armwright.simulation.joining import alone, joined_audit, joined_fields
 from armwright.simulation.motion import View
-from armwright.simulation.picture import page
 from armwright.simulation.pressing import Pressing
 from armwright.simulation.utilisation import Utilisation, batch_utilisation, utilisation
 
 if TYPE_CHECKING:
-    from armwright.viewer import Viewer
+    from armwright.pages.viewer import Viewer
 
 BY_JOINT, ALONE = ("q", "qd", "qdd", "tau", "drag"), ("kinetic", "potential", "work", "losses")
 """What a run has per time and joint, and what per time."""
@@ -160,13 +160,13 @@ class Run:
 
         Quantities are q, qd, qdd, tau, power, stop_torque (of a run with stops) and energy.
         """
-        from armwright.plots import plot_run  # noqa: PLC0415  (matplotlib is wanted by those who plot)
+        from armwright.pages.plots import plot_run  # noqa: PLC0415  (matplotlib is wanted by those who plot)
 
         return plot_run(self, what, joints)
 
     def plot_torque_speed(self, joints: Any = None) -> Any:
         """A figure of matplotlib: the torque of every joint over its speed, within its limits."""
-        from armwright.plots import plot_torque_speed  # noqa: PLC0415
+        from armwright.pages.plots import plot_torque_speed  # noqa: PLC0415
 
         return plot_torque_speed(self, joints)
 
@@ -253,7 +253,7 @@ class Run:
         speed               seconds of the motion that go by in a second of the film
         azimuth, elevation  degrees from which it is seen: around z, and above the floor
         """
-        from armwright.simulation.film import film  # noqa: PLC0415  (Pillow is wanted by those who want films)
+        from armwright.pages.video import film  # noqa: PLC0415  (Pillow is wanted by those who want films)
 
         return film(self, path, size, rate, speed, (azimuth, elevation))
 
@@ -261,7 +261,7 @@ class Run:
         self, *others: Run, host: str = "127.0.0.1", port: int | None = None, browser: bool | None = None
     ) -> Viewer:
         """Play it on a page, others beside it as ghosts (needs viser); returns at once. As `Robot.view`."""
-        from armwright.viewer import view  # noqa: PLC0415  (a room above this one, for those who look)
+        from armwright.pages.viewer import view  # noqa: PLC0415  (a room above this one, for those who look)
 
         return view(self, *others, host=host, port=port, browser=browser)
 

@@ -22,17 +22,17 @@ from armwright.integrate import Event as PythonEvent
 from armwright.integrate import method
 from armwright.robot import Robot
 from armwright.simulation.audit import nudge
-from armwright.simulation.ending import ended
 from armwright.simulation.events import Event, Watched, on_robot, started
 from armwright.simulation.events import called as event_called
 from armwright.simulation.kernels import TARGET, rollout_of
+from armwright.simulation.loop_limits import ended
 from armwright.simulation.measures import split
 from armwright.simulation.plan import COMPILED, EPS, MOST_STEPS, SMOOTH, Plan, Settings, plan, settings, start_of
 from armwright.simulation.pressing import Pressing
 from armwright.simulation.rollouts import Rollouts
 from armwright.simulation.run import Found, Run, Statistics
 from armwright.simulation.stepwise import stepwise
-from armwright.simulation.sticking import EXPLICIT, held_back, method_for
+from armwright.simulation.stiff_friction import EXPLICIT, held_back, method_for
 from armwright.simulation.view import run_of
 from armwright.torque import REFUSED, Stops
 

@@ -36,8 +36,8 @@ from armwright.backends.interface import Kernel, backend
 from armwright.errors import InputError, SimulationError, unknown
 from armwright.graph.program import Program
 from armwright.integrate import method, methods
+from armwright.model.code_sharing import family
 from armwright.model.description import Description
-from armwright.model.family import family
 from armwright.model.unit import not_unit, of_unit_length
 from armwright.model.vary import check
 from armwright.robot import Robot

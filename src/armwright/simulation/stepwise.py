@@ -33,8 +33,8 @@ from armwright.integrate import (
 )
 from armwright.layout import IMPULSE
 from armwright.progress import heard
-from armwright.simulation.ending import ended
 from armwright.simulation.kernels import increments_of, jacobian_of, slopes_of, taylor_of
+from armwright.simulation.loop_limits import ended
 from armwright.simulation.momentum import impulse_rates
 from armwright.simulation.motion import flow
 from armwright.simulation.plan import EPS, MOST_STEPS, Plan

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from armwright.actuators.actuator import Hydraulic
-from armwright.report.plot import COLOURS, Curve, Plot
+from armwright.pages.report.plot import COLOURS, Curve, Plot
 
 
 def plot(chosen: Any) -> Plot:

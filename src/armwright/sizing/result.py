@@ -16,7 +16,7 @@ from armwright.actuators.fit import fitted
 from armwright.algebra import Array
 from armwright.names import shown
 from armwright.notebook import box, lines, table
-from armwright.report.plot import Plot, figures, write
+from armwright.pages.report.plot import Plot, figures, write
 from armwright.robot import Robot
 from armwright.sizing.hydraulics import Cylinders
 from armwright.sizing.judge import CRITERIA, Asked, Columns, Numbers, Terms

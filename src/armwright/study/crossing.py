@@ -18,8 +18,8 @@ from armwright.algebra import Array
 from armwright.formulations import Formulation, find, formulations, problem_of
 from armwright.function import compile as compile_function
 from armwright.graph import OperationCount
+from armwright.pages.report.plot import Curve, Plot, figures
 from armwright.progress import counted_off
-from armwright.report.plot import Curve, Plot, figures
 from armwright.robot import Robot, random_robot
 from armwright.study.bench import best_of, filling
 from armwright.study.operation_counts import DEGREE, VALID_FROM, count_operations, polynomial, products

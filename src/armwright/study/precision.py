@@ -26,8 +26,8 @@ from armwright.errors import InputError, SingularError
 from armwright.formulations import default_for, find, formulations
 from armwright.function import compile as compile_function
 from armwright.mechanism import FREEDOMS
+from armwright.pages.report.plot import Curve, Plot, figures
 from armwright.progress import counted_off
-from armwright.report.plot import Curve, Plot, figures
 from armwright.robot import Robot
 
 DIGITS = 50

@@ -30,8 +30,8 @@ from armwright.integrate import POLYNOMIALS, Tableau, Taylor, method, methods
 from armwright.integrate.control import RULES, Gains
 from armwright.integrate.jets import EULER, increment
 from armwright.integrate.tableaus import Steps
+from armwright.pages.report.plot import Curve, Plot, figures
 from armwright.progress import counted_off
-from armwright.report.plot import Curve, Plot, figures
 from armwright.robot import Robot
 from armwright.simulation.kernels import motion_of
 from armwright.simulation.motion import derivative, layout_of

@@ -15,7 +15,7 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.model.description import JointModel
 from armwright.names import tidy
-from armwright.report.plot import COLOURS, Curve, Plot
+from armwright.pages.report.plot import COLOURS, Curve, Plot
 from armwright.sizing import Actuator
 from armwright.sweep.drives import PREFIX
 from armwright.sweep.results import Results

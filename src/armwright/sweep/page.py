@@ -11,8 +11,8 @@ import numpy as np
 
 from armwright.algebra import Array
 from armwright.names import tidy
-from armwright.report.plot import Figure, Table, figures
-from armwright.report.ranges import Range, Ranges
+from armwright.pages.report.plot import Figure, Table, figures
+from armwright.pages.report.ranges import Range, Ranges
 from armwright.sweep import clouds
 from armwright.sweep.design import INDICES
 from armwright.sweep.labels import Label, label_of

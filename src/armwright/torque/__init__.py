@@ -31,8 +31,8 @@ from armwright.torque.combined import Limited, Sum
 from armwright.torque.drawn import REFUSED, Noise, noise
 from armwright.torque.given import MOST_PIECES, Called, Constant, Free, Table, constant, interpolated, table
 from armwright.torque.law import Law, Moment, Reference, check_models, rates_of, shared_of, torques_of
-from armwright.torque.opening import Form, Opened, built_in, numbers_of, together
 from armwright.torque.passive import Friction, SpringDamper, Stops, friction, spring_damper, stops
+from armwright.torque.runtime_parameters import Form, Opened, built_in, numbers_of, together
 from armwright.torque.tracking import (
     PD,
     PID,

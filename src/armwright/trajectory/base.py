@@ -22,7 +22,7 @@ from armwright.arrays import check_room, stacked
 from armwright.errors import InputError
 from armwright.names import tidy
 from armwright.notebook import box, table
-from armwright.report.plot import COLOURS, Plot, per_joint
+from armwright.pages.report.plot import COLOURS, Plot, per_joint
 from armwright.trajectory.inputs import FLOAT64, is_numeric, number, numbers, positive, seconds, short
 
 State: TypeAlias = tuple[Array, Array, Array]

@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 
 from armwright.arrays import on_card
-from armwright.backends.cuda import across, beside, bulk, device, kernel, loop
-from armwright.backends.cuda.device import Array, Code, capability, copied, crowded, cupy, full, halves, near
-from armwright.backends.cuda.limits import BLOCK
-from armwright.backends.cuda.rollout import Motion
-from armwright.backends.cuda.rows import WIDEST
-from armwright.backends.cuda.searching import Searching
-from armwright.backends.cuda.travelling import Travelling
+from armwright.backends.cuda.codegen import chain_sweep
+from armwright.backends.cuda.codegen.rollout import Motion
+from armwright.backends.cuda.host import device
+from armwright.backends.cuda.host.device import Array, Code, capability, copied, crowded, cupy, full, halves, near
+from armwright.backends.cuda.host.inverse_kinematics_launcher import Searching
+from armwright.backends.cuda.host.rollout_launcher import Travelling
+from armwright.backends.cuda.kernels import bulk_copy, kernel, soa_kernel, transpose
+from armwright.backends.cuda.kernels.aos_kernel import WIDEST
+from armwright.backends.cuda.kernels.launch_limits import BLOCK
 from armwright.backends.interface import Backend, Repeated, Rolled, Tables
 from armwright.graph.angles import rounds
 from armwright.graph.program import Program
@@ -79,14 +81,14 @@ class Resident(Repeated):
     def _laid(self, arrays: Sequence[Any], out: Any, good: Any, taken: Callable[[Any], Any]) -> Any:
         """`launch` for rows whose results are computed side by side, from what is `taken` of the arrays: as many at a
         time as there is room for."""
-        told, xp, each = list[Any](), cupy(), across.at_a_time(out)
+        told, xp, each = list[Any](), cupy(), transpose.at_a_time(out)
         for begin in range(0, len(out), each):
             part = slice(begin, begin + each)
             given, rows = [taken(x[part]) for x in arrays], out[part]
-            found = across.beside(rows)
+            found = transpose.beside(rows)
             first = self.launch(given, found, None if good is None else good[part])[:1]
             told.append(xp.where(first == np.uint64(NONE), first, first + np.uint64(begin)))
-            across.lay(found, rows)
+            transpose.lay(found, rows)
             del given, found  # which the next part has room for, then
         return xp.stack(told, 0).min(axis=0)
 
@@ -147,8 +149,8 @@ class Straight(Resident):
     def code(self, arrays: Sequence[Any], out: Any) -> Code:
         layout = self.layout(arrays, out)
         if _later(layout, out):
-            part = slice(across.at_a_time(out))
-            layout = self.layout([x[part] for x in arrays], across.beside(out[part]))
+            part = slice(transpose.at_a_time(out))
+            layout = self.layout([x[part] for x in arrays], transpose.beside(out[part]))
         return self._code(layout)
 
     def _code(self, layout: kernel.Layout) -> Code:
@@ -185,8 +187,13 @@ class Straight(Resident):
         if side is not None:
             return side
         rows, ends = [_row(x) for x in arrays], _row(out)
-        if ends and any(rows) and capability() >= bulk.SINCE and bulk.threads(self._program, rows, self.double):
-            pairs = bulk.pairs(self._program, self.double)
+        if (
+            ends
+            and any(rows)
+            and capability() >= bulk_copy.SINCE
+            and bulk_copy.threads(self._program, rows, self.double)
+        ):
+            pairs = bulk_copy.pairs(self._program, self.double)
             return kernel.Layout(tuple(map(_kind, rows)), kernel.ROW, pairs=pairs, bulk=True)
         kinds = tuple(_kind(row and x.shape[1] <= WIDEST) for row, x in zip(rows, arrays, strict=True))
         layouts = kernel.Layout(kinds, _kind(ends)), kernel.Layout(kinds, kernel.ANY), self._anyhow
@@ -205,7 +212,7 @@ class Straight(Resident):
         kinds = tuple(kernel.SIDE if side else kernel.ANY for side in sided)
         if not self._long:
             even = states % 2 == 0 and all(x.data.ptr % (2 * size) == x.strides[1] % (2 * size) == 0 for x in together)
-            room = beside.fits(self._program, sided, not self.double, self.double)
+            room = soa_kernel.fits(self._program, sided, not self.double, self.double)
             return kernel.Layout(kinds, kernel.SIDE, pairs=not self.double) if room and (even or self.double) else None
         alike = all(x.strides == out.strides or x.shape[1] == 1 for x in together)
         few = max(x.shape[1] for x in together) * out.strides[1] < 2**32 * size
@@ -249,7 +256,7 @@ def _later(layout: kernel.Layout, out: Any) -> bool:
 
 def _long_rows(out: Any) -> bool:
     """Whether results are rows, and too many to be gathered by the caches of a card."""
-    return _row(out) and bool(out.nbytes > across.LEAST)
+    return _row(out) and bool(out.nbytes > transpose.LEAST)
 
 
 def _kind(row: bool) -> str:
@@ -270,7 +277,7 @@ class Looped(Resident):
 
     @property
     def source(self) -> str:
-        return loop.text(self._rolled, self.dtype == np.float64)
+        return chain_sweep.text(self._rolled, self.dtype == np.float64)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -290,7 +297,7 @@ class Looped(Resident):
     @property
     def _each(self) -> int:
         """Bytes that a block keeps for every joint."""
-        return loop.width(self._rolled) * BLOCK * self.dtype.itemsize
+        return chain_sweep.width(self._rolled) * BLOCK * self.dtype.itemsize
 
     @property
     def _near(self) -> int:
@@ -311,11 +318,11 @@ class Looped(Resident):
 
     def launch(self, arrays: Sequence[Any], out: Any, good: Any = None) -> Any:
         if _long_rows(out):
-            return self._laid(arrays, out, good, across.taken)
+            return self._laid(arrays, out, good, transpose.taken)
         marked = cupy().empty(len(out), np.int64)
         told, given = _given(arrays, out, good, marked)
         (joints,), threads = self.shape, min(len(out), self._code.resident)
-        records = cupy().empty(max(1, (joints - self._near) * loop.width(self._rolled) * threads), self.dtype)
+        records = cupy().empty(max(1, (joints - self._near) * chain_sweep.width(self._rolled) * threads), self.dtype)
         tables = [x.data.ptr for x in (*self._placed, records)]
         call = self._call(*given, *tables, threads, joints, self._near)
         self._code.launch(call, threads)

@@ -13,7 +13,7 @@ import numpy as np
 from armwright.algebra import Array
 from armwright.backends.interface import FIELDS, Backend, Gauge, Near, Repeated, Rolled, Tables, Watch
 from armwright.backends.interpreter import Interpreted, Stepped, Swept
-from armwright.backends.llvm import ir, loop, rollout, trial
+from armwright.backends.llvm import chain_sweep, ir, rollout, trial
 from armwright.backends.llvm.block import Lanes
 from armwright.backends.llvm.native import Code, engine_of, lanes, loaded
 from armwright.backends.llvm.series import again
@@ -140,7 +140,7 @@ def _straight(program: Program, dtype: str) -> Straight:
 
 def _looped(rolled: Rolled, tables: Tables, dtype: str) -> Looped:
     def write(t: Lanes) -> str:
-        return loop.module(rolled, t)
+        return chain_sweep.module(rolled, t)
 
     def right(code: Code) -> bool | None:
         few = trial.short(tables)

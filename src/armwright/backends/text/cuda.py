@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from armwright.backends.cuda.kernel import body
-from armwright.backends.cuda.writer import arithmetic
+from armwright.backends.cuda.codegen.writer import arithmetic
+from armwright.backends.cuda.kernels.kernel import body
 from armwright.backends.text.c import About, Vectors, differs, folded, macros, numbers, shape_of
 from armwright.graph.count import count
 from armwright.graph.program import Program

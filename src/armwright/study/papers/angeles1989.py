@@ -23,7 +23,7 @@ from armwright.algebra import Array
 from armwright.check.numbers import difference
 from armwright.formulations import find, formulations
 from armwright.graph import Graph, OperationCount
-from armwright.report.plot import COLOURS, Curve, Plot, per_joint
+from armwright.pages.report.plot import COLOURS, Curve, Plot, per_joint
 from armwright.robot import Robot
 from armwright.study.operation_counts import count_on, count_operations, products_and_sums
 from armwright.study.papers.angeles1989_counts import lowest, prismatic_terms

@@ -9,9 +9,9 @@ from typing import TypeAlias
 import numpy as np
 
 from armwright.algebra import Array
+from armwright.pages.report.html import document, escape
+from armwright.pages.report.plot import Plot, figures
 from armwright.progress import part
-from armwright.report.html import document, escape
-from armwright.report.plot import Plot, figures
 from armwright.study.papers.judgement import (
     Against,
     Bound,

@@ -24,7 +24,7 @@ from armwright.check.numbers import difference
 from armwright.formulations import find, formulations
 from armwright.graph import Graph
 from armwright.model.description import NO_TENSOR, JointModel, LinkModel
-from armwright.report.plot import Curve, Plot, per_joint
+from armwright.pages.report.plot import Curve, Plot, per_joint
 from armwright.robot import Robot
 from armwright.study.operation_counts import count_on, count_operations, degree, formula, products_and_sums
 from armwright.study.papers.finding import (

@@ -21,8 +21,8 @@ import armwright as aw
 from armwright.check.numbers import evaluated
 from armwright.graph import count
 from armwright.integrate import method
+from armwright.pages.report.plot import COLOURS, Curve, Plot
 from armwright.progress import counted_off, part
-from armwright.report.plot import COLOURS, Curve, Plot
 from armwright.robot import Robot
 from armwright.study.papers import machado1994_runs as runs
 from armwright.study.papers.finding import (

@@ -15,7 +15,7 @@ import numpy as np
 
 import armwright as aw
 from armwright.algebra import Array
-from armwright.report.plot import Curve, Plot
+from armwright.pages.report.plot import Curve, Plot
 from armwright.robot import Robot
 from armwright.simulation import Run
 from armwright.study.papers.finding import Finding, Part, above, claim

@@ -23,7 +23,7 @@ from scipy.linalg import expm
 
 import armwright as aw
 from armwright.algebra import Array
-from armwright.report.plot import Curve, Plot
+from armwright.pages.report.plot import Curve, Plot
 from armwright.study.bench import best_of
 from armwright.study.operation_counts import compare as compare_counts
 from armwright.study.operation_counts import count_operations, polynomial, products

@@ -19,7 +19,7 @@ import armwright as aw
 from armwright.algebra import Array, Scalar
 from armwright.mechanism import Link
 from armwright.model.description import symmetric, tensor
-from armwright.report.plot import Curve, Plot
+from armwright.pages.report.plot import Curve, Plot
 from armwright.study.papers.finding import (
     Against,
     Finding,

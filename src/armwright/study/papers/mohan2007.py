@@ -17,7 +17,7 @@ import numpy as np
 from armwright.formulations import find
 from armwright.formulations.parts.spatial import Inertia, eliminate, rigid, screw
 from armwright.graph import Graph, OperationCount
-from armwright.report.plot import Curve, Plot
+from armwright.pages.report.plot import Curve, Plot
 from armwright.robot import Robot
 from armwright.study.crossing import MOST_JOINTS, cheaper_from, fitted_formulas, general
 from armwright.study.operation_counts import VALID_FROM, count_at_rest, count_without_bias, products

@@ -19,8 +19,8 @@ from armwright.algebra import Array
 from armwright.formulations import find
 from armwright.function import compile as compile_function
 from armwright.integrate import solve
+from armwright.pages.report.plot import Curve, Plot
 from armwright.progress import counted_off, part
-from armwright.report.plot import Curve, Plot
 from armwright.study.papers import mohan2007_runs as paper
 from armwright.study.papers.finding import NOTHING, Finding, Part, above, below, claim, unchecked
 from armwright.study.papers.mohan2007_runs import (

@@ -19,7 +19,7 @@ from armwright.algebra import Array
 from armwright.function import compile as compile_function
 from armwright.integrate import solve
 from armwright.load import load
-from armwright.report.plot import COLOURS, Curve, Plot
+from armwright.pages.report.plot import COLOURS, Curve, Plot
 from armwright.robot import Robot
 from armwright.study.papers.finding import Finding, Part, above, below, claim, compare, together, unchecked
 from armwright.study.published import tables

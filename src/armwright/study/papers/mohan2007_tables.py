@@ -14,7 +14,7 @@ import numpy as np
 
 from armwright import torque
 from armwright.algebra import Array
-from armwright.report.plot import Curve, Plot
+from armwright.pages.report.plot import Curve, Plot
 from armwright.study.papers.finding import Finding, Part, above, claim, compare_each
 from armwright.study.papers.mohan2007_runs import (
     DIFFERENT,

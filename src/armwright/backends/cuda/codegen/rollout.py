@@ -1,0 +1,237 @@
+"""Whole motions of many rollouts: the text of their kernel.
+
+One thread has one rollout, with its state in registers from the first step to the last. The derivative stands in the
+text once, in a loop over the stages of a step, so that it stays in the cache of instructions; a method whose stages
+need nothing but the derivative before (rk4 is one) sums these up on the way and keeps none. Angles too large for quick
+sines are no branch inside: such a rollout stays where it was and is done again by a `careful` kernel.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from armwright.backends.cuda.codegen.writer import function, known, prelude
+from armwright.backends.cuda.kernels.launch_limits import SHARED, size
+from armwright.backends.interface import (
+    BROKEN,
+    ENDED,
+    LANES,
+    OPTIONS,
+    TOO_MANY,
+    TOO_SMALL,
+    UNSEEN,
+    WHOLE,
+    Gauge,
+    Watch,
+)
+from armwright.backends.text.c import notation
+from armwright.graph.program import Program
+from armwright.integrate.control import FORGIVEN, ROUNDED, SMALLEST, STRETCH
+from armwright.integrate.events import BENT, JUST_INSIDE, JUST_INSIDE_COARSE, MOST_PIECES, NEAR
+from armwright.integrate.tableaus import Steps
+from armwright.layout import Layout
+
+BLOCK = 64
+"""Threads of a block."""
+
+OWN = 32
+"""So many open numbers of a rollout are kept in registers; if it has more they stay in memory."""
+
+SMALLEST_PIECE, MOST_LOOKS = 1 / (3 * MOST_PIECES), 6 * MOST_PIECES
+"""How a step in which an event may cross zero several times is divided: its smallest piece, and how many are tried."""
+
+HALVINGS, MOST_GUESSES, JUST_AFTER = 4, 200, 2.0**-20
+"""How an instant is found: one in so many guesses halves what is left; the most guesses; what is just after a start."""
+
+
+class Motion(NamedTuple):
+    """What is computed: a derivative, the method, which entries are what, what ends it and what is measured."""
+
+    program: Program
+    steps: Steps
+    layout: Layout
+    watch: Watch | None
+    gauge: Gauge | None
+
+    @property
+    def chained(self) -> bool:
+        """Whether no stage of a fixed step needs any derivative but the one before."""
+        steps = self.steps
+        return steps.error is None and all(not any(row[:-1]) for row in steps.a[: steps.stages])
+
+    @property
+    def memory(self) -> int:
+        """How many numbers of a thread are in memory by design."""
+        entries, watch = len(self.program.outputs), self.watch
+        slopes = 0 if self.chained else (self.steps.stages + 2) * entries
+        return slopes if watch is None else 2 * slopes + 3 * (entries + len(watch.directions))
+
+
+def text(motion: Motion, own: Sequence[bool], double: bool, careful: bool = False, blocks: int = 0) -> str:
+    """`run(Call)`, a kernel of one thread for each rollout, on a CPU a loop over them.
+
+    Of the open numbers those that are `own` differ from rollout to rollout; the others come with the call. So many
+    `blocks` at least are to have room beside each other, which bounds their registers; if none, the compiler knows.
+    """
+    parts = [prelude(double), function(motion.program, "body", double)]
+    watch, gauge = motion.watch, motion.gauge
+    beside = {
+        "watch": watch.program if watch else None,
+        "gauge": gauge.program if gauge and gauge.at_records else None,
+        "within": gauge.within if gauge else None,
+    }
+    parts += [function(other, name, double) for name, other in beside.items() if other is not None]
+    parts += [_sizes(motion, own, double), _constants(double)]
+    bounds = f"{BLOCK}, {blocks}" if blocks else f"{BLOCK}"
+    parts.append(f"#define CAREFUL {int(careful)}\n#define BOUNDS {bounds}")
+    parts += [_weights(motion, double), _places(motion), _rest()]
+    return "\n".join(parts)
+
+
+GIVEN = ("y", "p", *LANES, "records", "totals", "times", "substeps", "stop", "marked", "any")
+"""The arrays that the kernel is given."""
+
+
+def call(
+    fields: Mapping[str, Any], rollouts: int, own: Sequence[bool], address: Callable[[Any], int]
+) -> ctypes.Structure:
+    """What the kernel is given: `FIELDS`, of which p has the rows of what each rollout has for its own; `shared` is
+    what they have in common. `marked` has room for one byte of each rollout and `any` for four in all."""
+    real = ctypes.c_double if fields["y"].dtype == np.float64 else ctypes.c_float
+    kinds = [
+        *((name, ctypes.c_void_p) for name in GIVEN),
+        *((name, ctypes.c_longlong) for name in (*WHOLE, "rollouts")),
+        ("options", real * len(OPTIONS)),
+        ("shared", real * max(1, len(own) - sum(own))),
+    ]
+    kind: type[ctypes.Structure] = type("Call", (ctypes.Structure,), {"_fields_": kinds})
+    made = kind()
+    for name in GIVEN:
+        setattr(made, name, address(fields[name]))
+    for name, number in (*((name, fields[name]) for name in WHOLE), ("rollouts", rollouts)):
+        setattr(made, name, int(number))
+    for name in ("options", "shared"):
+        getattr(made, name)[: len(fields[name])] = fields[name].tolist()
+    return made
+
+
+@cache
+def _rest() -> str:
+    return (files(__package__) / "rollout.cuh").read_text("utf-8")
+
+
+def _sizes(motion: Motion, own: Sequence[bool], double: bool) -> str:
+    """How many there are of everything."""
+    program, steps, layout, watch, gauge = motion
+    mine = sum(own)
+    numbers = {
+        "ENTRIES": len(program.outputs),
+        "STAGES": steps.stages,
+        "CHAIN": int(motion.chained),
+        "ADAPTIVE": int(steps.error is not None),
+        "ESTIMATES": 2 if steps.error2 is not None else 1,
+        "SAME_AS_LAST": int(steps.fsal),
+        "CONTROLLED": layout.controlled,
+        "CIRCLES": len(layout.circles),
+        "OWN": mine if mine <= OWN else 0,
+        "SHARED": max(1, len(own) - mine),
+        "EVENTS": 0 if watch is None else len(watch.directions),
+        "GAUGES": 0 if gauge is None else gauge.totals,
+        "AT_RECORDS": 0 if gauge is None else gauge.at_records,
+        "IN_STEPS": 0 if gauge is None else gauge.in_steps,
+        "LARGEST": 0 if gauge is None else gauge.largest,
+        "INTEGRALS": 0 if gauge is None else gauge.integrals,
+        "HALVINGS": HALVINGS,
+        "MOST_GUESSES": MOST_GUESSES,
+        "MOST_LOOKS": MOST_LOOKS,
+        "BLOCK": BLOCK,
+    }
+    lines = [f"#define {name} {number}" for name, number in numbers.items()]
+    beside = numbers["GAUGES"] + numbers["INTEGRALS"]
+    room = SHARED // (BLOCK * size(double))
+    lines.append(f"#if defined(__CUDACC__)\n#define BESIDE {int(beside <= room)}\n#else\n#define BESIDE 0\n#endif")
+    lines.append(f"#define OF(name) name{'' if double else '##f'}")
+    lines.append(f'#define REGISTER(x) "+{"d" if double else "f"}"(x)')
+    read = ", ".join(f"call.p[{k} * call.stride + i]" for k in range(mine))
+    lines.append(f"#define OWN_NUMBERS {f', {{{read}}}' if 0 < mine <= OWN else ''}")
+    lines.append(f"#define AND_OPEN {', p' if len(program.sizes) > 2 else ''}")
+    lines.append(f"#define OPEN_NUMBERS {_open_numbers(own)}")
+    return "\n".join(lines)
+
+
+def _open_numbers(own: Sequence[bool]) -> str:
+    """Where the open number k is: numbers beside each other that are all of one kind are looked up together."""
+    text, place, end = "", {True: 0, False: 0}, 0
+    for kind, group in groupby(own):
+        begin, end = end, end + len(list(group))
+        shift = begin - place[kind]
+        place[kind] += end - begin
+        found = f"mine(k - {shift})" if kind else f"call.shared[k - {shift}]"
+        text += f"if (k < {end}) return {found}; "
+    return f"{text}return 0;"
+
+
+def _constants(double: bool) -> str:
+    real = notation(double)["constant"]
+    numbers = {
+        "BROKEN": BROKEN,
+        "TOO_SMALL": TOO_SMALL,
+        "TOO_MANY": TOO_MANY,
+        "UNSEEN": UNSEEN,
+        "ENDED": ENDED,
+        "STRETCH": STRETCH,
+        "ROUNDED": ROUNDED,
+        "SMALLEST": SMALLEST,
+        "FORGIVEN": FORGIVEN,
+        "JUST_AFTER": JUST_AFTER,
+        "JUST_INSIDE": JUST_INSIDE if double else JUST_INSIDE_COARSE,
+        "SMALLEST_PIECE": SMALLEST_PIECE,
+        "BENT": BENT,
+        "NEAR": NEAR,
+        "ROUNDING": 2.0**-52 if double else 2.0**-23,
+    }
+    return "\n".join(f"#define {name} {real(float(number))}" for name, number in numbers.items())
+
+
+def _weights(motion: Motion, double: bool) -> str:
+    """The numbers of the method as tables: of one in a chain, the weight with which a derivative leads on."""
+    steps, s = motion.steps, motion.steps.stages
+    rows = [*(row[-1] for row in steps.a[1:s]), 0.0] if motion.chained else [x for row in steps.a[1:s] for x in row]
+    tables = {"A": rows or [0.0], "B": steps.b[:s], "C": steps.c[:s]}
+    for name, weights in (("ERROR", steps.error), ("ERROR2", steps.error2)):
+        if steps.error is not None:
+            tables[name] = weights if weights is not None else (0.0,)
+    real = notation(double)["constant"]
+
+    def table(name: str, numbers: Iterable[float]) -> str:
+        return f"TABLE real {name}[] = {{{', '.join(real(float(x)) for x in numbers)}}};"
+
+    return "\n".join(table(name, numbers) for name, numbers in tables.items())
+
+
+def _places(motion: Motion) -> str:
+    """Which entries move, which are of a quaternion, and which way events are crossed."""
+    program, _, layout, watch, _ = motion
+    still = [f"e != {e}" for e, x in enumerate(program.outputs) if known(x) == 0]
+    circles = [f"(c == {c} && e >= {a} && e < {b})" for c, (a, b) in enumerate(layout.circles)]
+    ways = [] if watch is None else [f"e == {e} ? {way} : " for e, way in enumerate(watch.directions) if way]
+    return f"""FUNCTION constexpr bool moves(int e)
+{{
+    return {" && ".join(still) or "true"};
+}}
+FUNCTION constexpr bool on_circle(int c, int e)
+{{
+    return {" || ".join(circles) or "false"};
+}}
+FUNCTION constexpr int direction(int e)
+{{
+    return {"".join(ways)}0;
+}}
+"""

@@ -1,0 +1,87 @@
+"""Random numbers by counter on a card: the formulas of `draws` as text, which gives the same numbers, bit by bit."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from armwright.algebra import Array
+from armwright.backends.cuda.codegen.writer import prelude
+from armwright.backends.cuda.host.device import Code, copied
+from armwright.draws import (
+    AREA,
+    CENTRAL,
+    FAR,
+    LN2,
+    LOW,
+    MULTIPLIERS,
+    NEAR,
+    ROUNDS,
+    SPLIT,
+    WEYL,
+    Drawn,
+    Which,
+)
+
+BLOCK = 256
+"""Threads of a block."""
+
+
+class Call(ctypes.Structure):
+    """What the kernel is given: arrays of turns and rollouts are nowhere where `turn` and `begin` say which."""
+
+    _fields_ = (
+        *((name, ctypes.c_void_p) for name in ("out", "turns", "rollouts")),
+        *((name, ctypes.c_longlong) for name in ("begin", "count")),
+        *((name, ctypes.c_uint) for name in ("turn", "column", "first_key", "second_key", "normal")),
+        *((name, ctypes.c_double) for name in ("first", "second")),
+    )
+
+    @classmethod
+    def of(cls, drawn: Drawn, which: Which, turns: Array, out: Any, address: Callable[[Any], int]) -> Call:
+        """For an array (rollouts,) to be filled at turns (1,) or (rollouts,).
+
+        `address` says where an array is, and keeps it there.
+        """
+        each = address(turns) if len(turns) > 1 else None
+        begin, listed = (which, None) if isinstance(which, int) else (0, address(which))
+        numbers = (int(turns[0]) & LOW, drawn.column, *drawn.key, int(drawn.kind == "normal"))
+        return cls(address(out), each, listed, begin, len(out), *numbers, drawn.first, drawn.second)
+
+
+def text(double: bool) -> str:
+    """`run(Call)`, a kernel of one thread for each rollout, on a CPU a loop over them."""
+    words = {f"{name}{k}": x for name, row in WORDS.items() for k, x in enumerate(row)}
+    lines = [f"#define {name} {number}u" for name, number in words.items()]
+    lines += [f"#define {name} {number!r}" for name, number in (("ROUNDS", ROUNDS), ("SPLIT", SPLIT), ("LN2", LN2))]
+    lines += [f"TABLE double {name}[] = {{{', '.join(map(repr, row))}}};" for name, row in TABLES.items()]
+    rest = (files(__package__) / "random_numbers.cuh").read_text("utf-8")
+    return "\n".join([prelude(double), *lines, f"#define BLOCK {BLOCK}", rest])
+
+
+WORDS = {"MULTIPLIER": MULTIPLIERS, "WEYL": WEYL}
+TABLES = {"AREA": AREA} | {
+    f"{name}_{part}": row
+    for name, both in (("CENTRAL", CENTRAL), ("NEAR", NEAR), ("FAR", FAR))
+    for part, row in zip(("ABOVE", "BELOW"), both, strict=True)
+}
+
+
+@cache
+def code(double: bool) -> Code:
+    return Code(text(double), BLOCK)
+
+
+def fill(out: Any, drawn: Drawn, which: Which, turns: Array) -> None:
+    """Fill an array on the card (turns, rollouts), at turns (turns, 1) or one for each, on the current stream."""
+    there = []
+
+    def address(array: Any) -> int:
+        there.append(copied(array))
+        return int(there[-1].data.ptr)
+
+    for row, turn in zip(out, turns, strict=True):
+        code(out.dtype.itemsize == 8).launch(Call.of(drawn, which, turn, row, address), len(row))

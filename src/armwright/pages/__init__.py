@@ -1,0 +1,1 @@
+"""Everything that is shown of robots and motions: pages, pictures, plots and the viewer."""

@@ -1,0 +1,174 @@
+"""The page of a run: its robot as it looks, and where every link is at each time, handed over as plain numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armwright.algebra import Array
+from armwright.model.visual import Mesh, Visual, lengths
+from armwright.names import shown
+from armwright.pages.report.page import packed, thinned
+from armwright.pages.report.page import page as page_of
+from armwright.pages.scene import Looks, Triangles, directions, floor_below, looks, triangles
+from armwright.pages.scene.bodies import JOINT
+from armwright.robot import Robot
+
+if TYPE_CHECKING:
+    from armwright.simulation.run import Run
+
+MOST_INSTANTS, MOST_NUMBERS = 600, 60_000
+"""Poses are kept at so many times, at fewer of robots with many links; between two of them a page goes straight."""
+
+MOST_FACES = 150_000
+"""Triangles on a page, of all meshes together: some two megabytes."""
+
+FEWEST_FACES = 400
+"""Which a mesh keeps however many others there are."""
+
+APART = 2e-3
+"""Parts of its size by which a reference must be away to be drawn beside the robot."""
+
+
+def page(run: Run, title: str, scenario: str = "") -> str:
+    """The page of a run; `scenario` is the text of the file that makes it again."""
+    return page_of(run, picture(run), title, scenario)
+
+
+def picture(run: Run) -> dict[str, Any]:
+    """Everything that is seen of a robot, in the frames of its links, and these frames over time."""
+    robot, seen = run.robot, looks(run.robot.without_payload())
+    pick = thinned(len(run.t), min(MOST_INSTANTS, MOST_NUMBERS // (7 * len(robot.links))))
+    shapes, meshes = _shapes(seen)
+    return {
+        "size": seen.size,
+        "made": seen.made,
+        "notes": [shown(note) for note in seen.notes],
+        "base": np.asarray(robot.base, dtype=float).ravel().tolist(),
+        "free": any(robot.rows[i].kind == "free" for i in robot.carriers),
+        "directions": [direction.tolist() for direction in directions(robot.gravity)],
+        "floor": floor_below(robot, seen, run.q[0]),
+        "links": len(robot.links),
+        "joints": _joints_before(robot),
+        "shapes": [*shapes, *_payloads(run)],
+        "meshes": meshes,
+        "t": packed(run.t[pick], "<f8"),
+        "poses": packed(as_quaternions(robot.link_poses(run.q[pick]))),
+        "ghost": _ghost(run, pick, seen.size),
+        "tracks": _tracks(robot),
+    }
+
+
+def _joints_before(robot: Robot) -> list[dict[str, Any]]:
+    """Of the joint before each link: which of the robot's joints it is, -1 where it follows others, and its kind."""
+    place = {joint.name: i for i, joint in enumerate(robot.joints)}
+    found = []
+    for carrier in robot.carriers:
+        row = robot.rows[carrier]
+        kind = row.kind or ("prismatic" if row.prismatic else "revolute")
+        found.append({"joint": -1 if row.mimic else place[row.name], "kind": kind})
+    return found
+
+
+def _payloads(run: Run) -> list[dict[str, Any]]:
+    """What the tool holds, and from when to when it does."""
+    made = []
+    for phase in run.phases or (run,):
+        robot = phase.robot
+        if robot.payload is not None and robot.tip is not None:
+            held = looks(robot).links[robot.tip][-1]
+            made.append(_shape(robot.tip, held, {}) | {"from": float(phase.t[0]), "to": float(phase.t[-1])})
+    return made
+
+
+def _shapes(seen: Looks) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """All shapes, each on its link (-1 the base), and the meshes that some of them are, each once."""
+    on = [(i, visual) for i, visuals in enumerate((seen.base, *seen.links), start=-1) for visual in visuals]
+    files = list(dict.fromkeys(visual.shape for _, visual in on if isinstance(visual.shape, Mesh)))
+    place = {mesh: k for k, mesh in enumerate(files)}
+    return [_shape(link, visual, place) for link, visual in on], _meshes([triangles(mesh) for mesh in files])
+
+
+def _shape(link: int, visual: Visual, place: dict[Mesh, int]) -> dict[str, Any]:
+    row: dict[str, Any] = {"link": link, "pose": np.asarray(visual.pose, dtype=float).ravel().tolist()}
+    if visual.rgba is not None:
+        row["rgba"] = [float(x) for x in visual.rgba]
+    if visual.name == JOINT:
+        row["joint"] = True
+    if isinstance(visual.shape, Mesh):
+        return row | {"mesh": place[visual.shape]}
+    kind, sizes = lengths(visual.shape)
+    return row | {"kind": kind, "sizes": [float(x) for x in sizes]}
+
+
+def _meshes(all_of_them: Sequence[Triangles]) -> list[dict[str, Any]]:
+    """Triangles as texts of their bytes; coarser where there are too many, each by the same factor."""
+    count = sum(len(one.faces) for one in all_of_them)
+    share = min(1.0, MOST_FACES / max(count, 1))
+    return [_mesh(one.coarser(max(int(share * len(one.faces)), FEWEST_FACES))) for one in all_of_them]
+
+
+def _mesh(found: Triangles) -> dict[str, Any]:
+    """Vertices in 65536 steps along each side of their box; those that fall together are one."""
+    low = found.vertices.min(axis=0)
+    step = np.maximum(found.vertices.max(axis=0) - low, 1e-9) / 65535
+    whole = np.round((found.vertices - low) / step).astype(np.int64)
+    if found.colours is not None:
+        whole = np.concatenate([whole, found.colours[:, :3].astype(np.int64)], axis=1)
+    kept, which = np.unique(whole, axis=0, return_inverse=True)
+    faces = which.ravel()[found.faces]
+    a, b, c = faces.T
+    faces = faces[(a != b) & (b != c) & (c != a)]
+    row = {"low": low.tolist(), "step": step.tolist(), "vertices": packed(kept[:, :3], "<u2")}
+    row |= {"wide": len(kept) > 65535, "faces": packed(faces, "<u4" if len(kept) > 65535 else "<u2")}
+    return row if found.colours is None else row | {"colours": packed(kept[:, 3:], "u1")}
+
+
+def as_quaternions(poses: Array) -> Array:
+    """Transforms (..., 4, 4) as x y z and the unit quaternion x y z w (..., 7), along the first axis without jumps."""
+    R = poses[..., :3, :3]
+    trace = np.einsum("...ii", R)
+    diagonal = np.einsum("...ii->...i", R)
+    squares = np.concatenate([1 + 2 * diagonal - trace[..., None], 1 + trace[..., None]], axis=-1)
+    largest = squares.argmax(axis=-1)
+    x, y, z = R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]
+    xy, yz, zx = R[..., 1, 0] + R[..., 0, 1], R[..., 2, 1] + R[..., 1, 2], R[..., 0, 2] + R[..., 2, 0]
+    rows = [
+        np.stack(row, axis=-1)
+        for row in (
+            (squares[..., 0], xy, zx, x),
+            (xy, squares[..., 1], yz, y),
+            (zx, yz, squares[..., 2], z),
+            (x, y, z, squares[..., 3]),
+        )
+    ]
+    every = np.stack(rows, axis=-2)
+    q = np.take_along_axis(every, largest[..., None, None], axis=-2)[..., 0, :]
+    q /= np.linalg.norm(q, axis=-1, keepdims=True)
+    turned = np.cumprod(np.where(np.sum(q[1:] * q[:-1], axis=-1) < 0, -1.0, 1.0), axis=0)
+    q[1:] *= turned[..., None]
+    return np.concatenate([poses[..., :3, 3], q], axis=-1)
+
+
+def _ghost(run: Run, pick: Array, size: float) -> str | None:
+    """Where the reference would have the links, if that is anywhere else."""
+    if run.reference is None or run.robot.balls:
+        return None
+    wanted = run.reference[0][pick]  # nan in phases that follow nothing
+    poses = run.robot.link_poses(np.where(np.isfinite(wanted), wanted, run.q[pick]))
+    apart = np.linalg.norm(poses[..., :3, 3] - run.robot.link_poses(run.q[pick])[..., :3, 3], axis=-1)
+    return packed(as_quaternions(poses)) if np.max(apart, initial=0.0) > APART * size else None
+
+
+def _tracks(robot: Robot) -> list[list[float]]:
+    """What leaves a line behind it, a link and a place on it: the tool, else a base that floats, else the ends."""
+    if robot.tip is not None:
+        return [[robot.tip, *np.asarray(robot.hand.pose, dtype=float)[:3, 3].tolist()]]
+    free = [i for i, carrier in enumerate(robot.carriers) if robot.rows[carrier].kind == "free"]
+    return [[i, *robot.links[i].com] for i in free or _leaves(robot)]
+
+
+def _leaves(robot: Robot) -> Iterable[int]:
+    return [i for i in range(len(robot.links)) if i not in robot.parents]

@@ -1,0 +1,119 @@
+"""A run as curves over time, and as torque over speed within what each joint can do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from armwright.errors import InputError, unknown
+from armwright.pages.plots.style import STYLE, chosen, colour, literal, pyplot
+from armwright.simulation.run import Run
+
+TITLES = {
+    "q": ("Position", "rad or m"),
+    "qd": ("Velocity", "rad/s or m/s"),
+    "qdd": ("Acceleration", "rad/s² or m/s²"),
+    "tau": ("Torque", "N m or N"),
+    "power": ("Power", "W"),
+    "stop_torque": ("Torque of stops", "N m or N"),
+    "energy": ("Energy", "J"),
+}
+USUAL = ("q", "qd", "tau", "energy")
+
+
+def plot_run(run: Run, what: Sequence[str] | str = USUAL, joints: Any = None) -> Any:
+    """A figure with one chart for each of `what` (q, qd, qdd, tau, power, stop_torque, energy), of all joints or some.
+
+    Dashed are the motion that was to be followed, dotted the limits of a joint where it comes near them.
+    """
+    plt, places = pyplot(), chosen(run.robot, joints)
+    listed = [what] if isinstance(what, str) else list(what)
+    if not listed or not places:
+        raise InputError(f"a plot of {what!r} and joints {joints!r} shows nothing; expected one of each at least")
+    for name in listed:
+        if name not in TITLES:
+            raise unknown("quantity", name, TITLES)
+        if name == "stop_torque" and not run.stop_torque.size:
+            raise InputError("stop_torque of a run without stops; expected one with stops=True, or another quantity")
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(len(listed), 1, sharex=True, squeeze=False, figsize=(8, 1 + 2.1 * len(listed)))
+        for ax, name in zip(axes[:, 0], listed, strict=True):
+            ax.set_title(f"{TITLES[name][0]}, {_unit(run, name, places)}")
+            _energies(ax, run) if name == "energy" else _curves(ax, run, name, places)
+        axes[-1, 0].set_xlabel("t, s")
+        names = [literal(run.robot.joints[i].name) for i in places]
+        handles = [plt.Line2D([], [], color=colour(i)) for i in places]
+        figure.legend(handles, names, loc="outside right upper")
+        figure.suptitle(literal(run.robot.name), x=0.02, ha="left", fontweight="bold")
+    return figure
+
+
+def _unit(run: Run, name: str, places: list[int]) -> str:
+    """The unit of a quantity: one where all joints turn or all slide."""
+    turning, *sliding = TITLES[name][1].split(" or ")
+    kinds = {bool(run.robot.joints[i].prismatic) for i in places}
+    return " or ".join([turning, *sliding] if len(kinds) > 1 else sliding if kinds == {True} and sliding else [turning])
+
+
+def _curves(ax: Any, run: Run, name: str, places: list[int]) -> None:
+    values = run.places if name == "q" else getattr(run, name)
+    wanted = dict(zip(("q", "qd", "qdd"), run.reference or (), strict=run.reference is not None)).get(name)
+    for i in places:
+        ax.plot(run.t, values[:, i], color=colour(i))
+        if wanted is not None and wanted.shape == values.shape:
+            ax.plot(run.t, wanted[:, i], color=colour(i), linestyle="--", alpha=0.5)
+    low, high = reach = ax.get_ylim()
+    for i in places:
+        joint = run.robot.joints[i]
+        limit = {"tau": joint.max_torque, "qd": joint.max_velocity}.get(name)
+        for level in () if limit is None else (-limit, limit):
+            if 1.3 * reach[0] <= level <= 1.3 * reach[1]:
+                ax.axhline(level, color=colour(i), linestyle=":", alpha=0.8)
+                low, high = min(low, 1.05 * level), max(high, 1.05 * level)
+    ax.set_ylim(low, high)
+
+
+def _energies(ax: Any, run: Run) -> None:
+    parts = {"kinetic": run.kinetic, "potential": run.potential - run.potential[0], "work": run.work}
+    if np.any(run.losses):
+        parts["losses"] = run.losses
+    for k, (name, values) in enumerate(parts.items()):
+        ax.plot(run.t, values, label=name, color="0.2", linestyle=("-", "--", ":", "-.")[k])
+    ax.legend(loc="upper left", ncols=len(parts), fontsize="small")
+
+
+def plot_torque_speed(run: Run, joints: Any = None) -> Any:
+    """A figure with a chart for each joint: its torque over its speed, and the limits of both as a box."""
+    plt, places = pyplot(), chosen(run.robot, joints)
+    columns = min(3, len(places))
+    rows = math.ceil(len(places) / columns)
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(rows, columns, squeeze=False, figsize=(3.4 * columns, 2.9 * rows))
+        for ax in axes.flat[len(places) :]:
+            ax.set_visible(False)
+        for ax, i in zip(axes.flat, places, strict=False):
+            joint, use = run.robot.joints[i], run.utilisation.joints[i]
+            ax.plot(run.qd[:, i], run.tau[:, i], color=colour(i))
+            _box(ax, plt, joint.max_velocity, joint.max_torque, use.too_weak or use.too_slow)
+            used = f" {use.torque:.0%}" if use.torque is not None else ""
+            ax.set_title(f"{literal(joint.name)}{used}")
+            ax.set_xlabel(use.units[1])
+            ax.set_ylabel(use.units[0])
+        figure.suptitle(f"{literal(run.robot.name)}: torque over speed", x=0.02, ha="left", fontweight="bold")
+    return figure
+
+
+def _box(ax: Any, plt: Any, speed: float | None, torque: float | None, beyond: bool) -> None:
+    """The limits, as far as there are any."""
+    line = {"color": "#d92d20" if beyond else "0.4", "linestyle": ":", "linewidth": 1.2}
+    if speed is not None and torque is not None:
+        ax.add_patch(plt.Rectangle((-speed, -torque), 2 * speed, 2 * torque, fill=False, **line))
+        ax.margins(0.08)
+        ax.autoscale_view()
+    for level, draw in ((speed, ax.axvline), (torque, ax.axhline)):
+        if level is not None and (speed is None or torque is None):
+            for at in (-level, level):
+                draw(at, **line)

@@ -1,0 +1,45 @@
+"""A robot in three dimensions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from armwright.arrays import numbers
+from armwright.errors import InputError
+from armwright.pages.plots.style import literal, pyplot
+from armwright.pages.scene.drawing import AZIMUTH, ELEVATION, placed, shaded
+from armwright.robot import Robot
+
+
+def plot_robot(robot: Robot, q: ArrayLike | None = None, ax: Any = None) -> Any:
+    """The robot at q, or where it is neutral, on the floor of the world; returns the axes, new ones by default."""
+    plt = pyplot()
+    from mpl_toolkits.mplot3d import art3d  # type: ignore[import-untyped]  # noqa: PLC0415  (with matplotlib)
+
+    at = robot.neutral if q is None else numbers("q", q, f"expected {robot.nq} numbers").astype(float)
+    if at.shape != (robot.nq,) or not np.isfinite(at).all():
+        raise InputError(f"q has shape {at.shape}; expected {robot.nq} finite numbers, one pose")
+    if ax is None:
+        ax = plt.figure(figsize=(6, 6)).add_subplot(projection="3d")
+        ax.view_init(ELEVATION, AZIMUTH)
+    elif not hasattr(ax, "add_collection3d"):
+        raise InputError(f"ax = {ax!r}: expected axes of three dimensions, such as figure.add_subplot(projection='3d')")
+    corners = []
+    for faces, colour in placed(robot, at):
+        lit = np.column_stack([shaded(faces, colour), np.full(len(faces), colour[3])])
+        ax.add_collection3d(art3d.Poly3DCollection(faces, facecolors=lit, edgecolors=lit, linewidths=0.2))
+        corners.append(faces.reshape(-1, 3))
+    points = np.concatenate(corners)
+    low, high = points.min(axis=0), points.max(axis=0)
+    low[2], high[2] = min(low[2], 0.0), max(high[2], 0.0)  # the floor
+    middle, half = (low + high) / 2, 0.52 * float((high - low).max())
+    for k, set_limits in enumerate((ax.set_xlim, ax.set_ylim, ax.set_zlim)):
+        set_limits(middle[k] - half, middle[k] + half)
+    ax.set_box_aspect((1, 1, 1))
+    for axis, name in ((ax.set_xlabel, "x, m"), (ax.set_ylabel, "y, m"), (ax.set_zlabel, "z, m")):
+        axis(name)
+    ax.set_title(literal(robot.name))
+    return ax

@@ -1,0 +1,53 @@
+"""What all plots have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from armwright.errors import InputError
+from armwright.model.references import joint_place
+from armwright.names import shown
+from armwright.pages.report.plot import COLOURS
+from armwright.robot import Robot
+
+STYLE = {
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.25,
+    "axes.titlelocation": "left",
+    "axes.titlesize": "medium",
+    "axes.titleweight": "bold",
+    "legend.frameon": False,
+    "lines.linewidth": 1.4,
+    "figure.constrained_layout.use": True,
+}
+
+
+def pyplot() -> Any:
+    """matplotlib.pyplot, or what to install."""
+    try:
+        import matplotlib.pyplot as plt  # noqa: PLC0415
+    except ImportError:
+        raise InputError("plots need matplotlib: pip install 'armwright[plot]'") from None
+    return plt
+
+
+def colour(joint: int) -> str:
+    return COLOURS[joint % len(COLOURS)]
+
+
+def literal(name: object) -> str:
+    """A name as it is: matplotlib takes what is between two dollars for a formula, and leaves _x out of a legend."""
+    text = shown(name).replace("$", r"\$")
+    return f" {text}" if text.startswith("_") else text
+
+
+def chosen(robot: Robot, joints: Sequence[str | int] | str | int | None) -> list[int]:
+    """The places of joints that are given by name or number, all of them by default."""
+    if joints is None:
+        return list(range(robot.n))
+    return [joint_place(robot, joint) for joint in ([joints] if np.ndim(joints) == 0 else joints)]  # type: ignore[union-attr]

@@ -1,0 +1,87 @@
+"""What every page has in common: texts stay texts, data stay data, and a policy lets nothing else run."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from armwright.names import shown, shown_lines
+
+_PLACE = re.compile(r"\{\{([\w./]+)\}\}")
+_STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
+_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
+
+
+def escape(text: object, lines: bool = False) -> str:
+    """Any text as part of a page, in an element or a quoted attribute; with `lines`, line breaks stay."""
+    return html.escape(shown_lines(text) if lines else shown(text))
+
+
+def as_data(value: Any) -> str:
+    """JSON to stand in a script element: no `<` is left in it that could end the element or begin another."""
+    text = json.dumps(value, allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+@cache
+def packaged(name: str) -> str:
+    """The text of a file of this room: a template, a style, a script."""
+    return resources.files("armwright.pages.report").joinpath(*name.split("/")).read_text(encoding="utf-8")
+
+
+def filled(template: str, values: Mapping[str, str]) -> str:
+    """The template with {{name}} replaced by its value, all in one pass: what a value holds is never replaced again.
+
+    {{look.css}}, as any name with a dot, is that file of this room. {{policy}} is the content security policy of the
+    template: its own styles and scripts run, named by their hashes, and nothing else does, nor is anything fetched.
+    """
+    own = {name: packaged(name) for name in _PLACE.findall(template) if "." in name}
+    whole = _PLACE.sub(lambda place: own.get(place[1], place[0]), template)
+    known = {**values, "policy": policy(whole), **own}
+    return _PLACE.sub(lambda place: known[place[1]], template)
+
+
+def document(kind: str, title: str, body: str) -> str:
+    """A page without script: what kind of page it is, its title as text, and what stands below it as HTML."""
+    return filled(packaged("plain.html"), {"kind": escape(kind), "title": escape(title), "body": body})
+
+
+def table(rows: Sequence[Sequence[object]], tones: Mapping[str, str] | None = None) -> str:
+    """Rows of texts, of which the first is the head; a cell that says one of the `tones` has its class, a colour."""
+    head = "".join(f'<th scope="col"{_length(cell)}>{escape(cell)}</th>' for cell in rows[0])
+    body = "".join(f"<tr>{''.join(_cell(cell, tones or {}) for cell in row)}</tr>" for row in rows[1:])
+    return f'<div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _cell(cell: object, tones: Mapping[str, str]) -> str:
+    tone = tones.get(str(cell))
+    return f'<td class="{tone}"><span>{escape(cell)}</span></td>' if tone else f"<td{_length(cell)}>{escape(cell)}</td>"
+
+
+SHORT = 14
+"""Characters of a cell that stays on one line."""
+
+
+def _length(cell: object) -> str:
+    return f' class="{"short" if len(str(cell)) <= SHORT else "long"}"'
+
+
+def policy(template: str) -> str:
+    """A meta element that allows the styles and scripts which stand in the template, and nothing else."""
+    rules = ["default-src 'none'", "base-uri 'none'", "form-action 'none'"]
+    for name, pattern in (("style-src", _STYLE), ("script-src", _SCRIPT)):
+        if own := pattern.findall(template):
+            rules.append(f"{name} {' '.join(map(_hash, own))}")
+    return f'<meta http-equiv="Content-Security-Policy" content="{"; ".join(rules)}">'
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"

@@ -1,0 +1,297 @@
+"""A run as one self-contained page: the robot moving with its curves, what it asks of every joint, the audit."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from armwright.algebra import Array
+from armwright.names import shown, tidy
+from armwright.pages.report.html import as_data, escape, filled, packaged
+from armwright.pages.report.plot import COLOURS
+
+MOST_POINTS, MOST_NUMBERS, FEWEST_POINTS = 2000, 110_000, 200
+"""Curves are thinned to so many points, a screen having no more columns; to fewer where a robot has many joints."""
+
+EARTH, ABOUT = 9.81, 0.03
+"""m/s^2: gravity that needs no mention."""
+
+
+def page(run: Any, picture: Mapping[str, Any], title: str, scenario: str = "") -> str:
+    """The page of a `Run` with the `picture` of its robot; `scenario` is the text of the file that makes it again."""
+    per_joint = 5 + 3 * (run.reference is not None) + 2 * bool(run.stop_torque.size)
+    pick = thinned(len(run.t), MOST_NUMBERS // (per_joint * run.robot.n))
+    data = {
+        "file": re.sub(r"[^\w.-]+", "_", title).strip("._") or "run",
+        "joints": list(_joints(run)),
+        "t": packed(run.t[pick], "<f8"),
+        "charts": list(_charts(run, pick)),
+        "events": [{"name": shown(event.name), "t": float(event.t)} for event in run.events],
+        "picture": dict(picture),
+    }
+    again = f"<details><summary>To run it again</summary><pre>{escape(scenario, lines=True)}</pre></details>"
+    trusted = run.audit.trustworthy
+    values = {
+        "kind": "simulation" if run.audit.integrated else "torques along a motion",
+        "title": escape(title),
+        "facts": "".join(_facts(run)),
+        "table": joint_table(run),
+        "audit": "".join(f"<li>{escape(line)}</li>" for line in str(run.audit).splitlines()),
+        "verdict": run.audit.verdict,
+        "badge": "good" if trusted else "bad",
+        "open": "" if trusted else " open",
+        "key": _key(run),
+        "notes": "".join(f'<p class="soft">{escape(note)}</p>' for note in picture.get("notes", ())),
+        "scenario": again if scenario else "",
+        "data": as_data(data),
+    }
+    return filled(packaged("page.html"), values)
+
+
+def packed(values: ArrayLike, kind: str = "<f4") -> str:
+    """Numbers as the text of their bytes, the least significant first."""
+    with np.errstate(over="ignore"):  # what is beyond all floats is drawn nowhere
+        return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode("ascii")
+
+
+def thinned(count: int, most: int) -> Array:
+    """Which of so many records are kept: evenly, first and last among them."""
+    wanted = min(count, MOST_POINTS, max(most, FEWEST_POINTS))
+    return np.unique(np.linspace(0, count - 1, wanted).round().astype(int))
+
+
+def _facts(run: Any) -> Iterable[str]:
+    """What was run: in the heading, a word and what is to be said of it."""
+    s, arm = run.settings, run.robot
+    base = " and a free base" if len(run.driven) < arm.n else ""
+    yield _fact("joints", f"{len(run.driven)}{base}")
+    for phase in run.phases or (run,):
+        if (held := phase.robot.payload) is not None:
+            com = ", ".join(f"{x:.4g}" for x in held.com)
+            where = f" at ({com}) m of the tool" if any(held.com) else ""
+            when = f" from {phase.t[0]:.4g} to {phase.t[-1]:.4g} s" if run.phases else ""
+            yield _fact("payload", f"{held.mass:g} kg{where}{when}")
+    if any(row.viscous or row.coulomb for row in arm.rows):
+        yield _fact("friction", "included")
+    if (words := _gravity(arm.gravity)) is not None:
+        yield _fact("gravity", words, "warn")
+    yield _fact("time", f"{run.t[0]:g} to {run.t[-1]:g} s" if run.t[0] else f"{run.t[-1]:g} s")
+    if run.ended_by:
+        yield _fact("ended by", f"{shown(run.ended_by)!r} at {run.t[-1]:.4g} s", "warn")
+    passed = [event for event in run.events if event.name != run.ended_by]
+    if passed:
+        yield _fact("events", ", ".join(f"{shown(event.name)} at {event.t:.4g} s" for event in passed[:8]))
+    if run.message:
+        yield _fact("stopped", run.message, "warn")
+    how = f"step {s['step']:g} s" if "step" in s else f"tolerance {s['rtol']:g}" if "rtol" in s else ""
+    if by := ", ".join(filter(None, (s.get("integrator", ""), how))):
+        yield _fact("integrator", by)
+    if run.statistics.accepted:
+        yield _fact("took", str(run.statistics))
+
+
+def _fact(word: str, text: str, mark: str = "") -> str:
+    return f"<li{f' class={mark}' if mark else ''}>{escape(word)} <b>{escape(text)}</b></li>"
+
+
+def _gravity(gravity: Iterable[float]) -> str | None:
+    """In words, unless it is that of the earth and points down."""
+    x, y, z = gravity
+    if abs(z + EARTH) <= ABOUT and x == y == 0:
+        return None
+    return "none" if x == y == z == 0 else f"({x:.4g}, {y:.4g}, {z:.4g}) m/s²"
+
+
+def _key(run: Any) -> str:
+    """What broken lines mean."""
+    words = ["dashed: the limit"] * any(joint.max_torque is not None or joint.limits for joint in run.robot.joints)
+    words += ["dotted: the reference"] * (run.reference is not None)
+    return escape(", ".join(words)) + '<span class="hint"> · drag in a chart to enlarge, double-click to go back</span>'
+
+
+def _joints(run: Any) -> Iterable[dict[str, Any]]:
+    """Names, units, colours of curves and of rings in the picture; a free base that nothing drives is hidden first."""
+    driven = set(run.driven)
+    for i, joint in enumerate(run.robot.joints):
+        unit, force = units(joint)
+        colour = COLOURS[i % len(COLOURS)]
+        yield {"name": shown(joint.name), "unit": unit, "force": force, "colour": colour, "driven": i in driven}
+
+
+def units(joint: Any) -> tuple[str, str]:
+    """Of position and of force."""
+    return ("m", "N") if joint.prismatic else ("rad", "N m")
+
+
+def _charts(run: Any, pick: Array) -> Iterable[dict[str, Any]]:
+    """What is drawn: a title, a unit, and one curve per joint with its limits, or named ones."""
+    joints, targets = run.robot.joints, run.reference or (None, None, None)
+    straight = all(not joint.prismatic for joint in joints)
+    unit, force = ("rad", "N m") if straight else ("rad or m", "N m or N")
+    ranges = [_two(joint.limits) for joint in joints]
+    speeds, torques = ([_both(getattr(joint, name)) for joint in joints] for name in ("max_velocity", "max_torque"))
+    per = unit if straight else "rad, m"
+    stops: tuple[Any, ...] = ()
+    if run.stop_torque.size:
+        stops = (
+            ("Torque of stops, at the records", "stop_torque", force, run.stop_torque, None, None),
+            ("Power of stops, at the records", "stop_power", "W", run.stop_torque * run.qd, None, None),
+        )
+    for title, column, what, values, target, limits in (
+        ("Position", "q", unit, run.places, targets[0], ranges),
+        ("Velocity", "qd", f"{per} per s", run.qd, targets[1], speeds),
+        ("Acceleration", "qdd", f"{per} per s²", run.qdd, targets[2], None),
+        ("Torque", "tau", force, run.tau, None, torques),
+        ("Power", "power", "W", run.power, None, None),
+        *stops,
+    ):
+        dashed = {} if target is None else {"dashed": packed(target[pick].T)}
+        bounded = {"limits": limits} if limits and any(limits) else {}
+        named = {"title": title, "column": column, "unit": what, "joint": True}
+        yield {**named, "curves": packed(values[pick].T), **dashed, **bounded}
+    energies = {"kinetic": run.kinetic, "potential": run.potential - run.potential[0], "work": run.work}
+    if np.any(run.losses):
+        energies["losses"] = run.losses
+    yield _named("Energy", "J", energies, pick)
+    yield _named("Energy missing", "J", {"work - losses - change of energy": run.audit.energy_defect}, pick)
+    if (momentum := run.audit.momentum) is not None:
+        for title, unit, defect in (
+            ("Momentum missing", "kg m/s", momentum.linear_defect),
+            ("Angular momentum missing", "kg m²/s", momentum.angular_defect),
+        ):
+            yield _named(title, unit, dict(zip("xyz", defect.T, strict=True)), pick)
+
+
+def _named(title: str, unit: str, curves: Mapping[str, Array], pick: Array) -> dict[str, Any]:
+    values = packed(np.stack([curve[pick] for curve in curves.values()]))
+    return {"title": title, "unit": unit, "curves": values, "names": list(curves), "joint": False}
+
+
+def _two(limits: Any) -> list[float] | None:
+    """Two limits that are numbers, or None."""
+    return [float(x) for x in limits] if limits is not None and np.isfinite(limits).all() else None
+
+
+def _both(limit: float | None) -> list[float] | None:
+    return None if limit is None or not 0 < limit < np.inf else [-float(limit), float(limit)]
+
+
+HEADS = (
+    *("joint", "position", "peak speed", "at", "of limit", "peak torque", "at", "of limit", "RMS torque"),
+    *("peak power", "RMS power"),
+)
+
+
+def joint_rows(run: Any) -> list[tuple[str, ...]]:
+    """Per joint: name, range, peak speed and torque, when, and the part of the limits they are, RMS torque, power."""
+    rows: list[tuple[str, ...]] = []
+    for i, (joint, use) in enumerate(zip(run.robot.joints, run.utilisation.joints, strict=True)):
+        unit, force = units(joint)
+        q, tau, power = run.places[:, i], run.tau[:, i], run.power[:, i]
+        rows.append(
+            (
+                shown(joint.name),
+                f"{tidy(q.min(), '.4g')} to {tidy(q.max(), '.4g')} {unit}",
+                f"{tidy(use.peak_speed, '.4g')} {unit}/s",
+                f"{use.peak_speed_at:.4g} s",
+                use.of_speed,
+                f"{tidy(use.peak_torque, '.4g')} {force}",
+                f"{use.peak_torque_at:.4g} s",
+                use.of_torque,
+                f"{tidy(root_mean_square(run.t, tau), '.4g')} {force}",
+                f"{tidy(np.abs(power).max(), '.4g')} W",
+                f"{tidy(root_mean_square(run.t, power), '.4g')} W",
+            )
+        )
+    return rows
+
+
+TITLES = ("joint", "peak torque", "peak speed", "peak power", "position")
+
+
+def joint_table(run: Any) -> str:
+    """Per joint as HTML: peaks, when, and the part of the limits they are as bars; what is beyond a limit marked."""
+    head = "".join(f'<th scope="col">{name}</th>' for name in TITLES)
+    rows = "".join(_joint_row(run, i) for i in run.driven)
+    table = (
+        '<div class="scroll" tabindex="0" role="region" aria-label="The joints">'
+        "<table><caption><h2>What it asks of the joints "
+        '<span class="soft jump-hint">click a time to show the robot at that time</span></h2></caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+    found = (("Too weak", run.utilisation.too_weak), ("Too slow", run.utilisation.too_slow))
+    said = "; ".join(f"{word}: {', '.join(map(shown, names))}" for word, names in found if names)
+    return table + (f"<p{BEYOND}>{escape(said)}</p>" if said else "")
+
+
+def _joint_row(run: Any, i: int) -> str:
+    joint, use = run.robot.joints[i], run.utilisation.joints[i]
+    (unit, force), name, power = units(joint), escape(joint.name), run.power[:, i]
+    mean, mean_power = root_mean_square(run.t, run.tau[:, i]), root_mean_square(run.t, power)
+    speed = _peak(
+        f"{tidy(use.peak_speed, '.3g')} {unit}/s", use.peak_speed_at, "", use.speed, use.of_speed, use.too_slow
+    )
+    words = f"RMS {tidy(mean, '.3g')}, "
+    torque = _peak(
+        f"{tidy(use.peak_torque, '.3g')} {force}", use.peak_torque_at, words, use.torque, use.of_torque, use.too_weak
+    )
+    return (
+        f'<tr><th scope="row" title="{name}"><i class="dot" data-joint="{i}"></i>{name}</th>'
+        f"{torque}{speed}<td>{tidy(np.abs(power).max(), '.3g')} W<small>RMS {tidy(mean_power, '.3g')} W</small></td>"
+        f"{_extent(run.places[:, i], joint, unit, _stopped(run, i, unit, force))}</tr>"
+    )
+
+
+def _stopped(run: Any, i: int, unit: str, force: str) -> str:
+    """How deep and how hard a joint has pressed its stop, and when first; nothing if it has hit none."""
+    if run.stops is None or not run.stops.hit[i]:
+        return ""
+    stops = run.stops
+    pressed = f"stop hit {_jump(stops.hit_at[i])}, pressed in by {tidy(stops.depth[i], '.3g')} {unit}"
+    return f"<small>{pressed}, up to {tidy(stops.torque[i], '.3g')} {force}</small>"
+
+
+BEYOND = ' class="beyond"'
+NEAR = 0.8
+"""The part of a limit from which on a bar warns."""
+
+
+def _peak(value: str, at: float, mean: str, part: float | None, words: str, beyond: bool) -> str:
+    """A peak, when it is had, and how much of the limit it is."""
+    when = _jump(at)
+    if part is None:
+        return f"<td>{value}<small>{mean}{when}</small><small>no limit</small></td>"
+    mark = " full" if beyond else " near" if part >= NEAR else ""
+    filled = 100 * min(max(part, 0.0), 1.0)
+    bar = (
+        f'<svg class="meter{mark}" viewBox="0 0 100 5" preserveAspectRatio="none" aria-hidden="true">'
+        f'<rect width="100" height="5" rx="2"/><rect width="{filled:.1f}" height="5" rx="2"/></svg>'
+    )
+    return f"<td{BEYOND if beyond else ''}>{value}<small>{mean}{when}</small>{bar}<small>{escape(words)}</small></td>"
+
+
+def _jump(at: float) -> str:
+    """A time that shows the robot there; nothing if there is none."""
+    return f'<button class="jump" data-t="{at:.9g}">at {at:.3g} s</button>' if np.isfinite(at) else ""
+
+
+def _extent(q: Array, joint: Any, unit: str, stopped: str) -> str:
+    """From where to where a joint moves, and may, and what its stop has done."""
+    words, limits = f"{tidy(q.min(), '.3g')} to {tidy(q.max(), '.3g')} {unit}", _two(joint.limits)
+    if limits is None:
+        return f"<td>{words}{stopped}</td>"
+    low, high = limits
+    beyond = q.min() < low - 1e-9 or q.max() > high + 1e-9
+    return f"<td{BEYOND if beyond else ''}>{words}<small>limits {low:.3g} to {high:.3g}</small>{stopped}</td>"
+
+
+def root_mean_square(t: Array, values: Array) -> float:
+    """Over time, by the trapezoidal rule."""
+    if len(t) < 2:
+        return float(np.abs(values[0]))
+    return float(np.sqrt(np.trapezoid(values**2, t) / (t[-1] - t[0])))

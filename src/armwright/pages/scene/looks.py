@@ -1,0 +1,87 @@
+"""The shapes on every link and on the base, and how large all of it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from armwright.errors import ModelError
+from armwright.model.description import NO_TRANSFORM
+from armwright.model.meshes import SCHEME, MissingMeshError
+from armwright.model.visual import Mesh, Shape, Sphere, Visual
+from armwright.pages.scene.bodies import PAYLOAD, base_bodies, bodies, moved_to, size_of
+from armwright.pages.scene.triangles import triangles
+from armwright.robot import Robot
+
+DENSITY = 2000.0
+"""kg/m^3 of a payload, of which only the mass is known."""
+
+
+@dataclass(frozen=True, eq=False)
+class Looks:
+    """Shapes seen from the frame of each link, and of frame 0 for the base; `made` if they were made of its frames."""
+
+    base: tuple[Visual, ...]
+    links: tuple[tuple[Visual, ...], ...]
+    size: float
+    """Metres from the base to what is farthest."""
+    made: bool
+    notes: tuple[str, ...] = ()
+    """What could not be shown, and why."""
+
+
+def looks(robot: Robot) -> Looks:
+    """What a robot looks like; where it stands is `robot.base` and `robot.link_poses(q)`.
+
+    Where a mesh cannot be read its link has bodies made of frames, so that no hole is seen.
+    """
+    size, lost = size_of(robot), dict[Mesh, str]()
+    seen = [robot.base_visuals, *(link.visuals for link in robot.links)]
+    base, *links = (tuple(visual for visual in visuals if _reads(visual.shape, lost)) for visuals in seen)
+    made = not any(links)
+    if made:
+        base, links = base_bodies(robot, size), bodies(robot, size)
+    elif lost:
+        holes = [any(visual.shape in lost for visual in visuals) for visuals in seen]
+        fill = zip(holes, (base, *links), (base_bodies(robot, size), *bodies(robot, size)), strict=True)
+        base, *links = (left + bare if hole else left for hole, left, bare in fill)
+    if robot.payload is not None and robot.tip is not None:
+        links[robot.tip] += (_payload(robot),)
+    meshes = {visual.shape for visuals in seen for visual in visuals if isinstance(visual.shape, Mesh)}
+    return Looks(tuple(base), tuple(tuple(link) for link in links), size, made, tuple(_told(lost, len(meshes))))
+
+
+def _reads(shape: Shape, lost: dict[Mesh, str]) -> bool:
+    """Whether a shape can be drawn; a mesh that cannot is lost for a reason, "" where there is no such file."""
+    if not isinstance(shape, Mesh):
+        return True
+    try:
+        triangles(shape)
+    except ModelError as error:
+        lost[shape] = "" if isinstance(error, MissingMeshError) else str(error)
+    return shape not in lost
+
+
+def _told(lost: Mapping[Mesh, str], count: int) -> Iterator[str]:
+    """What is missing in one sentence, however many meshes that is, and what cannot be read."""
+    yield from (why for why in lost.values() if why)
+    missing = [mesh.file for mesh, why in lost.items() if not why]
+    if not missing:
+        return
+    text = f"{len(missing)} of {count} meshes not found, bodies stand in for them; "
+    package, _, rest = missing[0].removeprefix(SCHEME).partition("/")
+    if missing[0].startswith(SCHEME):
+        text += f"give --package {package}=FOLDER with the folder that has {rest} in it (in Python: packages)"
+    else:
+        text += f"{missing[0]} is not in a file"
+    yield text
+
+
+def _payload(robot: Robot) -> Visual:
+    """A ball of the payload's mass where its centre of mass is."""
+    assert robot.payload is not None
+    radius = (3 * robot.payload.mass / (4 * np.pi * DENSITY)) ** (1 / 3)
+    at = np.asarray(robot.hand.pose) @ moved_to(robot.payload.com)
+    return Visual(Sphere(float(radius)), NO_TRANSFORM, PAYLOAD, "payload").moved(at)

@@ -1,0 +1,53 @@
+"""A run as a film: pictures at equal times, between its records too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from armwright.algebra import Array
+from armwright.errors import InputError
+from armwright.pages.scene import Camera, Stage, write_film
+from armwright.progress import counted_off
+
+if TYPE_CHECKING:
+    from armwright.simulation.run import Run
+
+MOST_PICTURES = 3000
+"""Pictures of a film: two minutes, which take about as long to draw."""
+
+
+def film(
+    run: Run, path: str | Path, size: tuple[int, int], rate: float, speed: float, angles: tuple[float, float]
+) -> Path:
+    """Draw a run from its start to its end and write it."""
+    for name, value in (("rate", rate), ("speed", speed)):
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < np.inf:
+            raise InputError(f"{name} = {value!r}: expected a number above zero")
+    camera, span = Camera(size, *angles), float(run.t[-1] - run.t[0]) if len(run.t) else 0.0
+    count = int(np.floor(span / speed * rate)) + 1
+    if not len(run.t) or not np.isfinite(run.q).all():
+        raise InputError("the run has no records, or some that are not finite; expected a motion to draw")
+    if count > MOST_PICTURES:
+        raise InputError(
+            f"{span:g} s at {rate:g} pictures a second make {count} pictures; expected at most {MOST_PICTURES}: take a "
+            "larger speed= or a smaller rate="
+        )
+    times = run.t[0] + np.arange(count) * speed / rate
+    positions = at_times(run, times)
+    stage = Stage(run.robot, positions, camera)
+    frames = (stage.draw(q, f"{t:.2f} s") for t, q in counted_off(list(zip(times, positions, strict=True))))
+    return write_film(frames, path, rate)
+
+
+def at_times(run: Run, times: Array) -> Array:
+    """Positions (k, nq) at times within a run: along the shortest way from one record to the next."""
+    if len(run.t) == 1:
+        return np.repeat(run.q, len(times), axis=0)
+    after = np.clip(np.searchsorted(run.t, times, side="right"), 1, len(run.t) - 1)
+    begin, end = run.q[after - 1], run.q[after]
+    share = ((times - run.t[after - 1]) / (run.t[after] - run.t[after - 1]))[:, None]
+    found: Array = run.robot.integrate(begin, share * run.robot.difference(begin, end))
+    return found

@@ -1,0 +1,158 @@
+"""Runs along a time line: where each is at the cursor, and the curves that are drawn of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from armwright.algebra import Array
+from armwright.names import shown
+from armwright.pages.report.page import thinned
+from armwright.simulation.run import Run
+from armwright.simulation.utilisation import Use
+
+MOST_POINTS = 600
+"""Of a curve: more are not seen."""
+
+SPEEDS = {"0.1x": 0.1, "0.25x": 0.25, "0.5x": 0.5, "1x": 1.0, "2x": 2.0, "5x": 5.0}
+
+
+@dataclass(frozen=True)
+class Instant:
+    """A run at a time: between two records what lies between them."""
+
+    t: float
+    q: Array
+    uses: tuple[Use, ...]
+    """Torque and speed of every freedom in place of peaks."""
+    tau: Array
+    qd: Array
+    kinetic: float
+    potential: float
+    power: float
+    held: float
+    """kg in the hand: a run in phases takes up and puts down."""
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Times, and a row of values for each name."""
+
+    unit: str
+    t: Array
+    names: tuple[str, ...]
+    values: Array
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """From below the lowest to above the highest value, zero among them."""
+        low, high = float(self.values.min(initial=0.0)), float(self.values.max(initial=0.0))
+        margin = 0.05 * (high - low) or 1.0
+        return low - margin, high + margin
+
+
+class Playback:
+    """One run or several beside each other, a cursor in time, and how fast it goes."""
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self.runs = tuple(runs)
+        self.begin = float(min(run.t[0] for run in runs))
+        self.end = float(max(run.t[-1] for run in runs))
+        self.t, self.speed, self.playing = self.begin, 1.0, False
+
+    @property
+    def first(self) -> Run:
+        return self.runs[0]
+
+    def seek(self, t: float) -> None:
+        self.t = float(np.clip(t if np.isfinite(t) else self.begin, self.begin, self.end))
+
+    def play(self) -> None:
+        """Go on from the cursor, or from the beginning where it is at the end."""
+        self.t = self.begin if self.t >= self.end else self.t
+        self.playing = True
+
+    def pause(self) -> None:
+        self.playing = False
+
+    def advance(self, seconds: float) -> None:
+        """Let so much time of a clock pass."""
+        if self.playing:
+            self.seek(self.t + seconds * self.speed)
+            self.playing = self.t < self.end
+
+    def at(self, run: Run) -> Instant:
+        """A run at the cursor; before its first and after its last record it stands there."""
+        k = int(np.clip(np.searchsorted(run.t, self.t, side="right") - 1, 0, max(len(run.t) - 2, 0)))
+        after = min(k + 1, len(run.t) - 1)
+        gap = float(run.t[after] - run.t[k])
+        part = float(np.clip((self.t - run.t[k]) / gap, 0.0, 1.0)) if gap else 0.0
+
+        def between(values: Array) -> Array:
+            return np.asarray((1 - part) * values[k] + part * values[after])
+
+        tau, qd = between(run.tau), between(run.qd)
+        uses = tuple(
+            Use(shown(j.name), j.prismatic, abs(a), j.max_torque, abs(b), j.max_velocity, self.t, self.t)
+            for j, a, b in zip(run.robot.joints, tau.tolist(), qd.tolist(), strict=True)
+        )
+        energies = float(between(run.kinetic)), float(between(run.potential))
+        phase = next((phase for phase in reversed(run.phases) if phase.t[0] <= self.t), run)
+        held = 0.0 if phase.robot.payload is None else phase.robot.payload.mass
+        return Instant(self.t, run.robot.unit(between(run.q)), uses, tau, qd, *energies, float(tau @ qd), held)
+
+
+def torques(run: Run) -> Curves:
+    return _by_joint(run, "N m" if not _slides(run) else "N m or N", run.tau)
+
+
+def speeds(run: Run) -> Curves:
+    return _by_joint(run, "rad/s" if not _slides(run) else "rad/s or m/s", run.qd)
+
+
+def positions(run: Run) -> Curves:
+    return _by_joint(run, "rad" if not _slides(run) else "rad or m", run.places)
+
+
+def used(run: Run) -> Curves:
+    """The part of its largest torque that every joint uses, in percent; small joints beside large ones."""
+    limits = np.array([joint.max_torque or np.nan for joint in run.robot.joints])
+    return _by_joint(run, "% of the largest torque", 100 * np.abs(run.tau) / limits)
+
+
+def energies(run: Run) -> Curves:
+    values = np.stack([run.kinetic, run.potential, run.energy], axis=1)
+    return _thinned("J", run.t, ("kinetic", "potential", "together"), values)
+
+
+def beside(curves: Curves, other: Curves) -> Curves:
+    """The curves of one run and, after them, those of another that have the same names, at the times of the first."""
+    rows = [other.values[other.names.index(name)] for name in curves.names if name in other.names]
+    if len(rows) < len(curves.names):
+        return curves
+    values = np.concatenate([curves.values, [np.interp(curves.t, other.t, row) for row in rows]])
+    return Curves(curves.unit, curves.t, (*curves.names, *(f"{name}, other" for name in curves.names)), values)
+
+
+CURVES = {"torque": torques, "speed": speeds, "position": positions, "energy": energies, "use of torque": used}
+
+
+def curves(run: Run, what: str) -> Curves:
+    return CURVES[what](run)
+
+
+def _slides(run: Run) -> bool:
+    return any(joint.prismatic for joint in run.robot.joints)
+
+
+def _by_joint(run: Run, unit: str, values: Array) -> Curves:
+    return _thinned(unit, run.t, tuple(shown(joint.name) for joint in run.robot.joints), values)
+
+
+def _thinned(unit: str, t: Array, names: tuple[str, ...], values: Array) -> Curves:
+    """Some of the records, first and last among them; rows that say nothing are left out."""
+    kept = thinned(len(t), MOST_POINTS)
+    said = [i for i in range(len(names)) if np.isfinite(values[:, i]).all()]
+    return Curves(unit, t[kept], tuple(names[i] for i in said), values[kept][:, said].T)

@@ -1,0 +1,252 @@
+"""The controls of a run: simulate from the pose shown, play, scrub, and curves."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from armwright.algebra import Array
+from armwright.errors import ArmwrightError
+from armwright.names import shown
+from armwright.pages.viewer import readout
+from armwright.pages.viewer.drive import LAWS, LONGEST, simulated
+from armwright.pages.viewer.playback import CURVES, SPEEDS, Curves, Playback, beside, curves
+from armwright.pages.viewer.stance import Stance
+from armwright.pages.viewer.worker import Worker
+from armwright.progress import listening
+from armwright.simulation import Run
+
+COLOURS = ("#4c78a8", "#e4572e", "#2f9e6e", "#b279a2", "#e0a030", "#17a2b8", "#8c564b", "#9aa53c", "#d6649f", "#7f7f7f")
+OFTEN = 0.12
+"""Seconds of a run between two times that the curves' cursor is moved, times the speed."""
+
+
+class RunPanel:
+    """Buttons and a time slider; `moved` is called whenever the cursor is elsewhere, `opened` with a new run."""
+
+    def __init__(
+        self,
+        server: Any,
+        stance: Stance,
+        worker: Worker,
+        moved: Callable[[], None],
+        opened: Callable[[Playback], None],
+    ) -> None:
+        self._server, self._gui, self._stance, self._worker = server, server.gui, stance, worker
+        self._moved, self._opened = moved, opened
+        self.playback: Playback | None = None
+        self._drawn: Curves | None = None
+        self._marked = -np.inf
+        self._running, self._stopped = False, threading.Event()
+        self._simulation_controls()
+        self._player_controls()
+
+    def _simulation_controls(self) -> None:
+        joints = self._stance.robot.joints
+        with self._gui.add_folder("Simulate from this pose"):
+            self._law = self._gui.add_dropdown("Drive", LAWS, initial_value=LAWS[0])
+            self._duration = self._gui.add_number("Seconds", 2.0, min=0.1, max=LONGEST, step=0.1)
+            limits = any(joint.max_torque is not None for joint in joints)
+            self._limited = self._gui.add_checkbox("Within the torque limits", limits, disabled=not limits)
+            stops = any(joint.limits is not None for joint in joints)
+            self._stops = self._gui.add_checkbox("Stops at the joint limits", False, disabled=not stops)
+            self._button = self._gui.add_button("Simulate")
+            self._status = self._gui.add_html("")
+        self._button.on_click(self._worker.on("simulate", self._simulate))
+
+    def _simulate(self) -> None:
+        """In a thread of its own: the page stays alive meanwhile, and the button stops it."""
+        if self._running:
+            self.stop()
+            self._status.content = readout.told("stopping ...")
+            return
+        self._stopped.clear()
+        self._running, self._button.label = True, "Stop"
+        self._status.content = readout.told("simulating ...")
+        wanted = (self._law.value, float(self._duration.value), bool(self._limited.value), bool(self._stops.value))
+        robot, q = self._stance.present, self._stance.q.copy()
+
+        def run() -> None:
+            try:
+                with listening(self._told):
+                    made = simulated(robot, q, *wanted)
+                self._worker.post("simulated", lambda: self._simulated(made))
+            except (ArmwrightError, ArithmeticError, np.linalg.LinAlgError) as error:
+                text = str(error)
+                self._worker.post("simulated", lambda: self._failed(text))
+
+        threading.Thread(target=run, daemon=True, name="armwright simulation").start()
+
+    def _told(self, share: float) -> None:
+        """How far a simulation is; one that is to stop hears it as Ctrl-C, and what there is of it is shown."""
+        if self._stopped.is_set():
+            raise KeyboardInterrupt
+        self._worker.post("told", lambda: self._show_share(share))
+
+    def _show_share(self, share: float) -> None:
+        if self._running and not self._stopped.is_set():
+            self._status.content = readout.told(f"simulating ... {share:.0%}")
+
+    def stop(self) -> None:
+        """Let a simulation end where it is."""
+        self._stopped.set()
+
+    def _simulated(self, run: Run) -> None:
+        self._running, self._button.label = False, "Simulate"
+        playback = Playback([run])
+        self.open(playback)
+        playback.play()
+        self._show_playing()
+
+    def _failed(self, text: str) -> None:
+        self._running, self._button.label = False, "Simulate"
+        self._status.content = readout.told(text, False)
+
+    def _player_controls(self) -> None:
+        with self._gui.add_folder("Play", visible=False) as self._player:
+            self._play = self._gui.add_button("Play")
+            self._speed = self._gui.add_dropdown("Speed", tuple(SPEEDS), initial_value="1x")
+            self._loop = self._gui.add_checkbox("Again and again", False)
+            self._time = self._gui.add_slider("Time (s)", min=0.0, max=1.0, step=1e-3, initial_value=0.0)
+        self._play.on_click(self._worker.on("play", self._toggle))
+        self._time.on_update(self._worker.on("seek", self._seek))
+        self._speed.on_update(self._worker.on("speed", self._set_speed))
+
+    def add_curves(self, folder: Any) -> None:
+        """Where curves are to stand."""
+        self._curves = folder
+        self._what = self._gui.add_dropdown("Of", tuple(CURVES), initial_value="torque")
+        self._what.on_update(self._worker.on("curves", self._draw))
+        self._plot: Any = None
+
+    def open(self, playback: Playback) -> None:
+        """Show other runs, from their beginning."""
+        playback.speed = SPEEDS[self._speed.value]
+        self.playback = playback
+        self._player.visible = True
+        self._status.content = readout.told(_summary(playback.first), not playback.first.utilisation.doubts)
+        self._time.min, self._time.max = playback.begin, max(playback.end, playback.begin + 1e-3)
+        self._opened(playback)
+        if not playback.first.tau.any():
+            self._what.value = "speed"
+        self._draw()
+        self.show()
+
+    def _set_speed(self) -> None:
+        if self.playback is not None:
+            self.playback.speed = SPEEDS[self._speed.value]
+
+    def _toggle(self) -> None:
+        if self.playback is None:
+            return
+        if self.playback.playing:
+            self.playback.pause()
+        else:
+            self.playback.play()
+        self._show_playing()
+        self.show()
+
+    def _seek(self) -> None:
+        if self.playback is not None:
+            self.playback.pause()
+            self.playback.seek(float(self._time.value))
+            self._show_playing()
+            self.show()
+
+    def pause(self) -> None:
+        if self.playback is not None and self.playback.playing:
+            self.playback.pause()
+            self._show_playing()
+
+    def _show_playing(self) -> None:
+        assert self.playback is not None
+        self._play.label = "Pause" if self.playback.playing else "Play"
+
+    def tick(self, seconds: float) -> bool:
+        """Let time pass; whether it goes on."""
+        playback = self.playback
+        if playback is None or not playback.playing:
+            return False
+        playback.advance(seconds)
+        if not playback.playing and self._loop.value:
+            playback.play()
+        if not playback.playing:
+            self._show_playing()
+        self.show()
+        return playback.playing
+
+    def show(self) -> None:
+        """All that depends on the cursor."""
+        assert self.playback is not None
+        playback = self.playback
+        with self._server.atomic():
+            self._time.value = round(float(np.clip(playback.t, self._time.min, self._time.max)), 3)
+            if not playback.playing or abs(playback.t - self._marked) > OFTEN * playback.speed:
+                self._mark()
+            self._moved()
+
+    def _draw(self) -> None:
+        """The curves of the first run, and of a second one with broken lines."""
+        if self.playback is None:
+            return
+        if not curves(self.playback.first, self._what.value).names:
+            self._what.value = "torque"
+        found, *others = (curves(run, self._what.value) for run in self.playback.runs[:2])
+        own = len(found.names)
+        found = beside(found, others[0]) if others else found
+        self._drawn = found
+        if self._plot is not None:
+            self._plot.remove()
+        axis = {"stroke": "#8a8f98", "grid": {"stroke": "rgba(128,128,128,0.2)"}, "ticks": {"show": False}}
+        lines = [
+            {
+                "label": name,
+                "stroke": COLOURS[i % own % len(COLOURS)],
+                "width": 1.5,
+                "points": {"show": False},
+                **({"dash": (5, 4)} if i >= own else {}),
+            }
+            for i, name in enumerate(found.names)
+        ]
+        cursor = {"label": "now", "stroke": "#8a8f98", "width": 1, "dash": (4, 3), "points": {"show": False}}
+        with self._curves:
+            self._plot = self._gui.add_uplot(
+                with_cursor(found, self.playback.t),
+                ({"label": "t (s)"}, *lines, cursor),
+                title=found.unit,
+                scales={"x": {"time": False, "auto": True}, "y": {"auto": False, "range": found.range}},
+                axes=({**axis}, {**axis, "size": 46}),
+                legend={"show": len(lines) <= 12},
+                aspect=1.2,
+            )
+
+    def _mark(self) -> None:
+        assert self.playback is not None
+        self._marked = self.playback.t
+        if self._plot is not None and self._drawn is not None:
+            self._plot.data = with_cursor(self._drawn, self.playback.t)
+
+
+def with_cursor(found: Curves, t: float) -> tuple[Array, ...]:
+    """Times and curves, and a last row along the bottom that goes to the top and back where the cursor is."""
+    t = float(np.clip(t, found.t[0], found.t[-1]))
+    k = int(np.searchsorted(found.t, t))
+    times = np.insert(found.t, k, [t] * 3)
+    rows = [np.insert(row, k, [np.interp(t, found.t, row)] * 3) for row in found.values]
+    low, high = found.range
+    line = np.full(len(times), low)
+    line[k + 1] = high
+    return (times, *rows, line)
+
+
+def _summary(run: Run) -> str:
+    """What came of a simulation, in a sentence: how long it took, what ended it, which limits it is beyond."""
+    done = f"{run.t[-1] - run.t[0]:g} s in {1000 * run.statistics.seconds:.3g} ms"
+    done += f", ended by {shown(run.ended_by)}" if run.ended_by else ""
+    done += f", {shown(run.message)}" if run.message else ""
+    doubts = run.utilisation.doubts
+    more = f"; and {len(doubts) - 2} more" if len(doubts) > 2 else ""
+    return "; ".join([done, *doubts[:2]]) + more

@@ -1,0 +1,138 @@
+"""The viewer that a user holds: where its page is, and how it ends."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import threading
+import webbrowser
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from armwright.errors import InputError
+from armwright.model.description import Payload
+from armwright.pages.report.html import escape
+from armwright.pages.viewer.server import ANYWHERE, LOCAL, quiet, start
+from armwright.robot import Robot
+from armwright.simulation import Run
+
+if TYPE_CHECKING:
+    from armwright.pages.viewer.page import Page
+
+PATIENCE = 3.0
+"""Seconds after which a page that was left does not come back: reloading takes less."""
+
+
+class Viewer:
+    """A page that shows a robot or runs, served until `close`. In a notebook it stands where it is returned."""
+
+    def __init__(self, server: Any, host: str) -> None:
+        self._server, self._host = server, host
+        self._left, self._closed = threading.Event(), threading.Event()
+        self._page: Page | None = None
+        self._lock = threading.Lock()
+        self._leaving: threading.Timer | None = None
+        atexit.register(self.close)
+        server.on_client_connect(self._came)
+        server.on_client_disconnect(self._went)
+
+    @property
+    def url(self) -> str:
+        """Where the page is."""
+        host = LOCAL if self._host in ANYWHERE else self._host
+        return f"http://{f'[{host}]' if ':' in host else host}:{self._server.get_port()}"
+
+    @property
+    def page(self) -> Page:
+        """What is shown: the pose, and the run that is played."""
+        assert self._page is not None
+        return self._page
+
+    def fill(self, robot: Robot, runs: tuple[Run, ...], payloads: Sequence[Payload]) -> None:
+        """Put what is to be shown on the page; it may be open already."""
+        from armwright.pages.viewer.page import Page  # noqa: PLC0415  (so that the page is there first)
+
+        self._page = Page(self._server, robot, runs, payloads)
+
+    def close(self) -> None:
+        """End it: the page shows no more, and nothing is left running."""
+        if self._closed.is_set():
+            return
+        self._closed.set()
+        atexit.unregister(self.close)
+        if self._page is not None:
+            self._page.close()
+        with quiet():
+            self._server.stop()
+
+    def wait(self, once: bool = False) -> None:
+        """Wait for Ctrl-C; `once`, or until the last page that shows it is closed. Then it ends."""
+        try:
+            while not self._closed.wait(0.2) and not (once and self._left.is_set()):
+                pass
+        except KeyboardInterrupt:
+            pass
+        finally:
+            self.close()
+
+    def _came(self, _client: Any) -> None:
+        with self._lock:
+            if self._leaving is not None:
+                self._leaving.cancel()
+                self._leaving = None
+
+    def _went(self, _client: Any) -> None:
+        if self._server.get_clients():
+            return
+        if self._page is not None:
+            self._page.alone()
+        with self._lock:
+            self._leaving = threading.Timer(PATIENCE, self._left.set)
+            self._leaving.daemon = True
+            self._leaving.start()
+
+    def __repr__(self) -> str:
+        return f"<viewer at {self.url}>"
+
+    def _repr_html_(self) -> str:
+        style = "width:100%;height:640px;border:1px solid #ccc;border-radius:6px"
+        return f'<iframe src="{escape(self.url)}" style="{style}" title="armwright viewer"></iframe>'
+
+
+def view(
+    shown: Robot | Run,
+    *others: Run,
+    host: str = LOCAL,
+    port: int | None = None,
+    browser: bool | None = None,
+    payloads: Sequence[Payload] = (),
+) -> Viewer:
+    """Show a robot, or a run and others beside it as ghosts, on a page; returns at once.
+
+    It listens at `host`, this machine alone by default, at `port` or at a free one. `browser` opens the page in one; by
+    default unless a notebook shows it or there is no screen. `payloads` are the bodies that make up a robot's payload,
+    which are shown apart.
+    """
+    runs = (shown, *others) if isinstance(shown, Run) else others
+    if not isinstance(shown, (Robot, Run)) or not all(isinstance(run, Run) for run in runs):
+        kinds = ", ".join(type(x).__name__ for x in (shown, *others))
+        raise InputError(f"view got {kinds}; expected a robot, or a run and others to be shown beside it")
+    robot = shown.robot if isinstance(shown, Run) else shown
+    server = start(host, port, "armwright")
+    viewer = Viewer(server, host)
+    try:
+        if _has_screen() if browser is None else browser:
+            webbrowser.open(viewer.url)
+        viewer.fill(robot, runs, payloads)
+    except BaseException:
+        viewer.close()
+        raise
+    return viewer
+
+
+def _has_screen() -> bool:
+    """Whether a browser can open by itself: not in a notebook, nor without a display."""
+    if "ipykernel" in sys.modules:
+        return False
+    return not sys.platform.startswith("linux") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -1,0 +1,45 @@
+"""Loops that come to the end of their range: there a robot with such a loop cannot go on.
+
+Where a loop is stretched or folded, the joints it moves would have to move infinitely fast, and the mass matrix grows
+without bound: its coordinates would come to rest for ever, in ever smaller steps. A motion is ended a little before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from armwright.algebra import Array, Scalar, sign
+from armwright.errors import SimulationError
+from armwright.formulations.parts.loops import openings
+from armwright.mechanism import Mechanism
+from armwright.model.description import Description
+from armwright.model.loop_closure import ending
+
+NEAREST = 1e-3
+"""The sine of an angle from its end, nearer than which no loop moves: its coordinates are then a millionth away."""
+
+BLAMED = 1e-2
+"""The same, below which a motion that could not go on has been ended by the loop."""
+
+
+def fenced(mechanism: Mechanism, rates: Sequence[Scalar]) -> list[Scalar]:
+    """Rates of a mechanism that is placed, which are not finite where one of its loops is at its end."""
+    result = list(rates)
+    for across, whole in openings(mechanism):
+        inside = 1 / (1 + sign(across - whole * NEAREST**2))
+        result = [x * (2 * inside) for x in result]
+    return result
+
+
+def ended(robot: Description, error: SimulationError, q: Array) -> SimulationError:
+    """The same error, or one that names the loop which has ended the motion at q."""
+    if not np.isfinite(q).all() or (loop := ending(robot, q.tolist(), BLAMED)) is None:
+        return error
+    return SimulationError(
+        f"loop {loop!r} of {robot.name} has reached the end of its range at t = {error.t:.6g} s: it is stretched or "
+        "folded there, and does not say how its joints go on; expected a motion that stays within it",
+        error.run,
+        error.t,
+    )

@@ -1,8 +1,0 @@
-"""The viewer: a robot or a run on a page in the browser, with sliders, a tool to drag, and live torques (viser).
-
-`stance` and `playback` hold what is shown and know no browser; `page` and its panels put it there; `server` listens.
-"""
-
-from armwright.viewer.viewer import Viewer, view
-
-__all__ = ["Viewer", "view"]
