@@ -219,12 +219,12 @@ def test_a_quaternion_of_any_length_turns_as_a_unit_one() -> None:
     q, qd = free_flight.start(FLYING, 1)
     y = layout.joined({"q": q, "qd": qd})
     longer = y.copy()
-    for begin, end in layout.circles:
+    for begin, end in layout.unit_vectors:
         longer[begin:end] *= 1.3
     kernel = backend("cpu").kernel(program, "float64")
     out = np.empty((2, layout.size))
     kernel.run([np.zeros((2, 1)), np.stack([y, longer])], out)
-    for begin, end in layout.circles:
+    for begin, end in layout.unit_vectors:
         out[1, begin:end] /= 1.3
     close(out[1], out[0], 1e-13)
 

@@ -79,7 +79,7 @@ def test_the_coriolis_matrix_of_a_tree_with_balls(n: int, seed: int) -> None:
     mechanism = tree.mechanism(mpmath.mpf)
     q, qd = ([mpmath.mpf(x) for x in column] for column in (q, qd))
     for ball in tree.balls:
-        q[ball.circle] = [x / mpmath.norm(q[ball.circle]) for x in q[ball.circle]]
+        q[ball.unit_vector] = [x / mpmath.norm(q[ball.unit_vector]) for x in q[ball.unit_vector]]
     direction = np.array(tangent(mechanism, q)) @ qd
     C = np.array(find("coriolis_matrix")(mechanism, q, qd), dtype=object)
     skew = slope(lambda q: find("mass_matrix")(mechanism, q), q, direction) - 2 * C

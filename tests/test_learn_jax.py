@@ -107,7 +107,7 @@ def test_gradients_by_quaternions_are_along_the_sphere():
     for f, of in ((robots.forward_dynamics, robot), (robots.step, stepper)):
         by_q = np.asarray(jax.grad(partial(cost, f, of))(q, qd, x))
         for ball in robot.balls:
-            assert abs(by_q[ball.circle] @ q[ball.circle]) < 1e-13 * np.linalg.norm(by_q)
+            assert abs(by_q[ball.unit_vector] @ q[ball.unit_vector]) < 1e-13 * np.linalg.norm(by_q)
         for k in range(robot.n):
             ends = [robot.integrate(q, s * 1e-6 * np.eye(robot.n)[k]) for s in (1, -1)]
             change = np.subtract(*(cost(f, of, end, qd, x) for end in ends))

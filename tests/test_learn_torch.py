@@ -99,7 +99,7 @@ def test_gradients_by_quaternions_are_along_the_sphere():
         size = float(by_q.norm())
         assert float((by_single - by_q).norm()) < 1e-4 * size
         for ball in robot.balls:
-            assert abs(by_q[ball.circle].numpy() @ q[ball.circle]) < 1e-13 * size
+            assert abs(by_q[ball.unit_vector].numpy() @ q[ball.unit_vector]) < 1e-13 * size
         for k in range(robot.n):
             moved = [robot.integrate(q, s * 1e-5 * np.eye(robot.n)[k]) for s in (1, -1)]
             change = np.subtract(*(cost(what, end)[0].item() for end in moved))

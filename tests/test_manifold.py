@@ -56,7 +56,9 @@ def test_there_and_back(robot: Robot, size: float) -> None:
     other = robot.unit(rng.normal(size=(9, robot.nq)))
     ends = robot.integrate(q, robot.difference(q, other))
     for ball in robot.balls:  # a quaternion and its negative are one rotation
-        ends[:, ball.circle] *= np.sign(np.sum(ends[:, ball.circle] * other[:, ball.circle], axis=1))[:, None]
+        ends[:, ball.unit_vector] *= np.sign(np.sum(ends[:, ball.unit_vector] * other[:, ball.unit_vector], axis=1))[
+            :, None
+        ]
     assert np.abs(ends - other).max() < 1e-13
 
 

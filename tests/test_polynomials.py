@@ -93,7 +93,7 @@ def test_quaternions_stay_unit_and_lose_no_order(robot: aw.Robot) -> None:
     run = aw.simulate(robot, **asked, integrator="T4,4", step=0.005)
     np.testing.assert_allclose(run.q, aw.simulate(robot, **asked, rtol=1e-12).q, rtol=0, atol=1e-7)
     for ball in robot.balls:
-        np.testing.assert_allclose(np.linalg.norm(run.q[:, ball.circle], axis=1), 1, rtol=0, atol=1e-15)
+        np.testing.assert_allclose(np.linalg.norm(run.q[:, ball.unit_vector], axis=1), 1, rtol=0, atol=1e-15)
 
 
 def test_a_loop_that_is_stretched_ends_a_run() -> None:

@@ -108,8 +108,8 @@ def exact(case: Case):
     mechanism = case.arm.mechanism(mpmath.mpf)
     q, qd, qdd = ([mpmath.mpf(x) for x in column] for column in case.state)
     for ball in mechanism.balls:
-        length = mpmath.sqrt(sum(x * x for x in q[ball.circle]))
-        q[ball.circle] = [x / length for x in q[ball.circle]]
+        length = mpmath.sqrt(sum(x * x for x in q[ball.unit_vector]))
+        q[ball.unit_vector] = [x / length for x in q[ball.unit_vector]]
     return mechanism, q, qd, qdd
 
 
@@ -324,8 +324,8 @@ def test_a_quaternion_that_is_not_unit_is_said_with_its_joint_and_length(kind: s
     arm = random_tree(3, 4, kinds=("revolute", kind), floating=True)
     ball = arm.balls[-1]
     q = arm.neutral
-    q[ball.circle] *= 1.5
-    entries = f"entries {ball.circle.start} to {ball.circle.stop - 1} of q"
+    q[ball.unit_vector] *= 1.5
+    entries = f"entries {ball.unit_vector.start} to {ball.unit_vector.stop - 1} of q"
     message = rf"q: the .* of joint\d, {entries}, has the length 1.5; expected 1 .*: divide it by its length"
     with pytest.raises(InputError, match=message):
         aw.compile(arm, "gravity_torque", target=target)(q)
@@ -334,7 +334,7 @@ def test_a_quaternion_that_is_not_unit_is_said_with_its_joint_and_length(kind: s
     with pytest.raises(InputError, match=r"q\[1\]: the"):
         aw.compile(arm, "gravity_torque", target=target)(np.stack([arm.neutral, q]))
     almost = arm.neutral
-    almost[ball.circle] *= 1 + 1e-8
+    almost[ball.unit_vector] *= 1 + 1e-8
     assert np.isfinite(arm.gravity_torque(almost)).all()
 
 

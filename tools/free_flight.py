@@ -40,7 +40,7 @@ def start(robot: Robot, seed: int, *batch: int) -> tuple[Array, Array]:
 
 def unit_error(robot: Robot, q: Array) -> float:
     """By how much a quaternion is longer or shorter than one."""
-    return max(float(np.abs(np.linalg.norm(q[..., b.circle], axis=-1) - 1).max()) for b in robot.balls)
+    return max(float(np.abs(np.linalg.norm(q[..., b.unit_vector], axis=-1) - 1).max()) for b in robot.balls)
 
 
 def constants(run: aw.Run) -> dict[str, float]:
@@ -193,7 +193,7 @@ def measured_exactly(name: str, steps: int) -> float:
 def _projection(layout: Layout) -> Callable[[Array], Array]:
     def project(y: Array) -> Array:
         y = y.copy()
-        for begin, end in layout.circles:
+        for begin, end in layout.unit_vectors:
             y[begin:end] = y[begin:end] / mpmath.sqrt(sum(x * x for x in y[begin:end]))
         return y
 
@@ -243,8 +243,8 @@ def to_mujoco(robot: Robot, q: Array, qd: Array) -> tuple[Array, Array]:
     """Positions and velocities as MuJoCo has them: w first, and a free body's velocity in the axes of the world."""
     q, qd = q.copy(), qd.copy()
     for ball in robot.balls:
-        x, y, z, w = q[ball.circle]
-        q[ball.circle] = w, x, y, z
+        x, y, z, w = q[ball.unit_vector]
+        q[ball.unit_vector] = w, x, y, z
         if ball.kind == "free":
             own = slice(ball.coordinate, ball.coordinate + 3)
             u = np.array([x, y, z])

@@ -22,13 +22,13 @@ IMPULSE = 6
 class Layout:
     """Named parts one after the other, each of some entries; the first `controlled` entries count in an error.
 
-    `circles` are the entries, each from a first to before a last, whose squares sum to one: a quaternion, or cosine and
-    sine of an angle.
+    `unit_vectors` are ranges (first, end) of entries whose squares sum to one: a quaternion, or cosine and sine of an
+    angle.
     """
 
     parts: tuple[tuple[str, int], ...]
     controlled: int
-    circles: tuple[tuple[int, int], ...] = ()
+    unit_vectors: tuple[tuple[int, int], ...] = ()
 
     @classmethod
     def of_motion(
@@ -36,13 +36,13 @@ class Layout:
         positions: int,
         velocities: int,
         memory: int = 0,
-        circles: tuple[tuple[int, int], ...] = (),
+        unit_vectors: tuple[tuple[int, int], ...] = (),
         free: bool = False,
     ) -> Layout:
         """Of a robot under a law: q, qd, what the law remembers, work and losses, and the impulse if it is free."""
         moving = (("q", positions), ("qd", velocities), ("memory", memory))
         parts = (*moving, *((name, 1) for name in CARRIED), ("impulse", IMPULSE if free else 0))
-        return cls(parts, positions + velocities + memory, circles)
+        return cls(parts, positions + velocities + memory, unit_vectors)
 
     @property
     def size(self) -> int:
@@ -69,9 +69,9 @@ class Layout:
 
     def unit(self, y: Array) -> Array:
         """States (..., size) with every quaternion in them of unit length: those that were given, if there is none."""
-        if self.circles:
+        if self.unit_vectors:
             y = y.copy()
-        for begin, end in self.circles:
+        for begin, end in self.unit_vectors:
             part = y[..., begin:end]
             part /= np.sqrt(np.sum(part * part, axis=-1, keepdims=True))
         return y

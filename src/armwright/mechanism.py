@@ -261,8 +261,8 @@ class Ball:
         return slice(self.place, self.place + self.freedoms + 1)
 
     @property
-    def circle(self) -> slice:
-        """Those of them whose squares sum to one: its quaternion, or cosine and sine."""
+    def unit_vector(self) -> slice:
+        """The entries of q whose squares sum to one: the quaternion, or cosine and sine."""
         end = self.entries.stop
         return slice(end - (2 if self.kind == "planar" else 4), end)
 

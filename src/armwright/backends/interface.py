@@ -332,7 +332,7 @@ class Sought:
     low: tuple[float, ...]
     high: tuple[float, ...]
     turning: tuple[bool, ...]
-    circles: tuple[tuple[int, int], ...]
+    unit_vectors: tuple[tuple[int, int], ...]
     length: float
 
 

@@ -99,7 +99,7 @@ def advanced(program: Program, advance: Advance, arrays: Sequence[Array]) -> Arr
     for _ in range(count):
         kept.append(y)
         y = stages(y)[1].copy()
-        for begin, end in advance.circles:
+        for begin, end in advance.unit_vectors:
             y[:, begin:end] /= np.linalg.norm(y[:, begin:end], axis=1, keepdims=True)
     if advance.rates is None:
         return y
@@ -107,7 +107,7 @@ def advanced(program: Program, advance: Advance, arrays: Sequence[Array]) -> Arr
     total[:, :m] = given[-1]
     for y in reversed(kept):
         places, end_of_step = stages(y)
-        for begin, end in advance.circles:
+        for begin, end in advance.unit_vectors:
             x, g = end_of_step[:, begin:end], total[:, begin:end]
             square = np.sum(x * x, axis=1, keepdims=True)
             g[...] = (g - x * (np.sum(x * g, axis=1, keepdims=True) / square)) / np.sqrt(square)
@@ -243,7 +243,7 @@ class Stepped(Near):
     def _scheme(self, fields: Mapping[str, Any], i: int) -> Scheme:
         """The method applied to the derivative of one rollout."""
         _, scalars = state("y", np.zeros(1, self.dtype))
-        project = self._layout.unit if self._layout.circles else nowhere_else
+        project = self._layout.unit if self._layout.unit_vectors else nowhere_else
         made = Scheme if self._program.sizes[0] == 1 else Increments
         return made(self._of(self._program, fields, i), self._steps, scalars, self.entries, project)
 

@@ -67,7 +67,7 @@ class Advance(NamedTuple):
     """Steps of the Runge-Kutta method (a, b), of a length and a number that the last argument of a program has.
 
     The outputs of the program are the rates of its first two arguments, positions and velocities, and its result is
-    where these lead. The entries in each of the `circles` make a vector that every step leaves at unit length.
+    where these lead. The entries in each of the `unit_vectors` make a vector that every step leaves at unit length.
 
     With `rates` these are the rates, and the outputs are for something else. If `pull`, the argument before the last
     has the gradient of something by where the rates lead, the outputs are what a gradient by the rates makes of one by
@@ -77,7 +77,7 @@ class Advance(NamedTuple):
 
     a: tuple[tuple[float, ...], ...]
     b: tuple[float, ...]
-    circles: tuple[tuple[int, int], ...] = ()
+    unit_vectors: tuple[tuple[int, int], ...] = ()
     rates: Program | None = None
     pull: bool = False
 

@@ -155,10 +155,10 @@ class Solver:
         make = backend(self.target).search
         if make is None:
             return None
-        circles = tuple((ball.circle.start, ball.circle.stop) for ball in self.robot.balls)
+        unit_vectors = tuple((ball.unit_vector.start, ball.unit_vector.stop) for ball in self.robot.balls)
         low, high, turning = (tuple(array.tolist()) for array in (self.low, self.high, self.turning))
         program = traced(self.robot.mechanism(), self.task)
-        return make(program, Sought(low, high, turning, circles, self.length), RULES, "float64")
+        return make(program, Sought(low, high, turning, unit_vectors, self.length), RULES, "float64")
 
     def search_whole(self, T: Any, q0: Any, options: Options) -> Hits:
         """As `solve`, by what makes whole searches, on arrays that it takes: poses (count, 16 frames)."""

@@ -142,9 +142,9 @@ def _moved(mechanism: Mechanism, q: Coordinates, change: list[Scalar]) -> list[S
     for x, row in zip(q, tangent(mechanism, q), strict=True):
         moved.append(x + total([t * dx for t, dx in zip(row, change, strict=True) if not structural(t, 0)]))
     for ball in mechanism.balls:
-        circle = moved[ball.circle]
-        scale = 1 / _sqrt(dot(circle, circle))
-        moved[ball.circle] = [x * scale for x in circle]
+        unit = moved[ball.unit_vector]
+        scale = 1 / _sqrt(dot(unit, unit))
+        moved[ball.unit_vector] = [x * scale for x in unit]
     return moved
 
 

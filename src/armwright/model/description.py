@@ -259,21 +259,21 @@ class Description:
         """The position at which every freedom is at zero: zeros, and the quaternion (0, 0, 0, 1) of a ball joint."""
         q = np.zeros(self.nq)
         for ball in self.balls:
-            q[ball.circle.start if ball.kind == "planar" else ball.circle.stop - 1] = 1.0
+            q[ball.unit_vector.start if ball.kind == "planar" else ball.unit_vector.stop - 1] = 1.0
         return q
 
     def unit(self, q: Array) -> Array:
         """Positions (..., nq) with every quaternion in them made one of unit length."""
         q = np.array(q, dtype=float)
         for ball in self.balls:
-            length = np.linalg.norm(q[..., ball.circle], axis=-1, keepdims=True)
+            length = np.linalg.norm(q[..., ball.unit_vector], axis=-1, keepdims=True)
             if not length.all():
                 joint = self.rows[ball.joint].name.rpartition(".")[0]
                 raise InputError(
-                    f"entries {ball.circle.start} to {ball.circle.stop - 1} of q are all zero, which {joint} cannot be "
-                    "turned by; expected a rotation, such as that of robot.neutral"
+                    f"entries {ball.unit_vector.start} to {ball.unit_vector.stop - 1} of q are all zero, which {joint} "
+                    "cannot be turned by; expected a rotation, such as that of robot.neutral"
                 )
-            q[..., ball.circle] /= length
+            q[..., ball.unit_vector] /= length
         return q
 
     @property

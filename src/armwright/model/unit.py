@@ -29,7 +29,7 @@ def of_unit_length(robot: Description, q: Array) -> Array:
 
 def _lengths(q: Array, ball: Ball) -> tuple[Array, Array]:
     """The lengths of the quaternions of a joint, and which are wrong."""
-    lengths: Array = np.linalg.norm(q[..., ball.circle].astype(float, copy=False), axis=-1)
+    lengths: Array = np.linalg.norm(q[..., ball.unit_vector].astype(float, copy=False), axis=-1)
     return lengths, ~(np.abs(lengths * lengths - 1) <= NOT_UNIT)
 
 
@@ -45,9 +45,10 @@ def not_unit(robot: Description, name: str, q: Array) -> str:
             what = "cosine and sine" if ball.kind == "planar" else "quaternion"
             joint = robot.rows[ball.joint].name.rpartition(".")[0]
             which = f"{name}[{', '.join(map(str, first))}]" if first else name
+            start, stop = ball.unit_vector.start, ball.unit_vector.stop
             return (
-                f"{which}: the {what} of {joint}, entries {ball.circle.start} to {ball.circle.stop - 1} of q, has the "
-                f"length {float(lengths[first]):.9g}; expected 1 to within {NOT_UNIT / 2:g}: divide it by its "
+                f"{which}: the {what} of {joint}, entries {start} to {stop - 1} of q, has "
+                f"the length {float(lengths[first]):.9g}; expected 1 to within {NOT_UNIT / 2:g}: divide it by its "
                 "length, or give robot.unit(q)"
             )
     return ""

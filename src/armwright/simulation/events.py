@@ -309,7 +309,7 @@ def _called(joint: str | int) -> str:
 def _entry(robot: Description, i: int) -> int:
     """The entry of q that is the position of a freedom, if one is."""
     for ball in robot.balls:
-        turns = ball.coordinate + ball.circle.start - ball.place
+        turns = ball.coordinate + ball.unit_vector.start - ball.place
         if ball.coordinate <= i < turns:
             return ball.place + i - ball.coordinate
         if turns <= i < ball.coordinate + ball.freedoms:

@@ -81,15 +81,15 @@ class Driven:
         """A program of time, state and open parameters."""
         y = self._state(self.at)
         opened = (("p", self.parameters),) if self.parameters else ()
-        units = tuple((1, begin, end - 1) for begin, end in self.layout.circles)
+        units = tuple((1, begin, end - 1) for begin, end in self.layout.unit_vectors)
         return written_out(Program((("t", (self.at.t,)), ("y", y), *opened), outputs, (len(outputs),), units))
 
 
 def layout_of(robot: Description, law: Law | Form[Law]) -> Layout:
     """The state of a robot under a law."""
     law = law.of if isinstance(law, Form) else law
-    circles = tuple((ball.circle.start, ball.circle.stop) for ball in robot.balls)
-    return Layout.of_motion(robot.nq, robot.n, len(law.start(robot.n)), circles, is_free(robot))
+    unit_vectors = tuple((ball.unit_vector.start, ball.unit_vector.stop) for ball in robot.balls)
+    return Layout.of_motion(robot.nq, robot.n, len(law.start(robot.n)), unit_vectors, is_free(robot))
 
 
 def driven(
@@ -164,14 +164,14 @@ def flow(mechanism: Mechanism, q: Sequence[Scalar], unit: Sequence[Scalar], qd: 
         return list(qd)
     moving, turning = ([dot(row, qd) for row in tangent(mechanism, x)] for x in (list(unit), list(q)))
     for ball in mechanism.balls:
-        moving[ball.circle] = turning[ball.circle]
+        moving[ball.unit_vector] = turning[ball.unit_vector]
     return moving
 
 
-def _unit_lengths(q: Sequence[Expr], circles: Sequence[tuple[int, int]]) -> dict[Expr, Operand]:
+def _unit_lengths(q: Sequence[Expr], unit_vectors: Sequence[tuple[int, int]]) -> dict[Expr, Operand]:
     """What unit quaternions have in place of the entries of those in a state: of a sum of squares, one."""
     replacements: dict[Expr, Operand] = {}
-    for begin, end in circles:
+    for begin, end in unit_vectors:
         entries = q[begin:end]
         square = dot(entries, entries)
         inverse = 1 / square.sqrt()
@@ -192,7 +192,7 @@ def derivative(motion: Driven, fence: bool = True) -> Program:
     if dict(motion.layout.carried)["impulse"]:
         force = [a + b for a, b in zip(motion.torques[:IMPULSE], motion.drag[:IMPULSE], strict=True)]
         rest += impulse_rates(mechanism, q, qd, force, lambda: find("mass_matrix")(mechanism, list(q)))
-    lengths = _unit_lengths(q, motion.layout.circles)
+    lengths = _unit_lengths(q, motion.layout.unit_vectors)
     unit = [lengths.get(x, x) for x in q]
     return motion.program(*flow(mechanism, q, unit, qd), *(replaced(rest, lengths) if lengths else rest))
 
@@ -201,8 +201,8 @@ def stepping(robot: Description, method: Steps, vary: tuple[str, ...] = ()) -> P
     """Where q and qd lead under torques that are held: q, qd, tau, open parameters, (length, number of steps)."""
     program = cheapest(Request("forward_dynamics", robot, (), vary)).program
     (_, q), (_, qd), *_ = program.arguments
-    circles = tuple((ball.circle.start, ball.circle.stop) for ball in robot.balls)
-    lengths = _unit_lengths(q, circles)
+    unit_vectors = tuple((ball.unit_vector.start, ball.unit_vector.stop) for ball in robot.balls)
+    lengths = _unit_lengths(q, unit_vectors)
     unit = [lengths.get(x, x) for x in q]
     moving = flow(robot.mechanism(), q, unit, qd)
     rates = written_out(replace(program, outputs=(*moving, *replaced(program.outputs, lengths))))
@@ -212,7 +212,7 @@ def stepping(robot: Description, method: Steps, vary: tuple[str, ...] = ()) -> P
         rates,
         arguments=(*rates.arguments, ("plan", plan)),
         shape=(len(rates.outputs),),
-        advance=Advance(method.a[:s], method.b[:s], circles),
+        advance=Advance(method.a[:s], method.b[:s], unit_vectors),
     )
 
 

@@ -189,7 +189,7 @@ class Run:
             return self.q
         places = robot.difference(robot.neutral, self.q)
         for ball in robot.balls:
-            count = ball.circle.start - ball.place
+            count = ball.unit_vector.start - ball.place
             places[:, ball.coordinate : ball.coordinate + count] = self.q[:, ball.place : ball.place + count]
         return places
 

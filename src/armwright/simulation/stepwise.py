@@ -97,7 +97,7 @@ def _rate(plan: Plan, calls: Calls) -> Callable[[float, Array], Array]:
         tau, drag = np.array(shared_of(law, at), dtype=float)
         calls.note(t, y, tau + drag, lambda: np.array(shared_of(law, at), dtype=float).sum(axis=0))
         rub = np.array(friction(placed(mechanism, at.q), at.qd)) - drag
-        moving = flow(mechanism, y[layout["q"]].tolist(), at.q, at.qd) if layout.circles else qd
+        moving = flow(mechanism, y[layout["q"]].tolist(), at.q, at.qd) if layout.unit_vectors else qd
         outside = []
         if parts["impulse"].size:
             outside = impulse_rates(
@@ -168,7 +168,7 @@ class Asked:
     @property
     def output(self) -> dict[str, Any]:
         layout = self.plan.layout
-        projected = {"project": layout.unit} if layout.circles else {}
+        projected = {"project": layout.unit} if layout.unit_vectors else {}
         return {"times": self.plan.times, "events": self.events, "on_step": self.on_step, **projected}
 
     @property
@@ -239,7 +239,7 @@ def _semi_implicit(asked: Asked) -> Solution:
 
     def velocity(q: Array, qd: Array) -> Array:
         """Of unit quaternions, which every step begins with."""
-        return np.array(flow(mechanism, q.tolist(), q.tolist(), qd.tolist())) if layout.circles else qd
+        return np.array(flow(mechanism, q.tolist(), q.tolist(), qd.tolist())) if layout.unit_vectors else qd
 
     further: dict[str, Any] = {"z0": y0[qd.stop :], "velocity": velocity}
     return semi_implicit_euler(rates, t0, y0[q], y0[qd], t1, step=asked.plan.stops, **further, **asked.output)

@@ -393,7 +393,7 @@ def _idle(name: str, robot: Robot, names: tuple[str, ...]) -> str:
         )
     entry = int(name[3:]) - 1 if name.startswith("q0.") else -1
     for ball in robot.balls:
-        if entry in range(ball.circle.start, ball.circle.stop):
+        if entry in range(ball.unit_vector.start, ball.unit_vector.stop):
             return (
                 "this is an entry of a quaternion, whose length is one, so it cannot vary alone; let qd0 vary, or "
                 "simulate_batch(robot, q0=...) take positions of your own"

@@ -45,7 +45,7 @@ class SpringDamper(Law):
         if len(self.rest) > 1:
             return rest
         for ball in at.mechanism.balls:
-            rest[ball.circle.start if ball.kind == "planar" else ball.circle.stop - 1] = 1.0
+            rest[ball.unit_vector.start if ball.kind == "planar" else ball.unit_vector.stop - 1] = 1.0
         return rest
 
 

@@ -135,7 +135,7 @@ def traced(formulation: Formulation, asked: Request, choice: Choice | None = Non
             f"{formulation.problem} of {robot.name} by {formulation.name} divides by zero at every state: the mass "
             "matrix is singular; armwright.problems(robot) tells links without mass"
         ) from None
-    units = tuple((0, ball.circle.start, ball.circle.stop - 1) for ball in robot.balls)
+    units = tuple((0, ball.unit_vector.start, ball.unit_vector.stop - 1) for ball in robot.balls)
     if unsolved is not None:
         outputs, left, shape = equations(values)
         return Traced(formulation, Program(tuple(arguments), outputs, shape, units, left))

@@ -31,7 +31,7 @@ class _Body(Stages):
     def __init__(self, program: Program, advance: Advance, t: Lanes) -> None:
         self.sizes = program.sizes
         steps = Steps(advance.a, advance.b, c=(0.0,) * len(advance.b))
-        super().__init__(t, steps, sum(self.sizes[:2]), advance.circles)
+        super().__init__(t, steps, sum(self.sizes[:2]), advance.unit_vectors)
         self.signature = signature(program)
         self.held = arguments(program)[2 : -2 if advance.pull else -1]
         self.results = program.results
@@ -116,7 +116,7 @@ class _Back(_Body):
 
     def derivative(self, stage: int, time: str, source: str) -> None:
         self.each("keep", lambda e: self.store("%places", self.plus(e, stage * self.m), self.load(source, e)))
-        if self.circles or not self.returning or stage < self.steps.stages - 1:
+        if self.unit_vectors or not self.returning or stage < self.steps.stages - 1:
             super().derivative(stage, time, source)
 
     def work(self) -> None:
@@ -173,7 +173,7 @@ class _Back(_Body):
 
     def unproject(self) -> None:
         """What a gradient by a vector of unit length makes of one by the vector before its length was made one."""
-        for begin, end in self.circles:
+        for begin, end in self.unit_vectors:
             raw = [self.load("%trial", e) for e in range(begin, end)]
             grads = [self.load("%sum", e) for e in range(begin, end)]
             square = inner = self.t.splat(0.0)

@@ -162,10 +162,10 @@ def _travelling(
         reference = Stepped(program, steps, layout, watch, gauge, dtype)
         gauges = 0 if gauge is None else gauge.totals
         tried = Travelling(code, write, entries, dtype)
-        return trial.rollout(tried, reference, program.sizes, layout.circles, gauges)
+        return trial.rollout(tried, reference, program.sizes, layout.unit_vectors, gauges)
 
     beside = [x.digest() if x is not None else "" for x in (watch, gauge)]
-    digest = f"rollout|{program.digest()}|{steps!r}|{layout.controlled}|{layout.circles}|{beside}"
+    digest = f"rollout|{program.digest()}|{steps!r}|{layout.controlled}|{layout.unit_vectors}|{beside}"
     return Travelling(loaded(digest, dtype, write, right), write, entries, dtype)
 
 

@@ -5,7 +5,7 @@ is one stage. Every lane is a rollout of its own: with an embedded pair each has
 its own step size, its own rejected steps and its own time, and waits for the others only where a record is due. Steps
 are chosen as `integrate.control` says and end at the times of the records, so nothing is interpolated. The first
 `controlled` entries of y count in the error; what follows is carried along (integrals of power, say). The quaternions
-among them, `circles`, are made ones of unit length after every step.
+among them, `unit_vectors`, are made ones of unit length after every step.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ from armwright.integrate.tableaus import Steps
 class Stages:
     """Text being written. State, trial state and derivatives of W states lie in memory, vector by vector."""
 
-    def __init__(self, lanes: Lanes, steps: Steps, entries: int, circles: Sequence[tuple[int, int]]) -> None:
-        self.t, self.steps, self.m, self.circles = lanes, steps, entries, circles
+    def __init__(self, lanes: Lanes, steps: Steps, entries: int, unit_vectors: Sequence[tuple[int, int]]) -> None:
+        self.t, self.steps, self.m, self.unit_vectors = lanes, steps, entries, unit_vectors
         self.block = block = Block(lanes)
         self.let, self.put, self.call, self.choose = block.let, block.put, block.call, block.choose
         self.load, self.store = block.load, block.store
@@ -80,7 +80,7 @@ class Stages:
 
         They turn the more slowly the shorter they are, and so does the last derivative if it is the next step's first.
         """
-        for begin, end in self.circles:
+        for begin, end in self.unit_vectors:
             parts = {str(e): self.load("%trial", str(e)) for e in range(begin, end)}
             square = self.t.splat(0.0)
             for x in parts.values():

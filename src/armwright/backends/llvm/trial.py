@@ -37,12 +37,16 @@ def kernel(
 
 
 def rollout(
-    tried: Rollout, reference: Rollout, sizes: Sequence[int], circles: Sequence[tuple[int, int]] = (), gauges: int = 0
+    tried: Rollout,
+    reference: Rollout,
+    sizes: Sequence[int],
+    unit_vectors: Sequence[tuple[int, int]] = (),
+    gauges: int = 0,
 ) -> bool | None:
     """Whether one step of two rollouts ends in the same state, with the same measured."""
     ends = []
     for travel in (tried, reference):
-        fields = _fields(tried.entries, sum(sizes[2:]), travel.width, tried.dtype, circles, gauges)
+        fields = _fields(tried.entries, sum(sizes[2:]), travel.width, tried.dtype, unit_vectors, gauges)
         travel.run(fields, travel.width)
         ends.append(np.concatenate([fields["y"][:, :1], fields["totals"][:, :1]]))
     return _alike(*ends)
@@ -74,10 +78,15 @@ def _alike(got: Array, expected: Array) -> bool | None:
 
 
 def _fields(
-    entries: int, parameters: int, width: int, dtype: np.dtype[Any], circles: Sequence[tuple[int, int]], gauges: int
+    entries: int,
+    parameters: int,
+    width: int,
+    dtype: np.dtype[Any],
+    unit_vectors: Sequence[tuple[int, int]],
+    gauges: int,
 ) -> dict[str, Any]:
     """Equal rollouts, one step from their only record."""
-    units = [(0, first, end - 1) for first, end in circles]
+    units = [(0, first, end - 1) for first, end in unit_vectors]
     y, p = (np.repeat(x.T, width, axis=1) for x in _state((entries, max(parameters, 1)), dtype, units))
     begin = {"h": STEP, "previous": FORGIVEN}
     return {

@@ -29,7 +29,7 @@ class Watching(Looking):
     def __init__(
         self, lanes: Lanes, steps: Steps, entries: int, layout: Layout, sizes: Sequence[int], watch: Watch | None
     ) -> None:
-        super().__init__(lanes, steps, entries, layout.circles)
+        super().__init__(lanes, steps, entries, layout.unit_vectors)
         self.open, self.by_length, self.watch = len(sizes) > 2, sizes[0] > 1, watch
         self.directions = watch.directions if watch else ()
         self.first = 1 if steps.error is not None and steps.fsal else 0

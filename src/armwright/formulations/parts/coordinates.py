@@ -55,7 +55,7 @@ NOT_UNIT = 1e-6
 def _unit(entries: Coordinates, ball: Ball) -> Coordinates:
     """The entries of q, unless the quaternion among them is not of unit length: then there is no finite result."""
     square: Scalar = 0
-    for x in entries[ball.circle.start - ball.place :]:
+    for x in entries[ball.unit_vector.start - ball.place :]:
         square = square + x * x
     apart = (square - 1) * (square - 1) - NOT_UNIT * NOT_UNIT
     whole = 2 / (1 - sign(apart))

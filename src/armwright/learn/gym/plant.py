@@ -160,7 +160,7 @@ class Plant:
         q[:, self.entries] = (low + high) / 2 + share * (unit[:, : len(low)] - 0.5) * (high - low)
         balls = [ball for ball in self.robot.balls if ball.kind == "ball"]
         for k, ball in enumerate(balls):
-            q[:, ball.circle] = normal(unit[:, len(low) + 4 * k :][:, :4])
+            q[:, ball.unit_vector] = normal(unit[:, len(low) + 4 * k :][:, :4])
         return self.robot.unit(q) if balls else q
 
     def tip(self, q: Array) -> Array:

@@ -128,7 +128,7 @@ class Stance:
         """Where a freedom is: its entry of q, or that of a rotation vector."""
         ball = self._ball(lever.joint)
         offset = 0 if ball is None else lever.joint - ball.coordinate
-        if ball is None or offset < ball.circle.start - ball.place:
+        if ball is None or offset < ball.unit_vector.start - ball.place:
             return float(self.q[self.robot.entries[lever.joint] if ball is None else ball.place + offset])
         return float(self.robot.difference(self.robot.neutral, self.q)[lever.joint])
 
@@ -139,13 +139,13 @@ class Stance:
         offset = 0 if ball is None else lever.joint - ball.coordinate
         if ball is None:
             q[robot.entries[lever.joint]] = value
-        elif offset < (places := ball.circle.start - ball.place):
+        elif offset < (places := ball.unit_vector.start - ball.place):
             q[ball.place + offset] = value
         else:
             v = robot.difference(robot.neutral, q)
             v[ball.coordinate : ball.coordinate + places] = 0.0
             v[lever.joint] = value
-            q[ball.circle] = robot.integrate(robot.neutral, v)[ball.circle]
+            q[ball.unit_vector] = robot.integrate(robot.neutral, v)[ball.unit_vector]
         self.q = self._closed(q)
 
     def _closed(self, q: Array) -> Array:
@@ -221,7 +221,7 @@ class Stance:
             return Reach(False)
         for ball in self.robot.balls if not solved else ():
             if ball.kind != "ball":  # what is nearest may have moved the base
-                q[ball.place : ball.circle.stop] = self.q[ball.place : ball.circle.stop]
+                q[ball.place : ball.unit_vector.stop] = self.q[ball.place : ball.unit_vector.stop]
         self.put(q)
         return Reach(bool(solved), *_apart(self.pose(frame), target, orientation))
 

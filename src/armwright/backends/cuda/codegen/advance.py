@@ -140,10 +140,11 @@ EACH(e, {self.m}) {{
 
     def end(self) -> str:
         """The state after the step."""
-        return f"EACH(e, {self.m}) y[e] = {self.fma}(h, sum[e], y[e]);{''.join(map(self._unit, self.advance.circles))}"
+        unit = "".join(map(self._unit, self.advance.unit_vectors))
+        return f"EACH(e, {self.m}) y[e] = {self.fma}(h, sum[e], y[e]);{unit}"
 
-    def _unit(self, circle: tuple[int, int]) -> str:
-        begin, end = circle
+    def _unit(self, unit_vector: tuple[int, int]) -> str:
+        begin, end = unit_vector
         return f"""
 {{
     real square = 0;
@@ -177,8 +178,8 @@ def _back(t: _Text) -> str:
     """The gradient by where it starts: step by step back, each from the last state that was kept before it."""
     m, r, last, mu = t.m, t.results, t.count - 1, t.names[-2]
     # where the last stage leads is asked for by lengths alone
-    leave = "" if t.advance.circles else f"if (at == back && s == {last})\n            break;"
-    unlength = "".join(_inset(_unlength(t, *circle)) for circle in t.advance.circles)
+    leave = "" if t.advance.unit_vectors else f"if (at == back && s == {last})\n            break;"
+    unlength = "".join(_inset(_unlength(t, *entries)) for entries in t.advance.unit_vectors)
     return f"""{t.start()}
 real marks[{MARKS * m}], places[{t.count * m}], gradient[{r}], old[{m}], by_rate[{m}], later[{m}], pulled[{r}];
 {t.back.room("pulled", str(m))}EACH(e, {r}) gradient[e] = 0;

@@ -206,7 +206,7 @@ FUNCTION bool given(const Call &call, whole target, real *q)
         q[e] = start[e];
         good &= q[e] - q[e] == 0;
     }
-    EACH(c, CIRCLES) {
+    EACH(c, UNIT_VECTORS) {
         real square = 0;
         EACH(e, PLACES)
             if (on_circle(c, e))

@@ -38,7 +38,7 @@ def text(program: Program, sought: Sought, rules: Rules, double: bool, careful: 
     numbers = {
         "PLACES": places,
         "FRAMES": frames,
-        "CIRCLES": len(sought.circles),
+        "UNIT_VECTORS": len(sought.unit_vectors),
         "STEPS": rules.steps,
         "UNDISTURBED": rules.undisturbed,
         "LONGEST": rules.longest,
@@ -63,14 +63,14 @@ def text(program: Program, sought: Sought, rules: Rules, double: bool, careful: 
 def _entries(sought: Sought) -> str:
     """Which entries of q may be turned all the way round, and which are of a quaternion."""
     turning = [f"e == {e}" for e, turns in enumerate(sought.turning) if turns]
-    circles = [f"(c == {c} && e >= {a} && e < {b})" for c, (a, b) in enumerate(sought.circles)]
+    unit_vectors = [f"(c == {c} && e >= {a} && e < {b})" for c, (a, b) in enumerate(sought.unit_vectors)]
     return f"""FUNCTION constexpr bool turns(int e)
 {{
     return {" || ".join(turning) or "false"};
 }}
 FUNCTION constexpr bool on_circle(int c, int e)
 {{
-    return {" || ".join(circles) or "false"};
+    return {" || ".join(unit_vectors) or "false"};
 }}
 """
 

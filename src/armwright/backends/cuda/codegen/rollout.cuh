@@ -55,7 +55,7 @@ FUNCTION real moment(real t, real h, int stage)
 FUNCTION void unit(real *y, real *slope)
 {
 #pragma unroll
-    for (int c = 0; c < CIRCLES; ++c) {
+    for (int c = 0; c < UNIT_VECTORS; ++c) {
         real square = 0;
 #pragma unroll
         for (int e = 0; e < ENTRIES; ++e)

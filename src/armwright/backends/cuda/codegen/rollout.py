@@ -139,7 +139,7 @@ def _sizes(motion: Motion, own: Sequence[bool], double: bool) -> str:
         "ESTIMATES": 2 if steps.error2 is not None else 1,
         "SAME_AS_LAST": int(steps.fsal),
         "CONTROLLED": layout.controlled,
-        "CIRCLES": len(layout.circles),
+        "UNIT_VECTORS": len(layout.unit_vectors),
         "OWN": mine if mine <= OWN else 0,
         "SHARED": max(1, len(own) - mine),
         "EVENTS": 0 if watch is None else len(watch.directions),
@@ -220,7 +220,7 @@ def _places(motion: Motion) -> str:
     """Which entries move, which are of a quaternion, and which way events are crossed."""
     program, _, layout, watch, _ = motion
     still = [f"e != {e}" for e, x in enumerate(program.outputs) if known(x) == 0]
-    circles = [f"(c == {c} && e >= {a} && e < {b})" for c, (a, b) in enumerate(layout.circles)]
+    unit_vectors = [f"(c == {c} && e >= {a} && e < {b})" for c, (a, b) in enumerate(layout.unit_vectors)]
     ways = [] if watch is None else [f"e == {e} ? {way} : " for e, way in enumerate(watch.directions) if way]
     return f"""FUNCTION constexpr bool moves(int e)
 {{
@@ -228,7 +228,7 @@ def _places(motion: Motion) -> str:
 }}
 FUNCTION constexpr bool on_circle(int c, int e)
 {{
-    return {" || ".join(circles) or "false"};
+    return {" || ".join(unit_vectors) or "false"};
 }}
 FUNCTION constexpr int direction(int e)
 {{
